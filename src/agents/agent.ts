@@ -1,0 +1,75 @@
+/** Who does a codergen node's work: the contract every backend keeps. */
+import type { Json, JsonObject } from '../model/json.ts';
+import type { FailureClass, OutcomeWord } from '../model/outcome.ts';
+
+export type AgentTask = {
+  readonly node: string;
+  /** 1-based over the whole run, resumes included: the n-th call made for this node. */
+  readonly call: number;
+  /** Retries so far of this node (the fake agent's outcome sequence is driven by it). */
+  readonly retries: number;
+  /** The final text, as it stands in `prompt.md`. */
+  readonly prompt: string;
+  /** The workspace, absolute. */
+  readonly workspace: string;
+  /** The node's artifact folder, absolute; a backend may leave files of its own here. */
+  readonly nodeDir: string;
+  /** The node's attributes as text, canonical names (`llm_model`, `test.outcome`, `codex.path`, …). */
+  readonly attributes: Readonly<Record<string, string>>;
+  /** Asked of a single-turn model: the answer's JSON schema and its name. */
+  readonly schema?: { readonly name: string; readonly schema: JsonObject };
+  /** Milliseconds, when the node says `timeout` itself: a hard limit. */
+  readonly timeoutMs?: number;
+  /** Milliseconds without a sign of life after which a call counts as hung; one that is still streaming goes on. */
+  readonly idleMs?: number;
+  /** Text as it arrives, for the live view; may be called never. */
+  readonly onText?: (text: string, channel: 'answer' | 'reasoning') => void;
+};
+
+/** Tokens and money; null where the backend does not know. An unknown cost is never zero. */
+export type Usage = {
+  readonly model: string;
+  readonly input_tokens: number | null;
+  readonly output_tokens: number | null;
+  readonly cost_usd: number | null;
+};
+
+export type AgentReport =
+  /** The agent worked to its end and says how it went. `response` is its own text, for `response.md`. */
+  | {
+      readonly kind: 'finished';
+      readonly outcome: Exclude<OutcomeWord, 'skipped'>;
+      readonly label: string;
+      readonly suggested: readonly string[];
+      readonly notes: string;
+      readonly reason: string;
+      readonly updates: JsonObject;
+      /** Stored in the context under the node's plan key. */
+      readonly verificationPlan?: Json;
+      readonly response: string | undefined;
+      readonly usage?: Usage;
+    }
+  /** A single-turn model answered; whether the answer is any good is the next node's to judge. */
+  | { readonly kind: 'answered'; readonly text: string; readonly usage?: Usage }
+  /** It broke: crash, no valid answer, no network, no key, time. `model` is set by single-turn backends.
+   *  `response` is what of an answer had arrived. */
+  | {
+      readonly kind: 'failed';
+      readonly class: FailureClass;
+      readonly reason: string;
+      readonly model?: 'api' | 'output';
+      readonly retryAfterMs?: number;
+      readonly response?: string;
+      readonly usage?: Usage;
+    }
+  | { readonly kind: 'cancelled' };
+
+/** Something that can carry out a task in a directory.
+ *  `work` never rejects: whatever goes wrong is a report. When `signal` fires it settles as `cancelled`, leaving no
+ *  process and no open connection behind. It never reports success for work that nobody did. */
+export interface Agent {
+  readonly name: string;
+  /** One line for people: what answers, e.g. `openai gpt-5.2 at https://api.openai.com/v1`. */
+  readonly describe: string;
+  work(task: AgentTask, signal: AbortSignal): Promise<AgentReport>;
+}

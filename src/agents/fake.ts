@@ -1,0 +1,84 @@
+/** The fake agent: does what the node's `test.…` attributes say, so that a pipeline's routes can be tried without a
+ *  model. */
+import * as z from 'zod';
+import type { Json, JsonObject } from '../model/json.ts';
+import { type OutcomeWord, outcomeSynonyms } from '../model/outcome.ts';
+import type { Agent, AgentReport, AgentTask } from './agent.ts';
+
+export function fakeAgent(): Agent {
+  return {
+    name: 'fake',
+    describe: "fake: answers what the nodes' test attributes say",
+    async work(task, signal) {
+      return signal.aborted ? { kind: 'cancelled' } : reportFor(task);
+    },
+  };
+}
+
+const answers = ['success', 'partial_success', 'retry', 'fail'] as const;
+type Answer = (typeof answers)[number];
+
+const Updates = z.record(z.string(), z.json());
+
+function reportFor(task: AgentTask): AgentReport {
+  // A wholly empty attribute counts as absent.
+  const given = (key: string): string | undefined => {
+    const value = Object.hasOwn(task.attributes, key) ? task.attributes[key] : undefined;
+    return value === undefined || value.trim() === '' ? undefined : value;
+  };
+  const wrong = (key: string, why: string): AgentReport => ({
+    kind: 'failed',
+    class: 'config',
+    reason: `node "${task.node}": ${key} ${why}`,
+  });
+
+  const sequence = given('test.outcome_sequence');
+  const words = sequence?.split(',') ?? [given('test.outcome') ?? 'success'];
+  const key = sequence === undefined ? 'test.outcome' : 'test.outcome_sequence';
+  const written = words[Math.min(task.retries, words.length - 1)] ?? '';
+  const outcome = outcomeOf(written.trim());
+  if (outcome === undefined) {
+    return wrong(key, `says "${written.trim()}", which is no outcome; there are ${answers.join(', ')}`);
+  }
+  const plan = jsonIn(given('test.verification_plan_json'), z.json());
+  if ('problem' in plan) return wrong('test.verification_plan_json', `is ${plan.problem}`);
+  const updates = jsonIn<JsonObject>(given('test.context_updates_json'), Updates);
+  if ('problem' in updates) return wrong('test.context_updates_json', `is ${updates.problem}`);
+
+  return {
+    kind: 'finished',
+    outcome,
+    label: given('test.preferred_next_label') ?? '',
+    suggested: (given('test.suggested_next_ids') ?? '')
+      .split(',')
+      .map((id) => id.trim())
+      .filter((id) => id !== ''),
+    notes: given('test.notes') ?? 'fake backend',
+    reason: '',
+    updates: updates.value ?? {},
+    ...(plan.value === undefined ? {} : { verificationPlan: plan.value }),
+    response: `outcome=${outcome}\n`,
+  };
+}
+
+function outcomeOf(word: string): Answer | undefined {
+  const synonym: OutcomeWord | undefined = Object.hasOwn(outcomeSynonyms, word)
+    ? outcomeSynonyms[word]
+    : undefined;
+  return answers.find((answer) => answer === (synonym ?? word));
+}
+
+function jsonIn<T extends Json>(
+  text: string | undefined,
+  schema: z.ZodType<T>,
+): { readonly value: T | undefined } | { readonly problem: string } {
+  if (text === undefined) return { value: undefined };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { problem: `not JSON: ${error instanceof Error ? error.message : String(error)}` };
+  }
+  const read = schema.safeParse(value);
+  return read.success ? { value: read.data } : { problem: 'not a JSON object' };
+}

@@ -1,0 +1,192 @@
+/** Which agent answers, and why that one. */
+import type { AgentScript } from '../model/agent-script.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { unreachable } from '../model/json.ts';
+import { nearest } from '../model/nearest.ts';
+import type { Clock } from '../system/clock.ts';
+import type { Agent } from './agent.ts';
+import { fakeAgent } from './fake.ts';
+import { keyProblem, openaiAgent, openaiDefaults } from './openai.ts';
+import { scriptedAgent } from './scripted.ts';
+import { stubAgent } from './stub.ts';
+
+export { scriptMatchesInputs } from './scripted.ts';
+
+export const agentNames = ['fake', 'stub', 'scripted', 'openai'] as const;
+export type AgentName = (typeof agentNames)[number];
+
+/** Agents that pipelines written elsewhere may name, and that this version does not have. */
+const absentAgents: readonly string[] = ['codex', 'claude', 'command'];
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Script = { readonly path: string; readonly script: AgentScript };
+
+export type AgentRequest = {
+  readonly env: Environment;
+  /** The node's `agent.backend`. */
+  readonly nodeBackend?: string;
+  /** `--agent`. */
+  readonly flag?: string;
+  /** `--model`. */
+  readonly model?: string;
+  /** The script that the pipeline bundles or the user names. */
+  readonly script?: Script;
+};
+
+/** What is to be made; it carries no key, so it may be kept and shown. `chosenBy` says who decided, for people. */
+export type AgentPlan = { readonly chosenBy: string } & (
+  | { readonly name: 'fake' | 'stub' }
+  | { readonly name: 'scripted'; readonly script: Script }
+  | { readonly name: 'openai'; readonly model: string; readonly baseURL: string }
+);
+
+/** Decides who answers: the override for tests, then the node, the flag, the environment, a key, the bundled script.
+ *  Nothing of these is a problem, and so is an agent that cannot work here. Pure. */
+export function chooseAgent(
+  request: AgentRequest,
+): { readonly plan: AgentPlan } | { readonly problem: Diagnostic } {
+  const asked = askedFor(request);
+  if (asked !== undefined) return planFor(asked.word, asked.by, request);
+  if (value(request.env, 'OPENAI_API_KEY') !== undefined) return planFor('openai', 'OPENAI_API_KEY', request);
+  if (request.script !== undefined)
+    return planFor('scripted', 'the script that the pipeline bundles', request);
+  return problem(
+    'agent-none',
+    'no agent is chosen: there is no key, no --agent and no script that the pipeline bundles',
+    'Set OPENAI_API_KEY to have a model answer. Pass --agent NAME (or set FACTORY_AGENT) to choose one of ' +
+      `${agentNames.join(', ')}. Give the pipeline an agent script to replay prepared answers. ` +
+      'Set agent.backend on a node to choose for that node alone.',
+  );
+}
+
+export type AgentDeps = {
+  readonly env: Environment;
+  readonly clock: Clock;
+  /** Reads a file as UTF-8; rejects when it cannot. */
+  readonly readFile: (path: string) => Promise<string>;
+};
+
+/** Makes the agent of a plan; the key comes from the environment. */
+export function createAgent(plan: AgentPlan, deps: AgentDeps): Agent {
+  switch (plan.name) {
+    case 'fake':
+      return fakeAgent();
+    case 'stub':
+      return stubAgent();
+    case 'scripted':
+      return scriptedAgent({
+        script: plan.script.script,
+        scriptPath: plan.script.path,
+        readFile: deps.readFile,
+      });
+    case 'openai': {
+      const apiKey = value(deps.env, 'OPENAI_API_KEY') ?? '';
+      return openaiAgent({ apiKey, baseURL: plan.baseURL, model: plan.model, clock: deps.clock });
+    }
+    default:
+      return unreachable(plan);
+  }
+}
+
+/** The word that somebody chose an agent by, strongest first. */
+function askedFor({ env, nodeBackend, flag }: AgentRequest): { word: string; by: string } | undefined {
+  const override = (['ATTRACTION_BACKEND', 'ATTRACTOR_BACKEND'] as const).find(
+    (name) => value(env, name) !== undefined,
+  );
+  if (override !== undefined && env[override] === 'fake') return { word: 'fake', by: override };
+  const said: readonly (readonly [string, string | undefined])[] = [
+    ["the node's agent.backend", trimmed(nodeBackend)],
+    ['--agent', trimmed(flag)],
+    ['FACTORY_AGENT', value(env, 'FACTORY_AGENT')],
+    ['ATTRACTOR_AGENT_BACKEND', value(env, 'ATTRACTOR_AGENT_BACKEND')],
+  ];
+  for (const [by, word] of said) if (word !== undefined) return { word, by };
+  const last = override === undefined ? undefined : value(env, override);
+  // Other words in it have never meant anything.
+  if (override !== undefined && (last === 'stub' || last === 'codex')) return { word: last, by: override };
+  return undefined;
+}
+
+function planFor(
+  word: string,
+  chosenBy: string,
+  { env, model, script }: AgentRequest,
+): { readonly plan: AgentPlan } | { readonly problem: Diagnostic } {
+  const name = agentNames.find((known) => known === word);
+  switch (name) {
+    case undefined:
+      return unknownAgent(word, chosenBy);
+    case 'fake':
+    case 'stub':
+      return { plan: { name, chosenBy } };
+    case 'scripted':
+      return script === undefined
+        ? problem(
+            'agent-script-missing',
+            `${chosenBy} asks for the agent "scripted", and there is no script`,
+            'give the pipeline an agent script, or choose another agent',
+          )
+        : { plan: { name, chosenBy, script } };
+    case 'openai': {
+      const key = keyProblem(env['OPENAI_API_KEY'] ?? '');
+      if (key !== undefined) {
+        return problem(
+          'agent-key',
+          `${chosenBy} asks for the agent "openai": ${key}`,
+          'set OPENAI_API_KEY to a key of the model API, or choose another agent',
+        );
+      }
+      const baseURL = value(env, 'OPENAI_BASE_URL') ?? openaiDefaults.baseURL;
+      const url = urlProblem(baseURL);
+      if (url !== undefined) {
+        return problem('agent-base-url', `OPENAI_BASE_URL ${url}`, 'write it like https://api.openai.com/v1');
+      }
+      const chosen =
+        trimmed(model) ?? value(env, 'FACTORY_MODEL') ?? value(env, 'OPENAI_MODEL') ?? openaiDefaults.model;
+      return { plan: { name, chosenBy, model: chosen, baseURL } };
+    }
+    default:
+      return unreachable(name);
+  }
+}
+
+function unknownAgent(word: string, chosenBy: string): { readonly problem: Diagnostic } {
+  const there = `there are ${agentNames.join(', ')}`;
+  if (absentAgents.includes(word)) {
+    return problem(
+      'agent-absent',
+      `${chosenBy} asks for the agent "${word}", which this version does not have; ${there}`,
+      'choose one of those',
+    );
+  }
+  const near = nearest(word, [...agentNames, ...absentAgents]);
+  return problem(
+    'agent-unknown',
+    `${chosenBy} asks for the agent "${word}", which is unknown; ${there}`,
+    near === undefined ? 'choose one of those' : `did you mean "${near}"?`,
+  );
+}
+
+/** What is wrong with a base URL; its text is not repeated, it may hold a password. */
+function urlProblem(baseURL: string): string | undefined {
+  let url: URL;
+  try {
+    url = new URL(baseURL);
+  } catch {
+    return 'is not a URL';
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'is neither http nor https';
+  if (url.username !== '' || url.password !== '')
+    return 'carries a user name or password, which requests cannot';
+  return undefined;
+}
+
+const problem = (code: string, message: string, fix: string): { readonly problem: Diagnostic } => ({
+  problem: { code, severity: 'error', message, fix },
+});
+
+const trimmed = (text: string | undefined): string | undefined => {
+  const word = text?.trim();
+  return word === '' ? undefined : word;
+};
+const value = (env: Environment, name: string): string | undefined => trimmed(env[name]);

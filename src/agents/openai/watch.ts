@@ -1,0 +1,69 @@
+/** The limits of one call: the caller's signal, the call's own deadline, and silence. */
+import type { Clock } from '../../system/clock.ts';
+
+export type Stopped = 'cancelled' | 'timeout' | 'idle';
+
+export interface Watch {
+  /** Fires when the call has to stop, for whatever reason, and when it is over. */
+  readonly signal: AbortSignal;
+  /** Why it had to stop; undefined while it may go on. */
+  readonly stopped: Stopped | undefined;
+  /** Begins to listen for silence: `idleMs` without a `heard()` stops the call. `end()` stops listening. */
+  listen(idleMs: number): { heard(): void; end(): void };
+  /** The call is over: timers and listeners go. */
+  end(): void;
+}
+
+/** Watches a call that begins now; `timeoutMs` (milliseconds) is its hard limit. */
+export function watchCall(clock: Clock, caller: AbortSignal, timeoutMs: number | undefined): Watch {
+  const inner = new AbortController();
+  let stopped: Stopped | undefined;
+  const stop = (why: Stopped) => {
+    if (inner.signal.aborted) return;
+    stopped = why;
+    inner.abort();
+  };
+  const cancel = () => stop('cancelled');
+  caller.addEventListener('abort', cancel, { once: true });
+  if (caller.aborted) cancel();
+  if (timeoutMs !== undefined) {
+    const began = clock.monotonic();
+    void passes(clock, () => began, timeoutMs, inner.signal).then((passed) => passed && stop('timeout'));
+  }
+  return {
+    signal: inner.signal,
+    get stopped() {
+      return stopped;
+    },
+    listen(idleMs) {
+      let last = clock.monotonic();
+      const deaf = new AbortController();
+      const end = () => deaf.abort();
+      inner.signal.addEventListener('abort', end, { once: true });
+      void passes(clock, () => last, idleMs, deaf.signal).then((passed) => passed && stop('idle'));
+      return {
+        heard() {
+          last = clock.monotonic();
+        },
+        end,
+      };
+    },
+    end() {
+      caller.removeEventListener('abort', cancel);
+      inner.abort();
+    },
+  };
+}
+
+/** A timer cannot be set further ahead than this; asked to, it would fire at once. */
+const longestSleep = 2 ** 31 - 1;
+
+/** True once `ms` have gone by since `since()`, which may move; false when `over` fires first. */
+async function passes(clock: Clock, since: () => number, ms: number, over: AbortSignal): Promise<boolean> {
+  for (;;) {
+    if (over.aborted) return false;
+    const left = ms - (clock.monotonic() - since());
+    if (left <= 0) return true;
+    await clock.sleep(Math.min(left, longestSleep), over);
+  }
+}

@@ -1,0 +1,94 @@
+/** The scripted agent: replays prepared answers in place of a single-turn model. */
+import { dirname, join } from 'node:path';
+import type { AgentScript } from '../model/agent-script.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import type { Agent, AgentReport, AgentTask } from './agent.ts';
+
+export type ScriptedOptions = {
+  readonly script: AgentScript;
+  /** Where the script lies: `file` answers are relative to its folder. */
+  readonly scriptPath: string;
+  /** Reads a file as UTF-8; rejects when it cannot. */
+  readonly readFile: (path: string) => Promise<string>;
+};
+
+/** The n-th call for a node gets the script's n-th answer for it; a call without an answer fails and says where to
+ *  add one. */
+export function scriptedAgent({ script, scriptPath, readFile }: ScriptedOptions): Agent {
+  return {
+    name: 'scripted',
+    describe: `scripted: answers from ${scriptPath}`,
+    async work(task, signal) {
+      const report = signal.aborted ? undefined : await answer(task);
+      if (report === undefined || signal.aborted) return { kind: 'cancelled' };
+      if (report.kind === 'answered') {
+        try {
+          task.onText?.(report.text, 'answer');
+        } catch {
+          // A view that cannot show the text is no reason to lose it.
+        }
+      }
+      return report;
+    },
+  };
+
+  async function answer(task: AgentTask): Promise<AgentReport> {
+    const config = (reason: string): AgentReport => ({ kind: 'failed', class: 'config', reason });
+    const prepared = Object.hasOwn(script.answers, task.node) ? (script.answers[task.node] ?? []) : [];
+    const next = prepared[task.call - 1];
+    if (next === undefined) {
+      const there = prepared.length === 1 ? 'is 1 answer' : `are ${prepared.length} answers`;
+      return config(
+        `no answer for call ${task.call} of node "${task.node}": there ${there} for it; ` +
+          `add one under answers.${task.node} in ${scriptPath}`,
+      );
+    }
+    const usage = next.usage === undefined ? {} : { usage: next.usage };
+    if (next.fail !== undefined) {
+      const model = next.fail.class === 'infra' ? { model: 'api' as const } : {};
+      return { kind: 'failed', class: next.fail.class, reason: next.fail.reason, ...model, ...usage };
+    }
+    if (next.text !== undefined) return { kind: 'answered', text: next.text, ...usage };
+    if (next.json !== undefined)
+      return { kind: 'answered', text: JSON.stringify(next.json, null, 2), ...usage };
+    const path = join(dirname(scriptPath), next.file ?? '');
+    try {
+      return { kind: 'answered', text: await readFile(path), ...usage };
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      return config(`answer ${task.call} of node "${task.node}" is in ${path}, which cannot be read: ${why}`);
+    }
+  }
+}
+
+/** Why a script may not answer a run with these inputs (SHA-256 by variable name), or undefined when it may: every
+ *  input that both name is the same, and they have at least one in common when the script names any. */
+export function scriptMatchesInputs(
+  script: AgentScript,
+  inputs: Readonly<Record<string, string>>,
+): Diagnostic | undefined {
+  const made = Object.entries(script.inputs);
+  const common = made.filter(([name]) => Object.hasOwn(inputs, name));
+  const differing = common.filter(([name, hash]) => inputs[name]?.toLowerCase() !== hash.toLowerCase());
+  const refuse = (message: string): Diagnostic => ({
+    code: 'agent-script-inputs',
+    severity: 'error',
+    message,
+    fix: 'set OPENAI_API_KEY or choose another agent with --agent, or run with the input the script was made for',
+  });
+  if (differing.length > 0) {
+    const named = differing
+      .map(
+        ([name, hash]) => `"${name}" (made for ${hash.slice(0, 12)}…, given ${inputs[name]?.slice(0, 12)}…)`,
+      )
+      .join(', ');
+    return refuse(`the agent script was made for another ${named}; another text needs another agent`);
+  }
+  if (made.length > 0 && common.length === 0) {
+    const names = made.map(([name]) => `"${name}"`).join(', ');
+    return refuse(
+      `the agent script was made for ${names}, and this run has no such input; it needs another agent`,
+    );
+  }
+  return undefined;
+}

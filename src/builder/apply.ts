@@ -1,0 +1,58 @@
+/** Writes a proposal into the workspace: all of it or nothing. */
+import { mkdir, rm, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { WriteProposal } from '../model/proposal.ts';
+import { writeFileAtomic } from '../system/files.ts';
+import { type CheckedWrite, checkProposal, said, touchedBy } from './scope.ts';
+import { type StageFailure, stageFailure } from './stage.ts';
+
+/** `touched`: sorted paths that the proposal names, also when it is refused. */
+export type Applied = { readonly touched: readonly string[] } & (
+  | { readonly failure?: never }
+  | { readonly failure: StageFailure }
+);
+
+/** Checks and writes. Existing files keep their permission bits, new ones get 0644. When a write fails, what was
+ *  written before it is put back exactly and the failure is `write_failed`. */
+export async function applyProposal(
+  workspace: string,
+  order: { readonly allowed_files: readonly string[] },
+  proposal: WriteProposal,
+): Promise<Applied> {
+  const touched = touchedBy(proposal);
+  const checked = await checkProposal(workspace, order, proposal);
+  if ('stage' in checked) return { touched, failure: checked };
+  const undo: (() => Promise<void>)[] = [];
+  try {
+    for (const write of checked.writes) await writeOne(workspace, write, undo);
+    return { touched };
+  } catch (error) {
+    for (const step of undo.reverse()) await step();
+    return { touched, failure: stageFailure('write_failed', said(error)) };
+  }
+}
+
+async function writeOne(
+  workspace: string,
+  write: CheckedWrite,
+  undo: (() => Promise<void>)[],
+): Promise<void> {
+  const path = join(workspace, write.path);
+  const { before } = write;
+  const firstMade = await mkdir(dirname(path), { recursive: true });
+  if (firstMade !== undefined) undo.push(() => rm(firstMade, { recursive: true, force: true }));
+  await writeFileAtomic(path, write.content, { mode: before.is === 'absent' ? 0o644 : before.mode });
+  switch (before.is) {
+    case 'absent':
+      undo.push(() => rm(path, { force: true }));
+      return;
+    case 'file':
+      undo.push(() => writeFileAtomic(path, before.bytes, { mode: before.mode }));
+      return;
+    case 'link':
+      undo.push(async () => {
+        await rm(path, { force: true });
+        await symlink(before.target, path);
+      });
+  }
+}

@@ -1,0 +1,58 @@
+/** Why an attempt failed, in the few words that the next attempt is given. */
+import * as z from 'zod';
+import { type FailureStage, reminderOf } from './stage.ts';
+import type { FailureBrief } from './state.ts';
+
+/** Characters of each stream: the head says what was run, the tail what went wrong. */
+const limits = { head: 600, tail: 1400 } as const;
+
+/** Head and tail of a text, with a word about how much is left out between them. */
+export function excerpt(
+  text: string,
+  most: { readonly head: number; readonly tail: number } = limits,
+): string {
+  const characters = [...text];
+  const left = characters.length - most.head - most.tail;
+  if (left <= 0) return text;
+  const head = characters.slice(0, most.head).join('');
+  const tail = characters.slice(-most.tail).join('');
+  return `${head}\n[... ${left} characters left out ...]\n${tail}`;
+}
+
+/** A failure that a tool of ours found. */
+export const briefOf = (stage: FailureStage, reason: string): FailureBrief => ({
+  stage,
+  command: null,
+  exit_code: null,
+  excerpt: excerpt(reason),
+  reminder: reminderOf(stage),
+});
+
+const Results = z.object({
+  commands: z.array(
+    z.object({ command: z.string(), exit_code: z.number(), stdout: z.string(), stderr: z.string() }),
+  ),
+});
+
+/** A failure of a verification node: its reason, and the last command of `verification.results.json` when that is the
+ *  one that failed (a missing file or a refused command fails without one). */
+export function briefOfChecks(stage: FailureStage, reason: string, results: unknown): FailureBrief {
+  const parsed = Results.safeParse(results);
+  const last = parsed.success ? parsed.data.commands.at(-1) : undefined;
+  if (last === undefined || last.exit_code === 0) return briefOf(stage, reason);
+  const streams = (
+    [
+      ['stderr', last.stderr],
+      ['stdout', last.stdout],
+    ] as const
+  )
+    .filter(([, text]) => text.trim() !== '')
+    .map(([name, text]) => `[${name}]\n${excerpt(text.trimEnd())}`);
+  return {
+    stage,
+    command: last.command,
+    exit_code: last.exit_code,
+    excerpt: [excerpt(reason), ...streams].join('\n'),
+    reminder: reminderOf(stage),
+  };
+}

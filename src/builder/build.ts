@@ -1,0 +1,124 @@
+/** The build's own bookkeeping: which order is next, and what an attempt was. */
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Json, JsonObject } from '../model/json.ts';
+import type { WorkOrder } from '../model/work-order.ts';
+import { isMissing } from '../system/files.ts';
+import { type HistoryStart, readHistoryStart } from './in-history.ts';
+import { type LoadedOrder, loadOrders } from './orders.ts';
+import { type BuildState, type CurrentOrder, readState } from './state.ts';
+import type { Place } from './tool.ts';
+
+export type Build = {
+  readonly orders: readonly LoadedOrder[];
+  readonly state: BuildState;
+  readonly start: HistoryStart;
+};
+
+/** Orders and state as they stand; refuses orders that changed since they were first read. */
+export async function openBuild(
+  place: Place,
+  options: { readonly allowExempt: boolean },
+): Promise<Build | { readonly problem: string }> {
+  const start = await readHistoryStart(place.run.history).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+  if (start === undefined)
+    return { problem: `${place.run.root} has no history: it was not started for a build` };
+  const state = (await readState(place.workspace)) ?? {
+    version: 1,
+    digests: {},
+    allow_exempt: options.allowExempt,
+    head: start.first_commit,
+    done: [],
+    current: null,
+  };
+  const loaded = await loadOrders(place.workspace, {
+    allowExempt: state.allow_exempt || options.allowExempt,
+  });
+  if ('problem' in loaded) return loaded;
+  const known = Object.keys(state.digests);
+  if (known.length > 0) {
+    const found = new Map(loaded.orders.map((one) => [one.order.id, one.digest]));
+    const edited = known.filter((id) => found.get(id) !== state.digests[id]);
+    const added = [...found.keys()].filter((id) => state.digests[id] === undefined);
+    if (edited.length + added.length > 0) {
+      return {
+        problem: `work orders changed since the build began: ${[...edited, ...added].join(', ')}; start a new run for another plan`,
+      };
+    }
+  }
+  const digests = Object.fromEntries(loaded.orders.map((one) => [one.order.id, one.digest]));
+  return { orders: loaded.orders, state: { ...state, digests }, start };
+}
+
+/** Steps over orders that the workdir's commits say they carried out, as long as what they promise is there. */
+export async function skipApplied(place: Place, build: Build): Promise<BuildState> {
+  const done = [...build.state.done];
+  for (const { order, digest } of build.orders) {
+    if (done.some((one) => one.id === order.id)) continue;
+    const commit = build.start.applied[digest];
+    if (commit === undefined || (await unkept(place.workspace, order)) !== undefined) continue;
+    done.push({ id: order.id, commit, subject: order.title, attempts: 0 });
+  }
+  return { ...build.state, done };
+}
+
+/** The first promised file that is not there. */
+const unkept = (workspace: string, order: WorkOrder): Promise<string | undefined> =>
+  firstOf(order.postconditions, async ({ path }) => !(await isFile(workspace, path)));
+
+/** What of an order's preconditions does not hold, as a sentence; links count as what they point at. */
+export async function preflightProblem(workspace: string, order: WorkOrder): Promise<string | undefined> {
+  for (const { kind, path } of order.preconditions) {
+    const there = await isFile(workspace, path);
+    if (kind === 'file_exists' && !there) return `${path} must exist before ${order.id}, and does not`;
+    if (kind === 'file_absent' && there) return `${path} must not exist before ${order.id}, and does`;
+  }
+  return undefined;
+}
+
+async function firstOf<T extends { path: string }>(
+  all: readonly T[],
+  is: (one: T) => Promise<boolean>,
+): Promise<string | undefined> {
+  for (const one of all) if (await is(one)) return one.path;
+  return undefined;
+}
+
+async function isFile(workspace: string, path: string): Promise<boolean> {
+  try {
+    return (await stat(join(workspace, path))).isFile();
+  } catch (error) {
+    // A circle of links is no file either.
+    if (isMissing(error) || (error instanceof Error && 'code' in error && error.code === 'ELOOP'))
+      return false;
+    throw error;
+  }
+}
+
+/** The order in hand, or why there is none. */
+export function inHand(
+  build: Build,
+): { readonly loaded: LoadedOrder; readonly current: CurrentOrder } | { readonly problem: string } {
+  const { current } = build.state;
+  if (current === null) return { problem: 'no work order is in hand: run "factory order next" first' };
+  const loaded = build.orders.find((one) => one.order.id === current.id);
+  return loaded === undefined
+    ? { problem: `${current.id} is in hand, but there is no such work order` }
+    : { loaded, current };
+}
+
+/** Commits of this run, for the context. */
+export const buildCommits = (state: BuildState): readonly Json[] =>
+  state.done
+    .filter((one) => one.commit !== null && one.attempts > 0)
+    .map(
+      (one): JsonObject => ({
+        work_order: one.id,
+        commit: one.commit,
+        subject: one.subject,
+        attempts: one.attempts,
+      }),
+    );

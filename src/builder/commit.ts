@@ -1,0 +1,174 @@
+/** Commits made without touching the workspace, its index or anybody's branch: blobs, a tree, a commit, a ref. */
+import type { Stats } from 'node:fs';
+import { lstat, readlink, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isMissing } from '../system/files.ts';
+import { type Environment, type Git, quotePath } from '../system/git.ts';
+import type { Author } from './author.ts';
+import { branchRef, headRef, historyGit, inHistory } from './in-history.ts';
+
+type Where = { readonly historyDir: string; readonly workspace: string; readonly env: Environment };
+
+/** The tree of `parent` with `paths` as they stand in the workspace: bytes unchanged, the executable bit kept, links as
+ *  links, what is gone gone. Ignored files count like any other; `.factory/` never does. */
+export async function treeWith(
+  options: Where & { readonly parent: string | null; readonly paths: readonly string[] },
+): Promise<{ readonly tree: string; readonly changed: boolean } | { readonly problem: string }> {
+  const { historyDir, workspace, parent, env } = options;
+  const indexFile = inHistory(historyDir).scratchIndex;
+  // An index of our own, made anew: what a stage staged is not part of the order.
+  for (const file of [indexFile, `${indexFile}.lock`]) await rm(file, { force: true });
+  const git = historyGit(historyDir, env, { workTree: workspace, indexFile });
+  const modules = parent === null ? [] : await submodulesOf(git, parent);
+  const inside = options.paths.find((path) =>
+    modules.some((module) => path === module || path.startsWith(`${module}/`)),
+  );
+  if (inside !== undefined) return { problem: `${inside} lies in a submodule, which a commit cannot change` };
+
+  await git.text(['read-tree', parent ?? '--empty']);
+  const before = await git.text(['write-tree']);
+  const files: { readonly path: string; readonly mode: string }[] = [];
+  const lines: string[] = [];
+  for (const path of options.paths) {
+    if (path === '.factory' || path.startsWith('.factory/')) continue;
+    const there = await lstatIfThere(join(workspace, path));
+    if (there?.isSymbolicLink() === true) {
+      const target = await readlink(join(workspace, path), 'buffer');
+      lines.push(`120000 ${await git.text(['hash-object', '-w', '--stdin'], { input: target })}\t${path}`);
+    } else if (there?.isFile() === true) {
+      files.push({ path, mode: (there.mode & 0o100) === 0 ? '100644' : '100755' });
+    } else {
+      lines.push(`0 ${'0'.repeat(before.length)}\t${path}`);
+    }
+  }
+  if (files.length > 0) {
+    const input = files.map(({ path }) => `${quotePath(join(workspace, path))}\n`).join('');
+    const blobs = (await git.text(['hash-object', '-w', '--no-filters', '--stdin-paths'], { input })).split(
+      '\n',
+    );
+    for (const [n, { path, mode }] of files.entries()) lines.push(`${mode} ${blobs[n]}\t${path}`);
+  }
+  await git.text(['update-index', '-z', '--index-info'], {
+    input: lines.map((line) => `${line}\0`).join(''),
+  });
+  const tree = await git.text(['write-tree']);
+  await rm(indexFile, { force: true });
+  return { tree, changed: tree !== before };
+}
+
+/** Paths of a commit that are submodules. */
+export async function submodulesOf(git: Git, commit: string): Promise<string[]> {
+  const listed = await git.list(['ls-tree', '-r', '-z', commit]);
+  return listed
+    .filter((line) => line.startsWith('160000 '))
+    .map((line) => line.slice(line.indexOf('\t') + 1));
+}
+
+/** A commit object; no ref moves. */
+export async function makeCommit(options: {
+  readonly historyDir: string;
+  readonly tree: string;
+  readonly parent: string | null;
+  readonly message: string;
+  readonly author: Author;
+  readonly date: Date;
+  readonly env: Environment;
+}): Promise<string> {
+  const { author } = options;
+  const date = `${Math.floor(options.date.getTime() / 1000)} +0000`;
+  const parents = options.parent === null ? [] : ['-p', options.parent];
+  return historyGit(options.historyDir, options.env).text(
+    ['commit-tree', '--no-gpg-sign', ...parents, options.tree],
+    {
+      input: options.message,
+      env: {
+        GIT_AUTHOR_NAME: author.name,
+        GIT_AUTHOR_EMAIL: author.email,
+        GIT_AUTHOR_DATE: date,
+        GIT_COMMITTER_NAME: author.name,
+        GIT_COMMITTER_EMAIL: author.email,
+        GIT_COMMITTER_DATE: date,
+      },
+    },
+  );
+}
+
+/** One work order's commit on `parent`, exactly its touched files; the run's head moves to it. `commit` is null when the
+ *  files are as they were: nothing to record. Doing it again from the same parent replaces the commit, never adds one. */
+export async function commitOrder(
+  options: Where & {
+    readonly parent: string | null;
+    readonly touched: readonly string[];
+    readonly order: { readonly id: string; readonly title: string };
+    readonly digest: string;
+    readonly runId: string;
+    readonly author: Author;
+    readonly date: Date;
+  },
+): Promise<{ readonly commit: string | null; readonly subject: string } | { readonly problem: string }> {
+  const subject = subjectOf(options.order);
+  const made = await treeWith({ ...options, paths: options.touched });
+  if ('problem' in made) return made;
+  if (!made.changed) {
+    // A stage that was killed after it moved the head and now finds nothing to do must not leave the head there.
+    await moveHead(options, options.parent);
+    return { commit: null, subject };
+  }
+  const trailers = `Factory-Run: ${options.runId}\nWork-Order: ${options.order.id}\nWork-Order-Digest: ${options.digest}\n`;
+  const commit = await makeCommit({ ...options, tree: made.tree, message: `${subject}\n\n${trailers}` });
+  await moveHead(options, commit);
+  return { commit, subject };
+}
+
+/** `WO-NN: title` on one line. */
+export const subjectOf = (order: { readonly id: string; readonly title: string }): string =>
+  `${order.id}: ${order.title}`.replace(/[\s\0]+/g, ' ').trim();
+
+async function moveHead({ historyDir, workspace, env }: Where, commit: string | null): Promise<void> {
+  const git = historyGit(historyDir, env, { workTree: workspace });
+  await moveRefs(git, commit);
+  // For commands that ask git: HEAD on our branch, the index as it is there. What they did to either is undone.
+  await git.text(['symbolic-ref', 'HEAD', branchRef]);
+  await rm(join(historyDir, 'index.lock'), { force: true });
+  await git.text(['read-tree', commit ?? '--empty']);
+}
+
+/** Both of the run's refs at once; null takes them away. */
+export async function moveRefs(git: Git, commit: string | null): Promise<void> {
+  const line = (ref: string) => (commit === null ? `delete ${ref}\n` : `update ${ref} ${commit}\n`);
+  await git.text(['update-ref', '--stdin'], { input: [headRef, branchRef].map(line).join('') });
+}
+
+/** Paths that a commit holds; none of no commit. */
+export async function pathsOf(
+  historyDir: string,
+  commit: string | null,
+  env: Environment,
+): Promise<Set<string>> {
+  if (commit === null) return new Set();
+  return new Set(await historyGit(historyDir, env).list(['ls-tree', '-r', '-z', '--name-only', commit]));
+}
+
+/** Writes the files of a commit, bytes as committed, into the empty folder `folder`. */
+export async function checkOut(
+  historyDir: string,
+  commit: string,
+  folder: string,
+  env: Environment,
+): Promise<void> {
+  const indexFile = inHistory(historyDir).scratchIndex;
+  for (const file of [indexFile, `${indexFile}.lock`]) await rm(file, { force: true });
+  const git = historyGit(historyDir, env, { workTree: folder, indexFile });
+  await git.text(['read-tree', commit]);
+  await git.text(['checkout-index', '--all', '--force', '--quiet']);
+  await rm(indexFile, { force: true });
+}
+
+async function lstatIfThere(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,192 @@
+/** Bringing a run's commits to where people want them: a branch of the source, or a new repository. */
+import { randomBytes } from 'node:crypto';
+import { copyFile, mkdir, mkdtemp, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { isMissing } from '../system/files.ts';
+import { type Environment, type Git, makeRepository, ownGit, sourceGit } from '../system/git.ts';
+import { historyGit, inHistory } from './in-history.ts';
+import { said } from './scope.ts';
+
+type Problem = { readonly problem: string; readonly fix: string };
+const problem = (text: string, fix: string): Problem => ({ problem: text, fix });
+
+const ownBranches = new Set(['main', 'master']);
+
+/** Why a branch may not have this name; undefined when it may. */
+export async function branchProblem(git: Git, branch: string): Promise<string | undefined> {
+  if (ownBranches.has(branch)) return `"${branch}" is not touched: commits go on a branch of their own`;
+  const bad = branch.startsWith('-') || branch.startsWith('refs/') || branch === 'HEAD' || branch === '@';
+  const valid = !bad && (await git.run(['check-ref-format', `refs/heads/${branch}`])).ok;
+  return valid ? undefined : `"${branch}" is not a valid branch name`;
+}
+
+/** Makes `branch` in the repository `source` at `head`. Working tree, index and every other branch stay as they are. */
+export async function deliverBranch(options: {
+  readonly historyDir: string;
+  readonly source: string;
+  readonly branch: string;
+  readonly base: string | null;
+  readonly head: string;
+  readonly env: Environment;
+}): Promise<{ readonly ok: true } | Problem> {
+  const { source, branch, base, head } = options;
+  const git = sourceGit(source, options.env);
+  const ref = `refs/heads/${branch}`;
+  const another = 'pass --branch NAME for another one';
+  const at = await git.run(['rev-parse', '--verify', '--quiet', ref]);
+  if (at.ok) {
+    const same = at.text === head ? ', and it stands at what this run made: it is delivered already' : '';
+    return problem(`the branch "${branch}" exists in ${source}${same}`, another);
+  }
+  const trees = await git.text(['worktree', 'list', '--porcelain']);
+  if (trees.split('\n').includes(`branch ${ref}`)) {
+    return problem(`the branch "${branch}" is checked out in a working tree of ${source}`, another);
+  }
+  const inTheWay = (await git.text(['for-each-ref', '--format=%(refname)', 'refs/heads']))
+    .split('\n')
+    .find((other) => ref.startsWith(`${other}/`) || other.startsWith(`${ref}/`));
+  if (inTheWay !== undefined) {
+    return problem(
+      `the branch "${inTheWay.slice('refs/heads/'.length)}" is in the way of "${branch}": git keeps both in one folder`,
+      another,
+    );
+  }
+  if (base !== null && !(await git.run(['cat-file', '-e', `${base}^{commit}`])).ok) {
+    return problem(
+      `${source} no longer has the commit ${base} that the run began with`,
+      'pass --to DIR for a repository of its own',
+    );
+  }
+  await bring(options, base === null ? [] : [base], git);
+  // All zeros: only if nobody made it in the meantime.
+  await git.text(['update-ref', '-m', 'factory deliver', ref, head, '0'.repeat(head.length)]);
+  return { ok: true };
+}
+
+/** Packs what `head` has beyond `without` and puts it into another repository's objects. */
+async function bring(
+  from: { readonly historyDir: string; readonly head: string; readonly env: Environment },
+  without: readonly string[],
+  into: Git,
+): Promise<void> {
+  await packOver(
+    historyGit(from.historyDir, from.env),
+    from.historyDir,
+    [from.head, ...without.map((commit) => `^${commit}`)],
+    into,
+  );
+}
+
+async function packOver(from: Git, scratch: string, revs: readonly string[], into: Git): Promise<void> {
+  const folder = await mkdtemp(join(scratch, 'factory-pack-'));
+  try {
+    const name = await from.text(['pack-objects', '--quiet', '--revs', join(folder, 'out')], {
+      input: `${revs.join('\n')}\n`,
+    });
+    await into.text(['index-pack', '--stdin'], { inputFile: join(folder, `out-${name.trim()}.pack`) });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Makes a repository at `to` with `branch` checked out at `head`. `to` must not exist, or be an empty folder; it appears
+ *  whole or not at all. Where the source still has the commit that the run began with, its history comes along. */
+export async function deliverFolder(options: {
+  readonly historyDir: string;
+  readonly source: string | undefined;
+  readonly to: string;
+  readonly branch: string;
+  readonly base: string | null;
+  readonly head: string;
+  readonly env: Environment;
+}): Promise<{ readonly ok: true; readonly whole: boolean } | Problem> {
+  const { historyDir, base, head, env } = options;
+  const taken = await occupied(options.to);
+  if (taken !== undefined) return problem(`${options.to} ${taken}`, 'name a folder that does not exist');
+  // An empty folder that is a link is filled where it leads.
+  const to = await realpath(options.to).catch(() => options.to);
+  const neighbour = join(dirname(to), `.${basename(to)}.${randomBytes(6).toString('hex')}.tmp`);
+  let madeParent: string | undefined;
+  try {
+    madeParent = await mkdir(dirname(to), { recursive: true });
+    const { settings } = inHistory(historyDir);
+    const length = head.length === 64;
+    await makeRepository(neighbour, {
+      settingsFile: settings,
+      bare: false,
+      branch: options.branch,
+      sha256: length,
+      env,
+    });
+    const git = ownGit({ cwd: neighbour, settingsFile: settings, env });
+    const whole = base === null || (await bringPast(options.source, base, historyDir, git, env));
+    await bring({ historyDir, head, env }, whole && base !== null ? [base] : [], git);
+    if (!whole) await copyFile(join(historyDir, 'shallow'), join(neighbour, '.git', 'shallow'));
+    await git.text(['update-ref', `refs/heads/${options.branch}`, head]);
+    await git.text(['read-tree', '-u', '--reset', head]);
+    await rename(neighbour, to);
+    return { ok: true, whole };
+  } catch (error) {
+    // What could not be made (a file stands where a folder would be) cannot be removed either.
+    await rm(neighbour, { recursive: true, force: true }).catch((trouble: unknown) => {
+      if (!isMissing(trouble)) throw trouble;
+    });
+    if (madeParent !== undefined) await rm(madeParent, { recursive: true, force: true });
+    if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
+      return problem(`${options.to} cannot be made: ${said(error)}`, 'name another folder');
+    }
+    throw error;
+  }
+}
+
+/** The source's history up to `base`; false when it cannot give all of it. */
+async function bringPast(
+  source: string | undefined,
+  base: string,
+  scratch: string,
+  into: Git,
+  env: Environment,
+): Promise<boolean> {
+  if (
+    source === undefined ||
+    !(await stat(source).then(
+      (found) => found.isDirectory(),
+      () => false,
+    ))
+  )
+    return false;
+  const git = sourceGit(source, env);
+  const shallow = await git.run(['rev-parse', '--is-shallow-repository']);
+  if (!shallow.ok || shallow.text !== 'false' || !(await git.run(['cat-file', '-e', `${base}^{commit}`])).ok)
+    return false;
+  await packOver(git, scratch, [base], into);
+  return true;
+}
+
+async function occupied(path: string): Promise<string | undefined> {
+  try {
+    if (!(await stat(path)).isDirectory()) return 'is there already, and is no folder';
+    return (await readdir(path)).length === 0 ? undefined : 'is there already, and is not empty';
+  } catch (error) {
+    if (!isMissing(error)) return `cannot be looked at: ${said(error)}`;
+  }
+  return undefined;
+}
+
+/** The run's commits beyond `base`, oldest first. */
+export async function commitsOf(
+  historyDir: string,
+  base: string | null,
+  head: string,
+  env: Environment,
+): Promise<readonly { readonly commit: string; readonly subject: string }[]> {
+  const range = base === null ? [head] : [head, `^${base}`];
+  const log = await historyGit(historyDir, env).text(['log', '--reverse', '--format=%H %s', ...range]);
+  return log
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => ({
+      commit: line.slice(0, line.indexOf(' ')),
+      subject: line.slice(line.indexOf(' ') + 1),
+    }));
+}

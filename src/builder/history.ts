@@ -1,0 +1,226 @@
+/** A run's own history: a bare repository in the run folder that begins where the workdir's HEAD stands. */
+import { realpath, rm } from 'node:fs/promises';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { writeJson } from '../system/files.ts';
+import {
+  type Environment,
+  type Git,
+  GitError,
+  keepBytes,
+  makeRepository,
+  processEnvironment,
+  sourceGit,
+} from '../system/git.ts';
+import { type Author, authorOf } from './author.ts';
+import { makeCommit, moveRefs, submodulesOf, treeWith } from './commit.ts';
+import {
+  baseRef,
+  branchRef,
+  type HistoryStart,
+  historyGit,
+  inHistory,
+  readHistoryStart,
+} from './in-history.ts';
+
+export type StartedHistory = {
+  /** `git` when the workdir is the top of a repository. */
+  readonly kind: 'none' | 'folder' | 'git';
+  /** HEAD of the workdir; null in a fresh history. */
+  readonly baseCommit: string | null;
+  readonly author: Author;
+  /** For people: what is not carried along. */
+  readonly notes: readonly string[];
+};
+type Problem = { readonly problem: Diagnostic };
+
+const problem = (code: string, message: string, fix: string): Problem => ({
+  problem: { code, severity: 'error', message, fix },
+});
+
+type Start = {
+  readonly workdir: string | undefined;
+  readonly historyDir: string;
+  readonly allowDirty: boolean;
+  readonly runId: string;
+  readonly env?: Environment;
+};
+
+/** Makes `historyDir` anew and brings the workdir's HEAD into it (one commit deep). Called before the workdir is copied;
+ *  refuses tracked changes in it unless `allowDirty`. `workdir` undefined: an empty history. `env` is the caller's
+ *  environment (default: this process's), read for git's settings and identity only. The workdir is only read. */
+export async function startHistory(options: Start): Promise<StartedHistory | Problem> {
+  try {
+    return await start(options, options.env ?? processEnvironment);
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    return error.missing
+      ? problem(
+          'git-missing',
+          `${error.message}; this pipeline keeps a history`,
+          'install git, then start again',
+        )
+      : problem(
+          'git-history',
+          `the history cannot be started: ${error.message}`,
+          'check the repository with git fsck',
+        );
+  }
+}
+
+async function start(options: Start, env: Environment): Promise<StartedHistory | Problem> {
+  const { workdir, historyDir } = options;
+  const source = workdir === undefined ? undefined : await lookAt(workdir, env);
+  if (source !== undefined && source.dirty.length > 0 && !options.allowDirty) {
+    const more = source.dirty.length > 10 ? ` and ${source.dirty.length - 10} more` : '';
+    return problem(
+      'workdir-dirty',
+      `the workdir has tracked changes that are not committed: ${source.dirty.slice(0, 10).join(', ')}${more}`,
+      'commit or stash them, or pass --allow-dirty to make them the first commit of the run',
+    );
+  }
+  await rm(historyDir, { recursive: true, force: true });
+  await makeRepository(historyDir, {
+    settingsFile: inHistory(historyDir).settings,
+    bare: true,
+    branch: branchRef.slice('refs/heads/'.length),
+    sha256: source?.sha256 === true,
+    env,
+  });
+  await keepBytes(historyDir);
+  const notes: string[] = [];
+  if (workdir !== undefined && source?.head !== undefined) {
+    const git = historyGit(historyDir, env);
+    // One commit is all that is needed: its parents are in the workdir, where the commits will go.
+    const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules'];
+    await git.text(['fetch', ...quiet, '--depth=1', workdir, `HEAD:${baseRef}`]);
+    const fetched = await git.text(['rev-parse', baseRef]);
+    if (fetched !== source.head)
+      throw new GitError(`HEAD of the workdir moved from ${source.head} to ${fetched}`, false);
+    const modules = await submodulesOf(git, fetched);
+    if (modules.length > 0) {
+      notes.push(`submodules are copied as files, but no work order can change them: ${modules.join(', ')}`);
+    }
+  }
+  const record: HistoryStart = {
+    version: 1,
+    kind: workdir === undefined ? 'none' : source === undefined ? 'folder' : 'git',
+    base_commit: source?.head ?? null,
+    // A folder that git cannot read has no settings of its own; the user's are found from anywhere.
+    author: await authorOf(source === undefined || workdir === undefined ? historyDir : workdir, env),
+    dirty: [...(source?.dirty ?? [])],
+    applied: source?.applied ?? {},
+    first_commit: source?.head ?? null,
+    left_out: [],
+  };
+  await writeJson(inHistory(historyDir).start, record);
+  return { kind: record.kind, baseCommit: record.base_commit, author: record.author, notes };
+}
+
+type Source = {
+  readonly head: string | undefined;
+  readonly sha256: boolean;
+  readonly dirty: readonly string[];
+  readonly applied: Record<string, string>;
+};
+
+/** The repository whose top `workdir` is; undefined when it is none, or one that git cannot read. */
+async function lookAt(workdir: string, env: Environment): Promise<Source | undefined> {
+  const git = sourceGit(workdir, env);
+  const top = await git.run(['rev-parse', '--show-object-format', '--show-toplevel']);
+  if (!top.ok) {
+    if (top.missing) throw new GitError(top.why, true);
+    return undefined;
+  }
+  const format = top.text.split('\n', 1)[0] ?? '';
+  if ((await realpath(top.text.slice(format.length + 1))) !== (await realpath(workdir))) return undefined;
+  const head = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
+  const tracked = ['--untracked-files=no', '--no-renames', '--ignore-submodules=dirty'];
+  const status = await git.list(['status', '--porcelain=v1', '-z', ...tracked]);
+  return {
+    head: head.ok ? head.text : undefined,
+    sha256: format === 'sha256',
+    dirty: status.map((line) => line.slice(3)),
+    applied: head.ok ? await appliedOrders(git) : {},
+  };
+}
+
+/** Which work orders the last commits of the workdir say they carried out; the newest commit of each. */
+async function appliedOrders(git: Git): Promise<Record<string, string>> {
+  const format = '--format=%H%n%(trailers:key=Work-Order-Digest,valueonly)';
+  const log = await git.run(['log', '-n', '1000', '-z', format, 'HEAD']);
+  const applied: Record<string, string> = {};
+  if (!log.ok) return applied;
+  for (const record of log.text.split('\0')) {
+    const [commit, ...digests] = record.split('\n').map((line) => line.trim());
+    if (commit === undefined || commit === '') continue;
+    for (const digest of digests) if (/^[0-9a-f]{64}$/.test(digest)) applied[digest] ??= commit;
+  }
+  return applied;
+}
+
+/** After the copy: puts what is there before the first order, and is in no commit yet, into a first commit (the files of
+ *  a folder that is no repository, or the tracked changes of a dirty workdir), and notes what no commit holds. Answers
+ *  with the commit that the orders build on; null when there is nothing. */
+export async function recordBase(options: {
+  readonly historyDir: string;
+  readonly workspace: string;
+  readonly runId: string;
+  readonly now: Date;
+  readonly env?: Environment;
+}): Promise<{ readonly firstCommit: string | null } | Problem> {
+  const { historyDir, workspace } = options;
+  const env = options.env ?? processEnvironment;
+  const record = await readHistoryStart(historyDir);
+  const git = historyGit(historyDir, env, { workTree: workspace });
+  try {
+    const fresh = record.base_commit === null && record.kind !== 'none';
+    const paths = fresh ? await filesOf(git) : record.dirty;
+    let first = record.base_commit;
+    const made = await treeWith({ historyDir, workspace, parent: first, paths, env });
+    if ('problem' in made)
+      return problem('git-history', made.problem, 'commit the submodule by itself first');
+    if (made.changed) {
+      const subject = fresh
+        ? 'Files as they were before the run'
+        : 'Changes that were not committed before the run';
+      const message = `${subject}\n\nFactory-Run: ${options.runId}\n`;
+      const { author } = record;
+      first = await makeCommit({
+        historyDir,
+        tree: made.tree,
+        parent: first,
+        message,
+        author,
+        date: options.now,
+        env,
+      });
+    }
+    if (first !== null) {
+      await moveRefs(git, first);
+      await git.text(['read-tree', first]);
+    }
+    const others = await git.list(['ls-files', '--others', '--directory', '--no-empty-directory', '-z']);
+    const left_out = others.filter((path) => !path.startsWith('.factory/'));
+    await writeJson(inHistory(historyDir).start, {
+      ...record,
+      first_commit: first,
+      left_out,
+    } satisfies HistoryStart);
+    return { firstCommit: first };
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    return problem(
+      'git-history',
+      `the first commit cannot be made: ${error.message}`,
+      'check the workdir, then start again',
+    );
+  }
+}
+
+/** Every file and link of the work tree that its `.gitignore` files do not hide. */
+async function filesOf(git: Git): Promise<string[]> {
+  const hidden = ['--exclude-per-directory=.gitignore', '--exclude=/.factory/'];
+  const found = await git.list(['ls-files', '--others', '-z', ...hidden]);
+  // A path that ends with a slash is a repository of its own: not ours to take in.
+  return found.filter((path) => !path.endsWith('/'));
+}

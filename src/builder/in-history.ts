@@ -1,0 +1,65 @@
+/** What lies in a run's `history.git` besides git's own, and the refs that are the run's. */
+import { join } from 'node:path';
+import * as z from 'zod';
+import { type Environment, type Git, ownGit } from '../system/git.ts';
+import { readRecord } from './record.ts';
+
+export const inHistory = (historyDir: string) => ({
+  settings: join(historyDir, 'factory.gitconfig'),
+  start: join(historyDir, 'factory-start.json'),
+  proof: join(historyDir, 'factory-proof.json'),
+  /** For commands that ask git: it stands at the run's head between stages. */
+  index: join(historyDir, 'index'),
+  /** For our own commits: made anew for each. */
+  scratchIndex: join(historyDir, 'factory.index'),
+});
+
+/** Where the run stands. The run's own ref: what a stage does to branches does not move it. */
+export const headRef = 'refs/factory/head';
+export const baseRef = 'refs/factory/base';
+/** The same as `headRef`, for commands that ask git where they are. */
+export const branchRef = 'refs/heads/factory';
+
+/** What the history began with; kept in the history for `order next` and `deliver`. */
+export const HistoryStart = z.object({
+  version: z.literal(1),
+  kind: z.enum(['none', 'folder', 'git']),
+  base_commit: z.string().nullable().describe('HEAD of the workdir'),
+  author: z.object({ name: z.string(), email: z.string() }),
+  dirty: z.array(z.string()).describe('Tracked paths that differed from HEAD, taken into the first commit'),
+  applied: z
+    .record(z.string(), z.string())
+    .describe('Digests of work orders that commits of the workdir say they carried out, with the commit'),
+  first_commit: z.string().nullable().describe('Where the orders begin; null in an empty history'),
+  left_out: z
+    .array(z.string())
+    .describe('Workspace paths that no commit holds; a folder stands for all below it'),
+});
+export type HistoryStart = z.infer<typeof HistoryStart>;
+
+/** Rejects when the run has no history (its pipeline has no `factory order` tools). */
+export const readHistoryStart = (historyDir: string): Promise<HistoryStart> =>
+  readRecord(inHistory(historyDir).start, HistoryStart);
+
+/** What the last proof found; `deliver` warns by it. */
+export const ProofRecord = z.object({
+  version: z.literal(1),
+  commit: z.string(),
+  needed: z.array(z.string()).describe('Files in no commit without which the checks failed'),
+});
+export type ProofRecord = z.infer<typeof ProofRecord>;
+
+/** Git on the history; `workTree` and `indexFile` where a command needs them. */
+export function historyGit(
+  historyDir: string,
+  env: Environment,
+  more: { readonly workTree?: string; readonly indexFile?: string } = {},
+): Git {
+  return ownGit({
+    cwd: more.workTree ?? historyDir,
+    gitDir: historyDir,
+    settingsFile: inHistory(historyDir).settings,
+    env,
+    ...more,
+  });
+}

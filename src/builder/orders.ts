@@ -1,0 +1,137 @@
+/** The work orders of a workspace, in the order in which they are carried out. */
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { inWorkspace } from '../model/layout.ts';
+import { Provenance, WorkOrder } from '../model/work-order.ts';
+import { isMissing } from '../system/files.ts';
+import { said, sha256 } from './scope.ts';
+
+export type LoadedOrder = {
+  readonly order: WorkOrder;
+  /** Names what is to be done (not who planned it): equal orders have equal digests. */
+  readonly digest: string;
+  /** Where it was read, for messages. */
+  readonly from: string;
+};
+
+type Raw = { readonly from: string; readonly value: unknown };
+type Loaded = { readonly orders: readonly LoadedOrder[] } | { readonly problem: string };
+
+/** Reads `.factory/orders/WO-*.json` in numeric order, else what was given as the variable `plan`: a compiled plan, or a
+ *  folder of orders. `allowExempt`: an order may be exempt from verification without a planner's word for it. */
+export async function loadOrders(
+  workspace: string,
+  options: { readonly allowExempt: boolean },
+): Promise<Loaded> {
+  try {
+    const raw = await findRaw(workspace);
+    if (raw.length === 0) {
+      return {
+        problem: `there are no work orders: neither ${inWorkspace.orders}/WO-*.json nor a plan in ${inWorkspace.inputs}/plan.json; compile a plan first, or give one with --var plan=FILE`,
+      };
+    }
+    const orders: LoadedOrder[] = [];
+    for (const one of raw) {
+      const checked = check(one, options.allowExempt);
+      if ('problem' in checked) return checked;
+      const twin = orders.find((other) => other.order.id === checked.order.id);
+      if (twin !== undefined) return { problem: `${one.from} and ${twin.from} are both ${checked.order.id}` };
+      orders.push(checked);
+    }
+    return { orders };
+  } catch (error) {
+    return { problem: said(error) };
+  }
+}
+
+async function findRaw(workspace: string): Promise<Raw[]> {
+  const compiled = await fromFolder(join(workspace, inWorkspace.orders), inWorkspace.orders);
+  if (compiled.length > 0) return compiled;
+  for (const name of [`${inWorkspace.inputs}/plan.json`, `${inWorkspace.inputs}/plan`]) {
+    const kind = await kindOf(join(workspace, name));
+    if (kind === 'file') return fromPlan(await readJson(join(workspace, name), name), name);
+    if (kind !== 'folder') continue;
+    const orders = await fromFolder(join(workspace, name), name);
+    if (orders.length > 0) return orders;
+    const manifest = `${name}/WORK_ORDERS_MANIFEST.json`;
+    if ((await kindOf(join(workspace, manifest))) === 'file') {
+      return fromPlan(await readJson(join(workspace, manifest), manifest), manifest);
+    }
+  }
+  return [];
+}
+
+async function kindOf(path: string): Promise<'file' | 'folder' | undefined> {
+  try {
+    return (await stat(path)).isDirectory() ? 'folder' : 'file';
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+async function fromFolder(folder: string, name: string): Promise<Raw[]> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
+  const numbered = names
+    .filter((file) => /^wo-.*\.json$/i.test(file))
+    .map((file) => ({ file, number: Number(/^wo-(\d+)/i.exec(file)?.[1] ?? 999_999) }))
+    .sort((a, b) => a.number - b.number || (a.file < b.file ? -1 : 1));
+  return Promise.all(
+    numbered.map(async ({ file }) => ({
+      from: `${name}/${file}`,
+      value: await readJson(join(folder, file), `${name}/${file}`),
+    })),
+  );
+}
+
+function fromPlan(plan: unknown, name: string): Raw[] {
+  const parsed = z.object({ work_orders: z.array(z.unknown()) }).safeParse(plan);
+  if (!parsed.success) throw new Error(`${name} is not a plan: it has no list "work_orders"`);
+  return parsed.data.work_orders.map((value, at) => ({ from: `${name} (work order ${at + 1})`, value }));
+}
+
+async function readJson(path: string, name: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'));
+  } catch (error) {
+    throw new Error(`${name} cannot be read as JSON: ${said(error)}`);
+  }
+}
+
+function check(raw: Raw, allowExempt: boolean): LoadedOrder | { readonly problem: string } {
+  const parsed = WorkOrder.safeParse(raw.value);
+  if (!parsed.success) {
+    return {
+      problem: `${raw.from} is not a valid work order: ${z.prettifyError(parsed.error).replaceAll('\n', ' ')}`,
+    };
+  }
+  const order = parsed.data;
+  if (!/^WO-\d{2,}$/.test(order.id))
+    return { problem: `${raw.from} has the id ${JSON.stringify(order.id)}, not WO-NN` };
+  const named = /\/wo-(\d+)[^/]*\.json$/i.exec(raw.from)?.[1];
+  if (named !== undefined && Number(named) !== Number(order.id.slice(3))) {
+    return { problem: `${raw.from} holds ${order.id}: file name and id must agree` };
+  }
+  if (order.verify_exempt && !allowExempt && !isBootstrap(raw.value)) {
+    return {
+      problem: `${raw.from} asks not to be verified (verify_exempt) without a planner's word for it (provenance.bootstrap); pass --allow-verify-exempt to allow it`,
+    };
+  }
+  return { order, digest: digestOf(order), from: raw.from };
+}
+
+/** Only the planner exempts, and it says for which run of it. */
+function isBootstrap(value: unknown): boolean {
+  const provenance = z
+    .object({ provenance: Provenance.pick({ planner_run_id: true, bootstrap: true }) })
+    .safeParse(value);
+  return provenance.success && provenance.data.provenance.bootstrap;
+}
+
+/** Sorted keys, so that the order in which a file spells them does not count. */
+const digestOf = (order: WorkOrder): string =>
+  sha256(JSON.stringify(Object.fromEntries(Object.entries(order).sort(([a], [b]) => (a < b ? -1 : 1)))));

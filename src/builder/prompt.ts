@@ -1,0 +1,166 @@
+/** What a model is told about one work order. */
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { emptySha256 } from '../model/proposal.ts';
+import type { WorkOrder } from '../model/work-order.ts';
+import { isMissing } from '../system/files.ts';
+import { sha256 } from './scope.ts';
+import type { FailureBrief } from './state.ts';
+
+/** Bytes of file content shown in all; hashes are shown for every file, however much there is. */
+export const contextLimit = 204_800;
+
+export type PromptFacts = {
+  readonly order: WorkOrder;
+  readonly attempt: number;
+  /** How the whole project will be checked. */
+  readonly verify: readonly string[];
+  readonly brief: FailureBrief | null;
+};
+
+/** Placeholders that a template may use, each replaced wherever it stands. */
+export const placeholders = [
+  'ID',
+  'TITLE',
+  'INTENT',
+  'ALLOWED_FILES',
+  'FORBIDDEN',
+  'NOTES',
+  'ACCEPTANCE_COMMANDS',
+  'POSTCONDITIONS',
+  'VERIFY_COMMANDS',
+  'CONTEXT_FILES',
+  'FAILURE_BRIEF',
+  'EMPTY_SHA256',
+  'ATTEMPT',
+] as const;
+type Placeholder = (typeof placeholders)[number];
+
+/** The template with its placeholders (`{{TITLE}}`) replaced in one pass: text that stands in a file or a work order is
+ *  never taken for a placeholder. Refused: a template without `{{CONTEXT_FILES}}` or `{{ALLOWED_FILES}}`, and one with a
+ *  placeholder that nobody knows. */
+export async function renderPrompt(
+  template: string,
+  workspace: string,
+  facts: PromptFacts,
+): Promise<{ readonly text: string } | { readonly problem: string }> {
+  const used = [...template.matchAll(/\{\{([A-Z0-9_]+)\}\}/g)].map((match) => match[1] ?? '');
+  const unknown = used.find((name) => !isPlaceholder(name));
+  if (unknown !== undefined) {
+    return {
+      problem: `the template has {{${unknown}}}, which nothing stands for; known are ${placeholders.join(', ')}`,
+    };
+  }
+  const missing = (['INTENT', 'ALLOWED_FILES', 'CONTEXT_FILES'] as const).filter(
+    (name) => !used.includes(name),
+  );
+  if (missing.length > 0)
+    return { problem: `the template lacks ${missing.map((name) => `{{${name}}}`).join(', ')}` };
+  const { order } = facts;
+  const values: Readonly<Record<Placeholder, string>> = {
+    ID: order.id,
+    TITLE: order.title,
+    INTENT: order.intent,
+    ALLOWED_FILES: bullets([...order.allowed_files].sort()),
+    FORBIDDEN: bullets(order.forbidden),
+    NOTES: order.notes === null || order.notes.trim() === '' ? '(none)' : order.notes,
+    ACCEPTANCE_COMMANDS: bullets(order.acceptance_commands),
+    POSTCONDITIONS: bullets(order.postconditions.map((promise) => `${promise.path} exists`)),
+    VERIFY_COMMANDS: bullets(facts.verify),
+    CONTEXT_FILES: await contextFiles(workspace, shown(order)),
+    FAILURE_BRIEF: facts.brief === null ? '(this is the first attempt)' : briefText(facts.brief),
+    EMPTY_SHA256: emptySha256,
+    ATTEMPT: String(facts.attempt),
+  };
+  return {
+    text: template.replace(/\{\{([A-Z0-9_]+)\}\}/g, (whole, name: string) =>
+      isPlaceholder(name) ? values[name] : whole,
+    ),
+  };
+}
+
+const isPlaceholder = (name: string): name is Placeholder => placeholders.some((known) => known === name);
+const bullets = (lines: readonly string[]): string =>
+  lines.length === 0 ? '(none)' : lines.map((line) => `- ${line}`).join('\n');
+
+/** A file that may be written has to be shown: without its hash no proposal for it can be right. */
+const shown = (order: WorkOrder): string[] =>
+  [...new Set([...order.context_files, ...order.allowed_files])].sort();
+
+const briefText = (brief: FailureBrief): string =>
+  [
+    `stage: ${brief.stage}`,
+    ...(brief.command === null ? [] : [`command: ${brief.command}`]),
+    ...(brief.exit_code === null ? [] : [`exit code: ${brief.exit_code}`]),
+    'what was said:',
+    fence(brief.excerpt),
+    brief.reminder,
+  ].join('\n');
+
+/** A fence longer than any in the text. */
+function fence(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map((run) => run[0].length));
+  const ticks = '`'.repeat(longest + 1);
+  return `${ticks}\n${text}${text.endsWith('\n') || text === '' ? '' : '\n'}${ticks}`;
+}
+
+async function contextFiles(workspace: string, paths: readonly string[]): Promise<string> {
+  const root = await realpath(workspace);
+  let left = contextLimit;
+  const parts: string[] = [];
+  for (const path of paths) {
+    const bytes = await readInside(root, path);
+    if (bytes === 'outside') {
+      parts.push(
+        `### ${path}\n(cannot be shown or written: a link that leaves the project, or a file nobody may read)`,
+      );
+      continue;
+    }
+    if (bytes === undefined) {
+      parts.push(`### ${path}\nexists: no\nsha256: ${emptySha256}`);
+      continue;
+    }
+    const head = `### ${path}\nexists: yes\nsha256: ${sha256(bytes)}`;
+    const text = asText(bytes);
+    if (bytes.length === 0) parts.push(`${head}\n(empty)`);
+    else if (text === undefined) parts.push(`${head}\n(binary, ${bytes.length} bytes, not shown)`);
+    else if (bytes.length <= left) {
+      left -= bytes.length;
+      parts.push(`${head}\n${fence(text)}`);
+    } else {
+      const part = cut(bytes, left);
+      left = 0;
+      const note = `(cut: ${Buffer.byteLength(part)} of ${bytes.length} bytes are shown)`;
+      parts.push(part === '' ? `${head}\n${note}` : `${head}\n${fence(part)}\n${note}`);
+    }
+  }
+  return parts.length === 0 ? '(none)' : parts.join('\n\n');
+}
+
+/** Undefined when there is no regular file, `outside` when a link leads out of the workspace or in a circle. */
+async function readInside(root: string, path: string): Promise<Buffer | 'outside' | undefined> {
+  try {
+    const real = await realpath(join(root, path));
+    if (!real.startsWith(`${root}${sep}`)) return 'outside';
+    return (await stat(real)).isFile() ? await readFile(real) : undefined;
+  } catch (error) {
+    return isMissing(error) ? undefined : 'outside';
+  }
+}
+
+/** Undefined for bytes that are no text. */
+function asText(bytes: Buffer): string | undefined {
+  if (bytes.includes(0)) return undefined;
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** At most `most` bytes, cut where a character ends. */
+function cut(bytes: Buffer, most: number): string {
+  let end = most;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString('utf8', 0, end);
+}

@@ -1,0 +1,181 @@
+/** Proof before success: the final commit by itself, in a folder that is part of nothing, has to hold. */
+
+import { constants } from 'node:fs';
+import { cp, lstat, mkdir, mkdtemp, realpath, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { WorkOrder } from '../model/work-order.ts';
+import { splitWords } from '../policy/words.ts';
+import { isMissing, writeJson } from '../system/files.ts';
+import { type Environment, withoutGit } from '../system/git.ts';
+import { readSome } from '../system/read.ts';
+import { excerpt } from './brief.ts';
+import { checkOut, pathsOf } from './commit.ts';
+import { historyGit, inHistory, type ProofRecord, readHistoryStart } from './in-history.ts';
+import { type CommandIo, type Place, probeOf } from './tool.ts';
+import { verifyCommands } from './verify.ts';
+
+export type Proof =
+  | { readonly ok: true; readonly commands: readonly string[]; readonly needed: readonly string[] }
+  | { readonly ok: false; readonly why: string };
+
+/** Checks `head` out into a fresh folder, looks for every promised file and runs the commands that check the whole.
+ *  When that fails and the workdir had files that no commit holds (dependencies that were installed, say), it is tried
+ *  once more with those laid beside; passing then counts, and `needed` names them. What the commands print is kept in
+ *  `outputDir`; nothing else stays behind. */
+export async function prove(
+  io: CommandIo,
+  place: Place,
+  wanted: { readonly head: string | null; readonly orders: readonly WorkOrder[]; readonly outputDir: string },
+): Promise<Proof> {
+  const history = place.run.history;
+  const start = await readHistoryStart(history);
+  const folder = await freshFolder(io.env);
+  try {
+    const tree = join(folder, 'proof');
+    await mkdir(tree);
+    if (wanted.head !== null) await checkOut(history, wanted.head, tree, io.env);
+    const promised = [
+      ...new Set(wanted.orders.flatMap((order) => order.postconditions.map((promise) => promise.path))),
+    ];
+    const missing: string[] = [];
+    for (const path of promised) if (!(await isFile(join(tree, path)))) missing.push(path);
+    if (missing.length > 0)
+      return { ok: false, why: `promised files are not in the final commit: ${missing.join(', ')}` };
+
+    const files = await changedPaths(history, start.first_commit, wanted.head, io.env);
+    const check = { files, probe: probeOf(io) };
+    const commands = await verifyCommands(tree, { verify_exempt: false }, check);
+    const alone = await runAll(io, tree, commands, join(wanted.outputDir, 'proof'));
+    const record = (needed: readonly string[]): Promise<void> =>
+      wanted.head === null
+        ? Promise.resolve()
+        : writeJson(inHistory(history).proof, {
+            version: 1,
+            commit: wanted.head,
+            needed: [...needed],
+          } satisfies ProofRecord);
+    if (alone === undefined) {
+      await record([]);
+      return { ok: true, commands, needed: [] };
+    }
+    // The tree may have been changed by the commands: begin again.
+    await rm(tree, { recursive: true, force: true });
+    await mkdir(tree);
+    if (wanted.head !== null) await checkOut(history, wanted.head, tree, io.env);
+    const beside = await layBeside(place.workspace, tree, start.left_out);
+    if (beside.length > 0) {
+      const again = await runAll(io, tree, commands, join(wanted.outputDir, 'proof.with-untracked'));
+      if (again === undefined) {
+        await record(beside);
+        return { ok: true, commands, needed: beside };
+      }
+    }
+    return { ok: false, why: alone };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A folder below the system's temporary one that lies in no repository, where there is such a place. */
+async function freshFolder(env: Environment): Promise<string> {
+  const places = [env['TMPDIR'] ?? '/tmp', '/tmp', '/var/tmp'];
+  for (const place of places) {
+    const real = await realpath(place).catch(() => undefined);
+    if (real !== undefined && !(await isInRepository(real))) return mkdtemp(join(real, 'factory-proof-'));
+  }
+  // Git is kept from looking upwards in any case.
+  return mkdtemp(join(await realpath(places[0] ?? '/tmp'), 'factory-proof-'));
+}
+
+async function isInRepository(path: string): Promise<boolean> {
+  for (let at = path; ; at = dirname(at)) {
+    if (await isThere(join(at, '.git'))) return true;
+    if (at === dirname(at)) return false;
+  }
+}
+
+/** What failed, or undefined when every command exits with 0. */
+async function runAll(
+  io: CommandIo,
+  cwd: string,
+  commands: readonly string[],
+  output: string,
+): Promise<string | undefined> {
+  // Whoever checks the product must not see the run.
+  const ours = Object.entries(withoutGit(io.env)).filter(
+    ([name]) => name === 'FACTORY_RUN_MARKER' || !name.startsWith('FACTORY_'),
+  );
+  const env = {
+    ...Object.fromEntries(ours),
+    PWD: cwd,
+    GIT_CEILING_DIRECTORIES: dirname(cwd),
+    FACTORY_PROOF: cwd,
+  };
+  for (const [n, command] of commands.entries()) {
+    const split = splitWords(command);
+    const [program, ...words] = 'words' in split ? split.words : [];
+    if (program === undefined) return `${command} is no command`;
+    const stdoutFile = `${output}.${n}.stdout.txt`;
+    const stderrFile = `${output}.${n}.stderr.txt`;
+    const marker = `FACTORY_PROOF=${cwd}`;
+    const ended = await io.spawn.run({ argv: [program, ...words], cwd, env, stdoutFile, stderrFile, marker });
+    if (ended.kind === 'exited' && ended.code === 0) continue;
+    const how =
+      ended.kind === 'exited' ? `exit=${ended.code}` : ended.kind === 'not_found' ? ended.why : ended.kind;
+    const tails = [await readSome(stderrFile, 2000, 'tail'), await readSome(stdoutFile, 2000, 'tail')];
+    const said = tails
+      .map((text) => (text ?? '').trim())
+      .filter((text) => text !== '')
+      .join('\n');
+    return `${command} failed (${how})${said === '' ? '' : `:\n${excerpt(said)}`}`;
+  }
+  return undefined;
+}
+
+/** Copies those of `paths` that are in the workspace and not in the tree; answers with which. */
+async function layBeside(workspace: string, tree: string, paths: readonly string[]): Promise<string[]> {
+  const laid: string[] = [];
+  for (const path of paths) {
+    const from = join(workspace, path);
+    if (!(await isThere(from))) continue;
+    await cp(from, join(tree, path), {
+      recursive: true,
+      force: false,
+      errorOnExist: false,
+      verbatimSymlinks: true,
+      mode: constants.COPYFILE_FICLONE,
+    });
+    laid.push(path);
+  }
+  return laid;
+}
+
+async function changedPaths(
+  history: string,
+  first: string | null,
+  head: string | null,
+  env: Environment,
+): Promise<string[]> {
+  if (head === null) return [];
+  if (first === null) return [...(await pathsOf(history, head, env))];
+  return historyGit(history, env).list(['diff-tree', '-r', '-z', '--name-only', '--no-renames', first, head]);
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}

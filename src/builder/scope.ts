@@ -1,0 +1,155 @@
+/** Whether a proposal may be written: its paths, where they really lead, and what they are based on. Writes nothing. */
+import { createHash } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import { lstat, readFile, readlink, realpath, stat } from 'node:fs/promises';
+import { dirname, join, resolve, sep } from 'node:path';
+import type { WriteProposal } from '../model/proposal.ts';
+import { emptySha256 } from '../model/proposal.ts';
+import { normalizePath } from '../model/work-order.ts';
+import { isMissing } from '../system/files.ts';
+import { type StageFailure, stageFailure } from './stage.ts';
+
+/** What stands at a path before it is written. */
+export type Standing =
+  | { readonly is: 'absent' }
+  | { readonly is: 'file'; readonly bytes: Buffer; readonly mode: number }
+  /** A link that stays in the workspace: the write replaces the link, not what it points at. */
+  | {
+      readonly is: 'link';
+      readonly target: string;
+      readonly bytes: Buffer | undefined;
+      readonly mode: number;
+    };
+
+export type CheckedWrite = { readonly path: string; readonly content: string; readonly before: Standing };
+export type Checked = { readonly writes: readonly CheckedWrite[] };
+
+export const sha256 = (bytes: Uint8Array | string): string =>
+  createHash('sha256').update(bytes).digest('hex');
+
+/** Sorted unique paths of a proposal, also of one that is refused. */
+export const touchedBy = (proposal: WriteProposal): string[] =>
+  [...new Set(proposal.writes.map((write) => write.path))].sort();
+
+/** Duplicates, then scope, then real places, then every base hash: nothing is written unless all hold. */
+export async function checkProposal(
+  workspace: string,
+  order: { readonly allowed_files: readonly string[] },
+  proposal: WriteProposal,
+): Promise<Checked | StageFailure> {
+  const violation = (reason: string) => stageFailure('write_scope_violation', reason);
+  const paths = proposal.writes.map((write) => write.path);
+  const twice = [...new Set(paths.filter((path, at) => paths.indexOf(path) !== at))];
+  if (twice.length > 0) return violation(`written more than once: ${twice.join(', ')}`);
+  const allowed = new Set(order.allowed_files.map(normalizePath));
+  const outside = paths.filter((path) => !allowed.has(path));
+  if (outside.length > 0) return violation(`not in allowed_files: ${outside.join(', ')}`);
+
+  const root = await realpath(workspace);
+  const found: CheckedWrite[] = [];
+  for (const { path, content } of proposal.writes) {
+    if (isKept(path)) return violation(`${path} belongs to git or to the factory and is never written`);
+    try {
+      const looked = await look(root, path);
+      if ('reason' in looked) return violation(looked.reason);
+      found.push({ path, content, before: looked.standing });
+    } catch (error) {
+      return stageFailure('write_failed', `${path}: ${said(error)}`);
+    }
+  }
+  const stale = found.filter((write, at) => hashOf(write.before) !== proposal.writes[at]?.base_sha256);
+  if (stale.length > 0) {
+    const lines = stale.map((write) => `${write.path} (its hash is ${hashOf(write.before)})`);
+    return stageFailure(
+      'stale_context',
+      `base_sha256 is not the hash of the file as it is: ${lines.join(', ')}`,
+    );
+  }
+  return { writes: found };
+}
+
+/** `.git` and `.factory`, at any depth for git: a repository may lie in a folder of the workspace. */
+const isKept = (path: string): boolean => {
+  const parts = path.toLowerCase().split('/');
+  return parts.includes('.git') || parts[0] === '.factory';
+};
+
+export const said = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+function hashOf(before: Standing): string {
+  return before.is === 'absent' || before.bytes === undefined ? emptySha256 : sha256(before.bytes);
+}
+
+async function look(root: string, path: string): Promise<{ standing: Standing } | { reason: string }> {
+  const parts = path.split('/');
+  let place = root;
+  for (const part of parts.slice(0, -1)) {
+    place = join(place, part);
+    const parent = await lstatIfThere(place);
+    if (parent === undefined) return { standing: { is: 'absent' } };
+    if (parent.isSymbolicLink())
+      return { reason: `${path} leads through the link ${place.slice(root.length + 1)}` };
+    if (!parent.isDirectory())
+      return { reason: `${path} lies below ${place.slice(root.length + 1)}, which is a file` };
+  }
+  place = join(root, path);
+  const there = await lstatIfThere(place);
+  if (there === undefined) return { standing: { is: 'absent' } };
+  if (there.isDirectory()) return { reason: `${path} is a folder, not a file` };
+  if (there.isSymbolicLink()) return lookAtLink(root, path, place);
+  if (!there.isFile()) return { reason: `${path} is not a regular file` };
+  return { standing: { is: 'file', bytes: await readFile(place), mode: there.mode & 0o7777 } };
+}
+
+async function lookAtLink(
+  root: string,
+  path: string,
+  place: string,
+): Promise<{ standing: Standing } | { reason: string }> {
+  const target = await readlink(place);
+  const real = await whereTo(place);
+  if (real === undefined) return { reason: `${path} is a link that leads in a circle` };
+  const inside = real.startsWith(`${root}${sep}`) ? real.slice(root.length + 1) : undefined;
+  if (inside === undefined) return { reason: `${path} is a link that leaves the workspace` };
+  if (isKept(inside)) return { reason: `${path} is a link to ${inside}, which is never written` };
+  const there = await stat(place).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+  if (there === undefined) return { standing: { is: 'link', target, bytes: undefined, mode: 0o644 } };
+  if (!there.isFile()) return { reason: `${path} is a link to something that is not a regular file` };
+  return { standing: { is: 'link', target, bytes: await readFile(place), mode: there.mode & 0o7777 } };
+}
+
+/** Where a link ends, also when nothing is there; undefined for a circle. */
+async function whereTo(link: string): Promise<string | undefined> {
+  let place = link;
+  for (let hops = 0; hops < 40; hops += 1) {
+    place = await realpathOfWhatExists(place);
+    const there = await lstatIfThere(place);
+    if (there === undefined || !there.isSymbolicLink()) return place;
+    place = resolve(dirname(place), await readlink(place));
+  }
+  return undefined;
+}
+
+/** The parent's real path, as far up as something exists, with the rest as it is spelled. */
+async function realpathOfWhatExists(path: string): Promise<string> {
+  const parent = dirname(path);
+  if (parent === path) return path;
+  try {
+    return join(await realpath(parent), path.slice(parent.length));
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    return join(await realpathOfWhatExists(parent), path.slice(parent.length));
+  }
+}
+
+async function lstatIfThere(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,105 @@
+/** Where a `factory order` tool stands, and how it says what came of it: by exit code and `$FACTORY_OUTPUT`. */
+import { access, readFile, stat, writeFile } from 'node:fs/promises';
+import { basename, delimiter, dirname, join, resolve } from 'node:path';
+import * as z from 'zod';
+import type { JsonObject } from '../model/json.ts';
+import { type Layout, layout } from '../model/layout.ts';
+import type { FailureClass } from '../model/outcome.ts';
+import { type Environment, withoutGit } from '../system/git.ts';
+import type { Spawn } from '../system/spawn.ts';
+import type { Probe } from './verify.ts';
+
+/** What a command may touch of the world. */
+export type CommandIo = {
+  readonly cwd: string;
+  readonly env: Environment;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  readonly now: () => Date;
+  readonly spawn: Spawn;
+};
+
+/** The run a tool works in. */
+export type Place = { readonly workspace: string; readonly run: Layout; readonly runId: string };
+
+/** The engine names the run and the workspace; by hand `--run DIR` or standing in `<run>/workspace` does. */
+export async function placeOf(
+  io: CommandIo,
+  run: string | undefined,
+): Promise<Place | { readonly problem: string }> {
+  const named = run === undefined ? io.env['FACTORY_RUN_DIR'] : resolve(io.cwd, run);
+  const dir = named ?? (basename(io.cwd) === 'workspace' ? dirname(io.cwd) : undefined);
+  if (dir === undefined || !(await exists(dir))) {
+    return {
+      problem: `no run to work in${dir === undefined ? '' : ` at ${dir}`}: a tool node gets it by access="run"; by hand pass --run RUN_DIR`,
+    };
+  }
+  const run_ = layout(dir);
+  const workspace = run === undefined ? (io.env['FACTORY_WORKSPACE'] ?? run_.workspace) : run_.workspace;
+  return { workspace, run: run_, runId: io.env['FACTORY_RUN_ID'] ?? basename(dir) };
+}
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+export type Verdict = {
+  readonly label?: string;
+  readonly updates?: JsonObject;
+  /** One line for people. */
+  readonly notes: string;
+} & ({ readonly ok: true } | { readonly ok: false; readonly class: FailureClass });
+
+/** Writes the verdict to `$FACTORY_OUTPUT` where there is one, tells it, and answers with the exit code. */
+export async function conclude(io: CommandIo, json: boolean, verdict: Verdict): Promise<number> {
+  const output = {
+    outcome: verdict.ok ? 'success' : 'fail',
+    ...(verdict.label === undefined ? {} : { preferred_next_label: verdict.label }),
+    ...(verdict.updates === undefined ? {} : { context_updates: verdict.updates }),
+    ...(verdict.ok
+      ? { notes: verdict.notes }
+      : { failure_reason: verdict.notes, failure_class: verdict.class }),
+  };
+  const file = io.env['FACTORY_OUTPUT'];
+  // Written in place: the file is the engine's, and a sandbox shows it as a file that cannot be replaced.
+  if (file !== undefined && file !== '') await writeFile(file, `${JSON.stringify(output)}\n`);
+  if (json) io.out(`${JSON.stringify(output, null, 2)}\n`);
+  else if (verdict.ok)
+    io.out(`${verdict.notes}${verdict.label === undefined ? '' : ` [${verdict.label}]`}\n`);
+  else io.err(`${verdict.notes}\n`);
+  return verdict.ok ? 0 : 1;
+}
+
+/** The context that the engine wrote for this stage; empty by hand. */
+export async function contextOf(io: CommandIo): Promise<Readonly<Record<string, unknown>>> {
+  const file = io.env['FACTORY_CONTEXT'];
+  if (file === undefined || file === '') return {};
+  return z.record(z.string(), z.unknown()).parse(JSON.parse(await readFile(file, 'utf8')));
+}
+
+/** Looks on the caller's PATH, and asks python3 itself. */
+export const probeOf = (io: CommandIo): Probe => ({
+  async has(program) {
+    for (const folder of (io.env['PATH'] ?? '').split(delimiter)) {
+      if (folder !== '' && (await isExecutable(join(folder, program)))) return true;
+    }
+    return false;
+  },
+  async imports(module) {
+    const ended = await io.spawn.run({
+      argv: ['python3', '-c', `import ${module}`],
+      cwd: '/',
+      env: withoutGit(io.env),
+      stdoutFile: '/dev/null',
+      stderrFile: '/dev/null',
+    });
+    return ended.kind === 'exited' && ended.code === 0;
+  },
+});
+
+async function isExecutable(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFile() === true && (found.mode & 0o111) !== 0;
+}

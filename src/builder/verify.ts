@@ -1,0 +1,123 @@
+/** How a project is checked as a whole: which commands say that it still holds together after an order. */
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import * as z from 'zod';
+import { verifyScript, type WorkOrder } from '../model/work-order.ts';
+import { plannedCommandProblem } from '../policy/commands.ts';
+import { quoteWord } from '../policy/words.ts';
+import { isMissing } from '../system/files.ts';
+
+/** A verification plan as nodes read it: files that must exist, commands that must exit with 0. */
+export type CheckPlan = { readonly files: readonly string[]; readonly commands: readonly string[] };
+
+/** What the machine has. */
+export interface Probe {
+  /** Whether a program is on PATH. */
+  has(program: string): Promise<boolean>;
+  /** Whether python3 can import a module. */
+  imports(module: string): Promise<boolean>;
+}
+
+/** The commands that check the workspace as it is now, the first of these that applies: an exempt order gets the compile
+ *  check only; `scripts/verify.sh`; the `test` script of package.json; node's own tests; Python's tests (pytest where it
+ *  can be imported, else unittest); the compile check. The compile check reads each of `files` with its language's own
+ *  parser and leaves nothing behind; it is empty when none of them has one. */
+export async function verifyCommands(
+  workspace: string,
+  order: { readonly verify_exempt: boolean },
+  with_: { readonly files: readonly string[]; readonly probe: Probe },
+): Promise<readonly string[]> {
+  const { probe } = with_;
+  if (order.verify_exempt) return compileCheck(workspace, with_.files, probe);
+  if (await isFile(join(workspace, verifyScript))) return [`bash ${verifyScript}`];
+  if ((await hasTestScript(workspace)) && (await probe.has('npm'))) return ['npm test'];
+  const files = await codeFiles(workspace);
+  if (files.some(isNodeTest)) return ['node --test'];
+  if (files.some(isPythonTest) && (await probe.has('python3'))) {
+    return [(await probe.imports('pytest')) ? 'python3 -m pytest -q' : 'python3 -m unittest discover'];
+  }
+  return compileCheck(workspace, with_.files, probe);
+}
+
+/** The three plans of an order, by context key. */
+export async function plansFor(
+  workspace: string,
+  order: WorkOrder,
+  with_: { readonly files: readonly string[]; readonly probe: Probe },
+): Promise<{
+  readonly 'order.verify': CheckPlan;
+  readonly 'order.promises': CheckPlan;
+  readonly 'order.accept': CheckPlan;
+}> {
+  return {
+    'order.verify': { files: [], commands: await verifyCommands(workspace, order, with_) },
+    'order.promises': {
+      files: [...new Set(order.postconditions.map((promise) => promise.path))],
+      commands: [],
+    },
+    'order.accept': { files: [], commands: order.acceptance_commands },
+  };
+}
+
+/** `npm init` writes a script that only fails; it is no test. */
+async function hasTestScript(workspace: string): Promise<boolean> {
+  const text = await readFile(join(workspace, 'package.json'), 'utf8').catch(() => '');
+  try {
+    const script = z.object({ scripts: z.object({ test: z.string() }) }).parse(JSON.parse(text)).scripts.test;
+    return script.trim() !== '' && !script.includes('no test specified');
+  } catch {
+    return false;
+  }
+}
+
+/** The names that `node --test` looks for by itself. */
+function isNodeTest(path: string): boolean {
+  if (!/\.[cm]?js$/.test(path)) return false;
+  return /(^|\/)test\//.test(path) || /(^test|^test-.+|.+[.\-_]test)\.[cm]?js$/.test(basename(path));
+}
+const isPythonTest = (path: string): boolean => /^(test_.*|.*_test|tests?)\.py$/.test(basename(path));
+
+const notOurs = new Set(['node_modules', '__pycache__', 'venv', 'vendor']);
+
+/** JavaScript and Python files, without hidden folders and what was installed. */
+async function codeFiles(root: string, below = ''): Promise<string[]> {
+  const found: string[] = [];
+  for (const entry of await readdir(join(root, below), { withFileTypes: true })) {
+    const path = below === '' ? entry.name : `${below}/${entry.name}`;
+    if (entry.isFile() && /\.([cm]?js|py)$/.test(entry.name)) found.push(path);
+    if (entry.isDirectory() && !entry.name.startsWith('.') && !notOurs.has(entry.name)) {
+      found.push(...(await codeFiles(root, path)));
+    }
+  }
+  return found;
+}
+
+async function compileCheck(workspace: string, files: readonly string[], probe: Probe): Promise<string[]> {
+  const commands: string[] = [];
+  for (const file of [...files].sort()) {
+    if (!(await isFile(join(workspace, file)))) continue;
+    // A name that begins with a dash would be taken for an option.
+    const word = quoteWord(file.startsWith('-') ? `./${file}` : file);
+    if (/\.[cm]?js$/.test(file)) commands.push(`node --check ${word}`);
+    else if (/\.json$/.test(file)) {
+      commands.push(`node -e "JSON.parse(require('fs').readFileSync(process.argv[1], 'utf8'))" ${word}`);
+    } else if (/\.(sh|bash)$/.test(file) && (await probe.has('bash'))) commands.push(`bash -n ${word}`);
+    else if (/\.py$/.test(file) && (await probe.has('python3'))) {
+      // Unlike py_compile this writes no cache next to the file.
+      commands.push(
+        `python3 -c "import ast, sys; ast.parse(open(sys.argv[1], 'rb').read(), sys.argv[1])" ${word}`,
+      );
+    }
+  }
+  // A name that no planned command may hold (one with a tilde, say) goes unchecked rather than failing the order.
+  return commands.filter((command) => plannedCommandProblem(command) === undefined);
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,162 @@
+#!/usr/bin/env node
+/** argv → command → exit code. Everything heavy is imported by the command that needs it. */
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import type { Io } from './commands/io.ts';
+import { realClock } from './system/clock.ts';
+import { packageVersion } from './system/package.ts';
+
+if (process.platform === 'win32') {
+  process.stderr.write('factory runs on Linux and macOS; on Windows, run it inside WSL\n');
+  process.exit(2);
+}
+
+// A reader that went away (`factory … | head`) is no error of ours.
+process.stdout.on('error', () => {});
+process.stderr.on('error', () => {});
+
+const io: Io = {
+  cwd: process.cwd(),
+  env: process.env,
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  outIsTerminal: process.stdout.isTTY === true,
+  errIsTerminal: process.stderr.isTTY === true,
+  width: process.stderr.columns ?? 100,
+};
+
+/** Fires at the first SIGINT, SIGTERM or SIGHUP: stages are ended and the checkpoint saved. The second one ends us. */
+function stopping(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (controller.signal.aborted) process.exit(130);
+      controller.abort(signal);
+    });
+  }
+  return controller.signal;
+}
+
+const collect = (value: string, earlier: readonly string[] = []): string[] => [...earlier, value];
+const present = (value: string): string => {
+  if (value.trim() === '') throw new InvalidArgumentError('It is empty.');
+  return value;
+};
+
+function withRunOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .addOption(
+      new Option('--workdir <dir>', 'the folder that is copied into the run (default: .)').argParser(present),
+    )
+    .option('--var <name=value>', 'sets a variable of the pipeline; repeatable', collect)
+    .addOption(new Option('--agent <name>', 'who answers: openai, scripted, fake, stub').argParser(present))
+    .addOption(new Option('--model <name>', 'the model, for nodes that name none').argParser(present))
+    .option('--script <file>', 'an agent script in place of the one that the pipeline bundles')
+    .option('--env-pass <names>', 'secrets that tools may see, by name; repeatable', collect)
+    .option('--accept-changes', 'resume although pipeline, prompts or flags have changed')
+    .option('--max-steps <n>', 'stages that the run may make')
+    .option('--max-wall <duration>', 'time that the run may take, such as 2h')
+    .option('--json', 'the result as JSON on standard output')
+    .option('-q, --quiet', 'only what went wrong')
+    .option('-v, --verbose', 'more records')
+    .option('--no-color', 'no colours (also: NO_COLOR)');
+}
+
+/** Commands of the planner and the builder load their room when they are called. */
+const rooms: Readonly<Record<string, (program: Command) => Promise<void>>> = {
+  plan: async (program) => (await import('./commands/plan.ts')).planCommand(program, await toolIo()),
+  order: async (program) => (await import('./commands/order.ts')).orderCommand(program, await toolIo()),
+  deliver: async (program) => (await import('./commands/deliver.ts')).deliverCommand(program, await toolIo()),
+};
+
+async function toolIo() {
+  const { realSpawn } = await import('./system/processes.ts');
+  return {
+    ...io,
+    now: () => realClock.now(),
+    spawn: realSpawn,
+    clock: realClock,
+    exit: (code: number) => {
+      exitCode = code;
+    },
+  };
+}
+
+let exitCode = 0;
+
+async function main(argv: readonly string[]): Promise<number> {
+  const program = new Command('factory')
+    .description('Runs pipelines that turn a spec into verified commits.')
+    .version(packageVersion())
+    .showHelpAfterError('(factory --help tells the commands and their flags)')
+    .showSuggestionAfterError()
+    .enablePositionalOptions(false)
+    .exitOverride()
+    .configureOutput({ writeOut: io.out, writeErr: io.err });
+
+  withRunOptions(program.command('run [pipeline]'))
+    .description('run a pipeline')
+    .option('--run-id <id>', 'name of the run (default: a ULID)')
+    .option('--resume', 'go on with the run that --run-id names')
+    .option('--allow-dirty', 'take uncommitted changes of the workdir as the first commit')
+    .action(async (pipeline, options) => {
+      const { runCommand } = await import('./commands/run.ts');
+      exitCode = await runCommand(pipeline, options, { ...io, clock: realClock, signal: stopping() });
+    });
+  withRunOptions(program.command('resume <run>'))
+    .description('go on with a run where it stopped')
+    .action(async (run, options) => {
+      const { resumeCommand } = await import('./commands/run.ts');
+      exitCode = await resumeCommand(run, options, { ...io, clock: realClock, signal: stopping() });
+    });
+  program
+    .command('validate <pipelines...>')
+    .description('say what is wrong with pipelines')
+    .option('--json', 'findings as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (pipelines, options) => {
+      const { validateCommand } = await import('./commands/validate.ts');
+      exitCode = await validateCommand(pipelines, options, io);
+    });
+  const wanted = argv.find((word) => rooms[word] !== undefined);
+  if (wanted !== undefined && argv.indexOf(wanted) === argv.findIndex((word) => !word.startsWith('-'))) {
+    await rooms[wanted]?.(program);
+  } else {
+    program.command('plan').description('check a plan and write its work orders (prompt, check, emit)');
+    program
+      .command('order')
+      .description('carry out work orders (next, prompt, apply, commit, rollback, proof)');
+    program.command('deliver').description("put a run's commits on a branch, or into a new folder");
+  }
+
+  try {
+    await program.parseAsync(singleDashes(argv, program), { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // Asked-for help and version are no errors; every other word of commander's is about wrong flags.
+    return error.exitCode === 0 ? 0 : 2;
+  }
+}
+
+/** `-workdir W` is read as `--workdir W`: flags with one dash are known from elsewhere. */
+function singleDashes(argv: readonly string[], program: Command): string[] {
+  const long = new Set(program.commands.flatMap((command) => command.options.map((option) => option.long)));
+  return argv.map((word) =>
+    /^-[a-z][a-z-]+(=|$)/.test(word) && long.has(`-${word.replace(/=.*$/s, '')}`) ? `-${word}` : word,
+  );
+}
+
+main(process.argv.slice(2)).then(
+  (code) => {
+    process.exitCode = code;
+  },
+  (error: unknown) => {
+    io.err(
+      `factory: an error of factory itself: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
+    process.exitCode = 70;
+  },
+);

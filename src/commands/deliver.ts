@@ -1,0 +1,232 @@
+/** `factory deliver RUN`: puts a run's commits on a branch of the source, or into a repository of their own. */
+import { stat } from 'node:fs/promises';
+import { relative, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { pathsOf } from '../builder/commit.ts';
+import { branchProblem, commitsOf, deliverBranch, deliverFolder } from '../builder/deliver.ts';
+import { headRef, historyGit, inHistory, ProofRecord, readHistoryStart } from '../builder/in-history.ts';
+import { readRecord } from '../builder/record.ts';
+import { type CommandIo, probeOf } from '../builder/tool.ts';
+import { verifyCommands } from '../builder/verify.ts';
+import { Checkpoint } from '../model/checkpoint.ts';
+import { layout } from '../model/layout.ts';
+import type { Manifest } from '../model/manifest.ts';
+import { quoteWord } from '../policy/words.ts';
+import { findRun, readManifest } from '../store/run-store.ts';
+import { isMissing } from '../system/files.ts';
+import { GitError, sourceGit } from '../system/git.ts';
+
+export type DeliverOptions = {
+  readonly branch?: string;
+  readonly to?: string;
+  readonly runsdir?: string;
+  readonly json?: boolean;
+};
+
+/** `code`: 2 for words that are wrong, 1 for what cannot be done. */
+type Refused = { readonly refused: string; readonly fix: string; readonly code: 1 | 2 };
+const refuse = (code: 1 | 2, refused: string, fix: string): Refused => ({ refused, fix, code });
+
+type Delivered = {
+  readonly run_id: string;
+  readonly branch: string;
+  readonly to: string | null;
+  readonly base: string | null;
+  readonly head: string | null;
+  readonly commits: readonly { readonly commit: string; readonly subject: string }[];
+  /** Files in no commit: those without which the checks failed, and the others that the workdir had. */
+  readonly needed: readonly string[];
+  readonly not_delivered: readonly string[];
+  readonly notes: readonly string[];
+  readonly next: string;
+};
+
+/** Never automatic, and never touches a working tree or an index of the source. Answers with the exit code. */
+export async function deliver(run: string, options: DeliverOptions, io: CommandIo): Promise<number> {
+  const done = await attempt(run, options, io);
+  if ('refused' in done) {
+    if (options.json === true) io.out(`${JSON.stringify({ error: done.refused, fix: done.fix }, null, 2)}\n`);
+    else io.err(`error: ${done.refused}\n  = fix: ${done.fix}\n`);
+    return done.code;
+  }
+  if (options.json === true) io.out(`${JSON.stringify(done, null, 2)}\n`);
+  else tell(done, io);
+  return 0;
+}
+
+async function attempt(run: string, options: DeliverOptions, io: CommandIo): Promise<Delivered | Refused> {
+  if (options.branch !== undefined && options.to !== undefined) {
+    return refuse(2, '--branch and --to are two ways to deliver', 'give one of them');
+  }
+  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
+  if (!found.ok) return refuse(2, found.why, 'factory runs lists the runs there are');
+  const dir = resolve(io.cwd, found.dir);
+  const read = await readManifest(dir);
+  if (!read.ok) return refuse(1, read.why, 'a run without its manifest cannot be delivered');
+  try {
+    return await deliverRun(dir, read.manifest, options, io);
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    return refuse(1, error.message, error.missing ? 'install git' : 'check the repository');
+  }
+}
+
+async function deliverRun(
+  dir: string,
+  manifest: Manifest,
+  options: DeliverOptions,
+  io: CommandIo,
+): Promise<Delivered | Refused> {
+  const { env } = io;
+  const run = layout(dir);
+  const { run_id } = manifest;
+  const checkpoint = await readRecord(run.checkpoint, Checkpoint).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+  if (checkpoint?.status !== 'completed') {
+    const reason = checkpoint?.ended?.reason ?? '';
+    const state =
+      checkpoint === undefined
+        ? 'has not begun'
+        : checkpoint.status === 'running'
+          ? 'is not finished'
+          : `is ${checkpoint.status}`;
+    return refuse(
+      1,
+      `run ${run_id} ${state}${reason === '' ? '' : ` (${reason})`}: only a run that succeeded is delivered`,
+      checkpoint?.status === 'failed'
+        ? `see what went wrong: factory show ${run_id}`
+        : `go on with it: factory resume ${run_id}`,
+    );
+  }
+  const start = await readHistoryStart(run.history).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+  if (start === undefined)
+    return refuse(
+      1,
+      `run ${run_id} made no commits: its pipeline builds none`,
+      `its files are in ${run.workspace}`,
+    );
+  const source = start.kind === 'none' ? undefined : manifest.original_workdir;
+  if (options.to === undefined && start.kind !== 'git') {
+    const why =
+      start.kind === 'none' ? 'began with an empty tree' : `began with ${source}, which is no git repository`;
+    return refuse(
+      2,
+      `run ${run_id} ${why}, so there is no repository for a branch`,
+      `factory deliver ${run_id} --to DIR`,
+    );
+  }
+
+  const history = historyGit(run.history, env);
+  const branch = options.branch ?? (options.to === undefined ? `factory/${run_id}` : 'main');
+  const nameProblem = options.to === undefined ? await branchProblem(history, branch) : undefined;
+  if (nameProblem !== undefined) return refuse(2, nameProblem, `leave out --branch for factory/${run_id}`);
+  const at = await history.run(['rev-parse', '--verify', '--quiet', headRef]);
+  const head = at.ok ? at.text : null;
+  const base = start.base_commit;
+  const to = options.to === undefined ? null : resolve(io.cwd, options.to);
+  const common = { run_id, branch, to, base, head };
+  if (head === null || (head === base && to === null)) {
+    const notes = [`nothing to deliver: run ${run_id} changed no file`];
+    return { ...common, commits: [], needed: [], not_delivered: [], notes, next: '' };
+  }
+
+  const notes: string[] = [];
+  let next: string;
+  if (to === null) {
+    if (source === undefined) throw new Error('Internal: a git run without a workdir');
+    if (!(await isRepository(source, io))) {
+      return refuse(
+        1,
+        `${source} is no longer a git repository`,
+        'pass --to DIR for a repository of its own',
+      );
+    }
+    const made = await deliverBranch({ historyDir: run.history, source, branch, base, head, env });
+    if ('problem' in made) return refuse(1, made.problem, made.fix);
+    const there = relative(io.cwd, source) === '' ? '' : `-C ${quoteWord(source)} `;
+    next = `git ${there}switch ${quoteWord(branch)}`;
+  } else {
+    const made = await deliverFolder({ historyDir: run.history, source, to, branch, base, head, env });
+    if ('problem' in made) return refuse(2, made.problem, made.fix);
+    if (!made.whole)
+      notes.push(`commits before ${base?.slice(0, 12)} are not included: the source no longer gives them`);
+    const files = [...(await pathsOf(run.history, head, env))];
+    const check = await verifyCommands(to, { verify_exempt: false }, { files: [], probe: probeOf(io) });
+    const command = check[0] ?? (files.length === 0 ? '' : 'git log');
+    next = `cd ${quoteWord(options.to ?? to)}${command === '' ? '' : ` && ${command}`}`;
+  }
+  const committed = await pathsOf(run.history, head, env);
+  const leftOut = start.left_out.filter((path) => !committed.has(path));
+  const needed = await neededBy(run.history, head);
+  return {
+    ...common,
+    commits: await commitsOf(run.history, base, head, env),
+    needed,
+    not_delivered: leftOut.filter((path) => !needed.includes(path)),
+    notes,
+    next,
+  };
+}
+
+async function isRepository(source: string, io: CommandIo): Promise<boolean> {
+  const there = await stat(source).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  return there && (await sourceGit(source, io.env).run(['rev-parse', '--git-dir'])).ok;
+}
+
+/** What the proof of exactly this commit could not do without. */
+async function neededBy(historyDir: string, head: string): Promise<readonly string[]> {
+  try {
+    const proof = await readRecord(inHistory(historyDir).proof, ProofRecord);
+    return proof.commit === head ? proof.needed : [];
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+function tell(done: Delivered, io: CommandIo): void {
+  for (const { commit, subject } of done.commits) io.out(`${commit.slice(0, 12)} ${subject}\n`);
+  if (done.commits.length > 0) {
+    const where = done.to === null ? `branch ${done.branch}` : done.to;
+    io.out(`${done.commits.length} commit${done.commits.length === 1 ? '' : 's'} delivered to ${where}\n`);
+  }
+  for (const note of done.notes) io.out(`${note}\n`);
+  if (done.needed.length > 0) {
+    io.err(
+      `warning: the checks need files that are in no commit, so they are not delivered: ${listed(done.needed)}\n`,
+    );
+  }
+  if (done.not_delivered.length > 0) {
+    io.err(
+      `warning: not delivered: ${listed(done.not_delivered)} (untracked or ignored where the run began)\n`,
+    );
+  }
+  if (done.next !== '') io.out(`next: ${done.next}\n`);
+}
+
+const listed = (paths: readonly string[]): string =>
+  `${paths.slice(0, 10).join(', ')}${paths.length > 10 ? ` and ${paths.length - 10} more` : ''}`;
+
+/** Registers `deliver`; `io.exit` is given the exit code. */
+export function deliverCommand(
+  program: Command,
+  io: CommandIo & { readonly exit: (code: number) => void },
+): void {
+  program
+    .command('deliver')
+    .description("put a run's commits on a branch, or into a new folder")
+    .argument('<run>', 'the run: its id, or the beginning of it')
+    .option('--branch <name>', 'a new branch of the source (default: factory/<run id>)')
+    .option('--to <dir>', 'a new repository in a folder that does not exist or is empty')
+    .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)')
+    .option('--json', 'the result as JSON')
+    .action(async (run: string, options: DeliverOptions) => io.exit(await deliver(run, options, io)));
+}

@@ -1,0 +1,108 @@
+/** A diagnostic as people read it: what, where, the line itself, and how to mend it. */
+import pc from 'picocolors';
+import type { Diagnostic, Span } from '../model/diagnostic.ts';
+
+const colours = { plain: pc.createColors(false), colour: pc.createColors(true) };
+
+// More of a line than fits a terminal hides the caret; a window around it is shown.
+const widest = 100;
+const tab = 4;
+const cut = '…';
+
+/** Columns a character takes on a terminal. */
+function width(character: string): number {
+  if (/^(\p{Mn}|\p{Me}|\p{Cf})/u.test(character)) return 0;
+  const code = character.codePointAt(0) ?? 0;
+  const wide =
+    /^\p{Emoji_Presentation}/u.test(character) ||
+    (code >= 0x1100 && code <= 0x115f) ||
+    (code >= 0x2e80 && code <= 0x303e) ||
+    (code >= 0x3041 && code <= 0xa4cf) ||
+    (code >= 0xac00 && code <= 0xd7a3) ||
+    (code >= 0xf900 && code <= 0xfaff) ||
+    (code >= 0xfe30 && code <= 0xfe6f) ||
+    (code >= 0xff00 && code <= 0xff60) ||
+    (code >= 0xffe0 && code <= 0xffe6) ||
+    (code >= 0x20000 && code <= 0x3fffd);
+  return wide ? 2 : 1;
+}
+
+/** Text of a message on one line, with nothing in it that could move the cursor. */
+const clean = (text: string): string => text.replace(/\s*[\n\r]\s*/g, ' ').replace(/\p{Cc}/gu, '·');
+
+type Cell = { readonly shown: string; readonly width: number; readonly offset: number };
+
+/** A line as cells: tabs filled, control characters made visible so that they cannot move the cursor. */
+function cells(line: string, from: number): Cell[] {
+  const found: Cell[] = [];
+  let offset = from;
+  let column = 0;
+  for (const character of line) {
+    const filled = tab - (column % tab);
+    const cell: Cell =
+      character === '\t'
+        ? { shown: ' '.repeat(filled), width: filled, offset }
+        : /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u.test(character)
+          ? { shown: '·', width: 1, offset }
+          : { shown: character, width: width(character), offset };
+    found.push(cell);
+    column += cell.width;
+    offset += character.length;
+  }
+  return found;
+}
+
+/** The line of `span`'s start, cut to a window, and the caret line below it. */
+function snippet(text: string, span: Span): { line: string; caret: string } {
+  const { offset } = span.start;
+  let begin = Math.min(offset, text.length);
+  while (begin > 0 && !/[\n\r]/.test(text[begin - 1] ?? '')) begin--;
+  if (begin === 0 && text.startsWith('\uFEFF')) begin = 1;
+  const rest = /[\n\r]/g;
+  rest.lastIndex = Math.max(offset, begin);
+  const end = rest.exec(text)?.index ?? text.length;
+  // A very long line is not taken whole: enough of it on both sides of the caret is.
+  const near = Math.max(begin, offset - 4 * widest);
+  const head = /[\uDC00-\uDFFF]/.test(text[near] ?? '') ? near - 1 : near;
+  const row = cells(text.slice(head, Math.min(end, offset + 4 * widest)), head);
+
+  const first = row.findIndex((cell) => cell.offset >= offset);
+  const at = first === -1 ? row.length : first;
+  const beyond = row.findIndex((cell) => cell.offset >= span.end.offset);
+  const stop = Math.max(beyond === -1 ? row.length : beyond, at + 1);
+  const wide = (from: number, to: number) => row.slice(from, to).reduce((sum, cell) => sum + cell.width, 0);
+
+  let left = 0;
+  let right = row.length;
+  if (wide(0, row.length) > widest || head > begin) {
+    for (left = at; left > 0 && wide(left - 1, at) <= widest / 3; ) left--;
+    for (right = Math.min(at + 1, row.length); right < row.length && wide(left, right + 1) <= widest; )
+      right++;
+  }
+  const before = left > 0 || head > begin ? cut : '';
+  const after = right < row.length || Math.min(end, offset + 4 * widest) < end ? cut : '';
+  const shown = row.slice(left, right).map((cell) => cell.shown);
+  const indent = ' '.repeat(before.length + wide(left, at));
+  const under = '^'.repeat(Math.max(wide(at, Math.min(stop, right)), 1));
+  return { line: `${before}${shown.join('')}${after}`.trimEnd(), caret: `${indent}${under}` };
+}
+
+/** Draws a finding. `text` is the text its place points into; without it, or without a place, no line is shown. */
+export function draw(d: Diagnostic, text: string | undefined, colour = false): string {
+  const c = colour ? colours.colour : colours.plain;
+  const paint = d.severity === 'error' ? c.red : c.yellow;
+  const lines = [`${c.bold(paint(`${d.severity}[${d.code}]`))}${c.bold(`: ${clean(d.message)}`)}`];
+  const number = d.place === undefined ? '' : String(d.place.span.start.line);
+  const margin = ' '.repeat(Math.max(number.length, 1));
+  if (d.place !== undefined) {
+    const { file, span } = d.place;
+    lines.push(`${margin}${c.blue('-->')} ${clean(file)}:${span.start.line}:${span.start.column}`);
+    if (text !== undefined) {
+      const { line, caret } = snippet(text, span);
+      lines.push(`${c.blue(`${number} |`)} ${line}`.trimEnd());
+      lines.push(`${c.blue(`${margin} |`)} ${paint(caret)}`);
+    }
+  }
+  if (d.fix !== undefined) lines.push(`${margin} ${c.blue('=')} fix: ${clean(d.fix)}`);
+  return lines.join('\n');
+}

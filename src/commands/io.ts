@@ -1,0 +1,22 @@
+/** What a command is given of the process it runs in. Only `cli.ts` has the process itself. */
+
+export type Io = {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Results. */
+  out(text: string): void;
+  /** Log records, the live view, and what is wrong. */
+  err(text: string): void;
+  readonly outIsTerminal: boolean;
+  readonly errIsTerminal: boolean;
+  /** Columns of the terminal. */
+  readonly width: number;
+};
+
+/** Whether to paint: never with `--no-color` or `NO_COLOR`, always with `FORCE_COLOR`, else on a terminal. */
+export function paints(io: Pick<Io, 'env'>, terminal: boolean, flag: boolean | undefined): boolean {
+  const { NO_COLOR, FORCE_COLOR } = io.env;
+  if (flag === false || (NO_COLOR !== undefined && NO_COLOR !== '')) return false;
+  if (FORCE_COLOR !== undefined && FORCE_COLOR !== '' && FORCE_COLOR !== '0') return true;
+  return terminal;
+}

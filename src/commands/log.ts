@@ -1,0 +1,108 @@
+/** Log records on standard error: readable lines, or JSON with `FACTORY_LOG_FORMAT=json`. */
+import { pino } from 'pino';
+import type { Log } from '../engine/watch.ts';
+import type { RunEvent } from '../model/event.ts';
+import { unreachable } from '../model/json.ts';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** `debug`, `info`, `warn`/`warning`, `error`; anything else counts as `info`. */
+export function logLevel(word: string | undefined): LogLevel {
+  switch (word?.trim().toLowerCase()) {
+    case 'debug':
+      return 'debug';
+    case 'warn':
+    case 'warning':
+      return 'warn';
+    case 'error':
+      return 'error';
+    default:
+      return 'info';
+  }
+}
+
+/** A log that writes to `to` at once, so that nothing is lost at an exit. */
+export function openLog(to: (line: string) => void, level: LogLevel, format: 'json' | 'text'): Log {
+  const stream = {
+    write(line: string): void {
+      to(format === 'json' ? line : readable(line));
+    },
+  };
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label.toUpperCase() }) },
+    },
+    stream,
+  );
+  return (at, message, fields = {}) => logger[at](fields, message);
+}
+
+/** `10:20:30 INFO  stage started node=plan visit=1` */
+function readable(line: string): string {
+  const { time, level, msg, ...fields }: Record<string, unknown> = JSON.parse(line);
+  const shown = Object.entries(fields).map(([key, value]) => `${key}=${quoted(value)}`);
+  return `${[String(time).slice(11, 19), String(level).padEnd(5), String(msg), ...shown].join(' ')}\n`;
+}
+
+function quoted(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' && (text === '' || /[\s"=]/.test(text)) ? JSON.stringify(text) : text;
+}
+
+/** An event as a log record. */
+export function recordOf(event: RunEvent): Parameters<Log> {
+  switch (event.type) {
+    case 'PipelineStarted':
+      return ['info', event.resumed ? 'pipeline resumed' : 'pipeline starting', { agent: event.agent }];
+    case 'StageStarted':
+      return ['info', 'stage started', { node: event.node_id, visit: event.visit }];
+    case 'StageRetrying':
+      return [
+        'info',
+        'stage requested retry',
+        {
+          node: event.node_id,
+          retry_count: event.retry_count,
+          delay_ms: event.delay_ms,
+          reason: event.reason,
+        },
+      ];
+    case 'GuardrailViolation':
+      return ['warn', 'guardrail violation', { node: event.node_id, paths: event.paths }];
+    case 'StageCompleted':
+      return [
+        'info',
+        'stage completed',
+        {
+          node: event.node_id,
+          outcome: event.outcome,
+          elapsed_ms: event.elapsed_ms,
+          ...(event.notes === '' ? {} : { notes: event.notes }),
+        },
+      ];
+    case 'StageFailed':
+      return [
+        'warn',
+        'stage failed',
+        {
+          node: event.node_id,
+          reason: event.failure_reason,
+          class: event.failure_class,
+          elapsed_ms: event.elapsed_ms,
+        },
+      ];
+    case 'CheckpointSaved':
+      return ['debug', 'checkpoint saved', { node: event.last_completed_node }];
+    case 'PipelineCompleted':
+      return ['info', 'pipeline completed'];
+    case 'PipelineFailed':
+      return ['error', 'pipeline failed', { error: event.error }];
+    case 'PipelineInterrupted':
+      return ['warn', 'pipeline interrupted', { signal: event.signal, next: event.next_node }];
+    default:
+      return unreachable(event);
+  }
+}

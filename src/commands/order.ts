@@ -1,0 +1,417 @@
+/** `factory order …`: the steps of a build that are not a model's. Each is a tool of `build.dot` and works by hand too. */
+import { readFile, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import { applyProposal } from '../builder/apply.ts';
+import { briefOf, briefOfChecks } from '../builder/brief.ts';
+import { buildCommits, inHand, openBuild, preflightProblem, skipApplied } from '../builder/build.ts';
+import { commitOrder, pathsOf } from '../builder/commit.ts';
+import { renderPrompt } from '../builder/prompt.ts';
+import { prove } from '../builder/proof.ts';
+import { parseProposal } from '../builder/proposal.ts';
+import {
+  classOf,
+  type FailureStage,
+  neverRetried,
+  type StageFailure,
+  stageFailure,
+} from '../builder/stage.ts';
+import {
+  type BuildState,
+  type CurrentOrder,
+  type FailureBrief,
+  readState,
+  writeState,
+} from '../builder/state.ts';
+import {
+  type CommandIo,
+  conclude,
+  contextOf,
+  type Place,
+  placeOf,
+  probeOf,
+  type Verdict,
+} from '../builder/tool.ts';
+import { plansFor, verifyCommands } from '../builder/verify.ts';
+import type { JsonObject } from '../model/json.ts';
+import { inWorkspace, nodeLayout } from '../model/layout.ts';
+import type { FailureClass } from '../model/outcome.ts';
+import { isMissing, writeFileAtomic } from '../system/files.ts';
+import { GitError } from '../system/git.ts';
+import { packageRoot } from '../system/package.ts';
+import { openSnapshots } from '../workspace/snapshots.ts';
+
+export type { CommandIo } from '../builder/tool.ts';
+
+export type OrderOptions = { readonly json?: boolean; readonly run?: string };
+
+const yes = (notes: string, more: { label?: string; updates?: JsonObject } = {}): Verdict => ({
+  ok: true,
+  notes,
+  ...more,
+});
+const no = (
+  why: FailureClass,
+  notes: string,
+  more: { label?: string; updates?: JsonObject } = {},
+): Verdict => ({
+  ok: false,
+  class: why,
+  notes,
+  ...more,
+});
+
+/** Finds the run, does the step, says what came of it. What the world does is a verdict; a throw is our fault. */
+async function step(
+  options: OrderOptions,
+  io: CommandIo,
+  act: (place: Place) => Promise<Verdict>,
+): Promise<number> {
+  const place = await placeOf(io, options.run);
+  if ('problem' in place) return conclude(io, options.json === true, no('config', place.problem));
+  try {
+    return await conclude(io, options.json === true, await act(place));
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    return conclude(io, options.json === true, no(error.missing ? 'config' : 'internal', error.message));
+  }
+}
+
+/** Takes the first work order that is not done. Label `order`, or `done` when there is none left. */
+export const orderNext = (
+  options: OrderOptions & { readonly allowVerifyExempt?: boolean },
+  io: CommandIo,
+): Promise<number> =>
+  step(options, io, async (place) => {
+    const build = await openBuild(place, { allowExempt: options.allowVerifyExempt === true });
+    if ('problem' in build) return no('config', build.problem);
+    const allow_exempt = build.state.allow_exempt || options.allowVerifyExempt === true;
+    const state: BuildState = { ...(await skipApplied(place, build)), allow_exempt };
+    const pending = build.orders.find((one) => !state.done.some((done) => done.id === one.order.id));
+    const count = build.orders.length;
+    if (pending === undefined) {
+      await writeState(place.workspace, { ...state, current: null });
+      const commits = buildCommits(state);
+      const updates = { 'order.count': count, 'build.commits': commits };
+      return yes(`all ${count} work orders are done (${commits.length} commits by this run)`, {
+        label: 'done',
+        updates,
+      });
+    }
+    const { order } = pending;
+    const index = build.orders.indexOf(pending) + 1;
+    const current = state.current?.id === order.id ? state.current : freshOrder(order.id);
+    await writeState(place.workspace, { ...state, current });
+    const updates = {
+      'order.id': order.id,
+      'order.title': order.title,
+      'order.index': index,
+      'order.count': count,
+      'order.stage': '',
+    };
+    return yes(`${order.id} (${index} of ${count}): ${order.title}`, { label: 'order', updates });
+  });
+
+const freshOrder = (id: string): CurrentOrder => ({
+  id,
+  attempt: 0,
+  snapshot: null,
+  touched: [],
+  failed: null,
+  brief: null,
+});
+
+/** Begins an attempt: checks the preconditions and writes the prompt. A precondition that does not hold is never tried
+ *  again: label `give_up`. */
+export const orderPrompt = (
+  options: OrderOptions & { readonly template?: string },
+  io: CommandIo,
+): Promise<number> =>
+  step(options, io, async (place) => {
+    const { workspace } = place;
+    const build = await openBuild(place, { allowExempt: false });
+    if ('problem' in build) return no('config', build.problem);
+    const hand = inHand(build);
+    if ('problem' in hand) return no('config', hand.problem);
+    const { order } = hand.loaded;
+    const attempt = hand.current.attempt + 1;
+    const current: CurrentOrder = {
+      ...hand.current,
+      attempt,
+      snapshot: io.env['FACTORY_SNAPSHOT'] ?? null,
+      touched: [],
+      failed: null,
+    };
+    // An answer to an earlier prompt must not be taken for the answer to this one.
+    await rm(join(workspace, inWorkspace.orderProposal), { force: true });
+    const unmet = await preflightProblem(workspace, order);
+    if (unmet !== undefined) {
+      const failed = stageFailure('preflight', unmet);
+      await writeState(workspace, { ...build.state, current: { ...current, failed } });
+      return refuse(failed, { label: 'give_up' });
+    }
+    const path =
+      options.template === undefined
+        ? join(packageRoot(), 'prompts', 'propose.md')
+        : resolve(io.cwd, options.template);
+    const template = await readFile(path, 'utf8').catch((error: unknown) => {
+      if (isMissing(error)) return undefined;
+      throw error;
+    });
+    if (template === undefined) return no('config', `there is no template at ${path}`);
+    const verify = await verifyCommands(workspace, order, { files: order.allowed_files, probe: probeOf(io) });
+    const prompt = await renderPrompt(template, workspace, { order, attempt, verify, brief: current.brief });
+    if ('problem' in prompt) return no('config', `${path}: ${prompt.problem}`);
+    await writeFileAtomic(join(workspace, inWorkspace.orderPrompt), prompt.text);
+    await writeState(workspace, { ...build.state, current });
+    return yes(`${order.id}, attempt ${attempt}: ${inWorkspace.orderPrompt} is written`, {
+      updates: { 'order.attempt': attempt, 'order.stage': '' },
+    });
+  });
+
+/** `<stage>: why`, with the stage's class. */
+const refuse = (failed: StageFailure, more: { label?: string } = {}): Verdict =>
+  no(classOf(failed.stage), `${failed.stage}: ${failed.reason}`, {
+    ...more,
+    updates: { 'order.stage': failed.stage },
+  });
+
+/** Writes the proposal and sets the plans by which it is judged. */
+export const orderApply = (options: OrderOptions, io: CommandIo): Promise<number> =>
+  step(options, io, async (place) => {
+    const { workspace } = place;
+    const build = await openBuild(place, { allowExempt: false });
+    if ('problem' in build) return no('config', build.problem);
+    const hand = inHand(build);
+    if ('problem' in hand) return no('config', hand.problem);
+    const { order } = hand.loaded;
+    const end = async (touched: readonly string[], failed: StageFailure | null): Promise<void> =>
+      writeState(workspace, { ...build.state, current: { ...hand.current, touched: [...touched], failed } });
+    const answer = await readFile(join(workspace, inWorkspace.orderProposal), 'utf8').catch(
+      (error: unknown) => {
+        if (isMissing(error)) return '';
+        throw error;
+      },
+    );
+    const parsed = parseProposal(answer);
+    if ('stage' in parsed) {
+      await end([], parsed);
+      return refuse(parsed);
+    }
+    const applied = await applyProposal(workspace, order, parsed.proposal);
+    await end(applied.touched, applied.failure ?? null);
+    if (applied.failure !== undefined) return refuse(applied.failure);
+    const plans = await plansFor(workspace, order, { files: applied.touched, probe: probeOf(io) });
+    return yes(`${order.id}: wrote ${applied.touched.join(', ')}`, {
+      updates: { ...plans, 'order.touched': applied.touched, 'order.stage': '' },
+    });
+  });
+
+/** Commits the order's files. What checks changed in other committed files is put back first: it is in no commit. */
+export const orderCommit = (options: OrderOptions, io: CommandIo): Promise<number> =>
+  step(options, io, async (place) => {
+    const { workspace } = place;
+    const build = await openBuild(place, { allowExempt: false });
+    if ('problem' in build) return no('config', build.problem);
+    const hand = inHand(build);
+    if ('problem' in hand) return no('config', hand.problem);
+    const { current, loaded } = hand;
+    if (current.touched.length === 0 || current.failed !== null) {
+      return no('config', `${current.id} has no proposal that was written: run "factory order apply" first`);
+    }
+    const { head } = build.state;
+    await putBackDrift(place, current, head, io);
+    const made = await commitOrder({
+      historyDir: place.run.history,
+      workspace,
+      env: io.env,
+      parent: head,
+      touched: current.touched,
+      order: loaded.order,
+      digest: loaded.digest,
+      runId: place.runId,
+      author: build.start.author,
+      date: io.now(),
+    });
+    if ('problem' in made) return no('product', made.problem);
+    const done = { id: current.id, commit: made.commit, subject: made.subject, attempts: current.attempt };
+    const state = {
+      ...build.state,
+      head: made.commit ?? head,
+      done: [...build.state.done, done],
+      current: null,
+    };
+    await writeState(workspace, state);
+    const notes =
+      made.commit === null
+        ? `${made.subject}: every file is as it was before, so there is nothing to commit`
+        : `${made.commit.slice(0, 12)} ${made.subject}`;
+    return yes(notes, { updates: { 'build.commits': buildCommits(state) } });
+  });
+
+async function putBackDrift(
+  place: Place,
+  current: CurrentOrder,
+  head: string | null,
+  io: CommandIo,
+): Promise<void> {
+  if (current.snapshot === null) return;
+  const tracked = await pathsOf(place.run.history, head, io.env);
+  const snapshots = await openSnapshots({ workspace: place.workspace, dir: place.run.snapshots });
+  const touched = new Set(current.touched);
+  await snapshots.restore(
+    await snapshots.load(current.snapshot),
+    (path) => tracked.has(path) && !touched.has(path),
+  );
+}
+
+/** Undoes the attempt: all but `.factory/` is as it was when it began. Label `again`, or `give_up` when `attempts` are
+ *  used up or another one could not help. */
+export const orderRollback = (
+  options: OrderOptions & { readonly attempts: number },
+  io: CommandIo,
+): Promise<number> =>
+  step(options, io, async (place) => {
+    const { workspace } = place;
+    const state = await readState(workspace);
+    const current = state?.current;
+    if (state === undefined || current === undefined || current === null) {
+      return no('config', 'no work order is in hand: run "factory order next" first');
+    }
+    if (current.snapshot === null) {
+      return no(
+        'config',
+        `the attempt at ${current.id} has no snapshot to go back to: the prompt stage needs access="run"`,
+      );
+    }
+    const snapshots = await openSnapshots({ workspace, dir: place.run.snapshots });
+    await snapshots.restore(
+      await snapshots.load(current.snapshot),
+      (path) => path !== inWorkspace.factory && !path.startsWith(`${inWorkspace.factory}/`),
+    );
+    const { brief, hopeless } = await whatFailed(place, current, io);
+    await writeState(workspace, { ...state, current: { ...current, touched: [], failed: null, brief } });
+    const updates = { 'order.stage': brief.stage, 'order.brief': brief };
+    const what = `${current.id}, attempt ${current.attempt} of ${options.attempts}, failed at ${brief.stage}`;
+    const why = brief.excerpt.split('\n')[0] ?? '';
+    return hopeless || current.attempt >= options.attempts
+      ? yes(`${what}: ${why}; giving up`, { label: 'give_up', updates })
+      : yes(`${what}: ${why}; everything is as it was before it`, { label: 'again', updates });
+  });
+
+/** What a tool of ours noted, else what the engine says failed last. `hopeless`: another attempt would fail alike. */
+async function whatFailed(
+  place: Place,
+  current: CurrentOrder,
+  io: CommandIo,
+): Promise<{ brief: FailureBrief; hopeless: boolean }> {
+  if (current.failed !== null) {
+    const { stage, reason } = current.failed;
+    return { brief: briefOf(stage, reason), hopeless: neverRetried.has(stage) };
+  }
+  const context = await contextOf(io);
+  const text = (key: string): string => {
+    const value = context[`last_failure.${key}`];
+    return typeof value === 'string' ? value : '';
+  };
+  const [node, nodeType, reason, failureClass] = [
+    text('node_id'),
+    text('node_type'),
+    text('reason'),
+    text('class'),
+  ];
+  if (nodeType === 'verification' || checks[node] !== undefined) {
+    const results = /^[A-Za-z_]\w*$/.test(node) ? await readResults(place, node) : undefined;
+    return { brief: briefOfChecks(checks[node] ?? 'verify_failed', reason, results), hopeless: false };
+  }
+  const stage: FailureStage = failureClass === 'guardrail' ? 'write_scope_violation' : 'exception';
+  const why = [
+    node === '' ? '' : `stage ${node} failed: `,
+    reason === '' ? 'no reason was given' : reason,
+  ].join('');
+  // A missing key or program is the same in every attempt.
+  return { brief: briefOf(stage, why), hopeless: failureClass === 'config' };
+}
+
+/** The verification nodes of a build, by the stage that their failure is. */
+const checks: Readonly<Record<string, FailureStage>> = {
+  verify: 'verify_failed',
+  promises: 'acceptance_failed',
+  accept: 'acceptance_failed',
+};
+
+async function readResults(place: Place, node: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(nodeLayout(place.run.node(node)).verificationResults, 'utf8'));
+  } catch (error) {
+    if (isMissing(error) || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Checks the final commit by itself, outside every repository. */
+export const orderProof = (options: OrderOptions, io: CommandIo): Promise<number> =>
+  step(options, io, async (place) => {
+    const build = await openBuild(place, { allowExempt: false });
+    if ('problem' in build) return no('config', build.problem);
+    const left = build.orders.filter((one) => !build.state.done.some((done) => done.id === one.order.id));
+    if (left.length > 0) return no('config', `not done yet: ${left.map((one) => one.order.id).join(', ')}`);
+    const { head } = build.state;
+    const outputDir = io.env['FACTORY_NODE_DIR'] ?? join(place.workspace, inWorkspace.order);
+    const proof = await prove(io, place, { head, orders: build.orders.map((one) => one.order), outputDir });
+    const where = head === null ? 'an empty tree' : `a fresh checkout of ${head.slice(0, 12)}`;
+    if (!proof.ok) return no('product', `in ${where}: ${proof.why}`);
+    const how =
+      proof.commands.length === 0
+        ? 'every promised file is there; there is nothing to run'
+        : proof.commands.join(', ');
+    const needed = proof.needed.length === 0 ? '' : `; needed, but in no commit: ${proof.needed.join(', ')}`;
+    return yes(`${where} holds: ${how}${needed}`, {
+      updates: {
+        'build.head': head,
+        'build.commits': buildCommits(build.state),
+        'build.needed': proof.needed,
+      },
+    });
+  });
+
+function count(word: string): number {
+  const n = Number(word);
+  if (!Number.isSafeInteger(n) || n < 1)
+    throw new InvalidArgumentError('a whole number of at least 1 is wanted.');
+  return n;
+}
+
+/** Registers `order` and its verbs; `io.exit` is given each verb's exit code. */
+export function orderCommand(
+  program: Command,
+  io: CommandIo & { readonly exit: (code: number) => void },
+): void {
+  const order = program
+    .command('order')
+    .description('the steps of a build, as tools of a pipeline or by hand');
+  const verb = (name: string, what: string): Command =>
+    order
+      .command(name)
+      .description(what)
+      .option('--run <dir>', 'the run directory, when no pipeline names it')
+      .option('--json', 'print the verdict as JSON');
+  verb('next', 'take the next work order')
+    .option('--allow-verify-exempt', 'orders may be exempt from verification by their own word')
+    .action(async (options) => io.exit(await orderNext(options, io)));
+  verb('prompt', 'begin an attempt: check preconditions, write the prompt')
+    .option('--template <file>', 'the prompt with {{PLACEHOLDERS}}')
+    .action(async (options) => io.exit(await orderPrompt(options, io)));
+  verb('apply', 'check the proposal and write its files').action(async (options) =>
+    io.exit(await orderApply(options, io)),
+  );
+  verb('commit', 'commit the files of the order').action(async (options) =>
+    io.exit(await orderCommit(options, io)),
+  );
+  verb('rollback', 'undo the attempt, and say whether to try again')
+    .option('--attempts <n>', 'attempts that an order gets', count, 5)
+    .action(async (options) => io.exit(await orderRollback(options, io)));
+  verb('proof', 'check the final commit in a folder of its own').action(async (options) =>
+    io.exit(await orderProof(options, io)),
+  );
+}

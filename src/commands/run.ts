@@ -1,0 +1,204 @@
+/** `factory run` and `factory resume`: flags become a request, the run's story goes to the terminal or the log. */
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { workdirOf } from '../engine/pipeline.ts';
+import type { Environment, Finished, Refusal, RunFlags } from '../factory.ts';
+import { readPipeline, resumeRun, startRun } from '../factory.ts';
+import { durationMs } from '../model/attribute.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { findRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
+import type { Clock } from '../system/clock.ts';
+import { checkDirs } from '../workspace/dirs.ts';
+import { draw } from './draw.ts';
+import type { Io } from './io.ts';
+import { paints } from './io.ts';
+import { painter, summary } from './print.ts';
+import type { View } from './view.ts';
+import { openView } from './view.ts';
+
+/** Options as they stand on the command line; only what was given. */
+export type RunOptions = {
+  readonly workdir?: string;
+  readonly runsdir?: string;
+  readonly runId?: string;
+  readonly resume?: boolean;
+  readonly var?: readonly string[];
+  readonly agent?: string;
+  readonly model?: string;
+  readonly script?: string;
+  readonly envPass?: readonly string[];
+  readonly allowDirty?: boolean;
+  readonly acceptChanges?: boolean;
+  readonly maxSteps?: string;
+  readonly maxWall?: string;
+  readonly quiet?: boolean;
+  readonly verbose?: boolean;
+  readonly json?: boolean;
+  readonly color?: boolean;
+};
+
+export type RunDoors = Io & { readonly clock: Clock; readonly signal: AbortSignal };
+
+const usage = (message: string, fix: string): Refusal => ({
+  problems: [{ code: 'usage', severity: 'error', message, fix }],
+});
+
+/** Runs a pipeline, or with `--resume --run-id` goes on with a run. Answers with the exit code. */
+export async function runCommand(
+  pipeline: string | undefined,
+  options: RunOptions,
+  io: RunDoors,
+): Promise<number> {
+  const view = openView(options, io);
+  return settle(await runOrResume(pipeline, options, io, view), options, io);
+}
+
+/** Goes on with a run by its id, with the pipeline that it was started from. */
+export async function resumeCommand(run: string, options: RunOptions, io: RunDoors): Promise<number> {
+  const view = openView(options, io);
+  return settle(await resumeById(run, undefined, options, io, view), options, io);
+}
+
+async function runOrResume(
+  pipeline: string | undefined,
+  options: RunOptions,
+  io: RunDoors,
+  view: View,
+): Promise<Finished | Refusal> {
+  if (pipeline === undefined)
+    return usage('no pipeline file is named', 'factory run pipelines/compile-and-build.dot');
+  if (options.resume === true) {
+    if (options.runId === undefined)
+      return usage('--resume needs --run-id', 'factory run PIPELINE --resume --run-id ID');
+    return resumeById(options.runId, pipeline, options, io, view);
+  }
+  const flags = flagsOf(options);
+  if ('problems' in flags) return flags;
+  const read = await readPipeline(pipeline, io.cwd);
+  for (const warning of read.found.filter((d) => d.severity === 'warning')) view.warn(warning, read.text);
+  if (read.graph === undefined) return { problems: read.found.filter((d) => d.severity === 'error') };
+  const runsDir = resolve(io.cwd, options.runsdir ?? '.factory/runs');
+  const runId = options.runId ?? newRunId(io.clock);
+  const bad = validRunId(runId);
+  if (bad !== undefined)
+    return usage(
+      `--run-id ${JSON.stringify(runId)}: ${bad}`,
+      'letters, digits, dots, dashes and underscores, beginning with a letter or digit',
+    );
+  if (await isThere(resolve(runsDir, runId))) {
+    return usage(
+      `there is a run "${runId}" in ${runsDir} already`,
+      `go on with it: factory resume ${runId}; or leave out --run-id for a new one`,
+    );
+  }
+  const workdir = workdirOf(read.graph, flags, io.cwd);
+  const dirs = workdir === undefined ? undefined : await checkDirs({ workdir, runsdir: runsDir });
+  if (dirs !== undefined) return usage(dirs.message, dirs.fix);
+  return startRun(read.graph, { runsDir, runId }, flags, doorsOf(io, view));
+}
+
+async function resumeById(
+  run: string,
+  pipeline: string | undefined,
+  options: RunOptions,
+  io: RunDoors,
+  view: View,
+): Promise<Finished | Refusal> {
+  const flags = flagsOf(options);
+  if ('problems' in flags) return flags;
+  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
+  if (!found.ok) return refused(found.why);
+  const readRun = await readManifest(found.dir);
+  if (!readRun.ok) return refused(readRun.why);
+  const path = pipeline ?? readRun.manifest.pipeline_path;
+  const read = await readPipeline(path, io.cwd);
+  if (pipeline !== undefined && read.text === undefined) return { problems: read.found };
+  return resumeRun(found.dir, read.graph, flags, doorsOf(io, view));
+}
+
+const refused = (message: string): Refusal => ({
+  problems: [{ code: 'no-run', severity: 'error', message }],
+});
+
+const doorsOf = (io: RunDoors, view: View) => ({
+  cwd: io.cwd,
+  env: io.env as Environment,
+  clock: io.clock,
+  signal: io.signal,
+  watcher: view.watcher,
+  log: view.log,
+});
+
+function flagsOf(options: RunOptions): RunFlags | Refusal {
+  const vars: Record<string, string> = {};
+  for (const pair of options.var ?? []) {
+    const at = pair.indexOf('=');
+    if (at <= 0) return usage(`--var ${pair} is not NAME=VALUE`, 'for example --var spec=my-spec.md');
+    vars[pair.slice(0, at)] = pair.slice(at + 1);
+  }
+  const maxSteps = options.maxSteps === undefined ? undefined : Number(options.maxSteps);
+  if (maxSteps !== undefined && (!Number.isSafeInteger(maxSteps) || maxSteps < 1)) {
+    return usage(
+      `--max-steps ${options.maxSteps} is not a whole number of at least 1`,
+      'for example --max-steps 500',
+    );
+  }
+  const maxWallMs =
+    options.maxWall === undefined
+      ? undefined
+      : (durationMs(options.maxWall) ??
+        (/^\d+$/.test(options.maxWall) ? Number(options.maxWall) * 1000 : Number.NaN));
+  if (Number.isNaN(maxWallMs))
+    return usage(`--max-wall ${options.maxWall} is not a duration`, 'for example --max-wall 2h');
+  return {
+    vars,
+    envPass: (options.envPass ?? [])
+      .flatMap((names) => names.split(','))
+      .map((name) => name.trim())
+      .filter((name) => name !== ''),
+    allowDirty: options.allowDirty === true,
+    acceptChanges: options.acceptChanges === true,
+    ...(options.workdir === undefined ? {} : { workdir: options.workdir }),
+    ...(options.agent === undefined ? {} : { agent: options.agent }),
+    ...(options.model === undefined ? {} : { model: options.model }),
+    ...(options.script === undefined ? {} : { script: options.script }),
+    ...(maxSteps === undefined ? {} : { maxSteps }),
+    ...(maxWallMs === undefined ? {} : { maxWallMs }),
+  };
+}
+
+/** Tells the end, and turns it into an exit code. */
+async function settle(ended: Finished | Refusal, options: RunOptions, io: RunDoors): Promise<number> {
+  if ('problems' in ended) {
+    await refuse(ended.problems, io, options);
+    return 2;
+  }
+  const { result } = ended;
+  if (options.json === true) io.out(`${JSON.stringify(result, null, 2)}\n`);
+  else if (options.quiet !== true || result.status !== 'completed') {
+    io.out(`${summary(result, painter(paints(io, io.outIsTerminal, options.color)))}\n`);
+  }
+  return ended.code;
+}
+
+/** Draws what is wrong, with the text it is wrong in. */
+export async function refuse(
+  problems: readonly Diagnostic[],
+  io: Io,
+  options: { readonly json?: boolean; readonly color?: boolean },
+): Promise<void> {
+  if (options.json === true)
+    io.out(`${JSON.stringify({ schema_version: 1, status: 'refused', exit_code: 2, problems }, null, 2)}\n`);
+  const colour = paints(io, io.errIsTerminal, options.color);
+  for (const problem of problems) {
+    const text =
+      problem.place === undefined ? undefined : (await readPipeline(problem.place.file, io.cwd)).text;
+    io.err(`${draw(problem, text, colour)}\n`);
+  }
+}
+
+const isThere = async (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,39 @@
+/** `factory validate`: everything that is wrong with pipelines, before anything runs. */
+
+import { readInputs } from '../engine/inputs.ts';
+import { readPipeline } from '../factory.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { hasErrors } from '../model/diagnostic.ts';
+import { draw } from './draw.ts';
+import type { Io } from './io.ts';
+import { paints } from './io.ts';
+
+/** Exit code 0 when no file has errors (warnings may be there), else 2. */
+export async function validateCommand(
+  files: readonly string[],
+  options: { readonly json?: boolean; readonly color?: boolean },
+  io: Io,
+): Promise<number> {
+  const reports: { file: string; ok: boolean; diagnostics: readonly Diagnostic[] }[] = [];
+  for (const file of files) {
+    const { graph, text, found } = await readPipeline(file, io.cwd);
+    const inputs = graph === undefined ? undefined : await readInputs(graph, {}, io.cwd);
+    const diagnostics = [...found, ...(inputs !== undefined && 'problems' in inputs ? inputs.problems : [])];
+    const ok = !hasErrors(diagnostics);
+    reports.push({ file, ok, diagnostics });
+    if (options.json === true) continue;
+    const colour = paints(io, io.errIsTerminal, options.color);
+    for (const diagnostic of diagnostics) io.err(`${draw(diagnostic, text, colour)}\n`);
+    const errors = diagnostics.filter((d) => d.severity === 'error').length;
+    const warnings = diagnostics.length - errors;
+    const counted = [
+      ...(errors > 0 ? [plural(errors, 'error')] : []),
+      ...(warnings > 0 ? [plural(warnings, 'warning')] : []),
+    ];
+    io.out(`${file}: ${counted.length === 0 ? 'ok' : counted.join(', ')}\n`);
+  }
+  if (options.json === true) io.out(`${JSON.stringify({ schema_version: 1, files: reports }, null, 2)}\n`);
+  return reports.every((report) => report.ok) ? 0 : 2;
+}
+
+const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? '' : 's'}`;

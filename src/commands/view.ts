@@ -1,0 +1,110 @@
+/** What a person sees while a run goes: live lines on a terminal, log records elsewhere. */
+import type { Log, Watcher } from '../engine/watch.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import type { RunEvent } from '../model/event.ts';
+import type { Clock } from '../system/clock.ts';
+import { draw } from './draw.ts';
+import type { Io } from './io.ts';
+import { paints } from './io.ts';
+import { logLevel, openLog, recordOf } from './log.ts';
+import { elapsedWords, liveLine, painter } from './print.ts';
+
+export interface View {
+  readonly watcher: Watcher;
+  readonly log: Log;
+  /** A warning about the pipeline's text. */
+  warn(found: Diagnostic, text: string | undefined): void;
+}
+
+type Wishes = { readonly quiet?: boolean; readonly verbose?: boolean; readonly color?: boolean };
+
+/** On a terminal without `FACTORY_LOG_FORMAT=json` the live view, else log records. */
+export function openView(wishes: Wishes, io: Io & { readonly clock: Clock }): View {
+  const level =
+    io.env['FACTORY_LOG_LEVEL'] !== undefined && io.env['FACTORY_LOG_LEVEL'] !== ''
+      ? logLevel(io.env['FACTORY_LOG_LEVEL'])
+      : wishes.quiet === true
+        ? 'error'
+        : wishes.verbose === true
+          ? 'debug'
+          : 'info';
+  const json = io.env['FACTORY_LOG_FORMAT']?.trim().toLowerCase() === 'json';
+  const log = openLog(io.err, level, json ? 'json' : 'text');
+  const colour = paints(io, io.errIsTerminal, wishes.color);
+  const warn = (found: Diagnostic, text: string | undefined): void => {
+    if (level === 'error') return;
+    if (json)
+      log('warn', found.message, {
+        code: found.code,
+        ...(found.fix === undefined ? {} : { fix: found.fix }),
+      });
+    else io.err(`${draw(found, text, colour)}\n`);
+  };
+  const live = io.errIsTerminal && !json && level !== 'error' && level !== 'warn';
+  if (!live) {
+    return {
+      log,
+      warn,
+      watcher: {
+        event: (event) => log(...recordOf(event)),
+        streamed: () => {},
+        spent: (node, usage) => log('debug', 'model call', { node, ...usage }),
+      },
+    };
+  }
+  const screen = openScreen(io, colour);
+  return {
+    // Between live lines only what went wrong is worth a record.
+    log: (at, message, fields) => {
+      if (at === 'info' || (at === 'debug' && level !== 'debug')) return;
+      screen.clear();
+      log(at, message, fields);
+    },
+    warn: (found, text) => {
+      screen.clear();
+      warn(found, text);
+    },
+    watcher: screen.watcher,
+  };
+}
+
+/** Lines that stay, and below them one that tells what is going on. */
+function openScreen(io: Io & { readonly clock: Clock }, colour: boolean) {
+  const paint = painter(colour);
+  const began = io.clock.monotonic();
+  let shown = false;
+  let stage: { node: string; visit: number; began: number; characters: number } | undefined;
+  const clear = () => {
+    if (shown) io.err('\r\x1b[2K');
+    shown = false;
+  };
+  const show = () => {
+    if (stage === undefined) return;
+    const now = io.clock.monotonic();
+    const again = stage.visit > 1 ? ` #${stage.visit}` : '';
+    const arrived = stage.characters > 0 ? `  ${stage.characters} characters` : '';
+    const line = `${elapsedWords(now - began).padStart(7)} … ${stage.node}${again}${arrived}`;
+    io.err(`\r\x1b[2K${paint.dim(line.slice(0, Math.max(10, io.width - 1)))}`);
+    shown = true;
+  };
+  const watcher: Watcher = {
+    event(event: RunEvent) {
+      clear();
+      const line = liveLine(event, io.clock.monotonic() - began, paint, io.width);
+      if (line !== undefined) io.err(`${line}\n`);
+      if (event.type === 'StageStarted') {
+        stage = { node: event.node_id, visit: event.visit, began: io.clock.monotonic(), characters: 0 };
+        show();
+      } else if (event.type === 'StageCompleted' || event.type === 'StageFailed') {
+        stage = undefined;
+      }
+    },
+    streamed(_node, text) {
+      if (stage === undefined) return;
+      stage.characters += text.length;
+      show();
+    },
+    spent() {},
+  };
+  return { watcher, clear };
+}

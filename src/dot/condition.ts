@@ -1,0 +1,287 @@
+/** The condition language of edges: read, evaluated, printed. */
+import type { Condition, Operator } from '../model/condition.ts';
+import { outcomeSynonyms } from '../model/outcome.ts';
+
+/** Why a condition does not parse, and which part of it: `length` characters from `at` on. */
+export type ConditionProblem = { readonly message: string; readonly at: number; readonly length: number };
+/** A literal of a condition, with its place: what lint looks at. */
+export type Compared = {
+  readonly key: string;
+  readonly test: Operator;
+  readonly literal: string;
+  readonly at: number;
+  readonly length: number;
+};
+
+const signs = ['&&', '||', '!=', '<=', '>=', '==', '=', '<', '>', '!', '(', ')'] as const;
+const tests: ReadonlySet<string> = new Set(['=', '!=', '<', '<=', '>', '>=', 'contains', 'matches']);
+const keyForm = /^[A-Za-z_][\w-]*(\.[\w-]+)*$/;
+const numberForm = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+// Deeper or longer ones are no condition a person wrote, and would only exhaust the stack.
+const deepest = 200;
+const longest = 1000;
+
+type Piece = {
+  readonly kind: 'sign' | 'word' | 'quoted' | 'end';
+  readonly text: string;
+  readonly at: number;
+  readonly length: number;
+};
+
+class Problem extends Error {
+  readonly at: number;
+  readonly length: number;
+  constructor(message: string, at: number, length: number) {
+    super(message);
+    this.at = at;
+    this.length = length;
+  }
+}
+
+function pieces(text: string): Piece[] {
+  const found: Piece[] = [];
+  let at = 0;
+  while (at < text.length) {
+    const c = text[at] ?? '';
+    if (/\s/.test(c)) {
+      at++;
+      continue;
+    }
+    if (c === '"' || c === "'") {
+      let value = '';
+      let end = at + 1;
+      for (; end < text.length && text[end] !== c; end++) {
+        const next = text[end + 1];
+        if (text[end] === '\\' && (next === c || next === '\\')) end++;
+        value += text[end];
+      }
+      if (end >= text.length) throw new Problem('this quoted text is never closed', at, text.length - at);
+      found.push({ kind: 'quoted', text: value, at, length: end + 1 - at });
+      at = end + 1;
+      continue;
+    }
+    const sign = signs.find((s) => text.startsWith(s, at));
+    if (sign !== undefined) {
+      found.push({ kind: 'sign', text: sign, at, length: sign.length });
+      at += sign.length;
+      continue;
+    }
+    let end = at;
+    while (end < text.length && !/[\s"'()=<>!]/.test(text[end] ?? '')) {
+      if (text.startsWith('&&', end) || text.startsWith('||', end)) break;
+      end++;
+    }
+    found.push({ kind: 'word', text: text.slice(at, end), at, length: end - at });
+    at = end;
+  }
+  found.push({ kind: 'end', text: '', at: text.length, length: 0 });
+  return found;
+}
+
+const joiners: Readonly<Record<string, string>> = { and: '&&', or: '||', not: '!', '&': '&&', '|': '||' };
+
+class Reader {
+  #next = 0;
+  #depth = 0;
+  readonly compared: Compared[] = [];
+  readonly #pieces: readonly Piece[];
+  constructor(text: string) {
+    this.#pieces = pieces(text);
+  }
+
+  #peek(): Piece {
+    const piece = this.#pieces[this.#next];
+    if (piece === undefined) throw new Error('Internal: read past the end of a condition');
+    return piece;
+  }
+  #take(): Piece {
+    const piece = this.#peek();
+    if (piece.kind !== 'end') this.#next++;
+    return piece;
+  }
+  #sign(text: string): boolean {
+    const piece = this.#peek();
+    if (piece.kind !== 'sign' || piece.text !== text) return false;
+    this.#next++;
+    return true;
+  }
+  #fail(message: string, piece: Piece): never {
+    if (piece.kind !== 'end') throw new Problem(message, piece.at, piece.length);
+    // Something is missing at the end: the last thing that is there can be underlined.
+    const last = this.#pieces[this.#pieces.length - 2];
+    throw new Problem(message, last?.at ?? 0, last?.length ?? 0);
+  }
+
+  whole(): Condition {
+    if (this.#peek().kind === 'end') throw new Problem('the condition is empty', 0, 0);
+    const condition = this.#or();
+    const rest = this.#peek();
+    if (rest.kind === 'end') return condition;
+    const joiner = joiners[rest.text.toLowerCase()];
+    if (rest.kind === 'word' && joiner !== undefined) this.#fail(`"${rest.text}" is written ${joiner}`, rest);
+    if (rest.text === ')') this.#fail('this ) closes nothing', rest);
+    if (rest.kind === 'word' || rest.kind === 'quoted')
+      this.#fail('&& or || is missing here, or quotes around a value with blanks', rest);
+    this.#fail(`${rest.text} cannot stand here`, rest);
+  }
+
+  #or(): Condition {
+    let left = this.#and();
+    while (this.#sign('||')) left = { op: 'or', left, right: this.#and() };
+    return left;
+  }
+  #and(): Condition {
+    let left = this.#unary();
+    while (this.#sign('&&')) left = { op: 'and', left, right: this.#unary() };
+    return left;
+  }
+  #unary(): Condition {
+    const piece = this.#peek();
+    if (++this.#depth > deepest) this.#fail('the condition is nested too deeply', piece);
+    try {
+      if (this.#sign('!')) return { op: 'not', of: this.#unary() };
+      if (this.#sign('(')) {
+        const inner = this.#or();
+        if (!this.#sign(')')) {
+          if (this.#peek().kind === 'end') this.#fail('this ( is never closed', piece);
+          this.#fail('&&, || or ) is missing here', this.#peek());
+        }
+        return inner;
+      }
+      return this.#comparison();
+    } finally {
+      this.#depth--;
+    }
+  }
+  #comparison(): Condition {
+    const key = this.#take();
+    if (key.kind !== 'word') {
+      if (key.kind === 'end') this.#fail('a comparison is missing at the end', key);
+      this.#fail(key.kind === 'quoted' ? 'a key is not quoted' : 'a key is missing here', key);
+    }
+    if (!keyForm.test(key.text))
+      this.#fail(`"${key.text}" is no key: a key is made of words joined by dots`, key);
+    if (this.compared.length >= longest) this.#fail('the condition has too many comparisons', key);
+
+    const test = this.#peek();
+    if (test.text === '==' && test.kind === 'sign') this.#fail('== is written =', test);
+    if (test.kind === 'end' || test.kind === 'quoted' || !tests.has(test.text)) {
+      this.compared.push({ key: key.text, test: '=', literal: '', at: key.at, length: 0 });
+      return { op: 'truthy', key: key.text };
+    }
+    this.#next++;
+    const literal = this.#take();
+    if (literal.kind !== 'word' && literal.kind !== 'quoted')
+      this.#fail(
+        `a value is missing after ${test.text}; the empty text is written ""`,
+        literal.kind === 'end' ? test : literal,
+      );
+    const operator = test.text as Operator; // `tests` holds only operators
+    if (operator === 'matches') {
+      try {
+        new RegExp(literal.text);
+      } catch (error) {
+        const why = error instanceof Error ? error.message.replace(/^Invalid regular expression: /, '') : '';
+        this.#fail(`not a regular expression: ${why}`, literal);
+      }
+    }
+    this.compared.push({
+      key: key.text,
+      test: operator,
+      literal: literal.text,
+      at: literal.at,
+      length: literal.length,
+    });
+    return { op: 'compare', key: key.text, test: operator, literal: literal.text };
+  }
+}
+
+/** Reads a condition. `compared` lists its comparisons with the places of their literals. */
+export function parseCondition(
+  text: string,
+): { readonly condition: Condition; readonly compared: readonly Compared[] } | ConditionProblem {
+  try {
+    const reader = new Reader(text);
+    return { condition: reader.whole(), compared: reader.compared.filter((c) => c.length > 0) };
+  } catch (error) {
+    if (error instanceof Problem) return { message: error.message, at: error.at, length: error.length };
+    throw error;
+  }
+}
+
+/** An outcome's own word for its synonyms (`pass` → `success`); any other word stays as it is. */
+export const outcomeWord = (word: string): string =>
+  Object.hasOwn(outcomeSynonyms, word) ? (outcomeSynonyms[word] ?? word) : word;
+
+function ordered(a: string, b: string): number {
+  if (numberForm.test(a.trim()) && numberForm.test(b.trim())) return Number(a) - Number(b);
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function holds(value: string, test: Operator, literal: string): boolean {
+  switch (test) {
+    case '=':
+      return value === literal;
+    case '!=':
+      return value !== literal;
+    case '<':
+      return ordered(value, literal) < 0;
+    case '<=':
+      return ordered(value, literal) <= 0;
+    case '>':
+      return ordered(value, literal) > 0;
+    case '>=':
+      return ordered(value, literal) >= 0;
+    case 'contains':
+      return value.includes(literal);
+    case 'matches':
+      return new RegExp(literal).test(value);
+  }
+}
+
+/** Whether a condition holds. `lookup` gives a key's value as text, empty for one that is missing. */
+export function evaluate(condition: Condition, lookup: (key: string) => string): boolean {
+  switch (condition.op) {
+    case 'truthy': {
+      const value = lookup(condition.key);
+      return value !== '' && value !== 'false' && value !== '0';
+    }
+    case 'compare': {
+      const value = lookup(condition.key);
+      if (condition.key !== 'outcome' || condition.test === 'matches' || condition.test === 'contains')
+        return holds(value, condition.test, condition.literal);
+      return holds(outcomeWord(value), condition.test, outcomeWord(condition.literal));
+    }
+    case 'not':
+      return !evaluate(condition.of, lookup);
+    case 'and':
+      return evaluate(condition.left, lookup) && evaluate(condition.right, lookup);
+    case 'or':
+      return evaluate(condition.left, lookup) || evaluate(condition.right, lookup);
+  }
+}
+
+const plain = /^[\w.:/+-]+$/;
+const printLiteral = (literal: string): string =>
+  plain.test(literal) ? literal : `"${literal.replace(/[\\"]/g, '\\$&')}"`;
+
+/** A condition as text that parses to the same condition. */
+export function print(condition: Condition): string {
+  const inner = (of: Condition, ...bare: readonly Condition['op'][]): string =>
+    bare.includes(of.op) ? print(of) : `(${print(of)})`;
+  switch (condition.op) {
+    case 'truthy':
+      return condition.key;
+    case 'compare': {
+      const spaced = /\w/.test(condition.test) ? ` ${condition.test} ` : condition.test;
+      return `${condition.key}${spaced}${printLiteral(condition.literal)}`;
+    }
+    case 'not':
+      return `!${inner(condition.of, 'truthy', 'compare', 'not')}`;
+    case 'and':
+      return `${inner(condition.left, 'truthy', 'compare', 'not', 'and')} && ${inner(condition.right, 'truthy', 'compare', 'not')}`;
+    case 'or':
+      return `${inner(condition.left, 'truthy', 'compare', 'not', 'and', 'or')} || ${inner(condition.right, 'truthy', 'compare', 'not', 'and')}`;
+  }
+}

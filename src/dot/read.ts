@@ -1,0 +1,69 @@
+/** Reads a pipeline text: a graph, or what is wrong with the text. */
+import type { Diagnostic } from '../model/diagnostic.ts';
+import type { Graph } from '../model/graph.ts';
+import { build } from './build.ts';
+import { outline } from './dialect.ts';
+import type { BadText } from './lex.ts';
+import { parseStatements } from './parse.ts';
+import { positionsOf } from './positions.ts';
+
+const mostCharacters = 64 * 1024 * 1024;
+const mostFindings = 500;
+
+/** The graph that a pipeline text describes, and everything in the text that is refused. Never throws.
+ *
+ *  The graph is undefined when statements or braces could not be made sense of. It is there, for lint to go on with,
+ *  when what is refused leaves no doubt about the rest (a port, an HTML value, an id out of form); a caller that wants
+ *  to run it asks for errors among the diagnostics first. `file` is the path as the user typed it. */
+export function readGraph(
+  file: string,
+  text: string,
+): { readonly graph: Graph | undefined; readonly diagnostics: readonly Diagnostic[] } {
+  const positions = positionsOf(text);
+  const say = ({ code, message, start, end, fix }: BadText): Diagnostic => ({
+    code,
+    severity: 'error',
+    message,
+    place: { file, span: positions.span(start, end) },
+    fix,
+  });
+  const nul = text.indexOf('\0');
+  if (nul !== -1)
+    return {
+      graph: undefined,
+      diagnostics: [
+        say({
+          code: 'binary-text',
+          message: 'the file holds a NUL character: it is no text',
+          start: nul,
+          end: nul + 1,
+          fix: 'save the pipeline as UTF-8 text',
+        }),
+      ],
+    };
+  if (text.length > mostCharacters)
+    return {
+      graph: undefined,
+      diagnostics: [
+        say({
+          code: 'too-large',
+          message: `the file has more than ${mostCharacters} characters`,
+          start: 0,
+          end: 0,
+          fix: 'keep long prompts in files of their own: prompt="@prompts/x.md"',
+        }),
+      ],
+    };
+
+  const { header, items, bad: refused, whole } = outline(text);
+  const statements = items.flatMap((item) => (item.kind === 'statement' ? [item] : []));
+  const { parsed, bad: unread } = parseStatements(statements);
+  const byStatement = new Map(parsed.map((one) => [one.statement, one]));
+  const built =
+    header === undefined ? undefined : build({ file, text, positions }, header, items, byStatement);
+  const bad = [...refused, ...unread, ...(built?.bad ?? [])].sort((a, b) => a.start - b.start);
+  return {
+    graph: whole && unread.length === 0 ? built?.graph : undefined,
+    diagnostics: bad.slice(0, mostFindings).map(say),
+  };
+}

@@ -1,0 +1,42 @@
+/** Attribute names and values as the author means them. */
+import { durationMs } from '../model/attribute.ts';
+import type { Attribute, Value } from '../model/graph.ts';
+import type { Token } from './lex.ts';
+import type { Positions } from './positions.ts';
+
+/** Names that other pipelines use, read as ours. */
+export const synonyms: Readonly<Record<string, string>> = {
+  node_type: 'type',
+  script: 'tool_command',
+  llm_prompt: 'prompt',
+  model: 'llm_model',
+  provider: 'llm_provider',
+  max_node_visits: 'max_visits',
+  agent: 'agent.backend',
+  default_max_retry: 'default_max_retries',
+};
+
+const float = /^[+-]?(\d+\.\d*|\.\d+|\d+)(e[+-]?\d+)?$/i;
+
+/** The value of an unquoted word. Whatever is no boolean, number or duration is a string (`nan`, `inf`, `0x1f`). */
+export function bareValue(text: string): Value {
+  if (text === 'true' || text === 'false') return { kind: 'boolean', text, value: text === 'true' };
+  const ms = durationMs(text);
+  if (ms !== undefined) return { kind: 'duration', text, ms };
+  if (/^[+-]?\d+$/.test(text)) return { kind: 'integer', text, value: Number(text) };
+  if (float.test(text) && Number.isFinite(Number(text))) return { kind: 'float', text, value: Number(text) };
+  return { kind: 'string', text };
+}
+
+/** One `key=value` of the author's, under its canonical name. */
+export function attributeOf(key: Token, value: Token, positions: Positions): Attribute {
+  const quoted = value.kind === 'string';
+  return {
+    key: Object.hasOwn(synonyms, key.text) ? (synonyms[key.text] ?? key.text) : key.text,
+    written: key.text,
+    value: quoted ? { kind: 'string', text: value.text } : bareValue(value.text),
+    quoted,
+    keySpan: positions.span(key.start, key.end),
+    valueSpan: positions.span(value.start, value.end),
+  };
+}

@@ -1,0 +1,157 @@
+/** Which agents a pipeline's nodes are answered by, decided before the run. */
+import { readFile } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import type { AgentPlan } from '../agents/index.ts';
+import { chooseAgent, scriptMatchesInputs } from '../agents/index.ts';
+import type { AgentScript } from '../model/agent-script.ts';
+import { parseAgentScript } from '../model/agent-script.ts';
+import { present } from '../model/attribute.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import type { Graph, Node } from '../model/graph.ts';
+import { kindOf } from '../model/resolve.ts';
+import type { NodeKind } from '../nodes/kind.ts';
+import type { Inputs } from './inputs.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+export type Refusal = { readonly problems: readonly Diagnostic[] };
+
+export const codergens = (graph: Graph, kinds: readonly NodeKind[]): readonly Node[] =>
+  [...graph.nodes.values()].filter((node) => kindOf(node, kinds)?.type === 'codergen');
+
+export type LoadedScript = { readonly path: string; readonly script: AgentScript; readonly text: string };
+
+/** The agents of a run: one plan for each backend that a node names, and the run's own. */
+export type Casting = {
+  readonly plans: ReadonlyMap<string, AgentPlan>;
+  /** The run's agent in words; empty when no node needs one. */
+  readonly main: AgentPlan | undefined;
+};
+
+export const backendOf = (node: Node): string =>
+  present(node.attrs, 'agent.backend')?.value.text.trim() ?? '';
+
+export function cast(
+  graph: Graph,
+  kinds: readonly NodeKind[],
+  choice: {
+    env: Environment;
+    flag: string | undefined;
+    model: string | undefined;
+    script: LoadedScript | undefined;
+  },
+): Casting | Refusal {
+  const plans = new Map<string, AgentPlan>();
+  const problems: Diagnostic[] = [];
+  for (const node of codergens(graph, kinds)) {
+    const backend = backendOf(node);
+    if (plans.has(backend)) continue;
+    const chosen = chooseAgent({
+      env: choice.env,
+      ...(backend === '' ? {} : { nodeBackend: backend }),
+      ...(choice.flag === undefined ? {} : { flag: choice.flag }),
+      ...(choice.model === undefined ? {} : { model: choice.model }),
+      ...(choice.script === undefined ? {} : { script: choice.script }),
+    });
+    if ('plan' in chosen) plans.set(backend, chosen.plan);
+    else problems.push({ ...chosen.problem, place: { file: graph.file, span: node.span } });
+  }
+  if (problems.length > 0) return { problems: problems.slice(0, 1) };
+  return { plans, main: plans.get('') ?? [...plans.values()][0] };
+}
+
+/** The script that a flag names, else the one that the pipeline bundles. */
+export async function loadScript(
+  graph: Graph,
+  flag: string | undefined,
+  cwd: string,
+): Promise<{ script: LoadedScript | undefined } | Refusal> {
+  const bundled = present(graph.attrs, 'agent_script');
+  const path =
+    flag !== undefined
+      ? resolve(cwd, flag)
+      : bundled === undefined
+        ? undefined
+        : resolve(cwd, graph.file, '..', bundled.value.text.trim());
+  if (path === undefined) return { script: undefined };
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    const message = `the agent script ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    const place =
+      flag === undefined && bundled !== undefined
+        ? { place: { file: graph.file, span: bundled.valueSpan } }
+        : {};
+    return {
+      problems: [
+        {
+          code: 'agent-script-file',
+          severity: 'error',
+          message,
+          ...place,
+          fix: 'the path is relative to the pipeline file; --script is relative to where you are',
+        },
+      ],
+    };
+  }
+  const parsed = parseAgentScript(path, text);
+  return 'diagnostics' in parsed
+    ? { problems: parsed.diagnostics }
+    : { script: { path, script: parsed.script, text } };
+}
+
+/** The script with the files it names taken in, so that a run needs nothing but its own folder. */
+export async function selfContained(loaded: LoadedScript): Promise<AgentScript | Refusal> {
+  const answers: Record<string, AgentScript['answers'][string]> = {};
+  for (const [node, list] of Object.entries(loaded.script.answers)) {
+    const inlined = [];
+    for (const answer of list) {
+      if (!('file' in answer) || answer.file === undefined) {
+        inlined.push(answer);
+        continue;
+      }
+      const { file, ...rest } = answer;
+      try {
+        inlined.push({ ...rest, text: await readFile(resolve(loaded.path, '..', file), 'utf8') });
+      } catch (error) {
+        const message = `the agent script ${loaded.path} names ${file} for node "${node}", which cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+        return {
+          problems: [
+            {
+              code: 'agent-script-file',
+              severity: 'error',
+              message,
+              fix: 'the path is relative to the script',
+            },
+          ],
+        };
+      }
+    }
+    answers[node] = inlined;
+  }
+  return { ...loaded.script, answers };
+}
+
+/** Why a script may not answer for these inputs, or undefined: an input that it names has other contents. */
+export function scriptProblem(script: AgentScript, inputs: Inputs): Diagnostic | undefined {
+  const hashes = Object.fromEntries(
+    Object.entries(inputs.variables).flatMap(([name, v]) =>
+      v.file === undefined ? [] : [[name, v.file.sha256]],
+    ),
+  );
+  return scriptMatchesInputs(script, hashes);
+}
+
+/** The agent in words, for records and people. */
+export function describePlan(plan: AgentPlan): string {
+  switch (plan.name) {
+    case 'openai':
+      return `openai ${plan.model} at ${plan.baseURL}`;
+    case 'scripted':
+      return `scripted (${basename(resolve(plan.script.path, '..'))}/${basename(plan.script.path)}: prepared answers, no model)`;
+    case 'fake':
+      return 'fake (test attributes, no model)';
+    case 'stub':
+      return 'stub (does nothing)';
+  }
+}

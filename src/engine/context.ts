@@ -1,0 +1,43 @@
+/** The run's context: merging, looking up, and what changed. */
+import type { Json, JsonObject } from '../model/json.ts';
+import type { Context, Outcome } from '../model/outcome.ts';
+import type { ContextDelta } from '../model/trace.ts';
+
+/** A value as a word in a condition or a prompt: strings as they are, nothing as the empty string, the rest as JSON. */
+export function asText(value: Json | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** What a condition's key stands for after a stage: `outcome`, `preferred_label`, `failure_class`, `context.x` or any
+ *  context key; a missing key is the empty string. */
+export function conditionLookup(context: Context, outcome: Outcome): (key: string) => string {
+  return (key) => {
+    switch (key) {
+      case 'outcome':
+        return outcome.status;
+      case 'preferred_label':
+        return outcome.label;
+      case 'failure_class':
+        return outcome.status === 'fail' ? outcome.class : '';
+    }
+    const own = context[key];
+    if (own !== undefined) return asText(own);
+    return key.startsWith('context.') ? asText(context[key.slice('context.'.length)]) : '';
+  };
+}
+
+const same = (a: Json | undefined, b: Json | undefined): boolean =>
+  a === b || JSON.stringify(a) === JSON.stringify(b);
+
+/** What was added, changed and taken away between two contexts. */
+export function delta(before: Context, after: Context): ContextDelta {
+  const added: Record<string, Json> = {};
+  const updated: Record<string, JsonObject> = {};
+  for (const [key, value] of Object.entries(after)) {
+    const was = before[key];
+    if (was === undefined) added[key] = value;
+    else if (!same(was, value)) updated[key] = { before: was, after: value };
+  }
+  return { added, updated, removed: Object.keys(before).filter((key) => after[key] === undefined) };
+}

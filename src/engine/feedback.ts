@@ -1,0 +1,94 @@
+/** What later stages are told about a failure: `last_failure.*`, gathered from the failed stage's artifacts. */
+import { stat } from 'node:fs/promises';
+import type { Json } from '../model/json.ts';
+import { nodeLayout } from '../model/layout.ts';
+import type { Failure } from '../model/outcome.ts';
+import { head, readSome, tailOf } from '../system/read.ts';
+
+/** Bytes of each part of a summary, and of the whole. */
+const limits = { reason: 600, stderr: 600, stdout: 300, verification: 600, agent: 600, all: 2200 } as const;
+
+/** `last_failure.node_id|node_type|reason|class|at|artifacts|summary`. Every text in it is masked already: it comes
+ *  from masked artifacts or from the masked reason. */
+export async function feedback(
+  nodeDir: string,
+  stage: { readonly node: string; readonly type: string; readonly at: string },
+  failure: Failure,
+): Promise<Record<string, Json>> {
+  const at = nodeLayout(nodeDir);
+  const named: readonly (readonly [string, string])[] = [
+    ['status', at.status],
+    ['tool_stdout', at.toolStdout],
+    ['tool_stderr', at.toolStderr],
+    ['tool_exitcode', at.toolExitcode],
+    ['verification_results', at.verificationResults],
+    ['verification_plan', at.verificationPlan],
+    ['codex_stdout', `${nodeDir}/codex.stdout.log`],
+    ['codex_stderr', `${nodeDir}/codex.stderr.log`],
+    ['codex_response', at.response],
+  ];
+  const artifacts: Record<string, string> = {};
+  for (const [name, path] of named) if (await exists(path)) artifacts[name] = path;
+  const parts = [
+    `failed_node=${stage.node}`,
+    `failed_node_type=${stage.type}`,
+    `failure_reason=${head(failure.reason, limits.reason)}`,
+    `failure_class=${failure.class}`,
+  ];
+  if (artifacts['tool_exitcode'] !== undefined)
+    parts.push(`tool_exit_code=${((await readSome(at.toolExitcode, 20)) ?? '').trim()}`);
+  const labelled: readonly (readonly [string, string, number])[] = [
+    ['stderr', at.toolStderr, limits.stderr],
+    ['stdout', at.toolStdout, limits.stdout],
+    ['codex_stderr', `${nodeDir}/codex.stderr.log`, limits.agent],
+  ];
+  for (const [label, path, most] of labelled) {
+    const text = ((await readSome(path, most, 'tail')) ?? '').trim();
+    if (text !== '') parts.push(`${label}:\n${text}`);
+  }
+  const verified = (await verificationTail(at.verificationResults, limits.verification)).trim();
+  if (verified !== '') parts.push(`verification:\n${verified}`);
+  return {
+    'last_failure.node_id': stage.node,
+    'last_failure.node_type': stage.type,
+    'last_failure.reason': head(failure.reason, 2000),
+    'last_failure.class': failure.class,
+    'last_failure.at': stage.at,
+    'last_failure.artifacts': artifacts,
+    'last_failure.summary': head(parts.join('\n'), limits.all),
+  };
+}
+
+/** The command that failed, with the tails of what it printed. */
+async function verificationTail(path: string, most: number): Promise<string> {
+  let results: unknown;
+  try {
+    results = JSON.parse((await readSome(path, 8 * 1024 * 1024)) ?? '');
+  } catch {
+    return '';
+  }
+  if (
+    typeof results !== 'object' ||
+    results === null ||
+    !('commands' in results) ||
+    !Array.isArray(results.commands)
+  )
+    return '';
+  const last: unknown = results.commands.at(-1);
+  if (typeof last !== 'object' || last === null) return '';
+  const said = (key: string): string => {
+    const value: unknown = Object.entries(last).find(([k]) => k === key)?.[1];
+    return value === undefined ? '' : String(value);
+  };
+  const streams = (['stderr', 'stdout'] as const)
+    .map((name) => [name, said(name).trim()] as const)
+    .filter(([, text]) => text !== '')
+    .map(([name, text]) => `${name}: ${tailOf(Buffer.from(text), most / 2)}`);
+  return [`command: ${head(said('command'), 200)}`, `exit_code: ${said('exit_code')}`, ...streams].join('\n');
+}
+
+const exists = async (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,159 @@
+/** What a run reads before it starts and keeps for good: variables, prompts, schemas. */
+import { createHash } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, extname, isAbsolute, resolve } from 'node:path';
+import { parseVars } from '../dot/vars.ts';
+import { present } from '../model/attribute.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import type { Attribute, Graph } from '../model/graph.ts';
+import { inWorkspace } from '../model/layout.ts';
+import type { Manifest } from '../model/manifest.ts';
+import { nearest } from '../model/nearest.ts';
+import { isMissing } from '../system/files.ts';
+
+type Frozen = { readonly path: string; readonly text: string; readonly sha256: string };
+
+export type Inputs = {
+  readonly variables: Manifest['variables'];
+  /** Text of each file variable, by name. */
+  readonly files: Readonly<Record<string, string>>;
+  /** By reference as written: `@../prompts/plan.md`. */
+  readonly prompts: Readonly<Record<string, Frozen>>;
+  readonly schemas: Readonly<Record<string, Frozen>>;
+};
+
+/** Bytes; a larger input is refused. */
+const inputLimit = 10 * 1024 * 1024;
+
+export const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
+
+/** Reads everything that the pipeline and the flags name. `given` holds `--var name=value`; its paths are relative to
+ *  `cwd`, those in the pipeline to the pipeline's file. */
+export async function readInputs(
+  graph: Graph,
+  given: Readonly<Record<string, string>>,
+  cwd: string,
+): Promise<{ readonly inputs: Inputs } | { readonly problems: readonly Diagnostic[] }> {
+  const base = dirname(resolve(cwd, graph.file));
+  const problems: Diagnostic[] = [];
+  const variables: Record<string, Manifest['variables'][string]> = {};
+  const files: Record<string, string> = {};
+  const attribute = present(graph.attrs, 'vars');
+  const declared = attribute === undefined ? [] : parseVars(attribute.value.text).vars;
+  const names = declared.map((v) => v.name);
+  for (const name of Object.keys(given)) {
+    if (names.includes(name)) continue;
+    problems.push({
+      code: 'var-undeclared',
+      severity: 'error',
+      message: `--var ${name}: the pipeline declares no variable "${name}"`,
+      fix:
+        names.length === 0
+          ? 'declare it on the graph: vars="name=default"'
+          : `${near(name, names)}it declares: ${names.join(', ')}`,
+    });
+  }
+  for (const { name, value: fallback, file } of declared) {
+    const chosen = given[name];
+    const isFile = file || chosen?.startsWith('@') === true;
+    if (!isFile) {
+      variables[name] = { value: chosen ?? fallback };
+      continue;
+    }
+    const written = (chosen ?? fallback).replace(/^@/, '');
+    const source = isAbsolute(written) ? written : resolve(chosen === undefined ? base : cwd, written);
+    const read = await readText(source, `variable "${name}"`);
+    if ('problem' in read) {
+      const place =
+        chosen === undefined && attribute !== undefined ? { place: placeOf(graph, attribute) } : {};
+      problems.push({
+        code: 'var-file',
+        severity: 'error',
+        message: read.problem,
+        ...place,
+        fix: `pass another one: --var ${name}=FILE`,
+      });
+      continue;
+    }
+    const stored = `${name}${extname(source) === '' ? '.txt' : extname(source)}`;
+    files[name] = read.text;
+    variables[name] = {
+      value: `${inWorkspace.inputs}/${stored}`,
+      file: { source, sha256: sha256(read.text), stored },
+    };
+  }
+  const prompts = await frozen(graph, 'prompt', base, problems);
+  const schemas = await frozen(graph, 'response_schema', base, problems);
+  for (const [reference, schema] of Object.entries(schemas)) {
+    try {
+      JSON.parse(schema.text);
+    } catch (error) {
+      problems.push({
+        code: 'schema-file',
+        severity: 'error',
+        message: `response_schema ${reference} is not JSON: ${error instanceof Error ? error.message : String(error)}`,
+      });
+    }
+  }
+  return problems.length > 0 ? { problems } : { inputs: { variables, files, prompts, schemas } };
+}
+
+const near = (name: string, names: readonly string[]): string => {
+  const meant = nearest(name, names);
+  return meant === undefined ? '' : `did you mean "${meant}"? `;
+};
+
+/** Files named by `key="@file"` on any node. */
+async function frozen(
+  graph: Graph,
+  key: string,
+  base: string,
+  problems: Diagnostic[],
+): Promise<Record<string, Frozen>> {
+  const found: Record<string, Frozen> = {};
+  for (const node of graph.nodes.values()) {
+    const attribute = present(node.attrs, key);
+    const reference = attribute?.value.text;
+    if (
+      attribute === undefined ||
+      reference === undefined ||
+      !reference.startsWith('@') ||
+      found[reference] !== undefined
+    )
+      continue;
+    const path = resolve(base, reference.slice(1));
+    const read = await readText(path, `${key} of node "${node.id}"`);
+    if ('problem' in read) {
+      problems.push({
+        code: `${key.replaceAll('_', '-')}-file`,
+        severity: 'error',
+        message: read.problem,
+        place: placeOf(graph, attribute),
+        fix: 'the path is relative to the pipeline file',
+      });
+    } else {
+      found[reference] = { path, text: read.text, sha256: sha256(read.text) };
+    }
+  }
+  return found;
+}
+
+const placeOf = (graph: Graph, attribute: Attribute) => ({ file: graph.file, span: attribute.valueSpan });
+
+async function readText(path: string, what: string): Promise<{ text: string } | { problem: string }> {
+  try {
+    const is = await stat(path);
+    if (is.isDirectory()) return { problem: `${what}: ${path} is a folder, not a file` };
+    if (is.size > inputLimit) return { problem: `${what}: ${path} is larger than 10 MiB` };
+    const bytes = await readFile(path);
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    if (text.includes('\0')) return { problem: `${what}: ${path} is a binary file` };
+    return text.trim() === '' ? { problem: `${what}: ${path} is empty` } : { text };
+  } catch (error) {
+    if (isMissing(error)) return { problem: `${what}: there is no file ${path}` };
+    if (error instanceof TypeError) return { problem: `${what}: ${path} is not UTF-8 text` };
+    return {
+      problem: `${what}: cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`,
+    };
+  }
+}

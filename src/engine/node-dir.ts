@@ -1,0 +1,51 @@
+/** A node's folder of artifacts: the latest visit at the top, earlier ones under `visits/<n>/`. */
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { nodeLayout } from '../model/layout.ts';
+import { writeJson } from '../system/files.ts';
+import { readSome } from '../system/read.ts';
+
+/** `stage.json`: which visit the folder belongs to, and the process that is or was at work in it. */
+const Stage = z.object({
+  schema_version: z.literal(1),
+  visit: z.number(),
+  attempt: z.number(),
+  marker: z.string(),
+  process: z.object({ pid: z.number(), startTime: z.string(), boot: z.string().exactOptional() }).nullable(),
+});
+export type Stage = z.infer<typeof Stage>;
+
+export async function readStage(dir: string): Promise<Stage | undefined> {
+  const text = await readSome(nodeLayout(dir).stage, 65_536);
+  if (text === undefined) return undefined;
+  try {
+    return Stage.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Flushed: a resume ends what a killed engine left running by what stands here. */
+export async function writeStage(dir: string, stage: Omit<Stage, 'schema_version'>): Promise<void> {
+  await writeJson(nodeLayout(dir).stage, { schema_version: 1, ...stage }, { sync: true });
+}
+
+/** Makes the folder ready for its `visit`-th visit: a finished earlier visit is moved to `visits/<n>/`, what a killed
+ *  engine left of this very visit is thrown away. May be cut anywhere and done again. */
+export async function openVisit(dir: string, visit: number, marker: string): Promise<void> {
+  await mkdir(dir, { recursive: true });
+  const entries = (await readdir(dir)).filter((name) => name !== 'visits');
+  const stage = await readStage(dir);
+  if (entries.length > 0 && stage !== undefined && stage.visit < visit) {
+    const archive = join(nodeLayout(dir).visits, String(stage.visit));
+    await mkdir(archive, { recursive: true });
+    // The stage file goes last: as long as it stands here, a cut move is taken up again.
+    for (const name of entries.filter((entry) => entry !== 'stage.json'))
+      await rename(join(dir, name), join(archive, name));
+    await rename(join(dir, 'stage.json'), join(archive, 'stage.json'));
+  } else {
+    for (const name of entries) await rm(join(dir, name), { recursive: true, force: true });
+  }
+  await writeStage(dir, { visit, attempt: 1, marker, process: null });
+}

@@ -1,0 +1,92 @@
+/** A pipeline file: read, held against the rules, and asked what it says about the run as a whole. */
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { readGraph } from '../dot/read.ts';
+import { lint } from '../lint/lint.ts';
+import { present } from '../model/attribute.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { hasErrors } from '../model/diagnostic.ts';
+import type { Graph, Node } from '../model/graph.ts';
+import type { Json } from '../model/json.ts';
+import { kindOf } from '../model/resolve.ts';
+import type { NodeKind } from '../nodes/kind.ts';
+
+export type ReadPipeline = {
+  /** Undefined when the pipeline cannot be run. */
+  readonly graph: Graph | undefined;
+  /** Undefined when the file cannot be read. */
+  readonly text: string | undefined;
+  readonly found: readonly Diagnostic[];
+};
+
+/** Reads and lints a pipeline; `graph` is undefined when it cannot be run. */
+export async function readPipelineFile(
+  path: string,
+  cwd: string,
+  kinds: readonly NodeKind[],
+): Promise<ReadPipeline> {
+  const read = await pipelineText(path, cwd);
+  if ('problem' in read) return { graph: undefined, text: undefined, found: [read.problem] };
+  const parsed = readGraph(path, read.text);
+  const found = [...parsed.diagnostics, ...(parsed.graph === undefined ? [] : lint(parsed.graph, kinds))];
+  return { graph: hasErrors(found) ? undefined : parsed.graph, text: read.text, found };
+}
+
+async function pipelineText(path: string, cwd: string): Promise<{ text: string } | { problem: Diagnostic }> {
+  const no = (message: string, fix: string) => ({
+    problem: { code: 'pipeline-file', severity: 'error' as const, message, fix },
+  });
+  try {
+    const bytes = await readFile(resolve(cwd, path));
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return { text };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT' || code === 'ENOTDIR')
+      return no(`there is no pipeline file ${path}`, 'name a .dot file');
+    if (code === 'EISDIR') return no(`${path} is a folder, not a pipeline file`, 'name a .dot file in it');
+    if (code === 'EACCES') return no(`${path} may not be read`, 'check its permissions');
+    if (error instanceof TypeError)
+      return no(`${path} is not UTF-8 text`, 'a pipeline is a Graphviz DOT text file');
+    return no(
+      `cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`,
+      'name a .dot file',
+    );
+  }
+}
+
+/** True for pipelines whose tools plan commits: they get a history of their own. */
+export function buildsHistory(graph: Graph): boolean {
+  return [...graph.nodes.values()].some((node) =>
+    /^\s*factory\s+order\s/.test(present(node.attrs, 'tool_command')?.value.text ?? ''),
+  );
+}
+
+/** The node where the run begins. */
+export const startOf = (graph: Graph, kinds: readonly NodeKind[]): Node => {
+  const found = [...graph.nodes.values()].find((node) => kindOf(node, kinds)?.type === 'start');
+  if (found === undefined) throw new Error('Internal: no start node in a linted graph');
+  return found;
+};
+
+/** The workdir to copy, absolute; undefined for `workdir="none"`. */
+export function workdirOf(
+  graph: Graph,
+  flags: { readonly workdir?: string },
+  cwd: string,
+): string | undefined {
+  if (flags.workdir !== undefined) return resolve(cwd, flags.workdir);
+  const attribute = present(graph.attrs, 'workdir')?.value.text.trim();
+  if (attribute === 'none') return undefined;
+  return attribute === undefined ? cwd : resolve(cwd, graph.file, '..', attribute);
+}
+
+/** The graph's goal, with its type. */
+export function goalOf(graph: Graph): Json | undefined {
+  const goal = present(graph.attrs, 'goal')?.value;
+  return goal === undefined
+    ? undefined
+    : goal.kind === 'string' || goal.kind === 'duration'
+      ? goal.text
+      : goal.value;
+}

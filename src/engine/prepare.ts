@@ -1,0 +1,151 @@
+/** A run's beginning: its folder is made whole under another name and renamed, so that it exists entirely or not. */
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Checkpoint } from '../model/checkpoint.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import type { Json } from '../model/json.ts';
+import { inWorkspace, layout } from '../model/layout.ts';
+import type { Manifest } from '../model/manifest.ts';
+import { saveCheckpoint } from '../store/checkpoint.ts';
+import { makeRunsDir } from '../store/run-store.ts';
+import { writeFileAtomic, writeJson } from '../system/files.ts';
+import { copyTree } from '../workspace/copy.ts';
+import { openSnapshots } from '../workspace/snapshots.ts';
+import { WorkspaceError } from '../workspace/trouble.ts';
+import type { Inputs } from './inputs.ts';
+
+/** What makes a history of commits for pipelines that build one. */
+export interface Historian {
+  /** Before the copy: refuses what cannot be built upon. `history` is the bare repository to make. */
+  begin(
+    workdir: string | undefined,
+    history: string,
+  ): Promise<
+    | {
+        readonly kind: 'none' | 'folder' | 'git';
+        readonly baseCommit: string | null;
+        readonly author: { readonly name: string; readonly email: string };
+        readonly notes: readonly string[];
+      }
+    | { readonly problem: Diagnostic }
+  >;
+  /** After the copy: what the run begins with, where no commit of the workdir says it. */
+  recordBase(workspace: string, history: string): Promise<{ readonly problem: Diagnostic } | object>;
+}
+
+export type NewRun = {
+  readonly runId: string;
+  readonly runsDir: string;
+  /** Absolute; undefined to begin with an empty tree. */
+  readonly workdir: string | undefined;
+  readonly inputs: Inputs;
+  /** Undefined for a pipeline that builds no history. */
+  readonly historian: Historian | undefined;
+  readonly goal: Json | undefined;
+  readonly startNode: string;
+  readonly startedAt: string;
+  /** Files of the agent's that the run keeps, by name in `inputs/`. */
+  readonly keep: Readonly<Record<string, string>>;
+  readonly manifest: (facts: {
+    readonly workspace: string;
+    readonly workdirKind: Manifest['workdir_kind'];
+    readonly git: Manifest['git'];
+  }) => Manifest;
+};
+
+export type Made = { readonly runDir: string; readonly notes: readonly string[] };
+
+/** Makes the run directory. Nothing is left behind when it refuses or fails. */
+export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem: Diagnostic }> {
+  const final = join(wanted.runsDir, wanted.runId);
+  const building = join(wanted.runsDir, `.${wanted.runId}.new`);
+  // The first folder that had to be made on the way: it goes again when the run is refused.
+  const first = await mkdir(wanted.runsDir, { recursive: true });
+  const clear = () => rm(first ?? building, { recursive: true, force: true });
+  try {
+    await makeRunsDir(wanted.runsDir);
+    await rm(building, { recursive: true, force: true });
+    await mkdir(building);
+    const made = await fill(wanted, building, final);
+    if ('problem' in made) {
+      await clear();
+      return made;
+    }
+    await rename(building, final);
+    return { runDir: final, notes: made.notes };
+  } catch (error) {
+    await clear();
+    if (error instanceof WorkspaceError) {
+      return { problem: { code: 'workdir', severity: 'error', message: error.message } };
+    }
+    throw error;
+  }
+}
+
+async function fill(
+  wanted: NewRun,
+  building: string,
+  final: string,
+): Promise<{ notes: string[] } | { problem: Diagnostic }> {
+  const at = layout(building);
+  const notes: string[] = [];
+  const begun = await wanted.historian?.begin(wanted.workdir, at.history);
+  if (begun !== undefined && 'problem' in begun) return begun;
+  if (begun !== undefined) notes.push(...begun.notes);
+
+  if (wanted.workdir === undefined) {
+    await mkdir(at.workspace, { recursive: true });
+  } else {
+    const copied = await copyTree(wanted.workdir, at.workspace, { exclude: [wanted.runsDir] });
+    for (const { path, why } of copied.skipped) notes.push(`not copied: ${path} (${why})`);
+    for (const path of copied.outsideLinks)
+      notes.push(`kept as a link, though it leads out of the workdir: ${path}`);
+  }
+  for (const [name, variable] of Object.entries(wanted.inputs.variables)) {
+    const text = wanted.inputs.files[name];
+    if (variable.file === undefined || text === undefined) continue;
+    await writeFileAtomic(join(at.inputs, variable.file.stored), text);
+    await writeFileAtomic(join(at.workspace, inWorkspace.inputs, variable.file.stored), text);
+  }
+  for (const [name, text] of Object.entries(wanted.keep)) await writeFileAtomic(join(at.inputs, name), text);
+  if (begun !== undefined) {
+    const recorded = await wanted.historian?.recordBase(at.workspace, at.history);
+    if (recorded !== undefined && 'problem' in recorded) return recorded;
+  }
+
+  const snapshot = await (await openSnapshots({ workspace: at.workspace, dir: at.snapshots })).take();
+  const manifest = wanted.manifest({
+    workspace: layout(final).workspace,
+    workdirKind: begun?.kind ?? (wanted.workdir === undefined ? 'none' : 'folder'),
+    git: begun === undefined ? undefined : { base_commit: begun.baseCommit, author: begun.author },
+  });
+  await writeJson(at.manifest, manifest, { sync: true });
+  await saveCheckpoint(at.checkpoint, firstCheckpoint(wanted, snapshot.id));
+  return { notes };
+}
+
+function firstCheckpoint(wanted: NewRun, snapshot: string): Checkpoint {
+  return {
+    schema_version: 1,
+    run_id: wanted.runId,
+    epoch: 1,
+    last_completed_node: '',
+    completed_nodes: [],
+    retry_counts: {},
+    context: wanted.goal === undefined ? {} : { 'graph.goal': wanted.goal },
+    origins: wanted.goal === undefined ? {} : { 'graph.goal': 'engine' },
+    next_node: wanted.startNode,
+    arrived: null,
+    steps: 0,
+    visits: {},
+    calls: {},
+    outcomes: {},
+    last_outcome: null,
+    last_failure: null,
+    snapshot,
+    elapsed_ms: 0,
+    status: 'running',
+    ended: null,
+    at: wanted.startedAt,
+  };
+}

@@ -1,0 +1,97 @@
+/** Going on with a run: what must be as it was, and what a killed engine left behind. */
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Checkpoint } from '../model/checkpoint.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import type { Graph } from '../model/graph.ts';
+import { layout } from '../model/layout.ts';
+import type { Manifest } from '../model/manifest.ts';
+import { endGroup, sweep } from '../system/processes.ts';
+import { sha256 } from './inputs.ts';
+import { readStage } from './node-dir.ts';
+
+/** What a resume may be asked for with flags; only what was given. */
+export type Given = {
+  readonly vars: Readonly<Record<string, string>>;
+  readonly agent?: string;
+  readonly model?: string;
+  readonly workdir?: string;
+};
+
+/** The run's variables as flags, with those that are given now. */
+export const givenVariables = (manifest: Manifest, flags: Given): Record<string, string> => ({
+  ...Object.fromEntries(
+    Object.entries(manifest.variables).map(([name, v]) => [
+      name,
+      v.file === undefined ? v.value : `@${v.file.source}`,
+    ]),
+  ),
+  ...flags.vars,
+});
+
+/** Everything that is no longer as the manifest says, each as a refusal. */
+export async function whatChanged(
+  manifest: Manifest,
+  graph: Graph | undefined,
+  flags: Given,
+  cwd: string,
+): Promise<Diagnostic[]> {
+  const fix = 'start a new run, or pass --accept-changes to go on with what is there now';
+  const changed = (message: string): Diagnostic => ({
+    code: 'resume-changed',
+    severity: 'error',
+    message,
+    fix,
+  });
+  const found: Diagnostic[] = [];
+  if (graph === undefined)
+    found.push(changed(`the pipeline ${manifest.pipeline_path} cannot be read any more, or has errors`));
+  else if (sha256(graph.text) !== manifest.pipeline.sha256)
+    found.push(changed(`the pipeline ${graph.file} has changed since the run began`));
+  for (const [reference, prompt] of Object.entries({ ...manifest.prompts, ...manifest.schemas })) {
+    const now = await readFile(prompt.path, 'utf8').catch(() => undefined);
+    if (now === undefined)
+      found.push(changed(`the file ${reference} (${prompt.path}) cannot be read any more`));
+    else if (sha256(now) !== prompt.sha256)
+      found.push(changed(`the file ${reference} (${prompt.path}) has changed since the run began`));
+  }
+  for (const [name, value] of Object.entries(flags.vars)) {
+    const was = manifest.variables[name];
+    const path = resolve(cwd, value.replace(/^@/, ''));
+    const same =
+      was?.file === undefined
+        ? was?.value === value
+        : was.file.source === path && sha256(await readFile(path).catch(() => '')) === was.file.sha256;
+    if (!same) found.push(changed(`--var ${name} differs from the run's`));
+  }
+  if (flags.agent !== undefined && flags.agent !== manifest.agent.name) {
+    found.push(
+      changed(
+        `--agent ${flags.agent} differs from the run's agent, ${manifest.agent.name === '' ? 'none' : manifest.agent.name}`,
+      ),
+    );
+  }
+  if (flags.model !== undefined && flags.model !== manifest.agent.model)
+    found.push(changed(`--model ${flags.model} differs from the run's`));
+  if (flags.workdir !== undefined && resolve(cwd, flags.workdir) !== manifest.original_workdir) {
+    found.push(
+      changed(
+        `--workdir ${flags.workdir} is not the workdir of the run, ${manifest.original_workdir === '' ? 'which had none' : manifest.original_workdir}`,
+      ),
+    );
+  }
+  return found;
+}
+
+/** Ends what an engine that was killed left running: by the run's marker, and by the process its stage wrote down. */
+export async function endLeftovers(
+  runDir: string,
+  manifest: Manifest,
+  checkpoint: Checkpoint,
+): Promise<number> {
+  let count = 0;
+  const stage =
+    checkpoint.next_node === null ? undefined : await readStage(layout(runDir).node(checkpoint.next_node));
+  if (stage?.process != null && (await endGroup(stage.process))) count++;
+  return count + (await sweep(`FACTORY_RUN_MARKER=${manifest.marker}`));
+}

@@ -1,0 +1,49 @@
+/** Whether an attempt is followed by another one, and after how long. */
+import type { Outcome } from '../model/outcome.ts';
+import { failed } from '../model/outcome.ts';
+
+export type RetryPolicy = {
+  /** Extra attempts; undefined when neither node nor graph says. */
+  readonly maxRetries: number | undefined;
+  readonly delayMs: number;
+  readonly backoff: number;
+  readonly maxDelayMs: number;
+  readonly onFail: boolean;
+  readonly allowPartial: boolean;
+  /** A codergen node: a failure of class `infra` gets two retries of its own unless `maxRetries` is given. */
+  readonly isAgent: boolean;
+};
+
+export type Retry =
+  | { readonly again: true; readonly delayMs: number }
+  | { readonly again: false; readonly outcome: Outcome };
+
+/** First wait, in milliseconds, before an agent is asked again after a failure of network or server. */
+const infraDelayMs = 1000;
+const infraRetries = 2;
+
+/** Decides after the `attempt`-th attempt (from 1) of a visit. */
+export function retry(policy: RetryPolicy, attempt: number, outcome: Outcome): Retry {
+  const done: Retry = { again: false, outcome };
+  if (outcome.status === 'fail') {
+    const infra = outcome.class === 'infra';
+    // A guardrail's verdict and a cancellation are final whatever the node asks for.
+    if (outcome.class === 'guardrail' || outcome.class === 'cancelled') return done;
+    if (!infra && !policy.onFail) return done;
+    const own = infra && policy.isAgent && policy.maxRetries === undefined;
+    if (attempt > (own ? infraRetries : (policy.maxRetries ?? 0))) return done;
+    const planned = own ? infraDelayMs * 2 ** (attempt - 1) : backedOff(policy, attempt);
+    return {
+      again: true,
+      delayMs: Math.min(Math.max(planned, outcome.retryAfterMs ?? 0), policy.maxDelayMs),
+    };
+  }
+  if (outcome.status !== 'retry') return done;
+  if (attempt <= (policy.maxRetries ?? 0)) return { again: true, delayMs: backedOff(policy, attempt) };
+  const { status: _, reason, ...said } = outcome;
+  if (policy.allowPartial) return { again: false, outcome: { ...said, status: 'partial_success' } };
+  return { again: false, outcome: failed(reason === '' ? 'retry_exhausted' : reason, 'product', said) };
+}
+
+const backedOff = (policy: RetryPolicy, attempt: number): number =>
+  Math.min(policy.delayMs * policy.backoff ** (attempt - 1), policy.maxDelayMs);

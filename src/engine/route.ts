@@ -1,0 +1,87 @@
+/** Which edge a finished node leaves by, and why. */
+import { evaluate } from '../dot/condition.ts';
+import type { Edge, Graph } from '../model/graph.ts';
+import type { Outcome } from '../model/outcome.ts';
+import type { RouteCandidate } from '../model/trace.ts';
+
+export type Route = {
+  /** Undefined when no edge fits. */
+  readonly edge: Edge | undefined;
+  readonly how: 'condition' | 'label' | 'suggested' | 'unconditional' | 'none';
+  /** Every edge that leaves the node, sorted by target and condition. */
+  readonly candidates: readonly RouteCandidate[];
+};
+
+/** Five steps, in this order: edges whose condition is true; the unconditional edge whose label is the preferred one;
+ *  the first suggested id that is an unconditional target; any unconditional edge; none. Ties go to the highest
+ *  weight, then to the smallest target id. A stage that broke leaves only by a condition that is true. */
+export function route(graph: Graph, node: string, outcome: Outcome, lookup: (key: string) => string): Route {
+  const edges = graph.edges.filter((edge) => edge.from === node).sort(byWeightThenName);
+  const isTrue = (edge: Edge) => edge.condition !== undefined && evaluate(edge.condition, lookup);
+  const conditional = edges.filter(isTrue);
+  const open = edges.filter((edge) => edge.condition === undefined);
+  const broke = outcome.status === 'fail' && outcome.broke;
+  const { edge, how } = choose(conditional, broke ? [] : open, outcome);
+  const candidates = edges
+    .map((candidate): RouteCandidate => {
+      const matched = candidate.condition === undefined || isTrue(candidate);
+      const facts = {
+        to: candidate.to,
+        weight: candidate.weight,
+        condition: candidate.conditionText,
+        matched,
+      };
+      return candidate === edge ? facts : { ...facts, lost: whyLost(candidate, matched, edge, how, broke) };
+    })
+    .sort((a, b) => compare(a.to, b.to) || compare(a.condition, b.condition));
+  return { edge, how, candidates };
+}
+
+function choose(
+  conditional: readonly Edge[],
+  open: readonly Edge[],
+  outcome: Outcome,
+): { edge: Edge | undefined; how: Route['how'] } {
+  if (conditional[0] !== undefined) return { edge: conditional[0], how: 'condition' };
+  if (outcome.label !== '') {
+    const wanted = normalLabel(outcome.label);
+    const labelled = open.find((edge) => edge.label !== '' && normalLabel(edge.label) === wanted);
+    if (labelled !== undefined) return { edge: labelled, how: 'label' };
+  }
+  for (const id of outcome.suggested) {
+    const suggested = open.find((edge) => edge.to === id);
+    if (suggested !== undefined) return { edge: suggested, how: 'suggested' };
+  }
+  return open[0] === undefined ? { edge: undefined, how: 'none' } : { edge: open[0], how: 'unconditional' };
+}
+
+function whyLost(
+  candidate: Edge,
+  matched: boolean,
+  winner: Edge | undefined,
+  how: Route['how'],
+  broke: boolean,
+): string {
+  if (!matched) return 'its condition is false';
+  if (candidate.condition === undefined && broke)
+    return 'the stage broke, and only a condition that is true carries that';
+  if (winner === undefined) return 'no edge fits';
+  if (candidate.condition === undefined && how === 'condition') return 'a condition is true';
+  if (how === 'label') return `the label of the edge to ${winner.to} is the preferred one`;
+  if (how === 'suggested') return `${winner.to} was suggested`;
+  return candidate.weight < winner.weight
+    ? `weight ${candidate.weight} is less than ${winner.weight}`
+    : `${winner.to} comes first by name`;
+}
+
+/** Lower case, trimmed, without an accelerator such as `[K] `, `K) ` or `K - `. */
+export function normalLabel(label: string): string {
+  return label
+    .trim()
+    .toLowerCase()
+    .replace(/^(?:\[\w+\]\s*|\w\)\s+|\w\s+-\s+)/, '')
+    .trim();
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const byWeightThenName = (a: Edge, b: Edge): number => b.weight - a.weight || compare(a.to, b.to);

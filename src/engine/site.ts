@@ -1,0 +1,256 @@
+/** What a node may touch while it runs: everything bounded to its workspace, its folder, its time and its secrets. */
+import { mkdir, realpath, stat } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
+import type { Agent } from '../agents/agent.ts';
+import { expand } from '../dot/expand.ts';
+import { present } from '../model/attribute.ts';
+import type { Checkpoint } from '../model/checkpoint.ts';
+import type { Graph, Node } from '../model/graph.ts';
+import type { JsonObject } from '../model/json.ts';
+import { layout, nodeLayout } from '../model/layout.ts';
+import type { Site, StageProgram } from '../nodes/kind.ts';
+import { masker, stageEnvironment } from '../policy/secrets.ts';
+import type { Clock } from '../system/clock.ts';
+import { isMissing, writeFileAtomic } from '../system/files.ts';
+import { readSome } from '../system/read.ts';
+import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
+import { asText } from './context.ts';
+import type { Log, Watcher } from './watch.ts';
+
+/** What stays the same for every stage of a run. */
+export type RunSetting = {
+  readonly graph: Graph;
+  readonly runId: string;
+  readonly runDir: string;
+  readonly workspace: string;
+  readonly clock: Clock;
+  readonly spawn: Spawn;
+  /** The engine's own environment. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Names of secrets that every tool of the run gets. */
+  readonly envPass: readonly string[];
+  /** Value of `FACTORY_RUN_MARKER`. */
+  readonly marker: string;
+  /** The folder that holds our own `factory`, first on a tool's PATH; and what starts it. */
+  readonly factoryBin: string;
+  readonly node: string;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly prompts: Readonly<Record<string, string>>;
+  readonly schema: (reference: string) => { readonly name: string; readonly schema: JsonObject } | undefined;
+  readonly agentFor: (node: Node) => Agent | undefined;
+  readonly historyEnv: Readonly<Record<string, string>>;
+  readonly watcher: Watcher;
+  readonly log: Log;
+};
+
+export type Visit = {
+  readonly node: Node;
+  readonly state: Checkpoint;
+  readonly visit: number;
+  readonly attempt: number;
+  readonly retries: number;
+  /** 1-based number of the agent call that this attempt would make. */
+  readonly call: number;
+  readonly timeout: { readonly ms: number; readonly explicit: boolean };
+  readonly snapshotId: string;
+  readonly signal: AbortSignal;
+  /** Told before the spawn (without a process) and after it. */
+  readonly spawned: (process: ProcessId | undefined) => Promise<void>;
+};
+
+/** Variables of an enclosing git operation or engine, which a stage must not act on. */
+const dropped = [
+  'GIT_DIR',
+  'GIT_WORK_TREE',
+  'GIT_INDEX_FILE',
+  'GIT_OBJECT_DIRECTORY',
+  'GIT_COMMON_DIR',
+  'GIT_PREFIX',
+];
+
+/** The site of one attempt. Secrets are masked in whatever is kept. */
+export function siteFor(
+  setting: RunSetting,
+  visit: Visit,
+): Site & { readonly mask: (text: string) => string } {
+  const { node, state } = visit;
+  const nodeDir = layout(setting.runDir).node(node.id);
+  const pass = [
+    ...setting.envPass,
+    ...listed(setting.graph.attrs.get('env_pass')?.value.text),
+    ...listed(node.attrs.get('env_pass')?.value.text),
+  ];
+  const { env, mask: values } = stageEnvironment(setting.env, pass);
+  const mask = masker(values);
+  const deadline = setting.clock.monotonic() + visit.timeout.ms;
+  const inWorkspace = (path: string) => join(setting.workspace, path);
+
+  const stageEnv = (): Record<string, string> => {
+    const clean: Record<string, string> = {};
+    for (const [name, value] of Object.entries(env))
+      if (!dropped.includes(name) && value !== undefined) clean[name] = value;
+    const access = present(node.attrs, 'access')?.value.text.trim() === 'run';
+    return {
+      ...clean,
+      PATH: `${setting.factoryBin}${delimiter}${clean['PATH'] ?? '/usr/local/bin:/usr/bin:/bin'}`,
+      PWD: setting.workspace,
+      GIT_CEILING_DIRECTORIES: setting.runDir,
+      FACTORY_NODE_EXEC: setting.node,
+      FACTORY_RUN_ID: setting.runId,
+      FACTORY_RUN_MARKER: setting.marker,
+      FACTORY_NODE: node.id,
+      FACTORY_VISIT: String(visit.visit),
+      FACTORY_ATTEMPT: String(visit.attempt),
+      FACTORY_WORKSPACE: setting.workspace,
+      FACTORY_NODE_DIR: nodeDir,
+      FACTORY_OUTPUT: nodeLayout(nodeDir).output,
+      FACTORY_CONTEXT: nodeLayout(nodeDir).context,
+      ...(access ? { FACTORY_RUN_DIR: setting.runDir, FACTORY_SNAPSHOT: visit.snapshotId } : {}),
+    };
+  };
+
+  return {
+    graph: setting.graph,
+    node,
+    runId: setting.runId,
+    runDir: setting.runDir,
+    workspace: setting.workspace,
+    nodeDir,
+    visit: visit.visit,
+    attempt: visit.attempt,
+    retries: visit.retries,
+    previous: state.last_outcome ?? undefined,
+    context: state.context,
+    origin: (key) => state.origins[key],
+    clock: setting.clock,
+    signal: visit.signal,
+    agent: agentOf(setting, visit),
+    historyEnv: setting.historyEnv,
+    timeout: visit.timeout,
+    mask,
+    async run(program: StageProgram): Promise<Exit> {
+      const left = deadline - setting.clock.monotonic();
+      if (left <= 0) return { kind: 'timed_out', afterMs: visit.timeout.ms };
+      await writeFileAtomic(
+        nodeLayout(nodeDir).context,
+        `${mask(JSON.stringify(state.context, null, 2))}\n`,
+        { mode: 0o444 },
+      );
+      await visit.spawned(undefined);
+      const ended = await setting.spawn.run({
+        argv: program.argv,
+        cwd: program.cwd === undefined ? setting.workspace : inWorkspace(program.cwd),
+        env: { ...stageEnv(), ...program.env },
+        ...(program.stdin === undefined ? {} : { stdin: program.stdin }),
+        stdoutFile: join(nodeDir, program.stdoutName),
+        stderrFile: join(nodeDir, program.stderrName),
+        mask: values,
+        timeoutMs: left,
+        signal: visit.signal,
+        marker: `FACTORY_RUN_MARKER=${setting.marker}`,
+        started: (process) => visit.spawned(process),
+      });
+      return ended.kind === 'timed_out' ? { kind: 'timed_out', afterMs: visit.timeout.ms } : ended;
+    },
+    keep: (name, content) => writeFileAtomic(join(nodeDir, name), mask(content)),
+    readNodeFile: (name, limit, tail) => readSome(join(nodeDir, name), limit, tail),
+    async readWorkspaceFile(path, limit) {
+      return (await staysInside(setting.workspace, path)) ? readSome(inWorkspace(path), limit) : undefined;
+    },
+    async writeWorkspaceFile(path, content) {
+      // An earlier stage may have made a link of any folder on the way.
+      if (!(await staysInside(setting.workspace, dirname(path))))
+        throw new Error(`"${path}" leads out of the workspace by a link`);
+      await mkdir(dirname(inWorkspace(path)), { recursive: true });
+      await writeFileAtomic(inWorkspace(path), content);
+    },
+    async statWorkspace(path) {
+      if (!(await staysInside(setting.workspace, path))) return undefined;
+      try {
+        const is = await stat(inWorkspace(path));
+        return is.isFile() ? 'file' : is.isDirectory() ? 'dir' : undefined;
+      } catch (error) {
+        if (isMissing(error) || (error instanceof Error && 'code' in error && error.code === 'ELOOP'))
+          return undefined;
+        throw error;
+      }
+    },
+    expand: (text, mode) =>
+      expand(
+        text,
+        {
+          goal: present(setting.graph.attrs, 'goal')?.value.text,
+          lookup: (kind, key) => known(setting, state, kind, key),
+        },
+        mode,
+      ),
+    frozenPrompt: (reference) => setting.prompts[reference],
+    schema: setting.schema,
+    log: (level, message, fields = {}) => setting.log(level, message, { node: node.id, ...fields }),
+    stream: (text, channel) => setting.watcher.streamed(node.id, mask(text), channel),
+    spent: (usage) => setting.watcher.spent(node.id, usage),
+  };
+}
+
+/** False when the path, or the nearest part of it that exists, leads out of the workspace by a link. */
+async function staysInside(workspace: string, path: string): Promise<boolean> {
+  const root = await realpath(workspace);
+  for (let at = join(workspace, path); ; at = dirname(at)) {
+    try {
+      const real = await realpath(at);
+      return real === root || real.startsWith(`${root}/`);
+    } catch (error) {
+      if (!isMissing(error) || at === workspace) return false;
+    }
+  }
+}
+
+function agentOf(setting: RunSetting, visit: Visit): Site['agent'] {
+  const agent = setting.agentFor(visit.node);
+  return agent === undefined ? undefined : { agent, call: visit.call };
+}
+
+const listed = (text: string | undefined): readonly string[] =>
+  (text ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+
+/** What `${var.x}`, `${ctx.key}` and `${node.id.key}` stand for; undefined when it cannot be known. */
+function known(
+  setting: RunSetting,
+  state: Checkpoint,
+  kind: 'var' | 'ctx' | 'node',
+  key: string,
+): string | undefined {
+  switch (kind) {
+    case 'var':
+      return setting.variables[key];
+    case 'ctx': {
+      const value = state.context[key];
+      return value === undefined ? undefined : asText(value);
+    }
+    case 'node': {
+      const dot = key.indexOf('.');
+      const outcome = state.outcomes[key.slice(0, dot)];
+      if (dot < 0 || outcome === undefined) return undefined;
+      switch (key.slice(dot + 1)) {
+        case 'outcome':
+          return outcome.status;
+        case 'label':
+        case 'preferred_label':
+          return outcome.label;
+        case 'notes':
+          return outcome.notes;
+        case 'failure_reason':
+          return outcome.reason;
+        case 'failure_class':
+          return outcome.class ?? '';
+        case 'visits':
+          return String(state.visits[key.slice(0, dot)] ?? 0);
+        default:
+          return undefined;
+      }
+    }
+  }
+}

@@ -1,0 +1,195 @@
+/** What a finished stage means for the run: pure, so that a resume is the same loop entered in the middle. */
+
+import { present } from '../model/attribute.ts';
+import type { Checkpoint, LastFailure } from '../model/checkpoint.ts';
+import type { Graph } from '../model/graph.ts';
+import type { Json } from '../model/json.ts';
+import type { Context, Outcome } from '../model/outcome.ts';
+import { reasonOf } from '../model/outcome.ts';
+import { conditionLookup } from './context.ts';
+import type { Route } from './route.ts';
+import { route } from './route.ts';
+
+/** How a run ends. `code` is the process's exit code. */
+export type Ending = {
+  readonly ok: boolean;
+  readonly exitNode: string | null;
+  readonly reason: string;
+  readonly code: number;
+};
+
+export type Step = {
+  readonly state: Checkpoint;
+  /** Undefined for an exit node that ends the run. */
+  readonly route: Route | undefined;
+  readonly decision:
+    | { readonly do: 'run'; readonly node: string }
+    | { readonly do: 'finish'; readonly ending: Ending };
+};
+
+/** What the loop knows about a stage beside its outcome. */
+export type StageFacts = {
+  readonly node: string;
+  /** The kind's name: `tool`, `exit`, … */
+  readonly type: string;
+  readonly executable: boolean;
+  /** `last_failure.*` for a failed stage, gathered from its artifacts. */
+  readonly feedback: { readonly [key: string]: Json };
+  readonly at: string;
+};
+
+/** Merges `outcome` into the state and decides where the run goes. */
+export function step(graph: Graph, before: Checkpoint, stage: StageFacts, outcome: Outcome): Step {
+  const state = complete(before, stage, outcome);
+  if (stage.type === 'exit') return atExit(graph, before, state, stage.node);
+  const way = route(graph, stage.node, outcome, conditionLookup(state.context, outcome));
+  if (way.edge === undefined) {
+    const because = reasonOf(outcome);
+    const reason = `no route from node ${stage.node} for outcome ${outcome.status}${because === '' ? '' : `: ${because}`}`;
+    const ending = { ok: false, exitNode: null, reason, code: failureCode(state.last_failure) };
+    // A resume makes a new visit of the node that no edge could leave.
+    return {
+      state: { ...state, next_node: stage.node, arrived: before.arrived },
+      route: way,
+      decision: { do: 'finish', ending },
+    };
+  }
+  const arrived = { from: stage.node, conditional: way.how === 'condition' };
+  return {
+    state: { ...state, next_node: way.edge.to, arrived },
+    route: way,
+    decision: { do: 'run', node: way.edge.to },
+  };
+}
+
+function complete(before: Checkpoint, stage: StageFacts, outcome: Outcome): Checkpoint {
+  const context = mergedContext(before, stage, outcome);
+  const failure = outcome.status === 'fail';
+  const model =
+    outcome.status !== 'fail'
+      ? undefined
+      : // A tool that blames the agent judges a model's answer: the run's final cause is that answer.
+        (outcome.model ?? (stage.type === 'tool' && outcome.class === 'agent' ? 'output' : undefined));
+  const last: LastFailure | null =
+    outcome.status === 'fail' && stage.type !== 'conditional'
+      ? {
+          node: stage.node,
+          node_type: stage.type,
+          class: outcome.class,
+          class_said: outcome.classSaid === true,
+          reason: outcome.reason,
+          exit_code: outcome.exitCode ?? null,
+          model: model ?? null,
+          executable_success_since: false,
+        }
+      : clears(before.last_failure, stage, outcome)
+        ? null
+        : before.last_failure !== null && stage.executable && outcome.status === 'success'
+          ? { ...before.last_failure, executable_success_since: true }
+          : before.last_failure;
+  const origins = { ...before.origins };
+  const setter = stage.type === 'tool' ? 'tool' : stage.type === 'codergen' ? 'agent' : 'engine';
+  if (stage.type !== 'conditional') for (const key of Object.keys(outcome.updates)) origins[key] = setter;
+  return {
+    ...before,
+    context,
+    origins,
+    steps: before.steps + 1,
+    visits: { ...before.visits, [stage.node]: (before.visits[stage.node] ?? 0) + 1 },
+    outcomes: {
+      ...before.outcomes,
+      [stage.node]: {
+        status: outcome.status,
+        label: outcome.label,
+        notes: outcome.notes,
+        reason: reasonOf(outcome),
+        class: failure ? outcome.class : null,
+      },
+    },
+    completed_nodes: before.completed_nodes.includes(stage.node)
+      ? before.completed_nodes
+      : [...before.completed_nodes, stage.node].sort(),
+    last_completed_node: stage.node,
+    last_outcome: outcome,
+    last_failure: last,
+    at: stage.at,
+  };
+}
+
+/** A later success of the same node settles its failure, and so does any verification that passed. */
+function clears(last: LastFailure | null, stage: StageFacts, outcome: Outcome): boolean {
+  if (last === null || (outcome.status !== 'success' && outcome.status !== 'partial_success')) return false;
+  return last.node === stage.node || (stage.type === 'verification' && outcome.status === 'success');
+}
+
+function mergedContext(before: Checkpoint, stage: StageFacts, outcome: Outcome): Context {
+  const context: Record<string, Json> = { ...before.context, ...outcome.updates };
+  if (clears(before.last_failure, stage, outcome)) {
+    for (const key of Object.keys(context)) if (key.startsWith('last_failure.')) delete context[key];
+  }
+  if (outcome.status === 'fail' && stage.type !== 'conditional') Object.assign(context, stage.feedback);
+  context['current_node'] = stage.node;
+  context['outcome'] = outcome.status;
+  return context;
+}
+
+function atExit(graph: Graph, before: Checkpoint, state: Checkpoint, exit: string): Step {
+  const finish = (ok: boolean, reason: string): Step => {
+    const ending = { ok, exitNode: exit, reason, code: ok ? 0 : failureCode(state.last_failure) };
+    return { state: { ...state, next_node: null }, route: undefined, decision: { do: 'finish', ending } };
+  };
+  const node = graph.nodes.get(exit);
+  const attribute = (key: string) =>
+    node === undefined ? undefined : present(node.attrs, key)?.value.text.trim();
+  const last = state.last_failure;
+  const cause = last === null ? '' : `: ${last.node}: ${last.reason}`;
+  if (attribute('outcome') === 'fail') {
+    const label = attribute('label');
+    return finish(
+      false,
+      `${exit}${label === undefined || label === exit ? '' : ` (${label.replaceAll('\n', ' ')})`}${cause}`,
+    );
+  }
+  const previous = before.last_outcome;
+  if (previous?.status === 'fail' && before.arrived?.conditional !== true) {
+    return finish(
+      false,
+      `node ${before.last_completed_node} failed and walked into exit ${exit} by an unconditional edge${previous.reason === '' ? '' : `: ${previous.reason}`} (a condition such as outcome=fail on the edge forgives it)`,
+    );
+  }
+  for (const gate of graph.nodes.values()) {
+    const is = present(gate.attrs, 'goal_gate')?.value.text.trim();
+    const stands = state.outcomes[gate.id];
+    if (is === undefined || !/^(true|1|t)$/i.test(is) || stands === undefined) continue;
+    if (stands.status === 'success' || stands.status === 'partial_success') continue;
+    const target = retryTarget(graph, gate.id);
+    if (target === undefined) {
+      return finish(
+        false,
+        `goal gate ${gate.id} stands at ${stands.status}${stands.reason === '' ? '' : `: ${stands.reason}`}`,
+      );
+    }
+    return {
+      state: { ...state, next_node: target, arrived: { from: exit, conditional: true } },
+      route: undefined,
+      decision: { do: 'run', node: target },
+    };
+  }
+  return finish(true, '');
+}
+
+/** Where an exit sends a run whose goal gate is not reached: the gate's own target before the graph's. */
+function retryTarget(graph: Graph, gate: string): string | undefined {
+  const node = graph.nodes.get(gate);
+  for (const attrs of [node?.attrs, graph.attrs]) {
+    for (const key of ['retry_target', 'fallback_retry_target']) {
+      const target = attrs === undefined ? undefined : present(attrs, key)?.value.text.trim();
+      if (target !== undefined && graph.nodes.has(target)) return target;
+    }
+  }
+  return undefined;
+}
+
+/** 3 when a model's API or network is the final cause, 4 when its output is, else 1. */
+export const failureCode = (last: LastFailure | null): number =>
+  last?.model === 'api' ? 3 : last?.model === 'output' ? 4 : 1;

@@ -1,0 +1,43 @@
+/** The texts that a run keeps from its beginning, by the names that nodes know them by. */
+import { basename } from 'node:path';
+import type { JsonObject } from '../model/json.ts';
+import type { Manifest } from '../model/manifest.ts';
+import { proposalSchema } from '../model/proposal.ts';
+import { workPlanSchema } from '../model/work-order.ts';
+import type { Inputs } from './inputs.ts';
+
+export type Texts = {
+  readonly variables: Readonly<Record<string, string>>;
+  readonly prompts: Readonly<Record<string, string>>;
+  readonly schemas: Readonly<Record<string, string>>;
+};
+
+const texts = (record: Readonly<Record<string, { readonly text: string }>>) =>
+  Object.fromEntries(Object.entries(record).map(([name, { text }]) => [name, text]));
+const values = (record: Manifest['variables']) =>
+  Object.fromEntries(Object.entries(record).map(([name, { value }]) => [name, value]));
+
+export const textsOf = (inputs: Inputs): Texts => ({
+  variables: values(inputs.variables),
+  prompts: texts(inputs.prompts),
+  schemas: texts(inputs.schemas),
+});
+
+export const textsOfManifest = (manifest: Manifest): Texts => ({
+  variables: values(manifest.variables),
+  prompts: texts(manifest.prompts),
+  schemas: texts(manifest.schemas ?? {}),
+});
+
+/** A response schema by its registered name or by the file it came from. */
+export function schemaOf(
+  reference: string,
+  files: Readonly<Record<string, string>>,
+): { name: string; schema: JsonObject } | undefined {
+  if (reference === 'work-plan') return { name: 'work_plan', schema: workPlanSchema };
+  if (reference === 'proposal') return { name: 'proposal', schema: proposalSchema };
+  const text = files[reference];
+  return text === undefined
+    ? undefined
+    : { name: basename(reference).replace(/\W+/g, '_'), schema: JSON.parse(text) as JsonObject };
+}

@@ -1,0 +1,18 @@
+/** Who is told about a run while it goes: the live view, the log, a program that asked for events. */
+import type { Usage } from '../agents/agent.ts';
+import type { RunEvent } from '../model/event.ts';
+import type { Json } from '../model/json.ts';
+
+export interface Watcher {
+  /** After the record is in `events.jsonl`. */
+  event(event: RunEvent): void;
+  /** A piece of an answer as it streams in; already masked. */
+  streamed(node: string, text: string, channel: 'answer' | 'reasoning'): void;
+  spent(node: string, usage: Usage): void;
+}
+
+export type Log = (
+  level: 'debug' | 'info' | 'warn' | 'error',
+  message: string,
+  fields?: Readonly<Record<string, Json>>,
+) => void;

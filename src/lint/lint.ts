@@ -1,0 +1,72 @@
+/** Holds a graph against every rule. */
+import type { Diagnostic } from '../model/diagnostic.ts';
+import type { Graph } from '../model/graph.ts';
+import { type LintKind, type LintOptions, type Rule, subjectOf } from './rule.ts';
+import { attributeValue } from './rules/attribute-value.ts';
+import { conditionSyntax } from './rules/condition-syntax.ts';
+import { emptyPrompt } from './rules/empty-prompt.ts';
+import { exitMissing } from './rules/exit-missing.ts';
+import { exitOutgoing } from './rules/exit-outgoing.ts';
+import { gateWithoutRetry } from './rules/gate-without-retry.ts';
+import { kindCheck } from './rules/kind-check.ts';
+import { noHandler } from './rules/no-handler.ts';
+import { quotedReference } from './rules/quoted-reference.ts';
+import { reservedId } from './rules/reserved-id.ts';
+import { startCount } from './rules/start-count.ts';
+import { startIncoming } from './rules/start-incoming.ts';
+import { targetMissing } from './rules/target-missing.ts';
+import { undeclaredNode } from './rules/undeclared-node.ts';
+import { unknownAttribute } from './rules/unknown-attribute.ts';
+import { unknownOutcome } from './rules/unknown-outcome.ts';
+import { unknownReference } from './rules/unknown-reference.ts';
+import { unknownShape } from './rules/unknown-shape.ts';
+import { unknownType } from './rules/unknown-type.ts';
+import { unreachable } from './rules/unreachable.ts';
+import { varsSyntax } from './rules/vars-syntax.ts';
+
+export type { LintKind, LintOptions } from './rule.ts';
+export { edgeAttributes, graphAttributes } from './words.ts';
+
+const rules: readonly Rule[] = [
+  startCount,
+  exitMissing,
+  startIncoming,
+  exitOutgoing,
+  unreachable,
+  unknownType,
+  unknownShape,
+  noHandler,
+  reservedId,
+  attributeValue,
+  kindCheck,
+  conditionSyntax,
+  unknownOutcome,
+  targetMissing,
+  varsSyntax,
+  unknownReference,
+  quotedReference,
+  undeclaredNode,
+  emptyPrompt,
+  unknownAttribute,
+  gateWithoutRetry,
+];
+
+/** Everything that the rules and the kinds find in a graph, each thing once, in the order of the author's text. Only
+ *  nodes of `kinds` can run. Pure; never throws unless a kind's own check does. */
+export function lint(
+  graph: Graph,
+  kinds: readonly LintKind[],
+  options: LintOptions = {},
+): readonly Diagnostic[] {
+  const subject = subjectOf(graph, kinds, options);
+  const found = new Map<string, Diagnostic>();
+  for (const rule of rules) {
+    for (const d of rule(subject)) {
+      // Defaults and chains put one attribute on many nodes and edges; it is wrong once.
+      const key = `${d.code} ${d.place?.span.start.offset} ${d.message}`;
+      if (!found.has(key)) found.set(key, d);
+    }
+  }
+  const offset = (d: Diagnostic) => d.place?.span.start.offset ?? -1;
+  return [...found.values()].sort((a, b) => offset(a) - offset(b));
+}

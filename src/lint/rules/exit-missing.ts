@@ -1,0 +1,13 @@
+/** A pipeline has at least one exit. */
+import { finding, nodesOf, type Rule } from '../rule.ts';
+
+export const exitMissing: Rule = (subject) =>
+  nodesOf(subject, 'exit').length > 0
+    ? []
+    : [
+        finding(subject.graph, 'exit-missing', 'error', {
+          message: 'there is no exit: a pipeline has at least one exit node',
+          span: subject.graph.span,
+          fix: 'add a node with shape=Msquare and an edge that leads to it',
+        }),
+      ];

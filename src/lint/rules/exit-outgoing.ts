@@ -1,0 +1,13 @@
+/** Nothing leaves an exit. */
+import { finding, nodesOf, type Rule } from '../rule.ts';
+
+export const exitOutgoing: Rule = (subject) =>
+  nodesOf(subject, 'exit').flatMap(({ id }) =>
+    (subject.outgoing.get(id) ?? []).map(({ to, span }) =>
+      finding(subject.graph, 'exit-outgoing', 'error', {
+        message: `the exit "${id}" cannot have outgoing edges, and this one leads to "${to}"`,
+        span,
+        fix: 'remove the edge, or give the node another shape',
+      }),
+    ),
+  );

@@ -1,0 +1,21 @@
+/** A shape or type of the wider language that nothing here runs is refused, never run as something else. */
+import { present } from '../../model/attribute.ts';
+import { finding, type Rule } from '../rule.ts';
+import { widerKinds } from '../words.ts';
+
+export const noHandler: Rule = ({ graph, kindOf }) =>
+  [...graph.nodes.values()].flatMap((node) => {
+    if (kindOf.get(node.id) !== undefined) return [];
+    const type = present(node.attrs, 'type');
+    const said = type ?? present(node.attrs, 'shape');
+    const word = said?.value.text.trim() ?? '';
+    const wider = widerKinds.find((kind) => (type === undefined ? kind.shape : kind.type) === word);
+    if (said === undefined || wider === undefined) return [];
+    return [
+      finding(graph, 'no-handler', 'error', {
+        message: `${type === undefined ? `the shape "${word}"` : `the type "${word}"`} (${wider.type}: ${wider.does}) has no handler yet`,
+        span: said.valueSpan,
+        fix: 'use a node type that is supported, or leave the node out',
+      }),
+    ];
+  });

@@ -1,0 +1,24 @@
+/** A pipeline has exactly one start. */
+import { finding, nodesOf, type Rule } from '../rule.ts';
+
+const fix = 'keep one node with shape=Mdiamond or the id start';
+
+export const startCount: Rule = (subject) => {
+  const { graph } = subject;
+  const [first, ...others] = nodesOf(subject, 'start');
+  if (first === undefined)
+    return [
+      finding(graph, 'start-count', 'error', {
+        message: 'there is no start: a pipeline has exactly one start node',
+        span: graph.span,
+        fix: 'add a node start with shape=Mdiamond and an edge that leaves it',
+      }),
+    ];
+  return others.map(({ id, span }) =>
+    finding(graph, 'start-count', 'error', {
+      message: `"${id}" is another start beside "${first.id}": a pipeline has exactly one start node`,
+      span,
+      fix,
+    }),
+  );
+};

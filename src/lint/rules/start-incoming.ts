@@ -1,0 +1,13 @@
+/** Nothing leads back into the start. */
+import { finding, nodesOf, type Rule } from '../rule.ts';
+
+export const startIncoming: Rule = (subject) =>
+  nodesOf(subject, 'start').flatMap(({ id }) =>
+    (subject.incoming.get(id) ?? []).map(({ from, span }) =>
+      finding(subject.graph, 'start-incoming', 'error', {
+        message: `the start "${id}" cannot have incoming edges, and "${from}" leads to it`,
+        span,
+        fix: 'lead the edge to the node after the start',
+      }),
+    ),
+  );

@@ -1,0 +1,26 @@
+/** Attributes that name a node name one that there is. */
+import { present } from '../../model/attribute.ts';
+import type { Diagnostic } from '../../model/diagnostic.ts';
+import type { Attributes, Graph } from '../../model/graph.ts';
+import { nearest } from '../../model/nearest.ts';
+import { finding, type Rule } from '../rule.ts';
+
+function* missing(graph: Graph, attrs: Attributes, keys: readonly string[]): Generator<Diagnostic> {
+  for (const key of keys) {
+    const attribute = present(attrs, key);
+    const id = attribute?.value.text.trim() ?? '';
+    if (attribute === undefined || graph.nodes.has(id)) continue;
+    const meant = nearest(id, graph.nodes.keys());
+    yield finding(graph, 'target-missing', 'error', {
+      message: `${attribute.written} names "${id}", and there is no such node`,
+      span: attribute.valueSpan,
+      fix: meant === undefined ? 'name a node of this graph' : `write ${attribute.written}="${meant}"`,
+    });
+  }
+}
+
+export const targetMissing: Rule = function* ({ graph }) {
+  yield* missing(graph, graph.attrs, ['retry_target', 'fallback_retry_target']);
+  for (const node of graph.nodes.values())
+    yield* missing(graph, node.attrs, ['retry_target', 'fallback_retry_target', 'required_tool_node']);
+};

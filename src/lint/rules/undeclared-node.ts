@@ -1,0 +1,17 @@
+/** An edge leads to a node that nothing declares: it is created, as Graphviz does. */
+import { nearest } from '../../model/nearest.ts';
+import { finding, type Rule } from '../rule.ts';
+
+export const undeclaredNode: Rule = ({ graph, incoming }) => {
+  const declared = [...graph.nodes.values()].filter((node) => node.declared).map(({ id }) => id);
+  return [...graph.nodes.values()]
+    .filter((node) => !node.declared && incoming.has(node.id))
+    .map(({ id, span }) => {
+      const meant = nearest(id, declared);
+      return finding(graph, 'undeclared-node', 'warning', {
+        message: `an edge leads to "${id}", which is not declared; it becomes a node without attributes of its own`,
+        span,
+        fix: meant === undefined ? `declare it: ${id} [label="…"]` : `declare it, or write ${meant}`,
+      });
+    });
+};

@@ -1,0 +1,38 @@
+/** An attribute that nobody knows, but that looks like a misspelt one. */
+import type { Diagnostic } from '../../model/diagnostic.ts';
+import type { Attributes, Graph } from '../../model/graph.ts';
+import { nearest } from '../../model/nearest.ts';
+import { finding, type Rule } from '../rule.ts';
+import { edgeAttributes, graphAttributes, unchecked } from '../words.ts';
+
+function* unknown(
+  graph: Graph,
+  attrs: Attributes,
+  own: ReadonlySet<string>,
+  known: ReadonlySet<string>,
+): Generator<Diagnostic> {
+  for (const { key, written, keySpan } of attrs.values()) {
+    if (known.has(key) || unchecked.has(key)) continue;
+    const meant = nearest(key, own);
+    if (meant === undefined) continue;
+    yield finding(graph, 'unknown-attribute', 'warning', {
+      message: `the attribute "${written}" is unknown; the nearest is "${meant}"`,
+      span: keySpan,
+      fix: `write ${meant}`,
+    });
+  }
+}
+
+export const unknownAttribute: Rule = function* ({ graph, kinds, kindOf }) {
+  const ofGraph = new Set(Object.keys(graphAttributes));
+  const ofEdges = new Set(Object.keys(edgeAttributes));
+  // What one kind knows another may carry: a default for all nodes is written once.
+  const ofNodes = new Set(kinds.flatMap((kind) => Object.keys(kind.attributes)));
+  const ofKinds = new Map(kinds.map((kind) => [kind, new Set(Object.keys(kind.attributes))]));
+  yield* unknown(graph, graph.attrs, ofGraph, ofGraph);
+  for (const node of graph.nodes.values()) {
+    const kind = kindOf.get(node.id);
+    yield* unknown(graph, node.attrs, (kind && ofKinds.get(kind)) ?? ofNodes, ofNodes);
+  }
+  for (const edge of graph.edges) yield* unknown(graph, edge.attrs, ofEdges, ofEdges);
+};

@@ -1,0 +1,73 @@
+/** References in prompts and commands name what there is: declared variables, nodes of the graph, its goal. */
+import { type Reference, references } from '../../dot/expand.ts';
+import { spanInValue } from '../../dot/literal.ts';
+import { parseVars } from '../../dot/vars.ts';
+import { present } from '../../model/attribute.ts';
+import type { Graph, Node } from '../../model/graph.ts';
+import { nearest } from '../../model/nearest.ts';
+import { finding, type Rule } from '../rule.ts';
+
+type Wrong = { readonly message: string; readonly fix: string };
+
+function wrong(graph: Graph, vars: readonly string[], reference: Reference): Wrong | undefined {
+  const { kind, key, written } = reference;
+  switch (kind) {
+    case 'var': {
+      if (vars.includes(key)) return undefined;
+      const meant = nearest(key, vars);
+      return {
+        message: `the variable "${key}" is not declared`,
+        fix: meant === undefined ? `declare it: vars="${key}=…"` : `write \${var.${meant}}`,
+      };
+    }
+    case 'node': {
+      const id = key.split('.', 1)[0] ?? '';
+      const path = key.slice(id.length + 1);
+      if (path === '') return { message: `${written} names no value of a node`, fix: 'write ${node.id.key}' };
+      if (graph.nodes.has(id)) return undefined;
+      const meant = nearest(id, graph.nodes.keys());
+      return {
+        message: `there is no node "${id}"`,
+        fix: meant === undefined ? 'name a node of this graph' : `write \${node.${meant}.${path}}`,
+      };
+    }
+    case 'ctx':
+      return key === '' ? { message: `${written} names no context key`, fix: 'write ${ctx.key}' } : undefined;
+    case 'goal':
+      // A bare $goal is left as it is; with braces it asks for one.
+      return written === '$goal' || present(graph.attrs, 'goal') !== undefined
+        ? undefined
+        : { message: 'the graph has no goal', fix: 'give the graph a goal="…"' };
+  }
+}
+
+/** The attributes of a node whose text is expanded when it runs. */
+function expanded(node: Node) {
+  const prompt = present(node.attrs, 'prompt') ?? present(node.attrs, 'prompt_file');
+  return [prompt ?? present(node.attrs, 'label'), present(node.attrs, 'tool_command')].filter(
+    (a) => a !== undefined,
+  );
+}
+
+export const unknownReference: Rule = function* ({ graph, kindOf, options }) {
+  const vars = parseVars(present(graph.attrs, 'vars')?.value.text ?? '').vars.map((v) => v.name);
+  for (const node of graph.nodes.values()) {
+    if (kindOf.get(node.id)?.executable !== true) continue;
+    for (const attribute of expanded(node)) {
+      const own = attribute.value.text;
+      const file = attribute.key === 'prompt' ? options.prompts?.get(own.trim()) : undefined;
+      for (const reference of references(file ?? own)) {
+        const found = wrong(graph, vars, reference);
+        if (found === undefined) continue;
+        yield finding(graph, 'unknown-reference', 'error', {
+          message: file === undefined ? found.message : `in ${own.trim().slice(1)}: ${found.message}`,
+          span:
+            file === undefined
+              ? spanInValue(graph, attribute, reference.at, reference.length)
+              : attribute.valueSpan,
+          fix: found.fix,
+        });
+      }
+    }
+  }
+};

@@ -1,0 +1,26 @@
+/** A node without a type has a shape that says what it is. */
+import { present } from '../../model/attribute.ts';
+import { nearest } from '../../model/nearest.ts';
+import { finding, type Rule } from '../rule.ts';
+import { widerKinds } from '../words.ts';
+
+export const unknownShape: Rule = ({ graph, kinds, kindOf }) =>
+  [...graph.nodes.values()].flatMap((node) => {
+    const shape = present(node.attrs, 'shape');
+    const word = shape?.value.text.trim() ?? '';
+    if (shape === undefined || kindOf.get(node.id) !== undefined) return [];
+    if (present(node.attrs, 'type') !== undefined || widerKinds.some((wider) => wider.shape === word))
+      return [];
+    const shapes = kinds.flatMap((kind) => kind.shapes);
+    const meant = nearest(word, shapes);
+    return [
+      finding(graph, 'unknown-shape', 'error', {
+        message: `the shape "${word}" stands for no node type${meant === undefined ? '' : `; the nearest is "${meant}"`}`,
+        span: shape.valueSpan,
+        fix:
+          meant === undefined
+            ? `use one of ${shapes.join(', ')}, or give the node a type`
+            : `write shape=${meant}`,
+      }),
+    ];
+  });

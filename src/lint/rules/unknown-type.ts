@@ -1,0 +1,22 @@
+/** A node's type is one that there is. */
+import { present } from '../../model/attribute.ts';
+import { nearest } from '../../model/nearest.ts';
+import { finding, type Rule } from '../rule.ts';
+import { widerKinds } from '../words.ts';
+
+export const unknownType: Rule = ({ graph, kinds, kindOf }) =>
+  [...graph.nodes.values()].flatMap((node) => {
+    const type = present(node.attrs, 'type');
+    const word = type?.value.text.trim() ?? '';
+    if (type === undefined || kindOf.get(node.id) !== undefined) return [];
+    if (widerKinds.some((wider) => wider.type === word)) return [];
+    const types = kinds.map((kind) => kind.type);
+    const meant = nearest(word, types);
+    return [
+      finding(graph, 'unknown-type', 'error', {
+        message: `there is no node type "${word}"${meant === undefined ? '' : `; the nearest is "${meant}"`}`,
+        span: type.valueSpan,
+        fix: meant === undefined ? `use one of ${types.join(', ')}` : `write type=${meant}`,
+      }),
+    ];
+  });

@@ -1,0 +1,33 @@
+/** Every node can be reached from the start: by an edge, or as the retry target of one that can. */
+import { present } from '../../model/attribute.ts';
+import type { Attributes } from '../../model/graph.ts';
+import { finding, nodesOf, type Rule } from '../rule.ts';
+
+const targets = (attrs: Attributes): readonly string[] =>
+  ['retry_target', 'fallback_retry_target'].flatMap((key) => present(attrs, key)?.value.text.trim() ?? []);
+
+export const unreachable: Rule = (subject) => {
+  const { graph, outgoing } = subject;
+  const starts = nodesOf(subject, 'start');
+  const [start] = starts;
+  // Without a start everything would be an orphan; with two, which one counts is for the author to say first.
+  if (start === undefined || starts.length > 1) return [];
+  const reached = new Set<string>();
+  const open = [start.id, ...targets(graph.attrs)];
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    const node = graph.nodes.get(id);
+    if (node === undefined || reached.has(id)) continue;
+    reached.add(id);
+    for (const { to } of outgoing.get(id) ?? []) open.push(to);
+    open.push(...targets(node.attrs));
+  }
+  return [...graph.nodes.values()]
+    .filter(({ id }) => !reached.has(id))
+    .map(({ id, span }) =>
+      finding(graph, 'unreachable', 'error', {
+        message: `"${id}" is unreachable (orphan): no path leads to it from "${start.id}"`,
+        span,
+        fix: 'add an edge that leads to it, or remove it',
+      }),
+    );
+};

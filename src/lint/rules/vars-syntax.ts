@@ -1,0 +1,17 @@
+/** The graph's `vars` are names with defaults. */
+import { spanInValue } from '../../dot/literal.ts';
+import { parseVars } from '../../dot/vars.ts';
+import { present } from '../../model/attribute.ts';
+import { finding, type Rule } from '../rule.ts';
+
+export const varsSyntax: Rule = ({ graph }) => {
+  const attribute = present(graph.attrs, 'vars');
+  if (attribute === undefined) return [];
+  return parseVars(attribute.value.text).problems.map(({ message, at, length }) =>
+    finding(graph, 'vars-syntax', 'error', {
+      message,
+      span: spanInValue(graph, attribute, at, length),
+      fix: 'write vars="name=default, other=@file.md"',
+    }),
+  );
+};

@@ -1,0 +1,237 @@
+/** An agent script: prepared answers that stand in for a model, node by node, call by call. */
+import * as z from 'zod';
+import type { Diagnostic, Position } from './diagnostic.ts';
+import { failureClasses } from './outcome.ts';
+
+const tokens = z.int().nonnegative().nullable().default(null);
+
+const ScriptUsage = z
+  .strictObject({
+    model: z.string().default('scripted'),
+    input_tokens: tokens,
+    output_tokens: tokens,
+    cost_usd: z.number().nonnegative().nullable().default(null),
+  })
+  .describe('What the call is to be counted as; a number that is missing is unknown, never zero.');
+
+const answerKinds = ['text', 'json', 'file', 'fail'] as const;
+
+const Answer = z
+  .strictObject({
+    text: z.string().optional().describe('The answer as it is'),
+    json: z.json().optional().describe('The answer as a value; it is written with two-space indent'),
+    file: z
+      .string()
+      .min(1)
+      .refine((path) => !path.startsWith('/'), 'must be a path relative to the script')
+      .optional()
+      .describe('A file with the answer, relative to the script'),
+    fail: z
+      .strictObject({ class: z.enum(failureClasses), reason: z.string().min(1) })
+      .optional()
+      .describe('The call breaks'),
+    usage: ScriptUsage.optional(),
+  })
+  .superRefine((answer, context) => {
+    const given = answerKinds.filter((kind) => answer[kind] !== undefined);
+    if (given.length === 1) return;
+    const what = given.length === 0 ? 'has none of them' : `has ${given.join(' and ')}`;
+    context.addIssue({
+      code: 'custom',
+      message: `must have exactly one of ${answerKinds.join(', ')}, and ${what}`,
+    });
+  });
+
+export const AgentScript = z.strictObject({
+  format: z.literal('factory-script/1'),
+  inputs: z
+    .record(
+      z.string(),
+      z
+        .string()
+        .regex(/^[0-9a-f]{64}$/i, 'must be a SHA-256 in hex')
+        .toLowerCase(),
+    )
+    .default({})
+    .describe('SHA-256 of each input that the answers were made for, by variable name'),
+  note: z.string().default(''),
+  answers: z
+    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is no node id'), z.array(Answer))
+    .describe('For each node its answers: the n-th is the n-th call'),
+});
+export type AgentScript = z.infer<typeof AgentScript>;
+export type ScriptAnswer = z.infer<typeof Answer>;
+
+/** Reads a script. `file` is named in the diagnostics, which point at the offending part of `text` and tell all that
+ *  is wrong with it. */
+export function parseAgentScript(
+  file: string,
+  text: string,
+): { readonly script: AgentScript } | { readonly diagnostics: readonly Diagnostic[] } {
+  const at = (code: string, message: string, offset: number, fix?: string): Diagnostic => {
+    const start = positionAt(text, offset);
+    return {
+      code,
+      severity: 'error',
+      message,
+      place: { file, span: { start, end: start } },
+      ...(fix === undefined ? {} : { fix }),
+    };
+  };
+  const map = mapJson(text);
+  if ('problem' in map)
+    return { diagnostics: [at('agent-script-json', `not JSON: ${map.problem}`, map.offset)] };
+  const twice = map.duplicates.map(({ key, offset }) =>
+    at(
+      'agent-script-duplicate',
+      `"${key}" is given twice; only one of them would count`,
+      offset,
+      'merge the two',
+    ),
+  );
+  const read = AgentScript.safeParse(JSON.parse(text.replace(/^\ufeff/, '')));
+  if (read.success && twice.length === 0) return { script: read.data };
+  const wrong = (read.error?.issues ?? []).flatMap((issue) => {
+    const path = issue.path.map(String);
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => {
+        const where = path.length === 0 ? 'an agent script' : wordsFor(path);
+        return at(
+          'agent-script-unknown-key',
+          `${where} has the unknown key "${key}"`,
+          map.offset([...path, key]),
+          'remove it, or check its spelling',
+        );
+      });
+    }
+    const message =
+      issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
+    return [
+      at(
+        'agent-script',
+        `${path.length === 0 ? 'the script' : wordsFor(path)}: ${message}`,
+        map.offset(path),
+      ),
+    ];
+  });
+  const inOrder = [...twice, ...wrong].sort((a, b) => startOf(a) - startOf(b));
+  return { diagnostics: inOrder };
+}
+
+const startOf = (diagnostic: Diagnostic): number => diagnostic.place?.span.start.offset ?? 0;
+
+/** `answers.plan, answer 2, fail.class`: the path of a finding as a person counts. */
+const wordsFor = (path: readonly string[]): string => {
+  const [top, node, index, ...rest] = path;
+  if (top !== 'answers' || index === undefined) return path.join('.');
+  const inside = rest.length === 0 ? '' : `, ${rest.join('.')}`;
+  return `answers.${node}, answer ${Number(index) + 1}${inside}`;
+};
+
+function positionAt(text: string, offset: number): Position {
+  const before = text.slice(0, offset);
+  const line = before.split('\n');
+  return { offset, line: line.length, column: [...(line.at(-1) ?? '')].length + 1 };
+}
+
+type JsonMap = {
+  /** Where a path's key (or element) stands; of a path that is not there, where its nearest parent does. */
+  offset(path: readonly string[]): number;
+  readonly duplicates: readonly { readonly key: string; readonly offset: number }[];
+};
+
+/** Nesting beyond which nobody wrote the text by hand, and the walk would run out of stack. */
+const deepest = 500;
+
+/** Walks strict JSON and notes where each key and element stands, which `JSON.parse` does not tell. */
+function mapJson(text: string): JsonMap | { readonly problem: string; readonly offset: number } {
+  const places = new Map<string, number>();
+  const duplicates: { key: string; offset: number }[] = [];
+  let at = text.startsWith('\ufeff') ? 1 : 0;
+  const blank = /[ \t\r\n]*/y;
+  const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+  class Stop extends Error {}
+
+  const eat = (pattern: RegExp): string => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(text)?.[0] ?? '';
+    at += found.length;
+    return found;
+  };
+  const skip = () => eat(blank);
+  const stop = (wanted: string): never => {
+    const found = text[at];
+    throw new Stop(
+      `expected ${wanted}, found ${found === undefined ? 'the end of the text' : JSON.stringify(found)}`,
+    );
+  };
+  const string = (): string => {
+    const from = at;
+    if (text[at] !== '"') stop('a string in double quotes');
+    for (at += 1; text[at] !== '"'; at += 1) {
+      const c = text[at];
+      if (c === undefined || c < ' ') return stop('the end of a string (line ends are written \\n)');
+      if (c !== '\\') continue;
+      at += 1;
+      if (!/^(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/.test(text.slice(at, at + 5))) return stop('a JSON escape');
+    }
+    at += 1;
+    return JSON.parse(text.slice(from, at));
+  };
+  const value = (path: readonly string[]): void => {
+    if (path.length > deepest) stop(`at most ${deepest} levels`);
+    skip();
+    if (text[at] === '"') {
+      string();
+    } else if (text[at] === '{') {
+      const seen = new Set<string>();
+      items('}', () => {
+        const offset = at;
+        const key = string();
+        if (seen.has(key)) duplicates.push({ key, offset });
+        seen.add(key);
+        places.set(JSON.stringify([...path, key]), offset);
+        skip();
+        if (text[at] !== ':') stop('":"');
+        at += 1;
+        value([...path, key]);
+      });
+    } else if (text[at] === '[') {
+      items(']', (index) => {
+        places.set(JSON.stringify([...path, String(index)]), at);
+        value([...path, String(index)]);
+      });
+    } else if (eat(scalar) === '') {
+      stop('a JSON value');
+    }
+  };
+  const items = (close: string, item: (index: number) => void): void => {
+    at += 1;
+    skip();
+    if (text[at] === close) {
+      at += 1;
+      return;
+    }
+    for (let index = 0; ; index += 1) {
+      skip();
+      item(index);
+      skip();
+      const next = text[at];
+      if (next !== ',' && next !== close) stop(`"," or "${close}"`);
+      at += 1;
+      if (next === close) return;
+    }
+  };
+
+  try {
+    value([]);
+    skip();
+    if (at < text.length) stop('the end of the text');
+  } catch (error) {
+    if (error instanceof Stop) return { problem: error.message, offset: at };
+    throw error;
+  }
+  const offset = (path: readonly string[]): number =>
+    places.get(JSON.stringify(path)) ?? (path.length === 0 ? 0 : offset(path.slice(0, -1)));
+  return { offset, duplicates };
+}

@@ -1,0 +1,147 @@
+/** Typed attributes: each node kind declares a table of these; lint and the engine read through the same table. */
+import type { Attribute, Attributes, Value } from './graph.ts';
+
+/** The value, or why it is not one. */
+export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
+
+export interface AttributeType<T> {
+  /** What is wanted, for messages: `a whole number of at least 0`. */
+  readonly wants: string;
+  read(value: Value): Read<T>;
+}
+
+export type AttributeTable = { readonly [key: string]: AttributeType<unknown> };
+/** What a table's attributes read as; an attribute that is absent (or wholly empty) is undefined. */
+export type AttributeValues<T extends AttributeTable> = {
+  readonly [K in keyof T]: (T[K] extends AttributeType<infer V> ? V : never) | undefined;
+};
+
+const yes = <T>(value: T): Read<T> => ({ ok: true, value });
+const no = (why: string): Read<never> => ({ ok: false, why });
+const type = <T>(wants: string, read: (value: Value) => Read<T>): AttributeType<T> => ({ wants, read });
+
+export const text = (): AttributeType<string> => type('a text', (v) => yes(v.text));
+
+export const flag = (): AttributeType<boolean> =>
+  type('true or false', (v) => {
+    if (v.kind === 'boolean') return yes(v.value);
+    const word = v.text.trim();
+    if (/^(1|t|true)$/i.test(word) && v.kind === 'string') return yes(true);
+    if (/^(0|f|false)$/i.test(word) && v.kind === 'string') return yes(false);
+    return no('is neither true nor false');
+  });
+
+const wholeNumber = /^[+-]?\d+$/;
+
+/** A whole number, `least` or more. */
+export const count = (least = 0): AttributeType<number> =>
+  type(`a whole number of at least ${least}`, (v) => {
+    const n =
+      v.kind === 'integer'
+        ? v.value
+        : v.kind === 'string' && wholeNumber.test(v.text.trim())
+          ? Number(v.text.trim())
+          : Number.NaN;
+    if (!Number.isSafeInteger(n)) return no('is not a whole number');
+    return n < least ? no(`is less than ${least}`) : yes(n);
+  });
+
+/** Any whole number. */
+export const integer = (): AttributeType<number> =>
+  type('a whole number', (v) => {
+    const read = count(Number.MIN_SAFE_INTEGER).read(v);
+    return read.ok ? read : no('is not a whole number');
+  });
+
+/** A number, whole or not, `least` or more. */
+export const number = (least: number): AttributeType<number> =>
+  type(`a number of at least ${least}`, (v) => {
+    const n =
+      v.kind === 'integer' || v.kind === 'float'
+        ? v.value
+        : v.kind === 'string'
+          ? Number(v.text)
+          : Number.NaN;
+    if (v.text.trim() === '' || !Number.isFinite(n)) return no('is not a number');
+    return n < least ? no(`is less than ${least}`) : yes(n);
+  });
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+/** `250ms 900s 15m 2h 1d` in milliseconds, or undefined. */
+export function durationMs(word: string): number | undefined {
+  const match = /^(\d+)(ms|s|m|h|d)$/.exec(word.trim());
+  return match?.[1] === undefined || match[2] === undefined
+    ? undefined
+    : Number(match[1]) * (unitMs[match[2]] ?? 1);
+}
+
+/** A length of time in milliseconds; a bare whole number means seconds. */
+export const duration = (): AttributeType<number> =>
+  type('a duration such as 250ms, 900s, 15m, 2h or 1d', (v) => {
+    if (v.kind === 'duration') return yes(v.ms);
+    if (v.kind === 'integer') return v.value < 0 ? no('is negative') : yes(v.value * 1000);
+    const ms = durationMs(v.text) ?? (/^\d+$/.test(v.text.trim()) ? Number(v.text.trim()) * 1000 : undefined);
+    return ms === undefined ? no('is not a duration') : yes(ms);
+  });
+
+/** Comma-separated words, trimmed; an empty entry is an error. */
+export const list = (): AttributeType<readonly string[]> =>
+  type('a comma-separated list', (v) => {
+    const words = v.text.split(',').map((word) => word.trim());
+    return words.includes('') ? no('has an empty entry') : yes(words);
+  });
+
+const pathProblem = (path: string): string | undefined => {
+  if (path.startsWith('/')) return `"${path}" is absolute`;
+  if (path.includes('..')) return `"${path}" contains ".."`;
+  if (path.includes('\0')) return `"${path}" contains a NUL`;
+  return undefined;
+};
+
+/** One path relative to the workspace. */
+export const path = (): AttributeType<string> =>
+  type('a path inside the workspace', (v) => {
+    const problem = pathProblem(v.text.trim());
+    return problem === undefined ? yes(v.text.trim()) : no(problem);
+  });
+
+/** Comma-separated paths relative to the workspace; a trailing slash means everything below. */
+export const paths = (): AttributeType<readonly string[]> =>
+  type('a comma-separated list of paths inside the workspace', (v) => {
+    const read = list().read(v);
+    if (!read.ok) return read;
+    const problem = read.value.map(pathProblem).find((p) => p !== undefined);
+    return problem === undefined ? read : no(problem);
+  });
+
+/** One of a few words. */
+export const word = <const W extends string>(...words: readonly W[]): AttributeType<W> =>
+  type(`one of ${words.join(', ')}`, (v) => {
+    const found = words.find((w) => w === v.text.trim());
+    return found === undefined ? no(`is none of ${words.join(', ')}`) : yes(found);
+  });
+
+/** Present and not wholly empty. */
+export function present(attrs: Attributes, key: string): Attribute | undefined {
+  const attr = attrs.get(key);
+  return attr === undefined || attr.value.text.trim() === '' ? undefined : attr;
+}
+
+export type BadAttribute = { readonly attribute: Attribute; readonly why: string; readonly wants: string };
+
+/** Every attribute of `table` that is present, typed; those that do not read are in `bad` and undefined in `values`. */
+export function readAttributes<T extends AttributeTable>(
+  attrs: Attributes,
+  table: T,
+): { readonly values: AttributeValues<T>; readonly bad: readonly BadAttribute[] } {
+  const values: Record<string, unknown> = {};
+  const bad: BadAttribute[] = [];
+  for (const [key, wanted] of Object.entries(table)) {
+    const attribute = present(attrs, key);
+    if (attribute === undefined) continue;
+    const read = wanted.read(attribute.value);
+    if (read.ok) values[key] = read.value;
+    else bad.push({ attribute, why: read.why, wants: wanted.wants });
+  }
+  return { values: values as AttributeValues<T>, bad };
+}

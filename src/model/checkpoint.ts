@@ -1,0 +1,65 @@
+/** `checkpoint.json`: all that a resume needs, written after every stage. Fields are only ever added. */
+import * as z from 'zod';
+import type { Json } from './json.ts';
+import type { Outcome } from './outcome.ts';
+import { failureClasses, outcomeWords } from './outcome.ts';
+
+const counts = z.record(z.string(), z.number());
+const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
+
+export const NodeOutcome = z.object({
+  status: z.enum(outcomeWords),
+  label: z.string(),
+  notes: z.string(),
+  reason: z.string(),
+  class: z.enum(failureClasses).nullable(),
+});
+export type NodeOutcome = z.infer<typeof NodeOutcome>;
+
+export const LastFailure = z.object({
+  node: z.string(),
+  node_type: z.string(),
+  class: z.enum(failureClasses),
+  class_said: z.boolean().describe("The class is the stage's own word"),
+  reason: z.string(),
+  exit_code: z.number().nullable(),
+  model: z.enum(['api', 'output']).nullable().describe('A single-turn model call is the cause'),
+  executable_success_since: z.boolean(),
+});
+export type LastFailure = z.infer<typeof LastFailure>;
+
+export const Ended = z.object({
+  exit_node: z.string().nullable().describe('Null when no exit was reached'),
+  ok: z.boolean(),
+  reason: z.string(),
+  code: z.number().describe('Exit code of the process'),
+});
+export type Ended = z.infer<typeof Ended>;
+
+export const Checkpoint = z.object({
+  schema_version: z.literal(1),
+  run_id: z.string(),
+  epoch: z.number(),
+  last_completed_node: z.string().describe('Empty before the first stage'),
+  completed_nodes: z.array(z.string()).describe('Sorted, without repeats'),
+  retry_counts: counts,
+  context: z.record(z.string(), json),
+  origins: z.record(z.string(), z.enum(['engine', 'agent', 'tool'])).describe('Who set a context key last'),
+  next_node: z.string().nullable().describe('Null when an exit was reached'),
+  arrived: z
+    .object({ from: z.string(), conditional: z.boolean() })
+    .nullable()
+    .describe('How the run came to the next node'),
+  steps: z.number(),
+  visits: counts,
+  calls: counts.describe('Agent calls made, by node'),
+  outcomes: z.record(z.string(), NodeOutcome),
+  last_outcome: z.custom<Outcome>((v) => typeof v === 'object' && v !== null && 'status' in v).nullable(),
+  last_failure: LastFailure.nullable(),
+  snapshot: z.string().nullable(),
+  elapsed_ms: z.number(),
+  status: z.enum(['running', 'completed', 'failed', 'interrupted']),
+  ended: Ended.nullable(),
+  at: z.string(),
+});
+export type Checkpoint = z.infer<typeof Checkpoint>;

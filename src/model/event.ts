@@ -1,0 +1,76 @@
+/** `events.jsonl`: the story of a run, one record a line. The journal adds `seq`, `run_id` and `epoch`. */
+import * as z from 'zod';
+import { failureClasses } from './outcome.ts';
+
+const base = { schema_version: z.literal(1), at: z.string().describe('RFC 3339, UTC') };
+const node_id = z.string();
+const usage = z.object({
+  model: z.string(),
+  input_tokens: z.number().nullable(),
+  output_tokens: z.number().nullable(),
+  cost_usd: z.number().nullable(),
+});
+
+export const RunEvent = z.discriminatedUnion('type', [
+  z
+    .object({ ...base, type: z.literal('PipelineStarted'), agent: z.string(), resumed: z.boolean() })
+    .describe('The run begins, or goes on after a resume; names the agent that answers.'),
+  z
+    .object({ ...base, type: z.literal('StageStarted'), node_id, visit: z.number(), node_type: z.string() })
+    .describe('A visit of a node begins; once per visit, however many attempts it takes.'),
+  z
+    .object({
+      ...base,
+      type: z.literal('StageRetrying'),
+      node_id,
+      retry_count: z.number(),
+      reason: z.string(),
+      delay_ms: z.number(),
+    })
+    .describe('An attempt asked for another; `retry_count` accumulates over the run.'),
+  z
+    .object({ ...base, type: z.literal('GuardrailViolation'), node_id, paths: z.array(z.string()) })
+    .describe('A stage wrote outside its scope; the paths were put back.'),
+  z
+    .object({
+      ...base,
+      type: z.literal('StageCompleted'),
+      node_id,
+      visit: z.number(),
+      outcome: z.string(),
+      notes: z.string(),
+      elapsed_ms: z.number(),
+      usage: usage.optional(),
+    })
+    .describe('A visit ended with any outcome but fail.'),
+  z
+    .object({
+      ...base,
+      type: z.literal('StageFailed'),
+      node_id,
+      visit: z.number(),
+      failure_reason: z.string(),
+      failure_class: z.enum(failureClasses),
+      elapsed_ms: z.number(),
+      usage: usage.optional(),
+    })
+    .describe('A visit ended with outcome fail.'),
+  z
+    .object({ ...base, type: z.literal('CheckpointSaved'), last_completed_node: z.string() })
+    .describe('The checkpoint that names the next node is on disk.'),
+  z.object({ ...base, type: z.literal('PipelineCompleted') }).describe('A success exit was reached.'),
+  z
+    .object({ ...base, type: z.literal('PipelineFailed'), error: z.string() })
+    .describe('The run ended without reaching a success exit.'),
+  z
+    .object({ ...base, type: z.literal('PipelineInterrupted'), signal: z.string(), next_node: z.string() })
+    .describe('A signal stopped the run; a resume goes on at the next node.'),
+]);
+export type RunEvent = z.infer<typeof RunEvent>;
+
+/** An event before it has its time and version. */
+export type EventFacts = RunEvent extends infer E
+  ? E extends RunEvent
+    ? Omit<E, 'at' | 'schema_version'>
+    : never
+  : never;

@@ -1,0 +1,63 @@
+/** A pipeline as it was read: nodes, edges, attributes, each knowing its place in the author's text. */
+import type { Condition } from './condition.ts';
+import type { Span } from './diagnostic.ts';
+
+/** An attribute's value as written. `text` is always the author's own text (after escapes, for strings). */
+export type Value =
+  | { readonly kind: 'string'; readonly text: string }
+  | { readonly kind: 'boolean'; readonly text: string; readonly value: boolean }
+  | { readonly kind: 'integer'; readonly text: string; readonly value: number }
+  | { readonly kind: 'float'; readonly text: string; readonly value: number }
+  | { readonly kind: 'duration'; readonly text: string; readonly ms: number };
+
+export type Attribute = {
+  /** Canonical name (`tool_command`, also where the author wrote `script`). */
+  readonly key: string;
+  /** The name as written. */
+  readonly written: string;
+  readonly value: Value;
+  readonly quoted: boolean;
+  readonly keySpan: Span;
+  readonly valueSpan: Span;
+};
+
+export type Attributes = ReadonlyMap<string, Attribute>;
+
+export type Node = {
+  readonly id: string;
+  readonly attrs: Attributes;
+  /** Classes given by enclosing subgraphs' labels, outermost first. */
+  readonly classes: readonly string[];
+  /** The id where the node is first declared, or first mentioned when it is not. */
+  readonly span: Span;
+  /** False for a node that only an edge mentions. */
+  readonly declared: boolean;
+};
+
+export type Edge = {
+  readonly from: string;
+  readonly to: string;
+  readonly attrs: Attributes;
+  readonly label: string;
+  readonly weight: number;
+  /** Absent on an unconditional edge. */
+  readonly condition?: Condition;
+  /** The condition as written, empty when unconditional. */
+  readonly conditionText: string;
+  /** From the source id to the target id of this hop. */
+  readonly span: Span;
+};
+
+export type Graph = {
+  /** The path of the pipeline file as the user typed it, for messages. */
+  readonly file: string;
+  /** The author's text, byte order mark included. */
+  readonly text: string;
+  readonly name: string;
+  readonly attrs: Attributes;
+  /** In order of first appearance. */
+  readonly nodes: ReadonlyMap<string, Node>;
+  readonly edges: readonly Edge[];
+  /** The graph's id or its `digraph` keyword: where a finding about the whole graph points. */
+  readonly span: Span;
+};

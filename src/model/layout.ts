@@ -1,0 +1,58 @@
+/** Every path of a run directory and of the workspace's `.factory/`, spelled once. */
+import { join } from 'node:path';
+
+/** The files of one run. `run` is `<runsdir>/<run id>`. */
+export const layout = (run: string) => ({
+  root: run,
+  manifest: join(run, 'manifest.json'),
+  events: join(run, 'events.jsonl'),
+  trace: join(run, 'trace.jsonl'),
+  checkpoint: join(run, 'checkpoint.json'),
+  result: join(run, 'result.json'),
+  workspace: join(run, 'workspace'),
+  locks: join(run, 'lock'),
+  inputs: join(run, 'inputs'),
+  snapshots: join(run, 'snapshots'),
+  history: join(run, 'history.git'),
+  node: (id: string) => join(run, id),
+});
+export type Layout = ReturnType<typeof layout>;
+
+/** Names that a node id may not take, because the run directory uses them. */
+export const reservedNodeIds: readonly string[] = ['workspace', 'lock', 'inputs', 'snapshots'];
+
+/** The files of one node's latest visit. `dir` is `<run>/<node>`. */
+export const nodeLayout = (dir: string) => ({
+  root: dir,
+  stage: join(dir, 'stage.json'),
+  status: join(dir, 'status.json'),
+  diff: join(dir, 'workspace.diff.json'),
+  prompt: join(dir, 'prompt.md'),
+  response: join(dir, 'response.md'),
+  usage: join(dir, 'usage.json'),
+  toolStdout: join(dir, 'tool.stdout.txt'),
+  toolStderr: join(dir, 'tool.stderr.txt'),
+  toolExitcode: join(dir, 'tool.exitcode.txt'),
+  verificationPlan: join(dir, 'verification.plan.json'),
+  verificationResults: join(dir, 'verification.results.json'),
+  output: join(dir, 'output.json'),
+  context: join(dir, 'context.json'),
+  visits: join(dir, 'visits'),
+});
+
+/** What the engine and its pipelines keep in a workspace, relative to it. */
+export const inWorkspace = {
+  factory: '.factory',
+  inputs: '.factory/in',
+  plan: '.factory/plan',
+  planPrompt: '.factory/plan/prompt.md',
+  planAnswer: '.factory/plan/answer.json',
+  planState: '.factory/plan/state.json',
+  planOriginal: '.factory/plan/original-prompt.md',
+  planChecked: '.factory/plan/plan.json',
+  orders: '.factory/orders',
+  order: '.factory/order',
+  orderPrompt: '.factory/order/prompt.md',
+  orderProposal: '.factory/order/proposal.json',
+  orderState: '.factory/order/state.json',
+} as const;

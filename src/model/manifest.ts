@@ -1,0 +1,58 @@
+/** `manifest.json`: what a run was started from; with it a run is self-contained. Fields are only ever added. */
+import * as z from 'zod';
+
+const hash = z.string().describe('SHA-256, hex');
+
+export const FileVariable = z.object({
+  value: z
+    .string()
+    .describe('What `${var.name}` stands for: the text, or the workspace path of a file variable'),
+  file: z
+    .object({
+      source: z.string().describe('Absolute path the text was read from'),
+      sha256: hash,
+      stored: z.string().describe('Name in the run folder `inputs/`'),
+    })
+    .optional(),
+});
+
+export const Manifest = z.object({
+  schema_version: z.literal(1),
+  run_id: z.string(),
+  pipeline_path: z.string(),
+  original_workdir: z.string().describe('Absolute; empty when the run began with an empty tree'),
+  workspace_path: z.string(),
+  started_at: z.string(),
+  goal: z.unknown().optional(),
+  factory_version: z.string(),
+  node_version: z.string(),
+  pipeline: z.object({ text: z.string(), sha256: hash }),
+  prompts: z.record(z.string(), z.object({ path: z.string(), text: z.string(), sha256: hash })),
+  schemas: z.record(z.string(), z.object({ path: z.string(), text: z.string(), sha256: hash })).optional(),
+  variables: z.record(z.string(), FileVariable),
+  agent: z.object({
+    name: z
+      .string()
+      .describe('What was asked for: fake, stub, scripted, openai; empty when no node needs one'),
+    describe: z.string(),
+    chosen_by: z.string(),
+    script: z.object({ path: z.string(), sha256: hash, stored: z.string() }).optional(),
+    model: z.string().optional(),
+  }),
+  workdir_kind: z.enum(['none', 'folder', 'git']),
+  git: z
+    .object({
+      base_commit: z
+        .string()
+        .nullable()
+        .describe('HEAD of the workdir; null when the run has a fresh history'),
+      author: z.object({ name: z.string(), email: z.string() }),
+    })
+    .optional()
+    .describe('Only for pipelines whose tools build a history'),
+  marker: z.string().describe('Value of FACTORY_RUN_MARKER in every process of the run'),
+  caps: z.object({ max_steps: z.number(), max_wall_ms: z.number().nullable() }),
+  env_pass: z.array(z.string()),
+  not_enforced: z.array(z.string()).describe('What this machine or version does not enforce, in words'),
+});
+export type Manifest = z.infer<typeof Manifest>;

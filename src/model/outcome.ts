@@ -1,0 +1,86 @@
+/** How a stage ended, and what it wants remembered. */
+import type { Json, JsonObject } from './json.ts';
+
+export const outcomeWords = ['success', 'partial_success', 'retry', 'fail', 'skipped'] as const;
+export type OutcomeWord = (typeof outcomeWords)[number];
+
+/** Synonyms that real pipelines and agents use, read as ours. */
+export const outcomeSynonyms: Readonly<Record<string, OutcomeWord>> = {
+  succeeded: 'success',
+  pass: 'success',
+  failed: 'fail',
+  failure: 'fail',
+};
+
+/** Whose failure it is. `product`: what is being built; `scenario`: the judge; `infra`: network, quota, machine;
+ *  `config`: this pipeline or its flags; `agent`: an agent program or its answer; `internal`: us. */
+export const failureClasses = [
+  'product',
+  'scenario',
+  'infra',
+  'config',
+  'guardrail',
+  'timeout',
+  'agent',
+  'cancelled',
+  'internal',
+] as const;
+export type FailureClass = (typeof failureClasses)[number];
+
+/** The run's context: what stages tell each other. Keys are dotted words. */
+export type Context = { readonly [key: string]: Json };
+
+/** What any stage may say whatever its outcome. */
+export type Said = {
+  readonly label: string;
+  readonly suggested: readonly string[];
+  readonly updates: JsonObject;
+  readonly notes: string;
+};
+export const saidNothing: Said = { label: '', suggested: [], updates: {}, notes: '' };
+
+export type Failure = {
+  readonly status: 'fail';
+  readonly reason: string;
+  readonly class: FailureClass;
+  /** True when the stage broke (crash, timeout, no valid answer, bad configuration) instead of running to its end
+   *  and reporting failure. A broken stage leaves only by an edge whose condition is true. */
+  readonly broke: boolean;
+  /** Set when a single-turn model call is the cause: the run's exit code becomes 3 (api) or 4 (output). */
+  readonly model?: 'api' | 'output';
+  /** The server's own wait before a retry, in milliseconds. */
+  readonly retryAfterMs?: number;
+  /** True when the class is the stage's own word (`failure_class=…`) and not our reading of its exit. */
+  readonly classSaid?: boolean;
+  /** The exit code of the program that failed, when one ran to its end. */
+  readonly exitCode?: number;
+};
+
+export type Outcome = Said &
+  (
+    | { readonly status: 'success' | 'partial_success' | 'skipped' }
+    | { readonly status: 'retry'; readonly reason: string }
+    | Failure
+  );
+
+export const succeeded = (said: Partial<Said> = {}): Outcome => ({
+  ...saidNothing,
+  ...said,
+  status: 'success',
+});
+
+export const failed = (
+  reason: string,
+  failureClass: FailureClass,
+  more: Partial<Said> & Partial<Omit<Failure, 'status' | 'reason' | 'class'>> = {},
+): Outcome & Failure => ({
+  ...saidNothing,
+  broke: false,
+  ...more,
+  status: 'fail',
+  reason,
+  class: failureClass,
+});
+
+/** The stage's own reason, empty when it has none. */
+export const reasonOf = (o: Outcome): string => (o.status === 'fail' || o.status === 'retry' ? o.reason : '');

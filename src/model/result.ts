@@ -1,0 +1,32 @@
+/** `result.json` and `factory run --json`: how a run ended, for programs. Fields are only ever added. */
+import * as z from 'zod';
+import { failureClasses } from './outcome.ts';
+
+export const Commit = z.object({
+  work_order: z.string(),
+  commit: z.string().nullable().describe('Null when the order changed nothing'),
+  subject: z.string(),
+  attempts: z.number(),
+});
+export type Commit = z.infer<typeof Commit>;
+
+export const RunResult = z.object({
+  schema_version: z.literal(1),
+  run_id: z.string(),
+  status: z.enum(['completed', 'failed', 'interrupted']),
+  exit_code: z.number(),
+  exit_node: z.string().nullable(),
+  reason: z.string().describe('Empty when the run completed'),
+  failed_node: z.string().nullable(),
+  failure_class: z.enum(failureClasses).nullable(),
+  agent: z.string(),
+  stages: z.number().describe('Visits of nodes'),
+  failed_stages: z.number().describe('Visits that ended in fail, of this process'),
+  retries: z.number(),
+  elapsed_ms: z.number(),
+  commits: z.array(Commit),
+  run_dir: z.string(),
+  workspace: z.string(),
+  next: z.string().describe('The next command to type; empty when there is none'),
+});
+export type RunResult = z.infer<typeof RunResult>;

@@ -1,0 +1,73 @@
+/** `trace.jsonl`: what each stage was given and gave, and why the route went where it went. */
+import type { JsonObject } from './json.ts';
+
+/** One edge that was looked at. Only a candidate that lost has `lost`. */
+export type RouteCandidate = {
+  readonly to: string;
+  readonly weight: number;
+  readonly condition: string;
+  /** True for every unconditional edge and for every condition that is true. */
+  readonly matched: boolean;
+  readonly lost?: string;
+};
+
+export type ContextDelta = {
+  readonly added: JsonObject;
+  readonly updated: JsonObject;
+  readonly removed: readonly string[];
+};
+
+/** Trace records; the journal adds `seq`, `run_id` and `epoch`, the writer `schema_version` and `at`. */
+export type TraceFacts =
+  | {
+      readonly type: 'SessionInitialized';
+      readonly pipeline_path: string;
+      readonly workdir: string;
+      readonly workspace: string;
+      readonly resume: boolean;
+      readonly agent: string;
+    }
+  | {
+      readonly type: 'ResumeLoaded';
+      readonly last_completed_node: string;
+      readonly last_outcome: string;
+      readonly completed_nodes: readonly string[];
+      readonly taken_over_from?: { readonly pid: number; readonly host: string; readonly epoch: number };
+      readonly processes_ended: number;
+    }
+  | { readonly type: 'PipelineStarted'; readonly start_node: string }
+  | {
+      readonly type: 'NodeInputCaptured';
+      readonly node_id: string;
+      readonly visit: number;
+      readonly node_type: string;
+      readonly node_shape: string;
+      readonly node_attrs: JsonObject;
+      readonly context_before: JsonObject;
+      readonly workspace: string;
+      readonly node_artifact_dir: string;
+    }
+  | { readonly type: 'NodeExecutionErrored'; readonly node_id: string; readonly error: string }
+  | {
+      readonly type: 'NodeOutputCaptured';
+      readonly node_id: string;
+      readonly visit: number;
+      readonly outcome: string;
+      readonly failure_reason: string;
+      readonly failure_class?: string;
+      readonly context_updates: JsonObject;
+      readonly context_after: JsonObject;
+      readonly context_delta: ContextDelta;
+      readonly status_path: string;
+    }
+  | {
+      readonly type: 'RouteEvaluated';
+      readonly from_node: string;
+      readonly outcome: string;
+      readonly next_node: string;
+      readonly how: string;
+      readonly candidates: readonly RouteCandidate[];
+    }
+  | { readonly type: 'PipelineCompleted' }
+  | { readonly type: 'PipelineFailed'; readonly error: string }
+  | { readonly type: 'PipelineInterrupted'; readonly signal: string };

@@ -1,0 +1,204 @@
+/** Work done by an agent: the prompt is assembled and kept, the agent's report becomes the outcome. */
+import type { AgentReport, AgentTask } from '../agents/agent.ts';
+import { duration, flag, path, text, word } from '../model/attribute.ts';
+import type { JsonObject } from '../model/json.ts';
+import type { Outcome } from '../model/outcome.ts';
+import { failed, outcomeSynonyms, outcomeWords, saidNothing, succeeded } from '../model/outcome.ts';
+import { reservedKeyIn } from '../policy/reserved.ts';
+import type { Site } from './kind.ts';
+import { commonAttributes, executableAttributes, kind } from './kind.ts';
+import { withAllowlist, withFeedback } from './prompt.ts';
+import { schemaProblem } from './schema.ts';
+
+const attributes = {
+  ...commonAttributes,
+  ...executableAttributes,
+  prompt: text(),
+  prompt_file: path(),
+  response_file: path(),
+  response_schema: text(),
+  response_check: word('strict', 'none'),
+  failure_feedback: flag(),
+  'agent.backend': text(),
+  llm_model: text(),
+  llm_provider: text(),
+  reasoning_effort: word('none', 'minimal', 'low', 'medium', 'high', 'xhigh'),
+  'verification.plan_context_key': text(),
+  'codex.timeout_seconds': duration(),
+  'codex.heartbeat_seconds': duration(),
+} as const;
+
+/** Bytes of a prompt file; a larger one is not a prompt. */
+const promptLimit = 32 * 1024 * 1024;
+
+export const codergen = kind({
+  type: 'codergen',
+  shapes: ['box'],
+  ids: [],
+  executable: true,
+  attributes,
+  async run(wanted, site) {
+    const own = await ownPrompt(wanted, site);
+    if ('outcome' in own) return own.outcome;
+    const fed = wanted.failure_feedback === false ? own.text : withFeedback(own.text, site.context);
+    const prompt = withAllowlist(fed, site.graph, site.node);
+    await site.keep('prompt.md', `${prompt}\n`);
+    if (site.agent === undefined) {
+      return failed(`no agent answers for node "${site.node.id}"`, 'config', { broke: true });
+    }
+    const schema = wanted.response_schema === undefined ? undefined : site.schema(wanted.response_schema);
+    if (wanted.response_schema !== undefined && schema === undefined) {
+      return failed(`response_schema "${wanted.response_schema}" is not a schema that is known`, 'config', {
+        broke: true,
+      });
+    }
+    const task: AgentTask = {
+      node: site.node.id,
+      call: site.agent.call,
+      retries: site.retries,
+      prompt,
+      workspace: site.workspace,
+      nodeDir: site.nodeDir,
+      attributes: Object.fromEntries([...site.node.attrs.values()].map((a) => [a.key, a.value.text])),
+      ...(schema === undefined ? {} : { schema }),
+      ...(site.timeout.explicit ? { timeoutMs: site.timeout.ms } : { idleMs: site.timeout.ms }),
+      onText: (piece, channel) => site.stream(piece, channel),
+    };
+    const report = await site.agent.agent.work(task, site.signal);
+    return settle(report, { wanted, site, schema: schema?.schema });
+  },
+});
+
+type Wanted = Parameters<typeof ownPrompt>[0];
+
+async function ownPrompt(
+  wanted: {
+    readonly prompt: string | undefined;
+    readonly prompt_file: string | undefined;
+    readonly label: string | undefined;
+    readonly response_file: string | undefined;
+    readonly response_check: 'strict' | 'none' | undefined;
+    readonly goal_gate: boolean | undefined;
+    readonly 'verification.plan_context_key': string | undefined;
+  },
+  site: Site,
+): Promise<{ readonly text: string } | { readonly outcome: Outcome }> {
+  const broken = (why: string) => ({ outcome: failed(why, 'config', { broke: true }) });
+  let written: string;
+  if (wanted.prompt_file !== undefined) {
+    const read = await site.readWorkspaceFile(wanted.prompt_file, promptLimit);
+    if (read === undefined) return broken(`prompt_file "${wanted.prompt_file}" is not in the workspace`);
+    // A file that a stage wrote is data: what stands in it is not expanded.
+    return { text: withoutFinalNewline(read) };
+  }
+  if (wanted.prompt?.startsWith('@') === true) {
+    const frozen = site.frozenPrompt(wanted.prompt);
+    if (frozen === undefined) return broken(`prompt "${wanted.prompt}" was not read at the start of the run`);
+    written = withoutFinalNewline(frozen);
+  } else {
+    written = wanted.prompt ?? wanted.label ?? site.node.id;
+  }
+  const expanded = site.expand(written, 'plain');
+  return 'unknown' in expanded
+    ? broken(`the prompt names ${expanded.unknown}, which has no value`)
+    : expanded;
+}
+
+const withoutFinalNewline = (text: string): string => text.replace(/\r?\n$/, '');
+
+async function settle(
+  report: AgentReport,
+  { wanted, site, schema }: { wanted: Wanted; site: Site; schema: JsonObject | undefined },
+): Promise<Outcome> {
+  if ('usage' in report && report.usage !== undefined) {
+    site.spent(report.usage);
+    await site.keep('usage.json', `${JSON.stringify(report.usage, null, 2)}\n`);
+  }
+  switch (report.kind) {
+    case 'cancelled':
+      return failed('cancelled', 'cancelled', { broke: true });
+    case 'failed':
+      if (report.response !== undefined) await site.keep('response.md', report.response);
+      return failed(report.reason, report.class, {
+        broke: true,
+        ...(report.model === undefined ? {} : { model: report.model }),
+        ...(report.retryAfterMs === undefined ? {} : { retryAfterMs: report.retryAfterMs }),
+      });
+    case 'answered': {
+      await site.keep('response.md', report.text);
+      if (report.text.trim() === '') {
+        return failed('the model answered nothing', 'agent', { broke: true, model: 'output' });
+      }
+      if (wanted.response_file !== undefined)
+        await site.writeWorkspaceFile(wanted.response_file, report.text);
+      if (wanted.response_check === 'strict' && schema !== undefined) {
+        const problem = schemaProblem(report.text, schema);
+        if (problem !== undefined) {
+          return failed(`the answer does not fit the response schema: ${problem}`, 'agent', {
+            broke: true,
+            model: 'output',
+          });
+        }
+      }
+      return wanted.goal_gate === true ? verdictIn(report.text) : succeeded();
+    }
+    case 'finished': {
+      if (report.response !== undefined) await site.keep('response.md', report.response);
+      const reserved = reservedKeyIn(report.updates);
+      if (reserved !== undefined) {
+        return failed(`the agent set "${reserved}", a key of the engine's own`, 'agent', { broke: true });
+      }
+      const planKey = wanted['verification.plan_context_key'] ?? 'verification.plan';
+      const said = {
+        ...saidNothing,
+        label: report.label,
+        suggested: report.suggested,
+        notes: report.notes,
+        updates:
+          report.verificationPlan === undefined
+            ? report.updates
+            : { ...report.updates, [planKey]: report.verificationPlan },
+      };
+      switch (report.outcome) {
+        case 'fail':
+          return failed(report.reason, 'product', said);
+        case 'retry':
+          return { ...said, status: 'retry', reason: report.reason };
+        default:
+          return { ...said, status: report.outcome };
+      }
+    }
+  }
+}
+
+/** A goal gate needs an explicit verdict: prose alone does not count as success. */
+function verdictIn(answer: string): Outcome {
+  const none = failed(
+    'a goal gate needs an explicit verdict, and the answer is not a JSON object with an "outcome"',
+    'agent',
+    { broke: true, model: 'output' },
+  );
+  let said: unknown;
+  try {
+    said = JSON.parse(answer);
+  } catch {
+    return none;
+  }
+  if (typeof said !== 'object' || said === null || !('outcome' in said) || typeof said.outcome !== 'string')
+    return none;
+  const spoken = said.outcome;
+  const outcome = outcomeSynonyms[spoken] ?? outcomeWords.find((w) => w === spoken);
+  const reason =
+    'failure_reason' in said && typeof said.failure_reason === 'string' ? said.failure_reason : '';
+  switch (outcome) {
+    case undefined:
+    case 'skipped':
+      return none;
+    case 'fail':
+      return failed(reason === '' ? 'the agent said that the goal is not reached' : reason, 'product');
+    case 'retry':
+      return { ...saidNothing, status: 'retry', reason };
+    default:
+      return { ...saidNothing, status: outcome };
+  }
+}

@@ -1,0 +1,16 @@
+/** A fork in the road: passes the previous outcome through, so that its edges decide. */
+import { saidNothing, succeeded } from '../model/outcome.ts';
+import { commonAttributes, kind } from './kind.ts';
+
+export const conditional = kind({
+  type: 'conditional',
+  shapes: ['diamond'],
+  ids: [],
+  executable: false,
+  attributes: commonAttributes,
+  async run(_attributes, site) {
+    const previous = site.previous;
+    // What the earlier stage wanted remembered is merged already; only its verdict and its label pass through.
+    return previous === undefined ? succeeded() : { ...previous, updates: saidNothing.updates, notes: '' };
+  },
+});

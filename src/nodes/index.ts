@@ -1,0 +1,10 @@
+/** Every node type there is. Adding one is a file, a line here and a test. */
+import { codergen } from './codergen.ts';
+import { conditional } from './conditional.ts';
+import { exit } from './exit.ts';
+import type { NodeKind } from './kind.ts';
+import { start } from './start.ts';
+import { tool } from './tool.ts';
+import { verification } from './verification.ts';
+
+export const kinds: readonly NodeKind[] = [start, exit, tool, codergen, verification, conditional];

@@ -1,0 +1,66 @@
+/** The text that an agent is given: the node's own prompt, then what failed before, then what verification allows. */
+import { list, present } from '../model/attribute.ts';
+import type { Graph, Node } from '../model/graph.ts';
+import type { Context } from '../model/outcome.ts';
+
+const withoutTrailingNewlines = (text: string): string => text.replace(/\n+$/, '');
+
+/** The prompt with a section about the last failure; as it was when nothing has failed. */
+export function withFeedback(prompt: string, context: Context): string {
+  const summary = context['last_failure.summary'];
+  if (typeof summary !== 'string' || summary.trim() === '') return prompt;
+  const reason = context['last_failure.reason'];
+  const lines = [
+    withoutTrailingNewlines(prompt),
+    '',
+    'Failure feedback (from the stage that failed last):',
+    `- failed_node: ${String(context['last_failure.node_id'] ?? '')}`,
+    ...(typeof reason === 'string' && reason !== '' ? [`- failure_reason: ${reason}`] : []),
+    '- details:',
+    summary,
+  ];
+  return lines.join('\n');
+}
+
+/** The prompt with the commands that a later verification node would accept; as it was when there is none. */
+export function withAllowlist(prompt: string, graph: Graph, node: Node): string {
+  const commands = allowedCommands(graph, node);
+  if (commands.length === 0) return prompt;
+  return [
+    withoutTrailingNewlines(prompt),
+    '',
+    'Verification plan command allowlist (a command is accepted when it is one of these or begins with one):',
+    ...commands.map((command) => `- ${command}`),
+    'Put nothing else into `verification_plan.commands`.',
+  ].join('\n');
+}
+
+/** The node's own list, in order without repeats; else the sorted union over the verification nodes that can be
+ *  reached without passing another verification node. `@plan` stands for commands that a tool decides. */
+function allowedCommands(graph: Graph, node: Node): readonly string[] {
+  const own = commandsOf(node);
+  if (own.length > 0) return [...new Set(own)];
+  const next = new Map<string, string[]>();
+  for (const edge of graph.edges) next.set(edge.from, [...(next.get(edge.from) ?? []), edge.to]);
+  const found = new Set<string>();
+  const seen = new Set([node.id]);
+  const open = [...(next.get(node.id) ?? [])];
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    if (seen.has(id)) continue;
+    seen.add(id);
+    const at = graph.nodes.get(id);
+    if (at !== undefined && present(at.attrs, 'type')?.value.text.trim() === 'verification') {
+      for (const command of commandsOf(at)) found.add(command);
+    } else {
+      open.push(...(next.get(id) ?? []));
+    }
+  }
+  return [...found].sort();
+}
+
+function commandsOf(node: Node): readonly string[] {
+  const attribute = present(node.attrs, 'verification.allowed_commands');
+  if (attribute === undefined) return [];
+  const read = list().read(attribute.value);
+  return read.ok ? read.value.filter((command) => command !== '@plan') : [];
+}

@@ -1,0 +1,17 @@
+/** Holds a model's answer against a JSON schema. */
+import * as z from 'zod';
+import type { JsonObject } from '../model/json.ts';
+
+/** Why `text` is not JSON that fits `schema`, or undefined. */
+export function schemaProblem(text: string, schema: JsonObject): string | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return `it is not JSON (${error instanceof Error ? error.message : String(error)})`;
+  }
+  const read = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(value);
+  if (read.success) return undefined;
+  const first = read.error.issues[0];
+  return `${first?.path.join('.') || 'top level'}: ${first?.message ?? 'unknown'}`;
+}

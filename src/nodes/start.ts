@@ -1,0 +1,14 @@
+/** Where a run begins. */
+import { saidNothing } from '../model/outcome.ts';
+import { commonAttributes, kind } from './kind.ts';
+
+export const start = kind({
+  type: 'start',
+  shapes: ['Mdiamond'],
+  ids: ['start'],
+  executable: false,
+  attributes: commonAttributes,
+  async run() {
+    return { ...saidNothing, status: 'success' };
+  },
+});

@@ -1,0 +1,147 @@
+/** Deterministic checks: the files of a plan must exist, its commands must be allowed and exit with 0. */
+import type { AttributeValues } from '../model/attribute.ts';
+import { list, path, text } from '../model/attribute.ts';
+import type { Outcome } from '../model/outcome.ts';
+import { failed, succeeded } from '../model/outcome.ts';
+import {
+  parseVerificationCommand,
+  plannedCommandProblem,
+  verificationCommandProblem,
+} from '../policy/commands.ts';
+import { parseVerificationPlan } from '../policy/verification-plan.ts';
+import { describeMs } from './duration.ts';
+import type { Site } from './kind.ts';
+import { commonAttributes, executableAttributes, kind } from './kind.ts';
+
+const attributes = {
+  ...commonAttributes,
+  ...executableAttributes,
+  'verification.allowed_commands': list(),
+  'verification.plan_context_key': text(),
+  // Judged when the stage runs where lint cannot know: the folder may be made by an earlier stage.
+  'verification.workdir': path(),
+} as const;
+
+type Result = {
+  readonly command: string;
+  readonly exit_code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
+/** Bytes of each stream that `verification.results.json` quotes; the whole stays in files of its own. */
+const quoted = 256 * 1024;
+
+export const verification = kind({
+  type: 'verification',
+  shapes: [],
+  ids: [],
+  executable: true,
+  attributes,
+  check(node, wanted) {
+    if (wanted['verification.allowed_commands'] !== undefined) return [];
+    return [
+      {
+        code: 'verification-commands',
+        severity: 'error',
+        message: `verification node "${node.id}" has no verification.allowed_commands`,
+        fix: 'list the commands it may run, e.g. verification.allowed_commands="npm test,node --test", or "@plan" for the commands a tool decides',
+      },
+    ];
+  },
+  run: verify,
+});
+
+async function verify(wanted: AttributeValues<typeof attributes>, site: Site): Promise<Outcome> {
+  const key = wanted['verification.plan_context_key'] ?? 'verification.plan';
+  const asPlanned = wanted['verification.allowed_commands']?.includes('@plan') === true;
+  const value = site.context[key];
+  if (value === undefined || value === null)
+    return failed(`verification plan missing in context key: ${key}`, 'product');
+  if (asPlanned && site.origin(key) !== 'tool') {
+    return failed(
+      `verification.allowed_commands="@plan" takes only a plan that a tool set, and "${key}" was set by an agent`,
+      'guardrail',
+    );
+  }
+  const parsed = parseVerificationPlan(value, { workspace: site.workspace, allowNoCommands: asPlanned });
+  if ('problem' in parsed) return failed(`verification plan is not valid: ${parsed.problem}`, 'product');
+  const { plan } = parsed;
+  await site.keep('verification.plan.json', `${JSON.stringify(plan, null, 2)}\n`);
+
+  const checked: string[] = [];
+  const results: Result[] = [];
+  const end = async (outcome: Outcome): Promise<Outcome> => {
+    // Evidence is kept however the stage ends: what ran before a refusal ran.
+    await site.keep(
+      'verification.results.json',
+      `${JSON.stringify({ checked_files: checked, commands: results }, null, 2)}\n`,
+    );
+    return outcome;
+  };
+  for (const file of plan.files) {
+    if ((await site.statWorkspace(file)) !== 'file') {
+      return end(failed(`required file missing: ${file}`, 'product'));
+    }
+    checked.push(file);
+  }
+  const workdir = wanted['verification.workdir'] ?? '.';
+  const workdirIs = await site.statWorkspace(workdir);
+  if (workdirIs !== 'dir') {
+    const why = workdirIs === 'file' ? 'is a file, not a folder' : 'does not exist in the workspace';
+    return failed(`verification.workdir "${workdir}" ${why}`, 'config');
+  }
+  const cwd = workdir === '.' ? site.workspace : `${site.workspace}/${workdir.replace(/\/+$/, '')}`;
+  for (const [index, command] of plan.commands.entries()) {
+    const problem = asPlanned
+      ? plannedCommandProblem(command)
+      : verificationCommandProblem(command, wanted['verification.allowed_commands'] ?? []);
+    if (problem !== undefined) return end(failed(problem, 'guardrail'));
+    const parsedCommand = parseVerificationCommand(command, cwd);
+    if ('problem' in parsedCommand)
+      return end(failed(`verification command rejected: ${parsedCommand.problem}`, 'guardrail'));
+    const names = {
+      stdoutName: `verification.${index}.stdout.txt`,
+      stderrName: `verification.${index}.stderr.txt`,
+    };
+    const ended = await site.run({
+      argv: parsedCommand.argv,
+      cwd: workdir,
+      // Only git itself sees the history: a product's own git commands in folders of their own must not.
+      env: { ...(parsedCommand.argv[0] === 'git' ? site.historyEnv : {}), ...parsedCommand.env },
+      ...names,
+    });
+    const code = ended.kind === 'exited' ? ended.code : -1;
+    results.push({
+      command,
+      exit_code: code,
+      stdout: (await site.readNodeFile(names.stdoutName, quoted, 'tail')) ?? '',
+      stderr: (await site.readNodeFile(names.stderrName, quoted, 'tail')) ?? '',
+    });
+    switch (ended.kind) {
+      case 'cancelled':
+        return end(failed('cancelled', 'cancelled', { broke: true }));
+      case 'not_found':
+        return end(
+          failed(`verification command cannot start: ${command} (${ended.program}: ${ended.why})`, 'config', {
+            broke: true,
+          }),
+        );
+      case 'timed_out':
+        return end(
+          failed(
+            `timeout: verification command was still running after ${describeMs(ended.afterMs)}: ${command} (set timeout on node "${site.node.id}")`,
+            'timeout',
+            { broke: true },
+          ),
+        );
+      case 'signalled':
+        return end(failed(`verification command failed: ${command} (ended by ${ended.signal})`, 'product'));
+      case 'exited':
+        if (ended.code !== 0) {
+          return end(failed(`verification command failed: ${command} (exit=${ended.code})`, 'product'));
+        }
+    }
+  }
+  return end(succeeded());
+}

@@ -1,0 +1,137 @@
+/** What can be said of the work orders together: each must find what it needs in what is there by then. */
+import type { Json } from '../model/json.ts';
+import { normalizePath, type VerifyContract, verifyScript } from '../model/work-order.ts';
+import { kindOf } from './check.ts';
+import { type FindingCode, isError, type PlanFinding } from './finding.ts';
+import { isList, isObject } from './normalize.ts';
+import { ordinaryModules } from './python.ts';
+import { type OrderView, promised } from './view.ts';
+
+/** Findings across the orders, errors before warnings. `repoFiles`: the files there before the first order. */
+export function checkChain(
+  orders: readonly OrderView[],
+  contract: Json | undefined,
+  repoFiles: Iterable<string>,
+): PlanFinding[] {
+  const state = new Set(repoFiles);
+  const findings: PlanFinding[] = [];
+  for (const order of orders) {
+    findings.push(...checkLink(order, state));
+    for (const path of promised(order)) state.add(path);
+  }
+  findings.push(...checkContract(contract, state));
+  return [...findings.filter(isError), ...findings.filter((f) => !isError(f))];
+}
+
+function checkLink(order: OrderView, state: ReadonlySet<string>): PlanFinding[] {
+  const wo_id = order.id ?? '?';
+  const found = (code: FindingCode, field: string, message: string): PlanFinding => ({
+    code,
+    wo_id,
+    field,
+    message,
+  });
+  const there = (path: Json | undefined) => typeof path === 'string' && state.has(path);
+  const findings: PlanFinding[] = [];
+
+  for (const { text, words } of order.commands) {
+    if (words === undefined || !isVerifyCommand(words)) continue;
+    findings.push(
+      found('E105', 'acceptance_commands', `${JSON.stringify(text)} is the global verify command`),
+    );
+  }
+  for (const path of contradictions(order)) {
+    findings.push(found('E102', 'preconditions', `${path} is required both to exist and to be absent`));
+  }
+  for (const { kind, path } of order.preconditions) {
+    if (kind === 'file_exists' && !there(path)) {
+      findings.push(
+        found('E101', 'preconditions', `${show(path)} must exist, but nothing before this step provides it`),
+      );
+    } else if (kind === 'file_absent' && there(path)) {
+      findings.push(found('E101', 'preconditions', `${show(path)} must be absent, but it exists by then`));
+    }
+  }
+  if (order.postconditions.length > 0) findings.push(...checkScope(order, found));
+
+  const reachable = new Set([...state, ...promised(order)]);
+  for (const module of order.commands.flatMap((command) => command.python?.imports ?? [])) {
+    if (ordinaryModules.has(module.split('.')[0] ?? '')) continue;
+    const base = module.replaceAll('.', '/');
+    if (reachable.has(`${base}.py`) || reachable.has(`${base}/__init__.py`)) continue;
+    findings.push(
+      found(
+        'W101',
+        'acceptance_commands',
+        `imports ${module}, but no ${base}.py or ${base}/__init__.py is there by then`,
+      ),
+    );
+  }
+  return findings;
+}
+
+/** Promises outside the scope, then scope without a promise. */
+function checkScope(
+  order: OrderView,
+  found: (code: FindingCode, field: string, message: string) => PlanFinding,
+): PlanFinding[] {
+  const allowed = new Set<Json | undefined>(order.allowed);
+  const named = new Set(order.postconditions.map(({ path }) => path));
+  return [
+    ...order.postconditions
+      .filter(({ path }) => !allowed.has(path))
+      .map(({ path }) =>
+        found('E103', 'postconditions', `${show(path)} is promised but not in allowed_files`),
+      ),
+    ...order.allowed
+      .filter((path) => !named.has(path))
+      .map((path) =>
+        found('E104', 'allowed_files', `${path} may be written but no postcondition promises it`),
+      ),
+  ];
+}
+
+function contradictions(order: OrderView): string[] {
+  const ofKind = (wanted: string) =>
+    new Set(
+      order.preconditions.flatMap(({ kind, path }) =>
+        kind === wanted && path !== undefined ? [show(path)] : [],
+      ),
+    );
+  const absent = ofKind('file_absent');
+  return [...ofKind('file_exists')].filter((path) => absent.has(path)).sort();
+}
+
+const isVerifyCommand = ([program, script, ...more]: readonly string[]): boolean =>
+  program === 'bash' && script !== undefined && normalizePath(script) === verifyScript && more.length === 0;
+
+function checkContract(contract: Json | undefined, state: ReadonlySet<string>): PlanFinding[] {
+  const found = (code: FindingCode, message: string): PlanFinding => ({
+    code,
+    wo_id: null,
+    field: 'verify_contract',
+    message,
+  });
+  if (contract === undefined || contract === null) return [];
+  if (!isObject(contract)) return [found('E000', `verify_contract is ${kindOf(contract)}, not an object`)];
+  const requires = contract['requires'];
+  if (requires === undefined) return [];
+  if (!isList(requires))
+    return [found('E000', `verify_contract.requires is ${kindOf(requires)}, not a list`)];
+  return requires.flatMap((requirement, i) => {
+    if (!isObject(requirement))
+      return [found('E000', `verify_contract.requires[${i}] is ${kindOf(requirement)}, not an object`)];
+    const { kind, path = '' } = requirement;
+    if (kind !== 'file_exists' || (typeof path === 'string' && state.has(path))) return [];
+    return [
+      found('E106', `${show(path)} is required, but neither the repository nor any work order provides it`),
+    ];
+  });
+}
+
+/** True when every file the contract requires is among `files`; requirements of other kinds do not count. */
+export const contractIsMet = (contract: VerifyContract, files: ReadonlySet<string>): boolean =>
+  (contract.requires ?? []).every(({ kind, path = '' }) => kind !== 'file_exists' || files.has(String(path)));
+
+const show = (path: Json | undefined): string =>
+  typeof path === 'string' && path !== '' ? path : (JSON.stringify(path) ?? 'no path');

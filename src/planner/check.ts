@@ -1,0 +1,105 @@
+/** What can be said of each work order alone. */
+import type { Json, JsonObject } from '../model/json.ts';
+import { hasWildcard, WorkOrder } from '../model/work-order.ts';
+import type { FindingCode, PlanFinding } from './finding.ts';
+import { isList, isObject, normalizeOrder } from './normalize.ts';
+import { type OrderView, viewOrder } from './view.ts';
+
+const maxOrders = 99;
+const operators = new Set(['|', '||', '&&', ';', '>', '>>', '<', '<<']);
+
+export type Structure = { readonly orders: readonly OrderView[]; readonly findings: readonly PlanFinding[] };
+
+/** The normalised orders of `plan`, none when the list or one of its elements has the wrong shape, and the findings
+ *  about each order alone, in a fixed sequence: all ids first, then order by order. */
+export function checkOrders(plan: JsonObject): Structure {
+  const list = plan['work_orders'];
+  if (!isList(list))
+    return none(`work_orders is ${list === undefined ? 'missing' : `${kindOf(list)}, not a list`}`);
+  if (list.length === 0) return none('work_orders is empty');
+  const objects = list.filter(isObject);
+  if (objects.length < list.length) {
+    const findings = list.flatMap((item, i): PlanFinding[] =>
+      isObject(item)
+        ? []
+        : [{ code: 'E000', wo_id: `index-${i}`, field: null, message: `is ${kindOf(item)}, not an object` }],
+    );
+    return { orders: [], findings };
+  }
+  const orders = objects.map((order, index) => viewOrder(normalizeOrder(order), index));
+  return { orders, findings: [...orders.flatMap(checkId), ...orders.flatMap(checkOrder)] };
+}
+
+const none = (message: string): Structure => ({
+  orders: [],
+  findings: [{ code: 'E000', wo_id: null, field: null, message }],
+});
+
+function checkId(order: OrderView): PlanFinding[] {
+  const position = order.index + 1;
+  const wanted = `WO-${String(position).padStart(2, '0')}`;
+  if (position <= maxOrders && order.id === wanted) return [];
+  const found = order.id === undefined || order.id === '' ? 'no id' : `the id ${JSON.stringify(order.id)}`;
+  const message =
+    position <= maxOrders
+      ? `work order ${position} has ${found}, not ${wanted}`
+      : `work order ${position} is one too many: a plan has at most ${maxOrders}`;
+  return [{ code: 'E001', wo_id: order.id || `index-${order.index}`, field: 'id', message }];
+}
+
+function checkOrder(order: OrderView): PlanFinding[] {
+  const wo_id = order.id ?? `index-${order.index}`;
+  const found = (code: FindingCode, field: string | null, message: string): PlanFinding => ({
+    code,
+    wo_id,
+    field,
+    message,
+  });
+  const findings: PlanFinding[] = [];
+  const commandField = 'acceptance_commands';
+  for (const { text, words, problem } of order.commands) {
+    if (words === undefined)
+      findings.push(found('E007', commandField, `${quote(text)} cannot be split into words: ${problem}`));
+    else {
+      const operator = words.find((word) => operators.has(word));
+      if (operator !== undefined)
+        findings.push(found('E003', commandField, `${quote(text)} has the shell operator ${operator}`));
+    }
+  }
+  for (const { text, words, problem, python } of order.commands) {
+    if (words === undefined) {
+      findings.push(found('E007', commandField, `${quote(text)} cannot be checked as Python: ${problem}`));
+    } else if (python?.problem !== undefined) {
+      findings.push(found('E006', commandField, `${quote(text)} is not valid Python: ${python.problem}`));
+    }
+  }
+  for (const field of ['allowed_files', 'context_files'] as const) {
+    for (const path of field === 'allowed_files' ? order.allowed : order.context) {
+      if (hasWildcard(path)) findings.push(found('E004', field, `${quote(path)} has a wildcard`));
+    }
+  }
+  const read = WorkOrder.safeParse(order.raw);
+  if (!read.success) findings.push(found('E005', null, summarize(read.error.issues)));
+  return findings;
+}
+
+type Issue = { readonly path: readonly PropertyKey[]; readonly message: string };
+
+/** A few of the schema's complaints in one line. */
+function summarize(issues: readonly Issue[]): string {
+  const shown = issues.slice(0, 5).map(({ path, message }) => {
+    const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
+    return `${place.replace(/^\./, '')}: ${message}`;
+  });
+  const more = issues.length - shown.length;
+  return `${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+}
+
+const quote = (text: string): string => JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}...` : text);
+
+/** What a value is, with its article, for messages. */
+export function kindOf(value: Json): string {
+  if (value === null) return 'null';
+  if (isList(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}

@@ -1,0 +1,100 @@
+/** What the planner's commands read from disk, and what they clear away. */
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { JsonObject } from '../model/json.ts';
+import { maxAnswerCharacters } from '../model/json-text.ts';
+import { inWorkspace } from '../model/layout.ts';
+import { isMissing } from '../system/files.ts';
+import { listRepoFiles } from './listing.ts';
+
+export type UserText = { readonly text: string; readonly bytes: Buffer };
+export type Problem = { readonly problem: string };
+
+/** A text file named on the command line. */
+export async function readUserText(cwd: string, path: string, what: string): Promise<UserText | Problem> {
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(resolve(cwd, path));
+  } catch (error) {
+    return { problem: `the ${what} ${path} cannot be read: ${reasonFor(error)}` };
+  }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return text.trim() === '' ? { problem: `the ${what} ${path} is empty` } : { text, bytes };
+  } catch {
+    return { problem: `the ${what} ${path} is not UTF-8 text: save it as UTF-8` };
+  }
+}
+
+/** The raw answer; undefined when there is none. An answer that is certainly too large is not read to its end. */
+export async function readAnswer(cwd: string): Promise<string | undefined> {
+  const path = join(cwd, inWorkspace.planAnswer);
+  const size = await stat(path).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+  if (size === undefined || !size.isFile()) return undefined;
+  // UTF-8 takes at most four bytes a character.
+  if (size.size > maxAnswerCharacters * 4) return 'x'.repeat(maxAnswerCharacters + 1);
+  return readFile(path, 'utf8');
+}
+
+/** A file's text; undefined when it is not there. */
+export async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The files of `folder`, or why they cannot be listed. */
+export async function filesOf(folder: string): Promise<{ readonly list: string[] } | Problem> {
+  try {
+    return { list: await listRepoFiles(folder) };
+  } catch (error) {
+    return { problem: `the files of ${folder} cannot be listed: ${reasonFor(error)}` };
+  }
+}
+
+/** What is in `folder`; nothing when it is not there. */
+export async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** Removes what an earlier plan left: a plan that is begun anew must not be emitted from old parts. */
+export async function clearPlan(cwd: string): Promise<void> {
+  const folder = join(cwd, inWorkspace.plan);
+  await rm(join(cwd, inWorkspace.planChecked), { force: true });
+  await rm(join(cwd, inWorkspace.planAnswer), { force: true });
+  for (const name of await namesIn(folder)) {
+    if (/^attempt-\d+$/.test(name)) await rm(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+/** The run's context, when a run started this command. */
+export async function readContext(path: string | undefined): Promise<JsonObject> {
+  const text = path ? await readIfThere(path) : undefined;
+  if (text === undefined) return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    // A JSON file's object is a JsonObject; JSON.parse cannot say so.
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+  } catch {
+    return {};
+  }
+}
+
+function reasonFor(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such path';
+  if (code === 'EISDIR') return 'it is a folder';
+  if (code === 'EACCES' || code === 'EPERM') return 'it may not be read';
+  return error instanceof Error ? error.message : String(error);
+}

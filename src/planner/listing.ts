@@ -1,0 +1,38 @@
+/** The files that a plan finds in place. */
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { inWorkspace } from '../model/layout.ts';
+
+/** Folders of tools, left out at any depth. */
+const toolFolders = new Set([
+  '.git',
+  '__pycache__',
+  '.pytest_cache',
+  'node_modules',
+  '.mypy_cache',
+  '.tox',
+  '.venv',
+  'venv',
+  '.eggs',
+]);
+
+/** Every file below `root`, as slash paths relative to it, sorted; tools' folders and the engine's own are left
+ *  out. A link to a file counts as one, a link to a folder is neither followed nor listed. Rejects when `root` is
+ *  not a folder that can be read. */
+export async function listRepoFiles(root: string): Promise<string[]> {
+  const files: string[] = [];
+  const pending = [''];
+  for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
+    for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      if (entry.isDirectory()) {
+        if (!toolFolders.has(entry.name) && path !== inWorkspace.factory) pending.push(path);
+      } else if (!(entry.isSymbolicLink() && (await isFolder(join(root, path))))) files.push(path);
+    }
+  }
+  return files.sort();
+}
+
+/** Whether a link leads to a folder; one that leads nowhere does not. */
+const isFolder = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => undefined))?.isDirectory() ?? false;

@@ -1,0 +1,85 @@
+/** The prompt that asks a model to mend its plan. */
+import { fixFor, isError, type PlanFinding } from './finding.ts';
+import { fill } from './template.ts';
+
+/** A finding as it was kept; its code may be one that this version does not know. */
+export type EarlierFinding = Omit<PlanFinding, 'code'> & { readonly code: string };
+
+export type Revision = {
+  /** The first prompt, whole: a model that is told only its mistakes forgets the rules. */
+  readonly originalPrompt: string;
+  readonly previousAnswer: string;
+  /** Errors and warnings. */
+  readonly findings: readonly PlanFinding[];
+  /** The findings of the answer before, when there was one. */
+  readonly earlier: readonly EarlierFinding[] | undefined;
+};
+
+export const revisionPlaceholders = ['ORIGINAL_PROMPT', 'FINDINGS', 'PREVIOUS_ANSWER', 'SAME_AGAIN'] as const;
+
+/** Used when no template is given. */
+export const defaultRevisionTemplate = `{{ORIGINAL_PROMPT}}
+
+---
+
+You have answered this already. Your answer was checked, and these findings must be mended:
+
+{{FINDINGS}}
+
+{{SAME_AGAIN}}
+
+Your answer was:
+
+<previous_answer>
+{{PREVIOUS_ANSWER}}
+</previous_answer>
+
+Answer again with the whole corrected JSON object and nothing else. Change only what the findings ask for.
+`;
+
+/** Longest previous answer, in UTF-16 units, that is quoted whole. */
+const maxQuoted = 400_000;
+
+/** Fills `template`; what is filled in is never expanded again. */
+export const revisionPrompt = (template: string, revision: Revision): string =>
+  fill(template, {
+    ORIGINAL_PROMPT: revision.originalPrompt,
+    FINDINGS: listed(revision.findings),
+    PREVIOUS_ANSWER: quoted(revision.previousAnswer),
+    SAME_AGAIN: isSame(revision.findings, revision.earlier)
+      ? 'These are the same findings as for the answer before: the last change did not touch their cause. Read each ' +
+        'finding again and mend it in another way.'
+      : '',
+  });
+
+/** Whether two answers have the same findings, in whatever order. */
+export function isSame(
+  findings: readonly PlanFinding[],
+  earlier: readonly EarlierFinding[] | undefined,
+): boolean {
+  const key = (list: readonly EarlierFinding[]) =>
+    JSON.stringify(
+      list.map(({ code, wo_id, field, message }) => JSON.stringify([code, wo_id, field, message])).sort(),
+    );
+  return earlier !== undefined && earlier.length > 0 && key(findings) === key(earlier);
+}
+
+/** Most findings that a prompt lists. */
+const maxListed = 100;
+
+function listed(findings: readonly PlanFinding[]): string {
+  const lines = findings.slice(0, maxListed).map(line);
+  if (findings.length > maxListed) lines.push(`- and ${findings.length - maxListed} more findings`);
+  return lines.join('\n');
+}
+
+const line = (finding: PlanFinding): string => {
+  const where = [finding.wo_id, finding.field].filter((part) => part !== null && part !== '').join(', ');
+  const kind = isError(finding) ? '' : 'warning, ';
+  return `- [${finding.code}] ${kind}${where === '' ? 'the plan' : where}: ${finding.message}\n  ${fixFor(finding.code)}`;
+};
+
+const quoted = (answer: string): string =>
+  answer.length <= maxQuoted
+    ? answer
+    : `${answer.slice(0, maxQuoted)}\n[cut here: the answer had ${answer.length} characters]`;

@@ -1,0 +1,77 @@
+/** `.factory/plan/state.json`: how far a plan has come, from one `factory plan` command to the next. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { inWorkspace } from '../model/layout.ts';
+import { isMissing, writeJson } from '../system/files.ts';
+
+const source = z.object({ path: z.string().describe('As it was given'), sha256: z.string() });
+
+const finding = z.object({
+  code: z.string(),
+  wo_id: z.string().nullable(),
+  field: z.string().nullable(),
+  message: z.string(),
+});
+
+export const PlanState = z.object({
+  schema_version: z.literal(1),
+  started_at: z.string(),
+  spec: source.nullable(),
+  template: source.nullable(),
+  model: z.string(),
+  effort: z.string(),
+  compile_hash: z.string(),
+  repo: z.string().nullable().describe('Absolute folder whose files count as there; null for the workspace'),
+  attempt: z.int().nonnegative().describe('Answers checked so far'),
+  attempts: z.array(
+    z.object({
+      attempt: z.int().positive(),
+      checked_at: z.string(),
+      parse_error: z.boolean(),
+      findings: z.array(finding),
+    }),
+  ),
+});
+export type PlanState = z.infer<typeof PlanState>;
+
+/** Where a plan stands that was never begun with a prompt. */
+export const unbegun = (now: Date): PlanState => ({
+  schema_version: 1,
+  started_at: now.toISOString(),
+  spec: null,
+  template: null,
+  model: '',
+  effort: '',
+  compile_hash: '',
+  repo: null,
+  attempt: 0,
+  attempts: [],
+});
+
+/** The state in `workspace`; undefined when there is none, a problem when the file cannot be understood. */
+export async function readState(
+  workspace: string,
+): Promise<PlanState | undefined | { readonly problem: string }> {
+  let text: string;
+  try {
+    text = await readFile(join(workspace, inWorkspace.planState), 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+  try {
+    const read = PlanState.safeParse(JSON.parse(text));
+    if (read.success) return read.data;
+    return {
+      problem: `${inWorkspace.planState} does not have the form it should: ${z.prettifyError(read.error)}`,
+    };
+  } catch (error) {
+    return {
+      problem: `${inWorkspace.planState} is not JSON: ${error instanceof Error ? error.message : error}`,
+    };
+  }
+}
+
+export const writeState = (workspace: string, state: PlanState): Promise<void> =>
+  writeJson(join(workspace, inWorkspace.planState), state);

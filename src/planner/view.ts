@@ -1,0 +1,68 @@
+/** A work order of any shape, seen through what the checks look at: values of the wrong type are simply not there. */
+import type { Json, JsonObject } from '../model/json.ts';
+import { splitWords } from '../policy/words.ts';
+import { isList, isObject } from './normalize.ts';
+import { type PythonProgram, readPython } from './python.ts';
+
+export type CommandView = {
+  readonly text: string;
+  /** Undefined when the command cannot be split; `problem` then says why. */
+  readonly words: readonly string[] | undefined;
+  readonly problem: string;
+  /** The program of a `python -c PROGRAM …` command. */
+  readonly python: PythonProgram | undefined;
+};
+
+export type ConditionView = { readonly kind: Json | undefined; readonly path: Json | undefined };
+
+export type OrderView = {
+  readonly raw: JsonObject;
+  /** From 0. */
+  readonly index: number;
+  /** Undefined when the key is missing or its value is no string. */
+  readonly id: string | undefined;
+  readonly commands: readonly CommandView[];
+  readonly allowed: readonly string[];
+  readonly context: readonly string[];
+  readonly preconditions: readonly ConditionView[];
+  readonly postconditions: readonly ConditionView[];
+};
+
+/** Reads a normalised order once, for all checks. */
+export function viewOrder(raw: JsonObject, index: number): OrderView {
+  return {
+    raw,
+    index,
+    id: typeof raw['id'] === 'string' ? raw['id'] : undefined,
+    commands: strings(raw['acceptance_commands']).map(viewCommand),
+    allowed: strings(raw['allowed_files']),
+    context: strings(raw['context_files']),
+    preconditions: conditions(raw['preconditions']),
+    postconditions: conditions(raw['postconditions']),
+  };
+}
+
+/** The paths that an order, given by its postconditions, promises to have made. */
+export const promised = ({ postconditions }: Pick<OrderView, 'postconditions'>): readonly string[] =>
+  postconditions.flatMap(({ kind, path }) =>
+    kind === 'file_exists' && typeof path === 'string' ? [path] : [],
+  );
+
+/** As `promised`, of an order that has not been viewed. */
+export const promisedBy = (raw: JsonObject): readonly string[] =>
+  promised({ postconditions: conditions(raw['postconditions']) });
+
+const strings = (value: Json | undefined): readonly string[] =>
+  isList(value) ? value.filter((item) => typeof item === 'string') : [];
+
+const conditions = (value: Json | undefined): readonly ConditionView[] =>
+  isList(value) ? value.filter(isObject).map((c) => ({ kind: c['kind'], path: c['path'] })) : [];
+
+function viewCommand(text: string): CommandView {
+  const split = splitWords(text);
+  if ('problem' in split) return { text, words: undefined, problem: split.problem, python: undefined };
+  const [program, flag, source] = split.words;
+  const python =
+    program === 'python' && flag === '-c' && source !== undefined ? readPython(source) : undefined;
+  return { text, words: split.words, problem: '', python };
+}

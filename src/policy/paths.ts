@@ -1,0 +1,47 @@
+/** Which workspace paths a node may write. */
+
+/** Drops `.` and empty components, and a trailing slash. */
+const clean = (path: string): string =>
+  path
+    .split('/')
+    .filter((part) => part !== '' && part !== '.')
+    .join('/');
+
+type Entry = { readonly path: string; readonly folder: boolean };
+
+/** Entries as written in `allowed_write_paths`. One that is absolute allows nothing: paths are relative. */
+const entries = (allowed: readonly string[]): Entry[] =>
+  allowed
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '' && !entry.startsWith('/'))
+    .map((entry) => ({ path: clean(entry), folder: entry.endsWith('/') }));
+
+/** The entry `./` is the folder of everything, and its path is empty. */
+const isBelow = (path: string, folder: string): boolean => folder === '' || path.startsWith(`${folder}/`);
+
+const covers = (entry: Entry, path: string): boolean =>
+  path !== '' && (entry.folder ? isBelow(path, entry.path) : path === entry.path);
+
+/** True when `path` (relative to the workspace) is an entry, or lies under an entry that ends in `/`. An entry
+ *  `src` is the file `src` and no folder. An empty list allows nothing: whether a node is guarded at all is the
+ *  caller's to decide. */
+export const inScope = (path: string, allowed: readonly string[]): boolean =>
+  outsideScope([path], allowed).length === 0;
+
+/** The changed paths that `allowed` does not cover, sorted by code unit, each once. */
+export function outsideScope(changes: readonly string[], allowed: readonly string[]): string[] {
+  const read = entries(allowed);
+  return [...new Set(changes)]
+    .filter((path) => path.startsWith('/') || !read.some((entry) => covers(entry, clean(path))))
+    .sort();
+}
+
+/** True when a folder may appear (or vanish): it leads to an entry, is one, or lies under an entry that ends in `/`. */
+export function folderInScope(folder: string, allowed: readonly string[]): boolean {
+  if (folder.startsWith('/')) return false;
+  const path = clean(folder);
+  return entries(allowed).some(
+    (entry) =>
+      path === entry.path || isBelow(entry.path, path) || (entry.folder && isBelow(path, entry.path)),
+  );
+}

@@ -1,0 +1,334 @@
+/** Reads shell text into its simple commands, wherever they stand: in pipelines, groups, substitutions. It is no
+ *  shell: it finds out which words a shell would see, so that rules can look at words instead of at text. */
+
+export type ShellWord = {
+  /** Quotes removed; expansions and substitutions as they are written. */
+  readonly text: string;
+  /** Names of the variables that are expanded in it. */
+  readonly variables: readonly string[];
+  /** It has a brace outside quotes, which some shells expand. */
+  readonly braces: boolean;
+  /** Some of it was quoted or is an expansion. */
+  readonly quoted: boolean;
+};
+
+/** Assignments, program and arguments are `words`, in order; a keyword before them (`if`, `!`) is one of them. */
+export type ShellCommand = {
+  readonly words: ShellWord[];
+  /** Redirection targets, and what stands in for an unset variable (`${x:-word}`). */
+  readonly others: ShellWord[];
+  /** Bodies of here-documents and here-strings. */
+  readonly inputs: string[];
+};
+
+export type ShellText = {
+  readonly commands: readonly ShellCommand[];
+  /** Nested beyond what is read; what lies deeper is not among `commands`. */
+  readonly tooDeep: boolean;
+};
+
+const deepest = 50;
+
+/** Reads any text at all: what a shell would refuse is read as far as it makes sense. `ansiQuotes`: whether `$'…'`
+ *  is the quoting with backslash escapes that bash, zsh and newer shells know. */
+export function readShell(text: string, ansiQuotes: boolean): ShellText {
+  const sink: Sink = { commands: [], tooDeep: false };
+  new Reader(text, ansiQuotes, sink, 0).list(undefined);
+  return sink;
+}
+
+type Sink = { commands: ShellCommand[]; tooDeep: boolean };
+type Draft = { text: string; variables: string[]; braces: boolean; quoted: boolean };
+type HereDocument = { command: ShellCommand; slot: number; end: string; dedent: boolean; literal: boolean };
+/** Where a piece of a word ends: a bare word at a blank or operator, the others at their closing character. */
+type Piece = 'bare' | 'double' | 'brace' | 'quoted brace' | 'all';
+
+/** Words after which another command begins. */
+export const shellKeywords = ['if', 'then', 'elif', 'else', 'while', 'until', 'do', '!', '{', 'time'];
+
+class Reader {
+  private at = 0;
+  private readonly waiting: HereDocument[] = [];
+
+  constructor(
+    private readonly source: string,
+    private readonly ansiQuotes: boolean,
+    private readonly sink: Sink,
+    private depth: number,
+  ) {}
+
+  /** Reads commands up to the closing parenthesis of a substitution, or to the end. */
+  list(closer: ')' | undefined): void {
+    let command = newCommand();
+    let parentheses = 0;
+    let cases = 0;
+    const finish = () => {
+      if (command.words.length + command.others.length + command.inputs.length > 0)
+        this.sink.commands.push(command);
+      command = newCommand();
+    };
+    while (this.at < this.source.length) {
+      const char = this.source.charAt(this.at);
+      if (char === ' ' || char === '\t') this.at++;
+      else if (this.source.startsWith('\\\n', this.at)) this.at += 2;
+      else if (char === '#') this.skipTo('\n');
+      else if (char === '\n') {
+        this.at++;
+        finish();
+        this.hereDocuments();
+      } else if (this.redirection(command)) continue;
+      else if (char === '(') {
+        parentheses++;
+        this.at++;
+        finish();
+      } else if (char === ')') {
+        this.at++;
+        finish();
+        // Inside `case`, a parenthesis that nobody opened ends a pattern.
+        if (parentheses > 0) parentheses--;
+        else if (cases === 0 && closer !== undefined) return;
+      } else if (char === ';' || char === '&' || char === '|') {
+        this.at++;
+        finish();
+      } else {
+        const word = this.word();
+        if (!word.quoted && /^\d+$/.test(word.text) && /[<>]/.test(this.source.charAt(this.at))) continue;
+        if (startsCase(command, word)) cases++;
+        if (endsCase(command, word)) cases = Math.max(0, cases - 1);
+        command.words.push(word);
+      }
+    }
+    finish();
+    this.hereDocuments();
+  }
+
+  private word(): ShellWord {
+    const draft = newDraft();
+    this.pieces(draft, 'bare');
+    return draft;
+  }
+
+  /** Adds to `draft` until the piece ends; the closing character is consumed. */
+  private pieces(draft: Draft, piece: Piece): void {
+    const bare = piece === 'bare' || piece === 'brace';
+    while (this.at < this.source.length) {
+      const char = this.source.charAt(this.at);
+      if (piece === 'bare' && /[ \t\n;&|()<>]/.test(char)) return;
+      if ((piece === 'double' && char === '"') || (piece.endsWith('brace') && char === '}')) {
+        this.at++;
+        return;
+      }
+      if (char === '\\') this.escape(draft, bare);
+      else if (char === "'" && bare) this.single(draft);
+      else if (char === '"' && piece !== 'double' && piece !== 'all') {
+        draft.quoted = true;
+        this.at++;
+        this.pieces(draft, 'double');
+      } else if (char === '`') this.backticks(draft, !bare);
+      else if (char === '$') this.dollar(draft, bare);
+      else {
+        if (char === '{' && piece === 'bare') draft.braces = true;
+        draft.text += char;
+        this.at++;
+      }
+    }
+  }
+
+  private escape(draft: Draft, bare: boolean): void {
+    const next = this.source.charAt(this.at + 1);
+    const isEscape = bare || (next !== '' && '$`"\\\n'.includes(next));
+    // A backslash at the end of a line joins it to the next.
+    if (!isEscape || next === '') draft.text += `\\${next}`;
+    else if (next !== '\n') draft.text += next;
+    draft.quoted = true;
+    this.at += 2;
+  }
+
+  private single(draft: Draft): void {
+    const from = ++this.at;
+    this.skipTo("'");
+    draft.text += this.source.slice(from, this.at++);
+    draft.quoted = true;
+  }
+
+  private dollar(draft: Draft, bare: boolean): void {
+    draft.quoted = true;
+    const from = this.at;
+    const next = this.source.charAt(from + 1);
+    if (bare && next === '"') this.at++;
+    else if (bare && next === "'" && this.ansiQuotes) this.ansi(draft);
+    else if (next === '(') {
+      this.nested(() => this.substitution());
+      draft.text += this.source.slice(from, this.at);
+    } else if (next === '{') {
+      this.nested(() => this.parameter(draft, bare));
+      draft.text += this.source.slice(from, this.at);
+    } else {
+      const name = /^(?:[A-Za-z_]\w*|[\d@*#?$!-])/.exec(this.source.slice(from + 1, from + 100))?.[0] ?? '';
+      if (name !== '') draft.variables.push(name);
+      draft.text += `$${name}`;
+      this.at += 1 + name.length;
+    }
+  }
+
+  /** `$(…)`, or `$((…))` where what matters are only the substitutions in it. */
+  private substitution(): void {
+    const sum = this.source.startsWith('$((', this.at) ? closing(this.source, this.at + 2) : undefined;
+    if (sum !== undefined && this.source.charAt(sum + 1) === ')') {
+      this.inner(this.source.slice(this.at + 3, sum)).pieces(newDraft(), 'all');
+      this.at = sum + 2;
+    } else {
+      this.at += 2;
+      this.list(')');
+    }
+  }
+
+  /** `${name}` and its forms with an operator. */
+  private parameter(draft: Draft, bare: boolean): void {
+    this.at += 2;
+    const head = /^[#!]?(\w*)(:?[-=+])?/.exec(this.source.slice(this.at, this.at + 200));
+    if (head?.[1] !== undefined && head[1] !== '') draft.variables.push(head[1]);
+    this.at += head?.[0].length ?? 0;
+    const rest = newDraft();
+    this.pieces(rest, bare ? 'brace' : 'quoted brace');
+    draft.variables.push(...rest.variables);
+    if (head?.[2] === undefined) return;
+    // Outside quotes the shell splits the stand-in at blanks.
+    const others = rest.text.split(/[ \t\n]+/).map((text) => ({ ...rest, text }));
+    this.sink.commands.push({ ...newCommand(), others: [rest, ...others] });
+  }
+
+  private backticks(draft: Draft, inDouble: boolean): void {
+    const from = this.at++;
+    while (this.at < this.source.length && this.source.charAt(this.at) !== '`') {
+      this.at += this.source.charAt(this.at) === '\\' ? 2 : 1;
+    }
+    const escaped = inDouble ? /\\([\\$`"])/g : /\\([\\$`])/g;
+    const text = this.source.slice(from + 1, this.at).replace(escaped, '$1');
+    this.at = Math.min(this.at + 1, this.source.length);
+    this.nested(() => this.inner(text).list(undefined));
+    draft.text += this.source.slice(from, this.at);
+    draft.quoted = true;
+  }
+
+  private ansi(draft: Draft): void {
+    const from = this.at + 2;
+    this.at = from;
+    while (this.at < this.source.length && this.source.charAt(this.at) !== "'") {
+      this.at += this.source.charAt(this.at) === '\\' ? 2 : 1;
+    }
+    draft.text += unescapeAnsi(this.source.slice(from, this.at));
+    this.at++;
+  }
+
+  /** Reads a redirection, if one stands here, with its target. */
+  private redirection(command: ShellCommand): boolean {
+    const found = /^(?:&>>?|<<<|<<-?|<>|<&|>>|>&|>\||<|>)/.exec(this.source.slice(this.at, this.at + 3))?.[0];
+    if (found === undefined) return false;
+    this.at += found.length;
+    while (/[ \t]/.test(this.source.charAt(this.at)) || this.source.startsWith('\\\n', this.at)) {
+      this.at += this.source.charAt(this.at) === '\\' ? 2 : 1;
+    }
+    // `<(…)` has no target: its commands are read as a group.
+    if (this.at >= this.source.length || /[\n;&|()<>]/.test(this.source.charAt(this.at))) return true;
+    const target = this.word();
+    if (found === '<<' || found === '<<-') {
+      // The body comes with the next line; until then its place is kept.
+      const slot = command.inputs.push('') - 1;
+      this.waiting.push({ command, slot, end: target.text, dedent: found === '<<-', literal: target.quoted });
+    } else {
+      command.others.push(target);
+      if (found === '<<<') command.inputs.push(target.text);
+    }
+    return true;
+  }
+
+  /** The bodies of the here-documents that the line just ended has announced. */
+  private hereDocuments(): void {
+    for (const { command, slot, end, dedent, literal } of this.waiting.splice(0)) {
+      const lines: string[] = [];
+      while (this.at < this.source.length) {
+        const from = this.at;
+        this.skipTo('\n');
+        const line = this.source.slice(from, this.at++);
+        const shown = dedent ? line.replace(/^\t+/, '') : line;
+        if (shown === end) break;
+        lines.push(shown);
+      }
+      this.at = Math.min(this.at, this.source.length);
+      const body = lines.join('\n');
+      command.inputs[slot] = body;
+      if (!literal) this.nested(() => this.inner(body).pieces(newDraft(), 'all'));
+    }
+  }
+
+  private inner(source: string): Reader {
+    return new Reader(source, this.ansiQuotes, this.sink, this.depth);
+  }
+
+  /** Deeper than any honest text the rest is left unread, and said so: the reader must not run out of stack. */
+  private nested(read: () => void): void {
+    if (this.depth >= deepest) {
+      this.sink.tooDeep = true;
+      this.at = this.source.length;
+      return;
+    }
+    this.depth++;
+    read();
+    this.depth--;
+  }
+
+  private skipTo(char: string): void {
+    const found = this.source.indexOf(char, this.at);
+    this.at = found < 0 ? this.source.length : found;
+  }
+}
+
+const newCommand = (): ShellCommand => ({ words: [], others: [], inputs: [] });
+const newDraft = (): Draft => ({ text: '', variables: [], braces: false, quoted: false });
+
+const isHead = (words: readonly ShellWord[]): boolean =>
+  words.every((word) => !word.quoted && shellKeywords.includes(word.text));
+
+const startsCase = (command: ShellCommand, word: ShellWord): boolean =>
+  word.text === 'case' && !word.quoted && isHead(command.words);
+
+function endsCase({ words }: ShellCommand, word: ShellWord): boolean {
+  if (word.text !== 'esac' || word.quoted) return false;
+  return isHead(words) || (words.at(-1)?.text === 'in' && words.at(-3)?.text === 'case');
+}
+
+/** The parenthesis that closes the one at `open`, undefined when none does. */
+function closing(source: string, open: number): number | undefined {
+  let depth = 0;
+  for (let at = open; at < source.length; at++) {
+    const char = source.charAt(at);
+    if (char === '(') depth++;
+    else if (char === ')' && --depth === 0) return at;
+  }
+  return undefined;
+}
+
+const ansiEscapes: Readonly<Record<string, string>> = {
+  a: '\x07',
+  b: '\b',
+  e: '\x1b',
+  E: '\x1b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+};
+
+function unescapeAnsi(text: string): string {
+  const sequence =
+    /\\(?:x([\da-fA-F]{1,2})|u([\da-fA-F]{1,4})|U([\da-fA-F]{1,8})|([0-7]{1,3})|c(.)|([\s\S]))/g;
+  return text.replace(sequence, (_all, x, u, wide, octal, control, other) => {
+    if (octal !== undefined) return String.fromCharCode(Number.parseInt(octal, 8) & 0xff);
+    if (control !== undefined) return String.fromCharCode(control.charCodeAt(0) & 0x1f);
+    if (other !== undefined) return ansiEscapes[other] ?? other;
+    const code = Number.parseInt(x ?? u ?? wide, 16);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd';
+  });
+}

@@ -1,0 +1,138 @@
+/** Reading journals as they are to be understood: whole records of the run's rightful owners, in order. */
+import { createReadStream } from 'node:fs';
+import type { JsonObject } from '../model/json.ts';
+import { isMissing } from '../system/files.ts';
+
+/** Where a reader stands, to go on from later. */
+export type Cursor = {
+  /** Bytes read, up to the end of a whole line. */
+  readonly offset: number;
+  /** Lines read. */
+  readonly line: number;
+  /** The highest epoch met so far. */
+  readonly epoch: number;
+};
+
+export type JournalEntry =
+  | { readonly kind: 'record'; readonly record: JsonObject; readonly cursor: Cursor }
+  /** A line in the middle that is no record: the file was damaged. `cursor.line` is its number. */
+  | { readonly kind: 'unreadable'; readonly why: string; readonly cursor: Cursor };
+
+export const beginning: Cursor = { offset: 0, line: 0, epoch: 0 };
+
+/** Yields the records of a journal from a cursor on, with no more in memory than the longest line. Left out are a torn
+ *  last line (no line end, or not JSON) and what an earlier owner wrote after a later one had begun. A file that is
+ *  not there has no records. To follow a growing journal, read again from the last entry's cursor. */
+export async function* readJournal(path: string, from: Cursor = beginning): AsyncGenerator<JournalEntry> {
+  let { epoch } = from;
+  // The last line is only known to be the last when the file ends, so trouble waits for a line that follows it.
+  let trouble: JournalEntry | undefined;
+  for await (const line of lines(path, from)) {
+    if (trouble !== undefined) yield trouble;
+    trouble = undefined;
+    if (!line.whole) return;
+    const read = readLine(line.bytes);
+    if ('why' in read) {
+      trouble = { kind: 'unreadable', why: read.why, cursor: { offset: line.end, line: line.number, epoch } };
+      continue;
+    }
+    const its = numberOf(read.record['epoch']) ?? epoch;
+    if (its < epoch) continue;
+    epoch = its;
+    yield { kind: 'record', record: read.record, cursor: { offset: line.end, line: line.number, epoch } };
+  }
+}
+
+/** The whole journal at once: its records, and its damaged lines (empty in a sound file). */
+export async function readRecords(path: string): Promise<{
+  readonly records: JsonObject[];
+  readonly unreadable: { readonly line: number; readonly why: string }[];
+}> {
+  const records: JsonObject[] = [];
+  const unreadable: { line: number; why: string }[] = [];
+  for await (const entry of readJournal(path)) {
+    if (entry.kind === 'record') records.push(entry.record);
+    else unreadable.push({ line: entry.cursor.line, why: entry.why });
+  }
+  return { records, unreadable };
+}
+
+/** What a writer must know before it appends: where the last whole record ends, the highest `seq` and the epoch. */
+export async function scan(
+  path: string,
+): Promise<{ readonly end: number; readonly torn: boolean; readonly seq: number; readonly epoch: number }> {
+  let end = 0;
+  let seq = 0;
+  let epoch = 0;
+  let size = 0;
+  let lastStart = 0;
+  let lastIsRecord = true;
+  for await (const line of lines(path, beginning)) {
+    size = line.end;
+    if (!line.whole) return { end, torn: true, seq, epoch };
+    lastStart = end;
+    end = line.end;
+    const read = readLine(line.bytes);
+    lastIsRecord = !('why' in read);
+    if ('why' in read) continue;
+    epoch = Math.max(epoch, numberOf(read.record['epoch']) ?? 0);
+    seq = Math.max(seq, numberOf(read.record['seq']) ?? 0);
+  }
+  if (!lastIsRecord) end = lastStart;
+  return { end, torn: end < size, seq, epoch };
+}
+
+type Line = {
+  readonly bytes: Buffer;
+  /** 1-based in the file. */
+  readonly number: number;
+  /** Offset behind the line and its line end. */
+  readonly end: number;
+  /** False for bytes behind the last line end. */
+  readonly whole: boolean;
+};
+
+async function* lines(path: string, from: Cursor): AsyncGenerator<Line> {
+  let pending: Buffer[] = [];
+  let end = from.offset;
+  let number = from.line;
+  try {
+    for await (const chunk of createReadStream(path, { start: from.offset, highWaterMark: 1 << 18 })) {
+      // A stream without an encoding yields buffers.
+      const bytes = chunk as Buffer;
+      let at = 0;
+      for (let stop = bytes.indexOf(10, at); stop !== -1; stop = bytes.indexOf(10, at)) {
+        const line = Buffer.concat([...pending, bytes.subarray(at, stop)]);
+        pending = [];
+        end += line.length + 1;
+        number += 1;
+        at = stop + 1;
+        yield { bytes: line, number, end, whole: true };
+      }
+      if (at < bytes.length) pending.push(bytes.subarray(at));
+    }
+  } catch (error) {
+    if (isMissing(error)) return;
+    throw error;
+  }
+  if (pending.length === 0) return;
+  const rest = Buffer.concat(pending);
+  yield { bytes: rest, number: number + 1, end: end + rest.length, whole: false };
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function readLine(bytes: Buffer): { readonly record: JsonObject } | { readonly why: string } {
+  try {
+    const value: unknown = JSON.parse(utf8.decode(bytes));
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return { why: 'is JSON, but not an object' };
+    // JSON.parse yields nothing but Json.
+    return { record: value as JsonObject };
+  } catch (error) {
+    return { why: `is not JSON: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+const numberOf = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) ? value : undefined;

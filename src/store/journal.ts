@@ -1,0 +1,95 @@
+/** Append-only journals (`events.jsonl`, `trace.jsonl`): one JSON object a line, in the order things happened. */
+import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { syncFolder } from '../system/files.ts';
+import { scan } from './journal-read.ts';
+
+export { type Cursor, type JournalEntry, readJournal, readRecords } from './journal-read.ts';
+
+export type JournalOptions = {
+  readonly runId: string;
+  /** Which owner of the run writes: a later one has a higher number. */
+  readonly epoch: number;
+  /** Whether `flush` goes to the disk. Default true. */
+  readonly sync?: boolean;
+};
+
+export interface Journal {
+  /** Adds `seq`, `run_id` and `epoch`, writes the line as a whole and answers its `seq` (1 is the first of a file).
+   *  Throws when it cannot be written; nothing of the line is left then. */
+  append(record: object): number;
+  /** Settles when all that was appended is on the disk (fdatasync); rejects when that fails. */
+  flush(): Promise<void>;
+  /** Flushes and closes. Closing twice does nothing. */
+  close(): Promise<void>;
+}
+
+const datasync = promisify(fdatasync);
+
+/** Opens a journal for appending; file and folder are made. A torn last line, left by a crash, is cut off, and `seq`
+ *  goes on after the last whole record. Rejects when a later owner has written already: what we would append is
+ *  nothing that a reader would see. */
+export async function openJournal(path: string, options: JournalOptions): Promise<Journal> {
+  const { runId, epoch } = options;
+  await mkdir(dirname(path), { recursive: true });
+  const before = await scan(path);
+  if (before.epoch > epoch) {
+    throw new Error(
+      `${path}: epoch ${before.epoch} has written here, and ours is only ${epoch}; another process owns this run`,
+    );
+  }
+  const file = openSync(path, 'a', 0o644);
+  let seq = before.seq;
+  let dirty = false;
+  let open = true;
+  try {
+    if (before.torn) ftruncateSync(file, before.end);
+    if (options.sync !== false) await syncFolder(dirname(path));
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+
+  const flush = async (): Promise<void> => {
+    if (!dirty || options.sync === false) return;
+    dirty = false;
+    try {
+      await datasync(file);
+    } catch (error) {
+      dirty = true;
+      throw error;
+    }
+  };
+  return {
+    append(record) {
+      if (!open) throw new Error(`Internal: ${path} is closed`);
+      const stamped = { ...record, run_id: runId, seq: seq + 1, epoch };
+      const line = Buffer.from(`${JSON.stringify(stamped)}\n`);
+      let written = 0;
+      try {
+        while (written < line.length) written += writeSync(file, line, written);
+      } catch (error) {
+        // Half a line would spoil the next one.
+        if (written > 0) ftruncateSync(file, fstatSync(file).size - written);
+        throw new Error(`cannot write ${path}: ${error instanceof Error ? error.message : String(error)}`, {
+          cause: error,
+        });
+      }
+      seq += 1;
+      dirty = true;
+      return seq;
+    },
+    flush,
+    async close() {
+      if (!open) return;
+      open = false;
+      try {
+        await flush();
+      } finally {
+        closeSync(file);
+      }
+    },
+  };
+}

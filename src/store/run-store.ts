@@ -1,0 +1,183 @@
+/** The runs directory: which runs there are, what they are called, and how each stands. */
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { ulid } from 'ulid';
+import * as z from 'zod';
+import { layout } from '../model/layout.ts';
+import { Manifest } from '../model/manifest.ts';
+import type { Clock } from '../system/clock.ts';
+import { isCode, isMissing } from '../system/files.ts';
+import { ownerOf } from './lock.ts';
+import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
+
+const longestId = 100;
+
+/** What is wrong with a run id, or undefined. An id is a folder's name: it may neither leave the runs directory nor be
+ *  taken for an option or a hidden file. */
+export function validRunId(id: string): string | undefined {
+  if (id === '') return 'the run id is empty';
+  if (id.length > longestId) return `the run id is longer than ${longestId} characters`;
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) {
+    return `the run id ${JSON.stringify(id)} may only have letters, digits, ".", "_" and "-", and begins with a letter or digit`;
+  }
+  return undefined;
+}
+
+/** A new run id: a ULID, so that ids sort by the time of their making. */
+export const newRunId = (clock: Clock): string => ulid(clock.now().getTime());
+
+/** Makes the runs directory. Where it is the default one (`.factory/runs`), `.factory/.gitignore` keeps runs out of the
+ *  user's `git status`; nothing is put into the runs directory itself. */
+export async function makeRunsDir(runsDir: string): Promise<void> {
+  const path = resolve(runsDir);
+  await mkdir(path, { recursive: true });
+  if (basename(path) !== 'runs' || basename(dirname(path)) !== '.factory') return;
+  try {
+    await writeFile(join(dirname(path), '.gitignore'), '*\n', { flag: 'wx' });
+  } catch (error) {
+    // One that is there already is the user's own business.
+    if (!isCode(error, 'EEXIST')) throw error;
+  }
+}
+
+export type RunDir = { readonly ok: true; readonly id: string; readonly dir: string };
+
+/** Makes the directory of a new run; refuses an id that is taken. */
+export async function createRunDir(runsDir: string, id: string): Promise<RunDir | Unreadable> {
+  const problem = validRunId(id);
+  if (problem !== undefined) return unreadable(problem, 'choose another --run-id, or leave it out');
+  await makeRunsDir(runsDir);
+  const dir = join(runsDir, id);
+  try {
+    await mkdir(dir);
+  } catch (error) {
+    if (!isCode(error, 'EEXIST')) throw error;
+    return unreadable(
+      `there is a run ${id} in ${runsDir} already`,
+      `go on with it by --resume --run-id ${id}, or choose another --run-id`,
+    );
+  }
+  return { ok: true, id, dir };
+}
+
+/** Finds a run by its id, by a beginning that only one id has, or by the path of its directory. */
+export async function findRun(runsDir: string, nameOrPath: string): Promise<RunDir | Unreadable> {
+  const look = '`factory runs` lists the runs; --runsdir says where they are';
+  if (nameOrPath === '') return unreadable('the run id is empty', look);
+  if (validRunId(nameOrPath) === undefined) {
+    const ids = await runIds(runsDir);
+    const fits = ids.includes(nameOrPath) ? [nameOrPath] : ids.filter((id) => id.startsWith(nameOrPath));
+    const [id] = fits;
+    if (id !== undefined && fits.length === 1) return { ok: true, id, dir: join(runsDir, id) };
+    if (fits.length > 1)
+      return unreadable(
+        `${fits.length} run ids begin with "${nameOrPath}": ${some(fits)}`,
+        'give more of the id',
+      );
+  }
+  if (await isRun(nameOrPath)) return { ok: true, id: basename(resolve(nameOrPath)), dir: nameOrPath };
+  const ids = await runIds(runsDir);
+  const there = ids.length === 0 ? 'it has no runs' : `it has: ${some(ids.toReversed())}`;
+  return unreadable(`there is no run "${nameOrPath}" in ${runsDir} (${there})`, look);
+}
+
+const some = (ids: readonly string[]): string => ids.slice(0, 5).join(', ') + (ids.length > 5 ? ', …' : '');
+
+/** Ids of the runs in a runs directory, sorted. */
+async function runIds(runsDir: string): Promise<string[]> {
+  let names: string[];
+  try {
+    names = await readdir(runsDir);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+  const candidates = names.filter((name) => validRunId(name) === undefined).sort();
+  const are = await Promise.all(candidates.map((name) => isRun(join(runsDir, name))));
+  return candidates.filter((_, at) => are[at] === true);
+}
+
+async function isRun(dir: string): Promise<boolean> {
+  const { manifest, checkpoint } = layout(dir);
+  return (await isFile(manifest)) || (await isFile(checkpoint));
+}
+
+const isFile = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (is) => is.isFile(),
+    () => false,
+  );
+
+const statusWords = ['running', 'completed', 'failed', 'interrupted'] as const;
+const Status = z.object({ status: z.enum(statusWords) });
+const Story = z.object({ started_at: z.string(), pipeline_path: z.string() });
+
+export type RunSummary = {
+  readonly id: string;
+  readonly dir: string;
+  /** The checkpoint's word; `crashed` when it says running and nobody owns the run; `unreadable` when there is none. */
+  readonly status: (typeof statusWords)[number] | 'crashed' | 'unreadable';
+  /** RFC 3339; empty when the manifest cannot be read. */
+  readonly startedAt: string;
+  readonly pipeline: string;
+};
+
+/** The runs of a directory, newest first. A damaged run is listed too, and says so. */
+export async function listRuns(runsDir: string, clock: Clock): Promise<RunSummary[]> {
+  const runs: RunSummary[] = [];
+  // One after the other: a directory of thousands of runs must not open thousands of files at once.
+  for (const id of await runIds(runsDir)) runs.push(await summaryOf(id, join(runsDir, id), clock));
+  return runs.sort((a, b) => order(b.startedAt, a.startedAt) || order(b.id, a.id));
+}
+
+const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+async function summaryOf(id: string, dir: string, clock: Clock): Promise<RunSummary> {
+  const at = layout(dir);
+  const story = Story.safeParse(await jsonOf(at.manifest));
+  const saved = Status.safeParse(await jsonOf(at.checkpoint));
+  const said = saved.success ? saved.data.status : 'unreadable';
+  const status = said === 'running' && (await ownerOf(dir, clock)) === undefined ? 'crashed' : said;
+  return {
+    id,
+    dir,
+    status,
+    startedAt: story.success ? story.data.started_at : '',
+    pipeline: story.success ? story.data.pipeline_path : '',
+  };
+}
+
+async function jsonOf(path: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'));
+  } catch {
+    // A listing says of a damaged run that it is; `readManifest` and `loadCheckpoint` say why.
+    return undefined;
+  }
+}
+
+/** The manifest of the run in `runDir`, or what is wrong with it. Rejects only when it may not be read. */
+export async function readManifest(
+  runDir: string,
+): Promise<{ readonly ok: true; readonly manifest: Manifest } | Unreadable> {
+  const path = layout(runDir).manifest;
+  const broken = (what: string): Unreadable =>
+    unreadable(`${path} ${what}`, 'put back a copy of the file if there is one, else start a new run');
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    return unreadable(`there is no ${path}, so ${runDir} is no run`, 'check the run id and --runsdir');
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return broken(`is not JSON (${messageOf(error)})`);
+  }
+  const read = Manifest.safeParse(value);
+  return read.success
+    ? { ok: true, manifest: read.data }
+    : broken(`is no manifest of this version (${inALine(read.error)})`);
+}

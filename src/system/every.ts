@@ -1,0 +1,10 @@
+/** The door to repeated work in the background. */
+
+/** Calls `work` every `ms` milliseconds until the answer is called. It does not keep the process alive. */
+export type Every = (ms: number, work: () => void) => () => void;
+
+export const realEvery: Every = (ms, work) => {
+  const timer = setInterval(work, ms);
+  timer.unref();
+  return () => clearInterval(timer);
+};

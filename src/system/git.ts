@@ -1,0 +1,201 @@
+/** The door to git: every call with an environment of its own, no prompt, no hook, no signature, no pager. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { isMissing, writeFileAtomic } from './files.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** This process's own, for callers that are handed none. */
+export const processEnvironment: Environment = process.env;
+
+/** How a git command ended. `stdout` is raw: with `-z` it holds NULs, and paths may not be UTF-8. */
+export type GitEnd =
+  | { readonly ok: true; readonly stdout: Buffer; readonly text: string }
+  | { readonly ok: false; readonly why: string; readonly missing: boolean };
+
+export type GitCall = {
+  /** Given on standard input; without it there is none. */
+  readonly input?: string | Uint8Array;
+  readonly inputFile?: string;
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+/** One repository (or place) and whose settings count there. */
+export interface Git {
+  /** Runs `git <args>`. Never rejects for what git does. */
+  run(args: readonly string[], call?: GitCall): Promise<GitEnd>;
+  /** The output without its final newline; rejects with a `GitError` when git fails. */
+  text(args: readonly string[], call?: GitCall): Promise<string>;
+  /** The entries of a `-z` output; rejects as `text` does. */
+  list(args: readonly string[], call?: GitCall): Promise<string[]>;
+}
+
+export class GitError extends Error {
+  readonly missing: boolean;
+  constructor(why: string, missing: boolean) {
+    super(why);
+    this.missing = missing;
+  }
+}
+
+export const gitMissing = 'git is not installed, or not on PATH';
+
+/** A stranger's repository is read because the user named it; nothing of it is ever run. */
+const harmless = ['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'safe.directory=*'];
+/** Bytes stay as they are: no line ends, no filters, nobody's ignore or attribute file. */
+const verbatim = [
+  'core.autocrlf=false',
+  'core.attributesFile=/dev/null',
+  'core.excludesFile=/dev/null',
+  'core.quotePath=false',
+  'commit.gpgSign=false',
+  'gc.auto=0',
+  'maintenance.auto=false',
+];
+
+/** Variables of the caller's that say where the user's own settings are; all other `GIT_*` are dropped. */
+const settings = new Set(['GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'GIT_CONFIG_NOSYSTEM', 'GIT_EXEC_PATH']);
+
+const quiet = {
+  LC_ALL: 'C',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_NO_REPLACE_OBJECTS: '1',
+  GIT_PAGER: 'cat',
+};
+
+/** The environment without git's variables but those in `keep`. */
+export function withoutGit(env: Environment, keep: ReadonlySet<string> = new Set()): Record<string, string> {
+  const clean: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (value !== undefined && (!name.startsWith('GIT_') || keep.has(name))) clean[name] = value;
+  }
+  return clean;
+}
+
+/** Git in the user's own repository, with the user's settings, reading only. */
+export function sourceGit(cwd: string, env: Environment): Git {
+  return git({ cwd, config: harmless, env: { ...withoutGit(env, settings), ...quiet } });
+}
+
+/** Git in a repository of ours (or, with `gitDir`, on any repository by its folder): nobody's settings but those given
+ *  here. `settingsFile` is where they lie, because a server started by git reads settings only from a file. */
+export function ownGit(where: {
+  readonly cwd: string;
+  readonly settingsFile: string;
+  readonly gitDir?: string;
+  readonly workTree?: string;
+  readonly indexFile?: string;
+  readonly env: Environment;
+}): Git {
+  return git({
+    cwd: where.cwd,
+    config: [...harmless, ...verbatim],
+    env: {
+      ...withoutGit(where.env, new Set(['GIT_EXEC_PATH'])),
+      ...quiet,
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_CONFIG_GLOBAL: where.settingsFile,
+      GIT_ATTR_NOSYSTEM: '1',
+      ...(where.gitDir === undefined ? {} : { GIT_DIR: where.gitDir }),
+      ...(where.workTree === undefined ? {} : { GIT_WORK_TREE: where.workTree }),
+      ...(where.indexFile === undefined ? {} : { GIT_INDEX_FILE: where.indexFile }),
+    },
+  });
+}
+
+/** Makes an empty repository at `path` that keeps bytes as they are, whatever `.gitattributes` files say. */
+export async function makeRepository(
+  path: string,
+  options: {
+    readonly settingsFile: string;
+    readonly bare: boolean;
+    readonly branch: string;
+    readonly sha256?: boolean;
+    readonly env: Environment;
+  },
+): Promise<void> {
+  await mkdir(path, { recursive: true });
+  await writeFileAtomic(options.settingsFile, '[safe]\n\tdirectory = *\n');
+  const git = ownGit({ cwd: path, settingsFile: options.settingsFile, env: options.env });
+  await git.text([
+    'init',
+    '--quiet',
+    '--template=',
+    `--initial-branch=${options.branch}`,
+    ...(options.sha256 === true ? ['--object-format=sha256'] : []),
+    ...(options.bare ? ['--bare'] : []),
+    '.',
+  ]);
+}
+
+/** In a repository of the run's own: attributes that nothing in a tree can override. */
+export async function keepBytes(gitDir: string): Promise<void> {
+  await writeFileAtomic(
+    join(gitDir, 'info', 'attributes'),
+    '* -text -eol -crlf -ident -filter -working-tree-encoding\n',
+  );
+}
+
+function git(setup: {
+  readonly cwd: string;
+  readonly config: readonly string[];
+  readonly env: Record<string, string>;
+}): Git {
+  const options = setup.config.flatMap((entry) => ['-c', entry]);
+  const run = async (args: readonly string[], call: GitCall = {}): Promise<GitEnd> => {
+    const input =
+      call.input !== undefined
+        ? { input: call.input }
+        : call.inputFile !== undefined
+          ? { inputFile: call.inputFile }
+          : { stdin: 'ignore' as const };
+    try {
+      const ended = await execa('git', [...options, ...args], {
+        cwd: setup.cwd,
+        env: { ...setup.env, ...call.env },
+        extendEnv: false,
+        encoding: 'buffer',
+        maxBuffer: 1024 * 1024 * 1024,
+        reject: false,
+        stripFinalNewline: false,
+        ...input,
+      });
+      if (!ended.failed) {
+        const stdout = Buffer.from(ended.stdout);
+        return { ok: true, stdout, text: stdout.toString('utf8').replace(/\n$/, '') };
+      }
+      if (ended.code === 'ENOENT') return { ok: false, why: gitMissing, missing: true };
+      const stderr = Buffer.from(ended.stderr).toString('utf8').trim();
+      return {
+        ok: false,
+        why: stderr === '' ? (ended.shortMessage ?? 'git failed') : stderr,
+        missing: false,
+      };
+    } catch (error) {
+      if (isMissing(error)) return { ok: false, why: gitMissing, missing: true };
+      throw error;
+    }
+  };
+  const must = async (args: readonly string[], call?: GitCall) => {
+    const ended = await run(args, call);
+    if (ended.ok) return ended;
+    throw new GitError(ended.missing ? ended.why : `git ${args[0]}: ${ended.why}`, ended.missing);
+  };
+  return {
+    run,
+    text: async (args, call) => (await must(args, call)).text,
+    list: async (args, call) =>
+      (await must(args, call)).stdout
+        .toString('utf8')
+        .split('\0')
+        .filter((entry) => entry !== ''),
+  };
+}
+
+/** A path as git reads it from a line: quoted, so that blanks, quotes and newlines survive. */
+export function quotePath(path: string): string {
+  const bytes = [...Buffer.from(path)];
+  return `"${bytes.map((byte) => (byte < 0x20 || byte >= 0x7f || byte === 0x22 || byte === 0x5c ? `\\${byte.toString(8).padStart(3, '0')}` : String.fromCharCode(byte))).join('')}"`;
+}

@@ -1,0 +1,162 @@
+/** The files behind a program's standard streams. */
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  unlinkSync,
+  write,
+  writeFileSync,
+} from 'node:fs';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { isCode } from './files.ts';
+import { maskStream } from './mask.ts';
+
+const writeTo = promisify(write);
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+
+/** Opens an output file, new and empty. What stood there before is taken away, not emptied: a stage may have put a link
+ *  there that leads elsewhere, or a pipe that nobody reads. What lies under `/dev/` is opened as it is. */
+export function openOutput(path: string): number {
+  // Appending keeps every line when a program opens the file again (`/dev/stderr`) or both streams share it.
+  if (path.startsWith('/dev/')) return openSync(path, O_WRONLY | O_APPEND);
+  const flags = O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW;
+  try {
+    return openSync(path, flags, 0o644);
+  } catch (error) {
+    if (!isCode(error, 'EEXIST')) throw error;
+  }
+  unlinkSync(path);
+  return openSync(path, flags, 0o644);
+}
+
+/** A file that holds `text` and has no name any more, open for reading: whoever reads it meets the end of file, and
+ *  whoever does not read it disturbs nobody. */
+export function nameless(text: string, folder: string): number {
+  const path = join(folder, `.stdin.${randomBytes(6).toString('hex')}.tmp`);
+  writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
+  try {
+    return openSync(path, O_RDONLY);
+  } finally {
+    unlinkSync(path);
+  }
+}
+
+export type Pipe = { readonly reader: number; readonly writer: number };
+
+// Making a pipe takes a program of its own, so they are made several at a time. They have no names any more.
+const spare: Pipe[] = [];
+const atATime = 16;
+
+/** Real pipes, two of them, or undefined where `mkfifo` does not work. The pipes that Node makes are sockets, and a
+ *  program that opens `/dev/stderr` fails on a socket. */
+export async function realPipes(): Promise<readonly [Pipe, Pipe] | undefined> {
+  if (spare.length < 2) spare.push(...(await makePipes()));
+  const [first, second] = spare.splice(0, 2);
+  return first === undefined || second === undefined ? undefined : [first, second];
+}
+
+async function makePipes(): Promise<readonly Pipe[]> {
+  let folder: string | undefined;
+  const made: Pipe[] = [];
+  try {
+    folder = mkdtempSync(join(tmpdir(), 'factory-pipe-'));
+    const paths = Array.from({ length: atATime }, (_, n) => join(folder ?? '', String(n)));
+    await promisify(execFile)('mkfifo', ['-m', '600', ...paths]);
+    for (const path of paths) {
+      const reader = openSync(path, O_RDONLY | O_NONBLOCK);
+      made.push({ reader, writer: openSync(path, O_WRONLY) });
+    }
+    return made;
+  } catch {
+    for (const { reader, writer } of made) for (const end of [reader, writer]) closeSync(end);
+    return [];
+  } finally {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+export const pipeReader = (fd: number): Readable => new Socket({ fd, readable: true, writable: false });
+
+/** Copies a stream into a file, masked, with no more in memory than one chunk. */
+export interface MaskingCopy {
+  /** Fails as soon as the file cannot be written; never settles otherwise. */
+  readonly broken: Promise<never>;
+  /** Takes what is still in the pipe and settles when the file is complete. Does not wait for the end of the stream:
+   *  somebody who got away may hold it open. */
+  finish(): Promise<void>;
+}
+
+/** A pipe holds no more than this; who goes on writing after its stage has ended is not listened to for ever. */
+const mostAfterEnd = 4 * 1024 * 1024;
+
+export function copyMasked(source: Readable, file: number, values: readonly string[]): MaskingCopy {
+  const masker = maskStream(values);
+  let received = 0;
+  let writing = false;
+  let over = false;
+  let failure: { readonly error: unknown } | undefined;
+  let breaks: (error: unknown) => void = () => {};
+  const broken = new Promise<never>((_, reject) => {
+    breaks = reject;
+  });
+  broken.catch(() => {});
+  const fail = (error: unknown) => {
+    failure ??= { error };
+    over = true;
+    source.destroy();
+    breaks(error);
+  };
+  source.on('data', (chunk: Buffer) => {
+    received += chunk.length;
+    source.pause();
+    writing = true;
+    writeAll(file, masker.push(chunk)).then(() => {
+      writing = false;
+      source.resume();
+    }, fail);
+  });
+  source.once('end', () => {
+    over = true;
+  });
+  source.once('close', () => {
+    over = true;
+  });
+  // A reader's error means no more than that the other side went away in an unusual manner.
+  source.once('error', () => {
+    over = true;
+  });
+  return {
+    broken,
+    async finish() {
+      const most = received + mostAfterEnd;
+      for (let quiet = 0, before = received; !over && quiet < 3 && received < most; before = received) {
+        await turn();
+        quiet = writing || received !== before ? 0 : quiet + 1;
+      }
+      while (writing && failure === undefined) await turn();
+      source.removeAllListeners('data');
+      source.destroy();
+      if (failure !== undefined) throw failure.error;
+      await writeAll(file, masker.end());
+    },
+  };
+}
+
+/** Lets the event loop look at its descriptors once. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+async function writeAll(file: number, bytes: Buffer): Promise<void> {
+  for (let from = 0; from < bytes.length; ) from += (await writeTo(file, bytes, from)).bytesWritten;
+}
+
+/** Where a file without a name can be made for a program whose output goes to `outputFile`. */
+export const scratchFor = (outputFile: string): string =>
+  outputFile.startsWith('/dev/') ? tmpdir() : dirname(outputFile);

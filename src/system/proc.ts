@@ -1,0 +1,168 @@
+/** What the kernel says about processes: who is alive, whose child it is, what its environment holds. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import type { ProcessId } from './spawn.ts';
+
+/** Whether the kernel's process files are there (Linux). Without them only groups can be followed. */
+export const hasProc = process.platform === 'linux' && existsSync('/proc/self/stat');
+
+export type ProcessFacts = {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+  /** Clock ticks since boot. */
+  readonly startTime: string;
+  /** False for a zombie: it has ended and only waits to be collected. */
+  readonly alive: boolean;
+  /** A thread of the kernel has no environment and cannot be ended. */
+  readonly kernel: boolean;
+};
+
+const kernelThread = 0x00200000;
+
+const read = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    // Gone meanwhile, or not ours to look at: either way there is nothing to know.
+    return undefined;
+  }
+};
+
+/** The facts of a process, or undefined when there is none of that pid. Linux only. */
+export function factsOf(pid: number): ProcessFacts | undefined {
+  const text = read(`/proc/${pid}/stat`);
+  if (text === undefined) return undefined;
+  // The name in parentheses may hold anything, blanks and parentheses too.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const state = fields[0] ?? 'X';
+  // A main thread that has ended while others go on shows as a zombie of a living process.
+  const alive = !'ZXx'.includes(state) || Number(fields[17]) > 1;
+  return {
+    pid,
+    parent: Number(fields[1]),
+    group: Number(fields[2]),
+    session: Number(fields[3]),
+    startTime: fields[19] ?? '',
+    alive,
+    kernel: (Number(fields[6]) & kernelThread) !== 0,
+  };
+}
+
+/** Every pid there is, in no order. Linux only. */
+export function allPids(): number[] {
+  return readdirSync('/proc').map(Number).filter(Number.isInteger);
+}
+
+/** The pid given out last in our pid namespace: pids are given in rising order and begin anew at the top. */
+export function lastPid(): number | undefined {
+  const last = Number(read('/proc/loadavg')?.trim().split(' ').at(-1));
+  return Number.isInteger(last) ? last : undefined;
+}
+
+/** Whether the environment that `pid` was started with holds `entry` (`NAME=value`). `unknown` when it shows none
+ *  just now: a process that is just becoming another program has none for a moment. */
+export function carries(pid: number, entry: string): boolean | 'unknown' {
+  const wanted = `\0${Buffer.from(entry).toString('latin1')}\0`;
+  const environment = read(`/proc/${pid}/environ`);
+  if (environment === undefined) return false;
+  if (environment !== '') return `\0${environment}\0`.includes(wanted);
+  // Where the main thread has ended the others still know.
+  for (const thread of threadsOf(pid)) {
+    const its = thread === pid ? '' : (read(`/proc/${pid}/task/${thread}/environ`) ?? '');
+    if (its !== '') return `\0${its}\0`.includes(wanted);
+  }
+  return 'unknown';
+}
+
+function threadsOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+let boot: string | undefined;
+const bootId = (): string => {
+  boot ??= read('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
+  return boot;
+};
+
+/** False when the identity says that it is of another boot: nothing of that one lives. */
+export const isOfThisBoot = (id: ProcessId): boolean =>
+  id.boot === undefined || !hasProc || id.boot === bootId();
+
+/** The identity of a process that exists now (a zombie has one too), or undefined. */
+export function processId(pid: number): ProcessId | undefined {
+  if (!Number.isInteger(pid) || pid <= 0) return undefined;
+  if (hasProc) {
+    const startTime = factsOf(pid)?.startTime;
+    return startTime === undefined ? undefined : { pid, startTime, boot: bootId() };
+  }
+  const startTime = psSays(pid, 'lstart=');
+  return startTime === undefined ? undefined : { pid, startTime };
+}
+
+/** Whether this very process still runs. A zombie counts as dead, and so does another process with its pid. */
+export function isAlive(id: ProcessId): boolean {
+  if (!Number.isInteger(id.pid) || id.pid <= 0) return false;
+  if (hasProc) {
+    if (!isOfThisBoot(id)) return false;
+    const facts = factsOf(id.pid);
+    return facts?.alive === true && facts.startTime === id.startTime;
+  }
+  return psSays(id.pid, 'lstart=') === id.startTime && psSays(id.pid, 'stat=')?.startsWith('Z') === false;
+}
+
+/** A process as other machines may tell it: `pidSpace` names the boot and pid namespace in which its pid means
+ *  something (empty where the system has no name for it). */
+export type Self = { readonly host: string; readonly id: ProcessId; readonly pidSpace: string };
+
+/** Who we are. */
+export function thisProcess(): Self {
+  return {
+    host: hostname(),
+    id: processId(process.pid) ?? { pid: process.pid, startTime: '' },
+    pidSpace: pidSpace(),
+  };
+}
+
+function pidSpace(): string {
+  if (!hasProc) return '';
+  try {
+    return `${bootId()} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return bootId();
+  }
+}
+
+/** We and all our parents, by pid and by group: whatever is to be ended, these are spared. */
+export function ourselves(): { readonly pids: ReadonlySet<number>; readonly groups: ReadonlySet<number> } {
+  const pids = new Set<number>();
+  const groups = new Set<number>();
+  for (let at = process.pid; at > 0 && !pids.has(at); ) {
+    pids.add(at);
+    const facts = hasProc ? factsOf(at) : undefined;
+    if (facts !== undefined) groups.add(facts.group);
+    at = facts?.parent ?? (at === process.pid ? process.ppid : 0);
+  }
+  return { pids, groups: new Set([...groups, ...pids]) };
+}
+
+function psSays(pid: number, column: string): string | undefined {
+  try {
+    const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
+    const said = execFileSync('ps', ['-o', column, '-p', String(pid)], {
+      encoding: 'utf8',
+      env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return said.trim() === '' ? undefined : said.trim();
+  } catch {
+    // `ps` answers with an error for a pid that is not there.
+    return undefined;
+  }
+}

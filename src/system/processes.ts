@@ -1,0 +1,201 @@
+/** Starts a stage's process in a group of its own, keeps its output, and leaves nothing of it behind. */
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
+import type { Readable } from 'node:stream';
+import {
+  copyMasked,
+  type MaskingCopy,
+  nameless,
+  openOutput,
+  type Pipe,
+  pipeReader,
+  realPipes,
+  scratchFor,
+} from './outputs.ts';
+import { hasProc, isAlive, processId } from './proc.ts';
+import type { Exit, ProcessId, Spawn, SpawnRequest } from './spawn.ts';
+import { endAll, groupGone, killGroup } from './sweep.ts';
+import { unusable, whyNot } from './why-not.ts';
+
+export { isAlive, processId } from './proc.ts';
+export { endGroup, sweep } from './sweep.ts';
+
+/** Node's timers go off at once when asked to wait longer than this (24.8 days). */
+const longestTimer = 2 ** 31 - 1;
+
+/** Within this time, in milliseconds, no machine gives out all its pids and begins anew, so that whatever a stage
+ *  started has a higher pid than the stage. */
+const tooShortToWrap = 50;
+
+/** Real processes. A program's group is named by its pid; so is its session. */
+export const realSpawn: Spawn = {
+  async run(request) {
+    const descriptors = new Descriptors();
+    try {
+      return await runWith(request, descriptors);
+    } finally {
+      descriptors.closeAll();
+    }
+  },
+};
+
+async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise<Exit> {
+  const stdoutFile = descriptors.add(openOutput(request.stdoutFile));
+  const stderrFile =
+    request.stderrFile === request.stdoutFile ? stdoutFile : descriptors.add(openOutput(request.stderrFile));
+  if (request.signal?.aborted === true) return { kind: 'cancelled' };
+  const problem = unusable(request);
+  if (problem !== undefined) return { kind: 'not_found', program: request.argv[0], why: problem };
+
+  const stdin =
+    request.stdin === undefined
+      ? undefined
+      : descriptors.add(nameless(request.stdin, scratchFor(request.stdoutFile)));
+  const masked = (request.mask ?? []).filter((value) => value !== '');
+  const pipes = masked.length === 0 ? undefined : await realPipes();
+  for (const pipe of pipes ?? []) for (const end of [pipe.reader, pipe.writer]) descriptors.add(end);
+  const streams: readonly ('pipe' | number)[] =
+    masked.length === 0 ? [stdoutFile, stderrFile] : (pipes?.map((pipe) => pipe.writer) ?? ['pipe', 'pipe']);
+
+  const startedAt = performance.now();
+  const started = start(request, [stdin ?? 'ignore', ...streams]);
+  if (started.leader === undefined) {
+    return { kind: 'not_found', program: request.argv[0], why: whyNot(request, await started.failed) };
+  }
+  const copy = (pipe: Pipe | undefined, stream: Readable | null, file: number): MaskingCopy => {
+    if (pipe !== undefined) descriptors.close(pipe.writer);
+    const reader = pipe === undefined ? stream : pipeReader(descriptors.giveAway(pipe.reader));
+    if (reader === null) throw new Error('Internal: a masked stream has no pipe');
+    return copyMasked(reader, file, masked);
+  };
+  const { child } = started;
+  const copies =
+    masked.length === 0
+      ? []
+      : [copy(pipes?.[0], child.stdout, stdoutFile), copy(pipes?.[1], child.stderr, stderrFile)];
+
+  const { leader } = started;
+  const { stopped, broken } = await untilEnded(request, leader, started.exit, copies);
+  await endAll({
+    leader,
+    ...(request.marker === undefined ? {} : { marker: request.marker }),
+    newerPidsOnly: performance.now() - startedAt < tooShortToWrap,
+  });
+  const finished = await Promise.allSettled(copies.map((one) => one.finish()));
+  const unwritten = finished.find((one) => one.status === 'rejected');
+  if (broken !== undefined) throw broken.error;
+  if (unwritten !== undefined) throw unwritten.reason;
+  if (stopped === 'timed_out') return { kind: 'timed_out', afterMs: request.timeoutMs ?? 0 };
+  if (stopped === 'cancelled') return { kind: 'cancelled' };
+  const { code, signal } = await started.exit;
+  return code === null ? { kind: 'signalled', signal: signal ?? 'SIGKILL' } : { kind: 'exited', code };
+}
+
+type Ended = { readonly code: number | null; readonly signal: string | null };
+type Started =
+  | { readonly child: ChildProcess; readonly leader: ProcessId; readonly exit: Promise<Ended> }
+  | { readonly leader?: undefined; readonly failed: Promise<string> };
+
+/** Starts the program, or says by which error code it did not start. */
+function start(request: SpawnRequest, stdio: StdioOptions): Started {
+  const [program, ...args] = request.argv;
+  try {
+    const child = spawn(program, args, { cwd: request.cwd, env: request.env, stdio, detached: true });
+    const exit = new Promise<Ended>((resolve) => {
+      child.once('exit', (code, signal) => resolve({ code, signal }));
+    });
+    const failed = new Promise<string>((resolve) => {
+      child.once('error', (error) => resolve(codeOf(error)));
+    });
+    if (child.pid === undefined) return { failed };
+    // The child is ours to collect, so that its pid still stands for it, even if it has ended.
+    return { child, leader: processId(child.pid) ?? { pid: child.pid, startTime: '' }, exit };
+  } catch (error) {
+    return { failed: Promise.resolve(codeOf(error)) };
+  }
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
+
+type HowItWent = {
+  readonly stopped: 'timed_out' | 'cancelled' | undefined;
+  /** Set when the caller's own side failed: the file, or what it does on `started`. */
+  readonly broken: { readonly error: unknown } | undefined;
+};
+
+/** Waits for the program's end, and brings it about when time is up, the signal fires or our own side breaks. */
+async function untilEnded(
+  request: SpawnRequest,
+  leader: ProcessId,
+  exit: Promise<Ended>,
+  copies: readonly MaskingCopy[],
+): Promise<HowItWent> {
+  const graceMs = Math.min(request.graceMs ?? 5000, longestTimer);
+  let stopped: HowItWent['stopped'];
+  let broken: HowItWent['broken'];
+  let termSentAt: number | undefined;
+  let over = false;
+  let killTimer: NodeJS.Timeout | undefined;
+
+  const stop = () => {
+    if (termSentAt !== undefined || over) return;
+    termSentAt = performance.now();
+    killGroup(leader, 'SIGTERM');
+    killTimer = setTimeout(() => killGroup(leader, 'SIGKILL'), graceMs);
+  };
+  const stopAs = (why: 'timed_out' | 'cancelled') => {
+    // A program that has just ended by itself has not run out of time, though we have not been told of its end yet.
+    if (stopped !== undefined || over || (hasProc && !isAlive(leader))) return;
+    stopped = why;
+    stop();
+  };
+  const breakWith = (error: unknown) => {
+    broken ??= { error };
+    stop();
+  };
+
+  const onAbort = () => stopAs('cancelled');
+  request.signal?.addEventListener('abort', onAbort, { once: true });
+  if (request.signal?.aborted === true) onAbort();
+  const timer =
+    request.timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => stopAs('timed_out'), Math.min(request.timeoutMs, longestTimer));
+  for (const copy of copies) copy.broken.catch(breakWith);
+  const told = (async () => request.started?.(leader))().catch(breakWith);
+
+  await exit;
+  over = true;
+  clearTimeout(timer);
+  request.signal?.removeEventListener('abort', onAbort);
+  // The rest of the group was asked to end too, and has the same time for it.
+  if (termSentAt !== undefined) await groupGone(leader, graceMs - (performance.now() - termSentAt));
+  clearTimeout(killTimer);
+  await told;
+  return { stopped, broken };
+}
+
+/** Open descriptors, so that each is closed once, whatever happens. */
+class Descriptors {
+  private readonly open = new Set<number>();
+
+  add(descriptor: number): number {
+    this.open.add(descriptor);
+    return descriptor;
+  }
+
+  close(descriptor: number): void {
+    if (this.open.delete(descriptor)) closeSync(descriptor);
+  }
+
+  /** No longer ours to close. */
+  giveAway(descriptor: number): number {
+    this.open.delete(descriptor);
+    return descriptor;
+  }
+
+  closeAll(): void {
+    for (const descriptor of [...this.open]) this.close(descriptor);
+  }
+}

@@ -1,0 +1,57 @@
+/** Reading the beginning or the end of a file that may be of any size. */
+import { open } from 'node:fs/promises';
+import { isMissing } from './files.ts';
+
+/** The first (or with `tail` the last) `limit` bytes as UTF-8, cut at a character's boundary; undefined when the file
+ *  is not there. */
+export async function readSome(path: string, limit: number, tail?: 'tail'): Promise<string | undefined> {
+  try {
+    const file = await open(path, 'r');
+    try {
+      const { size } = await file.stat();
+      const length = Math.min(size, limit);
+      const buffer = Buffer.alloc(length);
+      let read = 0;
+      const from = tail === 'tail' ? size - length : 0;
+      while (read < length) {
+        const { bytesRead } = await file.read(buffer, read, length - read, from + read);
+        if (bytesRead === 0) break;
+        read += bytesRead;
+      }
+      const bytes = buffer.subarray(0, read);
+      return tail === 'tail' && size > length ? tailOf(bytes, read) : headOf(bytes, read, size > length);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
+
+/** The last `most` bytes as text, cut at a character's boundary. */
+export function tailOf(bytes: Buffer, most: number): string {
+  let from = Math.max(0, bytes.length - most);
+  while (from < bytes.length && isContinuation(bytes[from])) from++;
+  return bytes.subarray(from).toString('utf8');
+}
+
+function headOf(bytes: Buffer, most: number, cut: boolean): string {
+  let end = Math.min(most, bytes.length);
+  if (cut) {
+    // Back to the last character's first byte; it is dropped, since it may be incomplete.
+    const whole = bytes.toString('utf8', 0, end);
+    if (!whole.endsWith('\ufffd')) return whole;
+    while (end > 0 && isContinuation(bytes[end - 1])) end--;
+    end = Math.max(0, end - 1);
+  }
+  return bytes.toString('utf8', 0, end);
+}
+
+/** The first `most` bytes of a text with an ellipsis where it was cut, at a character's boundary. */
+export function head(text: string, most: number): string {
+  const bytes = Buffer.from(text);
+  return bytes.length <= most ? text : `${headOf(bytes.subarray(0, most), most, true)}…`;
+}

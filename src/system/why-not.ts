@@ -1,0 +1,81 @@
+/** Why a program could not be started, in words that say what to mend. */
+import { accessSync, constants, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { SpawnRequest } from './spawn.ts';
+
+const kindOf = (path: string): 'file' | 'dir' | undefined => {
+  try {
+    const is = statSync(path);
+    return is.isDirectory() ? 'dir' : 'file';
+  } catch {
+    return undefined;
+  }
+};
+
+const allows = (path: string, mode: number): boolean => {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** What of a request no system can start, before it is tried; undefined when nothing. Values are never shown: they may
+ *  be secrets. */
+export function unusable(request: SpawnRequest): string | undefined {
+  if (request.argv[0] === '') return 'the program name is empty';
+  const argument = request.argv.findIndex((word) => word.includes('\0'));
+  if (argument !== -1) return `argument ${argument} contains a NUL byte, which no program can be given`;
+  if (request.cwd.includes('\0')) return 'the working directory contains a NUL byte';
+  const bad = Object.entries(request.env).find(
+    ([name, value]) => name.includes('\0') || value.includes('\0'),
+  );
+  if (bad !== undefined) return `the environment variable ${JSON.stringify(bad[0])} contains a NUL byte`;
+  return undefined;
+}
+
+/** The reason in words for the system's error code. */
+export function whyNot(request: SpawnRequest, code: string): string {
+  const { argv, cwd, env } = request;
+  const [program] = argv;
+  const folder = kindOf(cwd);
+  if (folder !== 'dir')
+    return `its working directory ${cwd} ${folder === undefined ? 'does not exist' : 'is not a directory'}`;
+  if (!allows(cwd, constants.X_OK))
+    return `its working directory ${cwd} may not be entered (permission denied)`;
+  const path = resolve(cwd, program);
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      if (!program.includes('/'))
+        return `"${program}" is not installed: no directory of PATH has it (PATH=${env['PATH'] ?? 'unset'})`;
+      if (kindOf(path) === undefined) return `there is no file ${path}`;
+      return `${path} is there, but not the interpreter that its first line or header names`;
+    case 'EACCES':
+    case 'EPERM':
+      if (!program.includes('/')) return `"${program}" was found on PATH but may not be executed (chmod +x)`;
+      if (kindOf(path) === 'dir') return `${path} is a directory`;
+      return `${path} is not executable (chmod +x), or its folder or file system forbids it`;
+    case 'ENOEXEC':
+      return `"${program}" is no program for this machine (exec format error)`;
+    case 'E2BIG':
+      return `its arguments and environment are too long for this system (argument list too long: ${sizeOf(request)} bytes)`;
+    case 'ETXTBSY':
+      return `"${program}" is being written by another process (text file busy)`;
+    case 'EAGAIN':
+      return 'the system allows no more processes (resource temporarily unavailable)';
+    case 'EMFILE':
+    case 'ENFILE':
+      return 'the system allows no more open files';
+    case 'ENOMEM':
+      return 'the system has no memory left for it';
+    default:
+      return `the system could not start "${program}" (${code})`;
+  }
+}
+
+const sizeOf = ({ argv, env }: SpawnRequest): number => {
+  const words = [...argv, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
+  return words.reduce((sum, word) => sum + Buffer.byteLength(word) + 1, 0);
+};

@@ -1,0 +1,212 @@
+/** The copy of a workdir that a run works in. */
+import { chmodSync, constants, lstatSync, lutimesSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { chmod, copyFile, readFile, realpath } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { isMissing } from '../system/files.ts';
+import { isWithin, realOf } from './dirs.ts';
+import { type Ignore, readIgnore } from './ignore.ts';
+import { below, parentOf, shown, toBytes } from './names.ts';
+import { codeOf, isDenied, trouble, WorkspaceError } from './trouble.ts';
+import { type Found, targetOf, walk } from './walk.ts';
+
+export { checkDirs, type DirProblem } from './dirs.ts';
+
+export type CopyOptions = {
+  /** Absolute paths that are left out wherever they lie in the tree, compared as real paths (the runs directory). */
+  readonly exclude: readonly string[];
+};
+
+export type Copied = {
+  /** Regular files and links. */
+  readonly files: number;
+  /** Sockets, pipes and devices, which are not copied. */
+  readonly skipped: readonly { readonly path: string; readonly why: string }[];
+  /** Links that lead out of the tree, absolute ones included; they are kept as they are. */
+  readonly outsideLinks: readonly string[];
+};
+
+/** Copies the tree at `from` (a folder or a link to one) to `to`, which must be missing or empty. Modes are exact
+ *  whatever the umask, modification times are kept, links stay links, hard links become files of their own. Left
+ *  out: anything called `.git`, `.factory/runs` at the top, `exclude`, `to` itself, and what `.factoryignore` at the
+ *  top names. Paths in the answer are slash paths, sorted. Rejects with a WorkspaceError that names the path when
+ *  something cannot be read or written; what was copied until then stays. */
+export async function copyTree(from: string, to: string, options: CopyOptions): Promise<Copied> {
+  const top = await realpath(resolve(from)).catch((error: unknown) => {
+    throw trouble('copy the folder', from, error);
+  });
+  if (!lstatSync(top).isDirectory())
+    throw new WorkspaceError(`cannot copy "${shown(from)}": it is not a folder`);
+  const target = await prepareTarget(to);
+  const leaveOut = await exclusions(top, [...options.exclude, target], await ignoreOf(top));
+
+  const tasks = tasksAtOnce(16);
+  const folders: Found[] = [];
+  const links: string[] = [];
+  const skipped: { path: string; why: string }[] = [];
+  let files = 0;
+  try {
+    for (const found of walk(top, { enter: (folder) => !leaveOut(folder) })) {
+      if (leaveOut(found)) continue;
+      if (found.kind === 'dir') {
+        folders.push(found);
+        writing(found.path, () => mkdirSync(below(target, found.path), 0o700));
+      } else if (found.kind === 'link') {
+        links.push(found.path);
+        copyLink(top, target, found);
+      } else if (found.kind === 'special') {
+        skipped.push({ path: found.path, why: specialKind(found) });
+      } else {
+        files += 1;
+        await tasks.add(() => copyOne(top, target, found));
+      }
+    }
+  } finally {
+    await tasks.idle();
+  }
+  tasks.check();
+  // Contents first and the folders' own modes last: nothing can be put into a read-only folder.
+  for (const folder of folders.reverse()) {
+    writing(folder.path, () => {
+      setTimes(below(target, folder.path), folder);
+      chmodSync(below(target, folder.path), folder.mode);
+    });
+  }
+  // The engine must be able to write at the top, whatever the mode there.
+  writing('', () => chmodSync(target, (lstatSync(top).mode & 0o7777) | 0o700));
+  return { files: files + links.length, skipped, outsideLinks: await leadingOut(top, links) };
+}
+
+async function prepareTarget(to: string): Promise<string> {
+  try {
+    mkdirSync(to, { recursive: true });
+    if (readdirSync(to).length > 0)
+      throw new WorkspaceError(`cannot copy into "${shown(to)}": the folder is not empty`);
+    return await realpath(to);
+  } catch (error) {
+    throw trouble('make the folder', to, error);
+  }
+}
+
+async function ignoreOf(top: string): Promise<Ignore> {
+  try {
+    return readIgnore(await readFile(join(top, '.factoryignore'), 'utf8'));
+  } catch (error) {
+    if (isMissing(error) || codeOf(error) === 'EISDIR') return () => false;
+    throw trouble('read', '.factoryignore', error);
+  }
+}
+
+/** What is left out, by name, by place, by identity and by the user's own list. */
+async function exclusions(
+  top: string,
+  places: readonly string[],
+  ignored: Ignore,
+): Promise<(found: Found) => boolean> {
+  const paths = new Set([join(top, '.factory', 'runs')]);
+  const identities = new Set<string>();
+  for (const place of places) {
+    paths.add(await realOf(place));
+    // A link that is called so is left out too: copied, it would lead the stages into the runs.
+    paths.add(join(await realOf(dirname(resolve(place))), basename(place)));
+    const stat = lstatSync(await realOf(place), { bigint: true, throwIfNoEntry: false });
+    if (stat?.isDirectory()) identities.add(`${stat.dev} ${stat.ino}`);
+  }
+  let asked: Found | undefined;
+  let answer = false;
+  return (found) => {
+    if (found === asked) return answer;
+    asked = found;
+    const name = found.path.slice(found.path.lastIndexOf('/') + 1);
+    answer =
+      name === '.git' ||
+      paths.has(join(top, found.path)) ||
+      (found.kind === 'dir' && identities.has(`${found.stat.dev} ${found.stat.ino}`)) ||
+      ignored(found.path, found.kind === 'dir');
+    return answer;
+  };
+}
+
+async function copyOne(top: string, target: string, found: Found): Promise<void> {
+  const source = below(top, found.path);
+  const copy = below(target, found.path);
+  try {
+    await copyFile(source, copy, constants.COPYFILE_FICLONE);
+    // The system call has set the mode; only these bits do not survive the writing that follows it.
+    if ((found.mode & 0o6000) !== 0) await chmod(copy, found.mode);
+    setTimes(copy, found);
+  } catch (error) {
+    // A file that vanished while the tree was read was not there.
+    if (codeOf(error) === 'ENOENT' && lstatSync(source, { throwIfNoEntry: false }) === undefined) return;
+    throw trouble('copy', found.path, error);
+  }
+}
+
+function copyLink(top: string, target: string, found: Found): void {
+  const leadsTo = targetOf(top, found.path);
+  writing(found.path, () => {
+    symlinkSync(toBytes(leadsTo), below(target, found.path));
+    setTimes(below(target, found.path), found);
+  });
+}
+
+const setTimes = (path: string | Buffer, found: Found): void =>
+  lutimesSync(path, Number(found.stat.atimeNs) / 1e9, Number(found.stat.mtimeNs) / 1e9);
+
+function writing(path: string, act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    throw trouble('write the copy of', path, error);
+  }
+}
+
+const specialKind = ({ stat }: Found): string =>
+  stat.isSocket() ? 'a socket' : stat.isFIFO() ? 'a pipe' : 'a device';
+
+/** Links that lead to what is not in the tree: absolute, climbing over the top, or through another link. */
+async function leadingOut(top: string, links: readonly string[]): Promise<string[]> {
+  const out: string[] = [];
+  for (const path of links) {
+    const target = targetOf(top, path);
+    const climbs = /^\.\.(?:\/|$)/.test(join(parentOf(path), target));
+    if (isAbsolute(target) || climbs || !isWithin(top, await realEnd(top, path))) out.push(path);
+  }
+  return out;
+}
+
+/** Where a link really ends; the top where it ends nowhere. */
+const realEnd = (top: string, path: string): Promise<string> => realpath(below(top, path)).catch(() => top);
+
+/** Runs tasks, at most `most` at a time. Denials are gathered and thrown together by `check`, so that the user sees
+ *  every unreadable file at once; any other error is thrown by the next call. */
+function tasksAtOnce(most: number) {
+  const running = new Set<Promise<void>>();
+  const denied: string[] = [];
+  const failed: unknown[] = [];
+  const note = (error: unknown): void => {
+    if (error instanceof WorkspaceError && isDenied(error)) denied.push(error.message);
+    else failed.push(error);
+  };
+  const throwFailed = (): void => {
+    if (failed.length > 0) throw failed[0];
+  };
+  return {
+    async add(task: () => Promise<void>): Promise<void> {
+      throwFailed();
+      const one = task()
+        .catch(note)
+        .finally(() => running.delete(one));
+      running.add(one);
+      if (running.size >= most) await Promise.race(running);
+    },
+    async idle(): Promise<void> {
+      await Promise.all(running);
+    },
+    check(): void {
+      throwFailed();
+      if (denied.length === 0) return;
+      const rest = denied.length > 10 ? [`and ${denied.length - 10} more`] : [];
+      throw new WorkspaceError([...denied.slice(0, 10), ...rest].join('\n'));
+    },
+  };
+}

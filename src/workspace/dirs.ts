@@ -1,0 +1,97 @@
+/** Where a workdir and a runs directory may lie, by their real paths. */
+import type { Stats } from 'node:fs';
+import { lstat, opendir, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve, sep } from 'node:path';
+import { isMissing } from '../system/files.ts';
+import { codeOf, isDenied } from './trouble.ts';
+
+export type DirProblem = {
+  readonly which: 'workdir' | 'runsdir';
+  readonly message: string;
+  readonly fix: string;
+};
+
+/** What is wrong with the two folders before anything is written, or undefined. The workdir must be a readable
+ *  folder (a link to one will do); the runs directory need not exist, may lie in the workdir, but may neither be it
+ *  nor contain it: the copy of the tree would contain itself. */
+export async function checkDirs(dirs: {
+  readonly workdir: string;
+  readonly runsdir: string;
+}): Promise<DirProblem | undefined> {
+  return (await checkWorkdir(dirs.workdir)) ?? (await checkRunsdir(dirs.runsdir, dirs.workdir));
+}
+
+async function checkWorkdir(workdir: string): Promise<DirProblem | undefined> {
+  const no = (message: string, fix: string): DirProblem => ({ which: 'workdir', message, fix });
+  const found = await look(workdir);
+  if (found === 'missing')
+    return no(`the workdir ${workdir} does not exist`, 'name a folder that exists with --workdir');
+  if (found === 'unreachable')
+    return no(`the workdir ${workdir} cannot be reached`, 'check the permissions of the folders above it');
+  if (!found.isDirectory())
+    return no(`the workdir ${workdir} is not a folder`, 'name a folder with --workdir');
+  try {
+    await (await opendir(workdir)).close();
+    await lstat(`${workdir}/.`);
+  } catch {
+    return no(`the workdir ${workdir} cannot be read`, 'make it readable for this user (chmod u+rx)');
+  }
+  return undefined;
+}
+
+async function checkRunsdir(runsdir: string, workdir: string): Promise<DirProblem | undefined> {
+  const no = (message: string, fix: string): DirProblem => ({ which: 'runsdir', message, fix });
+  const elsewhere = 'name another folder with --runsdir';
+  const found = await look(runsdir);
+  if (found === 'unreachable')
+    return no(`the runs directory ${runsdir} cannot be reached`, 'check the folders above it');
+  if (found === 'missing') {
+    // A link to nothing: making the folder would fail later, in the middle of the start.
+    if (await isLink(runsdir))
+      return no(`the runs directory ${runsdir} is a link that leads nowhere`, elsewhere);
+  } else if (!found.isDirectory()) return no(`the runs directory ${runsdir} is not a folder`, elsewhere);
+
+  const top = await realpath(workdir);
+  const runs = await realOf(runsdir);
+  for (let folder = top; ; folder = dirname(folder)) {
+    if (folder === runs || (typeof found === 'object' && (await isSame(folder, found))))
+      return folder === top
+        ? no(`the runs directory ${runsdir} is the workdir itself`, `${elsewhere}, such as .factory/runs`)
+        : no(`the runs directory ${runsdir} contains the workdir ${workdir}`, elsewhere);
+    if (folder === dirname(folder)) return undefined;
+  }
+}
+
+/** The real path of `path`, also where its last parts do not exist yet. */
+export async function realOf(path: string): Promise<string> {
+  const whole = resolve(path);
+  try {
+    return await realpath(whole);
+  } catch (error) {
+    if (dirname(whole) === whole || !isMissing(error)) throw error;
+    return join(await realOf(dirname(whole)), basename(whole));
+  }
+}
+
+/** True when `path` is `folder` or lies in it; both real and absolute. */
+export const isWithin = (folder: string, path: string): boolean =>
+  path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+
+async function look(path: string): Promise<Stats | 'missing' | 'unreachable'> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return 'missing';
+    if (isDenied(error) || ['ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(codeOf(error))) return 'unreachable';
+    throw error;
+  }
+}
+
+const isLink = async (path: string): Promise<boolean> =>
+  (await lstat(path).catch(() => undefined))?.isSymbolicLink() ?? false;
+
+/** The same folder under two names: a bind mount, or a file system that ignores case. */
+async function isSame(path: string, other: Stats): Promise<boolean> {
+  const one = await stat(path);
+  return one.ino === other.ino && one.dev === other.dev;
+}

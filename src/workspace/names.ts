@@ -1,0 +1,42 @@
+/** File names in any bytes as strings that survive JSON: what is not UTF-8 becomes lone low surrogates. */
+import { isUtf8 } from 'node:buffer';
+
+const loneSurrogate = /[\uDC80-\uDCFF]/u;
+
+/** A name as text. A byte that is no part of valid UTF-8 becomes U+DC00 plus the byte, so no two names meet. */
+export function fromBytes(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  let text = '';
+  for (let at = 0; at < bytes.length; ) {
+    const length = [1, 2, 3, 4].find((n) => at + n <= bytes.length && isUtf8(bytes.subarray(at, at + n)));
+    if (length === undefined) text += String.fromCharCode(0xdc00 + bytes.readUInt8(at));
+    else text += bytes.toString('utf8', at, at + length);
+    at += length ?? 1;
+  }
+  return text;
+}
+
+/** What the system is given for a name: the text itself, or its bytes where it stands for bytes that are no UTF-8. */
+export function toBytes(text: string): string | Buffer {
+  if (!loneSurrogate.test(text)) return text;
+  const parts = [...text].map((character) =>
+    loneSurrogate.test(character)
+      ? Buffer.from([character.charCodeAt(0) - 0xdc00])
+      : Buffer.from(character, 'utf8'),
+  );
+  return Buffer.concat(parts);
+}
+
+/** The path of `relative` (slash path, may be empty) below `root`, as the system wants it. */
+export const below = (root: string, relative: string): string | Buffer =>
+  relative === '' ? root : toBytes(`${root}/${relative}`);
+
+/** The folder part of a slash path; empty at the top. */
+export const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
+
+/** How a path is shown to people: other bytes and control characters as `\xNN`. */
+export const shown = (path: string): string =>
+  path.replace(/[\uDC80-\uDCFF\x00-\x1f\x7f]/gu, (character) => {
+    const code = character.charCodeAt(0);
+    return `\\x${(code >= 0xdc00 ? code - 0xdc00 : code).toString(16).padStart(2, '0')}`;
+  });

@@ -1,0 +1,277 @@
+/** Makes a workspace equal to a snapshot, touching only what differs. */
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs';
+import { hashFile } from './content.ts';
+import { below, fromBytes, parentOf, toBytes } from './names.ts';
+import type { Entry, Snapshot, Snapshots, Tree } from './snapshot.ts';
+import type { Store } from './store.ts';
+import { codeOf, trouble, WorkspaceError } from './trouble.ts';
+import { type Found, isUntouched, look, targetOf, walk } from './walk.ts';
+
+export type Restore = {
+  readonly workspace: string;
+  readonly to: Tree;
+  /** Trees whose stat facts may tell a file's content without reading it. */
+  readonly known: readonly Tree[];
+  readonly store: Store;
+  /** Limits the restore to paths it answers true for; everything without it. */
+  readonly only: ((path: string) => boolean) | undefined;
+};
+
+/** Puts content, mode, links and existence back. Nothing outside the workspace is touched: no link is followed, and
+ *  a file with a second name is replaced rather than changed. A file is the old one or the new one at any moment; a
+ *  restore that was cut off is finished by another. Restored files carry the time of the restore, so that a build
+ *  tool sees what a stage's undone work made stale. */
+export async function restoreTree(r: Restore): Promise<void> {
+  prepareTop(r.workspace);
+  const work = new Work(r);
+  await work.compare();
+  work.remove();
+  work.makeFolders();
+  await work.write();
+  work.setFolderModes();
+}
+
+/** Puts the paths of a guardrail violation back exactly as they were in `before`; every other change stays. Folders
+ *  that came into being for them go too, with what else is in them and not `allowed`. `allowed` is asked with the
+ *  path, for a folder also with a slash at its end. */
+export async function putBack(
+  snapshots: Snapshots,
+  before: Snapshot,
+  offending: readonly string[],
+  allowed: (path: string) => boolean,
+): Promise<void> {
+  const paths = new Set(offending);
+  const isNew = (folder: string): boolean => folder !== '' && before.tree.get(folder)?.kind !== 'dir';
+  const newFolders = new Set<string>();
+  for (const path of offending) {
+    if (before.tree.get(path)?.kind !== 'dir') newFolders.add(path);
+    for (let folder = parentOf(path); isNew(folder); folder = parentOf(folder)) newFolders.add(folder);
+  }
+  const liesInNew = (path: string): boolean => {
+    for (let folder = parentOf(path); folder !== ''; folder = parentOf(folder)) {
+      if (newFolders.has(folder)) return true;
+    }
+    return false;
+  };
+  await snapshots.restore(
+    before,
+    (path) => paths.has(path) || (liesInNew(path) && !allowed(path) && !allowed(`${path}/`)),
+  );
+}
+
+// Named so that a later restore knows it for the leftover of one that was killed.
+const neighbourName = (): string => `.factory-restore.${randomBytes(8).toString('hex')}.tmp`;
+const isNeighbour = (path: string): boolean => /(?:^|\/)\.factory-restore\.[0-9a-f]{16}\.tmp$/.test(path);
+
+/** What is to be done, found by comparing once, done in an order that a cut cannot spoil. */
+class Work {
+  private readonly present = new Map<string, Found>();
+  private readonly removals: string[] = [];
+  private readonly folders: string[] = [];
+  private readonly writes: { readonly path: string; readonly entry: Entry; readonly modeOnly: boolean }[] =
+    [];
+  /** Folders that were made accessible or have another mode than they shall have, with the mode they shall have. */
+  private readonly modes = new Map<string, number>();
+  private readonly realFolders = new Set<string>(['']);
+
+  constructor(private readonly r: Restore) {}
+
+  private chosen(path: string): boolean {
+    return this.r.only?.(path) ?? true;
+  }
+
+  async compare(): Promise<void> {
+    const { workspace, to } = this.r;
+    for (const found of walk(workspace, { unlock: true })) this.present.set(found.path, found);
+
+    // Folders that something needs: their own way is cleared and they are made, chosen or not.
+    const needed = new Set<string>();
+    for (const [path, entry] of to) {
+      if (!this.chosen(path)) continue;
+      const found = this.present.get(path);
+      const difference = await this.difference(path, entry, found);
+      if (difference === 'none') continue;
+      for (let folder = parentOf(path); folder !== '' && !needed.has(folder); folder = parentOf(folder)) {
+        needed.add(folder);
+      }
+      if (entry.kind === 'dir') needed.add(path);
+      else this.writes.push({ path, entry, modeOnly: difference === 'mode' });
+    }
+
+    // A folder goes with everything in it where a file or a link takes its place.
+    const doomed = new Set<string>();
+    for (const [path, found] of this.present) {
+      const wanted = to.get(path);
+      const inDoomed = doomed.has(parentOf(path));
+      const inTheWay =
+        wanted === undefined
+          ? this.chosen(path) || isNeighbour(path)
+          : found.kind === 'special' || (wanted.kind === 'dir') !== (found.kind === 'dir');
+      const goes = inDoomed || (inTheWay && (this.chosen(path) || needed.has(path) || isNeighbour(path)));
+      if (goes) this.removals.push(path);
+      if (found.kind === 'dir' && (inDoomed || (goes && wanted !== undefined))) doomed.add(path);
+    }
+    for (const [path, entry] of to) {
+      if (entry.kind !== 'dir') continue;
+      const found = this.present.get(path);
+      const made = needed.has(path) && found?.kind !== 'dir';
+      if (made) this.folders.push(path);
+      // What an unlocking walk has opened is set right at the end, too.
+      if (made || (found?.kind === 'dir' && this.chosen(path) && found.mode !== entry.mode))
+        this.modes.set(path, entry.mode);
+    }
+    for (const [path, found] of this.present) {
+      if (found.kind === 'dir' && (found.mode & 0o500) !== 0o500 && !this.modes.has(path))
+        this.modes.set(path, found.mode);
+    }
+  }
+
+  private async difference(
+    path: string,
+    entry: Entry,
+    found: Found | undefined,
+  ): Promise<'none' | 'mode' | 'all'> {
+    if (found === undefined || found.kind !== entry.kind) return 'all';
+    if (entry.kind === 'dir') return found.mode === entry.mode ? 'none' : 'mode';
+    if (entry.kind === 'link') return targetOf(this.r.workspace, path) === entry.target ? 'none' : 'all';
+    if (!(await this.hasContent(path, entry, found))) return 'all';
+    if (found.mode === entry.mode) return 'none';
+    // A second name may lie outside the workspace: a mode set here would be set there.
+    return found.stat.nlink > 1n ? 'all' : 'mode';
+  }
+
+  private async hasContent(path: string, entry: Entry, found: Found): Promise<boolean> {
+    if (BigInt(entry.size ?? -1) !== found.stat.size) return false;
+    for (const tree of this.r.known) {
+      const known = tree.get(path);
+      if (known !== undefined && isUntouched(found, known)) return known.hash === entry.hash;
+    }
+    try {
+      return (await hashFile(below(this.r.workspace, path))).hash === entry.hash;
+    } catch {
+      // What cannot be read is written anew.
+      return false;
+    }
+  }
+
+  /** Contents before their folders, then folders that nothing is left in. */
+  remove(): void {
+    const emptied = new Set<string>();
+    for (const path of this.removals.reverse()) {
+      this.acting('remove', path, () => {
+        this.unlock(parentOf(path));
+        if (this.present.get(path)?.kind === 'dir') this.removeFolder(path);
+        else unlinkSync(below(this.r.workspace, path));
+      });
+      for (let folder = parentOf(path); folder !== ''; folder = parentOf(folder)) emptied.add(folder);
+    }
+    for (const folder of [...emptied].sort().reverse()) {
+      if (this.r.to.get(folder)?.kind === 'dir' || look(this.r.workspace, folder)?.kind !== 'dir') continue;
+      this.acting('remove', folder, () => {
+        this.unlock(parentOf(folder));
+        this.removeFolder(folder);
+      });
+    }
+  }
+
+  /** Removes a folder when nothing but sockets, pipes and devices is left in it. */
+  private removeFolder(path: string): void {
+    this.unlock(path);
+    const place = below(this.r.workspace, path);
+    const left = readdirSync(place, 'buffer').map((name) => `${path}/${fromBytes(name)}`);
+    if (left.some((one) => look(this.r.workspace, one)?.kind !== 'special')) return;
+    for (const one of left) unlinkSync(below(this.r.workspace, one));
+    rmdirSync(place);
+    this.modes.delete(path);
+    this.realFolders.delete(path);
+  }
+
+  makeFolders(): void {
+    for (const path of this.folders) {
+      this.acting('make the folder', path, () => {
+        this.unlock(parentOf(path));
+        mkdirSync(below(this.r.workspace, path), 0o700);
+      });
+    }
+  }
+
+  async write(): Promise<void> {
+    for (const { path, entry, modeOnly } of this.writes) {
+      const folder = parentOf(path);
+      const place = below(this.r.workspace, path);
+      this.acting('write into the folder', folder, () => this.unlock(folder));
+      if (modeOnly) {
+        this.acting('set the mode of', path, () => chmodSync(place, entry.mode));
+        continue;
+      }
+      const name = neighbourName();
+      const neighbour = below(this.r.workspace, folder === '' ? name : `${folder}/${name}`);
+      try {
+        if (entry.kind === 'link') symlinkSync(toBytes(entry.target ?? ''), neighbour);
+        else await this.r.store.writeTo(entry.hash ?? '', neighbour, entry.mode);
+        renameSync(neighbour, place);
+      } catch (error) {
+        rmSync(neighbour, { force: true });
+        throw trouble('put back', path, error);
+      }
+    }
+  }
+
+  /** Deepest first: a folder that loses its search bit hides what is in it. */
+  setFolderModes(): void {
+    for (const path of [...this.modes.keys()].sort().reverse()) {
+      const mode = this.modes.get(path);
+      const found = look(this.r.workspace, path);
+      if (mode === undefined || found?.kind !== 'dir' || found.mode === mode) continue;
+      this.acting('set the mode of', path, () => chmodSync(below(this.r.workspace, path), mode));
+    }
+  }
+
+  /** Makes a folder one that can be written in, after making sure that it and all above it are real folders. */
+  private unlock(path: string): void {
+    if (this.realFolders.has(path)) return;
+    this.unlock(parentOf(path));
+    const place = below(this.r.workspace, path);
+    const stat = lstatSync(place);
+    if (!stat.isDirectory())
+      throw new WorkspaceError(`"${path}" stopped being a folder while the workspace was restored`);
+    if ((stat.mode & 0o700) !== 0o700) {
+      chmodSync(place, 0o700);
+      const was = this.present.get(path)?.mode ?? stat.mode & 0o7777;
+      if (!this.modes.has(path)) this.modes.set(path, was);
+    }
+    this.realFolders.add(path);
+  }
+
+  private acting(doing: string, path: string, act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT' && doing === 'remove') return;
+      throw trouble(doing, path, error);
+    }
+  }
+}
+
+/** The top is a folder that can be written in; a link or a file that took its place goes. */
+function prepareTop(workspace: string): void {
+  const stat = lstatSync(workspace, { throwIfNoEntry: false });
+  try {
+    if (stat !== undefined && !stat.isDirectory()) unlinkSync(workspace);
+    if (stat === undefined || !stat.isDirectory()) mkdirSync(workspace, { recursive: true });
+    else if ((stat.mode & 0o700) !== 0o700) chmodSync(workspace, (stat.mode & 0o7777) | 0o700);
+  } catch (error) {
+    throw trouble('restore into', workspace, error);
+  }
+}

@@ -1,0 +1,53 @@
+/** What a workspace holds at one moment: entries by path, file contents in a store by hash. */
+
+export type EntryKind = 'file' | 'dir' | 'link';
+
+/** One path of a tree. Numbers that are compared with the file system are decimal strings of bigints. */
+export type Entry = {
+  readonly kind: EntryKind;
+  /** Permission bits, e.g. 0o755. */
+  readonly mode: number;
+  /** Files only: size in bytes and SHA-256 (hex) of the content. */
+  readonly size?: number;
+  readonly hash?: string;
+  /** Links only: the target as it stands. */
+  readonly target?: string;
+  /** Stat facts that tell an untouched file without reading it (never compared across restores). */
+  readonly mtimeNs?: string;
+  readonly ctimeNs?: string;
+  readonly ino?: string;
+};
+
+/** Slash paths relative to the workspace, sorted by code unit. The root itself is not listed. */
+export type Tree = ReadonlyMap<string, Entry>;
+
+/** Named by the hash of the tree's facts (kind, mode, hash, target), so equal trees have equal ids. */
+export type Snapshot = { readonly id: string; readonly tree: Tree };
+
+/** What happened between two snapshots. `created`, `modified` and `deleted` list files and links;
+ *  folders that appeared, vanished or changed mode are apart. All sorted. */
+export type Changes = {
+  readonly created: readonly string[];
+  readonly modified: readonly string[];
+  readonly deleted: readonly string[];
+  readonly folders: {
+    readonly created: readonly string[];
+    readonly modified: readonly string[];
+    readonly deleted: readonly string[];
+  };
+};
+
+/** Snapshots of one workspace, kept in `dir` (`<run>/snapshots`). Safe to open from a second process for reading
+ *  while the first one waits. */
+export interface Snapshots {
+  /** Takes the workspace as it is now. Files whose stat facts equal those in `since` are not read. Contents and
+   *  manifest are on disk (fsynced) when it settles. */
+  take(since?: Snapshot): Promise<Snapshot>;
+  /** A snapshot taken earlier, also by another process. Rejects with a clear error when it is not there. */
+  load(id: string): Promise<Snapshot>;
+  /** Makes the workspace equal to `to`, touching only what differs from it now: content, mode, links, existence.
+   *  `only` limits it to paths it answers true for (others stay as they are). */
+  restore(to: Snapshot, only?: (path: string) => boolean): Promise<void>;
+  /** A file's bytes as they were in a snapshot. */
+  read(hash: string): Promise<Buffer>;
+}

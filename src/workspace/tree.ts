@@ -1,0 +1,73 @@
+/** A snapshot's tree: its name, and its form on disk. */
+import { createHash } from 'node:crypto';
+import * as z from 'zod';
+import type { Entry, Tree } from './snapshot.ts';
+import type { Place } from './store.ts';
+
+/** Same kind, mode, content or target: what a name of a tree and a diff are made of. */
+export const isSame = (a: Entry, b: Entry): boolean =>
+  a === b || (a.kind === b.kind && a.mode === b.mode && a.hash === b.hash && a.target === b.target);
+
+/** The tree's name: SHA-256 (hex) over path, kind, mode and content of every entry, in order. */
+export function treeId(tree: Tree): string {
+  const parts: string[] = [];
+  // Neither a path nor a target can hold a NUL, so no two trees give one text.
+  for (const [path, entry] of tree)
+    parts.push(path, entry.kind, entry.mode.toString(8), entry.hash ?? entry.target ?? '');
+  // UTF-16, because names in other bytes are kept as lone surrogates, which UTF-8 would make one and the same.
+  return createHash('sha256').update(parts.join('\0'), 'utf16le').digest('hex');
+}
+
+/** `trees/<id>.json`. A file has path, mode, size, hash, where it begins in the pack (-1: a file of its own), and its
+ *  stat facts as one string of mtime, ctime and inode, empty where not kept. */
+const StoredTree = z.object({
+  schema_version: z.literal(1),
+  boot: z.string().describe('The start of the system in which the stat facts were taken'),
+  folders: z.array(z.tuple([z.string(), z.int()])),
+  links: z.array(z.tuple([z.string(), z.string()])),
+  files: z.array(z.tuple([z.string(), z.int(), z.int(), z.string(), z.int(), z.string()])),
+});
+type StoredTree = z.infer<typeof StoredTree>;
+
+/** The text of a tree's file; `placeOf` tells where a content lies in the pack. */
+export function writeTree(tree: Tree, boot: string, placeOf: (hash: string) => Place | undefined): string {
+  const stored: StoredTree = { schema_version: 1, boot, folders: [], links: [], files: [] };
+  for (const [path, e] of tree) {
+    if (e.kind === 'dir') stored.folders.push([path, e.mode]);
+    else if (e.kind === 'link') stored.links.push([path, e.target ?? '']);
+    else {
+      const offset = placeOf(e.hash ?? '')?.offset ?? -1;
+      stored.files.push([path, e.mode, e.size ?? 0, e.hash ?? '', offset, factsText(e)]);
+    }
+  }
+  return `${JSON.stringify(stored)}\n`;
+}
+
+/** The tree of a text that `writeTree` made, and where its contents lie. Stat facts of another boot are dropped: after a loss of power a file may
+ *  carry the facts of bytes that never reached the disk. Throws when the text is no such tree. */
+export function readTree(
+  text: string,
+  boot: string,
+): { readonly tree: Tree; readonly places: ReadonlyMap<string, Place> } {
+  const stored = StoredTree.parse(JSON.parse(text));
+  const entries: [string, Entry][] = [];
+  const places = new Map<string, Place>();
+  for (const [path, mode] of stored.folders) entries.push([path, { kind: 'dir', mode }]);
+  for (const [path, target] of stored.links) entries.push([path, { kind: 'link', mode: 0o777, target }]);
+  for (const [path, mode, size, hash, offset, facts] of stored.files) {
+    const known = boot !== '' && stored.boot === boot ? readFacts(facts) : {};
+    entries.push([path, { kind: 'file', mode, size, hash, ...known }]);
+    if (offset >= 0) places.set(hash, { offset, size });
+  }
+  return { tree: new Map(entries.sort(([a], [b]) => (a < b ? -1 : 1))), places };
+}
+
+export type Facts = Required<Pick<Entry, 'mtimeNs' | 'ctimeNs' | 'ino'>>;
+
+const factsText = (e: Entry): string =>
+  e.mtimeNs === undefined ? '' : `${e.mtimeNs} ${e.ctimeNs ?? ''} ${e.ino ?? ''}`;
+
+function readFacts(text: string): Facts | Record<string, never> {
+  const [mtimeNs, ctimeNs, ino] = text.split(' ');
+  return mtimeNs === undefined || ctimeNs === undefined || ino === undefined ? {} : { mtimeNs, ctimeNs, ino };
+}

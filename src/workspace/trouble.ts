@@ -1,0 +1,39 @@
+/** What a folder of the user's can do to us: an error with the path in it, fit to be shown as it is. */
+import { shown } from './names.ts';
+
+/** The file system refused something; the message names the path and the mend. Not our fault, not a crash. */
+export class WorkspaceError extends Error {
+  override readonly name = 'WorkspaceError';
+}
+
+/** The error code of a system call (`ENOENT`), empty for any other error. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+
+/** True where the system denies access: the file's mode, the folder's, or the user. */
+export const isDenied = (error: unknown): boolean =>
+  ['EACCES', 'EPERM'].includes(codeOf(error instanceof WorkspaceError ? error.cause : error));
+
+const words: Readonly<Record<string, string>> = {
+  EACCES:
+    'permission denied; make it readable for this user (chmod u+r, for a folder u+rwx), or leave it out',
+  EPERM: 'the system does not permit it; the file may belong to another user or be immutable',
+  ENAMETOOLONG: 'the path is longer than the system allows; use a shorter runs directory or a flatter tree',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EROFS: 'the file system is read-only',
+  EMFILE: 'too many open files',
+};
+
+/** `cannot read "src/a.ts": permission denied; …`. What is already a WorkspaceError passes unchanged. */
+export function trouble(doing: string, path: string, error: unknown): Error {
+  if (error instanceof WorkspaceError) return error;
+  const code = codeOf(error);
+  if (code === '') return error instanceof Error ? error : new Error(String(error));
+  return new WorkspaceError(
+    `cannot ${doing} "${shown(path)}": ${words[code] ?? 'the system refused it'} (${code})`,
+    {
+      cause: error,
+    },
+  );
+}

@@ -1,0 +1,57 @@
+/** A clock for agents: short waits pass at once and are noted, long ones when the test says so. */
+import type { Clock } from '../../src/system/clock.ts';
+
+export interface AgentClock extends Clock {
+  /** The waits that passed at once, in milliseconds. */
+  readonly waits: readonly number[];
+  /** Lets time pass for the waits that are still on. */
+  advance(ms: number): void;
+  /** Settles once `count` waits are on. */
+  waiting(count: number): Promise<void>;
+}
+
+/** Waits of up to `instant` milliseconds pass at once (default a minute). */
+export function agentClock(instant = 60_000): AgentClock {
+  const waits: number[] = [];
+  const on = new Set<{ until: number; wake: () => void }>();
+  const lookers = new Set<() => void>();
+  let now = 0;
+  return {
+    waits,
+    now: () => new Date(Date.UTC(2026, 0, 1) + now),
+    monotonic: () => now,
+    sleep(ms, signal) {
+      if (signal?.aborted === true) return Promise.resolve();
+      if (ms <= instant) {
+        waits.push(ms);
+        return Promise.resolve();
+      }
+      return new Promise((resolve) => {
+        const wait = {
+          until: now + ms,
+          wake: () => {
+            on.delete(wait);
+            resolve();
+          },
+        };
+        on.add(wait);
+        signal?.addEventListener('abort', wait.wake, { once: true });
+        for (const look of lookers) look();
+      });
+    },
+    advance(ms) {
+      now += ms;
+      for (const wait of [...on]) if (wait.until <= now) wait.wake();
+    },
+    waiting: (count) =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (on.size < count) return;
+          lookers.delete(look);
+          resolve();
+        };
+        lookers.add(look);
+        look();
+      }),
+  };
+}

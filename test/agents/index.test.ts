@@ -1,0 +1,212 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type AgentRequest, agentNames, chooseAgent, createAgent } from '../../src/agents/index.ts';
+import { AgentScript } from '../../src/model/agent-script.ts';
+import { startModelServer } from '../support/model-server.ts';
+import { agentClock } from './clock.ts';
+import { taskFor } from './contract.ts';
+
+const script = {
+  path: 'agent.json',
+  script: AgentScript.parse({ format: 'factory-script/1', answers: { work: [{ text: 'scripted' }] } }),
+};
+const key = { OPENAI_API_KEY: 'sk-key' };
+
+/** `name (chosenBy)`, or the code of the problem. */
+const choice = (request: Partial<AgentRequest>): string => {
+  const chosen = chooseAgent({ env: {}, ...request });
+  return 'plan' in chosen ? `${chosen.plan.name} (${chosen.plan.chosenBy})` : chosen.problem.code;
+};
+
+test.for<[string, Partial<AgentRequest>, string]>([
+  [
+    'the override beats all',
+    {
+      env: { ATTRACTION_BACKEND: 'fake', FACTORY_AGENT: 'stub', ...key },
+      nodeBackend: 'openai',
+      flag: 'stub',
+      script,
+    },
+    'fake (ATTRACTION_BACKEND)',
+  ],
+  [
+    'its other spelling does too',
+    { env: { ATTRACTOR_BACKEND: 'fake' }, nodeBackend: 'stub' },
+    'fake (ATTRACTOR_BACKEND)',
+  ],
+  [
+    'the other spelling is read when the first is empty',
+    { env: { ATTRACTION_BACKEND: '', ATTRACTOR_BACKEND: 'fake' } },
+    'fake (ATTRACTOR_BACKEND)',
+  ],
+  [
+    'the other spelling is not read when the first says something',
+    { env: { ATTRACTION_BACKEND: 'stub', ATTRACTOR_BACKEND: 'fake' } },
+    'stub (ATTRACTION_BACKEND)',
+  ],
+  [
+    'a word that means nothing there is passed over',
+    { env: { ATTRACTION_BACKEND: 'FAKE', ...key } },
+    'openai (OPENAI_API_KEY)',
+  ],
+  [
+    'the node beats the flag',
+    { env: { FACTORY_AGENT: 'stub' }, nodeBackend: 'fake', flag: 'stub' },
+    "fake (the node's agent.backend)",
+  ],
+  [
+    'the flag beats the environment',
+    { env: { FACTORY_AGENT: 'stub', ...key }, flag: ' fake ' },
+    'fake (--agent)',
+  ],
+  [
+    'FACTORY_AGENT beats ATTRACTOR_AGENT_BACKEND',
+    { env: { FACTORY_AGENT: 'fake', ATTRACTOR_AGENT_BACKEND: 'stub' } },
+    'fake (FACTORY_AGENT)',
+  ],
+  [
+    'ATTRACTOR_AGENT_BACKEND beats the key',
+    { env: { ATTRACTOR_AGENT_BACKEND: 'stub', ...key } },
+    'stub (ATTRACTOR_AGENT_BACKEND)',
+  ],
+  [
+    'ATTRACTOR_AGENT_BACKEND beats ATTRACTION_BACKEND=stub',
+    { env: { ATTRACTOR_AGENT_BACKEND: 'openai', ATTRACTION_BACKEND: 'stub', ...key } },
+    'openai (ATTRACTOR_AGENT_BACKEND)',
+  ],
+  [
+    'ATTRACTION_BACKEND=stub beats the key',
+    { env: { ATTRACTION_BACKEND: 'stub', ...key } },
+    'stub (ATTRACTION_BACKEND)',
+  ],
+  [
+    'ATTRACTION_BACKEND=codex is named, not passed over',
+    { env: { ATTRACTION_BACKEND: 'codex', ...key } },
+    'agent-absent',
+  ],
+  ['a key beats the script', { env: key, script }, 'openai (OPENAI_API_KEY)'],
+  [
+    'a blank key is none',
+    { env: { OPENAI_API_KEY: ' \t' }, script },
+    'scripted (the script that the pipeline bundles)',
+  ],
+  [
+    'blank words are none',
+    { env: { FACTORY_AGENT: ' ', ...key }, nodeBackend: '', flag: ' ' },
+    'openai (OPENAI_API_KEY)',
+  ],
+  ['the script may be asked for despite a key', { env: key, flag: 'scripted', script }, 'scripted (--agent)'],
+  ['the script must be there when asked for', { env: key, flag: 'scripted' }, 'agent-script-missing'],
+  ['a key must be there when openai is asked for', { env: {}, nodeBackend: 'openai', script }, 'agent-key'],
+  ['a key that cannot be one is refused before the run', { env: { OPENAI_API_KEY: 'sk a' } }, 'agent-key'],
+  ['nothing at all is a problem', { env: {} }, 'agent-none'],
+  [
+    'a base URL that is none is refused before the run',
+    { env: { ...key, OPENAI_BASE_URL: 'api.example/v1' } },
+    'agent-base-url',
+  ],
+  [
+    'a base URL of another kind too',
+    { env: { ...key, OPENAI_BASE_URL: 'ftp://api.example/v1' } },
+    'agent-base-url',
+  ],
+  [
+    'a base URL with a password too',
+    { env: { ...key, OPENAI_BASE_URL: 'https://u:p@api.example/v1' } },
+    'agent-base-url',
+  ],
+])('%s', ([, request, expected]) => {
+  expect(choice(request)).toBe(expected);
+});
+
+test('nothing at all is answered with what could be set', () => {
+  const chosen = chooseAgent({ env: {} });
+  const text = 'problem' in chosen ? `${chosen.problem.message} ${chosen.problem.fix}` : '';
+  for (const word of ['OPENAI_API_KEY', '--agent', 'FACTORY_AGENT', 'agent.backend', 'script'])
+    expect(text).toContain(word);
+});
+
+test.for(['codex', 'claude', 'command'])('%s is known, and not there', (word) => {
+  const chosen = chooseAgent({ env: {}, nodeBackend: word });
+  expect('problem' in chosen && chosen.problem.message).toBe(
+    `the node's agent.backend asks for the agent "${word}", which this version does not have; there are fake, stub, scripted, openai`,
+  );
+});
+
+test.for([
+  ['opnai', 'openai'],
+  ['OpenAI', 'openai'],
+  ['script', 'scripted'],
+  ['stubb', 'stub'],
+  ['claud', 'claude'],
+  ['quantum', undefined],
+  ['constructor', undefined],
+] as const)('of an unknown word "%s" the nearest known one is %s', ([word, near]) => {
+  const chosen = chooseAgent({ env: key, flag: word, script });
+  expect(chosen).toMatchObject({
+    problem: { code: 'agent-unknown', message: expect.stringContaining(`"${word}"`) },
+  });
+  expect('problem' in chosen && chosen.problem.fix).toBe(
+    near === undefined ? 'choose one of those' : `did you mean "${near}"?`,
+  );
+});
+
+test.for<[Partial<AgentRequest>, string, string]>([
+  [{ env: key }, 'gpt-5.2', 'https://api.openai.com/v1'],
+  [{ env: { ...key, OPENAI_MODEL: 'c' } }, 'c', 'https://api.openai.com/v1'],
+  [
+    { env: { ...key, OPENAI_MODEL: 'c', FACTORY_MODEL: 'b', OPENAI_BASE_URL: ' http://h/v1 ' } },
+    'b',
+    'http://h/v1',
+  ],
+  [{ env: { ...key, FACTORY_MODEL: 'b' }, model: 'a' }, 'a', 'https://api.openai.com/v1'],
+])('model and base URL of %j', ([request, model, baseURL]) => {
+  expect(chooseAgent({ env: {}, ...request })).toMatchObject({ plan: { name: 'openai', model, baseURL } });
+});
+
+test('whatever is set, the choice is a known agent or one problem, and never holds the key', () => {
+  const word = fc.option(fc.constantFrom('', 'fake', 'stub', 'codex', 'openai', 'scripted', 'nope'), {
+    nil: undefined,
+  });
+  const request = fc.record({
+    ATTRACTION_BACKEND: word,
+    ATTRACTOR_BACKEND: word,
+    FACTORY_AGENT: word,
+    ATTRACTOR_AGENT_BACKEND: word,
+    OPENAI_API_KEY: fc.constantFrom(undefined, '', 'sk-very-secret', 'sk-very-secret x'),
+    node: word,
+    flag: word,
+    scripted: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(request, ({ node, flag, scripted, ...env }) => {
+      const chosen = chooseAgent({
+        env,
+        ...(node === undefined ? {} : { nodeBackend: node }),
+        ...(flag === undefined ? {} : { flag }),
+        ...(scripted ? { script } : {}),
+      });
+      expect(JSON.stringify(chosen)).not.toContain('very-secret');
+      if ('plan' in chosen) expect(agentNames).toContain(chosen.plan.name);
+      else expect(chosen.problem).toMatchObject({ severity: 'error', fix: expect.stringMatching(/./) });
+      // Nothing is done by an agent that does nothing unless somebody asked for it by name.
+      const asked = Object.values({ node, flag, ...env }).includes('stub');
+      if ('plan' in chosen && chosen.plan.name === 'stub') expect(asked).toBe(true);
+    }),
+  );
+});
+
+test('each plan makes the agent of its name', async () => {
+  await using server = await startModelServer([{ text: 'from the model' }]);
+  const env = { ...key, OPENAI_BASE_URL: server.url };
+  const deps = { env, clock: agentClock(), readFile: async () => '' };
+  for (const name of agentNames) {
+    const chosen = chooseAgent({ env, flag: name, script });
+    if (!('plan' in chosen)) throw new Error(chosen.problem.message);
+    const agent = createAgent(chosen.plan, deps);
+    expect(agent.name).toBe(name);
+    const report = await agent.work(taskFor(), new AbortController().signal);
+    expect(report.kind).toBe(name === 'fake' || name === 'stub' ? 'finished' : 'answered');
+  }
+  expect(server.requests[0]?.headers['authorization']).toBe('Bearer sk-key');
+});

@@ -1,0 +1,471 @@
+import { createServer } from 'node:net';
+import { expect, test, vi } from 'vitest';
+import { type OpenaiOptions, openaiAgent } from '../../src/agents/openai.ts';
+import { type ModelServer, type Reaction, startModelServer } from '../support/model-server.ts';
+import { type AgentClock, agentClock } from './clock.ts';
+import { keepsTheAgentContract, taskFor, wellFormed } from './contract.ts';
+
+const apiKey = 'sk-test-0123456789abcdef';
+const never = () => new AbortController().signal;
+
+const agentAt = (server: ModelServer, clock: AgentClock = agentClock(), more: Partial<OpenaiOptions> = {}) =>
+  openaiAgent({ apiKey, baseURL: server.url, model: 'gpt-test', clock, ...more });
+
+keepsTheAgentContract('openai', async () => {
+  const fine = await startModelServer(() => ({ text: 'all done' }));
+  const refusing = await startModelServer(() => ({ status: 401 }));
+  const silent = await startModelServer(() => ({ hang: true, text: 'first words' }));
+  const servers = [fine, refusing, silent];
+  return {
+    agent: agentAt(fine),
+    broken: { agent: agentAt(refusing) },
+    endless: { agent: agentAt(silent), begun: () => silent.arrived(1) },
+    async quiet() {
+      for (const server of servers) await server.idle();
+    },
+    async [Symbol.asyncDispose]() {
+      for (const server of servers) await server.close();
+    },
+  };
+});
+
+/** One call against these reactions: what was reported, asked, heard and waited. */
+async function tell(
+  reactions: readonly Reaction[],
+  more: Partial<OpenaiOptions> = {},
+  task: Parameters<typeof taskFor>[0] = {},
+) {
+  await using server = await startModelServer(reactions);
+  const clock = agentClock();
+  const heard: string[] = [];
+  const onText = (text: string, channel: string) => heard.push(`${channel}:${text}`);
+  const report = wellFormed(await agentAt(server, clock, more).work(taskFor({ onText, ...task }), never()));
+  await server.idle();
+  expect(JSON.stringify(report)).not.toContain(apiKey);
+  return { report, requests: server.requests, heard, waits: clock.waits, url: server.url };
+}
+
+test('the prompt is sent as a streamed request, and the answer comes back as it is', async () => {
+  const { report, requests, heard } = await tell([
+    { text: 'Half a {"json": ', reasoning: ['let me', ' see'] },
+  ]);
+  expect(report).toEqual({
+    kind: 'answered',
+    text: 'Half a {"json": ',
+    usage: { model: 'gpt-test', input_tokens: 11, output_tokens: 7, cost_usd: null },
+  });
+  expect(requests).toHaveLength(1);
+  expect(requests[0]).toMatchObject({ method: 'POST', path: '/v1/responses' });
+  expect(requests[0]?.headers['authorization']).toBe(`Bearer ${apiKey}`);
+  expect(requests[0]?.body).toEqual({
+    model: 'gpt-test',
+    input: 'do it',
+    stream: true,
+    max_output_tokens: 64_000,
+  });
+  expect(heard.slice(0, 2)).toEqual(['reasoning:let me', 'reasoning: see']);
+  expect(heard.slice(2).map((h) => h.replace('answer:', ''))).toHaveLength(3);
+  expect(
+    heard
+      .slice(2)
+      .map((h) => h.replace('answer:', ''))
+      .join(''),
+  ).toBe('Half a {"json": ');
+});
+
+test('model and effort of the node win over those of the agent', async () => {
+  const { requests } = await tell(
+    [{ text: 'ok' }],
+    { effort: 'low' },
+    { attributes: { llm_model: 'gpt-node', reasoning_effort: 'high' } },
+  );
+  expect(requests[0]?.body).toMatchObject({
+    model: 'gpt-node',
+    reasoning: { effort: 'high', summary: 'auto' },
+  });
+  const plain = await tell([{ text: 'ok' }], { effort: 'low' }, { attributes: { llm_model: ' ' } });
+  expect(plain.requests[0]?.body).toMatchObject({
+    model: 'gpt-test',
+    reasoning: { effort: 'low', summary: 'auto' },
+  });
+});
+
+test('a schema is sent under a name that the API takes', async () => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } } };
+  const { requests } = await tell(
+    [{ json: { a: 'x' } }],
+    {},
+    { schema: { name: '@schemas/my plan.json', schema } },
+  );
+  expect(requests[0]?.body?.['text']).toEqual({
+    format: { type: 'json_schema', name: '_schemas_my_plan_json', schema, strict: false },
+  });
+});
+
+test('the agent says which model answers where, without what a URL may hide', async () => {
+  const clock = agentClock();
+  expect(openaiAgent({ apiKey, model: 'm', clock }).describe).toBe('openai m at https://api.openai.com/v1');
+  const odd = openaiAgent({ apiKey, model: 'm', clock, baseURL: `http://u:secret@h:1/v1/?k=${apiKey}` });
+  expect(odd.describe).toBe('openai m at http://h:1/v1');
+});
+
+const busy: Reaction = { status: 503, body: { error: { message: 'overloaded' } } };
+
+test.for([
+  [
+    401,
+    { error: { message: `bad key ${apiKey}`, code: 'invalid_api_key' } },
+    'config',
+    1,
+    /key was refused.*bad key \*\*\*.*set OPENAI_API_KEY/,
+  ],
+  [403, { error: { message: 'not for you' } }, 'config', 1, /key was refused.*not for you/],
+  [
+    404,
+    { error: { message: 'no such model', code: 'model_not_found' } },
+    'config',
+    1,
+    /model "gpt-test" was not found at http:\/\/127\.0\.0\.1/,
+  ],
+  [400, { error: { message: 'input too long' } }, 'config', 1, /does not accept the request.*input too long/],
+  [422, {}, 'config', 1, /422/],
+  [
+    429,
+    { error: { message: 'slow down', code: 'rate_limit_exceeded' } },
+    'infra',
+    3,
+    /too many requests.*slow down/,
+  ],
+  [429, { error: { message: 'empty', code: 'insufficient_quota' } }, 'infra', 1, /quota.*empty/],
+  [429, { error: { message: 'empty', type: 'insufficient_quota' } }, 'infra', 1, /quota.*empty/],
+  [408, {}, 'infra', 3, /408/],
+  [409, {}, 'infra', 3, /409/],
+  [500, {}, 'infra', 3, /500/],
+  [502, '<html>Bad\n\n gateway</html>', 'infra', 3, /502 <html>Bad gateway<\/html>/],
+  [503, {}, 'infra', 3, /503/],
+  [504, {}, 'infra', 3, /504/],
+] as const)(
+  'status %i is reported for what it is: %j',
+  async ([status, body, failureClass, tries, words]) => {
+    const { report, requests } = await tell(new Array<Reaction>(5).fill({ status, body }));
+    expect(report).toMatchObject({ kind: 'failed', class: failureClass, model: 'api' });
+    expect(report.kind === 'failed' && report.reason).toMatch(words);
+    expect(requests).toHaveLength(tries);
+  },
+);
+
+test('what passes is tried again, a little later each time', async () => {
+  const { report, requests, waits } = await tell([busy, { drop: true }, { text: 'at last' }]);
+  expect(report).toMatchObject({ kind: 'answered', text: 'at last' });
+  expect(requests).toHaveLength(3);
+  expect(waits).toEqual([500, 1000]);
+});
+
+test.for([
+  [{ 'retry-after': '7' }, 7000],
+  [{ 'retry-after-ms': '120' }, 120],
+  [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT' }, 9000],
+  [{ 'retry-after': 'Wed, 01 Jan 2020 00:00:00 GMT' }, 0],
+  [{ 'retry-after': 'soon' }, 500],
+] as const)('the wait that the server asks for is kept: %j', async ([headers, wait]) => {
+  const { report, waits } = await tell([{ status: 429, headers }, { text: 'ok' }]);
+  expect(report.kind).toBe('answered');
+  expect(waits).toEqual([wait]);
+});
+
+test('a server that wants a longer wait than a call may take is reported at once, with its wait', async () => {
+  const { report, requests, waits } = await tell([{ status: 429, headers: { 'retry-after': '3600' } }]);
+  expect(report).toMatchObject({ kind: 'failed', class: 'infra', model: 'api', retryAfterMs: 3_600_000 });
+  expect(requests).toHaveLength(1);
+  expect(waits).toEqual([]);
+});
+
+test('a server that says that trying again is of no use is believed', async () => {
+  const { requests } = await tell([{ ...busy, headers: { 'x-should-retry': 'false' } }]);
+  expect(requests).toHaveLength(1);
+});
+
+test('the number of retries can be set', async () => {
+  const { report, requests } = await tell([busy, { text: 'too late' }], { maxRetries: 0 });
+  expect(report).toMatchObject({ kind: 'failed', class: 'infra' });
+  expect(requests).toHaveLength(1);
+});
+
+test.for<[string, Reaction]>([
+  ['torn in the middle', { cutAfter: 2 }],
+  ['ended without its last event', { cutAfter: 2, clean: true }],
+  ['no stream at all', { events: [] }],
+  ['a page of HTML', { status: 200, body: '<html>log in</html>' }],
+  ['a value that is no response', { status: 200, body: { hello: 1 } }],
+  ['failed by the server', { failed: { code: 'server_error', message: 'boom' } }],
+  ['failed without a code', { failed: { message: 'boom' } }],
+  ['broken off by an error event', { events: [{ type: 'error', code: 'server_error', message: 'boom' }] }],
+  ['broken off by a wrapped error', { events: [{ error: { message: 'boom', type: 'server_error' } }] }],
+])('an answer that is %s is asked for again, and is infra when it stays so', async ([, reaction]) => {
+  const mended = await tell([reaction, reaction, { text: 'whole' }]);
+  expect(mended.report).toMatchObject({ kind: 'answered', text: 'whole' });
+  const { report, requests } = await tell([reaction, reaction, reaction, { text: 'too late' }]);
+  expect(report).toMatchObject({ kind: 'failed', class: 'infra', model: 'api' });
+  expect(report.kind === 'failed' && report.reason).toMatch(/\(after 3 tries\)$/);
+  expect(requests).toHaveLength(3);
+});
+
+test('what had arrived of a broken answer is in the report', async () => {
+  const { report } = await tell([{ cutAfter: 2, clean: true, text: 'one two three' }], { maxRetries: 0 });
+  expect(report).toMatchObject({ kind: 'failed', response: 'one two ' });
+});
+
+test('a prompt that the server does not answer is not asked again', async () => {
+  const { report, requests } = await tell([{ failed: { code: 'invalid_prompt', message: 'not this' } }]);
+  expect(report).toMatchObject({ kind: 'failed', class: 'config', model: 'api' });
+  expect(report.kind === 'failed' && report.reason).toContain('not this');
+  expect(requests).toHaveLength(1);
+});
+
+test('an unreachable server is infra and names where it was looked for', async () => {
+  const closed = createServer();
+  await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
+  const address = closed.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  await new Promise((resolve) => closed.close(resolve));
+  const clock = agentClock();
+  const agent = openaiAgent({ apiKey, model: 'm', clock, baseURL: `http://127.0.0.1:${port}/v1` });
+  const report = wellFormed(await agent.work(taskFor(), never()));
+  expect(report).toMatchObject({ kind: 'failed', class: 'infra', model: 'api' });
+  expect(report.kind === 'failed' && report.reason).toMatch(
+    /127\.0\.0\.1:\d+\/v1 cannot be reached: .*ECONNREFUSED/,
+  );
+  expect(clock.waits).toHaveLength(2);
+});
+
+test.for([
+  ['', 'set OPENAI_API_KEY'],
+  ['  ', 'set OPENAI_API_KEY'],
+  ['sk-a\nb', 'characters that no key has'],
+  ['sk-\u00fcber', 'characters that no key has'],
+])('a key that is none (%j) is a failed report that does not show it', async ([key = '', words = '']) => {
+  await using server = await startModelServer([]);
+  const report = wellFormed(await agentAt(server, agentClock(), { apiKey: key }).work(taskFor(), never()));
+  expect(report).toMatchObject({ kind: 'failed', class: 'config', reason: expect.stringContaining(words) });
+  if (key.trim() !== '') expect(JSON.stringify(report)).not.toContain(key);
+  expect(server.requests).toEqual([]);
+});
+
+test('an answer that does not fit gets one more try with twice the room, and both are counted', async () => {
+  const { report, requests } = await tell([{ incomplete: true, text: 'half' }, { text: 'the whole' }]);
+  expect(report).toMatchObject({ kind: 'answered', text: 'the whole' });
+  expect(report).toMatchObject({ usage: { input_tokens: 22, output_tokens: 14, cost_usd: null } });
+  expect(requests.map((r) => r.body?.['max_output_tokens'])).toEqual([64_000, 128_000]);
+});
+
+test('an answer that never fits is a failure of the answer', async () => {
+  const { report, requests } = await tell([
+    { incomplete: true },
+    { incomplete: true, text: 'half' },
+    { text: 'no' },
+  ]);
+  expect(report).toMatchObject({ kind: 'failed', class: 'agent', model: 'output', response: 'half' });
+  expect(report.kind === 'failed' && report.reason).toContain('does not fit into 128000 tokens');
+  expect(requests).toHaveLength(2);
+});
+
+test('a model whose room cannot be doubled is reported for the answer that did not fit', async () => {
+  const { report } = await tell([
+    { incomplete: true },
+    { status: 400, body: { error: { message: 'at most 65536' } } },
+  ]);
+  expect(report).toMatchObject({ kind: 'failed', class: 'agent', model: 'output' });
+  expect(report.kind === 'failed' && report.reason).toMatch(
+    /does not fit into 64000 tokens.*128000.*at most 65536/,
+  );
+});
+
+test.for<[string, Reaction, RegExp]>([
+  ['a refusal', { refusal: 'I cannot help' }, /refused: I cannot help/],
+  ['an empty answer', { text: '' }, /answered nothing/],
+  ['a blank answer', { text: ' \n ' }, /answered nothing/],
+  ['a filtered answer', { incomplete: true, reason: 'content_filter' }, /incomplete: content_filter/],
+])('%s is a failure of the answer, asked for once', async ([, reaction, words]) => {
+  const { report, requests } = await tell([reaction]);
+  expect(report).toMatchObject({ kind: 'failed', class: 'agent', model: 'output' });
+  expect(report.kind === 'failed' && report.reason).toMatch(words);
+  expect(requests).toHaveLength(1);
+});
+
+test.for([
+  ['in pieces', false],
+  ['in one event', true],
+] as const)('an answer of 20 MB %s is not read to its end', async ([, inOneEvent]) => {
+  const { report, requests } = await tell([{ huge: 20_000_000, inOneEvent }]);
+  expect(report).toMatchObject({
+    kind: 'failed',
+    class: 'agent',
+    model: 'output',
+    reason: 'the answer is larger than 10 MiB',
+  });
+  expect(requests).toHaveLength(1);
+});
+
+test('an event that never ends is not kept in memory for ever', async () => {
+  const { report } = await tell([{ events: [`data: ${'x'.repeat(2_000_000)}`] }], { maxAnswerBytes: 1000 });
+  expect(report).toMatchObject({ kind: 'failed', class: 'agent', model: 'output' });
+});
+
+test('a server that falls silent is a timeout, after the idle time and not before', async () => {
+  await using server = await startModelServer([{ hang: true, text: 'first words' }]);
+  const clock = agentClock();
+  const words: string[] = [];
+  let heard = () => {};
+  const first = new Promise<void>((resolve) => {
+    heard = resolve;
+  });
+  const onText = (text: string) => {
+    words.push(text);
+    heard();
+  };
+  const work = agentAt(server, clock, { idleMs: 100_000 }).work(taskFor({ onText }), never());
+  await clock.waiting(1);
+  clock.advance(60_000);
+  await first;
+  // A piece came at 60 s, so 100 s is no time of silence yet.
+  clock.advance(100_000);
+  clock.advance(100_000);
+  const report = wellFormed(await work);
+  expect(report).toMatchObject({ kind: 'failed', class: 'timeout', model: 'api', response: 'first ' });
+  expect(report.kind === 'failed' && report.reason).toMatch(/was silent for 100 s/);
+  await server.idle();
+});
+
+test.for<[string, Reaction]>([
+  ['never answers', { hang: true }],
+  ['stops in the middle', { hang: true, text: 'first words' }],
+])('the timeout of the node ends a call to a server that %s', async ([, reaction]) => {
+  await using server = await startModelServer([reaction]);
+  const clock = agentClock();
+  const work = agentAt(server, clock).work(taskFor({ timeoutMs: 90_000 }), never());
+  await Promise.all([server.arrived(1), clock.waiting(2)]);
+  clock.advance(90_000);
+  const report = wellFormed(await work);
+  expect(report).toMatchObject({ kind: 'failed', class: 'timeout', model: 'api' });
+  expect(report.kind === 'failed' && report.reason).toMatch(/within 90 s/);
+  await server.idle();
+});
+
+test('a timeout longer than a timer can be set does not fire at once', async () => {
+  await using server = await startModelServer([{ text: 'ok' }]);
+  const report = await agentAt(server).work(taskFor({ timeoutMs: 40 * 86_400_000 }), never());
+  expect(report.kind).toBe('answered');
+});
+
+test('a call that is stopped while it waits for its next try does not try again', async () => {
+  await using server = await startModelServer([
+    { status: 429, headers: { 'retry-after': '30' } },
+    { text: 'no' },
+  ]);
+  const clock = agentClock(0);
+  const stop = new AbortController();
+  const work = agentAt(server, clock, { idleMs: 1_000 }).work(taskFor(), stop.signal);
+  await server.arrived(1);
+  await server.idle();
+  await clock.waiting(1);
+  stop.abort();
+  expect(await work).toEqual({ kind: 'cancelled' });
+  expect(server.requests).toHaveLength(1);
+});
+
+test('a call that is stopped before the server says anything is cancelled', async () => {
+  await using server = await startModelServer([{ hang: true }]);
+  const stop = new AbortController();
+  const work = agentAt(server).work(taskFor(), stop.signal);
+  await server.arrived(1);
+  stop.abort();
+  expect(await work).toEqual({ kind: 'cancelled' });
+  await server.idle();
+});
+
+const completed = (text: string, more: object = {}) => ({
+  type: 'response.completed',
+  response: {
+    id: 'r',
+    status: 'completed',
+    output: [{ type: 'message', content: [{ type: 'output_text', text }] }],
+    ...more,
+  },
+});
+
+test('noise between the events is passed over', async () => {
+  const { report } = await tell([
+    {
+      events: [
+        ': comment',
+        '',
+        'event: x',
+        'data: {not json',
+        '',
+        'data: 7',
+        '',
+        completed('fine'),
+        'data: [DONE]',
+        '',
+      ],
+    },
+  ]);
+  expect(report).toEqual({ kind: 'answered', text: 'fine' });
+});
+
+test('a last event without its blank line, and line ends of another kind, are read', async () => {
+  const { report } = await tell([{ events: [`data:${JSON.stringify(completed('fine'))}\r`] }]);
+  expect(report).toEqual({ kind: 'answered', text: 'fine' });
+});
+
+test('a server that does not stream is understood', async () => {
+  const { report } = await tell([{ status: 200, body: completed('whole').response }]);
+  expect(report).toEqual({ kind: 'answered', text: 'whole' });
+});
+
+test('of a model that thinks aloud in messages only the final answer counts', async () => {
+  const message = (phase: string, text: string) => ({
+    type: 'message',
+    phase,
+    content: [{ type: 'output_text', text }],
+  });
+  const output = [
+    { type: 'reasoning', summary: [] },
+    message('commentary', 'hm'),
+    message('final_answer', '{}'),
+  ];
+  const { report } = await tell([{ events: [completed('', { output })] }]);
+  expect(report).toEqual({ kind: 'answered', text: '{}' });
+});
+
+test('an answer that only its pieces carry is put together from them', async () => {
+  const delta = (text: string) => ({ type: 'response.output_text.delta', delta: text });
+  const { report } = await tell([
+    {
+      events: [
+        delta('a'),
+        delta('\u00e9\u{1f600}'),
+        { type: 'response.completed', response: { status: 'completed', output: [] } },
+      ],
+    },
+  ]);
+  expect(report).toEqual({ kind: 'answered', text: 'a\u00e9\u{1f600}' });
+});
+
+test('a model may think for longer than fetch would wait', async () => {
+  await using server = await startModelServer([{ text: 'ok' }]);
+  await fetch('data:,').then((loaded) => loaded.text());
+  const dispatcher: { dispatch(options: object, handler: unknown): boolean } = Reflect.get(
+    globalThis,
+    Symbol.for('undici.globalDispatcher.1'),
+  );
+  const dispatch = vi.spyOn(dispatcher, 'dispatch');
+  try {
+    await agentAt(server).work(taskFor(), never());
+    expect(dispatch.mock.calls.map(([options]) => options)).toMatchObject([
+      { headersTimeout: 0, bodyTimeout: 0 },
+    ]);
+  } finally {
+    dispatch.mockRestore();
+  }
+});

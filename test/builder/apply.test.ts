@@ -1,0 +1,188 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { applyProposal } from '../../src/builder/apply.ts';
+import { parseProposal } from '../../src/builder/proposal.ts';
+import { extractJson } from '../../src/model/json-text.ts';
+import { proposalSchema } from '../../src/model/proposal.ts';
+import { emptySha, folder, put, tree } from './support.ts';
+
+const sha = (text: string): string => createHash('sha256').update(text).digest('hex');
+const write = (path: string, content: string, base = '') => ({ path, content, base_sha256: sha(base) });
+const apply = (root: string, allowed: string[], ...writes: ReturnType<typeof write>[]) =>
+  applyProposal(root, { allowed_files: allowed }, { summary: '', writes });
+
+describe('a proposal', () => {
+  test('that fails in the middle leaves files, modes, links and folders as they were', async () => {
+    using it = folder({ 'old.sh': 'echo\n', 'other/target.txt': 't\n' });
+    chmodSync(join(it.path, 'old.sh'), 0o750);
+    symlinkSync('other/target.txt', join(it.path, 'alias'));
+    const before = tree(it.path);
+    const applied = await apply(
+      it.path,
+      ['old.sh', 'alias', 'new/deep/file', 'x/y', 'x'],
+      write('old.sh', 'changed\n', 'echo\n'),
+      write('alias', 'a file now\n', 't\n'),
+      write('new/deep/file', 'n\n'),
+      write('x/y', 'y\n'),
+      write('x', 'in the way\n'),
+    );
+    expect(applied.failure?.stage).toBe('write_failed');
+    expect(tree(it.path)).toEqual(before);
+    expect(() => statSync(join(it.path, 'new'))).toThrow();
+    expect(() => statSync(join(it.path, 'x'))).toThrow();
+    expect(statSync(join(it.path, 'old.sh')).mode & 0o777).toBe(0o750);
+  });
+
+  test('keeps the permission bits of a file, and gives a new one 0644', async () => {
+    using it = folder({ 'run.sh': 'a\n', 'secret.txt': 's\n' });
+    chmodSync(join(it.path, 'run.sh'), 0o755);
+    chmodSync(join(it.path, 'secret.txt'), 0o600);
+    await apply(
+      it.path,
+      ['run.sh', 'secret.txt', 'new.txt'],
+      write('run.sh', 'b', 'a\n'),
+      write('secret.txt', 'x', 's\n'),
+      write('new.txt', ''),
+    );
+    expect(
+      ['run.sh', 'secret.txt', 'new.txt'].map((path) => statSync(join(it.path, path)).mode & 0o777),
+    ).toEqual([0o755, 0o600, 0o644]);
+  });
+
+  test.for([
+    ['.git/config', '.git/config'],
+    ['.git', '.git'],
+    ['sub/.git/hooks/post-checkout', 'sub/.git/hooks/post-checkout'],
+    ['.GIT/config', '.GIT/config'],
+    ['.factory/order/state.json', '.factory/order/state.json'],
+    ['./.factory/x', '.factory/x'],
+  ])('never writes %s, even where the order allows it', async ([path = '']) => {
+    using it = folder({ 'a.txt': 'a' });
+    const parsed = parseProposal(JSON.stringify({ summary: '', writes: [write(path, 'x')] }));
+    if ('stage' in parsed) throw new Error(parsed.reason);
+    const applied = await applyProposal(it.path, { allowed_files: [path] }, parsed.proposal);
+    expect(applied.failure?.stage).toBe('write_scope_violation');
+    expect(tree(it.path, [])).toEqual({ 'a.txt': 'a' });
+  });
+
+  test('is refused where a folder on the way is a link inside the workspace', async () => {
+    using it = folder({ 'src/app.py': 'x\n' });
+    symlinkSync('src', join(it.path, 'lib'));
+    const applied = await apply(it.path, ['lib/app.py'], write('lib/app.py', 'y\n', 'x\n'));
+    expect(applied.failure).toMatchObject({
+      stage: 'write_scope_violation',
+      reason: expect.stringContaining('lib'),
+    });
+    expect(tree(it.path)['src/app.py']).toBe('x\n');
+  });
+
+  test('is an ordinary failure for a folder, a pipe, a circle of links, a file as a folder, and an endless name', async () => {
+    using it = folder({ 'dir/in': '1', file: 'f' });
+    execFileSync('mkfifo', [join(it.path, 'pipe')]);
+    symlinkSync('b', join(it.path, 'a'));
+    symlinkSync('a', join(it.path, 'b'));
+    const long = 'n'.repeat(300);
+    const stages: (string | undefined)[] = [];
+    for (const path of ['dir', 'pipe', 'a', 'file/below', long]) {
+      stages.push((await apply(it.path, [path], write(path, 'x'))).failure?.stage);
+    }
+    expect(stages).toEqual([...Array.from({ length: 4 }, () => 'write_scope_violation'), 'write_failed']);
+  });
+
+  test('with one stale hash writes nothing at all and says which hash is right', async () => {
+    using it = folder({ 'a.txt': 'a', 'b.txt': 'b' });
+    const applied = await apply(
+      it.path,
+      ['a.txt', 'b.txt'],
+      write('a.txt', 'new', 'a'),
+      write('b.txt', 'new', 'stale'),
+    );
+    expect(applied).toMatchObject({ touched: ['a.txt', 'b.txt'], failure: { stage: 'stale_context' } });
+    expect(applied.failure?.reason).toContain(sha('b'));
+    expect(tree(it.path)).toEqual({ 'a.txt': 'a', 'b.txt': 'b' });
+  });
+
+  test('writes exactly the bytes it was given, wherever they fit', async () => {
+    const part = fc.stringMatching(/^[a-z]{1,6}$/);
+    const text = fc.string({ unit: 'grapheme', maxLength: 40 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(fc.tuple(part, text), { selector: ([name]) => name, minLength: 1, maxLength: 5 }),
+        async (all) => {
+          using it = folder();
+          const writes = all.map(([name, content]) => write(`d/${name}.txt`, content));
+          expect(
+            (
+              await apply(
+                it.path,
+                writes.map((one) => one.path),
+                ...writes,
+              )
+            ).failure,
+          ).toBeUndefined();
+          expect(tree(it.path)).toEqual(Object.fromEntries(writes.map((one) => [one.path, one.content])));
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+});
+
+describe('an answer', () => {
+  test.for([
+    [
+      'a lone surrogate in the content',
+      '{"summary":"s","writes":[{"path":"a","base_sha256":"","content":"\\ud800"}]}',
+    ],
+    [
+      'a lone surrogate in the summary',
+      '{"summary":"\\udc00","writes":[{"path":"a","base_sha256":"","content":""}]}',
+    ],
+    ['a byte order mark', '\ufeff{"summary":"s","writes":[{"path":"a","base_sha256":"","content":""}]}'],
+    ['no writes', '{"summary":"s","writes":[]}'],
+    ['one fence on a line', '```json {"summary":"s"}```'],
+    ['a list', '[]'],
+    ['NaN', '{"summary":"s","x":NaN,"writes":[{"path":"a","base_sha256":"","content":""}]}'],
+  ])('with %s is no proposal', ([, text = '']) => {
+    expect(parseProposal(text)).toMatchObject({ stage: 'llm_output_invalid' });
+  });
+
+  test('in a fence with blanks around is read, the last of equal keys counting', () => {
+    expect(extractJson('\u00a0\n```json\r\n{"a": 1, "a": 2}\r\n```  \n\u2028')).toEqual({ value: { a: 2 } });
+  });
+
+  test('of any JSON value reads back as that value, bare or fenced', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.boolean(), (value, fenced) => {
+        const text = JSON.stringify(value);
+        const read = extractJson(fenced ? `\`\`\`json\n${text}\n\`\`\`` : ` ${text}\n`);
+        expect(read).toEqual({ value: JSON.parse(text) });
+      }),
+    );
+  });
+
+  test('is described by a closed JSON schema', () => {
+    expect(proposalSchema).toMatchObject({
+      type: 'object',
+      required: ['summary', 'writes'],
+      additionalProperties: false,
+    });
+    expect(JSON.stringify(proposalSchema)).toContain(emptySha);
+  });
+});
+
+test('two spellings of one path are one path', async () => {
+  using it = folder();
+  mkdirSync(join(it.path, 'src'));
+  put(it.path, {});
+  const parsed = parseProposal(
+    JSON.stringify({ summary: '', writes: [write('src//a', '1'), write('./src/a', '2')] }),
+  );
+  if ('stage' in parsed) throw new Error(parsed.reason);
+  const applied = await applyProposal(it.path, { allowed_files: ['src/a'] }, parsed.proposal);
+  expect(applied).toMatchObject({ touched: ['src/a'], failure: { stage: 'write_scope_violation' } });
+});

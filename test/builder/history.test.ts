@@ -1,0 +1,386 @@
+import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { commitOrder } from '../../src/builder/commit.ts';
+import { recordBase, startHistory } from '../../src/builder/history.ts';
+import { headRef, readHistoryStart } from '../../src/builder/in-history.ts';
+import { bareEnv, beginRun, folder, git, put, repository, when } from './support.ts';
+
+const begin = (
+  root: string,
+  workdir: string | undefined,
+  more: { allowDirty?: boolean; env?: Record<string, string> } = {},
+) =>
+  startHistory({
+    workdir,
+    historyDir: join(root, 'history.git'),
+    allowDirty: more.allowDirty === true,
+    runId: 'R',
+    env: more.env ?? bareEnv(root),
+  });
+
+describe('a history', () => {
+  test('of a repository begins at its HEAD, one commit deep, and leaves the repository alone', async () => {
+    using it = folder({ 'src/a.txt': 'a\n' });
+    const workdir = join(it.path, 'src');
+    repository(workdir);
+    put(workdir, { 'a.txt': 'b\n' });
+    git(workdir, 'commit', '-qam', 'second');
+    const head = git(workdir, 'rev-parse', 'HEAD');
+    put(workdir, { 'untracked.txt': 'u', '.gitignore': '' });
+    const index = git(workdir, 'status', '--porcelain');
+    const begun = await beginRun({ root: it.path, workdir });
+    expect(begun.started).toMatchObject({
+      kind: 'git',
+      baseCommit: head,
+      author: { name: 'factory', email: 'factory@localhost' },
+    });
+    expect(begun.first).toBe(head);
+    expect(git(begun.run.history, 'rev-list', '--count', headRef)).toBe('1');
+    expect(git(workdir, 'status', '--porcelain')).toBe(index);
+    expect((await readHistoryStart(begun.run.history)).left_out).toEqual(['.gitignore', 'untracked.txt']);
+  });
+
+  test.for([
+    ['changed', (dir: string) => put(dir, { 'a.txt': 'changed\n' })],
+    ['removed', (dir: string) => rmSync(join(dir, 'a.txt'))],
+    [
+      'staged',
+      (dir: string) => {
+        put(dir, { 'new.txt': 'n\n' });
+        git(dir, 'add', 'new.txt');
+      },
+    ],
+    ['made executable', (dir: string) => chmodSync(join(dir, 'a.txt'), 0o755)],
+  ] as const)(
+    'is refused over a file that was %s, and takes it as the first commit with allowDirty',
+    async ([, change]) => {
+      using it = folder({ 'src/a.txt': 'a\n', 'src/keep.txt': 'k\n' });
+      const workdir = join(it.path, 'src');
+      repository(workdir);
+      change(workdir);
+      put(workdir, { 'untracked.txt': 'u' });
+      expect(await begin(it.path, workdir)).toMatchObject({
+        problem: { code: 'workdir-dirty', fix: expect.stringContaining('--allow-dirty') },
+      });
+      const begun = await beginRun({ root: it.path, workdir, allowDirty: true });
+      expect(begun.first).not.toBe(begun.started.baseCommit);
+      expect(git(begun.run.history, 'rev-parse', `${begun.first}^`)).toBe(begun.started.baseCommit);
+      git(workdir, 'add', '-A', ':!untracked.txt');
+      expect(git(begun.run.history, 'rev-parse', `${begun.first}^{tree}`)).toBe(git(workdir, 'write-tree'));
+    },
+  );
+
+  test('of a folder takes its files as the first commit, ignored ones not, bytes and modes as they are', async () => {
+    using it = folder({
+      'src/crlf.txt': 'a\r\n',
+      'src/.gitattributes': '* text=auto eol=lf\n*.bin filter=gone\n',
+      'src/x.bin': 'b',
+      'src/run.sh': 'r',
+      'src/.gitignore': 'node_modules/\n',
+      'src/node_modules/m/i.js': 'm',
+      'src/sp ace/ü "q".txt': 'q',
+      'src/new\nline': 'n',
+    });
+    const workdir = join(it.path, 'src');
+    chmodSync(join(workdir, 'run.sh'), 0o755);
+    symlinkSync('run.sh', join(workdir, 'link'));
+    const begun = await beginRun({ root: it.path, workdir });
+    expect(begun.started).toMatchObject({ kind: 'folder', baseCommit: null });
+    const listed = git(
+      begun.run.history,
+      '-c',
+      'core.quotePath=false',
+      'ls-tree',
+      '-r',
+      '-z',
+      begun.first ?? '',
+    );
+    expect(
+      listed
+        .split('\0')
+        .filter((line) => line !== '')
+        .map((line) => [line.slice(0, 6), line.split('\t')[1]]),
+    ).toEqual([
+      ['100644', '.gitattributes'],
+      ['100644', '.gitignore'],
+      ['100644', 'crlf.txt'],
+      ['120000', 'link'],
+      ['100644', 'new\nline'],
+      ['100755', 'run.sh'],
+      ['100644', 'sp ace/ü "q".txt'],
+      ['100644', 'x.bin'],
+    ]);
+    expect(git(begun.run.history, 'cat-file', '-s', `${begun.first}:crlf.txt`)).toBe('3');
+    expect((await readHistoryStart(begun.run.history)).left_out).toEqual(['node_modules/']);
+  });
+
+  test('of an empty tree has no commit', async () => {
+    using it = folder();
+    const begun = await beginRun({ root: it.path, workdir: undefined });
+    expect([begun.started, begun.first]).toMatchObject([{ kind: 'none', baseCommit: null }, null]);
+  });
+
+  test('of a repository without a commit begins with its files', async () => {
+    using it = folder({ 'src/a.txt': 'a\n' });
+    git(join(it.path, 'src'), 'init', '-q');
+    const begun = await beginRun({ root: it.path, workdir: join(it.path, 'src') });
+    expect(begun.started).toMatchObject({ kind: 'git', baseCommit: null });
+    expect(git(begun.run.history, 'ls-tree', '--name-only', begun.first ?? '')).toBe('a.txt');
+  });
+
+  test('of a folder inside a repository, or with a .git that cannot be read, is that of a folder', async () => {
+    using it = folder({
+      'top/a.txt': 'a\n',
+      'top/sub/b.txt': 'b\n',
+      'broken/.git': 'nonsense\n',
+      'broken/c.txt': 'c\n',
+    });
+    repository(join(it.path, 'top'));
+    for (const dir of ['top/sub', 'broken'])
+      expect(await begin(it.path, join(it.path, dir))).toMatchObject({ kind: 'folder', baseCommit: null });
+  });
+
+  test('of a linked worktree begins at the HEAD of that worktree', async () => {
+    using it = folder({ 'main/a.txt': 'a\n' });
+    repository(join(it.path, 'main'));
+    git(join(it.path, 'main'), 'worktree', 'add', '-q', '-b', 'side', join(it.path, 'linked'));
+    put(join(it.path, 'linked'), { 'a.txt': 'side\n' });
+    git(join(it.path, 'linked'), 'commit', '-qam', 'side');
+    expect(await begin(it.path, join(it.path, 'linked'))).toMatchObject({
+      kind: 'git',
+      baseCommit: git(join(it.path, 'linked'), 'rev-parse', 'HEAD'),
+    });
+  });
+
+  test.for([
+    ['one that keeps SHA-256 names', ['--object-format=sha256']],
+    ['one on another branch', ['--initial-branch=trunk']],
+  ] as const)('of %s is like any other', async ([, flags]) => {
+    using it = folder({ 'src/a.txt': 'a\n' });
+    const workdir = join(it.path, 'src');
+    git(workdir, 'init', '-q', ...flags);
+    const head = repository(workdir);
+    expect(await begin(it.path, workdir)).toMatchObject({ kind: 'git', baseCommit: head });
+  });
+
+  test("is by the source's identity, its own before the user's, and the environment's before both", async () => {
+    using it = folder({
+      'src/a.txt': 'a\n',
+      home: '[user]\n\tname = Global\n\temail = global@example.test\n',
+    });
+    const workdir = join(it.path, 'src');
+    repository(workdir);
+    const env = { ...bareEnv(it.path), GIT_CONFIG_GLOBAL: join(it.path, 'home') };
+    const author = async (more: Record<string, string> = {}) => {
+      const started = await begin(it.path, workdir, { env: { ...env, ...more } });
+      return 'author' in started
+        ? `${started.author.name} <${started.author.email}>`
+        : started.problem.message;
+    };
+    expect(await author()).toBe('Global <global@example.test>');
+    git(workdir, 'config', 'user.name', 'Local');
+    expect(await author()).toBe('Local <global@example.test>');
+    expect(await author({ GIT_AUTHOR_NAME: 'Env', GIT_AUTHOR_EMAIL: 'env@example.test' })).toBe(
+      'Env <env@example.test>',
+    );
+  });
+
+  test("is not led astray by the caller's git variables, hooks, signing or line ends", async () => {
+    using it = folder({
+      'src/a.txt': 'a\r\n',
+      home: '[user]\n\tname = G\n\temail = g@example.test\n[core]\n\tautocrlf = true\n\thooksPath = /nowhere\n[commit]\n\tgpgsign = true\n[gpg]\n\tprogram = false\n[init]\n\tdefaultBranch = odd\n\ttemplateDir = /nowhere\n',
+    });
+    const workdir = join(it.path, 'src');
+    const env = {
+      ...bareEnv(it.path),
+      GIT_CONFIG_GLOBAL: join(it.path, 'home'),
+      GIT_DIR: '/nowhere',
+      GIT_INDEX_FILE: '/nowhere/index',
+      GIT_WORK_TREE: '/',
+    };
+    const begun = await beginRun({ root: it.path, workdir, env });
+    expect(git(begun.run.history, 'cat-file', '-s', `${begun.first}:a.txt`)).toBe('3');
+    expect(git(begun.run.history, 'log', '-1', '--format=%an %G?', begun.first ?? '')).toBe('G N');
+  });
+
+  test.runIf(process.getuid?.() === 0)("of another user's repository can be read", async () => {
+    using it = folder({ 'src/a.txt': 'a\n' });
+    const workdir = join(it.path, 'src');
+    const head = repository(workdir);
+    const give = (path: string) => chownSync(path, 65534, 65534);
+    for (const path of ['', '.git', '.git/HEAD', '.git/config', 'a.txt']) give(join(workdir, path));
+    expect(await begin(it.path, workdir)).toMatchObject({ kind: 'git', baseCommit: head });
+  });
+
+  test('without git says that git is missing', async () => {
+    using it = folder({ 'src/a.txt': 'a' });
+    expect(
+      await begin(it.path, join(it.path, 'src'), { env: { PATH: it.path, HOME: it.path } }),
+    ).toMatchObject({
+      problem: { code: 'git-missing', message: expect.stringContaining('not installed') },
+    });
+  });
+
+  test('names submodules, whose files no commit can change', async () => {
+    using it = folder({ 'lib/l.txt': 'l\n', 'src/a.txt': 'a\n' });
+    repository(join(it.path, 'lib'));
+    const workdir = join(it.path, 'src');
+    repository(workdir);
+    git(
+      workdir,
+      '-c',
+      'protocol.file.allow=always',
+      'submodule',
+      '--quiet',
+      'add',
+      join(it.path, 'lib'),
+      'vendor/lib',
+    );
+    git(workdir, 'commit', '-qm', 'with lib');
+    const begun = await beginRun({ root: it.path, workdir });
+    expect(begun.started.notes.join()).toContain('vendor/lib');
+    const order = {
+      historyDir: begun.run.history,
+      workspace: begun.run.workspace,
+      env: begun.env,
+      parent: begun.first,
+      order: { id: 'WO-01', title: 't' },
+      digest: 'd',
+      runId: 'R',
+      author: begun.started.author,
+      date: when,
+    };
+    expect(await commitOrder({ ...order, touched: ['vendor/lib/l.txt'] })).toMatchObject({
+      problem: expect.stringContaining('submodule'),
+    });
+  });
+});
+
+describe('a commit', () => {
+  const order = { id: 'WO-01', title: 'Say\nhello   world' };
+  async function begun(root: string, files = { 'src/a.txt': 'a\n', 'src/.gitignore': '*.log\n' }) {
+    put(root, files);
+    repository(join(root, 'src'));
+    const run = await beginRun({ root, workdir: join(root, 'src') });
+    const { history: historyDir, workspace } = run.run;
+    const common = {
+      historyDir,
+      workspace,
+      env: run.env,
+      parent: run.first,
+      order,
+      digest: 'd'.repeat(64),
+      runId: 'R',
+      author: { name: 'Ada', email: 'ada@example.test' },
+      date: when,
+    };
+    return {
+      ...run,
+      commit: (touched: string[], more: { parent?: string | null } = {}) =>
+        commitOrder({ ...common, ...more, touched }),
+    };
+  }
+
+  test("holds exactly the touched files, ignored ones too, and never the factory's own", async () => {
+    using it = folder();
+    const run = await begun(it.path);
+    put(run.run.workspace, {
+      'a.txt': 'stray change\n',
+      'out.log': 'l\n',
+      'stray.txt': 's',
+      '.factory/order/state.json': '{}',
+    });
+    chmodSync(join(run.run.workspace, 'out.log'), 0o755);
+    git(
+      run.run.workspace,
+      '--git-dir',
+      run.run.history,
+      '--work-tree',
+      run.run.workspace,
+      'add',
+      'stray.txt',
+    );
+    const made = await run.commit(['out.log', '.factory/order/state.json']);
+    expect(made).toMatchObject({ subject: 'WO-01: Say hello world' });
+    expect(
+      git(run.run.history, 'show', '--format=%an <%ae> %s%n%(trailers:only)', '--raw', '--no-abbrev', headRef)
+        .split('\n')
+        .filter((l) => l !== ''),
+    ).toEqual([
+      'Ada <ada@example.test> WO-01: Say hello world',
+      'Factory-Run: R',
+      'Work-Order: WO-01',
+      `Work-Order-Digest: ${'d'.repeat(64)}`,
+      expect.stringMatching(/^:000000 100755 .* A\tout\.log$/),
+    ]);
+    expect(
+      git(
+        run.run.workspace,
+        '--git-dir',
+        run.run.history,
+        '--work-tree',
+        run.run.workspace,
+        'status',
+        '--porcelain',
+      )
+        .split('\n')
+        .sort(),
+    ).toEqual([' M a.txt', '?? .factory/', '?? stray.txt']);
+  });
+
+  test('made twice from one parent is one commit', async () => {
+    using it = folder();
+    const run = await begun(it.path);
+    put(run.run.workspace, { 'a.txt': 'new\n' });
+    await run.commit(['a.txt']);
+    await run.commit(['a.txt']);
+    expect(git(run.run.history, 'rev-list', '--count', headRef)).toBe('2');
+  });
+
+  test('is not made where nothing changed', async () => {
+    using it = folder();
+    const run = await begun(it.path);
+    expect(await run.commit(['a.txt'])).toMatchObject({ commit: null });
+    expect(git(run.run.history, 'rev-parse', headRef)).toBe(run.first);
+  });
+
+  test('can be the first, replace a folder by a file, and remove what is gone', async () => {
+    using it = folder();
+    const run = await begun(it.path, {
+      'src/a.txt': 'a\n',
+      'src/.gitignore': '',
+      'src/d/in.txt': 'i\n',
+    } as never);
+    rmSync(join(run.run.workspace, 'd'), { recursive: true });
+    writeFileSync(join(run.run.workspace, 'd'), 'now a file\n');
+    rmSync(join(run.run.workspace, 'a.txt'));
+    await run.commit(['d', 'a.txt']);
+    expect(git(run.run.history, 'ls-tree', '-r', '--name-only', headRef).split('\n')).toEqual([
+      '.gitignore',
+      'd',
+    ]);
+    await run.commit(['d'], { parent: null });
+    expect(git(run.run.history, 'rev-list', '--count', headRef)).toBe('1');
+  });
+});
+
+test('the base is recorded once the workspace is there, whatever lies in its .factory', async () => {
+  using it = folder();
+  const begun = await beginRun({
+    root: it.path,
+    workdir: undefined,
+    copy: (workspace) => put(workspace, { '.factory/in/spec.md': '# s\n' }),
+  });
+  mkdirSync(begun.run.workspace, { recursive: true });
+  expect(
+    await recordBase({
+      historyDir: begun.run.history,
+      workspace: begun.run.workspace,
+      runId: 'R',
+      now: when,
+      env: begun.env,
+    }),
+  ).toEqual({ firstCommit: null });
+  expect((await readHistoryStart(begun.run.history)).left_out).toEqual([]);
+});

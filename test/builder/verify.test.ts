@@ -1,0 +1,106 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { excerpt } from '../../src/builder/brief.ts';
+import { type Probe, verifyCommands } from '../../src/builder/verify.ts';
+import { plannedCommandProblem } from '../../src/policy/commands.ts';
+import { splitWords } from '../../src/policy/words.ts';
+import { type Files, folder, tree } from './support.ts';
+
+const has = (...programs: string[]): Probe => ({
+  has: async (program) => programs.includes(program),
+  imports: async (module) => programs.includes(module),
+});
+const all = has('npm', 'bash', 'python3');
+const pkg = (test: string) => JSON.stringify({ scripts: { test } });
+
+type Row = readonly [
+  string,
+  Files,
+  readonly string[],
+  { probe?: Probe; exempt?: boolean; files?: string[] }?,
+];
+const rows: readonly Row[] = [
+  [
+    'its script, before all else',
+    { 'scripts/verify.sh': '', 'package.json': pkg('x') },
+    ['bash scripts/verify.sh'],
+  ],
+  ['the test script of package.json', { 'package.json': pkg('node x'), 'a.test.js': '' }, ['npm test']],
+  [
+    'no test script that npm init wrote',
+    { 'package.json': pkg('echo "Error: no test specified" && exit 1'), 'a.test.mjs': '' },
+    ['node --test'],
+  ],
+  ['no package.json that is broken', { 'package.json': '{', 'test/a.cjs': '' }, ['node --test']],
+  [
+    'no test that was installed',
+    { 'node_modules/m/a.test.js': '', 'a.js': '' },
+    ['node --check a.js'],
+    { files: ['a.js'] },
+  ],
+  ['no word in a name for a test', { 'contest.js': '', 'latest/a.js': '' }, []],
+  ["python's own tests", { 'tests/test_a.py': '' }, ['python3 -m unittest discover']],
+  [
+    'pytest where there is one',
+    { 'a_test.py': '' },
+    ['python3 -m pytest -q'],
+    { probe: has('python3', 'pytest') },
+  ],
+  ['no python where there is none', { 'test_a.py': '' }, [], { probe: has(), files: ['test_a.py'] }],
+  ['nothing where there is nothing', { 'README.md': '' }, [], { files: ['README.md'] }],
+  [
+    'only that an exempt order compiles',
+    { 'scripts/verify.sh': '' },
+    ['bash -n scripts/verify.sh'],
+    { exempt: true, files: ['scripts/verify.sh', 'gone.js'] },
+  ],
+];
+test.for(rows)('a project is checked by %s', async ([, files, commands, more = {}]) => {
+  using it = folder(files);
+  const { probe = all, exempt = false, files: touched = [] } = more;
+  expect(await verifyCommands(it.path, { verify_exempt: exempt }, { files: touched, probe })).toEqual(
+    commands,
+  );
+});
+
+test.for([
+  ['a.mjs', 'export const a = 1;\n', 'export const = 1;\n'],
+  ['a.cjs', 'module.exports = 1;\n', 'module.exports = ;\n'],
+  ["it's $HOME.json", '{"a": 1}\n', '{"a": 1,}\n'],
+  ['-rf.sh', 'echo hi\n', 'if\n'],
+  ['-p.js', 'let a = 1;\n', 'let = = 1;\n'],
+])(
+  'the compile check of %s passes what parses, refuses what does not, and leaves nothing',
+  async ([name = '', good = '', bad = '']) => {
+    const code = async (content: string): Promise<number> => {
+      using it = folder({ [name]: content });
+      const [command = ''] = await verifyCommands(
+        it.path,
+        { verify_exempt: true },
+        { files: [name], probe: all },
+      );
+      expect(plannedCommandProblem(command)).toBeUndefined();
+      const split = splitWords(command);
+      const [program = '', ...words] = 'words' in split ? split.words : [];
+      try {
+        execFileSync(program, words, { cwd: it.path, stdio: 'ignore' });
+      } catch (error) {
+        return error instanceof Error && 'status' in error ? Number(error.status) : -1;
+      } finally {
+        expect(readdirSync(it.path)).toEqual([name]);
+        expect(tree(it.path)).toEqual({ [name]: content });
+      }
+      return 0;
+    };
+    expect(await code(good)).toBe(0);
+    expect(await code(bad)).not.toBe(0);
+  },
+);
+
+test('an excerpt keeps head and tail and never half a character', () => {
+  expect(excerpt('short', { head: 3, tail: 3 })).toBe('short');
+  expect(excerpt('😀😀😀xxx😀😀😀', { head: 2, tail: 2 })).toBe(
+    '😀😀\n[... 5 characters left out ...]\n😀😀',
+  );
+});

@@ -1,0 +1,301 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { commitOrder } from '../../src/builder/commit.ts';
+import { inHistory } from '../../src/builder/in-history.ts';
+import { type DeliverOptions, deliver } from '../../src/commands/deliver.ts';
+import {
+  beginRun,
+  type Files,
+  folder,
+  git,
+  put,
+  repository,
+  toolIo,
+  tree,
+  when,
+} from '../builder/support.ts';
+
+const ended = (status: string, reason: string) => ({
+  schema_version: 1,
+  run_id: 'RUN1',
+  epoch: 1,
+  last_completed_node: '',
+  completed_nodes: [],
+  retry_counts: {},
+  context: {},
+  origins: {},
+  next_node: null,
+  arrived: null,
+  steps: 1,
+  visits: {},
+  calls: {},
+  outcomes: {},
+  last_outcome: null,
+  last_failure: null,
+  snapshot: null,
+  elapsed_ms: 1,
+  status,
+  ended: status === 'running' ? null : { exit_node: null, ok: status === 'completed', reason, code: 0 },
+  at: when.toISOString(),
+});
+const manifest = (workdir: string | undefined, kind: string) => ({
+  schema_version: 1,
+  run_id: 'RUN1',
+  pipeline_path: 'p.dot',
+  original_workdir: workdir ?? '',
+  workspace_path: 'w',
+  started_at: when.toISOString(),
+  factory_version: '0',
+  node_version: '20',
+  pipeline: { text: '', sha256: '' },
+  prompts: {},
+  variables: {},
+  agent: { name: '', describe: '', chosen_by: '' },
+  workdir_kind: kind,
+  git: { base_commit: null, author: { name: 'a', email: 'e' } },
+  marker: 'm',
+  caps: { max_steps: 1, max_wall_ms: null },
+  env_pass: [],
+  not_enforced: [],
+});
+
+/** A run in `<root>/runs` that ended, its source in `<root>/src`. */
+async function run(
+  root: string,
+  more: {
+    files?: Files | null;
+    git?: boolean;
+    untracked?: Files;
+    status?: string;
+    writes?: Files | null;
+    allowDirty?: boolean;
+  } = {},
+) {
+  const { files = { 'a.txt': 'a\n' }, writes = { 'f1.txt': '1\n', 'sub/run.sh': 's\n' } } = more;
+  const source = join(root, 'src');
+  mkdirSync(source);
+  if (files !== null) put(source, files);
+  if (more.git !== false && files !== null) repository(source);
+  put(source, more.untracked ?? {});
+  const workdir = files === null ? undefined : source;
+  const begun = await beginRun({ root, workdir, allowDirty: more.allowDirty === true });
+  let head = begun.first;
+  for (const [n, [path, content]] of Object.entries(writes ?? {}).entries()) {
+    put(begun.run.workspace, { [path]: content });
+    const made = await commitOrder({
+      historyDir: begun.run.history,
+      workspace: begun.run.workspace,
+      env: begun.env,
+      parent: head,
+      touched: [path],
+      order: { id: `WO-0${n + 1}`, title: path },
+      digest: 'd',
+      runId: 'RUN1',
+      author: begun.started.author,
+      date: when,
+    });
+    if ('problem' in made) throw new Error(made.problem);
+    head = made.commit ?? head;
+  }
+  writeFileSync(begun.run.manifest, JSON.stringify(manifest(workdir, begun.started.kind)));
+  writeFileSync(begun.run.checkpoint, JSON.stringify(ended(more.status ?? 'completed', 'because')));
+  const { io, said } = toolIo(begun);
+  const asked = (options: DeliverOptions = {}, id = 'RUN1') => {
+    said.length = 0;
+    return deliver(id, { runsdir: join(root, 'runs'), ...options }, { ...io, cwd: root });
+  };
+  return { ...begun, source, head, asked, said: () => said.join('') };
+}
+
+/** All that must not change in a source. */
+const stands = (source: string) => [
+  git(source, 'status', '--porcelain=v2', '--branch', '--ignored'),
+  git(source, 'rev-parse', 'HEAD'),
+  readFileSync(join(source, '.git/index')).toString('base64'),
+  tree(source),
+];
+
+describe('delivering to a branch', () => {
+  test("makes it at the run's commits and touches nothing else, also where the source has moved on", async () => {
+    using it = folder();
+    const r = await run(it.path);
+    put(r.source, { 'a.txt': 'later\n' });
+    git(r.source, 'commit', '-qam', 'later');
+    put(r.source, { 'a.txt': 'dirty\n', 'staged.txt': 's' });
+    git(r.source, 'add', 'staged.txt');
+    const before = stands(r.source);
+    expect(await r.asked()).toBe(0);
+    expect(stands(r.source)).toEqual(before);
+    expect(git(r.source, 'log', '--format=%s', 'factory/RUN1').split('\n')).toEqual([
+      'WO-02: sub/run.sh',
+      'WO-01: f1.txt',
+      'first',
+    ]);
+    expect(git(r.source, 'fsck', '--strict')).toBe('');
+    expect(existsSync(join(r.source, '.git/shallow'))).toBe(false);
+    expect(r.said()).toContain(`git -C ${r.source} switch factory/RUN1`);
+    git(r.source, 'stash', '-q');
+    git(r.source, 'switch', '-q', 'factory/RUN1');
+    expect(tree(r.source)).toEqual({ 'a.txt': 'a\n', 'f1.txt': '1\n', 'sub/run.sh': 's\n' });
+  });
+
+  test.for([
+    ['main', 2],
+    ['master', 2],
+    ['a..b', 2],
+    ['-x', 2],
+    ['refs/heads/x', 2],
+    ['HEAD', 2],
+    ['with blank', 2],
+    ['trunk', 1],
+    ['trunk/below', 1],
+  ] as const)('called %s is refused', async ([branch, code]) => {
+    using it = folder();
+    const r = await run(it.path);
+    git(r.source, 'branch', 'trunk');
+    const refs = git(r.source, 'for-each-ref');
+    expect(await r.asked({ branch })).toBe(code);
+    expect(r.said()).toContain(branch.split('/')[0]);
+    expect(git(r.source, 'for-each-ref')).toBe(refs);
+  });
+
+  test('that is checked out unborn in a working tree is refused', async () => {
+    using it = folder();
+    const r = await run(it.path);
+    git(r.source, 'symbolic-ref', 'HEAD', 'refs/heads/unborn');
+    expect(await r.asked({ branch: 'unborn' })).toBe(1);
+    expect(r.said()).toContain('checked out');
+  });
+
+  test('a second time says that it is there already', async () => {
+    using it = folder();
+    const r = await run(it.path);
+    await r.asked({ branch: 'work/x' });
+    expect(await r.asked({ branch: 'work/x' })).toBe(1);
+    expect(r.said()).toContain('delivered already');
+  });
+
+  test('brings the first commit of a dirty workdir along', async () => {
+    using it = folder();
+    const workdir = join(it.path, 'src');
+    const r = await run(it.path, { allowDirty: true });
+    expect(r.source).toBe(workdir);
+    expect(await r.asked({ json: true })).toBe(0);
+    expect(JSON.parse(r.said())).toMatchObject({
+      run_id: 'RUN1',
+      branch: 'factory/RUN1',
+      to: null,
+      head: r.head,
+      commits: [{ subject: 'WO-01: f1.txt' }, { subject: 'WO-02: sub/run.sh' }],
+    });
+  });
+
+  test('warns of what is in no commit, and more of what the checks need', async () => {
+    using it = folder();
+    const many = Object.fromEntries(
+      Array.from({ length: 12 }, (_, n) => [`u${String(n).padStart(2, '0')}`, '']),
+    );
+    const r = await run(it.path, {
+      files: { '.gitignore': 'dep/\n' },
+      untracked: { 'dep/d.js': '', ...many },
+    });
+    put(r.run.workspace, { 'made-by-the-run.txt': '' });
+    writeFileSync(
+      inHistory(r.run.history).proof,
+      JSON.stringify({ version: 1, commit: r.head, needed: ['dep/'] }),
+    );
+    expect(await r.asked()).toBe(0);
+    expect(r.said()).toMatch(/checks need files .*: dep\/\n/);
+    expect(r.said()).toMatch(/not delivered: u00, .*u09 and 2 more/);
+    expect(r.said()).not.toContain('made-by-the-run');
+  });
+
+  test('of a run that changed nothing has nothing to deliver', async () => {
+    using it = folder();
+    const r = await run(it.path, { writes: null });
+    expect(await r.asked()).toBe(0);
+    expect(r.said()).toContain('nothing to deliver');
+    expect(git(r.source, 'branch', '--list', 'factory/*')).toBe('');
+  });
+
+  test('where the source is gone, or has lost the commit it began with, points to --to', async () => {
+    using it = folder();
+    const r = await run(it.path);
+    git(r.source, 'checkout', '-q', '--orphan', 'fresh');
+    git(r.source, 'commit', '-q', '-m', 'other');
+    git(r.source, 'branch', '-D', 'main');
+    git(r.source, 'reflog', 'expire', '--expire=now', '--all');
+    git(r.source, 'gc', '--prune=now', '-q');
+    expect(await r.asked()).toBe(1);
+    expect(r.said()).toContain('--to DIR');
+    expect(await r.asked({ to: 'out' })).toBe(0);
+    expect(r.said()).toContain('not included');
+    expect(git(join(it.path, 'out'), 'log', '--format=%s').split('\n')).toHaveLength(3);
+  });
+});
+
+describe('delivering to a folder', () => {
+  test.for([
+    ['an empty tree', { files: null }],
+    ['a folder that is no repository', { git: false }],
+  ] as const)('is the way for a run that began with %s', async ([, setup]) => {
+    using it = folder();
+    const r = await run(it.path, setup);
+    expect(await r.asked()).toBe(2);
+    expect(r.said()).toContain('--to DIR');
+    expect(await r.asked({ to: 'deep/out' })).toBe(0);
+    expect(r.said()).toContain('next: cd deep/out');
+    const out = join(it.path, 'deep/out');
+    expect(git(out, 'status', '--porcelain', '--branch')).toBe('## main');
+    expect(tree(out)).toEqual({
+      ...('git' in setup ? { 'a.txt': 'a\n' } : {}),
+      'f1.txt': '1\n',
+      'sub/run.sh': 's\n',
+    });
+    expect(git(out, 'fsck', '--strict')).toBe('');
+    expect(readdirSync(join(it.path, 'deep'))).toEqual(['out']);
+  });
+
+  test('brings the whole history of a repository', async () => {
+    using it = folder();
+    const r = await run(it.path, {
+      files: { 'a.txt': 'a\n', 'package.json': '{"scripts": {"test": "true"}}' },
+    });
+    mkdirSync(join(it.path, 'out'));
+    expect(await r.asked({ to: join(it.path, 'out') })).toBe(0);
+    expect(git(join(it.path, 'out'), 'rev-list', '--count', 'HEAD')).toBe('3');
+    expect(existsSync(join(it.path, 'out/.git/shallow'))).toBe(false);
+    expect(r.said()).toContain(`cd ${join(it.path, 'out')} && npm test`);
+  });
+
+  test('refuses one that holds something, or is a file, and leaves nothing half-made', async () => {
+    using it = folder({ 'full/x': 'x', file: 'f' });
+    const r = await run(it.path);
+    symlinkSync('full', join(it.path, 'link'));
+    const before = readdirSync(it.path).sort();
+    for (const to of ['full', 'file', 'link', 'file/below']) expect(await r.asked({ to })).toBe(2);
+    expect(await r.asked({ to: 'full', branch: 'x' })).toBe(2);
+    expect(readdirSync(it.path).sort()).toEqual(before);
+    expect(tree(join(it.path, 'full'))).toEqual({ x: 'x' });
+  });
+});
+
+test.for([
+  ['failed', /is failed \(because\)/],
+  ['interrupted', /is interrupted/],
+  ['running', /is not finished/],
+] as const)('a run that %s is not delivered', async ([status, says]) => {
+  using it = folder();
+  const r = await run(it.path, { status });
+  expect(await r.asked()).toBe(1);
+  expect(r.said()).toMatch(says);
+  expect(git(r.source, 'branch', '--list', 'factory/*')).toBe('');
+});
+
+test('a run that is not there is said to be missing', async () => {
+  using it = folder();
+  const r = await run(it.path);
+  expect(await r.asked({}, 'NONE')).toBe(2);
+  expect(r.said()).toContain('NONE');
+});

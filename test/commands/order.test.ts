@@ -1,0 +1,574 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { headRef } from '../../src/builder/in-history.ts';
+import {
+  orderApply,
+  orderCommand,
+  orderCommit,
+  orderNext,
+  orderPrompt,
+  orderProof,
+  orderRollback,
+} from '../../src/commands/order.ts';
+import {
+  beginRun,
+  emptySha,
+  type Files,
+  folder,
+  git,
+  put,
+  repository,
+  toolIo,
+  tree,
+  when,
+} from '../builder/support.ts';
+
+const sha = (text: string): string => createHash('sha256').update(text).digest('hex');
+const order = (n: number, more: object = {}) => ({
+  id: `WO-0${n}`,
+  title: `Step ${n}`,
+  intent: `Do step ${n}.`,
+  preconditions: [],
+  postconditions: [{ kind: 'file_exists', path: `f${n}.txt` }],
+  allowed_files: [`f${n}.txt`],
+  forbidden: [],
+  acceptance_commands: [`test -f f${n}.txt`],
+  context_files: [`f${n}.txt`],
+  notes: null,
+  ...more,
+});
+const answer = (path: string, content: string, base = '') =>
+  JSON.stringify({ summary: 's', writes: [{ path, base_sha256: sha(base), content }] });
+
+async function build(root: string, orders: readonly object[], files: Files | null = { 'keep.txt': 'k\n' }) {
+  const workdir = files === null ? undefined : join(root, 'src');
+  if (workdir !== undefined && files !== null) {
+    mkdirSync(workdir);
+    put(workdir, files);
+    repository(workdir);
+  }
+  const begun = await beginRun({ root, workdir });
+  for (const [n, one] of orders.entries())
+    put(begun.run.workspace, { [`.factory/orders/WO-0${n + 1}.json`]: JSON.stringify(one) });
+  const tool = toolIo(begun);
+  const { workspace } = begun.run;
+  const state = () => JSON.parse(readFileSync(join(workspace, '.factory/order/state.json'), 'utf8'));
+  /** next, a fresh attempt, and an answer. */
+  const propose = async (text: string) => {
+    await orderNext({}, tool.io);
+    await tool.snapshot();
+    expect(await orderPrompt({}, tool.io)).toBe(0);
+    put(workspace, { '.factory/order/proposal.json': text });
+    return orderApply({}, tool.io);
+  };
+  return { ...begun, ...tool, workspace, state, propose };
+}
+
+describe('a build', () => {
+  test('goes through its orders, commits each and proves the whole', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1), order(2, { title: 'Step\ntwo' })]);
+    expect(await orderNext({}, b.io)).toBe(0);
+    expect(b.output()).toMatchObject({
+      outcome: 'success',
+      preferred_next_label: 'order',
+      context_updates: { 'order.id': 'WO-01', 'order.title': 'Step 1', 'order.index': 1, 'order.count': 2 },
+    });
+    expect(await b.propose(answer('f1.txt', '1\n'))).toBe(0);
+    expect(b.output().context_updates).toMatchObject({
+      'order.verify': { files: [], commands: [] },
+      'order.promises': { files: ['f1.txt'], commands: [] },
+      'order.accept': { files: [], commands: ['test -f f1.txt'] },
+      'order.touched': ['f1.txt'],
+    });
+    expect(await orderCommit({}, b.io)).toBe(0);
+    expect(await b.propose(answer('f2.txt', '2\n'))).toBe(0);
+    expect(await orderCommit({}, b.io)).toBe(0);
+    expect(await orderNext({}, b.io)).toBe(0);
+    expect(b.output()).toMatchObject({ preferred_next_label: 'done' });
+    expect(await orderProof({}, b.io)).toBe(0);
+    expect(git(b.run.history, 'log', '--format=%s|%cI|%an', headRef).split('\n')).toEqual([
+      'WO-02: Step two|2026-01-02T03:04:05+00:00|factory',
+      'WO-01: Step 1|2026-01-02T03:04:05+00:00|factory',
+      expect.stringContaining('first'),
+    ]);
+    expect(b.output().context_updates?.['build.commits']).toMatchObject([
+      {
+        work_order: 'WO-01',
+        subject: 'WO-01: Step 1',
+        attempts: 1,
+        commit: expect.stringMatching(/^[0-9a-f]{40}$/),
+      },
+      { work_order: 'WO-02', attempts: 1 },
+    ]);
+  });
+
+  test('from an empty tree makes its first commit from its first order', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1)], null);
+    await b.propose(answer('f1.txt', '1\n'));
+    expect(await orderCommit({}, b.io)).toBe(0);
+    expect(await orderProof({}, b.io)).toBe(0);
+    expect(git(b.run.history, 'rev-list', '--count', headRef)).toBe('1');
+  });
+
+  test('killed after its commit, and taken up again where it was, has that commit once', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1)]);
+    await b.propose(answer('f1.txt', '1\n'));
+    const before = readFileSync(join(b.workspace, '.factory/order/state.json'), 'utf8');
+    await orderCommit({}, b.io);
+    put(b.workspace, { '.factory/order/state.json': before });
+    expect(await orderCommit({}, b.io)).toBe(0);
+    expect(git(b.run.history, 'rev-list', '--count', headRef)).toBe('2');
+  });
+
+  test('whose order changes nothing succeeds, says so and makes no commit', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1)], { 'f1.txt': 'same\n' });
+    await b.propose(answer('f1.txt', 'same\n', 'same\n'));
+    expect(await orderCommit({}, b.io)).toBe(0);
+    expect(b.said.join('')).toContain('nothing to commit');
+    expect(b.state()).toMatchObject({ head: b.first, done: [{ id: 'WO-01', commit: null }] });
+  });
+
+  test('over orders that the workdir has commits for has nothing to do', async () => {
+    using it = folder();
+    using again = folder();
+    const one = order(1, { preconditions: [{ kind: 'file_absent', path: 'f1.txt' }] });
+    const b = await build(it.path, [one]);
+    await b.propose(answer('f1.txt', '1\n'));
+    await orderCommit({}, b.io);
+    git(join(it.path, 'src'), 'pull', '-q', b.run.history, headRef);
+    const second = await beginRun({ root: again.path, workdir: join(it.path, 'src') });
+    put(second.run.workspace, {
+      '.factory/orders/WO-01.json': JSON.stringify({ ...one, provenance: { planner_run_id: 'other' } }),
+    });
+    const tool = toolIo(second);
+    expect(await orderNext({}, tool.io)).toBe(0);
+    expect(tool.output()).toMatchObject({
+      preferred_next_label: 'done',
+      context_updates: { 'build.commits': [] },
+    });
+    expect(await orderProof({}, tool.io)).toBe(0);
+    // Another order of the same number is another order.
+    rmSync(join(second.run.workspace, '.factory/order'), { recursive: true });
+    put(second.run.workspace, {
+      '.factory/orders/WO-01.json': JSON.stringify({ ...one, intent: 'Something else.' }),
+    });
+    await orderNext({}, tool.io);
+    expect(tool.output()).toMatchObject({ preferred_next_label: 'order' });
+  });
+});
+
+describe('next', () => {
+  test('without any order says where it looked, as a fault of the setup', async () => {
+    using it = folder();
+    const b = await build(it.path, [], null);
+    expect(await orderNext({}, b.io)).toBe(1);
+    expect(b.output()).toMatchObject({
+      outcome: 'fail',
+      failure_class: 'config',
+      failure_reason: expect.stringContaining('.factory/orders'),
+    });
+  });
+
+  test.for([
+    [
+      'a compiled plan',
+      {
+        '.factory/in/plan.json': JSON.stringify({
+          system_overview: [],
+          verify_contract: null,
+          work_orders: [order(1), order(2)],
+        }),
+      },
+    ],
+    [
+      'a folder of orders',
+      {
+        '.factory/in/plan/WO-10.json': JSON.stringify({ ...order(1), id: 'WO-10' }),
+        '.factory/in/plan/WO-1.json': JSON.stringify(order(1)),
+      },
+    ],
+  ] as const)('takes %s given as the variable plan', async ([, files]) => {
+    using it = folder();
+    const b = await build(it.path, [], null);
+    put(b.workspace, files);
+    expect(await orderNext({}, b.io)).toBe(0);
+    expect(b.output().context_updates).toMatchObject({ 'order.id': 'WO-01', 'order.count': 2 });
+  });
+
+  test.for([
+    ['not JSON', '{', 'JSON'],
+    ['without commands', JSON.stringify(order(1, { acceptance_commands: [] })), 'acceptance_commands'],
+    ['with a path out of the repository', JSON.stringify(order(1, { allowed_files: ['../x'] })), '../x'],
+    ['under another number', JSON.stringify(order(2)), 'agree'],
+    ['exempt by its own word', JSON.stringify(order(1, { verify_exempt: true })), '--allow-verify-exempt'],
+  ] as const)('refuses an order %s', async ([, text, says]) => {
+    using it = folder();
+    const b = await build(it.path, [], null);
+    put(b.workspace, { '.factory/orders/WO-01.json': text });
+    expect(await orderNext({}, b.io)).toBe(1);
+    expect(b.output()).toMatchObject({
+      failure_class: 'config',
+      failure_reason: expect.stringContaining(says),
+    });
+  });
+
+  test("takes an exempt order by the planner's word or the caller's", async () => {
+    using it = folder();
+    const b = await build(it.path, [
+      order(1, { verify_exempt: true, provenance: { planner_run_id: 'P', bootstrap: true } }),
+    ]);
+    expect(await orderNext({}, b.io)).toBe(0);
+    put(b.workspace, {
+      '.factory/orders/WO-01.json': JSON.stringify(
+        order(1, { verify_exempt: true, provenance: { planner_run_id: 'P', bootstrap: true } }),
+      ),
+    });
+    using other = folder();
+    const c = await build(other.path, [order(1, { verify_exempt: true })]);
+    expect(await orderNext({ allowVerifyExempt: true }, c.io)).toBe(0);
+    expect(await c.propose(answer('f1.txt', '1'))).toBe(0);
+  });
+
+  test.for([
+    [
+      'edited',
+      (dir: string) =>
+        put(dir, {
+          '.factory/orders/WO-01.json': JSON.stringify(order(1, { allowed_files: ['f1.txt', 'keep.txt'] })),
+        }),
+    ],
+    ['added', (dir: string) => put(dir, { '.factory/orders/WO-02.json': JSON.stringify(order(2)) })],
+  ] as const)('refuses an order that was %s after the build began', async ([, change]) => {
+    using it = folder();
+    const b = await build(it.path, [order(1)]);
+    await orderNext({}, b.io);
+    change(b.workspace);
+    for (const act of [orderNext, orderPrompt, orderApply]) expect(await act({}, b.io)).toBe(1);
+    expect(b.output()).toMatchObject({
+      failure_reason: expect.stringContaining('changed since the build began'),
+    });
+  });
+
+  test('outside a run says how to name one, and takes the one it stands in', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1)]);
+    const { FACTORY_RUN_DIR: _, FACTORY_WORKSPACE: __, FACTORY_OUTPUT: ___, ...env } = b.env;
+    expect(await orderNext({}, { ...b.io, env, cwd: it.path })).toBe(1);
+    expect(b.said.join('')).toContain('--run');
+    expect(await orderNext({}, { ...b.io, env })).toBe(0);
+    b.said.length = 0;
+    expect(await orderNext({ run: b.run.root, json: true }, { ...b.io, env, cwd: it.path })).toBe(0);
+    expect(JSON.parse(b.said.join(''))).toMatchObject({ outcome: 'success', preferred_next_label: 'order' });
+  });
+});
+
+describe('prompt', () => {
+  test('shows what the order is judged by, and takes nothing in a file for a placeholder', async () => {
+    using it = folder();
+    const b = await build(
+      it.path,
+      [order(1, { context_files: ['f1.txt', 'keep.txt', 'bin', 'link'], forbidden: ['no {{TITLE}}'] })],
+      {
+        'keep.txt': 'say {{FAILURE_BRIEF}} and ```\n',
+        bin: 'a\0b',
+        'scripts/verify.sh': 'exit 0\n',
+      },
+    );
+    symlinkSync('/etc/passwd', join(b.workspace, 'link'));
+    await orderNext({}, b.io);
+    await b.snapshot();
+    await orderPrompt({}, b.io);
+    const text = readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
+    for (const part of [
+      'WO-01: Step 1',
+      'Do step 1.',
+      '- f1.txt',
+      '- test -f f1.txt',
+      '- f1.txt exists',
+      '- bash scripts/verify.sh',
+      'no {{TITLE}}',
+      'say {{FAILURE_BRIEF}} and ```\n````',
+      `exists: no\nsha256: ${emptySha}`,
+      sha('a\0b'),
+      'binary, 3 bytes',
+      sha('say {{FAILURE_BRIEF}} and ```\n'),
+    ]) {
+      expect(text).toContain(part);
+    }
+    expect(text).not.toContain('root:');
+  });
+
+  test('never leaves a hash out, however large the files are', async () => {
+    using it = folder();
+    const big = 'ä'.repeat(120_000);
+    const b = await build(it.path, [order(1, { context_files: ['a', 'b', 'c'] })], {
+      a: big,
+      b: 'b',
+      c: 'c\n',
+    });
+    await orderNext({}, b.io);
+    await b.snapshot();
+    await orderPrompt({}, b.io);
+    const text = readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
+    for (const content of [big, 'b', 'c\n']) expect(text).toContain(sha(content));
+    expect(text).toContain('204800 of 240000 bytes');
+    expect(text).not.toContain('\ufffd');
+  });
+
+  test.for([
+    ['a precondition that does not hold', [{ kind: 'file_exists', path: 'none.txt' }]],
+    ['a file that must not be there', [{ kind: 'file_absent', path: 'keep.txt' }]],
+  ] as const)('gives up at once over %s', async ([, preconditions]) => {
+    using it = folder();
+    const b = await build(it.path, [order(1, { preconditions })]);
+    await orderNext({}, b.io);
+    await b.snapshot();
+    expect(await orderPrompt({}, b.io)).toBe(1);
+    expect(b.output()).toMatchObject({
+      preferred_next_label: 'give_up',
+      failure_class: 'product',
+      failure_reason: expect.stringMatching(/^preflight: /),
+      context_updates: { 'order.stage': 'preflight' },
+    });
+    expect(existsSync(join(b.workspace, '.factory/order/prompt.md'))).toBe(false);
+    expect(await orderRollback({ attempts: 5 }, b.io)).toBe(0);
+    expect(b.output()).toMatchObject({ preferred_next_label: 'give_up' });
+  });
+
+  test('does not let an old answer stand for a new one', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1)]);
+    await b.propose('nonsense');
+    await b.snapshot();
+    await orderPrompt({}, b.io);
+    expect(existsSync(join(b.workspace, '.factory/order/proposal.json'))).toBe(false);
+    expect(await orderApply({}, b.io)).toBe(1);
+    expect(b.output()).toMatchObject({ failure_reason: expect.stringMatching(/^llm_output_invalid: /) });
+  });
+
+  test('refuses a template with a placeholder that stands for nothing', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1)]);
+    put(b.workspace, { '.factory/in/p.md': '{{INTENT}} {{ALLOWED_FILES}} {{CONTEXT_FILES}} {{TITEL}}' });
+    await orderNext({}, b.io);
+    await b.snapshot();
+    expect(await orderPrompt({ template: '.factory/in/p.md' }, b.io)).toBe(1);
+    expect(b.output()).toMatchObject({
+      failure_class: 'config',
+      failure_reason: expect.stringContaining('{{TITEL}}'),
+    });
+  });
+});
+
+test.for([
+  ['llm_output_invalid', 'agent', 'not json'],
+  ['write_scope_violation', 'guardrail', answer('keep.txt', 'x', 'k\n')],
+  ['stale_context', 'product', answer('f1.txt', 'x', 'stale')],
+] as const)(
+  'apply fails as %s, class %s, and the next attempt is told',
+  async ([stage, failureClass, text]) => {
+    using it = folder();
+    const b = await build(it.path, [order(1)]);
+    expect(await b.propose(text)).toBe(1);
+    expect(b.output()).toMatchObject({
+      outcome: 'fail',
+      failure_class: failureClass,
+      failure_reason: expect.stringContaining(`${stage}: `),
+      context_updates: { 'order.stage': stage },
+    });
+    expect(await orderCommit({}, b.io)).toBe(1);
+    expect(await orderRollback({ attempts: 2 }, b.io)).toBe(0);
+    expect(b.output()).toMatchObject({ preferred_next_label: 'again' });
+    await b.snapshot();
+    await orderPrompt({}, b.io);
+    expect(readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8')).toContain(`stage: ${stage}`);
+    expect(b.state().current).toMatchObject({ attempt: 2, brief: { stage } });
+  },
+);
+
+describe('rollback', () => {
+  test('undoes all that an attempt did, ignored files too, keeps what was there, and tells head and tail', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1)], {
+      'keep.txt': 'k\n',
+      '.gitignore': 'build/\n*.log\n',
+      'gone.txt': 'g\n',
+    });
+    put(b.workspace, { 'build/old.bin': 'old', '.env': 'e' });
+    const before = tree(b.workspace);
+    await b.propose(answer('f1.txt', '1\n'));
+    put(b.workspace, { 'build/new/x.bin': 'x', 'run.log': 'l', 'keep.txt': 'changed\n' });
+    rmSync(join(b.workspace, 'gone.txt'));
+    put(b.run.node('accept'), {
+      'verification.results.json': JSON.stringify({
+        checked_files: [],
+        commands: [
+          { command: 'true', exit_code: 0, stdout: '', stderr: '' },
+          { command: 'npm test', exit_code: 7, stdout: `HEAD${'.'.repeat(5000)}TAIL`, stderr: 'why' },
+        ],
+      }),
+    });
+    b.context({
+      'last_failure.node_id': 'accept',
+      'last_failure.node_type': 'verification',
+      'last_failure.reason': 'verification command failed: npm test (exit=7)',
+      'last_failure.class': 'product',
+    });
+    expect(await orderRollback({ attempts: 1 }, b.io)).toBe(0);
+    expect(tree(b.workspace)).toEqual(before);
+    expect(() => statSync(join(b.workspace, 'build/new'))).toThrow();
+    expect(b.output()).toMatchObject({
+      preferred_next_label: 'give_up',
+      context_updates: { 'order.stage': 'acceptance_failed' },
+    });
+    const { brief } = b.state().current;
+    expect(brief).toMatchObject({ command: 'npm test', exit_code: 7 });
+    for (const part of ['HEAD', 'TAIL', 'why', 'left out']) expect(brief.excerpt).toContain(part);
+    expect(brief.excerpt.length).toBeLessThan(3000);
+  });
+
+  test.for([
+    ['a check', 'verify', 'verification', 'product', 'verify_failed', 'again'],
+    ['a promise', 'promises', 'verification', 'product', 'acceptance_failed', 'again'],
+    ['an agent that broke', 'propose', 'codergen', 'agent', 'exception', 'again'],
+    ['a missing key', 'propose', 'codergen', 'config', 'exception', 'give_up'],
+  ] as const)(
+    'after %s takes the stage from what failed last',
+    async ([, node, nodeType, failureClass, stage, label]) => {
+      using it = folder();
+      const b = await build(it.path, [order(1)]);
+      await b.propose(answer('f1.txt', '1\n'));
+      b.context({
+        'last_failure.node_id': node,
+        'last_failure.node_type': nodeType,
+        'last_failure.reason': 'because',
+        'last_failure.class': failureClass,
+      });
+      await orderRollback({ attempts: 3 }, b.io);
+      expect(b.output()).toMatchObject({
+        preferred_next_label: label,
+        context_updates: { 'order.brief': { stage, excerpt: expect.stringContaining('because') } },
+      });
+    },
+  );
+});
+
+test('what a check changed in another committed file is put back before the commit; its own leavings stay', async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1)], { 'keep.txt': 'k\n', 'd/deep.txt': 'd\n' });
+  await b.propose(answer('f1.txt', '1\n'));
+  put(b.workspace, { 'keep.txt': 'drift\n', 'cache.bin': 'c' });
+  rmSync(join(b.workspace, 'd'), { recursive: true });
+  expect(await orderCommit({}, b.io)).toBe(0);
+  expect(tree(b.workspace)).toEqual({
+    'keep.txt': 'k\n',
+    'd/deep.txt': 'd\n',
+    'f1.txt': '1\n',
+    'cache.bin': 'c',
+  });
+  expect(git(b.run.history, 'show', '--format=', '--name-only', headRef)).toBe('f1.txt');
+});
+
+describe('proof', () => {
+  const proven = async (root: string, files: Files, one: object) => {
+    const b = await build(root, [one], files);
+    await b.propose(answer('f1.txt', '1\n'));
+    await orderCommit({}, b.io);
+    return b;
+  };
+
+  test('fails, as the product, where only the workspace holds', async () => {
+    using it = folder();
+    const b = await proven(it.path, { 'scripts/verify.sh': 'echo looking; test -f made.txt\n' }, order(1));
+    put(b.workspace, { 'made.txt': 'by the run, in no commit' });
+    expect(await orderProof({}, b.io)).toBe(1);
+    expect(b.output()).toMatchObject({
+      failure_class: 'product',
+      failure_reason: expect.stringMatching(/bash scripts\/verify.sh failed \(exit=1\)[\s\S]*looking/),
+    });
+    expect(readFileSync(join(b.env['FACTORY_NODE_DIR'] ?? '', 'proof.0.stdout.txt'), 'utf8')).toBe(
+      'looking\n',
+    );
+  });
+
+  test('takes place outside every repository, without the run in sight, and leaves nothing', async () => {
+    using it = folder();
+    const script = 'git rev-parse 2>/dev/null && exit 3\nenv | grep -q FACTORY_RUN_DIR && exit 4\npwd\n';
+    const b = await proven(it.path, { 'scripts/verify.sh': script }, order(1));
+    expect(await orderProof({}, { ...b.io, env: { ...b.env, GIT_DIR: b.run.history } })).toBe(0);
+    const where = readFileSync(join(b.env['FACTORY_NODE_DIR'] ?? '', 'proof.0.stdout.txt'), 'utf8').trim();
+    expect(where).not.toContain(it.path);
+    expect(existsSync(where)).toBe(false);
+  });
+
+  test('names files that the workdir had, no commit holds, and the checks need', async () => {
+    using it = folder();
+    mkdirSync(join(it.path, 'src'));
+    put(join(it.path, 'src'), {
+      'scripts/verify.sh': 'test -f node_modules/m/i.js\n',
+      '.gitignore': 'node_modules/\n',
+    });
+    repository(join(it.path, 'src'));
+    put(join(it.path, 'src'), { 'node_modules/m/i.js': 'm' });
+    const begun = await beginRun({ root: it.path, workdir: join(it.path, 'src') });
+    put(begun.run.workspace, { '.factory/orders/WO-01.json': JSON.stringify(order(1)) });
+    const tool = toolIo(begun);
+    await orderNext({}, tool.io);
+    await tool.snapshot();
+    await orderPrompt({}, tool.io);
+    put(begun.run.workspace, { '.factory/order/proposal.json': answer('f1.txt', '1\n') });
+    await orderApply({}, tool.io);
+    await orderCommit({}, tool.io);
+    await orderNext({}, tool.io);
+    expect(await orderProof({}, tool.io)).toBe(0);
+    expect(tool.output().context_updates).toMatchObject({ 'build.needed': ['node_modules/'] });
+  });
+
+  test('fails where a promised file is not in the final commit', async () => {
+    using it = folder();
+    const b = await proven(
+      it.path,
+      { 'keep.txt': 'k' },
+      order(1, {
+        postconditions: [
+          { kind: 'file_exists', path: 'f1.txt' },
+          { kind: 'file_exists', path: 'other.txt' },
+        ],
+        allowed_files: ['f1.txt', 'other.txt'],
+      }),
+    );
+    put(b.workspace, { 'other.txt': 'here only' });
+    expect(await orderProof({}, b.io)).toBe(1);
+    expect(b.output()).toMatchObject({ failure_reason: expect.stringContaining('other.txt') });
+  });
+
+  test('before the last order is done is refused', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1)]);
+    await orderNext({}, b.io);
+    expect(await orderProof({}, b.io)).toBe(1);
+    expect(b.output()).toMatchObject({
+      failure_class: 'config',
+      failure_reason: expect.stringContaining('WO-01'),
+    });
+  });
+});
+
+test('the verbs are commands with flags', async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1)]);
+  const codes: number[] = [];
+  const program = new Command('factory').exitOverride();
+  orderCommand(program, { ...b.io, exit: (code) => void codes.push(code) });
+  await program.parseAsync(['order', 'next', '--json'], { from: 'user' });
+  expect(codes).toEqual([0]);
+  expect(JSON.parse(b.said.join(''))).toMatchObject({ preferred_next_label: 'order' });
+  expect(when.getUTCFullYear()).toBe(2026);
+});

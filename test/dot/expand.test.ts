@@ -1,0 +1,120 @@
+import { execFileSync } from 'node:child_process';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { expand, quotedReferences, references, shellWord } from '../../src/dot/expand.ts';
+
+const values: Readonly<Record<string, string>> = {
+  'var:spec': '.factory/in/spec.md',
+  'var:again': '${var.spec} $goal',
+  'ctx:a.b': "it's",
+  'node:plan.summary': 'two words',
+  'ctx:empty': '',
+};
+const scope = { goal: 'ship it', lookup: (kind: string, key: string) => values[`${kind}:${key}`] };
+const noGoal = { ...scope, goal: undefined };
+
+test.for([
+  ['do $goal now', 'do ship it now'],
+  ['${goal}!', 'ship it!'],
+  ['$goalpost $goal_x $goal2 $goal.', '$goalpost $goal_x $goal2 ship it.'],
+  ['$goal$goal', 'ship itship it'],
+  ['read ${var.spec}', 'read .factory/in/spec.md'],
+  ['${ctx.a.b} ${node.plan.summary}', "it's two words"],
+  ['${ctx.empty}|', '|'],
+  ['once: ${var.again}', 'once: ${var.spec} $goal'],
+  ['$${var.spec} $${HOME}', '${var.spec} ${HOME}'],
+  ['${HOME} ${x:-y} $HOME ${ var.spec }', '${HOME} ${x:-y} $HOME ${ var.spec }'],
+  ['$$goal', '$ship it'],
+  ['${', '${'],
+  ['', ''],
+] as const)('%s expands to %s', ([text, wanted]) => {
+  expect(expand(text, scope, 'plain')).toEqual({ text: wanted });
+});
+
+test.for([
+  ['${var.nope}', 'var.nope'],
+  ['${ctx.nope}', 'ctx.nope'],
+  ['${node.plan.nope}', 'node.plan.nope'],
+  ['${var.}', 'var.'],
+] as const)('%s is unknown', ([text, unknown]) => {
+  expect(expand(text, scope, 'plain')).toEqual({ unknown });
+  expect(expand(text, scope, 'shell')).toEqual({ unknown });
+});
+
+test('without a goal $goal stays as it is and ${goal} is unknown', () => {
+  expect(expand('do $goal', noGoal, 'plain')).toEqual({ text: 'do $goal' });
+  expect(expand('do $goal', noGoal, 'shell')).toEqual({ text: 'do $goal' });
+  expect(expand('do ${goal}', noGoal, 'plain')).toEqual({ unknown: 'goal' });
+});
+
+test('in a shell command values are single words and other ${…} is the shell’s', () => {
+  expect(expand('cat ${ctx.a.b} ${HOME} ${x:-${var.spec}} $${var.spec}', scope, 'shell')).toEqual({
+    text: "cat 'it'\\''s' ${HOME} ${x:-'.factory/in/spec.md'} ${var.spec}",
+  });
+});
+
+test('a shell gives back exactly the value that was quoted for it', () => {
+  const value = fc.string({ unit: 'binary' }).filter((v) => !v.includes('\0'));
+  fc.assert(
+    fc.property(fc.array(value, { minLength: 1, maxLength: 5 }), (all) => {
+      const out = execFileSync('sh', ['-c', `printf '%s\\0' ${all.map(shellWord).join(' ')}`]);
+      expect(out.equals(Buffer.from(all.map((v) => `${v}\0`).join('')))).toBe(true);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test('references are told with their places', () => {
+  expect(references('a ${var.x} $${var.y} $goal')).toEqual([
+    { kind: 'var', key: 'x', written: '${var.x}', at: 2, length: 8 },
+    { kind: 'goal', key: '', written: '$goal', at: 21, length: 5 },
+  ]);
+});
+
+test.for([
+  ['cat ${var.x}', []],
+  ['cat "${var.x}"', ['${var.x}']],
+  ["cat '${var.x}' ${var.y}", ['${var.x}']],
+  ['echo "a" ${var.x} "b"', []],
+  ['echo "$(cat ${var.x})"', []],
+  ['echo "$(cat "${var.x}")"', ['${var.x}']],
+  ['echo "`cat ${var.x}`"', []],
+  ['echo \\" ${var.x}', []],
+  ['echo "\\" ${var.x}"', ['${var.x}']],
+  ["# don't\ncat ${var.x}", []],
+  ["echo a#b'${var.x}'", ['${var.x}']],
+  ['echo "it\'s" ${var.x}', []],
+  ['( echo "$goal" )', ['$goal']],
+  ['# ${var.x} "\necho "${var.y}"', ['${var.y}']],
+] as const)('quoted references of %s are %j', ([command, wanted]) => {
+  expect(quotedReferences(command).map((r) => r.written)).toEqual(wanted);
+});
+
+test('expansion never throws and never expands what it put in', () => {
+  const piece = fc.constantFrom(
+    '$',
+    '{',
+    '}',
+    'goal',
+    'var.spec',
+    'var.again',
+    '$goal',
+    '${var.again}',
+    '.',
+    "'",
+    '"',
+    '#',
+    '\n',
+  );
+  fc.assert(
+    fc.property(fc.array(piece), (pieces) => {
+      const text = pieces.join('');
+      const own = { goal: '<${var.spec}$goal>', lookup: () => '<${goal}>' };
+      const out = expand(text, own, 'plain');
+      expect('text' in out).toBe(true);
+      for (const { at, length, written } of references(text))
+        expect(text.slice(at, at + length)).toBe(written);
+      quotedReferences(text);
+    }),
+  );
+});

@@ -1,0 +1,198 @@
+/** The main job as a stranger runs it: one command, no key; and the same command with a model. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { describe, expect, test } from 'vitest';
+import { RunResult } from '../../src/model/result.ts';
+import { cleanEnv, home, root } from '../support/cli.ts';
+import { startModelServer } from '../support/model-server.ts';
+
+const pipeline = join(root, 'pipelines/compile-and-build.dot');
+const started = (records: readonly Record<string, unknown>[]): unknown[] =>
+  records.filter((r) => r['type'] === 'StageStarted').map((r) => r['node_id']);
+
+describe('without a key', () => {
+  test('the spec becomes verified commits, with a revision, two roll-backs and a proof on the way', async () => {
+    await using it = await home();
+    const ran = await it.factory(['run', pipeline, '--run-id', 'r1', '--json']);
+    expect(ran.code, ran.stderr).toBe(0);
+    const result = RunResult.parse(JSON.parse(ran.stdout));
+    expect(result).toMatchObject({ status: 'completed', exit_node: 'exit', run_id: 'r1' });
+    expect(result.commits.map((c) => [c.work_order, c.attempts])).toEqual([
+      ['WO-01', 1],
+      ['WO-02', 2],
+      ['WO-03', 2],
+      ['WO-04', 1],
+    ]);
+    const events = await it.records('.factory/runs/r1/events.jsonl');
+    const visited = started(events);
+    expect(visited.filter((node) => ['plan', 'revise', 'propose'].includes(String(node)))).toEqual([
+      'plan',
+      'revise',
+      'propose',
+      'propose',
+      'propose',
+      'propose',
+      'propose',
+      'propose',
+    ]);
+    expect(visited.filter((node) => node === 'rollback')).toHaveLength(2);
+    expect(visited.slice(-2)).toEqual(['proof', 'exit']);
+    expect(events[0]).toMatchObject({ type: 'PipelineStarted', agent: expect.stringContaining('scripted') });
+    const reasons = events.filter((r) => r['type'] === 'StageFailed').map((r) => String(r['failure_reason']));
+    expect(reasons).toEqual([
+      expect.stringMatching(/^the plan has 2 errors: /),
+      expect.stringMatching(/^write_scope_violation: /),
+      expect.stringMatching(/^verification command failed: /),
+    ]);
+    expect(await it.read('.factory/.gitignore')).toBe('*\n');
+
+    const delivered = await it.factory(['deliver', 'r1', '--to', 'product']);
+    expect(delivered.code, delivered.stderr).toBe(0);
+    const env = cleanEnv({ HOME: it.path });
+    const product = join(it.path, 'product');
+    const { stdout: log } = await execa(
+      'git',
+      ['log', '--reverse', '--format=%s|%(trailers:key=Work-Order,valueonly,separator=%x2C)|%an'],
+      { cwd: product, env, extendEnv: false },
+    );
+    expect(log.split('\n')).toHaveLength(4);
+    expect(log.split('\n')[0]).toMatch(/^WO-01: .+\|WO-01\|.+$/);
+    const tested = await execa('npm', ['test'], { cwd: product, env, extendEnv: false, reject: false });
+    expect(tested.exitCode, tested.stdout).toBe(0);
+  });
+
+  test('another spec is refused before anything is made', async () => {
+    await using it = await home({ 'my.md': '# Something else\n' });
+    const ran = await it.factory(['run', pipeline, '--var', 'spec=my.md']);
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toContain('OPENAI_API_KEY');
+    expect(await it.list('.')).toEqual(['my.md']);
+  });
+});
+
+describe('with a key', () => {
+  test('a model answers over HTTP, and another spec is built upon a folder', async () => {
+    const empty = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+    const plan = {
+      system_overview: ['One module.'],
+      verify_contract: { command: 'node --test', requires: [{ kind: 'file_exists', path: 'add.test.js' }] },
+      work_orders: [
+        {
+          id: 'WO-01',
+          title: 'Add numbers',
+          intent: 'A function that adds.',
+          preconditions: [],
+          postconditions: ['add.js', 'add.test.js'].map((path) => ({ kind: 'file_exists', path })),
+          allowed_files: ['add.js', 'add.test.js'],
+          forbidden: [],
+          acceptance_commands: [
+            'node -e "import(\'./add.js\').then((m) => process.exit(m.add(2, 3) === 5 ? 0 : 1))"',
+          ],
+          context_files: ['add.js', 'add.test.js'],
+          notes: null,
+        },
+      ],
+    };
+    const write = (path: string, content: string) => ({ path, base_sha256: empty, content });
+    const test =
+      "import test from 'node:test';\nimport assert from 'node:assert';\nimport { add } from './add.js';\ntest('adds', () => assert.equal(add(1, 2), 3));\n";
+    await using server = await startModelServer([
+      { text: JSON.stringify(plan) },
+      { text: 'I would rather write prose.' },
+      {
+        text: JSON.stringify({
+          summary: 'wrong',
+          writes: [write('add.js', 'export const add = (a, b) => a - b;\n'), write('add.test.js', test)],
+        }),
+      },
+      {
+        text: JSON.stringify({
+          summary: 'right',
+          writes: [write('add.js', 'export const add = (a, b) => a + b;\n'), write('add.test.js', test)],
+        }),
+      },
+    ]);
+    await using it = await home({
+      'spec.md': '# Adder\n\nA function that adds two numbers.\n',
+      'base/package.json': '{"type":"module"}\n',
+    });
+    const env = {
+      OPENAI_API_KEY: 'sk-test-0123456789',
+      OPENAI_BASE_URL: server.url,
+      FACTORY_MODEL: 'some-model',
+    };
+    const ran = await it.factory(
+      ['run', pipeline, '--var', 'spec=spec.md', '--workdir', 'base', '--run-id', 'r1', '--json'],
+      { env },
+    );
+    expect(ran.code, ran.stderr).toBe(0);
+    const result = RunResult.parse(JSON.parse(ran.stdout));
+    expect(result.commits).toMatchObject([{ work_order: 'WO-01', attempts: 3 }]);
+    expect(result.agent).toContain('openai some-model');
+    expect(server.requests).toHaveLength(4);
+    const asked = server.requests.map((request) => JSON.stringify(request.body));
+    expect(asked[0]).toContain('A function that adds two numbers.');
+    expect(asked[2]).toContain('llm_output_invalid');
+    expect(asked[3]).toContain('verify_failed');
+    // No file of the run holds the key.
+    const found = await execa('grep', ['-rl', 'sk-test-0123456789', it.path], { reject: false });
+    expect(found.stdout).toBe('');
+    expect(await it.list('base')).toEqual(['package.json']);
+  });
+
+  test.for([
+    [
+      '401 with a wrong key',
+      { status: 401, body: { error: { message: 'Incorrect API key', code: 'invalid_api_key' } } },
+      3,
+      'key',
+    ],
+    [
+      '404 with an unknown model',
+      { status: 404, body: { error: { message: 'no such model', code: 'model_not_found' } } },
+      3,
+      'model',
+    ],
+    ['an empty answer', { text: '' }, 4, 'nothing'],
+  ] as const)('%s ends the run with its exit code and says why', async ([, reaction, code, word]) => {
+    await using server = await startModelServer(() => reaction);
+    await using it = await home();
+    const env = { OPENAI_API_KEY: 'sk-test-0123456789', OPENAI_BASE_URL: server.url };
+    const ran = await it.factory(['run', pipeline, '--run-id', 'r1'], { env });
+    expect(ran.code, ran.stderr).toBe(code);
+    expect(ran.stdout).toContain('exit_model_failed');
+    expect(ran.stdout.toLowerCase()).toContain(word);
+  });
+
+  test('prose instead of a plan ends, after five attempts, with exit code 4', async () => {
+    await using server = await startModelServer(() => ({ text: 'Here is my plan: be bold.' }));
+    await using it = await home();
+    const env = { OPENAI_API_KEY: 'sk-test-0123456789', OPENAI_BASE_URL: server.url };
+    const ran = await it.factory(['run', pipeline, '--run-id', 'r1'], { env });
+    expect(ran.code, ran.stderr).toBe(4);
+    expect(ran.stdout).toContain('exit_invalid_plan');
+    expect(server.requests).toHaveLength(5);
+  });
+});
+
+test('the pipeline of both halves is the two halves', async () => {
+  const { readGraph } = await import('../../src/dot/read.ts');
+  const read = (name: string) => {
+    const { graph } = readGraph(name, readFileSync(join(root, 'pipelines', name), 'utf8'));
+    if (graph === undefined) throw new Error(`${name} does not read`);
+    return graph;
+  };
+  const both = read('compile-and-build.dot');
+  for (const half of [read('compile.dot'), read('build.dot')]) {
+    for (const node of half.nodes.values()) {
+      if (node.id === 'exit') continue;
+      const attrs = (n: typeof node | undefined) =>
+        Object.fromEntries([...(n?.attrs.values() ?? [])].map((a) => [a.key, a.value.text]));
+      expect(attrs(both.nodes.get(node.id)), `${half.file}: ${node.id}`).toEqual(attrs(node));
+    }
+    const edges = (g: typeof both) => g.edges.map((e) => `${e.from} -> ${e.to} [${e.conditionText}]`);
+    const joined = half.file === 'compile.dot' ? /^emit -> exit / : /^start -> /;
+    expect(edges(both)).toEqual(expect.arrayContaining(edges(half).filter((edge) => !joined.test(edge))));
+  }
+});

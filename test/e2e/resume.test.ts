@@ -1,0 +1,167 @@
+/** Killed at any moment and resumed, a run ends as it would have ended. */
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { home, root } from '../support/cli.ts';
+
+const chain = `digraph g {
+  start [shape=Mdiamond]
+  one [shape=parallelogram, tool_command="echo one >> log.txt"]
+  two [shape=parallelogram, tool_command="echo two >> log.txt; echo started; cat gate/* 2>/dev/null; if [ ! -e go ]; then exec sleep 600; fi; echo finished >> log.txt"]
+  three [shape=parallelogram, tool_command="echo three >> log.txt"]
+  exit [shape=Msquare]
+  start -> one -> two -> three -> exit
+}`;
+const visited = (records: readonly Record<string, unknown>[]) =>
+  records.filter((r) => r['type'] === 'StageStarted').map((r) => r['node_id']);
+
+/** A pipeline of which one stage waits for ever the first time and ends at once the second time: a file outside the
+ *  workspace tells them apart. */
+const waitsOnce = (flag: string) =>
+  `digraph g {
+  start [shape=Mdiamond]
+  one [shape=parallelogram, tool_command="echo one >> log.txt"]
+  two [shape=parallelogram, tool_command="echo two >> log.txt; if mkdir \\"$FLAG\\" 2>/dev/null; then exec sleep 600; fi; echo finished >> log.txt"]
+  three [shape=parallelogram, tool_command="echo three >> log.txt"]
+  exit [shape=Msquare]
+  start -> one -> two -> three -> exit
+}`.replace('$FLAG', `$${flag}`);
+
+describe.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)('%s in the middle of a stage', (signal) => {
+  test('ends its process, and the resume gives what an undisturbed run gives', async () => {
+    await using it = await home({ 'p.dot': waitsOnce('FLAG_DIR'), 'work/seed.txt': 'seed\n' });
+    const env = { FLAG_DIR: join(it.path, 'flag') };
+    const args = ['p.dot', '--workdir', 'work', '--run-id', 'r1'];
+    let acted = false;
+    const first = await it.factory(['run', ...args], {
+      env,
+      watch: (line, process) => {
+        if (line.includes('stage started') && line.includes('node=two') && !acted) {
+          acted = true;
+          // Once the stage's own process is at work, which its folder tells.
+          const poll = async (): Promise<void> => {
+            const found: readonly string[] = await it.list('.').catch(() => []);
+            if (found.includes('flag')) process.kill(signal);
+            else setImmediate(poll);
+          };
+          void poll();
+        }
+      },
+    });
+    if (signal === 'SIGKILL') expect(first.signal).toBe('SIGKILL');
+    else {
+      expect(first.code).toBe(130);
+      expect(first.stdout.trimEnd().split('\n').at(-1)).toContain('factory resume r1');
+    }
+    const second = await it.factory(['run', ...args, '--resume'], { env });
+    expect(second.code, second.stderr).toBe(0);
+    expect(await it.read('.factory/runs/r1/workspace/log.txt')).toBe('one\ntwo\nfinished\nthree\n');
+    expect(visited(await it.records('.factory/runs/r1/events.jsonl'))).toEqual([
+      'start',
+      'one',
+      'two',
+      'two',
+      'three',
+      'exit',
+    ]);
+    const seqs = (await it.records('.factory/runs/r1/events.jsonl')).map((r) => r['seq']);
+    expect(seqs).toEqual(seqs.map((_, i) => i + 1));
+  });
+});
+
+test('the main job, killed after every few stages, ends with the same commits', async () => {
+  await using it = await home();
+  const pipeline = join(root, 'pipelines/compile-and-build.dot');
+  const run = (args: readonly string[], stopAt: string | undefined) => {
+    let done = false;
+    return it.factory(args, {
+      watch: (line, process) => {
+        if (stopAt !== undefined && !done && line.includes(stopAt)) {
+          done = true;
+          process.kill('SIGKILL');
+        }
+      },
+    });
+  };
+  let ran = await run(['run', pipeline, '--run-id', 'r1'], 'stage completed node=plan');
+  expect(ran.signal).toBe('SIGKILL');
+  for (const stop of [
+    'stage started node=apply',
+    'stage started node=commit',
+    'stage completed node=rollback',
+    'stage started node=rollback',
+    'stage started node=proof',
+  ]) {
+    ran = await run(['resume', 'r1'], stop);
+    expect(ran.signal, `${stop}\n${ran.stderr}`).toBe('SIGKILL');
+  }
+  ran = await run(['resume', 'r1', '--json'], undefined);
+  expect(ran.code, ran.stderr).toBe(0);
+  const { commits } = JSON.parse(ran.stdout);
+  expect(commits.map((c: { work_order: string; attempts: number }) => [c.work_order, c.attempts])).toEqual([
+    ['WO-01', 1],
+    ['WO-02', 2],
+    ['WO-03', 2],
+    ['WO-04', 1],
+  ]);
+  // A finished run stays as it is.
+  const before = await it.read('.factory/runs/r1/events.jsonl');
+  const again = await it.factory(['resume', 'r1']);
+  expect(again.code).toBe(0);
+  expect(await it.read('.factory/runs/r1/events.jsonl')).toBe(before);
+}, 120_000);
+
+describe('a resume refuses', () => {
+  const plain = chain.replace(
+    /two \[.*\]\n/,
+    'two [shape=parallelogram, tool_command="echo two >> log.txt"]\n',
+  );
+  const stopped = async () => {
+    const it = await home({ 'p.dot': plain, 'work/seed.txt': 'seed\n' });
+    const ran = await it.factory(['run', 'p.dot', '--workdir', 'work', '--run-id', 'r1'], {
+      env: { ATTRACTION_TEST_STOP_AFTER_NODE: 'one' },
+    });
+    expect(ran.code).toBe(1);
+    return it;
+  };
+  test('a pipeline that has changed, unless the change is accepted', async () => {
+    await using it = await stopped();
+    const { writeFile } = await import('node:fs/promises');
+    await writeFile(join(it.path, 'p.dot'), plain.replace('echo three', 'echo drei'));
+    const refused = await it.factory(['resume', 'r1']);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('p.dot has changed');
+    const accepted = await it.factory(['resume', 'r1', '--accept-changes']);
+    expect(accepted.code, accepted.stderr).toBe(0);
+    expect(await it.read('.factory/runs/r1/workspace/log.txt')).toContain('drei');
+  });
+  test('another workdir', async () => {
+    await using it = await stopped();
+    const refused = await it.factory(['run', 'p.dot', '--workdir', '.', '--resume', '--run-id', 'r1']);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('--workdir');
+  });
+  test('a run that is not there', async () => {
+    await using it = await home({ 'p.dot': plain });
+    const refused = await it.factory(['run', 'p.dot', '--resume', '--run-id', 'nope']);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('nope');
+    expect(await it.list('.')).toEqual(['p.dot']);
+  });
+});
+
+test('what was written into the workspace between kill and resume is undone', async () => {
+  await using it = await home({
+    'p.dot': chain.replace(/two \[.*\]\n/, 'two [shape=parallelogram, tool_command="cat *.txt"]\n'),
+    'work/seed.txt': 'seed\n',
+  });
+  await it.factory(['run', 'p.dot', '--workdir', 'work', '--run-id', 'r1'], {
+    env: { ATTRACTION_TEST_STOP_AFTER_NODE: 'one' },
+  });
+  const { appendFile, rm, writeFile } = await import('node:fs/promises');
+  const workspace = join(it.path, '.factory/runs/r1/workspace');
+  await appendFile(join(workspace, 'log.txt'), 'torn');
+  await writeFile(join(workspace, 'stray.txt'), 'stray');
+  await rm(join(workspace, 'seed.txt'));
+  expect((await it.factory(['resume', 'r1'])).code).toBe(0);
+  expect(await it.read('.factory/runs/r1/two/tool.stdout.txt')).toBe('one\nseed\n');
+});

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest';
+import type { RetryPolicy } from '../../src/engine/retry.ts';
+import { retry } from '../../src/engine/retry.ts';
+import { failed, saidNothing } from '../../src/model/outcome.ts';
+
+const policy = (more: Partial<RetryPolicy> = {}): RetryPolicy => ({
+  maxRetries: undefined,
+  delayMs: 500,
+  backoff: 1,
+  maxDelayMs: 60_000,
+  onFail: false,
+  allowPartial: false,
+  isAgent: false,
+  ...more,
+});
+const again = { ...saidNothing, status: 'retry', reason: '' } as const;
+
+describe('an outcome of retry', () => {
+  test('is not repeated unless the node says so', () => {
+    expect(retry(policy(), 1, again)).toMatchObject({
+      again: false,
+      outcome: { status: 'fail', reason: 'retry_exhausted' },
+    });
+  });
+  test('is repeated max_retries times, 500 ms apart', () => {
+    expect(retry(policy({ maxRetries: 2 }), 2, again)).toEqual({ again: true, delayMs: 500 });
+    expect(retry(policy({ maxRetries: 2 }), 3, again)).toMatchObject({ again: false });
+  });
+  test('backs off up to the longest delay', () => {
+    const patient = policy({ maxRetries: 9, delayMs: 1000, backoff: 3, maxDelayMs: 5000 });
+    expect([1, 2, 3].map((attempt) => retry(patient, attempt, again))).toEqual(
+      [1000, 3000, 5000].map((delayMs) => ({ again: true, delayMs })),
+    );
+  });
+  test('ends as partial success where that is allowed', () => {
+    expect(retry(policy({ allowPartial: true }), 1, again)).toMatchObject({
+      outcome: { status: 'partial_success' },
+    });
+  });
+  test('keeps its own reason when it is exhausted', () => {
+    expect(retry(policy(), 1, { ...again, reason: 'flaky' })).toMatchObject({ outcome: { reason: 'flaky' } });
+  });
+});
+
+describe('a failure', () => {
+  test('is final by default', () => {
+    expect(retry(policy({ maxRetries: 5 }), 1, failed('x', 'product'))).toMatchObject({ again: false });
+  });
+  test('is repeated with retry_on=fail', () => {
+    expect(retry(policy({ maxRetries: 1, onFail: true }), 1, failed('x', 'product'))).toEqual({
+      again: true,
+      delayMs: 500,
+    });
+  });
+  test('of class infra is repeated as often as max_retries says', () => {
+    expect(retry(policy({ maxRetries: 1 }), 1, failed('x', 'infra'))).toEqual({ again: true, delayMs: 500 });
+    expect(retry(policy(), 1, failed('x', 'infra'))).toMatchObject({ again: false });
+  });
+  test('of class infra gets two retries of its own in an agent node, backed off', () => {
+    const agent = policy({ isAgent: true });
+    expect([1, 2].map((n) => retry(agent, n, failed('x', 'infra')))).toEqual([
+      { again: true, delayMs: 1000 },
+      { again: true, delayMs: 2000 },
+    ]);
+    expect(retry(agent, 3, failed('x', 'infra'))).toMatchObject({ again: false });
+  });
+  test('gives an agent node no retry of its own when max_retries=0 says none', () => {
+    expect(retry(policy({ isAgent: true, maxRetries: 0 }), 1, failed('x', 'infra'))).toMatchObject({
+      again: false,
+    });
+  });
+  test('waits as long as the server asks for', () => {
+    const limited = failed('x', 'infra', { retryAfterMs: 7000 });
+    expect(retry(policy({ isAgent: true }), 1, limited)).toEqual({ again: true, delayMs: 7000 });
+  });
+  test('of a guardrail is final whatever the node asks for', () => {
+    expect(retry(policy({ maxRetries: 3, onFail: true }), 1, failed('x', 'guardrail'))).toMatchObject({
+      again: false,
+    });
+  });
+});

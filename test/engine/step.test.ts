@@ -1,0 +1,199 @@
+import { describe, expect, test } from 'vitest';
+import type { StageFacts } from '../../src/engine/step.ts';
+import { step } from '../../src/engine/step.ts';
+import type { Checkpoint } from '../../src/model/checkpoint.ts';
+import type { Graph } from '../../src/model/graph.ts';
+import type { Outcome } from '../../src/model/outcome.ts';
+import { failed, succeeded } from '../../src/model/outcome.ts';
+import { freshState, graphOf } from '../support/graph.ts';
+
+const facts = (node: string, type = 'tool', feedback = {}): StageFacts => ({
+  node,
+  type,
+  executable: type !== 'exit' && type !== 'start',
+  feedback,
+  at: '2026-01-01T00:00:01.000Z',
+});
+
+/** Plays a list of stages from a state. */
+function play(
+  graph: Graph,
+  stages: readonly (readonly [string, string, Outcome])[],
+  from: Checkpoint = freshState('start'),
+) {
+  let state = from;
+  let last: ReturnType<typeof step> | undefined;
+  for (const [node, type, outcome] of stages) {
+    last = step(
+      graph,
+      state,
+      facts(node, type, outcome.status === 'fail' ? { 'last_failure.node_id': node } : {}),
+      outcome,
+    );
+    state = last.state;
+  }
+  if (last === undefined) throw new Error('no stage played');
+  return last;
+}
+
+describe('no failure walks into a success', () => {
+  test('an unconditional edge from a failed node into an exit fails the run', () => {
+    const end = play(graphOf('a; exit [shape=Msquare]; a -> exit'), [
+      ['a', 'tool', failed('boom', 'product')],
+      ['exit', 'exit', succeeded()],
+    ]);
+    expect(end.decision).toMatchObject({ do: 'finish', ending: { ok: false, code: 1, exitNode: 'exit' } });
+    expect(end.decision.do === 'finish' && end.decision.ending.reason).toContain('boom');
+  });
+  test('a conditional edge forgives the failure', () => {
+    const end = play(graphOf('a; exit [shape=Msquare]; a -> exit [condition="outcome=fail"]'), [
+      ['a', 'tool', failed('boom', 'product')],
+      ['exit', 'exit', succeeded()],
+    ]);
+    expect(end.decision).toMatchObject({ do: 'finish', ending: { ok: true, code: 0 } });
+  });
+  test('a diamond passes a failure on, it does not forgive it', () => {
+    const graph = graphOf('a; d [shape=diamond]; exit [shape=Msquare]; a -> d -> exit');
+    const end = play(graph, [
+      ['a', 'tool', failed('boom', 'product')],
+      ['d', 'conditional', failed('boom', 'product')],
+      ['exit', 'exit', succeeded()],
+    ]);
+    expect(end.decision).toMatchObject({ ending: { ok: false } });
+  });
+  test('a later stage that succeeds is what counts', () => {
+    const graph = graphOf('a; b; exit [shape=Msquare]; a -> b -> exit');
+    const end = play(graph, [
+      ['a', 'tool', failed('boom', 'product')],
+      ['b', 'tool', succeeded()],
+      ['exit', 'exit', succeeded()],
+    ]);
+    expect(end.decision).toMatchObject({ ending: { ok: true } });
+  });
+  test('an exit with outcome=fail fails the run and names the cause', () => {
+    const graph = graphOf(
+      'a; bad [shape=Msquare, outcome=fail, label="No luck"]; a -> bad [condition="outcome=fail"]',
+    );
+    const end = play(graph, [
+      ['a', 'tool', failed('boom', 'product')],
+      ['bad', 'exit', succeeded()],
+    ]);
+    expect(end.decision).toMatchObject({ ending: { ok: false, code: 1, reason: 'bad (No luck): a: boom' } });
+  });
+});
+
+describe('exit codes say whose fault it was', () => {
+  const graph = graphOf('a; bad [shape=Msquare, outcome=fail]; a -> bad [condition="outcome=fail"]');
+  test.for([
+    ['a model API', 'codergen', failed('down', 'infra', { model: 'api', broke: true }), 3],
+    ["a model's output", 'codergen', failed('empty', 'agent', { model: 'output', broke: true }), 4],
+    ["a tool that judges a model's output", 'tool', failed('not JSON', 'agent'), 4],
+    ['a product', 'tool', failed('red', 'product'), 1],
+  ] as const)('%s', ([, type, outcome, code]) => {
+    expect(
+      play(graph, [
+        ['a', type, outcome],
+        ['bad', 'exit', succeeded()],
+      ]).decision,
+    ).toMatchObject({ ending: { code } });
+  });
+});
+
+describe('goal gates', () => {
+  const gate =
+    'g [goal_gate=true]; b; exit [shape=Msquare]; g -> b [condition="outcome=fail"]; g -> exit; b -> exit';
+  test('a visited gate that does not stand at success fails the run at the exit', () => {
+    const end = play(graphOf(gate), [
+      ['g', 'codergen', failed('not yet', 'product')],
+      ['b', 'tool', succeeded()],
+      ['exit', 'exit', succeeded()],
+    ]);
+    expect(end.decision).toMatchObject({ do: 'finish', ending: { ok: false } });
+  });
+  test('with a retry target the run goes there instead', () => {
+    const graph = graphOf(gate.replace('goal_gate=true', 'goal_gate=true, retry_target=b'));
+    const end = play(graph, [
+      ['g', 'codergen', failed('not yet', 'product')],
+      ['b', 'tool', succeeded()],
+      ['exit', 'exit', succeeded()],
+    ]);
+    expect(end.decision).toEqual({ do: 'run', node: 'b' });
+  });
+  test('a gate that was never visited does not block', () => {
+    const graph = graphOf(
+      'b; g [goal_gate=true]; exit [shape=Msquare]; b -> exit; b -> g [condition="outcome=fail"]; g -> exit',
+    );
+    expect(
+      play(graph, [
+        ['b', 'tool', succeeded()],
+        ['exit', 'exit', succeeded()],
+      ]).decision,
+    ).toMatchObject({ ending: { ok: true } });
+  });
+  test('partial success is enough', () => {
+    const end = play(graphOf(gate), [
+      ['g', 'codergen', { ...succeeded(), status: 'partial_success' }],
+      ['exit', 'exit', succeeded()],
+    ]);
+    expect(end.decision).toMatchObject({ ending: { ok: true } });
+  });
+});
+
+describe('what is remembered of a failure', () => {
+  const graph = graphOf('a; b; v [type=verification]; a -> b -> v -> a');
+  const played = (stages: readonly (readonly [string, string, Outcome])[]) => play(graph, stages).state;
+  test('a failed stage fills last_failure', () => {
+    expect(played([['a', 'tool', failed('x', 'product')]]).context['last_failure.node_id']).toBe('a');
+  });
+  test('a success of another node leaves it, and notes that something has succeeded since', () => {
+    const state = played([
+      ['a', 'tool', failed('x', 'product')],
+      ['b', 'tool', succeeded()],
+    ]);
+    expect(state.context['last_failure.node_id']).toBe('a');
+    expect(state.last_failure?.executable_success_since).toBe(true);
+  });
+  test('a later success of the same node clears it', () => {
+    const state = played([
+      ['a', 'tool', failed('x', 'product')],
+      ['b', 'tool', succeeded()],
+      ['a', 'tool', succeeded()],
+    ]);
+    expect(Object.keys(state.context).filter((key) => key.startsWith('last_failure'))).toEqual([]);
+    expect(state.last_failure).toBeNull();
+  });
+  test('any verification that passes clears it', () => {
+    const state = played([
+      ['a', 'tool', failed('x', 'product')],
+      ['v', 'verification', succeeded()],
+    ]);
+    expect(state.last_failure).toBeNull();
+  });
+});
+
+test('no edge: the run fails with the node and its outcome, and a resume visits the node again', () => {
+  const end = play(graphOf('a; b; a -> b [condition="outcome=success"]'), [
+    ['a', 'tool', failed('x', 'product')],
+  ]);
+  expect(end.decision).toMatchObject({
+    do: 'finish',
+    ending: { ok: false, exitNode: null, reason: 'no route from node a for outcome fail: x' },
+  });
+  expect(end.state.next_node).toBe('a');
+});
+
+test('updates are merged, the engine keeps outcome and current_node, and it is known who set what', () => {
+  const graph = graphOf('a; b; c; a -> b -> c');
+  const { state } = play(graph, [
+    ['a', 'tool', succeeded({ updates: { x: 1, y: 'one' } })],
+    ['b', 'codergen', succeeded({ updates: { x: 2 } })],
+  ]);
+  expect(state.context).toMatchObject({ x: 2, y: 'one', outcome: 'success', current_node: 'b' });
+  expect(state.origins).toEqual({ x: 'agent', y: 'tool' });
+  expect(state).toMatchObject({
+    steps: 2,
+    visits: { a: 1, b: 1 },
+    completed_nodes: ['a', 'b'],
+    next_node: 'c',
+  });
+});

@@ -1,0 +1,111 @@
+/** The small pipelines that people learn from: they run as their comments say. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import type { RunFlags } from '../../src/factory.ts';
+import { readPipeline, startRun } from '../../src/factory.ts';
+import { layout } from '../../src/model/layout.ts';
+import { realClock } from '../../src/system/clock.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const noFlags: RunFlags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
+
+test.for(['hello', 'fix-loop'])('%s has no findings, not even a warning', async (name) => {
+  expect((await readPipeline(`pipelines/${name}.dot`, root)).found).toEqual([]);
+});
+
+test('hello greets the world, or whom --var names', async () => {
+  const world = await run('hello', {});
+  expect(world).toMatchObject({ code: 0, stages: ['start', 'greet', 'done'] });
+  expect(await world.file('hello.txt')).toBe('Hello, world!\n');
+
+  const ada = await run('hello', { vars: { name: "Ada's cat" } });
+  expect(await ada.file('hello.txt')).toBe("Hello, Ada's cat!\n");
+});
+
+test('fix-loop goes round twice with the prepared answers and then verifies', async () => {
+  const { code, stages, file } = await run('fix-loop', {});
+  const round = ['fix', 'apply', 'check'];
+  expect(stages).toEqual(['start', 'draft', 'check', ...round, ...round, 'verify', 'done']);
+  expect(code).toBe(0);
+  expect(await file('greeting.txt')).toBe('Hello, world!\n');
+});
+
+test('fix-loop shows the agent what is wrong', async () => {
+  const { prompt } = await run('fix-loop', {});
+  expect(await prompt('fix')).toMatch(
+    /^greeting\.txt says what wanted\.txt says\. .*\n[\s\S]*< Hello, wrold!\n[\s\S]*> Hello, world!/,
+  );
+});
+
+test('fix-loop goes round once with the fake agent', async () => {
+  const { code, stages } = await run('fix-loop', { agent: 'fake' });
+  expect(stages).toEqual(['start', 'draft', 'check', 'fix', 'apply', 'check', 'verify', 'done']);
+  expect(code).toBe(0);
+});
+
+test('fix-loop gives up when nobody answers', async () => {
+  const { code, stages, reason } = await run('fix-loop', { script: await scriptWith([]) });
+  expect(stages).toEqual(['start', 'draft', 'check', 'fix', 'gave_up']);
+  expect({ code, reason }).toEqual({ code: 1, reason: expect.stringContaining('gave_up') });
+});
+
+test('fix-loop ends as failed after three answers that do not help', async () => {
+  const { code, stages, reason } = await run('fix-loop', {
+    script: await scriptWith(['one', 'two', 'three', 'Hello, world!']),
+  });
+  expect(stages.filter((stage) => stage === 'fix')).toHaveLength(3);
+  expect({ code, reason }).toEqual({ code: 1, reason: expect.stringContaining('max_visits') });
+});
+
+/** An agent script with these answers for `fix`. */
+async function scriptWith(answers: readonly string[]): Promise<string> {
+  const path = join(await temporary(), 'agent.json');
+  const fix = answers.map((text) => ({ text }));
+  await writeFile(path, JSON.stringify({ format: 'factory-script/1', answers: { fix } }));
+  return path;
+}
+
+async function temporary(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'factory-pipelines-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Runs a pipeline in a runs folder of its own, without a key. */
+async function run(name: string, flags: Partial<RunFlags>) {
+  const runsDir = await temporary();
+  const { graph, found } = await readPipeline(`pipelines/${name}.dot`, root);
+  if (graph === undefined) throw new Error(JSON.stringify(found, null, 2));
+  const stages: string[] = [];
+  const ended = await startRun(
+    graph,
+    { runsDir, runId: 'run' },
+    { ...noFlags, ...flags },
+    {
+      cwd: root,
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
+      clock: realClock,
+      signal: new AbortController().signal,
+      watcher: {
+        event: (event) => {
+          if (event.type === 'StageStarted') stages.push(event.node_id);
+        },
+        streamed: () => {},
+        spent: () => {},
+      },
+      log: () => {},
+    },
+  );
+  if ('problems' in ended) throw new Error(JSON.stringify(ended.problems, null, 2));
+  const at = layout(join(runsDir, 'run'));
+  return {
+    code: ended.code,
+    reason: ended.result.reason,
+    stages,
+    file: (path: string) => readFile(join(at.workspace, path), 'utf8'),
+    prompt: (node: string) => readFile(join(at.node(node), 'prompt.md'), 'utf8'),
+  };
+}

@@ -1,0 +1,269 @@
+import { readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { readGraph } from '../../src/dot/read.ts';
+import { type LintKind, lint } from '../../src/lint/lint.ts';
+import { count, duration, flag, list, paths, present, text } from '../../src/model/attribute.ts';
+import type { Diagnostic } from '../../src/model/diagnostic.ts';
+
+const common = { label: text(), goal_gate: flag(), retry_target: text(), max_visits: count(1) };
+const executable = { ...common, timeout: duration(), max_retries: count(), allowed_write_paths: paths() };
+const kinds: readonly LintKind[] = [
+  { type: 'start', shapes: ['Mdiamond'], ids: ['start'], executable: false, attributes: common },
+  { type: 'exit', shapes: ['Msquare'], ids: ['exit', 'end'], executable: false, attributes: common },
+  { type: 'conditional', shapes: ['diamond'], ids: [], executable: false, attributes: common },
+  {
+    type: 'tool',
+    shapes: ['parallelogram'],
+    ids: [],
+    executable: true,
+    attributes: { ...executable, tool_command: text(), required_tool_node: text() },
+    check: (node) =>
+      present(node.attrs, 'tool_command') === undefined
+        ? [
+            {
+              code: 'tool-command',
+              severity: 'error',
+              message: `"${node.id}" has no tool_command`,
+              fix: 'give it one',
+            },
+          ]
+        : [],
+  },
+  {
+    type: 'verification',
+    shapes: [],
+    ids: [],
+    executable: true,
+    attributes: { ...executable, 'verification.allowed_commands': list() },
+    check: (_node, values) =>
+      values['verification.allowed_commands'] === undefined
+        ? [{ code: 'verification', severity: 'error', message: 'verification.allowed_commands is missing' }]
+        : [],
+  },
+  {
+    type: 'codergen',
+    shapes: ['box'],
+    ids: [],
+    executable: true,
+    attributes: { ...executable, prompt: text(), prompt_file: text() },
+  },
+];
+
+function found(pipeline: string, prompts?: ReadonlyMap<string, string>): readonly Diagnostic[] {
+  const { graph, diagnostics } = readGraph('p.dot', pipeline);
+  expect(diagnostics).toEqual([]);
+  if (graph === undefined) throw new Error('no graph');
+  return lint(graph, kinds, prompts === undefined ? {} : { prompts });
+}
+/** `code` and the author's text under the caret. */
+const told = (pipeline: string) =>
+  found(pipeline).map(({ code, place }) => [
+    code,
+    pipeline.slice(place?.span.start.offset, place?.span.end.offset),
+  ]);
+
+/** A pipeline around one node `a`, or one whose body is given whole. */
+const around = (attrs: string, more = '') =>
+  `digraph G { ${more} start [shape=Mdiamond]; exit [shape=Msquare]; a [label=a, ${attrs}]; start -> a -> exit }`;
+const edge = (attrs: string) =>
+  `digraph G { start [shape=Mdiamond]; exit [shape=Msquare]; a [label=a]; start -> a; a -> exit [${attrs}] }`;
+const whole = (body: string) => `digraph G { ${body} }`;
+const ends = 'start [shape=Mdiamond]; exit [shape=Msquare];';
+
+type Row = readonly [code: string, pipeline: string, under: string];
+const bad: readonly Row[] = [
+  ['start-count', whole('a [label=a]; exit [shape=Msquare]; a -> exit'), 'G'],
+  ['start-count', whole(`${ends} b [shape=Mdiamond]; start -> exit; b -> exit`), 'b'],
+  ['exit-missing', whole('start; a [label=a]; start -> a'), 'G'],
+  ['start-incoming', whole(`${ends} a [label=a]; start -> a -> exit; a -> start`), 'a -> start'],
+  ['exit-outgoing', whole(`${ends} a [label=a]; start -> a -> exit; exit -> a`), 'exit -> a'],
+  ['unreachable', whole(`${ends} orphan [label=x]; start -> exit`), 'orphan'],
+  ['unreachable', whole(`${ends} ghost -> exit; start -> exit`), 'ghost'],
+  ['unknown-type', around('type=codegen'), 'codegen'],
+  ['unknown-shape', around('shape=ellipse'), 'ellipse'],
+  ['no-handler', around('shape=hexagon'), 'hexagon'],
+  ['no-handler', around('shape=component'), 'component'],
+  ['no-handler', around('shape=tripleoctagon'), 'tripleoctagon'],
+  ['no-handler', around('shape="house"'), '"house"'],
+  ['no-handler', around('type="wait.human"'), '"wait.human"'],
+  ['no-handler', around('type=parallel.fan_in'), 'parallel.fan_in'],
+  ['reserved-id', whole(`${ends} workspace [label=x]; start -> workspace -> exit`), 'workspace'],
+  ['attribute-value', around('max_retries=-1'), '-1'],
+  ['attribute-value', around('max_retries="two"'), '"two"'],
+  ['attribute-value', around('max_retries=1.5'), '1.5'],
+  ['attribute-value', around('timeout=soon'), 'soon'],
+  ['attribute-value', around('goal_gate=maybe'), 'maybe'],
+  ['attribute-value', around('max_visits=0'), '0'],
+  ['attribute-value', around('allowed_write_paths="src/,/etc"'), '"src/,/etc"'],
+  ['attribute-value', around('allowed_write_paths="a/../b"'), '"a/../b"'],
+  ['attribute-value', around('allowed_write_paths="a,,b"'), '"a,,b"'],
+  ['attribute-value', edge('weight=heavy'), 'heavy'],
+  ['attribute-value', around('', 'max_steps=-5;'), '-5'],
+  ['attribute-value', around('', 'graph [default_timeout="x"];'), '"x"'],
+  ['attribute-value', around('', 'network=maybe;'), 'maybe'],
+  ['tool-command', around('shape=parallelogram'), 'a'],
+  ['verification', around('type=verification'), 'a'],
+  ['condition-syntax', edge('condition="outcome=success and x=1"'), 'and'],
+  ['condition-syntax', edge('condition="a=\\"x\\" && b=="'), '=='],
+  ['condition-syntax', edge('condition="a=1 &&" + " b c=1"'), 'c'],
+  ['condition-syntax', edge('condition="outcome="'), '='],
+  ['condition-syntax', edge('condition=outcome==success'), '=='],
+  ['unknown-outcome', edge('condition="outcome=done"'), 'done'],
+  ['unknown-outcome', edge('condition="context.x=\\"a\\" || !outcome != \\"sucess\\""'), '\\"sucess\\"'],
+  ['unknown-outcome', edge('condition="outcome=SUCCESS"'), 'SUCCESS'],
+  ['target-missing', around('goal_gate=true, retry_target=nowhere'), 'nowhere'],
+  ['target-missing', around('fallback_retry_target="nowhere"'), '"nowhere"'],
+  ['target-missing', around('required_tool_node=nowhere'), 'nowhere'],
+  ['target-missing', around('', 'retry_target=nowhere;'), 'nowhere'],
+  ['vars-syntax', around('', 'vars="a=1, b";'), 'b'],
+  ['unknown-reference', around('prompt="say ${var.nope} now"'), '${var.nope}'],
+  [
+    'unknown-reference',
+    around('prompt="line\\n\\"${var.specs}\\"', 'vars="spec=1";').replace('\\"]', '\\""]'),
+    '${var.specs}',
+  ],
+  ['unknown-reference', around('shape=parallelogram, tool_command="cat ${var.nope}"'), '${var.nope}'],
+  ['unknown-reference', around('prompt="${node.nowhere.x}"'), '${node.nowhere.x}'],
+  ['unknown-reference', around('prompt="${goal}"'), '${goal}'],
+  ['quoted-reference', around('shape=parallelogram, tool_command="cat \'${ctx.x}\'"'), '${ctx.x}'],
+  ['quoted-reference', around('shape=parallelogram, tool_command="cat \\"$goal\\""', 'goal=g;'), '$goal'],
+  ['undeclared-node', whole(`${ends} start -> b -> exit; b [label=b]; start -> c -> exit`), 'c'],
+  ['empty-prompt', whole(`${ends} a; start -> a -> exit`), 'a'],
+  ['unknown-attribute', around('max_retris=1'), 'max_retris'],
+  ['unknown-attribute', around('max-retries=1'), 'max-retries'],
+  ['unknown-attribute', edge('conditon="x"'), 'conditon'],
+  ['unknown-attribute', around('', 'default_max_visit=3;'), 'default_max_visit'],
+  ['gate-without-retry', around('goal_gate=true'), 'goal_gate'],
+];
+
+test.for(bad)('%s is found in %s under %s', ([code, pipeline, under]) => {
+  expect(told(pipeline)).toContainEqual([code, under]);
+});
+
+const good: readonly (readonly [code: string, pipeline: string])[] = [
+  ['start-count', whole('start; exit; start -> exit')],
+  ['start-count', whole('begin [type=start]; end; begin -> end')],
+  ['exit-missing', whole('start; done [type=exit]; start -> done')],
+  ['start-incoming', around('')],
+  ['exit-outgoing', around('')],
+  ['unreachable', whole(`${ends} a [label=a, retry_target=b]; b [label=b]; start -> a -> exit; b -> exit`)],
+  ['unknown-type', around('type=codergen')],
+  ['unknown-type', around('type=""')],
+  ['unknown-shape', around('shape=ellipse, type=codergen')],
+  ['unknown-shape', around('shape=diamond')],
+  ['no-handler', around('shape=diamond')],
+  ['reserved-id', whole(`${ends} workspaces [label=x]; start -> workspaces -> exit`)],
+  [
+    'attribute-value',
+    around('max_retries="2", timeout=30, goal_gate="true", allowed_write_paths="src/, a b.txt"'),
+  ],
+  ['attribute-value', around('max_retries="", timeout=" "')],
+  ['attribute-value', edge('weight="-3"')],
+  ['tool-command', around('shape=parallelogram, tool_command="true"')],
+  ['verification', around('type=verification, verification.allowed_commands="go test"')],
+  ['condition-syntax', edge('condition="outcome=success && !(a.b contains \\"x y\\" || n>=5)"')],
+  ['condition-syntax', edge('condition="  "')],
+  ['unknown-outcome', edge('condition="outcome=pass || outcome=skipped || context.outcome=any"')],
+  ['target-missing', around('goal_gate=true, retry_target=a, required_tool_node=" "')],
+  ['vars-syntax', around('', 'vars="a=1, b=@x.md";')],
+  [
+    'unknown-reference',
+    around(
+      'prompt="$goal ${goal} ${var.x} ${ctx.any} ${node.start.y} ${HOME} $${var.z}"',
+      'goal=g; vars="x=1";',
+    ),
+  ],
+  ['unknown-reference', around('prompt="$goal"')],
+  ['quoted-reference', around('shape=parallelogram, tool_command="echo \\"$(cat ${ctx.x})\\" \'$goal\'"')],
+  ['undeclared-node', around('')],
+  ['empty-prompt', around('')],
+  ['empty-prompt', whole(`${ends} a [prompt_file="x.md"]; start -> a -> exit`)],
+  [
+    'unknown-attribute',
+    around('color=red, fillcolor="#ff0000", fontname=x, penwidth=2, style=filled, flavour=new'),
+  ],
+  [
+    'unknown-attribute',
+    around('fidelity=full, thread_id=t, reasoning_effort=high, cwd=".", inputs=x, class=c'),
+  ],
+  ['unknown-attribute', around('', 'rankdir=LR; bgcolor=white; node [fontsize=10, tool_command="x"];')],
+  ['gate-without-retry', around('goal_gate=true, retry_target=a')],
+  ['gate-without-retry', around('goal_gate=true', 'fallback_retry_target=a;')],
+  ['gate-without-retry', around('goal_gate=false')],
+];
+
+test.for(good)('%s is not found in %s', ([code, pipeline]) => {
+  expect(found(pipeline).map((d) => d.code)).not.toContain(code);
+});
+
+test('every rule has a file of its name, a bad row and a good one', () => {
+  const files = readdirSync(new URL('../../src/lint/rules', import.meta.url)).map((name) =>
+    name.replace(/\.ts$/, ''),
+  );
+  // What kinds find carries the kinds' own codes.
+  const codes = files.filter((name) => name !== 'kind-check');
+  for (const rows of [bad, good]) expect(codes.filter((code) => !rows.some(([c]) => c === code))).toEqual([]);
+});
+
+test('a small pipeline has nothing wrong with it', () => {
+  expect(found(around('prompt="do it"'))).toEqual([]);
+});
+
+test('findings come in the order of the text, all of them, each once', () => {
+  const text = whole(
+    'node [max_retries=-1]; start; exit; a; b [type=tol]; exit -> b; start -> a -> b -> exit [condition="outcome=ok"]',
+  );
+  expect(found(text).map((d) => d.code)).toEqual([
+    'attribute-value',
+    'empty-prompt',
+    'unknown-type',
+    'exit-outgoing',
+    'unknown-outcome',
+  ]);
+});
+
+test('an orphan is called one', () => {
+  expect(found(whole(`${ends} x [label=x]; start -> exit`))[0]?.message).toContain('unreachable (orphan)');
+});
+
+test('an unknown type names the nearest known one', () => {
+  expect(found(around('type=codegen'))[0]).toMatchObject({
+    message: 'there is no node type "codegen"; the nearest is "codergen"',
+    fix: 'write type=codergen',
+    severity: 'error',
+  });
+});
+
+test('a bad value names the attribute as the author wrote it and what it takes', () => {
+  expect(found(around('max_node_visits=many'))[0]).toMatchObject({
+    message: 'max_node_visits "many" is not a whole number',
+    fix: 'max_node_visits takes a whole number of at least 1',
+  });
+});
+
+test('a value that does not read is not also called missing', () => {
+  expect(found(around('type=verification, verification.allowed_commands="a,,b"')).map((d) => d.code)).toEqual(
+    ['attribute-value'],
+  );
+});
+
+test('a prompt file is searched for references when its text is given', () => {
+  const pipeline = around('prompt="@p.md"');
+  expect(found(pipeline)).toEqual([]);
+  const [only, ...others] = found(pipeline, new Map([['@p.md', 'read ${var.spec}']]));
+  expect(others).toEqual([]);
+  expect(only).toMatchObject({
+    code: 'unknown-reference',
+    message: 'in p.md: the variable "spec" is not declared',
+  });
+});
+
+test('undeclared nodes, empty prompts, unknown attributes and open gates are warnings; the rest are errors', () => {
+  const severity = new Map(bad.flatMap(([, pipeline]) => found(pipeline)).map((d) => [d.code, d.severity]));
+  expect(
+    [...severity]
+      .filter(([, s]) => s === 'warning')
+      .map(([code]) => code)
+      .sort(),
+  ).toEqual(['empty-prompt', 'gate-without-retry', 'undeclared-node', 'unknown-attribute']);
+});

@@ -1,0 +1,339 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../src/model/json.ts';
+import { maxAnswerCharacters, strip } from '../../src/model/json-text.ts';
+import { normalizePath, relativePathProblem, WorkOrder, workPlanSchema } from '../../src/model/work-order.ts';
+import { checkPlan } from '../../src/planner/compile.ts';
+import { emit, fileText } from '../../src/planner/emit.ts';
+import { isError, toDiagnostic } from '../../src/planner/finding.ts';
+import { asciiJson, canonicalHash, compileHash } from '../../src/planner/hash.ts';
+import { normalizeOrder } from '../../src/planner/normalize.ts';
+import { isSame, revisionPrompt } from '../../src/planner/revise.ts';
+import { fill, listFiles, planPromptText } from '../../src/planner/template.ts';
+
+const order = (id: string, files: readonly string[], more: JsonObject = {}): JsonObject => ({
+  id,
+  title: `Step ${id}`,
+  intent: 'Do one thing.',
+  preconditions: [],
+  postconditions: files.map((path) => ({ kind: 'file_exists', path })),
+  allowed_files: [...files],
+  forbidden: [],
+  acceptance_commands: ['node check.mjs'],
+  context_files: [...files],
+  notes: null,
+  ...more,
+});
+const planOf = (...orders: readonly JsonObject[]) => JSON.stringify({ work_orders: orders });
+const none = { repoFiles: [] };
+const codes = (text: string, repoFiles: readonly string[] = []) =>
+  checkPlan(text, { repoFiles }).findings.map(({ code }) => code);
+
+describe('an answer that cannot be read', () => {
+  const good = planOf(order('WO-01', ['a']));
+  test.for([
+    ['empty', '', 'is empty'],
+    ['a fence around nothing', '```json\n```', 'is empty'],
+    ['on one line with its fence', `\`\`\`${good}\`\`\``, 'is empty'],
+    ['prose', `Here it is: ${good}`, 'begins with prose'],
+    ['half of it', good.slice(0, 60), 'stops in the middle'],
+    ['cut inside a text', good.slice(0, good.indexOf('one thing')), 'stops in the middle'],
+    ['followed by more', `${good}\nHope this helps!`, 'goes on after'],
+    ['with a byte order mark', `\ufeff${good}`, 'byte order mark'],
+    ['with a trailing comma', '{"work_orders": [],}', 'not valid JSON'],
+    ['with NaN', '{"work_orders": NaN}', 'not valid JSON'],
+    ['nested without end', '['.repeat(200_000), 'nested deeper'],
+    ['too large', `"${'é'.repeat(maxAnswerCharacters)}"`, 'larger than'],
+    ['too large in characters beyond the BMP', `"${'😀'.repeat(maxAnswerCharacters)}"`, 'larger than'],
+  ] as const)('is told why: %s', ([, text, why]) => {
+    const { plan, findings, parseError } = checkPlan(text, none);
+    expect(plan).toBeUndefined();
+    expect(parseError).toBe(true);
+    expect(findings).toEqual([
+      { code: 'E000', wo_id: null, field: null, message: expect.stringContaining(why) },
+    ]);
+    expect(findings[0]?.message).toMatch(/^JSON parse error: /);
+  });
+
+  test('size is counted in characters, not in UTF-16 units', () => {
+    const pad = '😀'.repeat(maxAnswerCharacters - 30);
+    expect(checkPlan(`{"work_orders":[],"p":"${pad}"}`, none).parseError).toBe(false);
+  });
+});
+
+test('whatever JSON a model answers with, it is checked without a crash and refused with an error or accepted', () => {
+  const keys = [
+    ...Object.keys(order('WO-01', [])),
+    'verify_exempt',
+    'kind',
+    'path',
+    'requires',
+    '__proto__',
+    'constructor',
+  ];
+  const { json } = fc.letrec((tie) => ({
+    json: fc.oneof(
+      { maxDepth: 6 },
+      fc.constantFrom(
+        null,
+        true,
+        0,
+        1.5,
+        'WO-01',
+        'a',
+        '../b',
+        'x | y',
+        "'",
+        'file_exists',
+        'file_absent',
+        '\ud800',
+        '',
+      ),
+      fc.constantFrom(
+        "python -c 'import a'",
+        'bash scripts/verify.sh',
+        'python -c "def"',
+        'scripts/verify.sh',
+      ),
+      fc.array(tie('json'), { maxLength: 4 }),
+      fc.dictionary(fc.constantFrom(...keys), tie('json'), { maxKeys: 8 }),
+    ),
+  }));
+  const plan = fc.record(
+    {
+      work_orders: fc.oneof(json, fc.array(json, { maxLength: 3 })),
+      verify_contract: json,
+      system_overview: json,
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(fc.oneof(plan, json), (value) => {
+      const checked = checkPlan(JSON.stringify(value), { repoFiles: ['a', 'scripts/verify.sh'] });
+      expect(checked.plan === undefined).toBe(checked.findings.some(isError));
+      if (checked.plan !== undefined) emit(checked.plan, ['a'], { plannerRunId: 'r', compileHash: 'h' });
+    }),
+    { numRuns: 1500 },
+  );
+});
+
+test('a plan that is accepted is accepted again as it is written, with the same hash', () => {
+  const text = planOf(order('WO-01', [' ./a ', 'b//c'], { extra: { note: ' x ' } }), order('WO-02', ['a']));
+  const first = checkPlan(text, none).plan;
+  const again = first && checkPlan(fileText(first), none).plan;
+  expect(again).toEqual(first);
+});
+
+test('an order that reads as its file is what the schema promises', () => {
+  const plan = checkPlan(planOf(order('WO-01', ['src/../a'], { verify_exempt: 'yes' })), none).plan;
+  expect(WorkOrder.parse(plan?.work_orders[0])).toMatchObject({
+    allowed_files: ['a'],
+    verify_exempt: true,
+    notes: null,
+  });
+});
+
+test('the hundredth work order is one too many', () => {
+  const orders = Array.from({ length: 100 }, (_, i) =>
+    order(`WO-${String(i + 1).padStart(2, '0')}`, [`f${i}`]),
+  );
+  expect(codes(planOf(...orders.slice(0, 99)))).toEqual([]);
+  expect(codes(planOf(...orders))).toEqual(['E001']);
+});
+
+test('digits of other scripts make no id', () => {
+  expect(codes(planOf(order('WO-０１', ['a'])))).toEqual(['E001']);
+});
+
+test('values of the wrong type are one finding, and no other check invents more', () => {
+  for (const [field, value] of [
+    ['allowed_files', 'src/a'],
+    ['context_files', null],
+    ['forbidden', [1]],
+    ['acceptance_commands', [['test', '-f', 'x']]],
+    ['preconditions', 'a'],
+    ['notes', 4],
+  ] as const) {
+    const more = field === 'allowed_files' ? { postconditions: [] } : {};
+    expect(codes(planOf(order('WO-01', ['a'], { ...more, [field]: value })))).toEqual(['E005']);
+  }
+});
+
+test('a requirement that is no object, and requires that is no list, are findings', () => {
+  const plan = (requires: unknown) =>
+    JSON.stringify({ work_orders: [order('WO-01', ['a'])], verify_contract: { requires } });
+  expect(codes(plan(['a']))).toEqual(['E000']);
+  expect(codes(plan(null))).toEqual(['E000']);
+  expect(codes(plan([{ kind: 'file_exists', path: ['a'] }]))).toEqual(['E106']);
+  expect(codes(plan([{ kind: 'file_exists' }]))).toEqual(['E106']);
+  expect(codes(plan([{ kind: 'file_exists', path: 'a' }]))).toEqual([]);
+});
+
+describe('paths', () => {
+  test.for([
+    ['', '.'],
+    ['a//b/./c/', 'a/b/c'],
+    ['a/../../b', '../b'],
+    ['/..', '/'],
+    ['//a', '//a'],
+    ['///a', '/a'],
+    ['..', '..'],
+  ] as const)('%j normalises to %j', ([path, normal]) => expect(normalizePath(path)).toBe(normal));
+
+  test.for([
+    '',
+    '/a',
+    'C:/a',
+    'a\\b',
+    'a\u0000',
+    'a\nb',
+    '..',
+    '../a',
+    'a/../..',
+    '..x',
+    '...',
+    '.',
+    './',
+    'a*',
+    'a?',
+    '[a',
+  ])('%j may not stand in an order', (path) => expect(relativePathProblem(path)).toBeDefined());
+  test.for(['a', 'a/../b', '.hidden', 'a ]{}~$', '-a', 'é', 'a\u007f', 'dir/', 'a..b'])('%j may', (path) =>
+    expect(relativePathProblem(path)).toBeUndefined(),
+  );
+  test('normalising twice changes nothing', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('a', '.', '..', '/', 'b')), (parts) => {
+        const once = normalizePath(parts.join(''));
+        expect(normalizePath(once)).toBe(once);
+      }),
+    );
+  });
+});
+
+test('blanks are trimmed at both ends of every text, byte order marks are not, keys stay', () => {
+  expect(strip('\u001c\u0085\u2028\u3000 a \u00a0\u001f')).toBe('a');
+  expect(strip('\ufeffa')).toBe('\ufeffa');
+  expect(normalizeOrder({ ' k ': { b: [' x ', 1, null] } })).toEqual({ ' k ': { b: ['x', 1, null] } });
+  const odd = JSON.parse('{"__proto__": " x ", "id": " y "}');
+  expect(JSON.stringify(normalizeOrder(odd))).toBe('{"__proto__":"x","id":"y"}');
+});
+
+describe('what is emitted', () => {
+  const from = { plannerRunId: 'run', compileHash: 'cafe' };
+  const emitted = (text: string, repoFiles: readonly string[]) => {
+    const { plan } = checkPlan(text, { repoFiles });
+    if (plan === undefined) throw new Error('the plan of this test is not valid');
+    return emit(plan, repoFiles, from);
+  };
+
+  test('orders keep the key order of the answer, with exemption and provenance after it', () => {
+    const { orders, manifest, manifestSha256 } = emitted(planOf(order('WO-01', ['a'], { zzz: 1 })), []);
+    expect(Object.keys(orders[0] ?? {}).slice(-3)).toEqual(['zzz', 'verify_exempt', 'provenance']);
+    expect(orders[0]?.['provenance']).toEqual({
+      planner_run_id: 'run',
+      compile_hash: 'cafe',
+      manifest_sha256: manifestSha256,
+      bootstrap: false,
+    });
+    expect(Object.keys(manifest)).toEqual(['system_overview', 'verify_contract', 'work_orders']);
+  });
+
+  test('the manifest hash is taken before provenance is added', () => {
+    const { orders, manifestSha256 } = emitted(planOf(order('WO-01', ['a'])), []);
+    const unsigned = orders.map(({ provenance: _, ...rest }) => rest);
+    expect(manifestSha256).toBe(
+      canonicalHash({ system_overview: [], verify_contract: null, work_orders: unsigned }),
+    );
+  });
+
+  test('an order that promises more than the verify script is never left out', () => {
+    const text = planOf(order('WO-01', ['scripts/verify.sh', 'b']), order('WO-02', ['c']));
+    const { orders, skipped } = emitted(text, ['scripts/verify.sh']);
+    expect(skipped).toEqual([]);
+    expect(orders.map(({ id }) => id)).toEqual(['WO-01', 'WO-02']);
+  });
+
+  test('nothing is left out, and nothing said to be, when no order would remain', () => {
+    const { orders, skipped } = emitted(planOf(order('WO-01', ['scripts/verify.sh'])), ['scripts/verify.sh']);
+    expect(skipped).toEqual([]);
+    expect(orders).toHaveLength(1);
+  });
+});
+
+test('hashes are those of the documented bytes', () => {
+  expect(asciiJson({ a: 'é\u007f\u2028😀' })).toBe('{"a":"\\u00e9\\u007f\\u2028\\ud83d\\ude00"}');
+  expect(canonicalHash({ b: null, a: [1, 'é'] })).toBe(
+    'e6ad993c7a569e941cdd65aa57c817cb74d20d9877b15dfc8cc0ac151c74785d',
+  );
+  // printf 'spec\ntemplate\nm\nlow' | sha256sum | cut -c1-16
+  const from = { spec: Buffer.from('spec'), template: Buffer.from('template'), model: 'm', effort: 'low' };
+  expect(compileHash(from)).toBe('6558b7108f90c429');
+});
+
+describe('prompts', () => {
+  test('text from the spec is never expanded', () => {
+    const prompt = planPromptText(
+      '{{PRODUCT_SPEC}}|{{REPO_FILES}}|{{DOCTRINE}}|{{OTHER}}',
+      "{{REPO_FILES}} $& $' {{DOCTRINE}}",
+      ['a'],
+    );
+    expect(prompt).toBe("{{REPO_FILES}} $& $' {{DOCTRINE}}|- a||{{OTHER}}");
+    expect(fill('{{constructor}}{{TO_STRING}}', {})).toBe('{{constructor}}{{TO_STRING}}');
+  });
+
+  test('file names that would break a line are quoted, and a long list is cut', () => {
+    expect(listFiles(['a\nb'])).toBe('- "a\\nb"');
+    expect(listFiles([])).toContain('empty');
+    expect(listFiles(Array.from({ length: 2001 }, (_, i) => `f${i}`))).toMatch(/- f1999\n- and 1 further$/);
+  });
+
+  const findings = checkPlan(
+    planOf(order('WO-01', ['a'], { acceptance_commands: ['x | y', 'python -c "import zed"'] })),
+    none,
+  ).findings;
+
+  test('a revision has the first prompt, every finding with its code, warnings too, and the answer', () => {
+    const prompt = revisionPrompt('{{ORIGINAL_PROMPT}}\n{{FINDINGS}}\n{{PREVIOUS_ANSWER}}\n{{SAME_AGAIN}}', {
+      originalPrompt: 'the doctrine {{FINDINGS}}',
+      previousAnswer: '{"a": "{{ORIGINAL_PROMPT}}"}',
+      findings,
+      earlier: undefined,
+    });
+    expect(prompt).toContain('the doctrine {{FINDINGS}}\n- [E003] WO-01, acceptance_commands: ');
+    expect(prompt).toMatch(/- \[W101\] warning, WO-01/);
+    expect(prompt).toContain('{"a": "{{ORIGINAL_PROMPT}}"}');
+    expect(prompt).not.toContain('same findings');
+  });
+
+  test('the same findings twice are said to be the same, in whatever order they come', () => {
+    const prompt = (earlier: typeof findings) =>
+      revisionPrompt('{{SAME_AGAIN}}', { originalPrompt: '', previousAnswer: '', findings, earlier });
+    expect(prompt([...findings].reverse())).toContain('same findings');
+    expect(prompt(findings.slice(1))).toBe('');
+    expect(isSame([], [])).toBe(false);
+  });
+
+  test('a finding is a diagnostic that says how to mend it', () => {
+    expect(findings.map(toDiagnostic).map(({ code, severity }) => [code, severity])).toEqual([
+      ['E003', 'error'],
+      ['W101', 'warning'],
+    ]);
+    for (const finding of findings) expect(toDiagnostic(finding).fix).toMatch(/\w/);
+  });
+});
+
+test('the schema for the model is closed and asks for every key', () => {
+  const open: string[] = [];
+  const walk = (value: unknown, path: string): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if ('type' in value && value.type === 'object' && 'properties' in value && 'required' in value) {
+      const all = JSON.stringify(Object.keys(value.properties ?? {}));
+      if (!('additionalProperties' in value) || JSON.stringify(value.required) !== all) open.push(path);
+    }
+    for (const [key, item] of Object.entries(value)) walk(item, `${path}/${key}`);
+  };
+  walk(workPlanSchema, '');
+  expect(open).toEqual([]);
+  expect(JSON.stringify(workPlanSchema)).toContain('acceptance_commands');
+});

@@ -1,0 +1,285 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { scriptsNamed, toolCommandProblem } from '../../src/policy/commands.ts';
+import { quoteWord } from '../../src/policy/words.ts';
+
+test.for([
+  '',
+  'true',
+  'go test ./... && gofmt -l .',
+  'echo --verbose',
+  'git diff HEAD~1 HEAD~ HEAD^',
+  'git log HEAD~1..HEAD main.. ..main a..b',
+  'echo a~b foo~ x=a~b',
+  'cat ..hidden a..b ... .../x x../y',
+  'echo {1..5}',
+  'cmd >/dev/null 2>/dev/null </dev/null',
+  'cmd --out=/dev/null X=/dev/null /dev/null',
+  "echo 'see /etc'",
+  'echo "either a/b or c"',
+  'sh -c "echo hi > a.txt"',
+  `bash -lc 'set -euo pipefail; cd demo && cargo test'`,
+  "grep '/api' src/app.ts",
+  'grep -rn "/api" src',
+  'grep -e /api -e /web src',
+  'grep -ne/api src',
+  'grep --regexp=/api --include "*.ts" src',
+  'grep -m 1 -- /api src',
+  'if grep -q /api src; then echo yes; fi',
+  '! egrep /api src',
+  'LC_ALL=C env -u X A=1 fgrep /api src',
+  'find . -name x | xargs -n 1 grep /api',
+  "sed -n '/from/,/to/p' a.txt",
+  "sed -i.bak -e '/x/d' a.txt",
+  "awk -F / '/x/ {print $1 / $2}' a.txt",
+  "rg --type ts --glob '*.ts' /api src",
+  "jq --arg name value '/a/' data.json",
+  'timeout 5 grep /api src',
+  'sh -c "grep /api src"',
+  'echo $((10 / 2))',
+  'echo "${path%/*}" "${path##*/}" "${x#/}" "${x:-default}"',
+  'cut -d/ -f2 a.txt',
+  'curl https://example.com/x http://localhost:80/',
+  'URL=http://example.com/x cmd',
+  'docker run -v "$PWD:/app" image',
+  'CACHE="$PWD/.cache" cmd "$PWD/x" $(pwd)/x',
+  "echo '$HOME'",
+  'echo $HOMEPAGE ${HOME_PAGE}',
+  'HOME=.home cmd',
+  '#!/bin/sh\nset -eu\n# see /etc and ~/x\necho ok',
+  "cat > notes.md <<'EOF'\nsee /etc and ../x\nEOF",
+  'cat <<EOF\n/etc ~/x ../x\nEOF',
+  "cat <<'EOF' | tee x\n$(cat /etc/passwd)\nEOF",
+  'python3 -c "print(\'a/b\')"',
+  "awk '$3!~/^done$/' a.tsv",
+  'find . -exec cp {} out/{} \\;',
+  "git commit -m 'a; b'",
+  'test -f my\\ file',
+  'case $x in a) echo;; esac',
+  'sed s/a/b/ file',
+  'echo "unclosed',
+])('%j may run', (command) => {
+  expect(toolCommandProblem(command)).toBeUndefined();
+});
+
+const home = 'home reference';
+const parent = '".." path component';
+const absolute = 'absolute path';
+
+test.for<[command: string, what: string]>([
+  ['ls ~', home],
+  ['cat ~/x', home],
+  ['cat ~root/x', home],
+  ['ls "~"', home],
+  ['X=~/a cmd', home],
+  ['PATH=bin:~/bin cmd', home],
+  ['cmd --dir=~/x', home],
+  ['echo x >~/y', home],
+  ['cat $HOME/x', home],
+  ['cat "${HOME}/x"', home],
+  ['cat ${HOME:-x}', home],
+  ['cmd --dir=$HOME', home],
+  ['echo x > "$HOME/y"', home],
+  ["sh -c 'cat $HOME/x'", home],
+  ['sh -c "cat \\$HOME/x"', home],
+  ['cat "${X:-$HOME}"', home],
+  ['cat ${X:-~/x}', home],
+  ['cd ..', parent],
+  ['cat ../x', parent],
+  ['cat "../x"', parent],
+  ["cat '../'x", parent],
+  ['cat a/../../x', parent],
+  ['cat a/..', parent],
+  ['cat .\\./x', parent],
+  ["cat .'.'/x", parent],
+  ['echo x >../y', parent],
+  ['echo x >> ../y', parent],
+  ['cmd 2>../y', parent],
+  ['K=../x cmd', parent],
+  ['cmd k=../x', parent],
+  ['cmd --flag=../x', parent],
+  ['git show HEAD:../x', parent],
+  ['cat $PWD/../x', parent],
+  ['cat "$(pwd)/../x"', parent],
+  ["sh -c 'cat ../x'", parent],
+  ["sh -c 'cd ..;ls'", parent],
+  [`python3 -c "open('../x')"`, parent],
+  ['cat {..,a}/x', parent],
+  ['(cd ..)', parent],
+  ['/bin/sh -c true', absolute],
+  ['true;/bin/ls', absolute],
+  ['cat /etc/passwd', absolute],
+  ['ls /', absolute],
+  ["cat '/etc/passwd'", absolute],
+  ['cat "/etc"/passwd', absolute],
+  ['cat ""/etc/passwd', absolute],
+  ['cat \\/etc/passwd', absolute],
+  ['cat /e"tc"', absolute],
+  ["cat $'\\x2fetc/passwd'", absolute],
+  ["cat $'\\057etc/passwd'", absolute],
+  ["echo $'\\'; cat /etc/passwd #'", absolute],
+  ['cat $"/etc/passwd"', absolute],
+  ['cat /dev/null/../x', parent],
+  ['cat /dev/nullx', absolute],
+  ['cat /dev/stdin', absolute],
+  ['echo x >/tmp/y', absolute],
+  ['echo x > /tmp/y', absolute],
+  ['echo x >|/tmp/y', absolute],
+  ['echo x >&/tmp/y', absolute],
+  ['echo x &>/tmp/y', absolute],
+  ['cmd 2>/tmp/y', absolute],
+  ['cmd 2>>"/tmp/y"', absolute],
+  ['cmd </etc/passwd', absolute],
+  ['cmd <<</etc/passwd', absolute],
+  ['K=/abs cmd', absolute],
+  ['cmd k=/abs', absolute],
+  ['cmd k="/abs"', absolute],
+  ['cmd --flag=/abs', absolute],
+  ['cmd --build-arg=K=/abs', absolute],
+  ['export K+=/abs', absolute],
+  ['PATH=bin:/opt/bin cmd', absolute],
+  ['tar -C/tmp -xf a.tar', absolute],
+  ['curl file:///etc/passwd', absolute],
+  ['cat {/etc/passwd,x}', absolute],
+  ['cat ${X:-/etc/passwd}', absolute],
+  ['cat ${X:-a /etc/passwd}', absolute],
+  ['a && cat /etc/passwd', absolute],
+  ['a | cat /etc/passwd', absolute],
+  ['a\ncat /etc/passwd', absolute],
+  ['(cat /etc/passwd)', absolute],
+  ['echo $(cat /etc/passwd)', absolute],
+  ['echo "$(cat /etc/passwd)"', absolute],
+  ['echo `cat /etc/passwd`', absolute],
+  ['echo "`cat /etc/passwd`"', absolute],
+  ['echo "$(echo "$(cat /etc/passwd)")"', absolute],
+  ['echo $((1 + $(cat /etc/passwd)))', absolute],
+  ['echo "$(case x in x) cat /etc/passwd;; esac)"', absolute],
+  ['cat <(cat /etc/passwd)', absolute],
+  ['for f in /etc/*; do echo $f; done', absolute],
+  ['[ -f /etc/passwd ]', absolute],
+  ['cat <<EOF\n$(cat /etc/passwd)\nEOF', absolute],
+  ['cat <<EOF\nx\nEOF\ncat /etc/passwd', absolute],
+  ["sh <<'EOF'\ncat /etc/passwd\nEOF", absolute],
+  ["bash -s <<< 'cat /etc/passwd'", absolute],
+  ["sh -c 'cat /etc/passwd'", absolute],
+  ["bash -c 'true && cat /etc/passwd'", absolute],
+  ["bash -ec 'cat /etc/passwd'", absolute],
+  ["bash -lc 'cat /etc/passwd'", absolute],
+  ["bash -euo pipefail -c 'cat /etc/passwd'", absolute],
+  ["bash --norc -c -e 'cat /etc/passwd'", absolute],
+  ["dash -c 'cat /etc/passwd'", absolute],
+  ["ash -c 'cat /etc/passwd'", absolute],
+  ["zsh -c 'cat /etc/passwd'", absolute],
+  ["env A=1 sh -c 'cat /etc/passwd'", absolute],
+  ["exec sh -c 'cat /etc/passwd'", absolute],
+  ["command sh -c 'cat /etc/passwd'", absolute],
+  ["find . -exec sh -c 'cat /etc/passwd' \\;", absolute],
+  ["xargs -n1 sh -c 'cat /etc/passwd'", absolute],
+  ["$SHELL -c 'cat /etc/passwd'", absolute],
+  ['env -S \'sh -c "cat /etc/passwd"\'', absolute],
+  ["eval 'cat /etc/passwd'", absolute],
+  ['eval cat \'"/etc/passwd"\'', absolute],
+  ["trap 'rm -r /x' EXIT", absolute],
+  [`sh -c "sh -c 'cat /etc/passwd'"`, absolute],
+  ["if true; then sh -c 'cat /etc/passwd'; fi", absolute],
+  ['grep x /etc/passwd', absolute],
+  ['grep -e x /etc/passwd', absolute],
+  ['grep -f /etc/passwd x', absolute],
+  ['grep -f/etc/passwd x', absolute],
+  ['grep --file=/etc/passwd x', absolute],
+  ['grep --fil=x /etc/passwd', absolute],
+  ['grep --color x /etc/passwd', absolute],
+  ['grep /x /etc/passwd', absolute],
+  ['grep -e >/tmp/y', absolute],
+  ['grep x >/tmp/y', absolute],
+  ['/usr/bin/grep x y', absolute],
+  ['cat grep /etc/passwd', absolute],
+  ['rg --files /etc', absolute],
+  ["sed -n '/x/p' /etc/passwd", absolute],
+  ['sed -f /tmp/x a.txt', absolute],
+  ["awk '{print}' /etc/passwd", absolute],
+  ['awk -v x=/abs 1 a.txt', absolute],
+  ['jq . /etc/x.json', absolute],
+  ['jq --rawfile a /etc/passwd . b', absolute],
+])('%j is refused: %s', ([command, what]) => {
+  const problem = toolCommandProblem(command);
+  expect(problem).toMatch(/^tool_command rejected by guardrail: contains /);
+  expect(problem).toContain(what);
+});
+
+test('the refusal shows the word, on one line and cut', () => {
+  expect(toolCommandProblem('cat /etc/passwd')).toBe(
+    'tool_command rejected by guardrail: contains an absolute path: /etc/passwd',
+  );
+  const problem = toolCommandProblem(`cat "/a\nb${'x'.repeat(500)}"`) ?? '';
+  expect(problem).not.toContain('\n');
+  expect(problem.length).toBeLessThan(160);
+});
+
+test('command lines nested without end are refused, and soon', () => {
+  expect(toolCommandProblem(`echo ${'$('.repeat(10_000)}`)).toContain('nested too deep');
+  expect(toolCommandProblem(`${'eval '.repeat(2_000)}x`)).toContain('more nested command lines');
+  let line = 'true';
+  for (let depth = 0; depth < 12; depth++)
+    line = `sh -c "$(${line}; sh -c ${quoteWord(line)})"`.slice(0, 50_000);
+  expect(() => toolCommandProblem(line)).not.toThrow();
+});
+
+test('however a bad path is quoted or nested, it is found', () => {
+  const path = fc.constantFrom('/etc/passwd', '../x', '~/x', 'a/../../b', '/');
+  const quote = fc.constantFrom<(word: string) => string>(
+    (word) => word,
+    (word) => `'${word}'`,
+    (word) => `"${word}"`,
+    (word) => `${word.slice(0, 1)}""${word.slice(1)}`,
+    (word) => word.replace(/[/.]/g, '\\$&'),
+  );
+  const place = fc.constantFrom<(word: string) => string>(
+    (word) => `cat ${word}`,
+    (word) => `echo x >${word}`,
+    (word) => `echo x 2>> ${word}`,
+    (word) => `K=${word} env`,
+    (word) => `make --dir=${word}`,
+  );
+  const around = fc.constantFrom<(command: string) => string>(
+    (command) => `true && ${command}`,
+    (command) => `(${command})`,
+    (command) => `if true; then ${command}; fi`,
+    // Without the blanks `$((` would begin a sum.
+    (command) => `echo "$( ${command} )"`,
+    (command) => `sh -c ${quoteWord(command)}`,
+    (command) => `env A=1 bash -ec ${quoteWord(command)} name`,
+    (command) => `eval ${quoteWord(command)}`,
+    (command) => `echo a | { ${command}; }`,
+    (command) => `sh <<'END'\n${command}\nEND`,
+  );
+  fc.assert(
+    fc.property(path, quote, place, fc.array(around, { maxLength: 4 }), (bad, quoted, placed, layers) => {
+      const command = layers.reduce((inner, layer) => layer(inner), placed(quoted(bad)));
+      expect(toolCommandProblem(command)).toBeDefined();
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('no text makes the check throw', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+      toolCommandProblem(text);
+      toolCommandProblem(`sh -c ${text}`);
+      scriptsNamed(text);
+    }),
+  );
+});
+
+test.for<[command: string, scripts: string[]]>([
+  ['bash checks/a.sh', ['checks/a.sh']],
+  ['sh \'checks/a.sh\' && bash "b.sh"', ['checks/a.sh', 'b.sh']],
+  ['bash a.sh; bash a.sh;', ['a.sh']],
+  ["sh -c 'bash x.sh'", ['x.sh']],
+  ['(./x.sh)', ['./x.sh']],
+  ['bash a.sh arg --script=b.sh -c.sh S=c.sh d.shx', ['a.sh']],
+  ['go test ./...', []],
+])('%j names the scripts %j', ([command, scripts]) => {
+  expect(scriptsNamed(command)).toEqual(scripts);
+});

@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { masker, maskStream, secretNames, stageEnvironment } from '../../src/policy/secrets.ts';
+
+test('secrets are known by their names', () => {
+  const secret = {
+    OPENAI_API_KEY: '',
+    GITHUB_TOKEN: '',
+    client_secret: '',
+    DB_PASSWORD: '',
+    PASSWORD_FILE: '',
+    My_Password: '',
+  };
+  const open = {
+    PATH: '',
+    KEY: '',
+    MONKEY: '',
+    TOKENS: '',
+    API_KEYS: '',
+    FACTORY_API_KEY: '',
+    ATTRACTOR_CODEX_AUTO_APPROVE_CONFIG_KEY: '',
+    ATTRACTION_TOKEN: '',
+    UNSET_KEY: undefined,
+  };
+  expect(secretNames({ ...secret, ...open })).toEqual(Object.keys(secret).sort());
+});
+
+test('a stage gets the secrets that are named, and all values are masked', () => {
+  const env = {
+    A_KEY: 'value-of-a',
+    B_KEY: 'value-of-b',
+    C_KEY: 'short',
+    HOME: '/home/x',
+    GONE: undefined,
+    FACTORY_LOG_KEY: 'not-a-secret',
+  };
+  expect(stageEnvironment(env, ['B_KEY', 'NOT_THERE'])).toEqual({
+    env: { B_KEY: 'value-of-b', HOME: '/home/x', FACTORY_LOG_KEY: 'not-a-secret' },
+    withheld: ['A_KEY', 'C_KEY'],
+    mask: ['value-of-a', 'value-of-b'],
+  });
+});
+
+test('a value is masked as JSON spells it, and without the blanks around it', () => {
+  const { mask } = stageEnvironment({ A_KEY: ' quo"te\\d\nkey \n', B_KEY: '       x       ' }, []);
+  const hide = masker(mask);
+  expect(hide(JSON.stringify({ said: 'it is quo"te\\d\nkey.' }))).toBe('{"said":"it is ***."}');
+  expect(hide('quo"te\\d\nkey')).toBe('***');
+  expect(mask).toHaveLength(2);
+});
+
+test.for<[values: string[], text: string, masked: string]>([
+  [['secret12'], 'a secret12 and secret12secret12', 'a *** and ******'],
+  [['abcdefgh', 'abcdefghij'], 'x abcdefghij abcdefgh', 'x *** ***'],
+  [['abcdefgh', 'efghijkl'], 'abcdefghijkl.', '***.'],
+  [['a.c*e[g]'], 'a.c*e[g] abcdefgh', '*** abcdefgh'],
+  [['', 'aaaaaaaa'], 'aaaaaaaaaaaa', '***'],
+  [[], 'text', 'text'],
+  [['$&$1$`$$'], 'x $&$1$`$$ y', 'x *** y'],
+])('%j in %j', ([values, text, masked]) => {
+  expect(masker(values)(text)).toBe(masked);
+});
+
+/** Few letters, so that values overlap, repeat and begin over again. */
+const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '\n'), minLength: 1, maxLength: 6 });
+
+test('masked text never contains a value, and without values nothing changes', () => {
+  fc.assert(
+    fc.property(fc.array(letters, { maxLength: 4 }), fc.array(letters), (values, parts) => {
+      const text = parts.join('');
+      const masked = masker(values)(text);
+      for (const value of values) expect(masked).not.toContain(value);
+      if (!values.some((value) => text.includes(value))) expect(masked).toBe(text);
+    }),
+  );
+});
+
+test('a stream is masked like the whole text, however it is cut', () => {
+  fc.assert(
+    fc.property(
+      fc.array(letters, { maxLength: 4 }),
+      fc.array(letters),
+      fc.array(fc.nat(8)),
+      (values, parts, cuts) => {
+        const bytes = Buffer.from(parts.join(''));
+        const stream = maskStream(values);
+        const out: Buffer[] = [];
+        let at = 0;
+        for (const size of [...cuts, bytes.length]) {
+          out.push(stream.push(bytes.subarray(at, at + size)));
+          at = Math.min(at + size, bytes.length);
+        }
+        out.push(stream.end());
+        expect(Buffer.concat(out).toString()).toBe(masker(values)(bytes.toString()));
+      },
+    ),
+  );
+});
+
+test('bytes that are no text pass a stream unharmed', () => {
+  const bytes = Buffer.from([0xff, 0xfe, 0x00, 0x80, 0xc3]);
+  const stream = maskStream(['secret12']);
+  expect(Buffer.concat([stream.push(bytes), stream.end()])).toEqual(bytes);
+});

@@ -1,0 +1,61 @@
+/** What the documents say is true. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readGraph } from '../src/dot/read.ts';
+import { lint } from '../src/lint/lint.ts';
+import { kinds } from '../src/nodes/index.ts';
+import { home, root } from './support/cli.ts';
+
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const map = readFileSync(join(root, 'AGENTS.md'), 'utf8');
+const blocks = [...readme.matchAll(/```dot\n([\s\S]*?)```/g)].map((found) => found[1] ?? '');
+
+test('the README shows a pipeline', () => {
+  expect(blocks.length).toBeGreaterThan(0);
+});
+
+test.for(blocks)('a pipeline of the README is valid, and runs as it says', async (text) => {
+  const { graph, diagnostics } = readGraph('readme.dot', text);
+  expect([...diagnostics, ...(graph === undefined ? [] : lint(graph, kinds))]).toEqual([]);
+  await using it = await home({ 'greet.dot': text });
+  const ran = await it.factory(['run', 'greet.dot', '--var', 'name=Ada', '--run-id', 'r1']);
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(await it.read('.factory/runs/r1/workspace/hello.txt')).toBe('Hello, Ada!\n');
+});
+
+test.for(readdirSync(join(root, 'pipelines')))('pipelines/%s is valid, without a warning', (name) => {
+  const { graph, diagnostics } = readGraph(name, readFileSync(join(root, 'pipelines', name), 'utf8'));
+  expect([...diagnostics, ...(graph === undefined ? [] : lint(graph, kinds))]).toEqual([]);
+});
+
+test.for(['README.md', 'AGENTS.md', 'CHANGELOG.md'])('the links of %s lead somewhere', (name) => {
+  const text = readFileSync(join(root, name), 'utf8');
+  const targets = [...text.matchAll(/\]\(([^)#:]+)\)/g)].map((found) => found[1] ?? '');
+  expect(targets.filter((target) => !existsSync(join(root, dirname(name), target)))).toEqual([]);
+});
+
+test('the map names every room there is', () => {
+  const rooms = readdirSync(join(root, 'src'), { withFileTypes: true }).map((entry) =>
+    entry.isDirectory() ? `${entry.name}/` : entry.name,
+  );
+  expect(rooms.filter((room) => !map.includes(room))).toEqual([]);
+});
+
+test('every kind of node is in the README', () => {
+  expect(kinds.map((kind) => kind.type).filter((type) => !readme.includes(`\`${type}\``))).toEqual([]);
+});
+
+test("no file of the project names a path of somebody's machine", () => {
+  const folders = ['src', 'test', 'prompts', 'pipelines', 'examples', 'scripts'];
+  const files = folders.flatMap((folder) =>
+    (readdirSync(join(root, folder), { recursive: true }) as string[]).map((name) => join(folder, name)),
+  );
+  const bad = files.filter(
+    (file) =>
+      /\.(ts|md|json|dot|mjs|sh)$/.test(file) &&
+      /\/(?:work\/main|root\/\.|home\/[a-z]+\/src)/.test(readFileSync(join(root, file), 'utf8')) &&
+      !file.endsWith('readme.test.ts'),
+  );
+  expect(bad).toEqual([]);
+});

@@ -1,0 +1,222 @@
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { build } from 'esbuild';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { openJournal, readJournal, readRecords } from '../../src/store/journal.ts';
+import { temp } from '../system/temp.ts';
+
+const runId = 'run';
+const seqs = (records: readonly object[]) =>
+  records.map((record) => ('seq' in record ? record.seq : undefined));
+
+async function write(path: string, epoch: number, records: readonly object[]): Promise<void> {
+  const journal = await openJournal(path, { runId, epoch, sync: false });
+  for (const record of records) journal.append(record);
+  await journal.close();
+}
+
+test('every record gets the run, its number in the file and the owner’s epoch', async () => {
+  await using it = await temp();
+  const journal = await openJournal(it.at('a', 'events.jsonl'), { runId: 'R', epoch: 3 });
+  expect(journal.append({ schema_version: 1, type: 'A' })).toBe(1);
+  expect(journal.append({ schema_version: 1, type: 'B', text: 'two\nlines' })).toBe(2);
+  await journal.flush();
+  expect(readFileSync(it.at('a', 'events.jsonl'), 'utf8')).toBe(
+    '{"schema_version":1,"type":"A","run_id":"R","seq":1,"epoch":3}\n' +
+      '{"schema_version":1,"type":"B","text":"two\\nlines","run_id":"R","seq":2,"epoch":3}\n',
+  );
+  await journal.close();
+  await journal.close();
+  expect(() => journal.append({})).toThrow(/closed/);
+});
+
+test('numbers go on when a journal is opened again', async () => {
+  await using it = await temp();
+  await write(it.at('j'), 1, [{ n: 1 }, { n: 2 }]);
+  await write(it.at('j'), 1, [{ n: 3 }]);
+  await write(it.at('j'), 2, [{ n: 4 }]);
+  expect(seqs((await readRecords(it.at('j'))).records)).toEqual([1, 2, 3, 4]);
+});
+
+test('a file cut at any byte reads as a beginning of its records, and what is appended then continues them', async () => {
+  await using it = await temp();
+  await write(it.at('whole'), 1, [
+    { text: 'ä€😀' },
+    { text: '' },
+    { deep: { a: ['\n', 1] } },
+    { last: true },
+  ]);
+  const whole = readFileSync(it.at('whole'));
+  const { records } = await readRecords(it.at('whole'));
+  expect(records).toHaveLength(4);
+  for (let cut = 0; cut <= whole.length; cut++) {
+    writeFileSync(it.at('cut'), whole.subarray(0, cut));
+    const read = await readRecords(it.at('cut'));
+    expect(read).toEqual({ records: records.slice(0, read.records.length), unreadable: [] });
+    expect(read.records.length).toBe(whole.subarray(0, cut).filter((byte) => byte === 10).length);
+    await write(it.at('cut'), 2, [{ more: true }]);
+    const again = await readRecords(it.at('cut'));
+    expect(again.unreadable).toEqual([]);
+    expect(seqs(again.records)).toEqual(again.records.map((_, n) => n + 1));
+    expect(again.records.slice(0, -1)).toEqual(read.records);
+  }
+});
+
+test('whatever is appended is read as it was, in order', async () => {
+  await using it = await temp();
+  const record = fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue());
+  let n = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(record, { maxLength: 5 }),
+      fc.array(record, { maxLength: 5 }),
+      async (first, second) => {
+        const path = it.at(String(n++));
+        await write(path, 1, first);
+        await write(path, 1, second);
+        const expected = [...first, ...second].map((facts, at) => ({
+          ...facts,
+          run_id: runId,
+          seq: at + 1,
+          epoch: 1,
+        }));
+        expect(await readRecords(path)).toEqual({
+          records: JSON.parse(JSON.stringify(expected)),
+          unreadable: [],
+        });
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+describe('owners', () => {
+  test('what an earlier owner writes after a later one has begun is not read, and does not disturb the numbers', async () => {
+    await using it = await temp();
+    const first = await openJournal(it.at('j'), { runId, epoch: 1, sync: false });
+    first.append({ by: 'first' });
+    const second = await openJournal(it.at('j'), { runId, epoch: 2, sync: false });
+    for (let n = 0; n < 3; n++) second.append({ by: 'second' });
+    first.append({ by: 'first, woken' });
+    second.append({ by: 'second' });
+    first.append({ by: 'first, woken' });
+    await second.close();
+    await write(it.at('j'), 3, [{ by: 'third' }]);
+    const { records } = await readRecords(it.at('j'));
+    expect(records.map((record) => record['by'])).toEqual([
+      'first',
+      'second',
+      'second',
+      'second',
+      'second',
+      'third',
+    ]);
+    expect(seqs(records)).toEqual([1, 2, 3, 4, 5, 6]);
+    await first.close();
+  });
+
+  test('a journal that a later owner has written to does not open', async () => {
+    await using it = await temp();
+    await write(it.at('j'), 5, [{}]);
+    await expect(openJournal(it.at('j'), { runId, epoch: 4 })).rejects.toThrow(/epoch 5 has written here/);
+  });
+});
+
+describe('damage', () => {
+  test('a line in the middle that is no record is reported with its number, and the rest is read', async () => {
+    await using it = await temp();
+    const bad = Buffer.concat([
+      Buffer.from('{"a":1}\nrubbish\n[1]\n{"s":"'),
+      Buffer.from([0xff]),
+      Buffer.from('"}\n\n{"b":2}\n{"c"'),
+    ]);
+    writeFileSync(it.at('j'), bad);
+    const { records, unreadable } = await readRecords(it.at('j'));
+    expect(records).toEqual([{ a: 1 }, { b: 2 }]);
+    expect(unreadable.map(({ line }) => line)).toEqual([2, 3, 4, 5]);
+    expect(unreadable[0]?.why).toMatch(/not JSON/);
+    expect(unreadable[1]?.why).toMatch(/not an object/);
+  });
+
+  test('a last line that has its end but is no JSON is dropped by readers, and cut off when the journal is opened', async () => {
+    await using it = await temp();
+    await write(it.at('j'), 1, [{ n: 1 }]);
+    const sound = readFileSync(it.at('j'), 'utf8');
+    appendFileSync(it.at('j'), '{"n":2,"run\n');
+    expect((await readRecords(it.at('j'))).records).toHaveLength(1);
+    expect((await readRecords(it.at('j'))).unreadable).toEqual([]);
+    await write(it.at('j'), 1, []);
+    expect(readFileSync(it.at('j'), 'utf8')).toBe(sound);
+  });
+
+  test('a journal that is not there, or empty, has no records', async () => {
+    await using it = await temp();
+    expect(await readRecords(it.at('none'))).toEqual({ records: [], unreadable: [] });
+    writeFileSync(it.at('empty'), '');
+    expect(await readRecords(it.at('empty'))).toEqual({ records: [], unreadable: [] });
+  });
+
+  test('what cannot be written throws, and nothing of the line stays', async () => {
+    await using it = await temp();
+    const journal = new URL('../../src/store/journal.ts', import.meta.url).pathname;
+    const contents = `import { openJournal } from ${JSON.stringify(journal)};
+      const journal = await openJournal('j', { runId: 'run', epoch: 1, sync: false });
+      journal.append({ n: 1 });
+      try { journal.append({ text: 'x'.repeat(100_000) }) } catch (error) { console.log(error.message) }
+      console.log(journal.append({ n: 2 }));`;
+    await build({
+      stdin: { contents, resolveDir: it.dir },
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      outfile: it.at('w.mjs'),
+      logLevel: 'error',
+    });
+    // The shell lets no file grow beyond some kilobytes, so that the long line is written only in part.
+    const limited = spawnSync('sh', ['-c', 'ulimit -f 16; exec "$0" w.mjs', process.execPath], {
+      cwd: it.dir,
+      encoding: 'utf8',
+    });
+    expect(limited.stdout).toMatch(/^cannot write j: EFBIG.*\n2\n$/);
+    expect((await readRecords(it.at('j'))).records.map((record) => record['n'])).toEqual([1, 2]);
+    expect(readFileSync(it.at('j'), 'utf8')).not.toContain('x');
+    await expect(openJournal(it.at('w.mjs', 'j'), { runId, epoch: 1 })).rejects.toThrow();
+  });
+
+  test('a record that has no JSON is our own mistake, and nothing of it is written', async () => {
+    await using it = await temp();
+    const journal = await openJournal(it.at('j'), { runId, epoch: 1, sync: false });
+    expect(() => journal.append({ n: 1n })).toThrow();
+    expect(journal.append({ n: Number.NaN })).toBe(1);
+    await journal.close();
+    expect((await readRecords(it.at('j'))).records).toEqual([{ n: null, run_id: runId, seq: 1, epoch: 1 }]);
+  });
+});
+
+test('a reader that follows goes on from its cursor, and takes a line only when it is whole', async () => {
+  await using it = await temp();
+  await write(it.at('j'), 1, [{ n: 1 }, { n: 2 }, { n: 3 }]);
+  const whole = readFileSync(it.at('j'));
+  const seen: unknown[] = [];
+  let cursor: Parameters<typeof readJournal>[1];
+  for (let size = 0; size <= whole.length; size += 7) {
+    writeFileSync(it.at('growing'), whole.subarray(0, size));
+    for await (const entry of readJournal(it.at('growing'), cursor)) {
+      cursor = entry.cursor;
+      if (entry.kind === 'record') seen.push(entry.record['n']);
+    }
+  }
+  for await (const entry of readJournal(it.at('j'), cursor))
+    if (entry.kind === 'record') seen.push(entry.record['n']);
+  expect(seen).toEqual([1, 2, 3]);
+});
+
+test('lines longer than what is read at a time are read whole', async () => {
+  await using it = await temp();
+  const text = 'x'.repeat(1_000_000);
+  await write(it.at('j'), 1, [{ text }, { text: 'short' }]);
+  truncateSync(it.at('j'), readFileSync(it.at('j')).length - 1);
+  const { records } = await readRecords(it.at('j'));
+  expect(records.map((record) => String(record['text']).length)).toEqual([1_000_000]);
+});

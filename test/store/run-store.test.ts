@@ -1,0 +1,169 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { acquireLock } from '../../src/store/lock.ts';
+import {
+  createRunDir,
+  findRun,
+  listRuns,
+  makeRunsDir,
+  newRunId,
+  readManifest,
+  validRunId,
+} from '../../src/store/run-store.ts';
+import { type Clock, realClock } from '../../src/system/clock.ts';
+import { temp } from '../system/temp.ts';
+
+const put = (path: string, value: unknown) => {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value));
+};
+
+describe('a run id', () => {
+  test.for(['01JQ', 'a', 'x'.repeat(100), 'run-1_b.c', '0..1'])('may be %s', (id) => {
+    expect(validRunId(id)).toBeUndefined();
+  });
+
+  test.for([
+    '',
+    '.',
+    '..',
+    '../x',
+    'a/b',
+    '/abs',
+    '.hidden',
+    '-flag',
+    '_x',
+    'a b',
+    'a\n',
+    'ä',
+    'a\0',
+    'x'.repeat(101),
+  ])('may not be %j', (id) => {
+    expect(validRunId(id)).toMatch(/run id/);
+  });
+
+  test('that is new is a ULID of its moment', () => {
+    const at = (ms: number): Clock => ({ ...realClock, now: () => new Date(ms) });
+    const [early, late] = [newRunId(at(1_700_000_000_000)), newRunId(at(1_700_000_000_001))];
+    expect(early).toMatch(/^[0-9A-HJKMNP-TV-Z]{26}$/);
+    expect(early < late).toBe(true);
+    expect(newRunId(at(1))).not.toBe(newRunId(at(1)));
+    expect(validRunId(early)).toBeUndefined();
+  });
+});
+
+describe('a new run directory', () => {
+  test('is made once; the id is refused the second time, with the way to go on', async () => {
+    await using it = await temp();
+    expect(await createRunDir(it.at('runs'), 'r1')).toEqual({ ok: true, id: 'r1', dir: it.at('runs', 'r1') });
+    expect(await createRunDir(it.at('runs'), 'r1')).toEqual({
+      ok: false,
+      why: expect.stringMatching(/a run r1 .*--resume --run-id r1/),
+    });
+    expect(await createRunDir(it.at('runs'), '../r2')).toMatchObject({ ok: false });
+    expect(readdirSync(it.dir)).toEqual(['runs']);
+  });
+
+  test('of many made at once under one id is one', async () => {
+    await using it = await temp();
+    const made = await Promise.all(Array.from({ length: 20 }, () => createRunDir(it.at('runs'), 'r')));
+    expect(made.filter((one) => one.ok)).toHaveLength(1);
+  });
+
+  test('in the default place is kept out of git; elsewhere nothing is added', async () => {
+    await using it = await temp();
+    await makeRunsDir(it.at('w', '.factory', 'runs'));
+    await makeRunsDir(it.at('w', '.factory', 'runs'));
+    expect(readFileSync(it.at('w', '.factory', '.gitignore'), 'utf8')).toBe('*\n');
+    expect(readdirSync(it.at('w', '.factory', 'runs'))).toEqual([]);
+    await makeRunsDir(it.at('given', 'runs'));
+    expect(existsSync(it.at('given', '.gitignore'))).toBe(false);
+    writeFileSync(it.at('w', '.factory', '.gitignore'), 'mine\n');
+    await makeRunsDir(it.at('w', '.factory', 'runs'));
+    expect(readFileSync(it.at('w', '.factory', '.gitignore'), 'utf8')).toBe('mine\n');
+  });
+});
+
+describe('finding a run', () => {
+  async function some() {
+    const it = await temp();
+    for (const id of ['abc', 'abd', 'abcd', 'xyz']) put(it.at('runs', id, 'manifest.json'), {});
+    put(it.at('runs', 'notes', 'readme'), '');
+    put(it.at('runs', '.new.part', 'manifest.json'), {});
+    return it;
+  }
+
+  test.for([
+    { name: 'xyz', id: 'xyz' },
+    { name: 'x', id: 'xyz' },
+    { name: 'abc', id: 'abc' },
+    { name: 'abcd', id: 'abcd' },
+  ])('$name is $id', async ({ name, id }) => {
+    await using it = await some();
+    expect(await findRun(it.at('runs'), name)).toEqual({ ok: true, id, dir: it.at('runs', id) });
+  });
+
+  test('by the path of its directory needs no runs directory', async () => {
+    await using it = await some();
+    expect(await findRun('/nowhere', `${it.at('runs', 'xyz')}/`)).toMatchObject({ ok: true, id: 'xyz' });
+  });
+
+  test.for([
+    { name: 'ab', why: /3 run ids begin with "ab": abc, abcd, abd/ },
+    { name: 'q', why: /no run "q" in .* \(it has: xyz, abd, abcd, abc\)/ },
+    { name: 'notes', why: /no run "notes"/ },
+    { name: '.new.part', why: /no run/ },
+    { name: '', why: /empty/ },
+    { name: '../runs', why: /no run/ },
+  ])('"$name" is refused with the reason', async ({ name, why }) => {
+    await using it = await some();
+    expect(await findRun(it.at('runs'), name)).toEqual({ ok: false, why: expect.stringMatching(why) });
+  });
+
+  test('where there are no runs says so', async () => {
+    await using it = await temp();
+    expect(await findRun(it.at('none'), 'x')).toMatchObject({
+      ok: false,
+      why: expect.stringMatching(/it has no runs/),
+    });
+  });
+});
+
+test('runs are listed newest first with their state, damaged and crashed ones too', async () => {
+  await using it = await temp();
+  const run = (id: string, started_at: string, status: string) => {
+    put(it.at(id, 'manifest.json'), { started_at, pipeline_path: `${id}.dot` });
+    put(it.at(id, 'checkpoint.json'), { status });
+  };
+  run('a', '2026-01-03T00:00:00Z', 'completed');
+  run('b', '2026-01-01T00:00:00Z', 'failed');
+  run('c', '2026-01-02T00:00:00Z', 'running');
+  run('d', '2026-01-04T00:00:00Z', 'running');
+  put(it.at('e', 'checkpoint.json'), '{');
+  const answer = await acquireLock(it.at('d'), { clock: realClock });
+  const runs = await listRuns(it.dir, realClock);
+  expect(runs.map(({ id, status, pipeline }) => [id, status, pipeline])).toEqual([
+    ['d', 'running', 'd.dot'],
+    ['a', 'completed', 'a.dot'],
+    ['c', 'crashed', 'c.dot'],
+    ['b', 'failed', 'b.dot'],
+    ['e', 'unreadable', ''],
+  ]);
+  expect(await listRuns(join(it.dir, 'none'), realClock)).toEqual([]);
+  if (answer.kind === 'acquired') await answer.lock.release();
+});
+
+test.for([
+  { name: 'missing', text: undefined, why: /there is no .*manifest\.json, so .* is no run/ },
+  { name: 'torn', text: '{"schema', why: /manifest\.json is not JSON/ },
+  {
+    name: 'of another version',
+    text: '{"schema_version":2}',
+    why: /no manifest of this version \(schema_version: /,
+  },
+])('a manifest that is $name is told with the file and what to do', async ({ text, why }) => {
+  await using it = await temp();
+  if (text !== undefined) put(it.at('manifest.json'), text);
+  expect(await readManifest(it.dir)).toEqual({ ok: false, why: expect.stringMatching(why) });
+});

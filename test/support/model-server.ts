@@ -1,0 +1,345 @@
+/** A model server on loopback that speaks the Responses API and answers what the test tells it. */
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+type Numbers = { readonly input_tokens?: number; readonly output_tokens?: number };
+
+/** What one request gets. Requests with `stream: true` get events, others a JSON body. */
+export type Reaction =
+  | { readonly text: string; readonly reasoning?: readonly string[]; readonly usage?: Numbers | null }
+  | { readonly json: unknown; readonly reasoning?: readonly string[]; readonly usage?: Numbers | null }
+  | { readonly refusal: string }
+  /** An answer that ran out of room (or ended for another `reason`) after `text`. */
+  | {
+      readonly incomplete: true;
+      readonly text?: string;
+      readonly reason?: string;
+      readonly usage?: Numbers | null;
+    }
+  /** The model gave up: `response.failed`. */
+  | { readonly failed: { readonly code?: string; readonly message?: string } }
+  | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
+  /** Events as they are: objects become `data:` lines, strings are sent as lines of their own. */
+  | { readonly events: readonly unknown[] }
+  /** `text` in pieces; after `cutAfter` of them the connection is torn, or ended in order with `clean`. */
+  | { readonly cutAfter: number; readonly clean?: boolean; readonly text?: string }
+  /** Says nothing more: from the very start, or after the first piece of `text`. */
+  | { readonly hang: true; readonly text?: string }
+  /** Closes the connection without a word. */
+  | { readonly drop: true }
+  /** An answer of that many bytes, in pieces of 64 KiB or in one event. */
+  | { readonly huge: number; readonly inOneEvent?: boolean }
+  /** Background: queued, then so many polls in progress, then the text. */
+  | { readonly text: string; readonly polls: number };
+
+export type ModelRequest = {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The JSON body; undefined when there is none. */
+  readonly body: { readonly [key: string]: unknown } | undefined;
+};
+
+export interface ModelServer extends AsyncDisposable {
+  /** For `OPENAI_BASE_URL`. */
+  readonly url: string;
+  /** In order of arrival, polls included. */
+  readonly requests: readonly ModelRequest[];
+  /** Settles once `count` requests have arrived. */
+  arrived(count: number): Promise<void>;
+  /** Settles once no request is being answered. */
+  idle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts a server; `reactions` are taken in order, or made per request (`index` from 0). When they run out it
+ *  answers 400. */
+export async function startModelServer(
+  reactions: readonly Reaction[] | ((request: ModelRequest, index: number) => Reaction | Promise<Reaction>),
+): Promise<ModelServer> {
+  const requests: ModelRequest[] = [];
+  const waiters = new Set<() => void>();
+  const background = new Map<string, { polls: number; text: string }>();
+  let taken = 0;
+  let open = 0;
+  const changed = () => {
+    for (const waiter of waiters) waiter();
+  };
+  const until = (met: () => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      const look = () => {
+        if (!met()) return;
+        waiters.delete(look);
+        resolve();
+      };
+      waiters.add(look);
+      look();
+    });
+
+  const answer = async (incoming: IncomingMessage, out: ServerResponse): Promise<void> => {
+    const body = await bodyOf(incoming);
+    const request: ModelRequest = {
+      method: incoming.method ?? '',
+      path: incoming.url ?? '',
+      headers: incoming.headers,
+      body,
+    };
+    requests.push(request);
+    changed();
+    const polled = /^\/v1\/responses\/([^/?]+)/.exec(request.path)?.[1];
+    if (request.method === 'GET' && polled !== undefined) {
+      const job = background.get(polled);
+      if (job === undefined)
+        return sendJson(out, 404, { error: { message: `no response ${polled}`, code: 'not_found' } });
+      job.polls -= 1;
+      return sendJson(
+        out,
+        200,
+        job.polls >= 0
+          ? { id: polled, object: 'response', status: 'in_progress', output: [] }
+          : whole(polled, job.text),
+      );
+    }
+    if (request.method !== 'POST' || request.path !== '/v1/responses') {
+      return sendJson(out, 404, {
+        error: { message: `no ${request.method} ${request.path}`, code: 'not_found' },
+      });
+    }
+    const index = taken;
+    taken += 1;
+    const reaction = typeof reactions === 'function' ? await reactions(request, index) : reactions[index];
+    const id = `resp_${index + 1}`;
+    if (reaction === undefined) {
+      return sendJson(out, 400, {
+        error: { message: `no reaction for request ${index + 1}`, code: 'script_ended' },
+      });
+    }
+    if ('polls' in reaction) {
+      background.set(id, { polls: reaction.polls, text: reaction.text });
+      return sendJson(out, 200, { id, object: 'response', status: 'queued', output: [] });
+    }
+    return react(out, reaction, id, body?.['stream'] === true, String(body?.['model'] ?? 'test'));
+  };
+
+  const server = createServer((incoming, out) => {
+    open += 1;
+    out.once('close', () => {
+      open -= 1;
+      changed();
+    });
+    answer(incoming, out).catch((error: unknown) => {
+      if (!out.headersSent) sendJson(out, 500, { error: { message: String(error), code: 'test_server' } });
+      else out.destroy();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // listening on a port, so it is no pipe's name
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    requests,
+    arrived: (count) => until(() => requests.length >= count),
+    idle: () => until(() => open === 0),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function react(
+  out: ServerResponse,
+  reaction: Reaction,
+  id: string,
+  stream: boolean,
+  model: string,
+): Promise<void> {
+  if ('drop' in reaction) {
+    out.destroy();
+    return;
+  }
+  if ('status' in reaction) return sendJson(out, reaction.status, reaction.body ?? {}, reaction.headers);
+  if ('hang' in reaction && reaction.text === undefined) return;
+  if (!stream) return sendJson(out, 200, plain(reaction, id, model));
+
+  out.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+  let sequence = 0;
+  const send = async (event: object): Promise<void> => {
+    const { type } = event as { type?: string };
+    const named = type === undefined ? '' : `event: ${type}\n`;
+    const data = JSON.stringify({ ...event, sequence_number: sequence });
+    sequence += 1;
+    // Called back when the system has the bytes, or when the other side is gone.
+    await new Promise<void>((resolve) => out.write(`${named}data: ${data}\n\n`, () => resolve()));
+  };
+  if ('events' in reaction) {
+    for (const event of reaction.events) {
+      if (typeof event === 'string') out.write(`${event}\n`);
+      else await send(event as object);
+    }
+    out.end();
+    return;
+  }
+  const started = { id, object: 'response', status: 'in_progress', model, output: [] };
+  await send({ type: 'response.created', response: started });
+  if ('failed' in reaction) {
+    const error = { code: reaction.failed.code, message: reaction.failed.message };
+    await send({ type: 'response.failed', response: { ...started, status: 'failed', error } });
+    out.end();
+    return;
+  }
+  const thoughts = 'reasoning' in reaction ? (reaction.reasoning ?? []) : [];
+  if (thoughts.length > 0) {
+    const place = { item_id: `rs_${id}`, output_index: 0, summary_index: 0 };
+    const item = { id: `rs_${id}`, type: 'reasoning', summary: [] };
+    await send({ type: 'response.output_item.added', output_index: 0, item });
+    await send({
+      type: 'response.reasoning_summary_part.added',
+      ...place,
+      part: { type: 'summary_text', text: '' },
+    });
+    for (const delta of thoughts)
+      await send({ type: 'response.reasoning_summary_text.delta', ...place, delta });
+    const text = thoughts.join('');
+    await send({ type: 'response.reasoning_summary_text.done', ...place, text });
+    const summary = [{ type: 'summary_text', text }];
+    await send({ type: 'response.output_item.done', output_index: 0, item: { ...item, summary } });
+  }
+  const item = `msg_${id}`;
+  const index = thoughts.length > 0 ? 1 : 0;
+  const at = { item_id: item, output_index: index, content_index: 0 };
+  if ('refusal' in reaction) {
+    await send({ type: 'response.refusal.delta', ...at, delta: reaction.refusal });
+    await send({ type: 'response.refusal.done', ...at, refusal: reaction.refusal });
+    await send({ type: 'response.completed', response: plain(reaction, id, model) });
+    out.end();
+    return;
+  }
+  const text = textOf(reaction);
+  await send({
+    type: 'response.output_item.added',
+    output_index: index,
+    item: { id: item, type: 'message', role: 'assistant', status: 'in_progress', content: [] },
+  });
+  await send({
+    type: 'response.content_part.added',
+    ...at,
+    part: { type: 'output_text', text: '', annotations: [] },
+  });
+  const pieces =
+    'huge' in reaction ? hugePieces(reaction.huge, reaction.inOneEvent === true) : piecesOf(text);
+  let sent = 0;
+  for (const delta of pieces) {
+    if ('cutAfter' in reaction && sent === reaction.cutAfter) break;
+    if (out.destroyed) return;
+    await send({ type: 'response.output_text.delta', ...at, delta });
+    sent += 1;
+    if ('hang' in reaction) return;
+  }
+  if ('cutAfter' in reaction) {
+    if (reaction.clean === true) out.end();
+    else out.destroy();
+    return;
+  }
+  if ('huge' in reaction) {
+    out.end();
+    return;
+  }
+  const part = { type: 'output_text', text, annotations: [] };
+  const done = 'incomplete' in reaction ? 'incomplete' : 'completed';
+  await send({ type: 'response.output_text.done', ...at, text });
+  await send({ type: 'response.content_part.done', ...at, part });
+  await send({
+    type: 'response.output_item.done',
+    output_index: index,
+    item: { id: item, type: 'message', role: 'assistant', status: done, content: [part] },
+  });
+  await send({ type: `response.${done}`, response: plain(reaction, id, model) });
+  out.end();
+}
+
+/** The response object that ends a stream, or is the body without one. */
+function plain(reaction: Reaction, id: string, model: string): object {
+  const usage = 'usage' in reaction ? reaction.usage : undefined;
+  const base = {
+    id,
+    object: 'response',
+    created_at: 0,
+    model,
+    status: 'completed',
+    error: null,
+    incomplete_details: null,
+    ...(usage === null ? {} : { usage: { input_tokens: 11, output_tokens: 7, total_tokens: 18, ...usage } }),
+  };
+  const message = (part: object) => ({
+    id: `msg_${id}`,
+    type: 'message',
+    role: 'assistant',
+    status: 'completed',
+    content: [part],
+  });
+  if ('failed' in reaction) return { ...base, status: 'failed', error: reaction.failed, output: [] };
+  if ('refusal' in reaction)
+    return { ...base, output: [message({ type: 'refusal', refusal: reaction.refusal })] };
+  const reasoning =
+    'reasoning' in reaction && reaction.reasoning !== undefined
+      ? [
+          {
+            id: `rs_${id}`,
+            type: 'reasoning',
+            summary: reaction.reasoning.map((text) => ({ type: 'summary_text', text })),
+          },
+        ]
+      : [];
+  const output = [...reasoning, message({ type: 'output_text', text: textOf(reaction), annotations: [] })];
+  return 'incomplete' in reaction
+    ? {
+        ...base,
+        status: 'incomplete',
+        incomplete_details: { reason: reaction.reason ?? 'max_output_tokens' },
+        output,
+      }
+    : { ...base, output };
+}
+
+const whole = (id: string, text: string): object => plain({ text }, id, 'test');
+
+function textOf(reaction: Reaction): string {
+  if ('json' in reaction) return JSON.stringify(reaction.json);
+  if ('huge' in reaction) return 'x'.repeat(reaction.huge);
+  return 'text' in reaction ? (reaction.text ?? '') : 'an answer in a few pieces';
+}
+
+/** Words with the blanks after them, at most a hundred pieces, so that a stream has several events. */
+function piecesOf(text: string): readonly string[] {
+  const words = text.match(/\s*\S+\s*/g) ?? (text === '' ? [] : [text]);
+  const step = Math.ceil(words.length / 100);
+  return words.flatMap((_, i) => (i % Math.max(1, step) === 0 ? [words.slice(i, i + step).join('')] : []));
+}
+
+function* hugePieces(bytes: number, inOneEvent: boolean): Generator<string> {
+  const piece = inOneEvent ? bytes : 64 * 1024;
+  for (let left = bytes; left > 0; left -= piece) yield 'x'.repeat(Math.min(piece, left));
+}
+
+function sendJson(
+  out: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  out.writeHead(status, {
+    'content-type': typeof body === 'string' ? 'text/html' : 'application/json',
+    ...headers,
+  });
+  out.end(text);
+}
+
+async function bodyOf(incoming: IncomingMessage): Promise<ModelRequest['body']> {
+  let text = '';
+  incoming.setEncoding('utf8');
+  for await (const piece of incoming) text += piece;
+  return text === '' ? undefined : JSON.parse(text);
+}

@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { GitError, ownGit, quotePath, sourceGit, withoutGit } from '../../src/system/git.ts';
+import { bareEnv, folder, git, put, repository } from '../builder/support.ts';
+
+test("git variables do not pass, but those that say where the user's settings are", () => {
+  const env = { GIT_DIR: '/x', GIT_CONFIG_GLOBAL: '/g', PATH: '/bin', HOME: undefined };
+  expect(withoutGit(env)).toEqual({ PATH: '/bin' });
+  expect(withoutGit(env, new Set(['GIT_CONFIG_GLOBAL']))).toEqual({ GIT_CONFIG_GLOBAL: '/g', PATH: '/bin' });
+});
+
+test('a path is quoted so that git reads it back, whatever is in it', async () => {
+  const names = ['plain', 'two words', 'a"b\\c', 'new\nline', 'tab\tülm', 'ends with \r'];
+  using it = folder(Object.fromEntries(names.map((name) => [name, name])));
+  git(it.path, 'init', '-q');
+  const input = names.map((name) => `${quotePath(name)}\n`).join('');
+  const repo = sourceGit(it.path, bareEnv(it.path));
+  const hashes = (await repo.text(['hash-object', '--stdin-paths'], { input })).split('\n');
+  expect(hashes).toEqual(
+    await Promise.all(names.map((name) => repo.text(['hash-object', '--stdin'], { input: name }))),
+  );
+});
+
+test('a failure is an answer with what git said, or an error where there is no going on', async () => {
+  using it = folder();
+  const repo = sourceGit(it.path, { ...bareEnv(it.path), GIT_CEILING_DIRECTORIES: it.path });
+  expect(await repo.run(['rev-parse', 'HEAD'])).toMatchObject({
+    ok: false,
+    missing: false,
+    why: expect.stringContaining('git'),
+  });
+  await expect(repo.text(['rev-parse', 'HEAD'])).rejects.toThrow(GitError);
+  expect(await sourceGit(it.path, { PATH: it.path }).run(['version'])).toMatchObject({
+    ok: false,
+    missing: true,
+  });
+});
+
+test("nothing that a repository's settings name is run", async () => {
+  using it = folder({ 'a.txt': 'a\n' });
+  repository(it.path);
+  const ran = join(it.path, 'ran');
+  put(it.path, { 'hook.sh': `#!/bin/sh\ntouch ${ran}\n` });
+  git(it.path, 'config', 'core.fsmonitor', `sh ${join(it.path, 'hook.sh')}`);
+  put(it.path, { '.git/hooks/reference-transaction': `#!/bin/sh\ntouch ${ran}\n` });
+  git(it.path, 'config', 'core.hooksPath', join(it.path, '.git/hooks'));
+  const repo = sourceGit(it.path, bareEnv(it.path));
+  await repo.text(['status', '--porcelain']);
+  await repo.text(['update-ref', 'refs/heads/x', 'HEAD']);
+  put(it.path, { 'ran-marker': '' });
+  expect((await repo.list(['ls-files', '-z', '--others'])).includes('ran')).toBe(false);
+});
+
+test("our own repositories follow nobody's settings", async () => {
+  using it = folder({ settings: '[safe]\n\tdirectory = *\n', 'a.txt': 'a' });
+  const env = { ...bareEnv(it.path), GIT_CONFIG_GLOBAL: join(it.path, 'users') };
+  put(it.path, { users: '[user]\n\tname = U\n' });
+  const repo = ownGit({ cwd: it.path, settingsFile: join(it.path, 'settings'), env });
+  expect(await repo.run(['config', '--get', 'user.name'])).toMatchObject({ ok: false });
+});

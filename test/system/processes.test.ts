@@ -1,0 +1,578 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { build } from 'esbuild';
+import { describe, expect, test, vi } from 'vitest';
+import { endGroup, isAlive, processId, realSpawn, sweep } from '../../src/system/processes.ts';
+import type { Exit, ProcessId, SpawnRequest } from '../../src/system/spawn.ts';
+import { type Temp, temp } from './temp.ts';
+
+const PATH = process.env['PATH'] ?? '';
+
+/** A stage in a directory of its own: `sh -c script`, with a marker that no other test has. */
+async function stage() {
+  const it = await temp();
+  const mark = randomUUID();
+  const request = (argv: readonly [string, ...string[]], more: Partial<SpawnRequest> = {}): SpawnRequest => ({
+    argv,
+    cwd: it.dir,
+    env: { PATH, MARK: mark },
+    stdoutFile: it.at('out'),
+    stderrFile: it.at('err'),
+    marker: `MARK=${mark}`,
+    ...more,
+  });
+  return {
+    ...it,
+    mark,
+    run: (argv: readonly [string, ...string[]], more?: Partial<SpawnRequest>): Promise<Exit> =>
+      realSpawn.run(request(argv, more)),
+    sh: (script: string, more?: Partial<SpawnRequest>): Promise<Exit> =>
+      realSpawn.run(request(['sh', '-c', script], more)),
+    out: () => readFileSync(it.at('out'), 'utf8'),
+    err: () => readFileSync(it.at('err'), 'utf8'),
+    pid: (name: string) => Number(readFileSync(it.at(name), 'utf8')),
+    [Symbol.asyncDispose]: it[Symbol.asyncDispose],
+  };
+}
+
+/** The process that wrote its pid into a file is no more. */
+const isGone = (pid: number) => {
+  expect(pid).toBeGreaterThan(1);
+  const id = processId(pid);
+  return id === undefined || !isAlive(id);
+};
+
+/** Fires once the stage has written the file `ready`. */
+function whenReady(it: Temp): AbortSignal {
+  const controller = new AbortController();
+  vi.waitFor(() => expect(existsSync(it.at('ready'))).toBe(true), { timeout: 20_000, interval: 2 }).then(
+    () => controller.abort(),
+    () => controller.abort(),
+  );
+  return controller.signal;
+}
+
+/** Leaves the stage's session and group by two forks, writes its pid, and stays. */
+const runaway = (redirect = '>/dev/null 2>&1') =>
+  `(setsid sh -c 'echo $$ > pid.part; mv pid.part pid; exec sleep 1000' ${redirect} &); while ! [ -s pid ]; do :; done`;
+
+describe('a program that ends by itself', () => {
+  test.for([
+    { name: 'its exit code', script: 'exit 3', exit: { kind: 'exited', code: 3 } },
+    {
+      name: 'the signal that ended it',
+      script: 'kill -USR1 $$',
+      exit: { kind: 'signalled', signal: 'SIGUSR1' },
+    },
+  ])('is answered with $name', async ({ script, exit }) => {
+    await using it = await stage();
+    expect(await it.sh(script)).toEqual(exit);
+  });
+
+  test('has its two streams in two files, and what lay there before is gone', async () => {
+    await using it = await stage();
+    writeFileSync(it.at('out'), 'something much longer from an earlier attempt');
+    await it.sh('echo one; echo two >&2');
+    expect([it.out(), it.err()]).toEqual(['one\n', 'two\n']);
+  });
+
+  test('may have both streams in one file', async () => {
+    await using it = await stage();
+    await it.sh('echo one; echo two >&2; echo three', { stderrFile: it.at('out') });
+    expect(it.out()).toBe('one\ntwo\nthree\n');
+  });
+
+  test('gets the environment and the working directory it was given, and nothing else', async () => {
+    await using it = await stage();
+    await it.run(['env']);
+    expect(it.out().trim().split('\n').sort()).toEqual([`MARK=${it.mark}`, `PATH=${PATH}`]);
+    await it.run(['pwd', '-P']);
+    expect(it.out()).toBe(`${it.dir}\n`);
+  });
+
+  test('is found on the PATH that it is given', async () => {
+    await using it = await stage();
+    mkdirSync(it.at('bin'));
+    writeFileSync(it.at('bin', 'mine'), '#!/bin/sh\necho mine\n', { mode: 0o755 });
+    expect(await it.run(['mine'], { env: { PATH: it.at('bin') } })).toEqual({ kind: 'exited', code: 0 });
+    expect(it.out()).toBe('mine\n');
+  });
+
+  test('writes 5 MB on both streams at once, masked or not, and every byte arrives', async () => {
+    await using it = await stage();
+    const both = 'head -c 5000000 /dev/zero | tr "\\0" x & head -c 5000000 /dev/zero | tr "\\0" y >&2; wait';
+    for (const mask of [[], ['supersecret']]) {
+      expect(await it.sh(both, { mask })).toEqual({ kind: 'exited', code: 0 });
+      expect(it.out()).toBe('x'.repeat(5_000_000));
+      expect(it.err()).toBe('y'.repeat(5_000_000));
+    }
+  });
+
+  test('does not run into its timeout', async () => {
+    await using it = await stage();
+    expect(await it.sh('exit 0', { timeoutMs: 600_000 })).toEqual({ kind: 'exited', code: 0 });
+  });
+
+  test('may have a timeout longer than a timer can be', async () => {
+    await using it = await stage();
+    expect(await it.sh('sleep 0.1', { timeoutMs: 2 ** 32 })).toEqual({ kind: 'exited', code: 0 });
+  });
+
+  test('is told of with its identity before the answer', async () => {
+    await using it = await stage();
+    const told: ProcessId[] = [];
+    await it.sh('echo $$', {
+      started: async (id) => {
+        await Promise.resolve();
+        told.push(id);
+      },
+    });
+    expect(told).toEqual([
+      { pid: Number(it.out()), startTime: expect.stringMatching(/./), boot: expect.any(String) },
+    ]);
+  });
+});
+
+describe('standard input', () => {
+  test('is what was given, then its end', async () => {
+    await using it = await stage();
+    await it.sh('cat', { stdin: 'a prompt\nof two lines, ünd more' });
+    expect(it.out()).toBe('a prompt\nof two lines, ünd more');
+  });
+
+  test('can be opened by its name', async () => {
+    await using it = await stage();
+    expect(await it.sh('cat /dev/stdin', { stdin: 'a prompt' })).toEqual({ kind: 'exited', code: 0 });
+    expect(it.out()).toBe('a prompt');
+  });
+
+  test('is empty when nothing is given', async () => {
+    await using it = await stage();
+    expect(await it.sh('cat; readlink /proc/self/fd/0')).toEqual({ kind: 'exited', code: 0 });
+    expect(it.out()).toBe('/dev/null\n');
+  });
+
+  test('of 1 MB may be ignored, and no file of it stays', async () => {
+    await using it = await stage();
+    expect(await it.sh('exec 0<&-; exit 0', { stdin: 'x'.repeat(1_000_000) })).toEqual({
+      kind: 'exited',
+      code: 0,
+    });
+    expect(readdirSync(it.dir).sort()).toEqual(['err', 'out']);
+  });
+});
+
+describe('masked output', () => {
+  const mask = ['hunter2-hunter2'];
+
+  test('shows no value that was written in two pieces', async () => {
+    await using it = await stage();
+    await it.sh('printf "a hunter2-"; printf "hunter2 b"; printf "hunter2-hunter2" >&2', { mask });
+    expect([it.out(), it.err()]).toEqual(['a *** b', '***']);
+  });
+
+  test('can be written by opening /dev/stdout and /dev/stderr, and nothing of it is lost', async () => {
+    await using it = await stage();
+    expect(
+      await it.sh('echo one >&2; echo two > /dev/stderr; echo three | tee /dev/stderr', { mask }),
+    ).toMatchObject({ code: 0 });
+    expect([it.out(), it.err()]).toEqual(['three\n', 'one\ntwo\nthree\n']);
+  });
+
+  test('leaves no pipe behind', async () => {
+    await using it = await stage();
+    mkdirSync(it.at('tmp'));
+    vi.stubEnv('TMPDIR', it.at('tmp'));
+    try {
+      // More than are made at a time.
+      for (let n = 0; n < 10; n++) await it.sh('echo x', { mask });
+      expect(await it.run(['no-such-program'], { mask })).toMatchObject({ kind: 'not_found' });
+      expect(readdirSync(it.at('tmp'))).toEqual([]);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
+  test('goes through Node’s own pipes where no real ones can be made', async () => {
+    await using it = await stage();
+    vi.stubEnv('TMPDIR', it.at('no-such-folder'));
+    try {
+      // The spare ones are used up on the way.
+      for (let n = 0; n < 10; n++) {
+        expect(await it.sh('echo hunter2-hunter2; echo err >&2', { mask })).toEqual({
+          kind: 'exited',
+          code: 0,
+        });
+        expect([it.out(), it.err()]).toEqual(['***\n', 'err\n']);
+      }
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
+  test('that cannot be written ends the program and rejects', async () => {
+    await using it = await stage();
+    await expect(
+      it.sh('echo $$ > pid; while :; do echo more; done', { mask, stdoutFile: '/dev/full' }),
+    ).rejects.toThrow(/ENOSPC/);
+    expect(isGone(it.pid('pid'))).toBe(true);
+  });
+});
+
+describe('children left behind', () => {
+  test.for([{ mask: [] }, { mask: ['supersecret'] }])(
+    'in the background with the output open do not keep a stage open, and are ended ($mask)',
+    async ({ mask }) => {
+      await using it = await stage();
+      expect(await it.sh('echo before; sleep 1000 & echo $! > pid', { mask })).toEqual({
+        kind: 'exited',
+        code: 0,
+      });
+      expect(it.out()).toBe('before\n');
+      expect(isGone(it.pid('pid'))).toBe(true);
+    },
+  );
+
+  test.for([
+    { name: 'ended by itself', tail: '', more: {}, kind: 'exited' },
+    { name: 'failed', tail: '; exit 3', more: {}, kind: 'exited' },
+    { name: 'held the output', tail: '', more: { mask: ['supersecret'] }, kind: 'exited', redirect: '' },
+  ])(
+    'are found though they left group and session by two forks, when the stage $name',
+    async ({ tail, more, kind, redirect }) => {
+      await using it = await stage();
+      expect(await it.sh(runaway(redirect) + tail, more)).toMatchObject({ kind });
+      expect(isGone(it.pid('pid'))).toBe(true);
+    },
+  );
+
+  test.for([{ why: 'timed_out' }, { why: 'cancelled' }])(
+    'are found in the same way when the stage is $why',
+    async ({ why }) => {
+      await using it = await stage();
+      const script = `trap 'touch ended; exit 0' TERM; ${runaway()}; touch ready; while :; do sleep 0.01; done`;
+      const controller = new AbortController();
+      const exit = await it.sh(
+        script,
+        why === 'timed_out'
+          ? { timeoutMs: 1000 }
+          : {
+              signal: whenReady(it),
+            },
+      );
+      controller.abort();
+      expect(exit.kind).toBe(why);
+      expect(isGone(it.pid('pid'))).toBe(true);
+      expect(existsSync(it.at('ended'))).toBe(true);
+    },
+  );
+
+  test('are found however late they start: one that the stage starts as its last act', async () => {
+    await using it = await stage();
+    for (let n = 0; n < 20; n++) {
+      await it.sh(`setsid sh -c 'setsid sh -c "echo \\$\\$ >> pids; exec sleep 1000" &' >/dev/null 2>&1 &`);
+    }
+    // Most are ended before they can write.
+    const written = existsSync(it.at('pids')) ? readFileSync(it.at('pids'), 'utf8').split('\n') : [];
+    expect(written.filter((pid) => pid !== '' && !isGone(Number(pid)))).toEqual([]);
+    expect(await sweep(`MARK=${it.mark}`)).toBe(0);
+  });
+
+  test('in the stage’s session are ended, though they have a group of their own and another environment', async () => {
+    await using it = await stage();
+    const script = `set -m; env -i sh -c 'echo $$ > part; mv part pid; exec sleep 1000' >/dev/null 2>&1 & while ! [ -s pid ]; do :; done`;
+    expect(await it.sh(script)).toMatchObject({ code: 0 });
+    expect(isGone(it.pid('pid'))).toBe(true);
+  });
+
+  test('of another run stay', async () => {
+    await using it = await stage();
+    const other = spawn('sleep', ['1000'], { env: { PATH, MARK: `${it.mark}-other` }, stdio: 'ignore' });
+    try {
+      await it.sh('sleep 0.1');
+      expect(await sweep(`MARK=${it.mark}`)).toBe(0);
+      expect(other.exitCode ?? other.signalCode).toBeNull();
+    } finally {
+      await end(other);
+    }
+  });
+});
+
+describe('a program that is stopped', () => {
+  test('for its time is answered with the limit', async () => {
+    await using it = await stage();
+    expect(await it.run(['sleep', '1000'], { timeoutMs: 30 })).toEqual({ kind: 'timed_out', afterMs: 30 });
+  });
+
+  test('gets SIGTERM and may finish in an orderly way', async () => {
+    await using it = await stage();
+    const script = `trap 'echo bye; exit 0' TERM; echo ready > ready; while :; do sleep 0.01; done`;
+    expect(await it.sh(script, { signal: whenReady(it) })).toEqual({ kind: 'cancelled' });
+    expect(it.out()).toBe('bye\n');
+  });
+
+  test('and ignores SIGTERM is killed when the grace is over', async () => {
+    await using it = await stage();
+    const script = `trap '' TERM; echo $$ > pid; echo ready > ready; while :; do sleep 0.01; done`;
+    expect(await it.sh(script, { signal: whenReady(it), graceMs: 20 })).toEqual({ kind: 'cancelled' });
+    expect(isGone(it.pid('pid'))).toBe(true);
+  });
+
+  test('leaves its children their part of the grace, though it dies at once itself', async () => {
+    await using it = await stage();
+    const child = `trap 'sleep 0.1; echo done > tidy; exit 0' TERM; echo ready > ready; while :; do sleep 0.01; done`;
+    expect(
+      await it.sh(`sh -c "$CHILD" & wait`, { env: { PATH, CHILD: child }, signal: whenReady(it) }),
+    ).toEqual({ kind: 'cancelled' });
+    expect(readFileSync(it.at('tidy'), 'utf8')).toBe('done\n');
+  });
+
+  test('before it started never starts', async () => {
+    await using it = await stage();
+    expect(await it.sh('touch ran', { signal: AbortSignal.abort() })).toEqual({ kind: 'cancelled' });
+    expect(readdirSync(it.dir).sort()).toEqual(['err', 'out']);
+  });
+
+  test('because the caller failed when told of it rejects with that failure', async () => {
+    await using it = await stage();
+    const started = () => Promise.reject(new Error('no room for stage.json'));
+    await expect(it.sh('echo $$ > pid; exec sleep 1000', { started })).rejects.toThrow(
+      'no room for stage.json',
+    );
+    expect(!existsSync(it.at('pid')) || isGone(it.pid('pid'))).toBe(true);
+  });
+});
+
+describe('a program that cannot be started', () => {
+  test.for<{ name: string; argv: [string, ...string[]]; more?: Partial<SpawnRequest>; why: RegExp }>([
+    {
+      name: 'is nowhere on PATH',
+      argv: ['no-such-program'],
+      why: /no-such-program" is not installed.*PATH=/,
+    },
+    { name: 'is no file', argv: ['./nope'], why: /there is no file .*nope/ },
+    { name: 'is not executable', argv: ['./plain'], why: /plain is not executable/ },
+    { name: 'is a directory', argv: ['./folder'], why: /folder is a directory/ },
+    {
+      name: 'names an interpreter that is missing',
+      argv: ['./script'],
+      why: /script is there, but not the interpreter/,
+    },
+    { name: 'has no name', argv: [''], why: /name is empty/ },
+    { name: 'has a NUL in an argument', argv: ['echo', 'a\0b'], why: /argument 1 contains a NUL/ },
+    {
+      name: 'has too long an argument',
+      argv: ['echo', 'x'.repeat(3_000_000)],
+      why: /argument list too long: 3\d+ bytes/,
+    },
+    {
+      name: 'has a NUL in its environment',
+      argv: ['env'],
+      more: { env: { KEY: 'my-secret\0' } },
+      why: /^the environment variable "KEY" contains a NUL byte$/,
+    },
+    {
+      name: 'has no working directory',
+      argv: ['true'],
+      more: { cwd: '/no/such/folder' },
+      why: /working directory \/no\/such\/folder does not exist/,
+    },
+    {
+      name: 'has a file for a working directory',
+      argv: ['true'],
+      more: { cwd: '/etc/passwd' },
+      why: /\/etc\/passwd is not a directory/,
+    },
+  ])('since it $name is answered with that reason', async ({ argv, more, why }) => {
+    await using it = await stage();
+    writeFileSync(it.at('plain'), 'x');
+    mkdirSync(it.at('folder'));
+    writeFileSync(it.at('script'), '#!/no/such/interpreter\n', { mode: 0o755 });
+    expect(await it.run(argv, more)).toEqual({
+      kind: 'not_found',
+      program: argv[0],
+      why: expect.stringMatching(why),
+    });
+    expect([it.out(), it.err()]).toEqual(['', '']);
+  });
+});
+
+describe('output files', () => {
+  test('never lead elsewhere by a link that a stage has put there', async () => {
+    await using it = await stage();
+    writeFileSync(it.at('precious'), 'precious');
+    symlinkSync(it.at('precious'), it.at('out'));
+    await it.sh('echo x');
+    expect([readFileSync(it.at('precious'), 'utf8'), it.out()]).toEqual(['precious', 'x\n']);
+  });
+
+  test('are made anew where a stage has put a pipe that nobody reads', async () => {
+    await using it = await stage();
+    await it.run(['mkfifo', it.at('trap')]);
+    expect(await it.sh('echo x', { stdoutFile: it.at('trap') })).toEqual({ kind: 'exited', code: 0 });
+    expect(statSync(it.at('trap')).isFile()).toBe(true);
+  });
+
+  test('that cannot be made reject, and nothing is started', async () => {
+    await using it = await stage();
+    await expect(it.sh('touch ran', { stdoutFile: it.at('no', 'out') })).rejects.toThrow(/ENOENT/);
+    mkdirSync(it.at('dir'));
+    await expect(it.sh('touch ran', { stderrFile: it.at('dir') })).rejects.toThrow();
+    expect(existsSync(it.at('ran'))).toBe(false);
+  });
+
+  test('leave no descriptor open', async () => {
+    await using it = await stage();
+    const stages = async () => {
+      // As many masked ones as use up what pipes are made at a time.
+      for (let n = 0; n < 7; n++) await it.sh('echo x', { stdin: 'y', mask: ['supersecret'] });
+      expect(await it.run(['no-such-program'], { mask: ['supersecret'], stdin: 'y' })).toMatchObject({
+        kind: 'not_found',
+      });
+      for (let n = 0; n < 8; n++) await it.sh('echo x', { stdin: 'y' });
+      return readdirSync('/proc/self/fd').length;
+    };
+    const before = await stages();
+    expect((await stages()) - before).toBeLessThan(5);
+  });
+});
+
+describe('identities', () => {
+  test('a process is alive until it ends, also as a zombie that nobody has collected', async () => {
+    // `cat` takes the shell's place and never waits for the child that the shell had started.
+    const parent = spawn('sh', ['-c', 'sleep 1000 & echo $!; exec cat'], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    try {
+      const [line] = await once(parent.stdout, 'data');
+      const child = Number(String(line));
+      const id = processId(child);
+      if (id === undefined) throw new Error('the child does exist');
+      expect(isAlive(id)).toBe(true);
+      const echo = once(parent.stdout, 'data');
+      parent.stdin.write('cat is here\n');
+      await echo;
+      process.kill(child, 'SIGKILL');
+      await vi.waitFor(() => expect(isAlive(id)).toBe(false), { interval: 2 });
+      expect(readFileSync(`/proc/${child}/stat`, 'latin1')).toMatch(/\) Z /);
+      expect(isAlive(processId(parent.pid ?? 0) ?? { pid: 0, startTime: '' })).toBe(true);
+    } finally {
+      await end(parent);
+    }
+  });
+
+  test('another process with the same pid, or one of another boot, is not the one', () => {
+    const self = processId(process.pid);
+    if (self === undefined) throw new Error('we do exist');
+    expect(isAlive(self)).toBe(true);
+    expect(isAlive({ ...self, startTime: `${Number(self.startTime) + 1}` })).toBe(false);
+    expect(isAlive({ ...self, boot: 'another' })).toBe(false);
+    expect(isAlive({ pid: self.pid, startTime: self.startTime })).toBe(true);
+  });
+
+  test.for([0, -1, 1.5, Number.NaN, 2 ** 30])('there is no process %d', (pid) => {
+    expect(processId(pid)).toBeUndefined();
+    expect(isAlive({ pid, startTime: '1' })).toBe(false);
+  });
+});
+
+describe('after a crash', () => {
+  test('a sweep ends every process that carries the marker and says how many, and leaves others', async () => {
+    await using it = await temp();
+    const mark = randomUUID();
+    const env = { PATH, OTHER: 'x', MARK: mark, LAST: 'y' };
+    const ours = [1, 2].map(() => spawn('sleep', ['1000'], { env, stdio: 'ignore', detached: true }));
+    const others = ['', 'x'].map((end) =>
+      spawn('sleep', ['1000'], {
+        env: { PATH, MARK: `${mark}${end}`.slice(end === '' ? 1 : 0) },
+        stdio: 'ignore',
+      }),
+    );
+    try {
+      const ends = ours.map((child) => once(child, 'exit'));
+      expect(await sweep(`MARK=${mark}`)).toBe(2);
+      expect((await Promise.all(ends)).map(([, signal]) => signal)).toEqual(['SIGKILL', 'SIGKILL']);
+      expect(others.map((child) => child.exitCode ?? child.signalCode)).toEqual([null, null]);
+    } finally {
+      await Promise.all([...ours, ...others].map(end));
+    }
+    expect(existsSync(it.dir)).toBe(true);
+  });
+
+  test('a sweep spares itself and its parents, though they carry the marker', async () => {
+    await using it = await stage();
+    const source = `import { sweep } from ${JSON.stringify(new URL('../../src/system/processes.ts', import.meta.url).pathname)};
+      console.log(await sweep('MARK=' + process.env.MARK));`;
+    await build({
+      stdin: { contents: source, resolveDir: it.dir },
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      outfile: it.at('sweeper.mjs'),
+      logLevel: 'error',
+    });
+    expect(await it.sh(`sleep 1000 & "${process.execPath}" sweeper.mjs; echo still here`)).toEqual({
+      kind: 'exited',
+      code: 0,
+    });
+    expect(it.out()).toBe('1\nstill here\n');
+  });
+
+  test('a group is ended, also when only its members are left', async () => {
+    const leader = spawn('sh', ['-c', 'sleep 1000 >/dev/null & echo $!'], {
+      detached: true,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const id = processId(leader.pid ?? 0);
+    const [[line]] = await Promise.all([once(leader.stdout, 'data'), once(leader, 'exit')]);
+    if (id === undefined) throw new Error('the leader did exist');
+    expect(isGone(Number(String(line)))).toBe(false);
+    expect(await endGroup(id)).toBe(true);
+    expect(isGone(Number(String(line)))).toBe(true);
+    expect(await endGroup(id)).toBe(false);
+  });
+
+  test('a group is left alone when its pid has meanwhile gone to another process, or it is our own', async () => {
+    const other = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
+    try {
+      const id = processId(other.pid ?? 0);
+      if (id === undefined) throw new Error('it does exist');
+      expect(await endGroup({ ...id, startTime: '1' })).toBe(false);
+      expect(await endGroup({ ...id, boot: 'another' })).toBe(false);
+      expect(isAlive(id)).toBe(true);
+      expect(await endGroup(processId(process.pid) ?? id)).toBe(false);
+    } finally {
+      await end(other);
+    }
+  });
+});
+
+test('a program without the right to be executed by its folder is answered with the reason', async () => {
+  await using it = await stage();
+  mkdirSync(it.at('locked'));
+  writeFileSync(it.at('locked', 'tool'), 'x');
+  chmodSync(it.at('locked', 'tool'), 0o644);
+  const exit = await it.run(['tool'], { env: { PATH: it.at('locked') } });
+  expect(exit).toMatchObject({
+    kind: 'not_found',
+    why: expect.stringMatching(/found on PATH but may not be executed/),
+  });
+});
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGKILL');
+  await gone;
+}

@@ -1,0 +1,70 @@
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { checkDirs } from '../../src/workspace/copy.ts';
+import { asHeldByModes, tempFolder } from './folders.ts';
+
+test.for([
+  ['work', 'runs'],
+  ['work', 'work/.factory/runs'],
+  ['work', 'work/deep/er/still'],
+  ['work', 'work-runs'],
+  ['link-to-work', 'runs'],
+  ['link-to-work', 'link-to-work/runs'],
+  ['work/', 'missing/../runs'],
+] as const)('the workdir %s goes with the runs directory %s', async ([workdir, runsdir]) => {
+  await using it = tempFolder();
+  mkdirSync(join(it.path, 'work'));
+  symlinkSync('work', join(it.path, 'link-to-work'));
+  expect(
+    await checkDirs({ workdir: join(it.path, workdir), runsdir: join(it.path, runsdir) }),
+  ).toBeUndefined();
+});
+
+test.for([
+  ['gone', 'runs', 'workdir', 'does not exist'],
+  ['dangling', 'runs', 'workdir', 'does not exist'],
+  ['file', 'runs', 'workdir', 'is not a folder'],
+  ['file/x', 'runs', 'workdir', 'cannot be reached'],
+  ['loop', 'runs', 'workdir', 'cannot be reached'],
+  ['up/work', 'up/work', 'runsdir', 'is the workdir itself'],
+  ['up/work', 'up/work/x/..', 'runsdir', 'is the workdir itself'],
+  ['up/work', 'link-to-work', 'runsdir', 'is the workdir itself'],
+  ['link-to-work', 'up/work', 'runsdir', 'is the workdir itself'],
+  ['up/work', 'up', 'runsdir', 'contains the workdir'],
+  ['link-to-work', 'up', 'runsdir', 'contains the workdir'],
+  ['up/work', '.', 'runsdir', 'contains the workdir'],
+  ['up/work', '/', 'runsdir', 'contains the workdir'],
+  ['up/work', 'file', 'runsdir', 'is not a folder'],
+  ['up/work', 'file/x/y', 'runsdir', 'cannot be reached'],
+  ['up/work', 'dangling', 'runsdir', 'leads nowhere'],
+] as const)(
+  'the workdir %s with the runs directory %s is refused for the %s, which %s',
+  async ([workdir, runsdir, which, words]) => {
+    await using it = tempFolder();
+    mkdirSync(join(it.path, 'up/work'), { recursive: true });
+    writeFileSync(join(it.path, 'file'), '');
+    symlinkSync('up/work', join(it.path, 'link-to-work'));
+    symlinkSync('nowhere', join(it.path, 'dangling'));
+    symlinkSync('loop', join(it.path, 'loop'));
+    const at = (path: string): string => (path === '/' ? '/' : `${it.path}/${path}`);
+    expect(await checkDirs({ workdir: at(workdir), runsdir: at(runsdir) })).toMatchObject({
+      which,
+      message: expect.stringContaining(words),
+    });
+  },
+);
+
+test('a workdir that this user may not read is refused, and so is one behind a closed folder', async () => {
+  await using it = tempFolder();
+  mkdirSync(join(it.path, 'closed/inner'), { recursive: true });
+  chmodSync(join(it.path, 'closed'), 0);
+  const problems = await asHeldByModes(it.path, async () => [
+    await checkDirs({ workdir: join(it.path, 'closed'), runsdir: join(it.path, 'runs') }),
+    await checkDirs({ workdir: join(it.path, 'closed/inner'), runsdir: join(it.path, 'runs') }),
+  ]);
+  expect(problems).toMatchObject([
+    { which: 'workdir', message: expect.stringContaining('cannot be read') },
+    { which: 'workdir', message: expect.stringContaining('cannot be reached') },
+  ]);
+});

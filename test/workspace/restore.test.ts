@@ -1,0 +1,380 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { diff } from '../../src/workspace/changes.ts';
+import { openSnapshots, putBack } from '../../src/workspace/snapshots.ts';
+import { asHeldByModes, inodeOf, make, picture, tempFolder, type Wanted } from './folders.ts';
+
+/** A workspace `ws` beside a folder `outside`, a snapshot of it, and how it looked then. */
+async function rig(wanted: Wanted) {
+  const it = tempFolder();
+  const ws = join(it.path, 'ws');
+  make(it.path, { 'outside/precious': 'precious', ws: {} });
+  make(ws, wanted);
+  const snapshots = await openSnapshots({ workspace: ws, dir: join(it.path, 'snaps') });
+  return {
+    ...it,
+    ws,
+    at: (path: string) => join(ws, path),
+    snapshots,
+    before: await snapshots.take(),
+    was: picture(ws),
+  };
+}
+
+const start: Wanted = {
+  a: 'a',
+  exe: { text: '#!/bin/sh', mode: 0o755 },
+  'd/x': 'x',
+  'd/e/y': 'y',
+  'd/e': { mode: 0o750 },
+  'void/deep': {},
+  link: { link: 'd/x' },
+  'link-out': { link: '../outside' },
+};
+
+const deeds: readonly [string, (ws: string) => void][] = [
+  ['nothing at all', () => {}],
+  ['a changed file', (ws) => writeFileSync(join(ws, 'a'), 'b')],
+  ['a changed mode', (ws) => chmodSync(join(ws, 'exe'), 0o600)],
+  ['a removed file', (ws) => rmSync(join(ws, 'd/x'))],
+  ['a removed tree', (ws) => rmSync(join(ws, 'd'), { recursive: true })],
+  ['new files and folders', (ws) => make(ws, { n: 'n', 'new/deep/er': 'x', 'new/none': {}, 'd/n': 'n' })],
+  ['a changed folder mode', (ws) => chmodSync(join(ws, 'd/e'), 0o700)],
+  ['a removed empty folder', (ws) => rmSync(join(ws, 'void'), { recursive: true })],
+  [
+    'a link that points elsewhere',
+    (ws) => {
+      unlinkSync(join(ws, 'link'));
+      symlinkSync('a', join(ws, 'link'));
+    },
+  ],
+  [
+    'a link that became a file',
+    (ws) => {
+      unlinkSync(join(ws, 'link'));
+      writeFileSync(join(ws, 'link'), 'x');
+    },
+  ],
+  [
+    'a file that became a link',
+    (ws) => {
+      unlinkSync(join(ws, 'a'));
+      symlinkSync('d/x', join(ws, 'a'));
+    },
+  ],
+  [
+    'a file that became a folder',
+    (ws) => {
+      unlinkSync(join(ws, 'a'));
+      make(ws, { 'a/b/c': 'c', 'a/l': { link: '/' } });
+    },
+  ],
+  [
+    'a folder that became a file',
+    (ws) => {
+      rmSync(join(ws, 'd'), { recursive: true });
+      writeFileSync(join(ws, 'd'), 'd');
+    },
+  ],
+  [
+    'a link that became a folder',
+    (ws) => {
+      unlinkSync(join(ws, 'link-out'));
+      make(ws, { 'link-out/x': 'x' });
+    },
+  ],
+  ['a folder renamed', (ws) => renameSync(join(ws, 'd'), join(ws, 'moved'))],
+  [
+    'two files swapped',
+    (ws) => {
+      renameSync(join(ws, 'a'), join(ws, 't'));
+      renameSync(join(ws, 'exe'), join(ws, 'a'));
+      renameSync(join(ws, 't'), join(ws, 'exe'));
+    },
+  ],
+  ['a pipe', (ws) => void execFileSync('mkfifo', [join(ws, 'd/pipe')])],
+  [
+    'a pipe in the place of a file',
+    (ws) => {
+      unlinkSync(join(ws, 'a'));
+      execFileSync('mkfifo', [join(ws, 'a')]);
+    },
+  ],
+  [
+    'a new tree closed to its owner',
+    (ws) => make(ws, { 'n/o/x': 'x', 'n/o': { mode: 0 }, n: { mode: 0o100 } }),
+  ],
+  [
+    'a tree closed to its owner',
+    (ws) => {
+      rmSync(join(ws, 'd/e/y'));
+      chmodSync(join(ws, 'd/e'), 0);
+      chmodSync(join(ws, 'd'), 0o444);
+    },
+  ],
+  [
+    'a file closed to its owner',
+    (ws) => {
+      writeFileSync(join(ws, 'a'), 'z');
+      chmodSync(join(ws, 'a'), 0);
+    },
+  ],
+  [
+    'the top closed to its owner',
+    (ws) => {
+      writeFileSync(join(ws, 'a'), 'z');
+      chmodSync(ws, 0);
+    },
+  ],
+  [
+    'a leftover of a restore that was killed',
+    (ws) => writeFileSync(join(ws, 'd/.factory-restore.0123456789abcdef.tmp'), 'half'),
+  ],
+  [
+    'everything removed',
+    (ws) => {
+      for (const name of readdirSync(ws)) rmSync(join(ws, name), { recursive: true });
+    },
+  ],
+];
+
+test.for(deeds)('%s is undone, as any user, and undoing it again changes nothing', async ([, deed]) => {
+  await using it = await rig(start);
+  await asHeldByModes(it.path, async () => {
+    deed(it.ws);
+    await it.snapshots.restore(it.before);
+    expect(picture(it.ws)).toEqual(it.was);
+    expect((await it.snapshots.take(it.before)).id).toBe(it.before.id);
+    const inodes = [...it.before.tree.keys()].map((path) => inodeOf(it.ws, path));
+    const again = await openSnapshots({ workspace: it.ws, dir: join(it.path, 'snaps') });
+    await again.restore(await again.load(it.before.id));
+    expect([...it.before.tree.keys()].map((path) => inodeOf(it.ws, path))).toEqual(inodes);
+  });
+  expect(picture(join(it.path, 'outside'))).toHaveLength(1);
+  expect(readFileSync(join(it.path, 'outside/precious'), 'utf8')).toBe('precious');
+});
+
+test('folders and files that their owner may not write are put back with their modes', async () => {
+  await using it = await rig({
+    'r/o/f': { text: 'f', mode: 0o444 },
+    'r/o': { mode: 0o555 },
+    r: { mode: 0o555 },
+    'shut/x': 'x',
+  });
+  await asHeldByModes(it.path, async () => {
+    for (const folder of ['r', 'r/o']) chmodSync(it.at(folder), 0o755);
+    rmSync(it.at('r/o/f'));
+    make(it.ws, { 'r/o/new': 'n' });
+    for (const folder of ['r/o', 'r']) chmodSync(it.at(folder), 0o555);
+    await it.snapshots.restore(it.before);
+    expect(picture(it.ws)).toEqual(it.was);
+    rmSync(it.at('shut/x'));
+    await it.snapshots.restore(it.before);
+    expect(picture(it.ws)).toEqual(it.was);
+  });
+});
+
+test('only what differs is touched', async () => {
+  await using it = await rig({ a: 'a', b: 'b', 'd/c': 'c', mode: 'm' });
+  const others = ['a', 'd', 'd/c'];
+  const inodes = others.map((path) => inodeOf(it.ws, path));
+  const inode = statSync(it.at('mode')).ino;
+  writeFileSync(it.at('b'), 'changed');
+  chmodSync(it.at('mode'), 0o777);
+  await it.snapshots.restore(it.before);
+  expect(others.map((path) => inodeOf(it.ws, path))).toEqual(inodes);
+  expect(statSync(it.at('mode')).ino).toBe(inode);
+  expect(picture(it.ws)).toEqual(it.was);
+});
+
+test('a folder replaced by a link is never followed: nothing outside the workspace changes', async () => {
+  await using it = await rig({ 'd/precious': 'mine', 'd/more/x': 'x' });
+  rmSync(it.at('d'), { recursive: true });
+  symlinkSync('../outside', it.at('d'));
+  const outside = picture(join(it.path, 'outside'));
+  await putBack(it.snapshots, it.before, ['d/precious'], () => false);
+  expect(readFileSync(it.at('d/precious'), 'utf8')).toBe('mine');
+  await it.snapshots.restore(it.before);
+  expect(picture(it.ws)).toEqual(it.was);
+  expect(picture(join(it.path, 'outside'))).toEqual(outside);
+});
+
+test('a file with a second name outside the workspace is replaced, not changed', async () => {
+  await using it = await rig({ a: { text: 'precious', mode: 0o644 } });
+  const outside = join(it.path, 'outside/precious');
+  rmSync(it.at('a'));
+  linkSync(outside, it.at('a'));
+  chmodSync(outside, 0o600);
+  await it.snapshots.restore(it.before);
+  expect(picture(it.ws)).toEqual(it.was);
+  expect(statSync(outside).mode & 0o777).toBe(0o600);
+  expect(statSync(outside).nlink).toBe(1);
+});
+
+test('a name in bytes that are no UTF-8 is put back and taken away', async () => {
+  await using it = await rig({});
+  const odd = Buffer.concat([Buffer.from(`${it.ws}/`), Buffer.from([0xff, 0xfe])]);
+  writeFileSync(odd, 'odd');
+  symlinkSync(Buffer.from([0xc3, 0x28]), it.at('link'));
+  const before = await it.snapshots.take();
+  const was = picture(it.ws);
+  unlinkSync(odd);
+  unlinkSync(it.at('link'));
+  writeFileSync(Buffer.concat([odd, Buffer.from([0x80])]), 'another');
+  const after = await it.snapshots.take(before);
+  expect(diff(before, after)).toMatchObject({
+    created: ['\uDCFF\uDCFE\uDC80'],
+    deleted: ['link', '\uDCFF\uDCFE'],
+  });
+  const again = await openSnapshots({ workspace: it.ws, dir: join(it.path, 'snaps') });
+  await again.restore(await again.load(before.id));
+  expect(picture(it.ws)).toEqual(was);
+});
+
+test('a restore of some paths leaves the others as they are', async () => {
+  await using it = await rig({ 'in/a': 'a', 'in/gone': 'g', 'out/b': 'b', 'out/gone': 'g', c: 'c' });
+  for (const path of ['in/a', 'out/b', 'c', 'in/new', 'out/new']) writeFileSync(it.at(path), 'new');
+  for (const path of ['in/gone', 'out/gone']) rmSync(it.at(path));
+  chmodSync(it.at('in'), 0o700);
+  await it.snapshots.restore(it.before, (path) => path.startsWith('in/'));
+  expect(readdirSync(it.at('in'))).toEqual(['a', 'gone']);
+  expect(readdirSync(it.at('out'))).toEqual(['b', 'new']);
+  expect(readFileSync(it.at('in/a'), 'utf8')).toBe('a');
+  expect(readFileSync(it.at('c'), 'utf8')).toBe('new');
+  expect(statSync(it.at('in')).mode & 0o777).toBe(0o700);
+});
+
+test('what a stage wrote out of its scope is put back, what it was allowed stays', async () => {
+  await using it = await rig({
+    'src/a': 'a',
+    'src/exe': { text: 'e', mode: 0o755 },
+    'docs/x': 'x',
+    keep: { link: 'docs' },
+  });
+  writeFileSync(it.at('src/a'), 'allowed');
+  make(it.ws, {
+    'src/new/file': 'allowed',
+    'docs/bad': 'bad',
+    'gen/deep/bad': 'bad',
+    'gen/void/none': {},
+    'half/good.txt': 'good',
+    'half/bad': 'bad',
+  });
+  chmodSync(it.at('src/exe'), 0o600);
+  rmSync(it.at('docs/x'));
+  unlinkSync(it.at('keep'));
+  const after = await it.snapshots.take(it.before);
+  const changes = diff(it.before, after);
+  const allowed = (path: string): boolean =>
+    ['src/a', 'half/good.txt'].includes(path) || path.startsWith('src/new/');
+  const all = [...changes.created, ...changes.modified, ...changes.deleted];
+  await putBack(
+    it.snapshots,
+    it.before,
+    all.filter((path) => !allowed(path)),
+    allowed,
+  );
+  const left = diff(it.before, await it.snapshots.take(after));
+  expect(left).toEqual({
+    created: ['half/good.txt', 'src/new/file'],
+    modified: ['src/a'],
+    deleted: [],
+    folders: { created: ['half', 'src/new'], modified: [], deleted: [] },
+  });
+});
+
+test.for([
+  [
+    'a file became a folder',
+    { d: 'file' },
+    (ws: string) => {
+      unlinkSync(join(ws, 'd'));
+      make(ws, { 'd/x': 'x' });
+    },
+    ['d', 'd/x'],
+    ['d'],
+  ],
+  [
+    'a file became a folder, its end allowed',
+    { d: 'file' },
+    (ws: string) => {
+      unlinkSync(join(ws, 'd'));
+      make(ws, { 'd/x': 'x' });
+    },
+    ['d/x'],
+    [],
+  ],
+  [
+    'a folder became a file',
+    { 'd/x': 'x' },
+    (ws: string) => {
+      rmSync(join(ws, 'd'), { recursive: true });
+      writeFileSync(join(ws, 'd'), 'f');
+    },
+    ['d/x'],
+    ['d', 'd/x'],
+  ],
+  [
+    'a pipe lies beside a bad file',
+    {},
+    (ws: string) => {
+      make(ws, { 'n/bad': 'x' });
+      execFileSync('mkfifo', [join(ws, 'n/pipe')]);
+    },
+    ['n/bad'],
+    [],
+  ],
+  [
+    'a mode changed of a folder',
+    { d: { mode: 0o700 } },
+    (ws: string) => chmodSync(join(ws, 'd'), 0o777),
+    ['d'],
+    ['d'],
+  ],
+  ['an empty folder appeared', {}, (ws: string) => mkdirSync(join(ws, 'n')), ['n'], []],
+] as const)('where %s the offending paths are as before', async ([, wanted, deed, offending, expected]) => {
+  await using it = await rig(wanted);
+  deed(it.ws);
+  await putBack(it.snapshots, it.before, offending, () => false);
+  expect(picture(it.ws).map((line) => line.split(' ')[0])).toEqual(expected);
+  if (expected.length > 0) expect(picture(it.ws)).toEqual(it.was);
+});
+
+test('a checkout into a new folder makes it equal', async () => {
+  await using it = await rig(start);
+  const elsewhere = join(it.path, 'some/where/else');
+  const snapshots = await openSnapshots({ workspace: elsewhere, dir: join(it.path, 'snaps') });
+  await snapshots.restore(await snapshots.load(it.before.id));
+  expect(picture(elsewhere)).toEqual(it.was);
+});
+
+test('a content that is not in the store stops the restore, and no half file is left', async () => {
+  await using it = await rig({ a: 'a' });
+  writeFileSync(it.at('a'), 'b');
+  writeFileSync(join(it.path, 'snaps/pack'), '');
+  await expect(it.snapshots.restore(it.before)).rejects.toThrow('the snapshot store is damaged');
+  expect(readdirSync(it.ws)).toEqual(['a']);
+  expect(readFileSync(it.at('a'), 'utf8')).toBe('b');
+});
+
+test('a snapshot that another opening has taken is restored', async () => {
+  await using it = await rig({ a: 'a' });
+  const again = await openSnapshots({ workspace: it.ws, dir: join(it.path, 'snaps') });
+  rmSync(it.at('a'));
+  await again.restore(it.before);
+  expect(picture(it.ws)).toEqual(it.was);
+});

@@ -1,0 +1,287 @@
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { diff } from '../../src/workspace/changes.ts';
+import { openSnapshots } from '../../src/workspace/snapshots.ts';
+import { asHeldByModes, make, tempFolder, type Wanted } from './folders.ts';
+
+/** A workspace `ws` with what is wanted, and its snapshots in `snaps`. */
+async function rig(wanted: Wanted = {}) {
+  const it = tempFolder();
+  const ws = join(it.path, 'ws');
+  const dir = join(it.path, 'snaps');
+  mkdirSync(ws);
+  make(ws, wanted);
+  const reopen = () => openSnapshots({ workspace: ws, dir });
+  return { ...it, ws, dir, reopen, snapshots: await reopen() };
+}
+
+test('a snapshot lists every path with its kind, mode and content, sorted, the top itself not', async () => {
+  await using it = await rig({
+    a: 'hello',
+    'a-b': { text: '', mode: 0o4711 },
+    'a.d/x': 'hello',
+    'a.d': { mode: 0o700 },
+    'empty/none': {},
+    link: { link: 'a.d' },
+    'sub/.git/HEAD': 'ref',
+  });
+  const { tree, id } = await it.snapshots.take();
+  const hello = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824';
+  expect([...tree.keys()]).toEqual([...tree.keys()].sort());
+  expect(id).toMatch(/^[0-9a-f]{64}$/);
+  expect([...tree].map(([path, e]) => [path, e.kind, e.mode.toString(8), e.hash ?? e.target])).toEqual([
+    ['a', 'file', '644', hello],
+    ['a-b', 'file', '4711', 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
+    ['a.d', 'dir', '700', undefined],
+    ['a.d/x', 'file', '644', hello],
+    ['empty', 'dir', '755', undefined],
+    ['empty/none', 'dir', '755', undefined],
+    ['link', 'link', '777', 'a.d'],
+    ['sub', 'dir', '755', undefined],
+    ['sub/.git', 'dir', '755', undefined],
+    ['sub/.git/HEAD', 'file', '644', expect.any(String)],
+  ]);
+  expect((await it.snapshots.read(hello)).toString()).toBe('hello');
+});
+
+test('folders are walked in the order of whole paths', async () => {
+  const names = ['a/x', 'a b/x', 'a-/x', 'a./x', 'a0/x', 'aa/x', 'a!', 'b'];
+  await using it = await rig(Object.fromEntries(names.map((name) => [name, name])));
+  const paths = [...(await it.snapshots.take()).tree.keys()];
+  expect(paths).toEqual([...paths].sort());
+  expect(paths).toHaveLength(14);
+});
+
+test('equal trees have equal ids, and a manifest that is there is not written again', async () => {
+  await using it = await rig({ a: 'a', b: 'b' });
+  const first = await it.snapshots.take();
+  const file = join(it.dir, 'trees', `${first.id}.json`);
+  const written = statSync(file, { bigint: true });
+  writeFileSync(join(it.ws, 'a'), 'other');
+  expect((await it.snapshots.take(first)).id).not.toBe(first.id);
+  writeFileSync(join(it.ws, 'a'), 'a');
+  expect((await it.snapshots.take()).id).toBe(first.id);
+  expect(statSync(file, { bigint: true })).toMatchObject({ ino: written.ino, mtimeNs: written.mtimeNs });
+});
+
+test('an edit of the same size with its time set back is found', async () => {
+  await using it = await rig({ a: 'one', b: 'two' });
+  const old = new Date(1_000_000);
+  utimesSync(join(it.ws, 'a'), old, old);
+  const before = await it.snapshots.take(await it.snapshots.take());
+  writeFileSync(join(it.ws, 'a'), 'eno');
+  utimesSync(join(it.ws, 'a'), old, old);
+  const after = await it.snapshots.take(before);
+  expect(diff(before, after).modified).toEqual(['a']);
+});
+
+test('an edit right after a snapshot is found although the clock has not moved on', async () => {
+  await using it = await rig({});
+  let before = await it.snapshots.take();
+  for (let n = 0; n < 20; n++) {
+    writeFileSync(join(it.ws, 'a'), `${1000 + n}`);
+    const after = await it.snapshots.take(before);
+    expect(after.id).not.toBe(before.id);
+    before = after;
+  }
+});
+
+test('a file replaced by another of the same size and time is found', async () => {
+  await using it = await rig({ a: 'one', other: 'two' });
+  const time = new Date(1_000_000);
+  for (const name of ['a', 'other']) utimesSync(join(it.ws, name), time, time);
+  const before = await it.snapshots.take();
+  renameSync(join(it.ws, 'other'), join(it.ws, 'a'));
+  expect(diff(before, await it.snapshots.take(before))).toMatchObject({
+    modified: ['a'],
+    deleted: ['other'],
+  });
+});
+
+test('a file whose facts are those of the last snapshot is not read', async () => {
+  await using it = await rig({ a: { text: 'secret', mode: 0o600 } });
+  // A forged hash beside true facts comes back only if nobody looked at the file.
+  const settled = await untilSure(it.snapshots, 'a');
+  const forged = new Map(settled.tree);
+  const entry = forged.get('a');
+  writeFileSync(join(it.ws, 'b'), 'other');
+  const hash = (await it.snapshots.take()).tree.get('b')?.hash;
+  rmSync(join(it.ws, 'b'));
+  if (entry === undefined || hash === undefined) throw new Error('no entry');
+  forged.set('a', { ...entry, hash });
+  const after = await it.snapshots.take({ id: settled.id, tree: forged });
+  expect(after.tree.get('a')?.hash).toBe(hash);
+});
+
+/** Takes until the file is old enough for its facts to vouch for it. */
+async function untilSure(snapshots: Awaited<ReturnType<typeof openSnapshots>>, path: string) {
+  for (let last = await snapshots.take(); ; last = await snapshots.take(last)) {
+    if (last.tree.get(path)?.ctimeNs !== undefined) return last;
+  }
+}
+
+test('facts of a snapshot that this store does not hold are not believed', async () => {
+  await using it = await rig({ a: 'a' });
+  const settled = await untilSure(it.snapshots, 'a');
+  const other = await openSnapshots({ workspace: it.ws, dir: join(it.path, 'other') });
+  const taken = await other.take(settled);
+  expect((await other.read(taken.tree.get('a')?.hash ?? '')).toString()).toBe('a');
+});
+
+test('a second opening reads what the first has taken, also what it takes later', async () => {
+  await using it = await rig({ a: 'a' });
+  const reader = await it.reopen();
+  const first = await it.snapshots.take();
+  expect([...(await reader.load(first.id)).tree.keys()]).toEqual(['a']);
+  writeFileSync(join(it.ws, 'a'), 'later');
+  const second = await it.snapshots.take(first);
+  const hash = (await reader.load(second.id)).tree.get('a')?.hash ?? '';
+  expect((await reader.read(hash)).toString()).toBe('later');
+});
+
+test('two openings may take in turn', async () => {
+  await using it = await rig({ a: '1' });
+  const other = await it.reopen();
+  const ids: string[] = [];
+  for (let n = 0; n < 6; n++) {
+    writeFileSync(join(it.ws, 'a'), `content ${n}`);
+    ids.push((await (n % 2 === 0 ? it.snapshots : other).take()).id);
+  }
+  const reader = await it.reopen();
+  for (const [n, id] of ids.entries()) {
+    await reader.restore(await reader.load(id));
+    expect(readFileSync(join(it.ws, 'a'), 'utf8')).toBe(`content ${n}`);
+  }
+});
+
+test('a snapshot that is not there, or no name of one, is refused with its name', async () => {
+  await using it = await rig();
+  await expect(it.snapshots.load('0'.repeat(64))).rejects.toThrow(/there is no snapshot 0000/);
+  await expect(it.snapshots.load('../../x')).rejects.toThrow('is no name of a snapshot');
+  await expect(it.snapshots.read('0'.repeat(64))).rejects.toThrow('knows of no content 0000');
+});
+
+test('a damaged manifest and damaged contents are told, never used', async () => {
+  await using it = await rig({ a: 'hello' });
+  const taken = await it.snapshots.take();
+  const file = join(it.dir, 'trees', `${taken.id}.json`);
+  const text = readFileSync(file, 'utf8');
+  writeFileSync(file, text.replace('"a"', '"b"'));
+  await expect(it.snapshots.load(taken.id)).rejects.toThrow('is damaged');
+  writeFileSync(file, text.slice(0, 20));
+  await expect(it.snapshots.load(taken.id)).rejects.toThrow('is damaged');
+  writeFileSync(join(it.dir, 'pack'), 'jello');
+  writeFileSync(join(it.ws, 'a'), 'x');
+  await expect(it.snapshots.restore(taken)).rejects.toThrow('damaged');
+  expect(readFileSync(join(it.ws, 'a'), 'utf8')).toBe('x');
+  expect(readdirSync(it.ws)).toEqual(['a']);
+});
+
+test('stat facts of another start of the system are not believed', async () => {
+  await using it = await rig({ a: 'a' });
+  const settled = await untilSure(it.snapshots, 'a');
+  const file = join(it.dir, 'trees', `${settled.id}.json`);
+  rmSync(file);
+  await it.snapshots.take(settled);
+  expect((await it.snapshots.load(settled.id)).tree.get('a')?.ctimeNs).toBeDefined();
+  const stored = JSON.parse(readFileSync(file, 'utf8'));
+  writeFileSync(file, JSON.stringify({ ...stored, boot: 'another' }));
+  expect((await it.snapshots.load(settled.id)).tree.get('a')?.ctimeNs).toBeUndefined();
+});
+
+test.for([
+  ['a torn end of the pack', (dir: string) => appendFileSync(join(dir, 'pack'), 'half of a cont')],
+  ['a neighbour of a manifest', (dir: string) => writeFileSync(join(dir, 'trees/.x.json.0.tmp'), '{"sch')],
+  ['a half large content', (dir: string) => writeFileSync(join(dir, 'large/0011.tmp'), 'half')],
+] as const)('after %s earlier snapshots are good and the next take is right', async ([, cut]) => {
+  await using it = await rig({ a: 'first', b: 'big'.repeat(500_000) });
+  const first = await it.snapshots.take();
+  writeFileSync(join(it.ws, 'a'), 'second');
+  const second = await it.snapshots.take(first);
+  cut(it.dir);
+  const again = await it.reopen();
+  writeFileSync(join(it.ws, 'c'), 'third');
+  const third = await again.take(await again.load(second.id));
+  rmSync(join(it.ws, 'b'));
+  writeFileSync(join(it.ws, 'a'), 'x');
+  const reader = await it.reopen();
+  await reader.restore(third);
+  expect(readFileSync(join(it.ws, 'a'), 'utf8')).toBe('second');
+  expect(readFileSync(join(it.ws, 'c'), 'utf8')).toBe('third');
+  expect(readFileSync(join(it.ws, 'b'), 'utf8')).toBe('big'.repeat(500_000));
+  await reader.restore(await reader.load(first.id));
+  expect(readFileSync(join(it.ws, 'a'), 'utf8')).toBe('first');
+});
+
+test('a take that fails in the middle leaves the store as it was', async () => {
+  await using it = await rig({ a: 'first' });
+  const first = await it.snapshots.take();
+  make(it.ws, { a2: 'new', z: { text: 'no', mode: 0 } });
+  await asHeldByModes(it.path, async () => {
+    await expect(it.snapshots.take(first)).rejects.toThrow('cannot read "z": permission denied');
+    rmSync(join(it.ws, 'z'));
+    const second = await it.snapshots.take(first);
+    writeFileSync(join(it.ws, 'a2'), 'other');
+    await (await it.reopen()).restore(second);
+  });
+  expect(readFileSync(join(it.ws, 'a2'), 'utf8')).toBe('new');
+});
+
+test('a folder that cannot be listed is named', async () => {
+  await using it = await rig({ 'no/x': 'x', no: { mode: 0 } });
+  await asHeldByModes(it.path, () =>
+    expect(it.snapshots.take()).rejects.toThrow('cannot list the folder "no": permission denied'),
+  );
+});
+
+test('large contents are kept in files of their own, once, and come back exactly', async () => {
+  const big = Buffer.alloc(3_000_001, 'abc');
+  await using it = await rig({});
+  writeFileSync(join(it.ws, 'big'), big);
+  linkSync(join(it.ws, 'big'), join(it.ws, 'same'));
+  const taken = await it.snapshots.take();
+  expect(taken.tree.get('big')?.size).toBe(big.length);
+  expect(readdirSync(join(it.dir, 'large'))).toEqual([taken.tree.get('big')?.hash]);
+  expect(big.equals(await it.snapshots.read(taken.tree.get('big')?.hash ?? ''))).toBe(true);
+  writeFileSync(join(it.ws, 'big'), 'small');
+  await it.snapshots.restore(taken);
+  expect(big.equals(readFileSync(join(it.ws, 'big')))).toBe(true);
+  expect(big.equals(readFileSync(join(it.ws, 'same')))).toBe(true);
+});
+
+test('sockets, pipes and devices are no part of a snapshot', async () => {
+  await using it = await rig({ a: 'a' });
+  const before = await it.snapshots.take();
+  execFileSync('mkfifo', [join(it.ws, 'pipe')]);
+  expect((await it.snapshots.take(before)).id).toBe(before.id);
+});
+
+test('a workspace that is gone, or replaced by a link, counts as an empty one and comes back', async () => {
+  await using it = await rig({ a: 'a', 'b/c': 'c' });
+  make(it.path, { 'outside/keep': 'k' });
+  const before = await it.snapshots.take();
+  rmSync(it.ws, { recursive: true });
+  expect((await it.snapshots.take(before)).tree.size).toBe(0);
+  symlinkSync('outside', it.ws);
+  const again = await it.reopen();
+  expect((await again.take()).tree.size).toBe(0);
+  await again.restore(before);
+  expect(readdirSync(it.ws)).toEqual(['a', 'b']);
+  expect(readdirSync(join(it.path, 'outside'))).toEqual(['keep']);
+  expect(existsSync(join(it.path, 'outside/a'))).toBe(false);
+});

@@ -1,0 +1,25 @@
+import { defineConfig } from 'vitest/config';
+
+const report = process.env['FACTORY_TEST_REPORT'];
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    // The environment of whoever runs the tests must not choose agents, models or log levels for them.
+    env: {
+      ATTRACTION_BACKEND: '',
+      ATTRACTOR_BACKEND: '',
+      ATTRACTOR_AGENT_BACKEND: '',
+      FACTORY_AGENT: '',
+      FACTORY_LOG_LEVEL: '',
+      FACTORY_LOG_FORMAT: '',
+      OPENAI_API_KEY: '',
+      OPENAI_BASE_URL: '',
+    },
+    ...(report === undefined || report === ''
+      ? {}
+      : { reporters: ['default', 'json'], outputFile: { json: report } }),
+  },
+});
