@@ -120,6 +120,16 @@ async function main(argv: readonly string[]): Promise<number> {
       const { validateCommand } = await import('./commands/validate.ts');
       exitCode = await validateCommand(pipelines, options, io);
     });
+  program
+    .command('trace <run>')
+    .description("print a run's trace, contexts in full, one JSON record a line")
+    .option('--node <id>', 'only the records of one node')
+    .option('--type <type>', 'only the records of one type')
+    .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)')
+    .action(async (run, options) => {
+      const { traceCommand } = await import('./commands/trace.ts');
+      exitCode = await traceCommand(run, options, io);
+    });
   const wanted = argv.find((word) => rooms[word] !== undefined);
   if (wanted !== undefined && argv.indexOf(wanted) === argv.findIndex((word) => !word.startsWith('-'))) {
     await rooms[wanted]?.(program);

@@ -5,14 +5,13 @@ import { workdirOf } from '../engine/pipeline.ts';
 import type { Environment, Finished, Refusal, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import { durationMs } from '../model/attribute.ts';
-import type { Diagnostic } from '../model/diagnostic.ts';
 import { findRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
 import { checkDirs } from '../workspace/dirs.ts';
-import { draw } from './draw.ts';
 import type { Io } from './io.ts';
 import { paints } from './io.ts';
 import { painter, summary } from './print.ts';
+import { refuse } from './refuse.ts';
 import type { View } from './view.ts';
 import { openView } from './view.ts';
 
@@ -179,22 +178,6 @@ async function settle(ended: Finished | Refusal, options: RunOptions, io: RunDoo
     io.out(`${summary(result, painter(paints(io, io.outIsTerminal, options.color)))}\n`);
   }
   return ended.code;
-}
-
-/** Draws what is wrong, with the text it is wrong in. */
-export async function refuse(
-  problems: readonly Diagnostic[],
-  io: Io,
-  options: { readonly json?: boolean; readonly color?: boolean },
-): Promise<void> {
-  if (options.json === true)
-    io.out(`${JSON.stringify({ schema_version: 1, status: 'refused', exit_code: 2, problems }, null, 2)}\n`);
-  const colour = paints(io, io.errIsTerminal, options.color);
-  for (const problem of problems) {
-    const text =
-      problem.place === undefined ? undefined : (await readPipeline(problem.place.file, io.cwd)).text;
-    io.err(`${draw(problem, text, colour)}\n`);
-  }
 }
 
 const isThere = async (path: string): Promise<boolean> =>

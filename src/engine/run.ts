@@ -22,6 +22,7 @@ import type { Caps } from './caps.ts';
 import { capHit, defaultCaps } from './caps.ts';
 import { delta } from './context.ts';
 import { feedback } from './feedback.ts';
+import { inFull } from './full-trace.ts';
 import { openVisit, writeStage } from './node-dir.ts';
 import { retry } from './retry.ts';
 import type { RunSetting } from './site.ts';
@@ -223,7 +224,9 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     await prepared.save(state);
     await tell.event(stageEnded(node.id, visits + 1, outcome, clock.monotonic() - stageBegan));
     await tell.event({ type: 'CheckpointSaved', last_completed_node: node.id });
-    await tell.trace(outputCaptured(node.id, visits + 1, outcome, contextBefore, state.context, nodeDir));
+    await tell.trace(
+      outputCaptured(node.id, visits + 1, outcome, contextBefore, state.context, state.steps, nodeDir),
+    );
     if (next.route !== undefined) {
       await tell.trace({
         type: 'RouteEvaluated',
@@ -340,7 +343,7 @@ function inputCaptured(
     node_attrs: Object.fromEntries(
       [...node.attrs.values()].map((a): [string, Json] => [a.key, plain(a.value)]),
     ),
-    context_before: state.context,
+    ...(inFull(state.context, state.steps) ? { context_before: state.context } : {}),
     workspace: setting.workspace,
     node_artifact_dir: nodeDir,
   };
@@ -364,6 +367,7 @@ function outputCaptured(
   outcome: Outcome,
   before: Context,
   after: Context,
+  step: number,
   nodeDir: string,
 ): TraceFacts {
   return {
@@ -374,7 +378,7 @@ function outputCaptured(
     failure_reason: reasonOf(outcome),
     ...(outcome.status === 'fail' ? { failure_class: outcome.class } : {}),
     context_updates: outcome.updates,
-    context_after: after,
+    ...(inFull(after, step) ? { context_after: after } : {}),
     context_delta: delta(before, after),
     status_path: nodeLayout(nodeDir).status,
   };

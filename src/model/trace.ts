@@ -43,7 +43,8 @@ export type TraceFacts =
       readonly node_type: string;
       readonly node_shape: string;
       readonly node_attrs: JsonObject;
-      readonly context_before: JsonObject;
+      /** Left out where the context is large; `fullTrace` fills it in. */
+      readonly context_before?: JsonObject;
       readonly workspace: string;
       readonly node_artifact_dir: string;
     }
@@ -56,7 +57,8 @@ export type TraceFacts =
       readonly failure_reason: string;
       readonly failure_class?: string;
       readonly context_updates: JsonObject;
-      readonly context_after: JsonObject;
+      /** Left out where the context is large; `fullTrace` fills it in. */
+      readonly context_after?: JsonObject;
       readonly context_delta: ContextDelta;
       readonly status_path: string;
     }

@@ -1,0 +1,28 @@
+/** Says why nothing was done, with the text that is wrong. */
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { draw } from './draw.ts';
+import type { Io } from './io.ts';
+import { paints } from './io.ts';
+
+/** Draws what is wrong on standard error; with `json` the result on standard output says it too. */
+export async function refuse(
+  problems: readonly Diagnostic[],
+  io: Io,
+  options: { readonly json?: boolean; readonly color?: boolean },
+): Promise<void> {
+  if (options.json === true) {
+    io.out(`${JSON.stringify({ schema_version: 1, status: 'refused', exit_code: 2, problems }, null, 2)}\n`);
+  }
+  const colour = paints(io, io.errIsTerminal, options.color);
+  const texts = new Map<string, string | undefined>();
+  for (const problem of problems) {
+    const file = problem.place?.file;
+    if (file !== undefined && !texts.has(file)) {
+      // A file that cannot be read any more is drawn without its line.
+      texts.set(file, await readFile(resolve(io.cwd, file), 'utf8').catch(() => undefined));
+    }
+    io.err(`${draw(problem, file === undefined ? undefined : texts.get(file), colour)}\n`);
+  }
+}

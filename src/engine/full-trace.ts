@@ -1,0 +1,48 @@
+/** A trace record holds the whole context while that is small, and every so often when it is not; in between, what
+ *  changed is enough. This puts the whole back. */
+import type { Json } from '../model/json.ts';
+import type { Context } from '../model/outcome.ts';
+
+/** Bytes of a context that every record repeats. */
+const smallContext = 4096;
+/** A large context is repeated every so many steps. */
+const period = 50;
+
+/** Whether a record of the `step`-th step repeats the whole context. */
+export const inFull = (context: Context, step: number): boolean =>
+  step % period === 0 || Buffer.byteLength(JSON.stringify(context)) <= smallContext;
+
+type TraceRecord = Readonly<Record<string, Json>>;
+const isRecord = (value: Json | undefined): value is Readonly<Record<string, Json>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Records in order, each with `context_before` or `context_after` in full. */
+export function* fullTrace(records: Iterable<TraceRecord>): Generator<TraceRecord> {
+  let context: Record<string, Json> = {};
+  for (const record of records) {
+    if (record['type'] === 'NodeInputCaptured') {
+      if (isRecord(record['context_before'])) context = { ...record['context_before'] };
+      yield { ...record, context_before: { ...context } };
+    } else if (record['type'] === 'NodeOutputCaptured') {
+      context = isRecord(record['context_after'])
+        ? { ...record['context_after'] }
+        : applied(context, record['context_delta']);
+      yield { ...record, context_after: { ...context } };
+    } else {
+      yield record;
+    }
+  }
+}
+
+function applied(context: Readonly<Record<string, Json>>, delta: Json | undefined): Record<string, Json> {
+  const next = { ...context };
+  if (!isRecord(delta)) return next;
+  if (isRecord(delta['added'])) Object.assign(next, delta['added']);
+  if (isRecord(delta['updated'])) {
+    for (const [key, change] of Object.entries(delta['updated'])) {
+      if (isRecord(change) && change['after'] !== undefined) next[key] = change['after'];
+    }
+  }
+  if (Array.isArray(delta['removed'])) for (const key of delta['removed']) delete next[String(key)];
+  return next;
+}

@@ -1,0 +1,44 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { delta } from '../../src/engine/context.ts';
+import { fullTrace, inFull } from '../../src/engine/full-trace.ts';
+import type { Context } from '../../src/model/outcome.ts';
+
+test('a small context stands in every record, a large one now and then', () => {
+  const large: Context = { text: 'x'.repeat(5000) };
+  expect(inFull({ a: 1 }, 7)).toBe(true);
+  expect(inFull(large, 7)).toBe(false);
+  expect(inFull(large, 100)).toBe(true);
+});
+
+test('whatever was left out of a trace is put back', () => {
+  const context = fc.dictionary(
+    fc.constantFrom('a', 'b', 'c', 'd'),
+    fc.jsonValue().map((v) => v as Context[string]),
+    { maxKeys: 4 },
+  );
+  fc.assert(
+    fc.property(
+      fc.array(context, { minLength: 1, maxLength: 12 }),
+      fc.array(fc.boolean(), { maxLength: 30 }),
+      (states, kept) => {
+        const whole: Record<string, Context[string]>[] = [];
+        const thin: Record<string, Context[string]>[] = [];
+        let before: Context = {};
+        states.forEach((after, i) => {
+          const input = { type: 'NodeInputCaptured', n: i };
+          const output = {
+            type: 'NodeOutputCaptured',
+            n: i,
+            context_delta: delta(before, after) as unknown as Context,
+          };
+          whole.push({ ...input, context_before: before }, { ...output, context_after: after });
+          thin.push(kept[2 * i] === true ? { ...input, context_before: before } : input);
+          thin.push(kept[2 * i + 1] === true ? { ...output, context_after: after } : output);
+          before = after;
+        });
+        expect([...fullTrace(thin)]).toEqual(whole);
+      },
+    ),
+  );
+});
