@@ -3,6 +3,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import type { Io } from './commands/io.ts';
 import { realClock } from './system/clock.ts';
+import { realEvery } from './system/every.ts';
 import { packageVersion } from './system/package.ts';
 
 if (process.platform === 'win32') {
@@ -21,7 +22,8 @@ const io: Io = {
   err: (text) => void process.stderr.write(text),
   outIsTerminal: process.stdout.isTTY === true,
   errIsTerminal: process.stderr.isTTY === true,
-  width: process.stderr.columns ?? 100,
+  // A terminal that does not know its size says 0.
+  width: process.stderr.columns || 100,
 };
 
 /** Fires at the first SIGINT, SIGTERM or SIGHUP: stages are ended and the checkpoint saved. The second one ends us. */
@@ -103,13 +105,23 @@ async function main(argv: readonly string[]): Promise<number> {
     .option('--allow-dirty', 'take uncommitted changes of the workdir as the first commit')
     .action(async (pipeline, options) => {
       const { runCommand } = await import('./commands/run.ts');
-      exitCode = await runCommand(pipeline, options, { ...io, clock: realClock, signal: stopping() });
+      exitCode = await runCommand(pipeline, options, {
+        ...io,
+        clock: realClock,
+        every: realEvery,
+        signal: stopping(),
+      });
     });
   withRunOptions(program.command('resume <run>'))
     .description('go on with a run where it stopped')
     .action(async (run, options) => {
       const { resumeCommand } = await import('./commands/run.ts');
-      exitCode = await resumeCommand(run, options, { ...io, clock: realClock, signal: stopping() });
+      exitCode = await resumeCommand(run, options, {
+        ...io,
+        clock: realClock,
+        every: realEvery,
+        signal: stopping(),
+      });
     });
   program
     .command('validate <pipelines...>')

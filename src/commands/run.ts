@@ -6,13 +6,12 @@ import type { Environment, Finished, Refusal, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import { durationMs } from '../model/attribute.ts';
 import { findRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
-import type { Clock } from '../system/clock.ts';
 import { checkDirs } from '../workspace/dirs.ts';
-import type { Io } from './io.ts';
+
 import { paints } from './io.ts';
 import { painter, summary } from './print.ts';
 import { refuse } from './refuse.ts';
-import type { View } from './view.ts';
+import type { View, ViewIo } from './view.ts';
 import { openView } from './view.ts';
 
 /** Options as they stand on the command line; only what was given. */
@@ -36,7 +35,7 @@ export type RunOptions = {
   readonly color?: boolean;
 };
 
-export type RunDoors = Io & { readonly clock: Clock; readonly signal: AbortSignal };
+export type RunDoors = ViewIo & { readonly signal: AbortSignal };
 
 const usage = (message: string, fix: string): Refusal => ({
   problems: [{ code: 'usage', severity: 'error', message, fix }],

@@ -3,6 +3,7 @@ import type { Log, Watcher } from '../engine/watch.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { RunEvent } from '../model/event.ts';
 import type { Clock } from '../system/clock.ts';
+import type { Every } from '../system/every.ts';
 import { draw } from './draw.ts';
 import type { Io } from './io.ts';
 import { paints } from './io.ts';
@@ -16,10 +17,13 @@ export interface View {
   warn(found: Diagnostic, text: string | undefined): void;
 }
 
+/** `every` moves the line that tells what is going on. */
+export type ViewIo = Io & { readonly clock: Clock; readonly every: Every };
+
 type Wishes = { readonly quiet?: boolean; readonly verbose?: boolean; readonly color?: boolean };
 
 /** On a terminal without `FACTORY_LOG_FORMAT=json` the live view, else log records. */
-export function openView(wishes: Wishes, io: Io & { readonly clock: Clock }): View {
+export function openView(wishes: Wishes, io: ViewIo): View {
   const level =
     io.env['FACTORY_LOG_LEVEL'] !== undefined && io.env['FACTORY_LOG_LEVEL'] !== ''
       ? logLevel(io.env['FACTORY_LOG_LEVEL'])
@@ -69,7 +73,7 @@ export function openView(wishes: Wishes, io: Io & { readonly clock: Clock }): Vi
 }
 
 /** Lines that stay, and below them one that tells what is going on. */
-function openScreen(io: Io & { readonly clock: Clock }, colour: boolean) {
+function openScreen(io: ViewIo, colour: boolean) {
   const paint = painter(colour);
   const began = io.clock.monotonic();
   let shown = false;
@@ -83,10 +87,11 @@ function openScreen(io: Io & { readonly clock: Clock }, colour: boolean) {
     const now = io.clock.monotonic();
     const again = stage.visit > 1 ? ` #${stage.visit}` : '';
     const arrived = stage.characters > 0 ? `  ${stage.characters} characters` : '';
-    const line = `${elapsedWords(now - began).padStart(7)} … ${stage.node}${again}${arrived}`;
+    const line = `${elapsedWords(now - began).padStart(7)} … ${stage.node}${again} ${elapsedWords(now - stage.began)}${arrived}`;
     io.err(`\r\x1b[2K${paint.dim(line.slice(0, Math.max(10, io.width - 1)))}`);
     shown = true;
   };
+  io.every(1000, show);
   const watcher: Watcher = {
     event(event: RunEvent) {
       clear();

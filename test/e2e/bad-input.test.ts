@@ -1,0 +1,198 @@
+/** Bad input gets a clear message, an honest exit code, and leaves nothing half-made. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { home, root } from '../support/cli.ts';
+import { startModelServer } from '../support/model-server.ts';
+
+const good = 'digraph g { start [shape=Mdiamond] exit [shape=Msquare] start -> exit }';
+const job = join(root, 'pipelines/compile-and-build.dot');
+
+describe('what cannot be started is refused with exit code 2, and nothing is made', () => {
+  const rows: readonly {
+    says: string;
+    args: readonly string[];
+    files?: Record<string, string>;
+    wants: readonly string[];
+  }[] = [
+    { says: 'no pipeline', args: ['run'], wants: ['no pipeline file is named'] },
+    {
+      says: 'a pipeline that is not there',
+      args: ['run', 'nowhere.dot'],
+      wants: ['there is no pipeline file nowhere.dot'],
+    },
+    { says: 'a folder', args: ['run', 'folder'], files: { 'folder/x': '' }, wants: ['folder is a folder'] },
+    { says: 'an empty file', args: ['run', 'p.dot'], files: { 'p.dot': '' }, wants: ['p.dot'] },
+    {
+      says: 'a binary file',
+      args: ['run', 'p.dot'],
+      files: { 'p.dot': '\u0000\u0001\u0002' },
+      wants: ['p.dot'],
+    },
+    {
+      says: 'a truncated file',
+      args: ['run', 'p.dot'],
+      files: { 'p.dot': good.slice(0, -3) },
+      wants: ['p.dot:1:'],
+    },
+    {
+      says: 'a huge file that is no pipeline',
+      args: ['run', 'p.dot'],
+      files: { 'p.dot': 'a -> '.repeat(1_000_000) },
+      wants: ['p.dot'],
+    },
+    {
+      says: 'an unknown flag',
+      args: ['run', 'p.dot', '--bogus'],
+      files: { 'p.dot': good },
+      wants: ['--bogus'],
+    },
+    {
+      says: 'a flag without its value',
+      args: ['run', 'p.dot', '--workdir'],
+      files: { 'p.dot': good },
+      wants: ['--workdir'],
+    },
+    {
+      says: 'a flag with an empty value',
+      args: ['run', 'p.dot', '--workdir='],
+      files: { 'p.dot': good },
+      wants: ['--workdir'],
+    },
+    {
+      says: 'a run id that leaves the runs directory',
+      args: ['run', 'p.dot', '--run-id', '../x'],
+      files: { 'p.dot': good },
+      wants: ['--run-id', '../x'],
+    },
+    {
+      says: 'an undeclared variable',
+      args: ['run', 'p.dot', '--var', 'x=1'],
+      files: { 'p.dot': good },
+      wants: ['--var x'],
+    },
+    {
+      says: 'a variable without a value',
+      args: ['run', 'p.dot', '--var', 'x'],
+      files: { 'p.dot': good },
+      wants: ['NAME=VALUE'],
+    },
+    {
+      says: 'a workdir that is missing',
+      args: ['run', 'p.dot', '--workdir', 'gone'],
+      files: { 'p.dot': good },
+      wants: ['workdir', 'gone'],
+    },
+    {
+      says: 'a workdir that is a file',
+      args: ['run', 'p.dot', '--workdir', 'p.dot'],
+      files: { 'p.dot': good },
+      wants: ['workdir'],
+    },
+    {
+      says: 'a runs directory that is the workdir',
+      args: ['run', 'p.dot', '--workdir', 'w', '--runsdir', 'w'],
+      files: { 'p.dot': good, 'w/x': '' },
+      wants: ['w'],
+    },
+    {
+      says: 'a runs directory that contains the workdir',
+      args: ['run', 'p.dot', '--workdir', 'w/in', '--runsdir', 'w'],
+      files: { 'p.dot': good, 'w/in/x': '' },
+      wants: ['w'],
+    },
+    {
+      says: 'a spec that is missing',
+      args: ['run', job, '--var', 'spec=gone.md'],
+      wants: ['spec', 'gone.md'],
+    },
+    {
+      says: 'a spec that is empty',
+      args: ['run', job, '--var', 'spec=s.md'],
+      files: { 's.md': ' \n' },
+      wants: ['s.md is empty'],
+    },
+    { says: 'an agent that does not exist', args: ['run', job, '--agent', 'opnai'], wants: ['openai'] },
+    { says: 'openai without a key', args: ['run', job, '--agent', 'openai'], wants: ['OPENAI_API_KEY'] },
+    {
+      says: 'a resume without an id',
+      args: ['run', 'p.dot', '--resume'],
+      files: { 'p.dot': good },
+      wants: ['--run-id'],
+    },
+  ];
+  test.for(rows)('$says', async ({ args, files = {}, wants }) => {
+    await using it = await home(files);
+    const before = await it.list('.');
+    const ran = await it.factory(args);
+    expect(ran.code, ran.stderr).toBe(2);
+    expect(ran.stdout).toBe('');
+    for (const word of wants) expect(ran.stderr).toContain(word);
+    expect(ran.stderr).not.toMatch(/^\s+at .*\.js:\d+/m);
+    expect(await it.list('.')).toEqual(before);
+  });
+});
+
+test('a run id that exists is refused, and the old run stays as it was', async () => {
+  await using it = await home({ 'p.dot': good });
+  expect((await it.factory(['run', 'p.dot', '--run-id', 'r1'])).code).toBe(0);
+  const events = await it.read('.factory/runs/r1/events.jsonl');
+  const again = await it.factory(['run', 'p.dot', '--run-id', 'r1']);
+  expect(again.code).toBe(2);
+  expect(again.stderr).toContain('factory resume r1');
+  expect(await it.read('.factory/runs/r1/events.jsonl')).toBe(events);
+});
+
+test('an agent script with a missing answer says which one', async () => {
+  const pipeline =
+    'digraph g { agent_script="a.json" start [shape=Mdiamond] ask [prompt="hi"] exit [shape=Msquare] start -> ask -> exit }';
+  await using it = await home({
+    'p.dot': pipeline,
+    'a.json': '{"format":"factory-script/1","answers":{"other":[{"text":"x"}]}}',
+  });
+  const ran = await it.factory(['run', 'p.dot']);
+  expect(ran.code).toBe(1);
+  expect(ran.stdout).toContain('ask');
+  expect(ran.stderr).toMatch(/answer/);
+});
+
+describe('a model that misbehaves', () => {
+  const ask =
+    'digraph g { start [shape=Mdiamond] ask [prompt="hi", timeout=2s, max_retries=0] exit [shape=Msquare] start -> ask -> exit }';
+  test.for([
+    ['hangs', { hang: true }, 3, /within 2 s/],
+    ['answers with 20 MB', { huge: 20 * 1024 * 1024 }, 4, /10 MiB|10485760|larger|longer/],
+    ['answers 400', { status: 400, body: { error: { message: 'bad schema' } } }, 3, /bad schema/],
+  ] as const)('%s: the stage fails, the run says why', async ([, reaction, code, says]) => {
+    await using server = await startModelServer(() => reaction);
+    await using it = await home({ 'p.dot': ask });
+    const ran = await it.factory(['run', 'p.dot', '--run-id', 'r1'], {
+      env: { OPENAI_API_KEY: 'sk-test-0123456789', OPENAI_BASE_URL: server.url },
+    });
+    expect(ran.code, ran.stderr).toBe(code);
+    expect(ran.stdout).toMatch(says);
+    expect(await it.json('.factory/runs/r1/result.json')).toMatchObject({
+      status: 'failed',
+      failed_node: 'ask',
+    });
+  });
+});
+
+test('a dirty repository is refused before anything is made, and --allow-dirty takes it', async () => {
+  const { execa } = await import('execa');
+  await using it = await home({ 'w/a.txt': 'one\n' });
+  const git = (...args: string[]) =>
+    execa('git', ['-c', 'user.name=A', '-c', 'user.email=a@b.c', ...args], {
+      cwd: join(it.path, 'w'),
+      env: { HOME: it.path },
+    });
+  await git('init', '-q');
+  await git('add', '-A');
+  await git('commit', '-qm', 'first');
+  await writeFile(join(it.path, 'w/a.txt'), 'two\n');
+  await mkdir(join(it.path, 'runs'));
+  const refused = await it.factory(['run', job, '--workdir', 'w', '--runsdir', 'runs', '--run-id', 'r1']);
+  expect(refused.code, refused.stderr).toBe(2);
+  expect(refused.stderr).toContain('--allow-dirty');
+  expect(await it.list('runs')).toEqual([]);
+});
