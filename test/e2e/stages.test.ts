@@ -1,0 +1,170 @@
+/** What stages may do and what becomes of it, through the built command line. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type Home, home } from '../support/cli.ts';
+
+const pipeline = (nodes: string, edges: string) => `digraph g { graph [goal="g"]
+  start [shape=Mdiamond] exit [shape=Msquare] bad [shape=Msquare, outcome=fail]
+  ${nodes}
+  start -> ${edges} }`;
+const run = async (it: Home, args: readonly string[] = [], env: Record<string, string> = {}) =>
+  it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w', ...args], { env });
+const status = async (it: Home, node: string) =>
+  (await it.json(`.factory/runs/r1/${node}/status.json`)) as Record<string, unknown>;
+const withTool = (attributes: string) =>
+  home({
+    'p.dot': pipeline(
+      `t [shape=parallelogram, ${attributes}]`,
+      't; t -> exit [condition="outcome=success || outcome=partial_success || outcome=skipped"]; t -> bad [condition="outcome=fail"]',
+    ),
+    'w/seed.txt': 'seed\n',
+  });
+
+describe('$FACTORY_OUTPUT', () => {
+  const rows: readonly { says: string; command: string; outcome: string; class?: string; reason?: RegExp }[] =
+    [
+      {
+        says: 'absent: the exit code decides',
+        command: 'exit 4',
+        outcome: 'fail',
+        class: 'product',
+        reason: /^tool_exit_code_4$/,
+      },
+      {
+        says: 'exit 0 may say fail',
+        command: `echo '{\\"outcome\\":\\"fail\\",\\"failure_reason\\":\\"no\\",\\"failure_class\\":\\"scenario\\"}' > $FACTORY_OUTPUT`,
+        outcome: 'fail',
+        class: 'scenario',
+        reason: /^no$/,
+      },
+      {
+        says: 'exit 0 may say skipped',
+        command: `echo '{\\"outcome\\":\\"skipped\\"}' > $FACTORY_OUTPUT`,
+        outcome: 'skipped',
+      },
+      {
+        says: 'another exit code is a failure whatever the file says, with the reason of the file',
+        command: `echo '{\\"outcome\\":\\"success\\",\\"failure_reason\\":\\"because\\"}' > $FACTORY_OUTPUT; exit 2`,
+        outcome: 'fail',
+        reason: /^because$/,
+      },
+      {
+        says: 'bad JSON is a failure of the configuration',
+        command: 'echo nonsense > $FACTORY_OUTPUT',
+        outcome: 'fail',
+        class: 'config',
+      },
+      {
+        says: 'a class on standard error counts',
+        command: 'echo failure_class=infra >&2; exit 1',
+        outcome: 'fail',
+        class: 'infra',
+      },
+      { says: 'exit 86 means the machine', command: 'exit 86', outcome: 'fail', class: 'infra' },
+      {
+        says: 'exit 127 means the configuration',
+        command: 'no-such-program-here',
+        outcome: 'fail',
+        class: 'config',
+      },
+    ];
+  test.for(rows)('$says', async ({ command, outcome, class: failureClass, reason }) => {
+    await using it = await withTool(`tool_command="${command}"`);
+    await run(it);
+    const said = await status(it, 't');
+    expect(said['outcome']).toBe(outcome);
+    if (failureClass !== undefined) expect(said['failure_class']).toBe(failureClass);
+    if (reason !== undefined) expect(said['failure_reason']).toMatch(reason);
+  });
+});
+
+test('a stage that runs past its time is ended with all its children, and leaves only by a condition', async () => {
+  await using it = await home({
+    'p.dot': pipeline(
+      't [shape=parallelogram, timeout=500ms, tool_command="setsid sh -c \'echo $$ > pid; exec sleep 600\' & sleep 600"]',
+      't; t -> exit; t -> bad [condition="failure_class=timeout"]',
+    ),
+    'w/seed.txt': '',
+  });
+  const ran = await run(it);
+  expect(ran.code).toBe(1);
+  expect(await status(it, 't')).toMatchObject({ outcome: 'fail', failure_class: 'timeout' });
+  const pid = Number(await it.read('.factory/runs/r1/workspace/pid'));
+  const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => 'gone');
+  expect(state === 'gone' || / Z /.test(state)).toBe(true);
+  const events = await it.records('.factory/runs/r1/events.jsonl');
+  expect(events.filter((e) => e['type'] === 'StageStarted').map((e) => e['node_id'])).toEqual([
+    'start',
+    't',
+    'bad',
+  ]);
+});
+
+test('megabytes on both streams at once are kept whole', async () => {
+  await using it = await withTool(
+    `tool_command="node -e \\"for (let i = 0; i < 3000; i++) { process.stdout.write('o'.repeat(1000)); process.stderr.write('e'.repeat(1000)) }\\""`,
+  );
+  expect((await run(it)).code).toBe(0);
+  expect((await it.read('.factory/runs/r1/t/tool.stdout.txt')).length).toBe(3_000_000);
+  expect((await it.read('.factory/runs/r1/t/tool.stderr.txt')).length).toBe(3_000_000);
+});
+
+describe('secrets', () => {
+  const secret = 'hunter2-hunter2';
+  test('are withheld from a tool, and masked wherever one turns up', async () => {
+    await using it = await withTool('tool_command="echo token=$MY_TOKEN; cat leak.txt"');
+    const { writeFile } = await import('node:fs/promises');
+    await writeFile(join(it.path, 'w/leak.txt'), `the token is ${secret}\n`);
+    expect((await run(it, [], { MY_TOKEN: secret })).code).toBe(0);
+    expect(await it.read('.factory/runs/r1/t/tool.stdout.txt')).toBe('token=\nthe token is ***\n');
+  });
+  test('reach a tool that names them, and are masked all the same', async () => {
+    await using it = await withTool(
+      'env_pass="MY_TOKEN", tool_command="test $MY_TOKEN = hunter2-hunter2 && echo got $MY_TOKEN"',
+    );
+    expect((await run(it, [], { MY_TOKEN: secret })).code).toBe(0);
+    expect(await it.read('.factory/runs/r1/t/tool.stdout.txt')).toBe('got ***\n');
+  });
+});
+
+test('values in a tool_command are single words, whatever they hold', async () => {
+  const value = `a b'c"d$(touch pwned);e`;
+  await using it = await home({
+    'p.dot': `digraph g { vars="x=1" start [shape=Mdiamond] t [shape=parallelogram, tool_command="printf %s \${var.x}"] exit [shape=Msquare] start -> t -> exit }`,
+    'w/seed.txt': '',
+  });
+  expect((await run(it, ['--var', `x=${value}`])).code).toBe(0);
+  expect(await it.read('.factory/runs/r1/t/tool.stdout.txt')).toBe(value);
+  expect(await it.list('.factory/runs/r1/workspace')).toEqual(['seed.txt']);
+});
+
+test('a revisited node keeps its earlier visits', async () => {
+  await using it = await home({
+    'p.dot': pipeline(
+      't [shape=parallelogram, tool_command="echo x >> n; test $(wc -l < n) -ge 3"]',
+      't; t -> exit [condition="outcome=success"]; t -> t [condition="outcome=fail"]; t -> bad [condition="outcome=retry"]',
+    ),
+    'w/seed.txt': '',
+  });
+  expect((await run(it)).code).toBe(0);
+  expect(await it.list('.factory/runs/r1/t/visits')).toEqual(['1', '2']);
+  expect(await it.json('.factory/runs/r1/t/visits/2/status.json')).toMatchObject({ outcome: 'fail' });
+  expect(await status(it, 't')).toMatchObject({ outcome: 'success' });
+});
+
+test('a cap ends the run with its own reason, and a higher one lets it go on', async () => {
+  await using it = await home({
+    'p.dot': pipeline(
+      't [shape=parallelogram, tool_command="echo x >> n; test $(wc -l < n) -ge 6"]',
+      't; t -> exit [condition="outcome=success"]; t -> t [condition="outcome=fail"]; t -> bad [condition="outcome=retry"]',
+    ),
+    'w/seed.txt': '',
+  });
+  const capped = await run(it, ['--max-steps', '4']);
+  expect(capped.code).toBe(1);
+  expect(capped.stdout).toContain('max_steps');
+  const on = await it.factory(['resume', 'r1', '--max-steps', '100']);
+  expect(on.code, on.stderr).toBe(0);
+  expect((await it.read('.factory/runs/r1/workspace/n')).split('\n')).toHaveLength(7);
+});

@@ -1,0 +1,36 @@
+import { describe, expect, test } from 'vitest';
+import { outputLimit, parseOutput } from '../../src/nodes/output.ts';
+
+test('a tool that writes nothing says nothing', () => {
+  expect(parseOutput(undefined)).toEqual({ output: {} });
+});
+
+test('everything a tool may say is read, synonyms of outcomes too', () => {
+  const said = {
+    outcome: 'succeeded',
+    preferred_next_label: 'go',
+    suggested_next_ids: ['a'],
+    context_updates: { 'build.n': 3, list: [1, { x: null }] },
+    notes: 'n',
+    failure_reason: 'r',
+    failure_class: 'product',
+  };
+  expect(parseOutput(JSON.stringify(said))).toEqual({ output: { ...said, outcome: 'success' } });
+});
+
+describe('refused', () => {
+  test.for([
+    ['text that is no JSON', '{"outcome":', 'not JSON'],
+    ['an empty file', '', 'not JSON'],
+    ['a value that is no object', '[1]', 'not valid'],
+    ['an unknown outcome', '{"outcome":"great"}', 'outcome'],
+    ['an unknown class', '{"failure_class":"bad luck"}', 'failure_class'],
+    ['an unknown key', '{"outcom":"fail"}', 'outcom'],
+    ['a reserved key', '{"context_updates":{"last_failure.reason":"x"}}', 'last_failure.reason'],
+    ['the key of the outcome', '{"context_updates":{"outcome":"success"}}', 'outcome'],
+    ['more than 1 MiB', JSON.stringify({ notes: 'x'.repeat(outputLimit) }), '1 MiB'],
+  ] as const)('%s', ([, text, wanted]) => {
+    const parsed = parseOutput(text);
+    expect('problem' in parsed && parsed.problem).toContain(wanted);
+  });
+});
