@@ -46,6 +46,7 @@ import { acquireLock } from './store/lock.ts';
 import { readManifest } from './store/run-store.ts';
 import type { Clock } from './system/clock.ts';
 import { writeJson } from './system/files.ts';
+import { headCommit } from './system/git.ts';
 import { packageRoot, packageVersion } from './system/package.ts';
 import { realSpawn } from './system/processes.ts';
 import { openSnapshots } from './workspace/snapshots.ts';
@@ -131,6 +132,7 @@ export async function startRun(
   const marker = `${where.runId}.${sha256(`${where.runsDir}\0${doors.clock.now().toISOString()}\0${doors.clock.monotonic()}`).slice(0, 16)}`;
   const startedAt = doors.clock.now().toISOString();
   const main = casting.main;
+  const headOf = workdir === undefined || buildsHistory(graph) ? null : await headCommit(workdir, doors.env);
   const made = await makeRun({
     runId: where.runId,
     runsDir: where.runsDir,
@@ -177,6 +179,7 @@ export async function startRun(
           ? { script: { path: loaded.script.path, sha256: sha256(loaded.script.text), stored: keptScript } }
           : {}),
       },
+      base_commit: git?.base_commit ?? headOf,
       workdir_kind: workdirKind,
       ...(git === undefined ? {} : { git }),
       marker,

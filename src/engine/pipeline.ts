@@ -28,8 +28,25 @@ export async function readPipelineFile(
   const read = await pipelineText(path, cwd);
   if ('problem' in read) return { graph: undefined, text: undefined, found: [read.problem] };
   const parsed = readGraph(path, read.text);
-  const found = [...parsed.diagnostics, ...(parsed.graph === undefined ? [] : lint(parsed.graph, kinds))];
+  const findings =
+    parsed.graph === undefined
+      ? []
+      : lint(parsed.graph, kinds, { prompts: await promptFiles(parsed.graph, cwd) });
+  const found = [...parsed.diagnostics, ...findings];
   return { graph: hasErrors(found) ? undefined : parsed.graph, text: read.text, found };
+}
+
+/** Texts of prompts given as `@file`, as far as they can be read; a run says of the others that they cannot. */
+async function promptFiles(graph: Graph, cwd: string): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  for (const node of graph.nodes.values()) {
+    const reference = present(node.attrs, 'prompt')?.value.text.trim();
+    if (reference === undefined || !reference.startsWith('@') || texts.has(reference)) continue;
+    const path = resolve(cwd, graph.file, '..', reference.slice(1));
+    const text = await readFile(path, 'utf8').catch(() => undefined);
+    if (text !== undefined) texts.set(reference, text);
+  }
+  return texts;
 }
 
 async function pipelineText(path: string, cwd: string): Promise<{ text: string } | { problem: Diagnostic }> {

@@ -18,6 +18,8 @@ const attributes = {
   response_file: path(),
   response_schema: text(),
   response_check: word('strict', 'none'),
+  // False for a prompt that is data through and through: `${…}` in it stays as it is.
+  prompt_expand: flag(),
   failure_feedback: flag(),
   'agent.backend': text(),
   llm_model: text(),
@@ -77,6 +79,7 @@ async function ownPrompt(
     readonly prompt_file: string | undefined;
     readonly label: string | undefined;
     readonly response_file: string | undefined;
+    readonly prompt_expand: boolean | undefined;
     readonly response_check: 'strict' | 'none' | undefined;
     readonly goal_gate: boolean | undefined;
     readonly 'verification.plan_context_key': string | undefined;
@@ -84,24 +87,34 @@ async function ownPrompt(
   site: Site,
 ): Promise<{ readonly text: string } | { readonly outcome: Outcome }> {
   const broken = (why: string) => ({ outcome: failed(why, 'config', { broke: true }) });
-  let written: string;
+  const text = await writtenPrompt(wanted, site);
+  if ('missing' in text) return broken(text.missing);
+  if (wanted.prompt_expand === false) return text;
+  const expanded = site.expand(text.text, 'plain');
+  return 'unknown' in expanded
+    ? broken(`the prompt names ${expanded.unknown}, which has no value`)
+    : expanded;
+}
+
+/** The prompt before anything in it is expanded: a workspace file, a file frozen at the start, the text, the label. */
+async function writtenPrompt(
+  wanted: Pick<Wanted, 'prompt' | 'prompt_file' | 'label'>,
+  site: Site,
+): Promise<{ readonly text: string } | { readonly missing: string }> {
   if (wanted.prompt_file !== undefined) {
-    const read = await site.readWorkspaceFile(wanted.prompt_file, promptLimit);
-    if (read === undefined) return broken(`prompt_file "${wanted.prompt_file}" is not in the workspace`);
-    // A file that a stage wrote is data: what stands in it is not expanded.
+    const path = site.expand(wanted.prompt_file, 'plain');
+    if ('unknown' in path) return { missing: `prompt_file names ${path.unknown}, which has no value` };
+    const read = await site.readWorkspaceFile(path.text, promptLimit);
+    if (read === undefined) return { missing: `prompt_file "${path.text}" is not in the workspace` };
     return { text: withoutFinalNewline(read) };
   }
   if (wanted.prompt?.startsWith('@') === true) {
     const frozen = site.frozenPrompt(wanted.prompt);
-    if (frozen === undefined) return broken(`prompt "${wanted.prompt}" was not read at the start of the run`);
-    written = withoutFinalNewline(frozen);
-  } else {
-    written = wanted.prompt ?? wanted.label ?? site.node.id;
+    if (frozen === undefined)
+      return { missing: `prompt "${wanted.prompt}" was not read at the start of the run` };
+    return { text: withoutFinalNewline(frozen) };
   }
-  const expanded = site.expand(written, 'plain');
-  return 'unknown' in expanded
-    ? broken(`the prompt names ${expanded.unknown}, which has no value`)
-    : expanded;
+  return { text: wanted.prompt ?? wanted.label ?? site.node.id };
 }
 
 const withoutFinalNewline = (text: string): string => text.replace(/\r?\n$/, '');

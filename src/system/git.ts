@@ -1,5 +1,6 @@
 /** The door to git: every call with an environment of its own, no prompt, no hook, no signature, no pager. */
-import { mkdir } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { isMissing, writeFileAtomic } from './files.ts';
@@ -198,4 +199,15 @@ function git(setup: {
 export function quotePath(path: string): string {
   const bytes = [...Buffer.from(path)];
   return `"${bytes.map((byte) => (byte < 0x20 || byte >= 0x7f || byte === 0x22 || byte === 0x5c ? `\\${byte.toString(8).padStart(3, '0')}` : String.fromCharCode(byte))).join('')}"`;
+}
+
+/** HEAD of a folder that is the top of a repository; null where it is none, cannot be read, or has no commit. */
+export async function headCommit(folder: string, env: Environment): Promise<string | null> {
+  // Git is asked only where there is something to ask about: starting it costs more than the rest of a small run.
+  if (!existsSync(join(folder, '.git'))) return null;
+  const git = sourceGit(folder, env);
+  const top = await git.run(['rev-parse', '--show-toplevel']);
+  if (!top.ok || (await realpath(top.text)) !== (await realpath(folder))) return null;
+  const head = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
+  return head.ok ? head.text : null;
 }

@@ -52,6 +52,7 @@ const manifest = (workdir: string | undefined, kind: string) => ({
   prompts: {},
   variables: {},
   agent: { name: '', describe: '', chosen_by: '' },
+  base_commit: null,
   workdir_kind: kind,
   git: { base_commit: null, author: { name: 'a', email: 'e' } },
   marker: 'm',
