@@ -1,5 +1,6 @@
 /** One node, once: run it, see what it changed, hold that against its scope. */
 import { rm } from 'node:fs/promises';
+import type { Usage } from '../agents/agent.ts';
 import type { AttributeValues } from '../model/attribute.ts';
 import { present, readAttributes } from '../model/attribute.ts';
 import { nodeLayout } from '../model/layout.ts';
@@ -28,6 +29,8 @@ export type AttemptResult = {
   readonly after: Snapshot;
   /** Paths that were written outside the scope. */
   readonly violations: readonly string[];
+  /** What the model call of this attempt cost. */
+  readonly usage?: Usage;
 };
 
 /** Where a node runs: here, in a sandbox, on another machine, replayed. Never rejects for what the node does. */
@@ -45,7 +48,11 @@ const unchanged: Pick<Changes, 'created' | 'modified' | 'deleted'> = {
 export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt {
   return {
     async run({ kind, visit, before }) {
-      const site = siteFor(setting, visit);
+      let spent: Usage | undefined;
+      const site = siteFor(setting, visit, (usage) => {
+        spent = usage;
+      });
+      const usage = () => (spent === undefined ? {} : { usage: spent });
       const at = nodeLayout(site.nodeDir);
       // What an earlier attempt said must never be taken for this one's word.
       for (const stale of [at.output, at.response, at.verificationResults]) await rm(stale, { force: true });
@@ -78,11 +85,11 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
           'guardrail',
         );
         // A cancelled stage did not end: its visit is made again, from the snapshot before it.
-        return { outcome: cancelled(reported) ? reported : outcome, after, violations };
+        return { outcome: cancelled(reported) ? reported : outcome, after, violations, ...usage() };
       }
       const gate = reported.status === 'success' ? truthGate(scope, visit.state.outcomes) : undefined;
       const outcome = gate === undefined ? reported : failed(gate, 'guardrail');
-      return { outcome, after: found, violations: [] };
+      return { outcome, after: found, violations: [], ...usage() };
     },
   };
 }

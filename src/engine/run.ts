@@ -1,13 +1,12 @@
 /** The loop: attempt → step → save → tell → again. */
+import type { Usage } from '../agents/agent.ts';
 
 import { graphAttributes } from '../lint/words.ts';
-import { present, readAttributes } from '../model/attribute.ts';
+import { readAttributes } from '../model/attribute.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import type { EventFacts, RunEvent } from '../model/event.ts';
-import type { Node, Value } from '../model/graph.ts';
-import type { Json, JsonObject } from '../model/json.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
-import type { Context, Outcome } from '../model/outcome.ts';
+import type { Outcome } from '../model/outcome.ts';
 import { reasonOf } from '../model/outcome.ts';
 import { kindOf } from '../model/resolve.ts';
 import type { TraceFacts } from '../model/trace.ts';
@@ -20,10 +19,9 @@ import { WorkspaceError } from '../workspace/trouble.ts';
 import type { Attempt, AttemptRequest, AttemptResult } from './attempt.ts';
 import type { Caps } from './caps.ts';
 import { capHit, defaultCaps } from './caps.ts';
-import { delta } from './context.ts';
 import { feedback } from './feedback.ts';
-import { inFull } from './full-trace.ts';
 import { openVisit, writeStage } from './node-dir.ts';
+import { inputCaptured, outputCaptured, stageEnded, status } from './records.ts';
 import { retry } from './retry.ts';
 import type { RunSetting } from './site.ts';
 import type { Ending, Step } from './step.ts';
@@ -141,6 +139,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     const own = wants.timeout ?? graphWants.default_timeout ?? defaultTimeoutMs;
     const timeout = { ms: Math.min(own, wallLeft), explicit: wants.timeout !== undefined || wallLeft < own };
     let outcome: Outcome;
+    let usage: Usage | undefined;
     for (let attempt = 1; ; attempt++) {
       const retries = state.retry_counts[node.id] ?? 0;
       const call = (state.calls[node.id] ?? 0) + 1;
@@ -171,6 +170,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       // What a cancelled stage did is undone by the resume; nothing of it is remembered.
       if (signal.aborted) return interrupt();
       snapshot = result.after;
+      usage = result.usage ?? usage;
       if (kind.type === 'codergen') state = { ...state, calls: { ...state.calls, [node.id]: call } };
       if (result.violations.length > 0) {
         await tell.event({ type: 'GuardrailViolation', node_id: node.id, paths: [...result.violations] });
@@ -222,12 +222,26 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     };
     // The checkpoint goes first: an event without a checkpoint is a story about a run that nobody can continue.
     await prepared.save(state);
-    await tell.event(stageEnded(node.id, visits + 1, outcome, clock.monotonic() - stageBegan));
+    if (outcome.status === 'fail') {
+      setting.log('info', 'failure detail', {
+        node: node.id,
+        summary: String(told['last_failure.summary'] ?? ''),
+      });
+    }
+    await tell.event(stageEnded(node.id, visits + 1, outcome, clock.monotonic() - stageBegan, usage));
     await tell.event({ type: 'CheckpointSaved', last_completed_node: node.id });
+    if (outcome.status === 'fail' && outcome.broke) {
+      await tell.trace({ type: 'NodeExecutionErrored', node_id: node.id, error: outcome.reason });
+    }
     await tell.trace(
       outputCaptured(node.id, visits + 1, outcome, contextBefore, state.context, state.steps, nodeDir),
     );
     if (next.route !== undefined) {
+      setting.log('debug', 'route selected', {
+        from: node.id,
+        to: next.route.edge?.to ?? '',
+        how: next.route.how,
+      });
       await tell.trace({
         type: 'RouteEvaluated',
         from_node: node.id,
@@ -296,90 +310,5 @@ function retryPolicy(
     onFail: wants.retry_on === 'fail',
     allowPartial: wants.allow_partial === true,
     isAgent: kind.type === 'codergen',
-  };
-}
-
-/** `status.json`: the seven fields of every stage, and the class when it failed. */
-function status(outcome: Outcome): JsonObject {
-  return {
-    schema_version: 1,
-    outcome: outcome.status,
-    preferred_next_label: outcome.label,
-    suggested_next_ids: outcome.suggested,
-    context_updates: outcome.updates,
-    notes: outcome.notes,
-    failure_reason: reasonOf(outcome),
-    ...(outcome.status === 'fail' ? { failure_class: outcome.class } : {}),
-  };
-}
-
-function stageEnded(node_id: string, visit: number, outcome: Outcome, elapsed: number): EventFacts {
-  const elapsed_ms = Math.round(elapsed);
-  return outcome.status === 'fail'
-    ? {
-        type: 'StageFailed',
-        node_id,
-        visit,
-        failure_reason: outcome.reason,
-        failure_class: outcome.class,
-        elapsed_ms,
-      }
-    : { type: 'StageCompleted', node_id, visit, outcome: outcome.status, notes: outcome.notes, elapsed_ms };
-}
-
-function inputCaptured(
-  setting: RunSetting,
-  node: Node,
-  visit: number,
-  state: Checkpoint,
-  nodeDir: string,
-): TraceFacts {
-  return {
-    type: 'NodeInputCaptured',
-    node_id: node.id,
-    visit,
-    node_type: present(node.attrs, 'type')?.value.text ?? '',
-    node_shape: present(node.attrs, 'shape')?.value.text ?? 'box',
-    node_attrs: Object.fromEntries(
-      [...node.attrs.values()].map((a): [string, Json] => [a.key, plain(a.value)]),
-    ),
-    ...(inFull(state.context, state.steps) ? { context_before: state.context } : {}),
-    workspace: setting.workspace,
-    node_artifact_dir: nodeDir,
-  };
-}
-
-/** An attribute's value in JSON; a duration in nanoseconds, as trace readers know it. */
-function plain(value: Value): Json {
-  switch (value.kind) {
-    case 'string':
-      return value.text;
-    case 'duration':
-      return value.ms * 1_000_000;
-    default:
-      return value.value;
-  }
-}
-
-function outputCaptured(
-  node_id: string,
-  visit: number,
-  outcome: Outcome,
-  before: Context,
-  after: Context,
-  step: number,
-  nodeDir: string,
-): TraceFacts {
-  return {
-    type: 'NodeOutputCaptured',
-    node_id,
-    visit,
-    outcome: outcome.status,
-    failure_reason: reasonOf(outcome),
-    ...(outcome.status === 'fail' ? { failure_class: outcome.class } : {}),
-    context_updates: outcome.updates,
-    ...(inFull(after, step) ? { context_after: after } : {}),
-    context_delta: delta(before, after),
-    status_path: nodeLayout(nodeDir).status,
   };
 }

@@ -1,7 +1,7 @@
 /** What a node may touch while it runs: everything bounded to its workspace, its folder, its time and its secrets. */
 import { mkdir, realpath, stat } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
-import type { Agent } from '../agents/agent.ts';
+import type { Agent, Usage } from '../agents/agent.ts';
 import { expand } from '../dot/expand.ts';
 import { present } from '../model/attribute.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
@@ -72,6 +72,7 @@ const dropped = [
 export function siteFor(
   setting: RunSetting,
   visit: Visit,
+  spent: (usage: Usage) => void,
 ): Site & { readonly mask: (text: string) => string } {
   const { node, state } = visit;
   const nodeDir = layout(setting.runDir).node(node.id);
@@ -188,7 +189,10 @@ export function siteFor(
     schema: setting.schema,
     log: (level, message, fields = {}) => setting.log(level, message, { node: node.id, ...fields }),
     stream: (text, channel) => setting.watcher.streamed(node.id, mask(text), channel),
-    spent: (usage) => setting.watcher.spent(node.id, usage),
+    spent(usage) {
+      spent(usage);
+      setting.watcher.spent(node.id, usage);
+    },
   };
 }
 

@@ -51,6 +51,7 @@ export const RunEvent = z.discriminatedUnion('type', [
       visit: z.number(),
       failure_reason: z.string(),
       failure_class: z.enum(failureClasses),
+      error: z.string().optional().describe('The reason again, when the stage broke instead of reporting'),
       elapsed_ms: z.number(),
       usage: usage.optional(),
     })

@@ -1,0 +1,119 @@
+/** The records that tell a stage: pure functions of what happened. */
+import type { Usage } from '../agents/agent.ts';
+import { present } from '../model/attribute.ts';
+import type { Checkpoint } from '../model/checkpoint.ts';
+import type { EventFacts } from '../model/event.ts';
+import type { Node, Value } from '../model/graph.ts';
+import type { Json, JsonObject } from '../model/json.ts';
+import { nodeLayout } from '../model/layout.ts';
+import type { Context, Outcome } from '../model/outcome.ts';
+import { reasonOf } from '../model/outcome.ts';
+import type { TraceFacts } from '../model/trace.ts';
+import { delta } from './context.ts';
+import { inFull } from './full-trace.ts';
+import type { RunSetting } from './site.ts';
+
+/** `status.json`: the seven fields of every stage, and the class when it failed. */
+export function status(outcome: Outcome): JsonObject {
+  return {
+    schema_version: 1,
+    outcome: outcome.status,
+    preferred_next_label: outcome.label,
+    suggested_next_ids: outcome.suggested,
+    context_updates: outcome.updates,
+    notes: outcome.notes,
+    failure_reason: reasonOf(outcome),
+    ...(outcome.status === 'fail' ? { failure_class: outcome.class } : {}),
+  };
+}
+
+/** The event that ends a visit; `elapsed` in milliseconds. */
+export function stageEnded(
+  node_id: string,
+  visit: number,
+  outcome: Outcome,
+  elapsed: number,
+  usage: Usage | undefined,
+): EventFacts {
+  const elapsed_ms = Math.round(elapsed);
+  const spent = usage === undefined ? {} : { usage };
+  return outcome.status === 'fail'
+    ? {
+        type: 'StageFailed',
+        node_id,
+        visit,
+        failure_reason: outcome.reason,
+        failure_class: outcome.class,
+        ...(outcome.broke ? { error: outcome.reason } : {}),
+        elapsed_ms,
+        ...spent,
+      }
+    : {
+        type: 'StageCompleted',
+        node_id,
+        visit,
+        outcome: outcome.status,
+        notes: outcome.notes,
+        elapsed_ms,
+        ...spent,
+      };
+}
+
+/** What a stage was given. */
+export function inputCaptured(
+  setting: RunSetting,
+  node: Node,
+  visit: number,
+  state: Checkpoint,
+  nodeDir: string,
+): TraceFacts {
+  return {
+    type: 'NodeInputCaptured',
+    node_id: node.id,
+    visit,
+    node_type: present(node.attrs, 'type')?.value.text ?? '',
+    node_shape: present(node.attrs, 'shape')?.value.text ?? 'box',
+    node_attrs: Object.fromEntries(
+      [...node.attrs.values()].map((a): [string, Json] => [a.key, plain(a.value)]),
+    ),
+    ...(inFull(state.context, state.steps) ? { context_before: state.context } : {}),
+    workspace: setting.workspace,
+    node_artifact_dir: nodeDir,
+  };
+}
+
+/** An attribute's value in JSON; a duration in nanoseconds, as trace readers know it. */
+function plain(value: Value): Json {
+  switch (value.kind) {
+    case 'string':
+      return value.text;
+    case 'duration':
+      return value.ms * 1_000_000;
+    default:
+      return value.value;
+  }
+}
+
+/** What a stage gave, and what it changed in the context. */
+export function outputCaptured(
+  node_id: string,
+  visit: number,
+  outcome: Outcome,
+  before: Context,
+  after: Context,
+  step: number,
+  nodeDir: string,
+): TraceFacts {
+  return {
+    type: 'NodeOutputCaptured',
+    node_id,
+    visit,
+    outcome: outcome.status,
+    failure_reason: reasonOf(outcome),
+    ...(outcome.status === 'fail' ? { failure_class: outcome.class } : {}),
+    context_updates: outcome.updates,
+    ...(inFull(after, step) ? { context_after: after } : {}),
+    context_delta: delta(before, after),
+    status_path: nodeLayout(nodeDir).status,
+  };
+}
