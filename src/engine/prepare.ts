@@ -1,6 +1,6 @@
 /** A run's beginning: its folder is made whole under another name and renamed, so that it exists entirely or not. */
-import { mkdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Json } from '../model/json.ts';
@@ -59,13 +59,15 @@ export type Made = { readonly runDir: string; readonly notes: readonly string[] 
 export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem: Diagnostic }> {
   const final = join(wanted.runsDir, wanted.runId);
   const building = join(wanted.runsDir, `.${wanted.runId}.new`);
-  // The first folder that had to be made on the way: it goes again when the run is refused.
   const first = await mkdir(wanted.runsDir, { recursive: true });
-  const clear = () => rm(first ?? building, { recursive: true, force: true });
+  const clear = async () => {
+    await rm(building, { recursive: true, force: true });
+    if (first !== undefined) await removeEmpty(wanted.runsDir, first);
+  };
   try {
     await makeRunsDir(wanted.runsDir);
     await rm(building, { recursive: true, force: true });
-    await mkdir(building);
+    await mkdir(building, { recursive: true });
     const made = await fill(wanted, building, final);
     if ('problem' in made) {
       await clear();
@@ -79,6 +81,21 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
       return { problem: { code: 'workdir', severity: 'error', message: error.message } };
     }
     throw error;
+  }
+}
+
+/** Takes back the folders that were made for a run that is refused, from the runs directory up to the first of them; a
+ *  folder that holds anything else by now is another run's. */
+async function removeEmpty(runsDir: string, first: string): Promise<void> {
+  for (let at = runsDir; at.length >= first.length; at = dirname(at)) {
+    const ours = at === dirname(runsDir) && basename(at) === '.factory';
+    if (ours && (await readdir(at)).join() === '.gitignore')
+      await rm(join(at, '.gitignore'), { force: true });
+    const gone = await rmdir(at).then(
+      () => true,
+      () => false,
+    );
+    if (!gone) return;
   }
 }
 
@@ -119,6 +136,8 @@ async function fill(
     workdirKind: begun?.kind ?? (wanted.workdir === undefined ? 'none' : 'folder'),
     git: begun === undefined ? undefined : { base_commit: begun.baseCommit, author: begun.author },
   });
+  // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
+  await writeJson(at.barrier, { private: true });
   await writeJson(at.manifest, manifest, { sync: true });
   await saveCheckpoint(at.checkpoint, firstCheckpoint(wanted, snapshot.id));
   return { notes };

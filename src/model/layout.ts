@@ -9,6 +9,8 @@ export const layout = (run: string) => ({
   trace: join(run, 'trace.jsonl'),
   checkpoint: join(run, 'checkpoint.json'),
   result: join(run, 'result.json'),
+  /** Ends Node's search for a package above the workspace. */
+  barrier: join(run, 'package.json'),
   workspace: join(run, 'workspace'),
   locks: join(run, 'lock'),
   inputs: join(run, 'inputs'),

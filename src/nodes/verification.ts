@@ -64,7 +64,7 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
       'guardrail',
     );
   }
-  const parsed = parseVerificationPlan(value, { workspace: site.workspace, allowNoCommands: asPlanned });
+  const parsed = parseVerificationPlan(value, { workspace: site.workspace, byTool: asPlanned });
   if ('problem' in parsed) return failed(`verification plan is not valid: ${parsed.problem}`, 'product');
   const { plan } = parsed;
   await site.keep('verification.plan.json', `${JSON.stringify(plan, null, 2)}\n`);
@@ -121,12 +121,12 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
     switch (ended.kind) {
       case 'cancelled':
         return end(failed('cancelled', 'cancelled', { broke: true }));
-      case 'not_found':
-        return end(
-          failed(`verification command cannot start: ${command} (${ended.program}: ${ended.why})`, 'config', {
-            broke: true,
-          }),
-        );
+      case 'not_found': {
+        // A program of the workspace's own that is missing is the product's failure, another one is the machine's.
+        const own = ended.program.includes('/');
+        const why = `verification command cannot start: ${command} (${ended.program}: ${ended.why})`;
+        return end(failed(why, own ? 'product' : 'config', { broke: true }));
+      }
       case 'timed_out':
         return end(
           failed(

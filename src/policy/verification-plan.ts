@@ -6,11 +6,11 @@ import type { Json } from '../model/json.ts';
 export type VerificationPlan = { readonly files: string[]; readonly commands: string[] };
 
 /** Reads a plan: an object with string arrays `files` and `commands`, either of which may be absent or null; other
- *  keys are ignored. `workspace` is absolute: an absolute file inside it is made relative. The problem reads on after
- *  "the plan is not valid: ". */
+ *  keys are ignored. `workspace` is absolute: an absolute file inside it is made relative. A plan `byTool` may have no
+ *  commands, and names that hold `~`: nobody but us wrote it. The problem reads on after "the plan is not valid: ". */
 export function parseVerificationPlan(
   value: Json,
-  options: { readonly workspace: string; readonly allowNoCommands?: boolean },
+  options: { readonly workspace: string; readonly byTool?: boolean },
 ): { readonly plan: VerificationPlan } | { readonly problem: string } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return problem('it is not an object with `files` and `commands`');
@@ -19,7 +19,7 @@ export function parseVerificationPlan(
   const { files, commands } = value as { readonly [key: string]: Json };
   for (const file of listOf(files)) {
     if (typeof file !== 'string') return problem('`files` is not a list of texts');
-    const read = readFile(file.trim(), options.workspace);
+    const read = readFile(file.trim(), options);
     if ('problem' in read) return problem(read.problem);
     plan.files.push(read.path);
   }
@@ -28,7 +28,7 @@ export function parseVerificationPlan(
     if (command.trim() === '') return problem('a command is blank');
     plan.commands.push(command.trim());
   }
-  if (plan.commands.length === 0 && options.allowNoCommands !== true) return problem('it has no commands');
+  if (plan.commands.length === 0 && options.byTool !== true) return problem('it has no commands');
   return { plan };
 }
 
@@ -40,10 +40,13 @@ function listOf(value: Json | undefined): readonly (Json | undefined)[] {
   return Array.isArray(value) ? value : [undefined];
 }
 
-function readFile(file: string, workspace: string): { path: string } | { problem: string } {
+function readFile(
+  file: string,
+  { workspace, byTool }: { readonly workspace: string; readonly byTool?: boolean },
+): { path: string } | { problem: string } {
   if (file === '') return { problem: 'a file name is blank' };
   if (file.includes('\0')) return { problem: 'a file name contains a NUL' };
-  if (file.includes('~')) return { problem: `the file "${file}" contains "~"` };
+  if (byTool !== true && file.includes('~')) return { problem: `the file "${file}" contains "~"` };
   const path = posix.isAbsolute(file) ? posix.relative(workspace, file) : posix.normalize(file);
   if (path === '..' || path.startsWith('../'))
     return { problem: `the file "${file}" is outside the workspace` };

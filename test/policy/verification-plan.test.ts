@@ -43,9 +43,7 @@ test.for<[value: Json, why: RegExp]>([
 });
 
 test('a plan without commands passes where that is allowed', () => {
-  expect(parseVerificationPlan({ files: ['a'], commands: [] }, { workspace, allowNoCommands: true })).toEqual(
-    {
-      plan: { files: ['a'], commands: [] },
-    },
-  );
+  expect(parseVerificationPlan({ files: ['a'], commands: [] }, { workspace, byTool: true })).toEqual({
+    plan: { files: ['a'], commands: [] },
+  });
 });

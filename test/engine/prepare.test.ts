@@ -1,0 +1,55 @@
+/** A run that is refused takes back what it made, and nothing of anybody else. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeRun } from '../../src/engine/prepare.ts';
+import { home } from '../support/cli.ts';
+
+const wanted = (runsDir: string, begin: () => Promise<unknown>) => ({
+  runId: 'r1',
+  runsDir,
+  workdir: undefined,
+  inputs: { variables: {}, files: {}, prompts: {}, schemas: {} },
+  historian: {
+    begin: async () => {
+      await begin();
+      return { problem: { code: 'x', severity: 'error' as const, message: 'no' } };
+    },
+    recordBase: async () => ({}),
+  },
+  goal: undefined,
+  startNode: 'start',
+  startedAt: '2026-01-01T00:00:00.000Z',
+  keep: {},
+  manifest: () => {
+    throw new Error('not reached');
+  },
+});
+
+test('the folders it made go again', async () => {
+  await using it = await home();
+  expect(await makeRun(wanted(join(it.path, '.factory/runs'), async () => {}))).toHaveProperty('problem');
+  expect(await it.list('.')).toEqual([]);
+});
+
+test('another run that was made meanwhile stays', async () => {
+  await using it = await home();
+  const runsDir = join(it.path, '.factory/runs');
+  const other = async () => {
+    await mkdir(join(runsDir, 'other'));
+    await writeFile(join(runsDir, 'other/manifest.json'), '{}');
+  };
+  expect(await makeRun(wanted(runsDir, other))).toHaveProperty('problem');
+  expect(await it.list('.factory/runs')).toEqual(['other']);
+  expect(await it.list('.factory')).toEqual(['.gitignore', 'runs']);
+});
+
+test("the package around the runs directory does not reach the product's files", async () => {
+  await using it = await home({
+    'package.json': '{"type":"module"}',
+    'p.dot':
+      'digraph g { workdir="none" start [shape=Mdiamond] t [shape=parallelogram, tool_command="echo \'require(\\"fs\\")\' > a.js && node a.js"] exit [shape=Msquare] start -> t -> exit }',
+  });
+  const ran = await it.factory(['run', 'p.dot']);
+  expect(ran.code, ran.stderr).toBe(0);
+});
