@@ -74,6 +74,10 @@ export type RunFlags = {
   readonly acceptChanges: boolean;
   readonly maxSteps?: number;
   readonly maxWallMs?: number;
+  /** Files that the run keeps in its `inputs/`, by name. */
+  readonly keep?: Readonly<Record<string, string>>;
+  /** Absolute paths that are left out of the copy of the workdir. */
+  readonly leaveOut?: readonly string[];
 };
 
 export type { Refusal };
@@ -90,20 +94,10 @@ export const readPipeline = (path: string, cwd: string): Promise<ReadPipeline> =
 /** Name of the agent script in a run's `inputs/`. */
 const keptScript = 'agent-script.json';
 
-/** Where a new run is made. */
-export type NewPlace = {
-  readonly runsDir: string;
-  readonly runId: string;
-  /** Texts that the run keeps in its `inputs/`, by file name. */
-  readonly keep?: Readonly<Record<string, string>>;
-  /** Absolute paths that are left out of the copy of the workdir. */
-  readonly leaveOut?: readonly string[];
-};
-
 /** Starts a run and runs it to its end. Refuses, with nothing left behind, what cannot be started. */
 export async function startRun(
   graph: Graph,
-  where: NewPlace,
+  where: { readonly runsDir: string; readonly runId: string },
   flags: RunFlags,
   doors: Doors,
 ): Promise<Finished | Refusal> {
@@ -122,7 +116,7 @@ export async function startRun(
     script: loaded.script,
   });
   if ('problems' in casting) return casting;
-  const keep: Record<string, string> = { ...where.keep };
+  const keep: Record<string, string> = { ...flags.keep };
   const scripted = [...casting.plans.values()].some((plan) => plan.name === 'scripted');
   if (scripted && loaded.script !== undefined) {
     const mismatch = scriptProblem(loaded.script.script, inputs);
@@ -150,7 +144,7 @@ export async function startRun(
     startNode: startOf(graph, kinds).id,
     startedAt,
     keep,
-    leaveOut: where.leaveOut ?? [],
+    leaveOut: flags.leaveOut ?? [],
     historian: buildsHistory(graph)
       ? {
           begin: (from, historyDir) =>

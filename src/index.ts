@@ -3,7 +3,7 @@ export type { Agent, AgentReport, AgentTask, Usage } from './agents/agent.ts';
 export { evaluate, parseCondition } from './dot/condition.ts';
 export { readGraph } from './dot/read.ts';
 export type { Log, Watcher } from './engine/watch.ts';
-export type { Doors, Finished, NewPlace, Refusal, RunFlags } from './factory.ts';
+export type { Doors, Finished, Refusal, RunFlags } from './factory.ts';
 export { readPipeline, resumeRun, startRun } from './factory.ts';
 export { lint } from './lint/lint.ts';
 export type { Diagnostic, Place, Position, Span } from './model/diagnostic.ts';

@@ -7,9 +7,7 @@ import type { Environment, Finished, Refusal, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
-import { type Problem, readUserText } from '../planner/desk.ts';
 import { askingNodes, type Evidence, gather } from '../planner/evidence.ts';
-import { compileHash, sha256 } from '../planner/hash.ts';
 import {
   closedRecord,
   findingsText,
@@ -20,59 +18,28 @@ import {
   runText,
 } from '../planner/records.ts';
 import { type PlanRequest, planRequestFile, readPlanRequest } from '../planner/request.ts';
-import {
-  artifactsRoot,
-  exportConflict,
-  exportFindings,
-  exportOrders,
-  openShelf,
-  writeRecords,
-} from '../planner/shelf.ts';
-import { hasPlaceholder } from '../planner/template.ts';
+import { exportFindings, exportOrders, openShelf, writeRecords } from '../planner/shelf.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
 import { findRun, newRunId, validRunId } from '../store/run-store.ts';
 import { writeFileAtomic } from '../system/files.ts';
-import { ownCommit } from '../system/own-commit.ts';
 import { packageRoot } from '../system/package.ts';
-import { checkDirs } from '../workspace/dirs.ts';
 import { compileReport, endingLines } from './compile-report.ts';
+import {
+  type CompileOptions,
+  compileDefaults,
+  problemBefore,
+  refusedByFiles,
+  requestOf,
+  usageWrong,
+  type Wrong,
+  wrong,
+} from './compile-request.ts';
 import { paints } from './io.ts';
 import { painter } from './print.ts';
 import { type RunDoors, refuse } from './run.ts';
 import { openView, type View } from './view.ts';
 
-/** Options as they stand on the command line; only what was given. */
-export type CompileOptions = {
-  readonly spec?: string;
-  readonly outdir?: string;
-  readonly template?: string;
-  readonly artifactsDir?: string;
-  readonly repo?: string;
-  readonly overwrite?: boolean;
-  readonly printSummary?: boolean;
-  readonly model?: string;
-  readonly effort?: string;
-  readonly maxAttempts?: string;
-  readonly agent?: string;
-  readonly script?: string;
-  readonly runsdir?: string;
-  readonly runId?: string;
-  readonly resume?: boolean;
-  readonly acceptChanges?: boolean;
-  readonly json?: boolean;
-  readonly quiet?: boolean;
-  readonly verbose?: boolean;
-  readonly color?: boolean;
-};
-
-/** A compilation's defaults; the engine's own are those of any run. */
-export const compileDefaults = { model: 'gpt-5.2-codex', effort: 'medium', attempts: 5 } as const;
-
-const mostAttempts = 100;
-const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
 const modelFailed = 3;
-const refusedByFiles = 1;
-const usageWrong = 2;
 
 const defaults: PlanDefaults = {
   max_output_tokens: openaiDefaults.maxOutputTokens,
@@ -276,85 +243,10 @@ export type FinishedCompile = {
 function codeOf({ result, code }: Finished, { attempts }: Evidence): number {
   if (result.status !== 'failed') return code;
   const asked: readonly (string | null)[] = [askingNodes.first, askingNodes.later];
-  if (asked.includes(result.failed_node)) return code === 4 ? modelFailed : code;
   const last = attempts.at(-1)?.checked;
-  if (result.failed_node !== 'check' || last === undefined) return code;
+  if (asked.includes(result.failed_node)) return code === 4 && last === undefined ? modelFailed : code;
+  if (result.failed_node !== 'check' || result.failure_class === 'config' || last === undefined) return code;
   return last.parseError ? 4 : usageWrong;
-}
-
-type Wrong = Problem & { readonly code: number };
-const wrong = (code: number, problem: string): Wrong => ({ code, problem });
-
-/** What is asked for, with everything read that a record of it needs. */
-async function requestOf(
-  specPath: string,
-  options: CompileOptions,
-  io: RunDoors,
-): Promise<{ readonly request: PlanRequest; readonly template: string } | Wrong> {
-  const attempts = Number(options.maxAttempts ?? compileDefaults.attempts);
-  if (!Number.isSafeInteger(attempts) || attempts < 1 || attempts > mostAttempts)
-    return wrong(
-      usageWrong,
-      `--max-attempts ${options.maxAttempts} is not a whole number from 1 to ${mostAttempts}`,
-    );
-  const effort = options.effort?.trim() || compileDefaults.effort;
-  if (!efforts.includes(effort))
-    return wrong(usageWrong, `--effort ${effort} is unknown: ${efforts.join(', ')}`);
-  const templatePath = options.template ?? join(packageRoot(), 'prompts/plan.md');
-  const template = await readUserText(io.cwd, templatePath, 'template');
-  if ('problem' in template)
-    return wrong(template.wrong === 'file' ? refusedByFiles : usageWrong, template.problem);
-  const spec = await readUserText(io.cwd, specPath, 'spec');
-  if ('problem' in spec) return wrong(spec.wrong === 'file' ? refusedByFiles : usageWrong, spec.problem);
-  const at = options.artifactsDir || io.env['ARTIFACTS_DIR'] || 'artifacts';
-  const artifacts = await artifactsRoot(resolve(io.cwd, at));
-  if ('problem' in artifacts) return { ...artifacts, code: refusedByFiles };
-  const model =
-    [options.model, io.env['FACTORY_MODEL'], io.env['OPENAI_MODEL']].find((name) => name?.trim())?.trim() ??
-    compileDefaults.model;
-  const request: PlanRequest = {
-    schema_version: 1,
-    artifacts: artifacts.root,
-    outdir: options.outdir === undefined ? null : resolve(io.cwd, options.outdir),
-    overwrite: options.overwrite === true,
-    spec: { path: resolve(io.cwd, specPath), sha256: sha256(spec.bytes) },
-    template: { path: resolve(io.cwd, templatePath), sha256: sha256(template.bytes) },
-    repo: options.repo === undefined ? null : resolve(io.cwd, options.repo),
-    model,
-    effort,
-    max_attempts: attempts,
-    compile_hash: compileHash({ spec: spec.bytes, template: template.bytes, model, effort }),
-    started_at: io.clock.now().toISOString(),
-    version: await ownCommit(io.env),
-  };
-  return { request, template: template.text };
-}
-
-/** What stands in the way, found before a model is paid. */
-async function problemBefore(
-  request: PlanRequest,
-  template: string,
-  options: CompileOptions,
-  runsdir: string,
-): Promise<Wrong | undefined> {
-  if (!hasPlaceholder(template, 'PRODUCT_SPEC')) {
-    const name = options.template ?? request.template.path;
-    return wrong(usageWrong, `the template ${name} has no {{PRODUCT_SPEC}}: put it where the spec belongs`);
-  }
-  if (request.outdir !== null && !request.overwrite) {
-    const conflict = await exportConflict(request.outdir);
-    if (conflict !== undefined) return { ...conflict, code: refusedByFiles };
-  } else if (request.outdir !== null) {
-    const is = await stat(request.outdir).catch(() => undefined);
-    if (is !== undefined && !is.isDirectory())
-      return wrong(refusedByFiles, `the output folder ${request.outdir} is not a folder`);
-  }
-  if (request.repo !== null) {
-    const dirs = await checkDirs({ workdir: request.repo, runsdir });
-    if (dirs !== undefined)
-      return wrong(refusedByFiles, `--repo: ${dirs.message.replace('the workdir ', '')}`);
-  }
-  return undefined;
 }
 
 const compilePipeline = () => join(packageRoot(), 'pipelines/compile.dot');
@@ -380,14 +272,10 @@ async function start(
     ...flagsOf(options, vars, request.repo ?? undefined),
     model: request.model,
     effort: request.effort,
-  };
-  const place = {
-    runsDir,
-    runId,
     keep: { [planRequestFile]: `${JSON.stringify(request, null, 2)}\n` },
     leaveOut: [request.artifacts],
   };
-  return startRun(read.graph, place, flags, doorsOf(io, view));
+  return startRun(read.graph, { runsDir, runId }, flags, doorsOf(io, view));
 }
 
 const flagsOf = (

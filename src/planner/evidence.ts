@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { inWorkspace, layout, nodeLayout } from '../model/layout.ts';
+import { checkPlan } from './compile.ts';
 import { namesIn, readIfThere } from './desk.ts';
 import { manifestFile } from './emit.ts';
 import type { EarlierFinding } from './revise.ts';
@@ -46,11 +47,11 @@ export async function gather(runDir: string, finished: boolean): Promise<Evidenc
     const dir = await visitDir(at.node(node), visit);
     const check = checks[attempt - 1];
     if (dir === undefined && check === undefined) break;
-    attempts.push({
-      attempt,
-      ...(dir === undefined ? nothing : await asked(dir)),
-      checked: check === undefined ? undefined : { findings: check.findings, parseError: check.parse_error },
-    });
+    const said = dir === undefined ? nothing : await asked(dir);
+    // A blank answer does not reach the check: the engine counts it as none.
+    const blank = said.response?.trim() === '' ? checkPlan(said.response, { repoFiles: [] }) : undefined;
+    const checked = check === undefined ? blank : { findings: check.findings, parseError: check.parse_error };
+    attempts.push({ attempt, ...said, checked });
   }
   const output: Record<string, string> = {};
   if (finished) {
