@@ -215,7 +215,7 @@ export async function finishCompile(
     code,
     reason,
     finishedAt: over?.at ?? io.clock.now().toISOString(),
-    elapsedMs: result.elapsed_ms,
+    elapsedMs: over?.elapsed_ms ?? result.elapsed_ms,
     exportedTo,
   };
   const dir = join(request.artifacts, 'planner', result.run_id);
