@@ -196,6 +196,32 @@ describe('a compilation', () => {
     expect(await tree(join(it.path, 'out'))).toEqual({});
   });
 
+  test('that is interrupted closes its record, names the command that goes on, and can be gone on with', async () => {
+    await using it = await home({ 'spec.md': 'S' });
+    await using server = await startModelServer([{ hang: true }, { json: good }]);
+    const env = { OPENAI_API_KEY: 'sk-testing', OPENAI_BASE_URL: server.url };
+    const cut = await it.factory(['plan', 'spec.md', '--run-id', 'R1'], {
+      env,
+      watch: (line, process) => {
+        if (line.includes('stage started node=plan'))
+          void server.arrived(1).then(() => process.kill('SIGINT'));
+      },
+    });
+    expect(cut.code, cut.stderr).toBe(130);
+    expect(cut.stderr.trimEnd().split('\n').at(-1)).toBe('factory resume R1');
+    const half = await artifacts(it, 'R1');
+    expect(inTree(half, 'run.json')).toMatchObject({
+      success: false,
+      exit_code: 130,
+      outputs: { compile_attempts: 1 },
+    });
+    const resumed = await it.factory(['resume', 'R1'], { env });
+    expect(resumed.code, resumed.stderr).toBe(0);
+    const files = await artifacts(it, 'R1');
+    expect(inTree(files, 'run.json')).toMatchObject({ success: true, exit_code: 0, failure_reason: null });
+    expect(Object.keys(files)).toContain('output/WO-01.json');
+  });
+
   test('that is stopped and gone on with leaves the tree of one that was not', async () => {
     await using it = await home({
       'repo/scripts/verify.sh': 'exit 0\n',
