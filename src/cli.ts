@@ -68,7 +68,14 @@ function withRunOptions(command: Command): Command {
 
 /** Commands of the planner and the builder load their room when they are called. */
 const rooms: Readonly<Record<string, (program: Command) => Promise<void>>> = {
-  plan: async (program) => (await import('./commands/plan.ts')).planCommand(program, await toolIo()),
+  plan: async (program) => {
+    const given = await toolIo();
+    const plan = (await import('./commands/plan.ts')).planCommand(program, given);
+    // The steps of a plan are tools of a pipeline, started often: they do not load the engine.
+    const step = process.argv[process.argv.indexOf('plan') + 1] ?? '';
+    if (!plan.commands.some((command) => command.name() === step))
+      (await import('./commands/compile.ts')).withCompile(plan, { ...given, stopping });
+  },
   order: async (program) => (await import('./commands/order.ts')).orderCommand(program, await toolIo()),
   deliver: async (program) => (await import('./commands/deliver.ts')).deliverCommand(program, await toolIo()),
 };
@@ -146,7 +153,9 @@ async function main(argv: readonly string[]): Promise<number> {
   if (wanted !== undefined && argv.indexOf(wanted) === argv.findIndex((word) => !word.startsWith('-'))) {
     await rooms[wanted]?.(program);
   } else {
-    program.command('plan').description('check a plan and write its work orders (prompt, check, emit)');
+    program
+      .command('plan')
+      .description('compile a spec into work orders (or its steps: prompt, check, emit)');
     program
       .command('order')
       .description('carry out work orders (next, prompt, apply, commit, rollback, proof)');

@@ -75,6 +75,10 @@ export type RunFlags = {
   readonly acceptChanges: boolean;
   readonly maxSteps?: number;
   readonly maxWallMs?: number;
+  /** Files that the run keeps in its `inputs/`, by name. */
+  readonly keep?: Readonly<Record<string, string>>;
+  /** Absolute paths that are left out of the copy of the workdir. */
+  readonly leaveOut?: readonly string[];
 };
 
 export type { Refusal };
@@ -113,7 +117,7 @@ export async function startRun(
     script: loaded.script,
   });
   if ('problems' in casting) return casting;
-  const keep: Record<string, string> = {};
+  const keep: Record<string, string> = { ...flags.keep };
   const scripted = [...casting.plans.values()].some((plan) => plan.name === 'scripted');
   if (scripted && loaded.script !== undefined) {
     const mismatch = scriptProblem(loaded.script.script, inputs);
@@ -142,6 +146,7 @@ export async function startRun(
     startNode: startOf(graph, kinds).id,
     startedAt,
     keep,
+    leaveOut: flags.leaveOut ?? [],
     historian: buildsHistory(graph)
       ? {
           begin: (from, historyDir) =>

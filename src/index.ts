@@ -11,5 +11,29 @@ export { RunEvent } from './model/event.ts';
 export type { Attribute, Edge, Graph, Node, Value } from './model/graph.ts';
 export { Manifest } from './model/manifest.ts';
 export { RunResult } from './model/result.ts';
+export type { Plan, VerifyContract } from './model/work-order.ts';
+/** One work order as it is read, with its parts: zod schemas, and the types of what they read. */
+/** The JSON schema of a whole plan, as it is sent to a model. */
+export {
+  Condition,
+  Postcondition,
+  Provenance,
+  RelativePath,
+  WorkOrder,
+  workPlanSchema,
+} from './model/work-order.ts';
 export { kinds } from './nodes/index.ts';
 export type { NodeKind, Site } from './nodes/kind.ts';
+/** `checkPlan(answer, { repoFiles })` reads a model's raw answer and tells everything that is wrong with it as coded
+ *  findings; `plan` is there exactly when none of them is an error. It never throws, whatever the answer. */
+export { type Checked, checkPlan } from './planner/compile.ts';
+/** `emitPlan(plan, repoFiles, from)` turns a checked plan into the work orders that are written to disk: exemptions
+ *  computed, the bootstrap order left out where the repository has its script, ids renumbered, provenance added. */
+export { type Emission, emit as emitPlan } from './planner/emit.ts';
+/** A finding, whether it refuses the plan, and the diagnostic (with a way to mend it) that it is to people. */
+export {
+  type FindingCode,
+  isError as isPlanError,
+  type PlanFinding,
+  toDiagnostic as planDiagnostic,
+} from './planner/finding.ts';

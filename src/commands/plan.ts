@@ -70,8 +70,8 @@ export async function planPrompt(options: PlanPromptOptions, io: PlanIo): Promis
   if ('problem' in files) return refuse(io, options, files.problem);
 
   const context = await readContext(io.env['FACTORY_CONTEXT']);
-  const model = options.model ?? textOf(context['plan.model']);
-  const effort = options.effort ?? textOf(context['plan.effort']);
+  const model = options.model || textOf(context['plan.model']);
+  const effort = options.effort || textOf(context['plan.effort']);
   const state: PlanState = {
     ...unbegun(io.now()),
     spec: { path: options.spec, sha256: sha256(spec.bytes) },
@@ -149,7 +149,7 @@ export async function planCheck(options: PlanCheckOptions, io: PlanIo): Promise<
       originalPrompt: (await readIfThere(join(io.cwd, inWorkspace.planOriginal))) ?? '',
       previousAnswer: answer,
       findings,
-      earlier: state.attempts.at(-1)?.findings,
+      earlier: state.attempts.map((attempt) => attempt.findings),
     });
     await writeFileAtomic(join(io.cwd, inWorkspace.planPrompt), prompt);
   }
@@ -240,6 +240,8 @@ export async function planEmit(options: PlanEmitOptions, io: PlanIo): Promise<nu
   }
   for (const { name, order } of written) await writeFileAtomic(join(folder, name), fileText(order));
   await writeFileAtomic(join(folder, manifestFile), fileText(emission.manifest));
+  await writeFileAtomic(join(io.cwd, inWorkspace.planNormalized), fileText(emission.normalized));
+  await writeState(io.cwd, { ...state, skipped: [...emission.skipped] });
 
   await tellEngine(io, {
     outcome: 'success',
@@ -266,8 +268,13 @@ export async function planEmit(options: PlanEmitOptions, io: PlanIo): Promise<nu
 }
 
 /** Registers `plan` and its verbs; `io.exit` is given each verb's exit code. */
-export function planCommand(program: Command, io: PlanIo & { readonly exit: (code: number) => void }): void {
-  const plan = program.command('plan').description('compile a spec into work orders, step by step');
+export function planCommand(
+  program: Command,
+  io: PlanIo & { readonly exit: (code: number) => void },
+): Command {
+  const plan = program
+    .command('plan')
+    .description('compile a spec into work orders, at once or step by step');
   const finish = async (code: Promise<number>) => io.exit(await code);
   plan
     .command('prompt')
@@ -291,6 +298,7 @@ export function planCommand(program: Command, io: PlanIo & { readonly exit: (cod
     .description(`write the checked plan's work orders to ${inWorkspace.orders}`)
     .option('--json', 'answer with one JSON object')
     .action((options: PlanEmitOptions) => finish(planEmit(options, io)));
+  return plan;
 }
 
 async function readRevisionTemplate(

@@ -11,9 +11,10 @@ export async function refuse(
   problems: readonly Diagnostic[],
   io: Io,
   options: { readonly json?: boolean; readonly color?: boolean },
+  code = 2,
 ): Promise<void> {
   if (options.json === true) {
-    io.out(`${JSON.stringify({ schema_version: 1, status: 'refused', exit_code: 2, problems }, null, 2)}\n`);
+    io.out(`${JSON.stringify({ schema_version: 1, status: 'refused', exit_code: code, problems }, null, 2)}\n`);
   }
   const colour = paints(io, io.errIsTerminal, options.color);
   const texts = new Map<string, string | undefined>();

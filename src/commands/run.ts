@@ -5,6 +5,7 @@ import { workdirOf } from '../engine/pipeline.ts';
 import type { Environment, Finished, Refusal, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import { durationMs } from '../model/attribute.ts';
+import { readPlanRequest } from '../planner/request.ts';
 import { findRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
 import { checkDirs } from '../workspace/dirs.ts';
 
@@ -55,6 +56,18 @@ export async function runCommand(
 export async function resumeCommand(run: string, options: RunOptions, io: RunDoors): Promise<number> {
   const view = openView(options, io);
   return settle(await resumeById(run, undefined, options, io, view), options, io);
+}
+
+/** The run of a compilation leaves records beside its run directory, whoever brings it to its end. */
+async function withRecords(runDir: string, ended: Finished | Refusal, io: RunDoors, view: View) {
+  if ('problems' in ended || (await readPlanRequest(runDir)) === undefined) return ended;
+  const { finishCompile } = await import('./compile.ts');
+  const { code, dir, reason } = await finishCompile(runDir, ended, io);
+  view.log(code === 0 ? 'info' : 'warn', 'records of the compilation are written', {
+    dir,
+    ...(reason === '' ? {} : { reason }),
+  });
+  return { result: { ...ended.result, exit_code: code }, code };
 }
 
 async function runOrResume(
@@ -111,7 +124,8 @@ async function resumeById(
   const path = pipeline ?? readRun.manifest.pipeline_path;
   const read = await readPipeline(path, io.cwd);
   if (pipeline !== undefined && read.text === undefined) return { problems: read.found };
-  return resumeRun(found.dir, read.graph, flags, doorsOf(io, view));
+  const ended = await resumeRun(found.dir, read.graph, flags, doorsOf(io, view));
+  return withRecords(found.dir, ended, io, view);
 }
 
 const refused = (message: string): Refusal => ({

@@ -46,6 +46,8 @@ export type NewRun = {
   readonly startedAt: string;
   /** Files of the agent's that the run keeps, by name in `inputs/`. */
   readonly keep: Readonly<Record<string, string>>;
+  /** Absolute paths that are no part of the work, wherever they lie in the workdir. */
+  readonly leaveOut: readonly string[];
   readonly manifest: (facts: {
     readonly workspace: string;
     readonly workdirKind: Manifest['workdir_kind'];
@@ -113,7 +115,9 @@ async function fill(
   if (wanted.workdir === undefined) {
     await mkdir(at.workspace, { recursive: true });
   } else {
-    const copied = await copyTree(wanted.workdir, at.workspace, { exclude: [wanted.runsDir] });
+    const copied = await copyTree(wanted.workdir, at.workspace, {
+      exclude: [wanted.runsDir, ...wanted.leaveOut],
+    });
     for (const { path, why } of copied.skipped) notes.push(`not copied: ${path} (${why})`);
     for (const path of copied.outsideLinks)
       notes.push(`kept as a link, though it leads out of the workdir: ${path}`);

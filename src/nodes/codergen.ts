@@ -54,6 +54,7 @@ export const codergen = kind({
         broke: true,
       });
     }
+    let thoughts = '';
     const task: AgentTask = {
       node: site.node.id,
       call: site.agent.call,
@@ -64,9 +65,13 @@ export const codergen = kind({
       attributes: Object.fromEntries([...site.node.attrs.values()].map((a) => [a.key, a.value.text])),
       ...(schema === undefined ? {} : { schema }),
       ...(site.timeout.explicit ? { timeoutMs: site.timeout.ms } : { idleMs: site.timeout.ms }),
-      onText: (piece, channel) => site.stream(piece, channel),
+      onText: (piece, channel) => {
+        if (channel === 'reasoning') thoughts += piece;
+        site.stream(piece, channel);
+      },
     };
     const report = await site.agent.agent.work(task, site.signal);
+    if (thoughts.trim() !== '') await site.keep('reasoning.md', thoughts);
     return settle(report, { wanted, site, schema: schema?.schema });
   },
 });

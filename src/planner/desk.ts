@@ -9,20 +9,22 @@ import { listRepoFiles } from './listing.ts';
 
 export type UserText = { readonly text: string; readonly bytes: Buffer };
 export type Problem = { readonly problem: string };
+/** `file`: it cannot be read. `text`: what stands in it cannot be used. */
+export type TextProblem = Problem & { readonly wrong: 'file' | 'text' };
 
 /** A text file named on the command line. */
-export async function readUserText(cwd: string, path: string, what: string): Promise<UserText | Problem> {
+export async function readUserText(cwd: string, path: string, what: string): Promise<UserText | TextProblem> {
   let bytes: Buffer;
   try {
     bytes = await readFile(resolve(cwd, path));
   } catch (error) {
-    return { problem: `the ${what} ${path} cannot be read: ${reasonFor(error)}` };
+    return { wrong: 'file', problem: `the ${what} ${path} cannot be read: ${reasonFor(error)}` };
   }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return text.trim() === '' ? { problem: `the ${what} ${path} is empty` } : { text, bytes };
+    return text.trim() === '' ? { wrong: 'text', problem: `the ${what} ${path} is empty` } : { text, bytes };
   } catch {
-    return { problem: `the ${what} ${path} is not UTF-8 text: save it as UTF-8` };
+    return { wrong: 'text', problem: `the ${what} ${path} is not UTF-8 text: save it as UTF-8` };
   }
 }
 
@@ -73,6 +75,7 @@ export async function clearPlan(cwd: string): Promise<void> {
   const folder = join(cwd, inWorkspace.plan);
   await rm(join(cwd, inWorkspace.planChecked), { force: true });
   await rm(join(cwd, inWorkspace.planAnswer), { force: true });
+  await rm(join(cwd, inWorkspace.planNormalized), { force: true });
   for (const name of await namesIn(folder)) {
     if (/^attempt-\d+$/.test(name)) await rm(join(folder, name), { recursive: true, force: true });
   }

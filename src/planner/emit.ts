@@ -9,6 +9,8 @@ export type Emission = {
   /** Each with `verify_exempt` and `provenance`; ids are WO-01, WO-02, ... */
   readonly orders: readonly JsonObject[];
   readonly manifest: JsonObject;
+  /** The manifest before provenance is added. */
+  readonly normalized: JsonObject;
   readonly manifestSha256: string;
   /** The ids, as planned, of orders left out because the repository has the verify script already. */
   readonly skipped: readonly string[];
@@ -26,7 +28,8 @@ export function emit(
 ): Emission {
   const { orders, skipped } = withoutBootstrap(withExemptions(plan, repoFiles), repoFiles);
   const { system_overview, verify_contract } = plan;
-  const manifestSha256 = canonicalHash({ system_overview, verify_contract, work_orders: orders });
+  const normalized = { system_overview, verify_contract, work_orders: orders };
+  const manifestSha256 = canonicalHash(normalized);
   const signed = orders.map((order) => {
     const provenance: Provenance = {
       planner_run_id: from.plannerRunId,
@@ -39,6 +42,7 @@ export function emit(
   return {
     orders: signed,
     manifest: { system_overview, verify_contract, work_orders: signed },
+    normalized,
     manifestSha256,
     skipped,
   };

@@ -27,7 +27,8 @@ export const asciiJson = (value: Json, indent = 0): string =>
 /** SHA-256 of the value's canonical JSON: keys sorted by code point, no blanks, ASCII only. */
 export const canonicalHash = (value: Json): string => sha256(asciiJson(sorted(value)));
 
-function sorted(value: Json): Json {
+/** The value with all keys sorted by code point. */
+export function sorted(value: Json): Json {
   if (isList(value)) return value.map(sorted);
   if (!isObject(value)) return value;
   return Object.fromEntries(

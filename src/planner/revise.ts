@@ -11,8 +11,8 @@ export type Revision = {
   readonly previousAnswer: string;
   /** Errors and warnings. */
   readonly findings: readonly PlanFinding[];
-  /** The findings of the answer before, when there was one. */
-  readonly earlier: readonly EarlierFinding[] | undefined;
+  /** The findings of the answers before, first to last. */
+  readonly earlier: readonly (readonly EarlierFinding[])[];
 };
 
 export const revisionPlaceholders = ['ORIGINAL_PROMPT', 'FINDINGS', 'PREVIOUS_ANSWER', 'SAME_AGAIN'] as const;
@@ -46,26 +46,32 @@ export const revisionPrompt = (template: string, revision: Revision): string =>
     ORIGINAL_PROMPT: revision.originalPrompt,
     FINDINGS: listed(revision.findings),
     PREVIOUS_ANSWER: quoted(revision.previousAnswer),
-    SAME_AGAIN: isSame(revision.findings, revision.earlier)
-      ? 'These are the same findings as for the answer before: the last change did not touch their cause. Read each ' +
-        'finding again and mend it in another way.'
-      : '',
+    SAME_AGAIN: sameAgain(revision),
   });
 
+/** What to tell a model that goes in a circle; empty when no earlier answer had these very findings. */
+function sameAgain({ findings, earlier }: Revision): string {
+  const at = earlier.findLastIndex((of) => isSame(findings, of));
+  if (at < 0) return '';
+  const before = earlier.length - at;
+  return before === 1
+    ? 'These are the same findings as for the answer before: the last change did not touch their cause. Read each ' +
+        'finding again and mend it in another way.'
+    : `These are the same findings as for your answer ${before} answers ago: you are going in a circle, and what ` +
+        'mends one finding brings back another. Find a plan that avoids all of them at once.';
+}
+
 /** Whether two answers have the same findings, in whatever order. */
-export function isSame(
-  findings: readonly PlanFinding[],
-  earlier: readonly EarlierFinding[] | undefined,
-): boolean {
+export function isSame(findings: readonly EarlierFinding[], earlier: readonly EarlierFinding[]): boolean {
   const key = (list: readonly EarlierFinding[]) =>
     JSON.stringify(
       list.map(({ code, wo_id, field, message }) => JSON.stringify([code, wo_id, field, message])).sort(),
     );
-  return earlier !== undefined && earlier.length > 0 && key(findings) === key(earlier);
+  return earlier.length > 0 && key(findings) === key(earlier);
 }
 
 /** Most findings that a prompt lists. */
-const maxListed = 100;
+const maxListed = 1000;
 
 function listed(findings: readonly PlanFinding[]): string {
   const lines = findings.slice(0, maxListed).map(line);
@@ -74,9 +80,10 @@ function listed(findings: readonly PlanFinding[]): string {
 }
 
 const line = (finding: PlanFinding): string => {
-  const where = [finding.wo_id, finding.field].filter((part) => part !== null && part !== '').join(', ');
-  const kind = isError(finding) ? '' : 'warning, ';
-  return `- [${finding.code}] ${kind}${where === '' ? 'the plan' : where}: ${finding.message}\n  ${fixFor(finding.code)}`;
+  const where = finding.wo_id || 'the plan';
+  const field = finding.field ? ` (${finding.field})` : '';
+  const kind = isError(finding) ? '' : 'warning: ';
+  return `- [${finding.code}] ${where}: ${kind}${finding.message}${field}\n  ${fixFor(finding.code)}`;
 };
 
 const quoted = (answer: string): string =>

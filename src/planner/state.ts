@@ -32,6 +32,10 @@ export const PlanState = z.object({
       findings: z.array(finding),
     }),
   ),
+  skipped: z
+    .array(z.string())
+    .optional()
+    .describe('Once the orders are written: the ids, as planned, of those left out'),
 });
 export type PlanState = z.infer<typeof PlanState>;
 

@@ -298,19 +298,20 @@ describe('prompts', () => {
       originalPrompt: 'the doctrine {{FINDINGS}}',
       previousAnswer: '{"a": "{{ORIGINAL_PROMPT}}"}',
       findings,
-      earlier: undefined,
+      earlier: [],
     });
-    expect(prompt).toContain('the doctrine {{FINDINGS}}\n- [E003] WO-01, acceptance_commands: ');
-    expect(prompt).toMatch(/- \[W101\] warning, WO-01/);
+    expect(prompt).toContain('the doctrine {{FINDINGS}}\n- [E003] WO-01: ');
+    expect(prompt).toMatch(/- \[W101\] WO-01: warning: /);
     expect(prompt).toContain('{"a": "{{ORIGINAL_PROMPT}}"}');
     expect(prompt).not.toContain('same findings');
   });
 
   test('the same findings twice are said to be the same, in whatever order they come', () => {
-    const prompt = (earlier: typeof findings) =>
+    const prompt = (earlier: (typeof findings)[]) =>
       revisionPrompt('{{SAME_AGAIN}}', { originalPrompt: '', previousAnswer: '', findings, earlier });
-    expect(prompt([...findings].reverse())).toContain('same findings');
-    expect(prompt(findings.slice(1))).toBe('');
+    expect(prompt([[...findings].reverse()])).toContain('same findings as for the answer before');
+    expect(prompt([findings, findings.slice(1)])).toContain('same findings as for your answer 2 answers ago');
+    expect(prompt([findings.slice(1)])).toBe('');
     expect(isSame([], [])).toBe(false);
   });
 

@@ -1,0 +1,121 @@
+/** What `factory plan SPEC` is asked for: flags become a request, or the reason why it cannot be carried out. */
+import { stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { type Problem, readUserText } from '../planner/desk.ts';
+import { compileHash, sha256 } from '../planner/hash.ts';
+import type { PlanRequest } from '../planner/request.ts';
+import { artifactsRoot, exportConflict } from '../planner/shelf.ts';
+import { hasPlaceholder } from '../planner/template.ts';
+import { ownCommit } from '../system/own-commit.ts';
+import { packageRoot } from '../system/package.ts';
+import { checkDirs } from '../workspace/dirs.ts';
+import type { RunDoors } from './run.ts';
+
+/** Options as they stand on the command line; only what was given. */
+export type CompileOptions = {
+  readonly spec?: string;
+  readonly outdir?: string;
+  readonly template?: string;
+  readonly artifactsDir?: string;
+  readonly repo?: string;
+  readonly overwrite?: boolean;
+  readonly printSummary?: boolean;
+  readonly model?: string;
+  readonly effort?: string;
+  readonly maxAttempts?: string;
+  readonly agent?: string;
+  readonly script?: string;
+  readonly runsdir?: string;
+  readonly runId?: string;
+  readonly resume?: boolean;
+  readonly acceptChanges?: boolean;
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+  readonly verbose?: boolean;
+  readonly color?: boolean;
+};
+
+/** A compilation's defaults; the engine's own are those of any run. */
+export const compileDefaults = { model: 'gpt-5.2-codex', effort: 'medium', attempts: 5 } as const;
+
+const mostAttempts = 100;
+const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
+/** A file or folder is in the way. */
+export const refusedByFiles = 1;
+export const usageWrong = 2;
+
+/** A refusal, and the exit code that it has. */
+export type Wrong = Problem & { readonly code: number };
+export const wrong = (code: number, problem: string): Wrong => ({ code, problem });
+
+/** What is asked for, with everything read that a record of it needs. */
+export async function requestOf(
+  specPath: string,
+  options: CompileOptions,
+  io: RunDoors,
+): Promise<{ readonly request: PlanRequest; readonly template: string } | Wrong> {
+  const attempts = Number(options.maxAttempts ?? compileDefaults.attempts);
+  if (!Number.isSafeInteger(attempts) || attempts < 1 || attempts > mostAttempts)
+    return wrong(
+      usageWrong,
+      `--max-attempts ${options.maxAttempts} is not a whole number from 1 to ${mostAttempts}`,
+    );
+  const effort = options.effort?.trim() || compileDefaults.effort;
+  if (!efforts.includes(effort))
+    return wrong(usageWrong, `--effort ${effort} is unknown: ${efforts.join(', ')}`);
+  const templatePath = options.template ?? join(packageRoot(), 'prompts/plan.md');
+  const template = await readUserText(io.cwd, templatePath, 'template');
+  if ('problem' in template)
+    return wrong(template.wrong === 'file' ? refusedByFiles : usageWrong, template.problem);
+  const spec = await readUserText(io.cwd, specPath, 'spec');
+  if ('problem' in spec) return wrong(spec.wrong === 'file' ? refusedByFiles : usageWrong, spec.problem);
+  const at = options.artifactsDir || io.env['ARTIFACTS_DIR'] || 'artifacts';
+  const artifacts = await artifactsRoot(resolve(io.cwd, at));
+  if ('problem' in artifacts) return { ...artifacts, code: refusedByFiles };
+  const model =
+    [options.model, io.env['FACTORY_MODEL'], io.env['OPENAI_MODEL']].find((name) => name?.trim())?.trim() ??
+    compileDefaults.model;
+  const request: PlanRequest = {
+    schema_version: 1,
+    artifacts: artifacts.root,
+    outdir: options.outdir === undefined ? null : resolve(io.cwd, options.outdir),
+    overwrite: options.overwrite === true,
+    spec: { path: resolve(io.cwd, specPath), sha256: sha256(spec.bytes) },
+    template: { path: resolve(io.cwd, templatePath), sha256: sha256(template.bytes) },
+    repo: options.repo === undefined ? null : resolve(io.cwd, options.repo),
+    model,
+    effort,
+    max_attempts: attempts,
+    compile_hash: compileHash({ spec: spec.bytes, template: template.bytes, model, effort }),
+    started_at: io.clock.now().toISOString(),
+    version: await ownCommit(io.env),
+  };
+  return { request, template: template.text };
+}
+
+/** What stands in the way, found before a model is paid. */
+export async function problemBefore(
+  request: PlanRequest,
+  template: string,
+  options: CompileOptions,
+  runsdir: string,
+): Promise<Wrong | undefined> {
+  if (!hasPlaceholder(template, 'PRODUCT_SPEC')) {
+    const name = options.template ?? request.template.path;
+    return wrong(usageWrong, `the template ${name} has no {{PRODUCT_SPEC}}: put it where the spec belongs`);
+  }
+  if (request.outdir !== null && !request.overwrite) {
+    const conflict = await exportConflict(request.outdir);
+    if (conflict !== undefined) return { ...conflict, code: refusedByFiles };
+  } else if (request.outdir !== null) {
+    const is = await stat(request.outdir).catch(() => undefined);
+    if (is !== undefined && !is.isDirectory())
+      return wrong(refusedByFiles, `the output folder ${request.outdir} is not a folder`);
+  }
+  if (request.repo !== null) {
+    const dirs = await checkDirs({ workdir: request.repo, runsdir });
+    if (dirs !== undefined)
+      return wrong(refusedByFiles, `--repo: ${dirs.message.replace('the workdir ', '')}`);
+  }
+  return undefined;
+}

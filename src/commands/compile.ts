@@ -1,0 +1,340 @@
+/** `factory plan SPEC`: a spec becomes work orders, by the pipeline `compile.dot` and with the records of a compilation. */
+import { stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { openaiDefaults } from '../agents/openai.ts';
+import type { Environment, Finished, Refusal, RunFlags } from '../factory.ts';
+import { readPipeline, resumeRun, startRun } from '../factory.ts';
+import type { JsonObject } from '../model/json.ts';
+import { layout } from '../model/layout.ts';
+import { askingNodes, type Evidence, gather } from '../planner/evidence.ts';
+import {
+  closedRecord,
+  findingsText,
+  openRecord,
+  type PlanDefaults,
+  type PlannerRecords,
+  plannerRecords,
+  runText,
+} from '../planner/records.ts';
+import { type PlanRequest, planRequestFile, readPlanRequest } from '../planner/request.ts';
+import { exportFindings, exportOrders, openShelf, writeRecords } from '../planner/shelf.ts';
+import { loadCheckpoint } from '../store/checkpoint.ts';
+import { findRun, newRunId, validRunId } from '../store/run-store.ts';
+import { writeFileAtomic } from '../system/files.ts';
+import { packageRoot } from '../system/package.ts';
+import { compileReport, endingLines } from './compile-report.ts';
+import {
+  type CompileOptions,
+  compileDefaults,
+  problemBefore,
+  refusedByFiles,
+  requestOf,
+  usageWrong,
+  type Wrong,
+  wrong,
+} from './compile-request.ts';
+import { paints } from './io.ts';
+import { painter } from './print.ts';
+import { type RunDoors, refuse } from './run.ts';
+import { openView, type View } from './view.ts';
+
+const modelFailed = 3;
+
+const defaults: PlanDefaults = {
+  max_output_tokens: openaiDefaults.maxOutputTokens,
+  snapshot: {
+    default_model: compileDefaults.model,
+    default_reasoning_effort: compileDefaults.effort,
+    default_max_output_tokens: openaiDefaults.maxOutputTokens,
+    max_compile_attempts: compileDefaults.attempts,
+    max_transport_retries: openaiDefaults.maxRetries,
+    read_timeout: openaiDefaults.idleMs / 1000,
+  },
+};
+
+/** Registers the compilation on `factory plan` itself; its steps are sub-commands with options of their own. */
+export function withCompile(
+  plan: Command,
+  io: Omit<RunDoors, 'signal'> & {
+    readonly stopping: () => AbortSignal;
+    readonly exit: (code: number) => void;
+  },
+): void {
+  plan
+    .enablePositionalOptions()
+    .argument('[spec]', 'what is to be built: compiles it into work orders')
+    .option('--spec <file>', 'the same, as a flag')
+    .option('--outdir <dir>', 'also put the work orders here')
+    .option('--overwrite', 'replace the work orders that are there')
+    .option('--template <file>', 'the prompt, with {{PRODUCT_SPEC}} where the spec belongs')
+    .option('--artifacts-dir <dir>', 'where records are kept (default: $ARTIFACTS_DIR, else ./artifacts)')
+    .option('--repo <dir>', 'plan upon the files of this folder (default: an empty one)')
+    .option('--print-summary', 'print compile_summary.json at the end')
+    .option('--model <name>', `the model (default: ${compileDefaults.model})`)
+    .option('--effort <level>', `its reasoning effort (default: ${compileDefaults.effort})`)
+    .option('--max-attempts <n>', `answers that may be checked (default: ${compileDefaults.attempts})`)
+    .option('--agent <name>', 'who answers: openai, scripted, fake, stub')
+    .option('--script <file>', 'an agent script with prepared answers for the nodes plan and revise')
+    .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)')
+    .option('--run-id <id>', 'name of the run (default: a ULID)')
+    .option('--resume', 'go on with the compilation that --run-id names')
+    .option('--accept-changes', 'resume although the pipeline or its prompts have changed')
+    .option('--json', 'the run record as JSON on standard output')
+    .option('-q, --quiet', 'only what went wrong')
+    .option('-v, --verbose', 'every finding of every attempt, and more records')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (spec: string | undefined, options: CompileOptions) =>
+      io.exit(await compileCommand(spec, options, { ...io, signal: io.stopping() })),
+    );
+}
+
+/** Compiles a spec. Answers with the exit code: 0; 2 the last answer had errors (or text or flags are wrong), 4 it was
+ *  no JSON; 3 the model could not be asked; 1 a file or folder is in the way; 130 interrupted. */
+export async function compileCommand(
+  named: string | undefined,
+  options: CompileOptions,
+  io: RunDoors,
+): Promise<number> {
+  const view = openView(options, io);
+  const say = (problem: Wrong) => refusal(problem, options, io);
+  const runsDir = resolve(io.cwd, options.runsdir ?? '.factory/runs');
+  if (named !== undefined && options.spec !== undefined && named !== options.spec)
+    return say(wrong(usageWrong, `two specs are named: ${named} and ${options.spec}`));
+  const specPath = named ?? options.spec;
+  if (options.resume === true) return resumeCompile(specPath, options, runsDir, io, view);
+
+  if (specPath === undefined) return say(wrong(usageWrong, 'no spec is named: factory plan SPEC'));
+  const asked = await requestOf(specPath, options, io);
+  if ('problem' in asked) return say(asked);
+  const runId = options.runId ?? newRunId(io.clock);
+  const badId = validRunId(runId);
+  if (badId !== undefined) return say(wrong(usageWrong, `--run-id: ${badId}`));
+  if (await isThere(join(runsDir, runId)))
+    return say(
+      wrong(
+        usageWrong,
+        `there is a run "${runId}" in ${runsDir} already: leave out --run-id, or pass --resume`,
+      ),
+    );
+
+  const { request, template } = asked;
+  const shelf = await openShelf(request.artifacts, runId);
+  if ('problem' in shelf) return say({ ...shelf, code: refusedByFiles });
+  const open = openRecord(runId, request, defaults);
+  const close = (code: number, reason: string) =>
+    writeFileAtomic(
+      join(shelf.dir, 'run.json'),
+      runText(closedRecord(open, { code, reason, finishedAt: io.clock.now().toISOString() })),
+    );
+  await writeFileAtomic(join(shelf.dir, 'run.json'), runText(open));
+  try {
+    const problem = await problemBefore(request, template, options, runsDir);
+    if (problem !== undefined) {
+      await close(problem.code, problem.problem);
+      return say(problem);
+    }
+    const ended = await start(request, runId, runsDir, options, io, view);
+    if ('problems' in ended) {
+      const code = codeOfRefusal(ended, options);
+      await close(code, ended.problems.map((found) => found.message).join('; '));
+      await refuse(ended.problems, io, options, code);
+      return code;
+    }
+    return report(await finishCompile(layout(join(runsDir, runId)).root, ended, io), options, io);
+  } catch (error) {
+    await close(70, error instanceof Error ? error.message : String(error)).catch(() => {});
+    throw error;
+  }
+}
+
+async function resumeCompile(
+  specPath: string | undefined,
+  options: CompileOptions,
+  runsDir: string,
+  io: RunDoors,
+  view: View,
+): Promise<number> {
+  const say = (problem: Wrong) => refusal(problem, options, io);
+  if (options.runId === undefined) return say(wrong(usageWrong, '--resume needs --run-id'));
+  const found = await findRun(runsDir, options.runId);
+  if (!found.ok) return say(wrong(usageWrong, found.why));
+  if ((await readPlanRequest(found.dir)) === undefined)
+    return say(
+      wrong(usageWrong, `the run ${found.id} was not started by factory plan: factory resume ${found.id}`),
+    );
+  const vars = {
+    ...(specPath === undefined ? {} : { spec: resolve(io.cwd, specPath) }),
+    ...(options.template === undefined ? {} : { plan_prompt: resolve(io.cwd, options.template) }),
+    ...(options.maxAttempts === undefined ? {} : { attempts: options.maxAttempts }),
+  };
+  const flags = {
+    ...flagsOf(options, vars, options.repo === undefined ? undefined : resolve(io.cwd, options.repo)),
+    acceptChanges: options.acceptChanges === true,
+    ...(options.model === undefined ? {} : { model: options.model }),
+    ...(options.effort === undefined ? {} : { effort: options.effort }),
+  };
+  const read = await readPipeline(compilePipeline(), io.cwd);
+  const ended = await resumeRun(found.dir, read.graph, flags, doorsOf(io, view));
+  if ('problems' in ended) {
+    await refuse(ended.problems, io, options, usageWrong);
+    return usageWrong;
+  }
+  return report(await finishCompile(found.dir, ended, io), options, io);
+}
+
+/** Everything that is left to do when the run of a compilation has ended: records, exports, and the exit code. May be
+ *  done again: the same run leaves the same tree. */
+export async function finishCompile(
+  runDir: string,
+  ended: Finished,
+  io: Pick<RunDoors, 'clock'>,
+): Promise<FinishedCompile> {
+  const request = await readPlanRequest(runDir);
+  if (request === undefined) throw new Error(`Internal: ${runDir} is no run of a compilation`);
+  const { result } = ended;
+  const evidence = await gather(runDir, result.status === 'completed');
+  let code = codeOf(ended, evidence);
+  let reason = result.reason;
+  let exportedTo: string | null = null;
+  const findings = code === usageWrong ? findingsText(evidence) : undefined;
+  if (request.outdir !== null && (code === 0 || findings !== undefined)) {
+    const problem =
+      findings === undefined
+        ? await exportOrders(request.outdir, evidence.output, request.overwrite)
+        : await exportFindings(request.outdir, findings);
+    if (problem === undefined) exportedTo = request.outdir;
+    else {
+      reason = reason === '' ? problem.problem : `${reason}; ${problem.problem}`;
+      if (code === 0) code = refusedByFiles;
+    }
+  }
+  const read = await loadCheckpoint(layout(runDir).checkpoint);
+  const over = read.ok && read.checkpoint.ended !== null ? read.checkpoint : undefined;
+  const ending = {
+    code,
+    reason,
+    finishedAt: over?.at ?? io.clock.now().toISOString(),
+    elapsedMs: over?.elapsed_ms ?? result.elapsed_ms,
+    exportedTo,
+  };
+  const dir = join(request.artifacts, 'planner', result.run_id);
+  const records = plannerRecords(result.run_id, request, evidence, ending, defaults);
+  await writeRecords(dir, records.files);
+  return { ...ending, request, evidence, records, dir, runDir, runId: result.run_id, next: result.next };
+}
+
+export type FinishedCompile = {
+  readonly code: number;
+  readonly reason: string;
+  readonly exportedTo: string | null;
+  readonly request: PlanRequest;
+  readonly evidence: Evidence;
+  readonly records: PlannerRecords;
+  /** The folder of its records. */
+  readonly dir: string;
+  readonly runDir: string;
+  readonly runId: string;
+  /** The command that goes on with it; empty when there is none. */
+  readonly next: string;
+};
+
+/** The exit code that a compilation's run has: the run says that a check failed, this says how. */
+function codeOf({ result, code }: Finished, { attempts }: Evidence): number {
+  if (result.status !== 'failed') return code;
+  const asked: readonly (string | null)[] = [askingNodes.first, askingNodes.later];
+  const last = attempts.at(-1)?.checked;
+  if (asked.includes(result.failed_node)) return code === 4 && last === undefined ? modelFailed : code;
+  if (result.failed_node !== 'check' || result.failure_class === 'config' || last === undefined) return code;
+  return last.parseError ? 4 : usageWrong;
+}
+
+const compilePipeline = () => join(packageRoot(), 'pipelines/compile.dot');
+
+async function start(
+  request: PlanRequest,
+  runId: string,
+  runsDir: string,
+  options: CompileOptions,
+  io: RunDoors,
+  view: View,
+): Promise<Finished | Refusal> {
+  const read = await readPipeline(compilePipeline(), io.cwd);
+  if (read.graph === undefined) return { problems: read.found };
+  const vars = {
+    spec: request.spec.path,
+    plan_prompt: request.template.path,
+    attempts: String(request.max_attempts),
+    plan_model: request.model,
+    plan_effort: request.effort,
+  };
+  const flags = {
+    ...flagsOf(options, vars, request.repo ?? undefined),
+    model: request.model,
+    effort: request.effort,
+    keep: { [planRequestFile]: `${JSON.stringify(request, null, 2)}\n` },
+    leaveOut: [request.artifacts],
+  };
+  return startRun(read.graph, { runsDir, runId }, flags, doorsOf(io, view));
+}
+
+const flagsOf = (
+  options: CompileOptions,
+  vars: Readonly<Record<string, string>>,
+  workdir: string | undefined,
+): RunFlags => ({
+  vars,
+  envPass: [],
+  allowDirty: false,
+  acceptChanges: false,
+  ...(workdir === undefined ? {} : { workdir }),
+  ...(options.agent === undefined ? {} : { agent: options.agent }),
+  // A script is given to be used, whatever keys there are.
+  ...(options.agent === undefined && options.script !== undefined ? { agent: 'scripted' } : {}),
+  ...(options.script === undefined ? {} : { script: options.script }),
+});
+
+const doorsOf = (io: RunDoors, view: View) => ({
+  cwd: io.cwd,
+  env: io.env as Environment,
+  clock: io.clock,
+  signal: io.signal,
+  watcher: view.watcher,
+  log: view.log,
+});
+
+/** A run without anybody who could answer is one whose model could not be asked. */
+function codeOfRefusal({ problems }: Refusal, options: CompileOptions): number {
+  const noModel = [
+    'agent-none',
+    'agent-key',
+    ...(options.script === undefined ? ['agent-script-inputs'] : []),
+  ];
+  return problems.some((found) => noModel.includes(found.code)) ? modelFailed : usageWrong;
+}
+
+async function refusal({ code, problem }: Wrong, options: CompileOptions, io: RunDoors): Promise<number> {
+  await refuse([{ code: 'plan', severity: 'error', message: problem }], io, options, code);
+  return code;
+}
+
+/** Tells the end on standard output, what went wrong on standard error too. */
+function report(done: FinishedCompile, options: CompileOptions, io: RunDoors): number {
+  if (options.json === true) {
+    const more: JsonObject = { exit_code: done.code, artifacts_dir: done.dir, run_dir: done.runDir };
+    io.out(`${JSON.stringify({ ...done.records.run, ...more }, null, 2)}\n`);
+  } else if (options.quiet !== true) {
+    const paint = painter(paints(io, io.outIsTerminal, options.color));
+    io.out(compileReport(done, options.verbose === true, paint));
+  }
+  if (options.printSummary === true && options.json !== true)
+    io.out(done.records.files.get('compile/compile_summary.json') ?? '');
+  if (done.code !== 0) io.err(endingLines(done, painter(paints(io, io.errIsTerminal, options.color))));
+  return done.code;
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );

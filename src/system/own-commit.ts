@@ -1,0 +1,19 @@
+/** Which commit of this program is at work, where it runs from its own repository. */
+import { realpath } from 'node:fs/promises';
+import { type Environment, sourceGit } from './git.ts';
+import { packageRoot } from './package.ts';
+
+export type OwnCommit = { readonly git_commit: string | null; readonly git_dirty: boolean | null };
+
+/** Both are null for an installed package, and without git. */
+export async function ownCommit(env: Environment): Promise<OwnCommit> {
+  const root = packageRoot();
+  const git = sourceGit(root, env);
+  const none = { git_commit: null, git_dirty: null };
+  const top = await git.run(['rev-parse', '--show-toplevel', 'HEAD']);
+  const [folder, commit] = top.ok ? top.text.split('\n') : [];
+  // A package in somebody's node_modules lies in their repository, not in its own.
+  if (folder === undefined || commit === undefined || folder !== (await realpath(root))) return none;
+  const status = await git.run(['status', '--porcelain']);
+  return { git_commit: commit.slice(0, 12), git_dirty: status.ok ? status.text.trim() !== '' : null };
+}
