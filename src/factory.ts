@@ -80,6 +80,8 @@ export type RunFlags = {
   readonly redo?: boolean;
   /** Milliseconds that each command of a verification and each model call may take. */
   readonly commandTimeoutMs?: number;
+  /** Absolute folders in the workdir that are not copied. */
+  readonly exclude?: readonly string[];
   /** Files that the run keeps in its `inputs/`, by name. */
   readonly keep?: Readonly<Record<string, string>>;
 };
@@ -144,6 +146,7 @@ export async function startRun(
     runId: where.runId,
     runsDir: where.runsDir,
     workdir,
+    exclude: flags.exclude ?? [],
     inputs,
     goal,
     startNode: startOf(graph, kinds).id,

@@ -32,19 +32,25 @@ export async function judgeExemption(
   const wish = `${id} asks not to be verified (verify_exempt)`;
   const fix = 'pass --allow-verify-exempt to allow it';
   if (!word.success)
-    return { problem: `${wish} without a planner's word for it (provenance with planner_run_id and bootstrap); ${fix}` };
+    return {
+      problem: `${wish} without a planner's word for it (provenance with planner_run_id and bootstrap); ${fix}`,
+    };
   const manifest = await manifestOf(path);
   if (manifest === undefined) {
     return word.data.manifest_sha256 === undefined
       ? { ok: true, note: `${wish} on its own word: it names no manifest, and there is none beside it` }
-      : { problem: `${wish}, but there is no ${manifestName} beside it to check the planner's word by; ${fix}` };
+      : {
+          problem: `${wish}, but there is no ${manifestName} beside it to check the planner's word by; ${fix}`,
+        };
   }
   if ('problem' in manifest) return { problem: `${wish}, but ${manifest.problem}; ${fix}` };
   const orders = manifest.orders.map(unsigned);
   const { system_overview = [], verify_contract = null } = manifest.plan;
   const hash = canonicalHash({ system_overview, verify_contract, work_orders: orders });
   if (hash !== word.data.manifest_sha256)
-    return { problem: `${wish}, but ${manifestName} is not the one that the planner signed (manifest_sha256); ${fix}` };
+    return {
+      problem: `${wish}, but ${manifestName} is not the one that the planner signed (manifest_sha256); ${fix}`,
+    };
   const own = canonicalHash(unsigned(raw));
   if (!orders.some((order) => canonicalHash(order) === own))
     return { problem: `${wish}, but it does not stand in ${manifestName} as it is here; ${fix}` };

@@ -100,8 +100,7 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
     const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules'];
     await git.text(['fetch', ...quiet, '--depth=1', workdir, `${options.base ?? 'HEAD'}:${baseRef}`]);
     const fetched = await git.text(['rev-parse', baseRef]);
-    if (fetched !== base)
-      throw new GitError(`HEAD of the workdir moved from ${base} to ${fetched}`, false);
+    if (fetched !== base) throw new GitError(`HEAD of the workdir moved from ${base} to ${fetched}`, false);
     // What the copy of the tree will hold, to be changed into the tree of the base.
     if (base !== source.head) await git.text(['fetch', ...quiet, '--depth=1', workdir, `HEAD:${copiedRef}`]);
     const modules = await submodulesOf(git, fetched);

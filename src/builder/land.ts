@@ -34,7 +34,10 @@ export async function land(options: {
   const short = (commit: string) => commit.slice(0, 12);
   if (tip.ok && tip.text !== head && (!options.existed || tip.text !== base)) {
     const was = options.existed ? `the run began with ${short(base)}` : 'there was none when the run began';
-    return { problem: `the branch "${branch}" has moved meanwhile: it stands at ${short(tip.text)}, and ${was}`, fix: gone };
+    return {
+      problem: `the branch "${branch}" has moved meanwhile: it stands at ${short(tip.text)}, and ${was}`,
+      fix: gone,
+    };
   }
   if (!tip.ok && options.existed)
     return { problem: `the branch "${branch}" is gone, which the run began with`, fix: gone };
@@ -49,14 +52,20 @@ export async function land(options: {
     const at = await git.run(['rev-parse', 'HEAD']);
     if (at.ok && at.text === head && dirty.length === 0) return { switched: true, notes: [] };
     // Files of the working tree and the branch move together, or neither does.
-    const merged = await git.run([...still, 'merge', '--ff-only', '--quiet', '--no-overwrite-ignore', head], { env: by });
+    const merged = await git.run([...still, 'merge', '--ff-only', '--quiet', '--no-overwrite-ignore', head], {
+      env: by,
+    });
     if (merged.ok) return { switched: true, notes: [] };
-    return { problem: `${repo} has changed meanwhile, so "${branch}" stays where it is: ${merged.why}`, fix: gone };
+    return {
+      problem: `${repo} has changed meanwhile, so "${branch}" stays where it is: ${merged.why}`,
+      fix: gone,
+    };
   }
   if (tip.ok ? tip.text !== head : true) {
     const old = tip.ok ? tip.text : '0'.repeat(head.length);
     const moved = await git.run(['update-ref', '-m', 'factory order run', ref, head, old], { env: by });
-    if (!moved.ok) return { problem: `the branch "${branch}" was moved by somebody: ${moved.why}`, fix: gone };
+    if (!moved.ok)
+      return { problem: `the branch "${branch}" was moved by somebody: ${moved.why}`, fix: gone };
   }
   const stays = (why: string): Landed => ({
     switched: false,
@@ -64,7 +73,9 @@ export async function land(options: {
   });
   if (dirty.length > 0) return stays(`it is not clean any more (${dirty.slice(0, 5).join(', ')})`);
   if (here !== options.startingBranch) return stays(`it is no longer on "${options.startingBranch}"`);
-  const switched = await git.run([...still, 'checkout', '--quiet', '--no-overwrite-ignore', branch, '--'], { env: by });
+  const switched = await git.run([...still, 'checkout', '--quiet', '--no-overwrite-ignore', branch, '--'], {
+    env: by,
+  });
   return switched.ok ? { switched: true, notes: [] } : stays(switched.why);
 }
 

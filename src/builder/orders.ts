@@ -72,20 +72,26 @@ async function kindOf(path: string): Promise<'file' | 'folder' | undefined> {
 }
 
 async function fromFolder(folder: string, name: string): Promise<Raw[]> {
-  const names = await readdir(folder).catch((error: unknown) => {
+  const names = await orderFiles(folder).catch((error: unknown) => {
     if (isMissing(error)) return [];
     throw error;
   });
-  const numbered = names
-    .filter((file) => /^wo-.*\.json$/i.test(file))
-    .map((file) => ({ file, number: Number(/^wo-(\d+)/i.exec(file)?.[1] ?? 999_999) }))
-    .sort((a, b) => a.number - b.number || (a.file < b.file ? -1 : 1));
   return Promise.all(
-    numbered.map(async ({ file }) => ({
+    names.map(async (file) => ({
       from: `${name}/${file}`,
       value: await readJson(join(folder, file), `${name}/${file}`),
     })),
   );
+}
+
+/** Names of the files `WO-*.json` of a folder: by their number, those without one last, then by name. */
+export async function orderFiles(folder: string): Promise<string[]> {
+  const names = await readdir(folder);
+  const numbered = names
+    .filter((file) => /^wo-.*\.json$/i.test(file))
+    .map((file) => ({ file, number: Number(/^wo-(\d+)/i.exec(file)?.[1] ?? 999_999) }))
+    .sort((a, b) => a.number - b.number || (a.file < b.file ? -1 : 1));
+  return numbered.map(({ file }) => file);
 }
 
 /** One order by itself is a plan of one step. */
@@ -95,7 +101,8 @@ export const isOneOrder = (plan: unknown): boolean =>
 function fromPlan(plan: unknown, name: string): Raw[] {
   if (isOneOrder(plan)) return [{ from: name, value: plan, alone: true }];
   const parsed = z.object({ work_orders: z.array(z.unknown()) }).safeParse(plan);
-  if (!parsed.success) throw new Error(`${name} is neither a work order nor a plan with a list "work_orders"`);
+  if (!parsed.success)
+    throw new Error(`${name} is neither a work order nor a plan with a list "work_orders"`);
   return parsed.data.work_orders.map((value, at) => ({ from: `${name} (work order ${at + 1})`, value }));
 }
 

@@ -28,7 +28,12 @@ const wanted =
 
 /** Pushes `branch` to the first remote of `repo` and lets it follow. Never rejects for what git does, never asks. */
 export async function push(
-  options: { readonly repo: string; readonly branch: string; readonly env: Environment; readonly signal?: AbortSignal },
+  options: {
+    readonly repo: string;
+    readonly branch: string;
+    readonly env: Environment;
+    readonly signal?: AbortSignal;
+  },
   spawn: Spawn,
 ): Promise<Pushed> {
   const { repo, branch, env } = options;

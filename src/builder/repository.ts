@@ -27,7 +27,10 @@ export async function inspect(path: string, env: Environment): Promise<Repositor
   const [inside, top, common] = found.ok ? found.text.split('\n') : [];
   if (!found.ok && found.missing) return refuse(found.why, 'install git');
   if (inside !== 'true' || top === undefined || common === undefined)
-    return refuse(`${path} is not inside a git working tree`, 'run "git init" there and commit, or name another');
+    return refuse(
+      `${path} is not inside a git working tree`,
+      'run "git init" there and commit, or name another',
+    );
   const root = await realpath(top);
   if (root !== (await realpath(path)))
     return refuse(`${path} is a folder of the repository ${root}, not its top`, `--repo ${root}`);
@@ -48,7 +51,13 @@ export async function inspect(path: string, env: Environment): Promise<Repositor
 
 /** Changed and untracked paths; folders of tools like us do not count. */
 export async function dirtyPaths(git: Git): Promise<string[]> {
-  const status = await git.list(['status', '--porcelain=v1', '-z', '--no-renames', '--ignore-submodules=dirty']);
+  const status = await git.list([
+    'status',
+    '--porcelain=v1',
+    '-z',
+    '--no-renames',
+    '--ignore-submodules=dirty',
+  ]);
   return status
     .map((line) => line.slice(3))
     .filter((path) => !/^\.(?:llmch_venv|factory)(?:\/|$)/.test(path));
@@ -86,7 +95,13 @@ export async function chooseBranch(
   const git = sourceGit(repo.top, env);
   let requested = repo.head;
   if (wish.commit !== undefined) {
-    const found = await git.run(['rev-parse', '--verify', '--quiet', '--end-of-options', `${wish.commit}^{commit}`]);
+    const found = await git.run([
+      'rev-parse',
+      '--verify',
+      '--quiet',
+      '--end-of-options',
+      `${wish.commit}^{commit}`,
+    ]);
     if (!found.ok) return refuse(`there is no commit "${wish.commit}" in ${repo.top}`, 'see git log');
     requested = found.text;
   }

@@ -5,26 +5,14 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { applyProposal } from '../builder/apply.ts';
 import { buildCommits, inHand, openBuild, preflightProblem, skipApplied } from '../builder/build.ts';
 import { commitOrder, pathsOf } from '../builder/commit.ts';
-import { renderPrompt } from '../builder/prompt.ts';
 import { driftOf } from '../builder/drift.ts';
 import { whatFailed } from '../builder/failed.ts';
+import { renderPrompt } from '../builder/prompt.ts';
 import { prove } from '../builder/proof.ts';
 import { parseProposal } from '../builder/proposal.ts';
 import { classOf, type StageFailure, stageFailure } from '../builder/stage.ts';
-import {
-  type BuildState,
-  type CurrentOrder,
-  readState,
-  writeState,
-} from '../builder/state.ts';
-import {
-  type CommandIo,
-  conclude,
-  type Place,
-  placeOf,
-  probeOf,
-  type Verdict,
-} from '../builder/tool.ts';
+import { type BuildState, type CurrentOrder, readState, writeState } from '../builder/state.ts';
+import { type CommandIo, conclude, type Place, placeOf, probeOf, type Verdict } from '../builder/tool.ts';
 import { plansFor, verifyCommands } from '../builder/verify.ts';
 import type { JsonObject } from '../model/json.ts';
 import { inWorkspace } from '../model/layout.ts';
@@ -331,10 +319,10 @@ function count(word: string): number {
 export function orderCommand(
   program: Command,
   io: CommandIo & { readonly exit: (code: number) => void },
-): void {
+): Command {
   const order = program
     .command('order')
-    .description('the steps of a build, as tools of a pipeline or by hand');
+    .description('work orders onto a branch, and the steps of a build as tools of a pipeline');
   const verb = (name: string, what: string): Command =>
     order
       .command(name)
@@ -364,4 +352,5 @@ export function orderCommand(
   verb('proof', 'check the final commit in a folder of its own').action(async (options) =>
     io.exit(await orderProof(options, io)),
   );
+  return order;
 }

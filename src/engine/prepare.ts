@@ -38,6 +38,8 @@ export type NewRun = {
   readonly runsDir: string;
   /** Absolute; undefined to begin with an empty tree. */
   readonly workdir: string | undefined;
+  /** Absolute folders that are left out of the copy; the runs directory is anyway. */
+  readonly exclude: readonly string[];
   readonly inputs: Inputs;
   /** Undefined for a pipeline that builds no history. */
   readonly historian: Historian | undefined;
@@ -96,7 +98,9 @@ async function fill(
   if (wanted.workdir === undefined) {
     await mkdir(at.workspace, { recursive: true });
   } else {
-    const copied = await copyTree(wanted.workdir, at.workspace, { exclude: [wanted.runsDir] });
+    const copied = await copyTree(wanted.workdir, at.workspace, {
+      exclude: [wanted.runsDir, ...wanted.exclude],
+    });
     for (const { path, why } of copied.skipped) notes.push(`not copied: ${path} (${why})`);
     for (const path of copied.outsideLinks)
       notes.push(`kept as a link, though it leads out of the workdir: ${path}`);

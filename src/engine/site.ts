@@ -155,7 +155,9 @@ export function siteFor(
         marker: `FACTORY_RUN_MARKER=${setting.marker}`,
         started: (process) => visit.spawned(process),
       });
-      return ended.kind === 'timed_out' ? { kind: 'timed_out', afterMs: limit < left ? limit : visit.timeout.ms } : ended;
+      return ended.kind === 'timed_out'
+        ? { kind: 'timed_out', afterMs: limit < left ? limit : visit.timeout.ms }
+        : ended;
     },
     keep: (name, content) => writeFileAtomic(join(nodeDir, name), mask(content)),
     readNodeFile: (name, limit, tail) => readSome(join(nodeDir, name), limit, tail),

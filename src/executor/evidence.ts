@@ -1,51 +1,59 @@
 /** What a run's attempts were, gathered from its directory: which visit of each stage belongs to which attempt. */
 import { join } from 'node:path';
+import * as z from 'zod';
+import { readStage } from '../engine/node-dir.ts';
 import type { Layout } from '../model/layout.ts';
 import { nodeLayout } from '../model/layout.ts';
 import { readRecords } from '../store/journal.ts';
 import { readSome } from '../system/read.ts';
-import { readStage } from '../engine/node-dir.ts';
 
 /** How a visit ended; `open` when it did not. */
 export type Visit = {
-  readonly node: string;
   readonly dir: string;
   readonly ended: 'done' | 'failed' | 'open';
   readonly reason: string;
+  /** What it put into the run's context. */
+  readonly updates: Readonly<Record<string, unknown>>;
 };
 /** By node: `prompt`, `propose`, `apply`, `verify`, `promises`, `accept`, `commit`, `rollback`, `proof`. */
 export type Attempt = { readonly index: number; readonly visits: ReadonlyMap<string, Visit> };
 
-/** An attempt begins with each visit of `prompt`; a stage that a resume makes again replaces what was cut. */
+/** An attempt begins with each visit of `prompt`; a stage that a resume makes again replaces what was cut. How a visit
+ *  ended stands in its `status.json`: the journal may lack the last line of a run that was killed. */
 export async function attemptsOf(run: Layout): Promise<Attempt[]> {
   const { records } = await readRecords(run.events);
-  const attempts = new Map<number, Map<string, { visit: number; ended: Visit['ended']; reason: string }>>();
+  const started = new Map<number, Map<string, number>>();
   let current = 0;
-  for (const record of records) {
-    const { type, node_id: node, visit } = record;
-    if (typeof node !== 'string' || typeof visit !== 'number') continue;
-    if (type === 'StageStarted') {
-      if (node === 'prompt') {
-        current = visit;
-        attempts.set(current, new Map());
-      }
-      attempts.get(current)?.set(node, { visit, ended: 'open', reason: '' });
-    } else if (type === 'StageCompleted') {
-      attempts.get(current)?.set(node, { visit, ended: 'done', reason: '' });
-    } else if (type === 'StageFailed') {
-      const reason = typeof record['failure_reason'] === 'string' ? record['failure_reason'] : '';
-      attempts.get(current)?.set(node, { visit, ended: 'failed', reason });
+  for (const { type, node_id: node, visit } of records) {
+    if (type !== 'StageStarted' || typeof node !== 'string' || typeof visit !== 'number') continue;
+    if (node === 'prompt') {
+      current = visit;
+      started.set(current, new Map());
     }
+    started.get(current)?.set(node, visit);
   }
-  const found: Attempt[] = [];
-  for (const [index, nodes] of [...attempts].sort(([a], [b]) => a - b)) {
+  const attempts: Attempt[] = [];
+  for (const [index, nodes] of [...started].sort(([a], [b]) => a - b)) {
     const visits = new Map<string, Visit>();
-    for (const [node, { visit, ended, reason }] of nodes) {
-      visits.set(node, { node, dir: await dirOf(run, node, visit), ended, reason });
-    }
-    found.push({ index, visits });
+    for (const [node, visit] of nodes) visits.set(node, await visitOf(await dirOf(run, node, visit)));
+    attempts.push({ index, visits });
   }
-  return found;
+  return attempts;
+}
+
+const Status = z.object({
+  outcome: z.string(),
+  failure_reason: z.string(),
+  failure_class: z.string().optional(),
+  context_updates: z.record(z.string(), z.json()),
+});
+
+async function visitOf(dir: string): Promise<Visit> {
+  const open: Visit = { dir, ended: 'open', reason: '', updates: {} };
+  const status = Status.safeParse(await jsonOf(open, 'status.json'));
+  if (!status.success || status.data.failure_class === 'cancelled') return open;
+  const { outcome, failure_reason: reason, context_updates: updates } = status.data;
+  return { dir, ended: outcome === 'fail' ? 'failed' : 'done', reason, updates };
 }
 
 /** The latest visit lies in the node's own folder, earlier ones below it. */

@@ -1,8 +1,8 @@
 /** What `factory order run` was asked for, kept in the run (`inputs/order-run.json`) for its resume. */
 import { join } from 'node:path';
 import * as z from 'zod';
-import { layout } from '../model/layout.ts';
 import { readRecord } from '../builder/record.ts';
+import { layout } from '../model/layout.ts';
 
 export const requestFile = 'order-run.json';
 

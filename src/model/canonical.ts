@@ -11,7 +11,9 @@ export const asciiJson = (value: Json, indent = 0): string =>
 
 /** SHA-256 of the value's canonical JSON: keys sorted by code point, no blanks, ASCII only. */
 export const canonicalHash = (value: Json): string =>
-  createHash('sha256').update(asciiJson(sortedKeys(value))).digest('hex');
+  createHash('sha256')
+    .update(asciiJson(sortedKeys(value)))
+    .digest('hex');
 
 /** The same value with the keys of every object sorted by code point. */
 export function sortedKeys(value: Json): Json {

@@ -9,7 +9,8 @@ export function forbiddenBy(entries: readonly string[], path: string): string | 
   return entries.find((entry) => named(entry).some((pattern) => matches(pattern, path)));
 }
 
-const verb = 'touch|edit|modify|change|alter|update|write(?: to| in)?|create|add|delete|remove|rename|overwrite';
+const verb =
+  'touch|edit|modify|change|alter|update|write(?: to| in)?|create|add|delete|remove|rename|overwrite';
 const sentence = new RegExp(
   `^(?:please )?(?:do not|don't|never|must not|may not)(?: be)? (?:${verb})(?:(?:,| or|,? and)? (?:${verb}))*(?: (?:the|any|a))?(?: (?:files?|folders?|director(?:y|ies)|paths?|anything|everything))?(?: (?:in|under|below|inside|called|named))?:? (.+)$`,
   'i',
