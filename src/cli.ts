@@ -76,7 +76,12 @@ const rooms: Readonly<Record<string, (program: Command) => Promise<void>>> = {
     if (!plan.commands.some((command) => command.name() === step))
       (await import('./commands/compile.ts')).withCompile(plan, { ...given, stopping });
   },
-  order: async (program) => (await import('./commands/order.ts')).orderCommand(program, await toolIo()),
+  order: async (program) => {
+    const { orderCommand } = await import('./commands/order.ts');
+    const { orderRunCommands } = await import('./commands/order-flags.ts');
+    const doors = await toolIo();
+    orderRunCommands(orderCommand(program, doors), doors);
+  },
   deliver: async (program) => (await import('./commands/deliver.ts')).deliverCommand(program, await toolIo()),
 };
 
@@ -87,6 +92,8 @@ async function toolIo() {
     now: () => realClock.now(),
     spawn: realSpawn,
     clock: realClock,
+    every: realEvery,
+    signal: stopping,
     exit: (code: number) => {
       exitCode = code;
     },
@@ -158,18 +165,24 @@ async function main(argv: readonly string[]): Promise<number> {
       .description('compile a spec into work orders (or its steps: prompt, check, emit)');
     program
       .command('order')
-      .description('carry out work orders (next, prompt, apply, commit, rollback, proof)');
+      .description('carry out work orders (run, run-all; next, prompt, apply, commit, rollback, proof)');
     program.command('deliver').description("put a run's commits on a branch, or into a new folder");
   }
 
   try {
-    await program.parseAsync(singleDashes(argv, program), { from: 'user' });
+    await program.parseAsync(singleDashes(passedThrough(argv), program), { from: 'user' });
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     // Asked-for help and version are no errors; every other word of commander's is about wrong flags.
     return error.exitCode === 0 ? 0 : 2;
   }
+}
+
+/** `order run … -- --no-push`: flags behind a double dash are flags all the same, there being nothing else to pass. */
+function passedThrough(argv: readonly string[]): readonly string[] {
+  const runs = argv[0] === 'order' && (argv[1] === 'run' || argv[1] === 'run-all');
+  return runs ? argv.filter((word, at) => word !== '--' || at !== argv.indexOf('--')) : argv;
 }
 
 /** `-workdir W` is read as `--workdir W`: flags with one dash are known from elsewhere. */

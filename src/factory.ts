@@ -75,10 +75,16 @@ export type RunFlags = {
   readonly acceptChanges: boolean;
   readonly maxSteps?: number;
   readonly maxWallMs?: number;
+  /** The commit of the workdir to begin with, in place of its HEAD. */
+  readonly base?: string;
+  /** Carry out work orders again that commits of the workdir say they carried out. */
+  readonly redo?: boolean;
+  /** Milliseconds that each command of a verification and each model call may take. */
+  readonly commandTimeoutMs?: number;
+  /** Absolute folders in the workdir that are not copied. */
+  readonly exclude?: readonly string[];
   /** Files that the run keeps in its `inputs/`, by name. */
   readonly keep?: Readonly<Record<string, string>>;
-  /** Absolute paths that are left out of the copy of the workdir. */
-  readonly leaveOut?: readonly string[];
 };
 
 export type { Refusal };
@@ -130,6 +136,7 @@ export async function startRun(
   const caps: Caps = {
     maxSteps: flags.maxSteps ?? wanted.max_steps ?? defaultCaps.maxSteps,
     maxWallMs: flags.maxWallMs ?? wanted.max_wall,
+    commandTimeoutMs: flags.commandTimeoutMs,
   };
   const workdir = workdirOf(graph, flags, doors.cwd);
   const goal = goalOf(graph);
@@ -141,12 +148,12 @@ export async function startRun(
     runId: where.runId,
     runsDir: where.runsDir,
     workdir,
+    exclude: flags.exclude ?? [],
     inputs,
     goal,
     startNode: startOf(graph, kinds).id,
     startedAt,
     keep,
-    leaveOut: flags.leaveOut ?? [],
     historian: buildsHistory(graph)
       ? {
           begin: (from, historyDir) =>
@@ -154,6 +161,8 @@ export async function startRun(
               workdir: from,
               historyDir,
               allowDirty: flags.allowDirty,
+              ...(flags.base === undefined ? {} : { base: flags.base }),
+              redo: flags.redo === true,
               runId: where.runId,
               env: doors.env,
             }),
@@ -188,7 +197,11 @@ export async function startRun(
       workdir_kind: workdirKind,
       ...(git === undefined ? {} : { git }),
       marker,
-      caps: { max_steps: caps.maxSteps, max_wall_ms: caps.maxWallMs ?? null },
+      caps: {
+        max_steps: caps.maxSteps,
+        max_wall_ms: caps.maxWallMs ?? null,
+        ...(caps.commandTimeoutMs === undefined ? {} : { command_timeout_ms: caps.commandTimeoutMs }),
+      },
       env_pass: [...flags.envPass],
       not_enforced: [
         'isolation: stages see the whole machine; scopes are held by putting back what was written outside them',
@@ -264,6 +277,7 @@ export async function resumeRun(
   const caps = {
     maxSteps: flags.maxSteps ?? manifest.caps.max_steps,
     maxWallMs: flags.maxWallMs ?? manifest.caps.max_wall_ms ?? undefined,
+    commandTimeoutMs: flags.commandTimeoutMs ?? manifest.caps.command_timeout_ms,
   };
   return drive(current, runDir, { casting, inputs, caps, resumed: true }, flags, doors);
 }
@@ -331,6 +345,7 @@ async function drive(
       node: process.execPath,
       variables: given.inputs.variables,
       prompts: given.inputs.prompts,
+      commandTimeoutMs: given.caps.commandTimeoutMs,
       schema: (reference) => schemaOf(reference, given.inputs.schemas),
       agentFor: (node) => agents.get(backendOf(node)),
       historyEnv: manifest.git === undefined ? {} : historyEnvironment(at.history, at.workspace),

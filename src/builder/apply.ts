@@ -3,7 +3,7 @@ import { mkdir, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { WriteProposal } from '../model/proposal.ts';
 import { writeFileAtomic } from '../system/files.ts';
-import { type CheckedWrite, checkProposal, said, touchedBy } from './scope.ts';
+import { type CheckedWrite, checkProposal, type OrderScope, said, touchedBy } from './scope.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 
 /** `touched`: sorted paths that the proposal names, also when it is refused. */
@@ -16,7 +16,7 @@ export type Applied = { readonly touched: readonly string[] } & (
  *  written before it is put back exactly and the failure is `write_failed`. */
 export async function applyProposal(
   workspace: string,
-  order: { readonly allowed_files: readonly string[] },
+  order: OrderScope,
   proposal: WriteProposal,
 ): Promise<Applied> {
   const touched = touchedBy(proposal);

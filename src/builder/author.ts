@@ -3,8 +3,8 @@ import { type Environment, sourceGit } from '../system/git.ts';
 
 export type Author = { readonly name: string; readonly email: string };
 
-/** Stands where the source has no identity. */
-export const fixedAuthor: Author = { name: 'factory', email: 'factory@localhost' };
+/** Stands where the source has no identity: the name that builds of work orders have always had. */
+export const fixedAuthor: Author = { name: 'llm-compiler', email: 'llm-compiler@noreply.local' };
 
 /** The identity that git would use in `workdir` (environment, repository, user), else the fixed one. */
 export async function authorOf(workdir: string, env: Environment): Promise<Author> {

@@ -14,10 +14,33 @@ const ownBranches = new Set(['main', 'master']);
 
 /** Why a branch may not have this name; undefined when it may. */
 export async function branchProblem(git: Git, branch: string): Promise<string | undefined> {
-  if (ownBranches.has(branch)) return `"${branch}" is not touched: commits go on a branch of their own`;
+  if (ownBranches.has(branch)) return `"${branch}" is protected: commits go on a branch of their own`;
   const bad = branch.startsWith('-') || branch.startsWith('refs/') || branch === 'HEAD' || branch === '@';
   const valid = !bad && (await git.run(['check-ref-format', `refs/heads/${branch}`])).ok;
   return valid ? undefined : `"${branch}" is not a valid branch name`;
+}
+
+/** Why a branch cannot be made or moved under this name, undefined when it can. `own`: the working tree at `source`
+ *  itself may stand on it. */
+export async function branchTaken(
+  git: Git,
+  source: string,
+  branch: string,
+  own = false,
+): Promise<string | undefined> {
+  const ref = `refs/heads/${branch}`;
+  const trees = (await git.text(['worktree', 'list', '--porcelain'])).split('\n\n');
+  const here = await realpath(source);
+  for (const lines of trees.map((text) => text.split('\n'))) {
+    const folder = (lines[0] ?? '').slice('worktree '.length);
+    if (!lines.includes(`branch ${ref}`) || (own && folder === here)) continue;
+    return `the branch "${branch}" is checked out in a working tree of ${source}: ${folder}`;
+  }
+  const inTheWay = (await git.text(['for-each-ref', '--format=%(refname)', 'refs/heads']))
+    .split('\n')
+    .find((other) => ref.startsWith(`${other}/`) || other.startsWith(`${ref}/`));
+  if (inTheWay === undefined) return undefined;
+  return `the branch "${inTheWay.slice('refs/heads/'.length)}" is in the way of "${branch}": git keeps both in one folder`;
 }
 
 /** Makes `branch` in the repository `source` at `head`. Working tree, index and every other branch stay as they are. */
@@ -27,6 +50,8 @@ export async function deliverBranch(options: {
   readonly branch: string;
   readonly base: string | null;
   readonly head: string;
+  /** Move a branch that is there, as long as it stands somewhere on the way to `head`. */
+  readonly reuse?: boolean;
   readonly env: Environment;
 }): Promise<{ readonly ok: true } | Problem> {
   const { source, branch, base, head } = options;
@@ -34,23 +59,14 @@ export async function deliverBranch(options: {
   const ref = `refs/heads/${branch}`;
   const another = 'pass --branch NAME for another one';
   const at = await git.run(['rev-parse', '--verify', '--quiet', ref]);
-  if (at.ok) {
+  if (at.ok && options.reuse === true) {
+    if (at.text === head) return { ok: true };
+  } else if (at.ok) {
     const same = at.text === head ? ', and it stands at what this run made: it is delivered already' : '';
     return problem(`the branch "${branch}" exists in ${source}${same}`, another);
   }
-  const trees = await git.text(['worktree', 'list', '--porcelain']);
-  if (trees.split('\n').includes(`branch ${ref}`)) {
-    return problem(`the branch "${branch}" is checked out in a working tree of ${source}`, another);
-  }
-  const inTheWay = (await git.text(['for-each-ref', '--format=%(refname)', 'refs/heads']))
-    .split('\n')
-    .find((other) => ref.startsWith(`${other}/`) || other.startsWith(`${ref}/`));
-  if (inTheWay !== undefined) {
-    return problem(
-      `the branch "${inTheWay.slice('refs/heads/'.length)}" is in the way of "${branch}": git keeps both in one folder`,
-      another,
-    );
-  }
+  const taken = await branchTaken(git, source, branch);
+  if (taken !== undefined) return problem(taken, another);
   if (base !== null && !(await git.run(['cat-file', '-e', `${base}^{commit}`])).ok) {
     return problem(
       `${source} no longer has the commit ${base} that the run began with`,
@@ -58,13 +74,23 @@ export async function deliverBranch(options: {
     );
   }
   await bring(options, base === null ? [] : [base], git);
-  // All zeros: only if nobody made it in the meantime.
-  await git.text(['update-ref', '-m', 'factory deliver', ref, head, '0'.repeat(head.length)]);
+  if (at.ok && !(await git.run(['merge-base', '--is-ancestor', at.text, head])).ok) {
+    const began = base === null ? 'with no commit' : `at ${base.slice(0, 12)}`;
+    return problem(
+      `the branch "${branch}" has moved: it stands at ${at.text.slice(0, 12)}, which is not on the way from where the run began (${began}) to its commits`,
+      another,
+    );
+  }
+  // The old value is compared, all zeros for none: nobody else's move is undone.
+  const old = at.ok ? at.text : '0'.repeat(head.length);
+  const moved = await git.run(['update-ref', '-m', 'factory deliver', ref, head, old]);
+  if (!moved.ok)
+    return problem(`the branch "${branch}" was moved by somebody at this very moment: ${moved.why}`, another);
   return { ok: true };
 }
 
 /** Packs what `head` has beyond `without` and puts it into another repository's objects. */
-async function bring(
+export async function bring(
   from: { readonly historyDir: string; readonly head: string; readonly env: Environment },
   without: readonly string[],
   into: Git,

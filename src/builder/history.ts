@@ -16,6 +16,7 @@ import { makeCommit, moveRefs, submodulesOf, treeWith } from './commit.ts';
 import {
   baseRef,
   branchRef,
+  copiedRef,
   type HistoryStart,
   historyGit,
   inHistory,
@@ -42,6 +43,10 @@ type Start = {
   readonly historyDir: string;
   readonly allowDirty: boolean;
   readonly runId: string;
+  /** The commit of the workdir to begin with; default its HEAD. */
+  readonly base?: string;
+  /** Take no notice of work orders that its commits say they carried out. */
+  readonly redo?: boolean;
   readonly env?: Environment;
 };
 
@@ -70,6 +75,7 @@ export async function startHistory(options: Start): Promise<StartedHistory | Pro
 async function start(options: Start, env: Environment): Promise<StartedHistory | Problem> {
   const { workdir, historyDir } = options;
   const source = workdir === undefined ? undefined : await lookAt(workdir, env);
+  const base = source === undefined ? undefined : (options.base ?? source.head);
   if (source !== undefined && source.dirty.length > 0 && !options.allowDirty) {
     const more = source.dirty.length > 10 ? ` and ${source.dirty.length - 10} more` : '';
     return problem(
@@ -88,14 +94,15 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
   });
   await keepBytes(historyDir);
   const notes: string[] = [];
-  if (workdir !== undefined && source?.head !== undefined) {
+  if (workdir !== undefined && source !== undefined && base !== undefined) {
     const git = historyGit(historyDir, env);
     // One commit is all that is needed: its parents are in the workdir, where the commits will go.
     const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules'];
-    await git.text(['fetch', ...quiet, '--depth=1', workdir, `HEAD:${baseRef}`]);
+    await git.text(['fetch', ...quiet, '--depth=1', workdir, `${options.base ?? 'HEAD'}:${baseRef}`]);
     const fetched = await git.text(['rev-parse', baseRef]);
-    if (fetched !== source.head)
-      throw new GitError(`HEAD of the workdir moved from ${source.head} to ${fetched}`, false);
+    if (fetched !== base) throw new GitError(`HEAD of the workdir moved from ${base} to ${fetched}`, false);
+    // What the copy of the tree will hold, to be changed into the tree of the base.
+    if (base !== source.head) await git.text(['fetch', ...quiet, '--depth=1', workdir, `HEAD:${copiedRef}`]);
     const modules = await submodulesOf(git, fetched);
     if (modules.length > 0) {
       notes.push(`submodules are copied as files, but no work order can change them: ${modules.join(', ')}`);
@@ -104,12 +111,15 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
   const record: HistoryStart = {
     version: 1,
     kind: workdir === undefined ? 'none' : source === undefined ? 'folder' : 'git',
-    base_commit: source?.head ?? null,
+    base_commit: base ?? null,
     // A folder that git cannot read has no settings of its own; the user's are found from anywhere.
     author: await authorOf(source === undefined || workdir === undefined ? historyDir : workdir, env),
     dirty: [...(source?.dirty ?? [])],
-    applied: source?.applied ?? {},
-    first_commit: source?.head ?? null,
+    applied:
+      workdir === undefined || base === undefined || options.redo === true
+        ? {}
+        : await appliedOrders(workdir, base, env),
+    first_commit: base ?? null,
     left_out: [],
   };
   await writeJson(inHistory(historyDir).start, record);
@@ -120,7 +130,6 @@ type Source = {
   readonly head: string | undefined;
   readonly sha256: boolean;
   readonly dirty: readonly string[];
-  readonly applied: Record<string, string>;
 };
 
 /** The repository whose top `workdir` is; undefined when it is none, or one that git cannot read. */
@@ -140,14 +149,18 @@ async function lookAt(workdir: string, env: Environment): Promise<Source | undef
     head: head.ok ? head.text : undefined,
     sha256: format === 'sha256',
     dirty: status.map((line) => line.slice(3)),
-    applied: head.ok ? await appliedOrders(git) : {},
   };
 }
 
-/** Which work orders the last commits of the workdir say they carried out; the newest commit of each. */
-async function appliedOrders(git: Git): Promise<Record<string, string>> {
+/** Which work orders the last commits up to `tip` say they carried out, by digest; the newest commit of each. */
+export async function appliedOrders(
+  repo: string,
+  tip: string,
+  env: Environment,
+): Promise<Record<string, string>> {
+  const git = sourceGit(repo, env);
   const format = '--format=%H%n%(trailers:key=Work-Order-Digest,valueonly)';
-  const log = await git.run(['log', '-n', '1000', '-z', format, 'HEAD']);
+  const log = await git.run(['log', '-n', '1000', '-z', format, tip]);
   const applied: Record<string, string> = {};
   if (!log.ok) return applied;
   for (const record of log.text.split('\0')) {
@@ -173,6 +186,7 @@ export async function recordBase(options: {
   const record = await readHistoryStart(historyDir);
   const git = historyGit(historyDir, env, { workTree: workspace });
   try {
+    await turnIntoBase({ historyDir, workspace, env, base: record.base_commit });
     const fresh = record.base_commit === null && record.kind !== 'none';
     const paths = fresh ? await filesOf(git) : record.dirty;
     let first = record.base_commit;
@@ -215,6 +229,25 @@ export async function recordBase(options: {
       'check the workdir, then start again',
     );
   }
+}
+
+/** The copy holds the workdir's HEAD: where the run begins with another commit, its files take their place. */
+async function turnIntoBase(where: {
+  readonly historyDir: string;
+  readonly workspace: string;
+  readonly env: Environment;
+  readonly base: string | null;
+}): Promise<void> {
+  const { historyDir, workspace, env, base } = where;
+  const indexFile = inHistory(historyDir).scratchIndex;
+  const git = historyGit(historyDir, env, { workTree: workspace, indexFile });
+  const copied = await git.run(['rev-parse', '--verify', '--quiet', copiedRef]);
+  if (!copied.ok || base === null) return;
+  await git.text(['read-tree', copied.text]);
+  await git.run(['update-index', '-q', '--refresh']);
+  await git.text(['read-tree', '--reset', '-u', base]);
+  await git.text(['update-ref', '-d', copiedRef]);
+  await rm(indexFile, { force: true });
 }
 
 /** Every file and link of the work tree that its `.gitignore` files do not hide. */

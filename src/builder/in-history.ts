@@ -17,6 +17,8 @@ export const inHistory = (historyDir: string) => ({
 /** Where the run stands. The run's own ref: what a stage does to branches does not move it. */
 export const headRef = 'refs/factory/head';
 export const baseRef = 'refs/factory/base';
+/** The workdir's HEAD, where the run begins with another commit. */
+export const copiedRef = 'refs/factory/copied';
 /** The same as `headRef`, for commands that ask git where they are. */
 export const branchRef = 'refs/heads/factory';
 

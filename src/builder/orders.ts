@@ -15,7 +15,7 @@ export type LoadedOrder = {
   readonly from: string;
 };
 
-type Raw = { readonly from: string; readonly value: unknown };
+type Raw = { readonly from: string; readonly value: unknown; readonly alone?: true };
 type Loaded = { readonly orders: readonly LoadedOrder[] } | { readonly problem: string };
 
 /** Reads `.factory/orders/WO-*.json` in numeric order, else what was given as the variable `plan`: a compiled plan, or a
@@ -33,7 +33,7 @@ export async function loadOrders(
     }
     const orders: LoadedOrder[] = [];
     for (const one of raw) {
-      const checked = check(one, options.allowExempt);
+      const checked = checkOrder(one, options);
       if ('problem' in checked) return checked;
       const twin = orders.find((other) => other.order.id === checked.order.id);
       if (twin !== undefined) return { problem: `${one.from} and ${twin.from} are both ${checked.order.id}` };
@@ -72,25 +72,37 @@ async function kindOf(path: string): Promise<'file' | 'folder' | undefined> {
 }
 
 async function fromFolder(folder: string, name: string): Promise<Raw[]> {
-  const names = await readdir(folder).catch((error: unknown) => {
+  const names = await orderFiles(folder).catch((error: unknown) => {
     if (isMissing(error)) return [];
     throw error;
   });
-  const numbered = names
-    .filter((file) => /^wo-.*\.json$/i.test(file))
-    .map((file) => ({ file, number: Number(/^wo-(\d+)/i.exec(file)?.[1] ?? 999_999) }))
-    .sort((a, b) => a.number - b.number || (a.file < b.file ? -1 : 1));
   return Promise.all(
-    numbered.map(async ({ file }) => ({
+    names.map(async (file) => ({
       from: `${name}/${file}`,
       value: await readJson(join(folder, file), `${name}/${file}`),
     })),
   );
 }
 
+/** Names of the files `WO-*.json` of a folder: by their number, those without one last, then by name. */
+export async function orderFiles(folder: string): Promise<string[]> {
+  const names = await readdir(folder);
+  const numbered = names
+    .filter((file) => /^wo-.*\.json$/i.test(file))
+    .map((file) => ({ file, number: Number(/^wo-(\d+)/i.exec(file)?.[1] ?? 999_999) }))
+    .sort((a, b) => a.number - b.number || (a.file < b.file ? -1 : 1));
+  return numbered.map(({ file }) => file);
+}
+
+/** One order by itself is a plan of one step. */
+export const isOneOrder = (plan: unknown): boolean =>
+  typeof plan === 'object' && plan !== null && !Array.isArray(plan) && !('work_orders' in plan);
+
 function fromPlan(plan: unknown, name: string): Raw[] {
+  if (isOneOrder(plan)) return [{ from: name, value: plan, alone: true }];
   const parsed = z.object({ work_orders: z.array(z.unknown()) }).safeParse(plan);
-  if (!parsed.success) throw new Error(`${name} is not a plan: it has no list "work_orders"`);
+  if (!parsed.success)
+    throw new Error(`${name} is neither a work order nor a plan with a list "work_orders"`);
   return parsed.data.work_orders.map((value, at) => ({ from: `${name} (work order ${at + 1})`, value }));
 }
 
@@ -102,7 +114,11 @@ async function readJson(path: string, name: string): Promise<unknown> {
   }
 }
 
-function check(raw: Raw, allowExempt: boolean): LoadedOrder | { readonly problem: string } {
+/** One order as it was read. One that stands `alone` may be called anything. */
+export function checkOrder(
+  raw: Raw,
+  options: { readonly allowExempt: boolean },
+): LoadedOrder | { readonly problem: string } {
   const parsed = WorkOrder.safeParse(raw.value);
   if (!parsed.success) {
     return {
@@ -110,13 +126,13 @@ function check(raw: Raw, allowExempt: boolean): LoadedOrder | { readonly problem
     };
   }
   const order = parsed.data;
-  if (!/^WO-\d{2,}$/.test(order.id))
+  if (raw.alone === true ? !/^[^\s\p{C}][^\p{C}]{0,99}$/u.test(order.id) : !/^WO-\d{2,}$/.test(order.id))
     return { problem: `${raw.from} has the id ${JSON.stringify(order.id)}, not WO-NN` };
-  const named = /\/wo-(\d+)[^/]*\.json$/i.exec(raw.from)?.[1];
+  const named = raw.alone === true ? undefined : /\/wo-(\d+)[^/]*\.json$/i.exec(raw.from)?.[1];
   if (named !== undefined && Number(named) !== Number(order.id.slice(3))) {
     return { problem: `${raw.from} holds ${order.id}: file name and id must agree` };
   }
-  if (order.verify_exempt && !allowExempt && !isBootstrap(raw.value)) {
+  if (order.verify_exempt && !options.allowExempt && !isBootstrap(raw.value)) {
     return {
       problem: `${raw.from} asks not to be verified (verify_exempt) without a planner's word for it (provenance.bootstrap); pass --allow-verify-exempt to allow it`,
     };

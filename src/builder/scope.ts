@@ -6,6 +6,7 @@ import { dirname, join, resolve, sep } from 'node:path';
 import type { WriteProposal } from '../model/proposal.ts';
 import { emptySha256 } from '../model/proposal.ts';
 import { normalizePath } from '../model/work-order.ts';
+import { forbiddenBy } from '../policy/forbidden.ts';
 import { isMissing } from '../system/files.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 
@@ -31,10 +32,16 @@ export const sha256 = (bytes: Uint8Array | string): string =>
 export const touchedBy = (proposal: WriteProposal): string[] =>
   [...new Set(proposal.writes.map((write) => write.path))].sort();
 
-/** Duplicates, then scope, then real places, then every base hash: nothing is written unless all hold. */
+/** What of a work order says where its files may be. */
+export type OrderScope = {
+  readonly allowed_files: readonly string[];
+  readonly forbidden?: readonly string[] | undefined;
+};
+
+/** Duplicates, then scope, then what is forbidden, then real places, then every base hash: nothing is written unless all hold. */
 export async function checkProposal(
   workspace: string,
-  order: { readonly allowed_files: readonly string[] },
+  order: OrderScope,
   proposal: WriteProposal,
 ): Promise<Checked | StageFailure> {
   const violation = (reason: string) => stageFailure('write_scope_violation', reason);
@@ -44,6 +51,11 @@ export async function checkProposal(
   const allowed = new Set(order.allowed_files.map(normalizePath));
   const outside = paths.filter((path) => !allowed.has(path));
   if (outside.length > 0) return violation(`not in allowed_files: ${outside.join(', ')}`);
+
+  for (const path of paths) {
+    const entry = forbiddenBy(order.forbidden ?? [], path);
+    if (entry !== undefined) return violation(`${path} is forbidden by ${JSON.stringify(entry)}`);
+  }
 
   const root = await realpath(workspace);
   const found: CheckedWrite[] = [];

@@ -20,7 +20,7 @@ export interface Probe {
 
 /** The commands that check the workspace as it is now, the first of these that applies: an exempt order gets the compile
  *  check only; `scripts/verify.sh`; the `test` script of package.json; node's own tests; Python's tests (pytest where it
- *  can be imported, else unittest); the compile check. The compile check reads each of `files` with its language's own
+ *  can be imported, else unittest); Go's tests, or its vet where there are none; Rust's tests; the compile check. The compile check reads each of `files` with its language's own
  *  parser and leaves nothing behind; it is empty when none of them has one. */
 export async function verifyCommands(
   workspace: string,
@@ -28,13 +28,20 @@ export async function verifyCommands(
   with_: { readonly files: readonly string[]; readonly probe: Probe },
 ): Promise<readonly string[]> {
   const { probe } = with_;
-  if (order.verify_exempt) return compileCheck(workspace, with_.files, probe);
+  if (order.verify_exempt) return exemptCheck(workspace, with_.files, probe);
   if (await isFile(join(workspace, verifyScript))) return [`bash ${verifyScript}`];
   if ((await hasTestScript(workspace)) && (await probe.has('npm'))) return ['npm test'];
   const files = await codeFiles(workspace);
   if (files.some(isNodeTest)) return ['node --test'];
   if (files.some(isPythonTest) && (await probe.has('python3'))) {
     return [(await probe.imports('pytest')) ? 'python3 -m pytest -q' : 'python3 -m unittest discover'];
+  }
+  if ((await isFile(join(workspace, 'go.mod'))) && (await probe.has('go'))) {
+    // Vet compiles everything too; `go build` would leave a program behind.
+    return [files.some((file) => file.endsWith('_test.go')) ? 'go test ./...' : 'go vet ./...'];
+  }
+  if ((await isFile(join(workspace, 'Cargo.toml'))) && (await probe.has('cargo'))) {
+    return ['cargo test --offline'];
   }
   return compileCheck(workspace, with_.files, probe);
 }
@@ -79,17 +86,26 @@ const isPythonTest = (path: string): boolean => /^(test_.*|.*_test|tests?)\.py$/
 
 const notOurs = new Set(['node_modules', '__pycache__', 'venv', 'vendor']);
 
-/** JavaScript and Python files, without hidden folders and what was installed. */
+/** JavaScript, Python and Go files, without hidden folders and what was installed. */
 async function codeFiles(root: string, below = ''): Promise<string[]> {
   const found: string[] = [];
   for (const entry of await readdir(join(root, below), { withFileTypes: true })) {
     const path = below === '' ? entry.name : `${below}/${entry.name}`;
-    if (entry.isFile() && /\.([cm]?js|py)$/.test(entry.name)) found.push(path);
+    if (entry.isFile() && /\.([cm]?js|py|go)$/.test(entry.name)) found.push(path);
     if (entry.isDirectory() && !entry.name.startsWith('.') && !notOurs.has(entry.name)) {
       found.push(...(await codeFiles(root, path)));
     }
   }
   return found;
+}
+
+/** Where no file has a parser of its own, whatever Python there is has to compile at least. */
+async function exemptCheck(workspace: string, files: readonly string[], probe: Probe): Promise<string[]> {
+  const commands = await compileCheck(workspace, files, probe);
+  if (commands.length > 0) return commands;
+  for (const python of ['python', 'python3'])
+    if (await probe.has(python)) return [`${python} -m compileall -q .`];
+  return [];
 }
 
 async function compileCheck(workspace: string, files: readonly string[], probe: Probe): Promise<string[]> {

@@ -36,7 +36,8 @@ import {
 } from './compile-request.ts';
 import { paints } from './io.ts';
 import { painter } from './print.ts';
-import { type RunDoors, refuse } from './run.ts';
+import { refuse } from './refuse.ts';
+import type { RunDoors } from './run.ts';
 import { openView, type View } from './view.ts';
 
 const modelFailed = 3;
@@ -273,7 +274,7 @@ async function start(
     model: request.model,
     effort: request.effort,
     keep: { [planRequestFile]: `${JSON.stringify(request, null, 2)}\n` },
-    leaveOut: [request.artifacts],
+    exclude: [request.artifacts],
   };
   return startRun(read.graph, { runsDir, runId }, flags, doorsOf(io, view));
 }

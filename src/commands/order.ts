@@ -1,40 +1,21 @@
 /** `factory order …`: the steps of a build that are not a model's. Each is a tool of `build.dot` and works by hand too. */
 import { readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { applyProposal } from '../builder/apply.ts';
-import { briefOf, briefOfChecks } from '../builder/brief.ts';
 import { buildCommits, inHand, openBuild, preflightProblem, skipApplied } from '../builder/build.ts';
 import { commitOrder, pathsOf } from '../builder/commit.ts';
+import { driftOf } from '../builder/drift.ts';
+import { whatFailed } from '../builder/failed.ts';
 import { renderPrompt } from '../builder/prompt.ts';
 import { prove } from '../builder/proof.ts';
 import { parseProposal } from '../builder/proposal.ts';
-import {
-  classOf,
-  type FailureStage,
-  neverRetried,
-  type StageFailure,
-  stageFailure,
-} from '../builder/stage.ts';
-import {
-  type BuildState,
-  type CurrentOrder,
-  type FailureBrief,
-  readState,
-  writeState,
-} from '../builder/state.ts';
-import {
-  type CommandIo,
-  conclude,
-  contextOf,
-  type Place,
-  placeOf,
-  probeOf,
-  type Verdict,
-} from '../builder/tool.ts';
+import { classOf, type StageFailure, stageFailure } from '../builder/stage.ts';
+import { type BuildState, type CurrentOrder, readState, writeState } from '../builder/state.ts';
+import { type CommandIo, conclude, type Place, placeOf, probeOf, type Verdict } from '../builder/tool.ts';
 import { plansFor, verifyCommands } from '../builder/verify.ts';
 import type { JsonObject } from '../model/json.ts';
-import { inWorkspace, nodeLayout } from '../model/layout.ts';
+import { inWorkspace } from '../model/layout.ts';
 import type { FailureClass } from '../model/outcome.ts';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
 import { GitError } from '../system/git.ts';
@@ -79,13 +60,14 @@ async function step(
 
 /** Takes the first work order that is not done. Label `order`, or `done` when there is none left. */
 export const orderNext = (
-  options: OrderOptions & { readonly allowVerifyExempt?: boolean },
+  options: OrderOptions & { readonly allowVerifyExempt?: boolean; readonly exempt?: string },
   io: CommandIo,
 ): Promise<number> =>
   step(options, io, async (place) => {
-    const build = await openBuild(place, { allowExempt: options.allowVerifyExempt === true });
+    const allowExempt = options.allowVerifyExempt === true || options.exempt === 'allow';
+    const build = await openBuild(place, { allowExempt });
     if ('problem' in build) return no('config', build.problem);
-    const allow_exempt = build.state.allow_exempt || options.allowVerifyExempt === true;
+    const allow_exempt = build.state.allow_exempt || allowExempt;
     const state: BuildState = { ...(await skipApplied(place, build)), allow_exempt };
     const pending = build.orders.find((one) => !state.done.some((done) => done.id === one.order.id));
     const count = build.orders.length;
@@ -220,7 +202,7 @@ export const orderCommit = (options: OrderOptions, io: CommandIo): Promise<numbe
       return no('config', `${current.id} has no proposal that was written: run "factory order apply" first`);
     }
     const { head } = build.state;
-    await putBackDrift(place, current, head, io);
+    const drift = await putBackDrift(place, current, head, io);
     const made = await commitOrder({
       historyDir: place.run.history,
       workspace,
@@ -246,23 +228,24 @@ export const orderCommit = (options: OrderOptions, io: CommandIo): Promise<numbe
       made.commit === null
         ? `${made.subject}: every file is as it was before, so there is nothing to commit`
         : `${made.commit.slice(0, 12)} ${made.subject}`;
-    return yes(notes, { updates: { 'build.commits': buildCommits(state) } });
+    return yes(notes, { updates: { 'build.commits': buildCommits(state), 'order.drift': drift } });
   });
 
+/** Answers with what the checks changed beside the order's files; of that, committed files are as before again. */
 async function putBackDrift(
   place: Place,
   current: CurrentOrder,
   head: string | null,
   io: CommandIo,
-): Promise<void> {
-  if (current.snapshot === null) return;
-  const tracked = await pathsOf(place.run.history, head, io.env);
+): Promise<readonly string[]> {
+  if (current.snapshot === null) return [];
   const snapshots = await openSnapshots({ workspace: place.workspace, dir: place.run.snapshots });
+  const before = await snapshots.load(current.snapshot);
+  const drift = await driftOf(place, { head, touched: current.touched, env: io.env });
+  const tracked = await pathsOf(place.run.history, head, io.env);
   const touched = new Set(current.touched);
-  await snapshots.restore(
-    await snapshots.load(current.snapshot),
-    (path) => tracked.has(path) && !touched.has(path),
-  );
+  await snapshots.restore(before, (path) => tracked.has(path) && !touched.has(path));
+  return drift.filter((path) => tracked.has(path) || !before.tree.has(path));
 }
 
 /** Undoes the attempt: all but `.factory/` is as it was when it began. Label `again`, or `give_up` when `attempts` are
@@ -298,56 +281,6 @@ export const orderRollback = (
       ? yes(`${what}: ${why}; giving up`, { label: 'give_up', updates })
       : yes(`${what}: ${why}; everything is as it was before it`, { label: 'again', updates });
   });
-
-/** What a tool of ours noted, else what the engine says failed last. `hopeless`: another attempt would fail alike. */
-async function whatFailed(
-  place: Place,
-  current: CurrentOrder,
-  io: CommandIo,
-): Promise<{ brief: FailureBrief; hopeless: boolean }> {
-  if (current.failed !== null) {
-    const { stage, reason } = current.failed;
-    return { brief: briefOf(stage, reason), hopeless: neverRetried.has(stage) };
-  }
-  const context = await contextOf(io);
-  const text = (key: string): string => {
-    const value = context[`last_failure.${key}`];
-    return typeof value === 'string' ? value : '';
-  };
-  const [node, nodeType, reason, failureClass] = [
-    text('node_id'),
-    text('node_type'),
-    text('reason'),
-    text('class'),
-  ];
-  if (nodeType === 'verification' || checks[node] !== undefined) {
-    const results = /^[A-Za-z_]\w*$/.test(node) ? await readResults(place, node) : undefined;
-    return { brief: briefOfChecks(checks[node] ?? 'verify_failed', reason, results), hopeless: false };
-  }
-  const stage: FailureStage = failureClass === 'guardrail' ? 'write_scope_violation' : 'exception';
-  const why = [
-    node === '' ? '' : `stage ${node} failed: `,
-    reason === '' ? 'no reason was given' : reason,
-  ].join('');
-  // A missing key or program is the same in every attempt.
-  return { brief: briefOf(stage, why), hopeless: failureClass === 'config' };
-}
-
-/** The verification nodes of a build, by the stage that their failure is. */
-const checks: Readonly<Record<string, FailureStage>> = {
-  verify: 'verify_failed',
-  promises: 'acceptance_failed',
-  accept: 'acceptance_failed',
-};
-
-async function readResults(place: Place, node: string): Promise<unknown> {
-  try {
-    return JSON.parse(await readFile(nodeLayout(place.run.node(node)).verificationResults, 'utf8'));
-  } catch (error) {
-    if (isMissing(error) || error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
 
 /** Checks the final commit by itself, outside every repository. */
 export const orderProof = (options: OrderOptions, io: CommandIo): Promise<number> =>
@@ -386,10 +319,10 @@ function count(word: string): number {
 export function orderCommand(
   program: Command,
   io: CommandIo & { readonly exit: (code: number) => void },
-): void {
+): Command {
   const order = program
     .command('order')
-    .description('the steps of a build, as tools of a pipeline or by hand');
+    .description('work orders onto a branch, and the steps of a build as tools of a pipeline');
   const verb = (name: string, what: string): Command =>
     order
       .command(name)
@@ -398,6 +331,11 @@ export function orderCommand(
       .option('--json', 'print the verdict as JSON');
   verb('next', 'take the next work order')
     .option('--allow-verify-exempt', 'orders may be exempt from verification by their own word')
+    .addOption(
+      new Option('--exempt <whom>', 'who may be exempt: orders with provenance, or any (allow)')
+        .choices(['provenance', 'allow'])
+        .default('provenance'),
+    )
     .action(async (options) => io.exit(await orderNext(options, io)));
   verb('prompt', 'begin an attempt: check preconditions, write the prompt')
     .option('--template <file>', 'the prompt with {{PLACEHOLDERS}}')
@@ -414,4 +352,5 @@ export function orderCommand(
   verb('proof', 'check the final commit in a folder of its own').action(async (options) =>
     io.exit(await orderProof(options, io)),
   );
+  return order;
 }

@@ -14,7 +14,9 @@ export async function refuse(
   code = 2,
 ): Promise<void> {
   if (options.json === true) {
-    io.out(`${JSON.stringify({ schema_version: 1, status: 'refused', exit_code: code, problems }, null, 2)}\n`);
+    io.out(
+      `${JSON.stringify({ schema_version: 1, status: 'refused', exit_code: code, problems }, null, 2)}\n`,
+    );
   }
   const colour = paints(io, io.errIsTerminal, options.color);
   const texts = new Map<string, string | undefined>();

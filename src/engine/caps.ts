@@ -4,6 +4,8 @@ export type Caps = {
   readonly maxSteps: number;
   /** Milliseconds of running time; undefined for none. */
   readonly maxWallMs: number | undefined;
+  /** Milliseconds for each command of a verification and each model call; undefined for the stage's own. */
+  readonly commandTimeoutMs?: number | undefined;
 };
 
 export const defaultCaps = { maxSteps: 10_000, maxVisits: 50 } as const;

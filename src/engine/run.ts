@@ -136,7 +136,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
 
     const wallLeft =
       prepared.caps.maxWallMs === undefined ? Number.POSITIVE_INFINITY : prepared.caps.maxWallMs - elapsed();
-    const own = wants.timeout ?? graphWants.default_timeout ?? defaultTimeoutMs;
+    const perCall = kind.type === 'codergen' ? prepared.caps.commandTimeoutMs : undefined;
+    const own = wants.timeout ?? perCall ?? graphWants.default_timeout ?? defaultTimeoutMs;
     const timeout = { ms: Math.min(own, wallLeft), explicit: wants.timeout !== undefined || wallLeft < own };
     let outcome: Outcome;
     let usage: Usage | undefined;

@@ -9,6 +9,7 @@ import type { Graph, Node } from '../model/graph.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import type { Site, StageProgram } from '../nodes/kind.ts';
+import { checkEnvironment } from '../policy/check-environment.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { Clock } from '../system/clock.ts';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
@@ -36,6 +37,8 @@ export type RunSetting = {
   readonly node: string;
   readonly variables: Readonly<Record<string, string>>;
   readonly prompts: Readonly<Record<string, string>>;
+  /** What one command of a verification may take, within its stage's time. */
+  readonly commandTimeoutMs?: number | undefined;
   readonly schema: (reference: string) => { readonly name: string; readonly schema: JsonObject } | undefined;
   readonly agentFor: (node: Node) => Agent | undefined;
   readonly historyEnv: Readonly<Record<string, string>>;
@@ -132,6 +135,8 @@ export function siteFor(
     async run(program: StageProgram): Promise<Exit> {
       const left = deadline - setting.clock.monotonic();
       if (left <= 0) return { kind: 'timed_out', afterMs: visit.timeout.ms };
+      const own = program.check === true ? setting.commandTimeoutMs : undefined;
+      const limit = Math.min(left, own ?? left);
       await writeFileAtomic(
         nodeLayout(nodeDir).context,
         `${mask(JSON.stringify(state.context, null, 2))}\n`,
@@ -141,17 +146,19 @@ export function siteFor(
       const ended = await setting.spawn.run({
         argv: program.argv,
         cwd: program.cwd === undefined ? setting.workspace : inWorkspace(program.cwd),
-        env: { ...stageEnv(), ...program.env },
+        env: { ...stageEnv(), ...(program.check === true ? checkEnvironment(env) : {}), ...program.env },
         ...(program.stdin === undefined ? {} : { stdin: program.stdin }),
         stdoutFile: join(nodeDir, program.stdoutName),
         stderrFile: join(nodeDir, program.stderrName),
         mask: values,
-        timeoutMs: left,
+        timeoutMs: limit,
         signal: visit.signal,
         marker: `FACTORY_RUN_MARKER=${setting.marker}`,
         started: (process) => visit.spawned(process),
       });
-      return ended.kind === 'timed_out' ? { kind: 'timed_out', afterMs: visit.timeout.ms } : ended;
+      return ended.kind === 'timed_out'
+        ? { kind: 'timed_out', afterMs: limit < left ? limit : visit.timeout.ms }
+        : ended;
     },
     keep: (name, content) => writeFileAtomic(join(nodeDir, name), mask(content)),
     readNodeFile: (name, limit, tail) => readSome(join(nodeDir, name), limit, tail),

@@ -52,7 +52,11 @@ export const Manifest = z.object({
     .optional()
     .describe('Only for pipelines whose tools build a history'),
   marker: z.string().describe('Value of FACTORY_RUN_MARKER in every process of the run'),
-  caps: z.object({ max_steps: z.number(), max_wall_ms: z.number().nullable() }),
+  caps: z.object({
+    max_steps: z.number(),
+    max_wall_ms: z.number().nullable(),
+    command_timeout_ms: z.number().optional(),
+  }),
   env_pass: z.array(z.string()),
   not_enforced: z.array(z.string()).describe('What this machine or version does not enforce, in words'),
 });

@@ -17,6 +17,8 @@ export type StageProgram = {
   /** Added to the stage's environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
+  /** A command that checks the product: the run's limit for one command holds, and it leaves no caches behind. */
+  readonly check?: boolean;
   /** Artifact names in the node's folder. */
   readonly stdoutName: string;
   readonly stderrName: string;

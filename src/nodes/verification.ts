@@ -71,12 +71,14 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
 
   const checked: string[] = [];
   const results: Result[] = [];
+  const seconds: number[] = [];
   const end = async (outcome: Outcome): Promise<Outcome> => {
     // Evidence is kept however the stage ends: what ran before a refusal ran.
     await site.keep(
       'verification.results.json',
       `${JSON.stringify({ checked_files: checked, commands: results }, null, 2)}\n`,
     );
+    await site.keep('verification.seconds.json', `${JSON.stringify(seconds)}\n`);
     return outcome;
   };
   for (const file of plan.files) {
@@ -104,13 +106,16 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
       stdoutName: `verification.${index}.stdout.txt`,
       stderrName: `verification.${index}.stderr.txt`,
     };
+    const began = site.clock.monotonic();
     const ended = await site.run({
       argv: parsedCommand.argv,
       cwd: workdir,
+      check: true,
       // Only git itself sees the history: a product's own git commands in folders of their own must not.
       env: { ...(parsedCommand.argv[0] === 'git' ? site.historyEnv : {}), ...parsedCommand.env },
       ...names,
     });
+    seconds.push(Math.round(site.clock.monotonic() - began) / 1000);
     const code = ended.kind === 'exited' ? ended.code : -1;
     results.push({
       command,

@@ -33,7 +33,7 @@ describe('a history', () => {
     expect(begun.started).toMatchObject({
       kind: 'git',
       baseCommit: head,
-      author: { name: 'factory', email: 'factory@localhost' },
+      author: { name: 'llm-compiler', email: 'llm-compiler@noreply.local' },
     });
     expect(begun.first).toBe(head);
     expect(git(begun.run.history, 'rev-list', '--count', headRef)).toBe('1');

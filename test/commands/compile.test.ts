@@ -328,6 +328,7 @@ describe('before a model is paid', () => {
         errIsTerminal: false,
         width: 80,
         clock: realClock,
+        every: () => () => {},
         signal: new AbortController().signal,
       };
       expect(await compileCommand(named, options, io), err).toBe(code);

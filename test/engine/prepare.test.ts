@@ -9,6 +9,7 @@ const wanted = (runsDir: string, begin: () => Promise<unknown>) => ({
   runId: 'r1',
   runsDir,
   workdir: undefined,
+  exclude: [],
   inputs: { variables: {}, files: {}, prompts: {}, schemas: {} },
   historian: {
     begin: async () => {

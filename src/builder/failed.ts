@@ -1,0 +1,58 @@
+/** Why an attempt failed: what a tool of ours noted in it, or what the engine tells of the stage that failed. */
+import { readFile } from 'node:fs/promises';
+import { nodeLayout } from '../model/layout.ts';
+import { isMissing } from '../system/files.ts';
+import { briefOf, briefOfChecks } from './brief.ts';
+import { type FailureStage, neverRetried } from './stage.ts';
+import type { CurrentOrder, FailureBrief } from './state.ts';
+import { type CommandIo, contextOf, type Place } from './tool.ts';
+
+/** What a tool of ours noted, else what the engine says failed last. `hopeless`: another attempt would fail alike. */
+export async function whatFailed(
+  place: Place,
+  current: CurrentOrder,
+  io: CommandIo,
+): Promise<{ brief: FailureBrief; hopeless: boolean }> {
+  if (current.failed !== null) {
+    const { stage, reason } = current.failed;
+    return { brief: briefOf(stage, reason), hopeless: neverRetried.has(stage) };
+  }
+  const context = await contextOf(io);
+  const text = (key: string): string => {
+    const value = context[`last_failure.${key}`];
+    return typeof value === 'string' ? value : '';
+  };
+  const [node, nodeType, reason, failureClass] = [
+    text('node_id'),
+    text('node_type'),
+    text('reason'),
+    text('class'),
+  ];
+  if (nodeType === 'verification' || checks[node] !== undefined) {
+    const results = /^[A-Za-z_]\w*$/.test(node) ? await readResults(place, node) : undefined;
+    return { brief: briefOfChecks(checks[node] ?? 'verify_failed', reason, results), hopeless: false };
+  }
+  const stage: FailureStage = failureClass === 'guardrail' ? 'write_scope_violation' : 'exception';
+  const why = [
+    node === '' ? '' : `stage ${node} failed: `,
+    reason === '' ? 'no reason was given' : reason,
+  ].join('');
+  // A missing program is the same in every attempt; a model may answer the next time, whatever it was this time.
+  return { brief: briefOf(stage, why), hopeless: failureClass === 'config' && nodeType !== 'codergen' };
+}
+
+/** The verification nodes of a build, by the stage that their failure is. */
+const checks: Readonly<Record<string, FailureStage>> = {
+  verify: 'verify_failed',
+  promises: 'acceptance_failed',
+  accept: 'acceptance_failed',
+};
+
+async function readResults(place: Place, node: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(nodeLayout(place.run.node(node)).verificationResults, 'utf8'));
+  } catch (error) {
+    if (isMissing(error) || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

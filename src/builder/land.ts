@@ -1,0 +1,83 @@
+/** A run's commits come home: the branch in the repository is moved to them, and switched to. */
+import type { Environment } from '../system/git.ts';
+import { sourceGit } from '../system/git.ts';
+import type { Author } from './author.ts';
+import { branchTaken, bring } from './deliver.ts';
+import { dirtyPaths, type Refused } from './repository.ts';
+
+export type Landed = { readonly switched: boolean; readonly notes: readonly string[] };
+
+/** Moves `branch` from where it stood when the run began to `head`, then switches the working tree to it. Refused when
+ *  the branch has moved meanwhile; a working tree that has changed meanwhile stays as it is, with a note. May be cut
+ *  anywhere and done again. */
+export async function land(options: {
+  readonly historyDir: string;
+  readonly repo: string;
+  readonly branch: string;
+  readonly existed: boolean;
+  readonly base: string;
+  readonly head: string;
+  /** The branch that the repository was on when the run began. */
+  readonly startingBranch: string;
+  readonly author: Author;
+  readonly env: Environment;
+}): Promise<Landed | Refused> {
+  const { repo, branch, base, head } = options;
+  const git = sourceGit(repo, options.env);
+  const ref = `refs/heads/${branch}`;
+  const by = {
+    GIT_COMMITTER_NAME: options.author.name,
+    GIT_COMMITTER_EMAIL: options.author.email,
+  };
+  const gone = 'the commits are in the run: factory deliver RUN --branch NAME puts them on another branch';
+  const tip = await git.run(['rev-parse', '--verify', '--quiet', ref]);
+  const short = (commit: string) => commit.slice(0, 12);
+  if (tip.ok && tip.text !== head && (!options.existed || tip.text !== base)) {
+    const was = options.existed ? `the run began with ${short(base)}` : 'there was none when the run began';
+    return {
+      problem: `the branch "${branch}" has moved meanwhile: it stands at ${short(tip.text)}, and ${was}`,
+      fix: gone,
+    };
+  }
+  if (!tip.ok && options.existed)
+    return { problem: `the branch "${branch}" is gone, which the run began with`, fix: gone };
+  const taken = await branchTaken(git, repo, branch, true);
+  if (taken !== undefined) return { problem: taken, fix: gone };
+  if (head !== base) await bring({ historyDir: options.historyDir, head, env: options.env }, [base], git);
+
+  const on = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
+  const here = on.ok ? on.text : undefined;
+  const dirty = await dirtyPaths(git);
+  if (here === branch) {
+    const at = await git.run(['rev-parse', 'HEAD']);
+    if (at.ok && at.text === head && dirty.length === 0) return { switched: true, notes: [] };
+    // Files of the working tree and the branch move together, or neither does.
+    const merged = await git.run([...still, 'merge', '--ff-only', '--quiet', '--no-overwrite-ignore', head], {
+      env: by,
+    });
+    if (merged.ok) return { switched: true, notes: [] };
+    return {
+      problem: `${repo} has changed meanwhile, so "${branch}" stays where it is: ${merged.why}`,
+      fix: gone,
+    };
+  }
+  if (tip.ok ? tip.text !== head : true) {
+    const old = tip.ok ? tip.text : '0'.repeat(head.length);
+    const moved = await git.run(['update-ref', '-m', 'factory order run', ref, head, old], { env: by });
+    if (!moved.ok)
+      return { problem: `the branch "${branch}" was moved by somebody: ${moved.why}`, fix: gone };
+  }
+  const stays = (why: string): Landed => ({
+    switched: false,
+    notes: [`the commits are on "${branch}", but ${repo} was not switched to it: ${why}`],
+  });
+  if (dirty.length > 0) return stays(`it is not clean any more (${dirty.slice(0, 5).join(', ')})`);
+  if (here !== options.startingBranch) return stays(`it is no longer on "${options.startingBranch}"`);
+  const switched = await git.run([...still, 'checkout', '--quiet', '--no-overwrite-ignore', branch, '--'], {
+    env: by,
+  });
+  return switched.ok ? { switched: true, notes: [] } : stays(switched.why);
+}
+
+/** No housekeeping behind anybody's back. */
+const still = ['-c', 'gc.auto=0', '-c', 'maintenance.auto=false', '-c', 'advice.detachedHead=false'];

@@ -1,0 +1,68 @@
+/** Telling a remote about a branch. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { quoteWord } from '../policy/words.ts';
+import { type Environment, sourceGit, withoutGit } from '../system/git.ts';
+import { readSome } from '../system/read.ts';
+import type { Spawn } from '../system/spawn.ts';
+
+/** `remote` is empty when the repository has none. */
+export type Pushed = {
+  readonly ok: boolean;
+  readonly remote: string;
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
+/** What a person would type to do it by hand. */
+export const pushCommand = (repo: string, remote: string, branch: string): string =>
+  `git -C ${quoteWord(repo)} push -u ${quoteWord(remote === '' ? 'REMOTE' : remote)} ${quoteWord(branch)}`;
+
+/** Milliseconds that a push may take. */
+const limit = 60_000;
+
+/** Variables by which git reaches remotes; those that name a repository or an index are not among them. */
+const wanted =
+  /^GIT_(?:SSH|SSH_COMMAND|SSH_VARIANT|ASKPASS|SSL_|HTTP_|PROXY|CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)|EXEC_PATH)/;
+
+/** Pushes `branch` to the first remote of `repo` and lets it follow. Never rejects for what git does, never asks. */
+export async function push(
+  options: {
+    readonly repo: string;
+    readonly branch: string;
+    readonly env: Environment;
+    readonly signal?: AbortSignal;
+  },
+  spawn: Spawn,
+): Promise<Pushed> {
+  const { repo, branch, env } = options;
+  const listed = await sourceGit(repo, env).run(['remote']);
+  const remote = listed.ok ? (listed.text.split('\n')[0] ?? '') : '';
+  if (remote === '') return { ok: false, remote: '', stdout: '', stderr: 'the repository has no remote' };
+  const folder = await mkdtemp(join(tmpdir(), 'factory-push-'));
+  try {
+    const [stdoutFile, stderrFile] = [join(folder, 'out'), join(folder, 'err')];
+    const keep = new Set(Object.keys(env).filter((name) => wanted.test(name)));
+    const quiet = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'gc.auto=0'];
+    const ended = await spawn.run({
+      argv: ['git', ...quiet, 'push', '-u', remote, `refs/heads/${branch}:refs/heads/${branch}`],
+      cwd: repo,
+      env: { ...withoutGit(env, keep), GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' },
+      stdoutFile,
+      stderrFile,
+      timeoutMs: limit,
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    });
+    const said = {
+      remote,
+      stdout: (await readSome(stdoutFile, 4000, 'tail')) ?? '',
+      stderr: (await readSome(stderrFile, 4000, 'tail')) ?? '',
+    };
+    if (ended.kind === 'exited') return { ok: ended.code === 0, ...said };
+    const why = ended.kind === 'timed_out' ? `[TIMEOUT] after ${limit / 1000} s` : `[${ended.kind}]`;
+    return { ok: false, ...said, stderr: `${said.stderr}${why}` };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

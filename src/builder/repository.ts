@@ -1,0 +1,127 @@
+/** The repository that a work order is for: whether it may be built upon, and on which branch the commits go. */
+import { realpath, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type Environment, type Git, sourceGit } from '../system/git.ts';
+import { branchProblem, branchTaken } from './deliver.ts';
+
+export type Refused = { readonly problem: string; readonly fix: string };
+const refuse = (problem: string, fix: string): Refused => ({ problem, fix });
+
+export type Repository = {
+  /** Top of the working tree, by its real path. */
+  readonly top: string;
+  /** Shared by every working tree of the repository. */
+  readonly gitDir: string;
+  readonly head: string;
+  /** The branch that HEAD is on. */
+  readonly branch: string;
+};
+
+/** Looks at `path`: a working tree with a commit, on a branch, with nothing changed or untracked. Only reads. */
+export async function inspect(path: string, env: Environment): Promise<Repository | Refused> {
+  const there = await stat(path).catch(() => undefined);
+  if (there?.isDirectory() !== true)
+    return refuse(`the repository ${path} does not exist`, 'name a git repository with --repo');
+  const git = sourceGit(path, env);
+  const found = await git.run(['rev-parse', '--is-inside-work-tree', '--show-toplevel', '--git-common-dir']);
+  const [inside, top, common] = found.ok ? found.text.split('\n') : [];
+  if (!found.ok && found.missing) return refuse(found.why, 'install git');
+  if (inside !== 'true' || top === undefined || common === undefined)
+    return refuse(
+      `${path} is not inside a git working tree`,
+      'run "git init" there and commit, or name another',
+    );
+  const root = await realpath(top);
+  if (root !== (await realpath(path)))
+    return refuse(`${path} is a folder of the repository ${root}, not its top`, `--repo ${root}`);
+  const head = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
+  if (!head.ok) return refuse(`${path} has no commit yet`, 'make a first commit');
+  const branch = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
+  if (!branch.ok) return refuse(`${path} has a detached HEAD`, 'switch to a branch: git switch BRANCH');
+  const dirty = await dirtyPaths(git);
+  if (dirty.length > 0) {
+    const more = dirty.length > 10 ? ` and ${dirty.length - 10} more` : '';
+    return refuse(
+      `${path} is not clean: ${dirty.slice(0, 10).join(', ')}${more}`,
+      'commit, stash or remove what has changed; ignored files do not count',
+    );
+  }
+  return { top: root, gitDir: await realpath(resolve(path, common)), head: head.text, branch: branch.text };
+}
+
+/** Changed and untracked paths; folders of tools like us do not count. */
+export async function dirtyPaths(git: Git): Promise<string[]> {
+  const status = await git.list([
+    'status',
+    '--porcelain=v1',
+    '-z',
+    '--no-renames',
+    '--ignore-submodules=dirty',
+  ]);
+  return status
+    .map((line) => line.slice(3))
+    .filter((path) => !/^\.(?:llmch_venv|factory)(?:\/|$)/.test(path));
+}
+
+/** What was asked of the branch. */
+export type BranchWish = {
+  /** Undefined for one of our own naming. */
+  readonly name: string | undefined;
+  readonly reuse: boolean;
+  readonly create: boolean;
+  /** A revision to begin with, where the branch is new. */
+  readonly commit: string | undefined;
+  readonly plannerRun: string | undefined;
+  readonly runId: string;
+};
+
+export type BranchChoice = {
+  readonly branch: string;
+  readonly mode: 'explicit' | 'auto';
+  readonly existed: boolean;
+  /** The commit that the order is built on. */
+  readonly baseline: string;
+  readonly source: 'HEAD' | 'commit-hash';
+  /** What was asked for, resolved; an existing branch begins at its own tip all the same. */
+  readonly requested: string;
+};
+
+/** Chooses the branch; nothing is made yet, so that what fails leaves no branch behind. */
+export async function chooseBranch(
+  repo: Repository,
+  wish: BranchWish,
+  env: Environment,
+): Promise<BranchChoice | Refused> {
+  const git = sourceGit(repo.top, env);
+  let requested = repo.head;
+  if (wish.commit !== undefined) {
+    const found = await git.run([
+      'rev-parse',
+      '--verify',
+      '--quiet',
+      '--end-of-options',
+      `${wish.commit}^{commit}`,
+    ]);
+    if (!found.ok) return refuse(`there is no commit "${wish.commit}" in ${repo.top}`, 'see git log');
+    requested = found.text;
+  }
+  const source = wish.commit === undefined ? 'HEAD' : 'commit-hash';
+  const branch = wish.name ?? `factory/${wish.plannerRun ?? 'adhoc'}/${wish.runId}`;
+  const bad = await branchProblem(git, branch);
+  if (bad !== undefined) return refuse(bad, 'name another with --branch');
+  const tip = await git.run(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`]);
+  if (!tip.ok && wish.reuse)
+    return refuse(`there is no branch "${branch}" to reuse`, 'leave out --reuse-branch to make it');
+  if (tip.ok && wish.create)
+    return refuse(`the branch "${branch}" exists already`, 'leave out --create-branch to go on with it');
+  const taken = await branchTaken(git, repo.top, branch, true);
+  if (taken !== undefined) return refuse(taken, 'name another branch with --branch');
+  return {
+    branch,
+    mode: wish.name === undefined ? 'auto' : 'explicit',
+    existed: tip.ok,
+    baseline: tip.ok ? tip.text : requested,
+    source,
+    requested,
+  };
+}

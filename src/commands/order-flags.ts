@@ -1,0 +1,63 @@
+/** The flags of `factory order run` and `factory order run-all`. What they do is loaded when they are called. */
+import { type Command, InvalidArgumentError } from 'commander';
+import type { OrderRunIo, OrderRunOptions } from './order-run.ts';
+
+/** The model that is asked where nobody names one. */
+export const defaultModel = 'gpt-5.2';
+
+const whole = (word: string): number => {
+  if (!/^[+-]?\d+$/.test(word)) throw new InvalidArgumentError('a whole number is wanted.');
+  return Number(word);
+};
+const number = (word: string): number => {
+  if (word.trim() === '' || !Number.isFinite(Number(word)))
+    throw new InvalidArgumentError('a number is wanted.');
+  return Number(word);
+};
+
+/** Registers `order run` and `order run-all`; `io.exit` is given the exit code. */
+export function orderRunCommands(
+  order: Command,
+  io: OrderRunIo & { readonly exit: (code: number) => void },
+): void {
+  const verb = (name: string, what: string): Command =>
+    order
+      .command(name)
+      .description(what)
+      .option('--repo <dir>', 'the repository: its tree must be clean')
+      .option('--artifacts-dir <dir>', 'root of the artifact tree (default: ARTIFACTS_DIR, else ./artifacts)')
+      .option('--out <dir>', 'a copy of the artifacts, outside the repository')
+      .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)')
+      .option('--max-attempts <n>', 'attempts that an order gets', whole, 5)
+      .option('--llm-model <name>', `the model that is asked (default: ${defaultModel})`)
+      .option('--model <name>', 'the same')
+      .option('--llm-temperature <n>', 'recorded only', number, 0)
+      .option('--timeout-seconds <n>', 'time of each command and model call', number, 600)
+      .option('--commit-hash <revision>', 'where a new branch begins (default: HEAD)')
+      .option('--branch <name>', 'the branch of the commits (default: factory/…)')
+      .option('--reuse-branch', 'the branch must be there')
+      .option('--create-branch', 'the branch must not be there')
+      .option('--no-push', 'do not push to the first remote')
+      .option('--allow-verify-exempt', 'orders may be exempt from verification by their own word')
+      .option('--python <path>', 'accepted; not needed')
+      .option('--agent <name>', 'who answers: openai, scripted, fake, stub')
+      .option('--script <file>', 'an agent script with prepared answers')
+      .option('--json', 'the result as JSON on standard output')
+      .option('-q, --quiet', 'only the verdict and what went wrong')
+      .option('-v, --verbose', 'more records')
+      .option('--no-color', 'no colours (also: NO_COLOR)');
+  verb('run', 'carry out one work order onto a branch')
+    .option('--work-order <file>', 'a work order, or a plan of several')
+    .option('--run-id <id>', 'name of the run (default: a ULID)')
+    .option('--resume', 'go on with the run that --run-id names')
+    .action(async (options: OrderRunOptions) => {
+      const { orderRun } = await import('./order-run.ts');
+      io.exit(await orderRun(options, io));
+    });
+  verb('run-all', 'carry out the work orders of a folder onto one branch')
+    .option('--workdir <dir>', 'the folder with WO-*.json')
+    .action(async (options: OrderRunOptions) => {
+      const { orderRunAll } = await import('./order-run.ts');
+      io.exit(await orderRunAll(options, io));
+    });
+}

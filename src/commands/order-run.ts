@@ -1,0 +1,293 @@
+/** `factory order run` and `factory order run-all`: work orders onto a branch of a repository. */
+import { realpath, stat } from 'node:fs/promises';
+import { basename, join, resolve, sep } from 'node:path';
+import { orderFiles } from '../builder/orders.ts';
+import { pushCommand } from '../builder/push.ts';
+import { inspect } from '../builder/repository.ts';
+import { type BatchTold, type Item, runBatch, type Teller } from '../executor/batch.ts';
+import { holding } from '../executor/hold.ts';
+import { readRequest } from '../executor/request.ts';
+import {
+  type OrderDoors,
+  type Refused,
+  refused,
+  resumeOrder,
+  runOrder,
+  type Told,
+  type Wish,
+} from '../executor/run.ts';
+import { readSources } from '../executor/source.ts';
+import { quoteWord } from '../policy/words.ts';
+import { findRun, newRunId, validRunId } from '../store/run-store.ts';
+import type { Spawn } from '../system/spawn.ts';
+import { paints } from './io.ts';
+import { defaultModel } from './order-flags.ts';
+import { painter } from './print.ts';
+import { refuse } from './refuse.ts';
+import { openView, type ViewIo } from './view.ts';
+
+/** Options as they stand on the command line; only what was given, and commander's defaults. */
+export type OrderRunOptions = {
+  readonly repo?: string;
+  readonly workOrder?: string;
+  readonly workdir?: string;
+  readonly out?: string;
+  readonly artifactsDir?: string;
+  readonly runsdir?: string;
+  readonly runId?: string;
+  readonly resume?: boolean;
+  readonly maxAttempts: number;
+  readonly llmModel?: string;
+  readonly llmTemperature: number;
+  readonly model?: string;
+  readonly timeoutSeconds: number;
+  readonly commitHash?: string;
+  readonly branch?: string;
+  readonly reuseBranch?: boolean;
+  readonly createBranch?: boolean;
+  readonly push: boolean;
+  readonly allowVerifyExempt?: boolean;
+  readonly python?: string;
+  readonly agent?: string;
+  readonly script?: string;
+  readonly json?: boolean;
+  readonly verbose?: boolean;
+  readonly quiet?: boolean;
+  readonly color?: boolean;
+};
+
+export type OrderRunIo = ViewIo & {
+  readonly spawn: Spawn;
+  readonly signal: () => AbortSignal;
+};
+
+/** Carries out one work order; a plan with several is a batch. Answers with the exit code. */
+export async function orderRun(options: OrderRunOptions, io: OrderRunIo): Promise<number> {
+  const doors = doorsOf(options, io);
+  const wrong = wrongFlags(options);
+  if (wrong !== undefined) return settle(wrong, options, io);
+  if (options.resume === true) return settle(await resume(options, io, doors), options, io);
+  if (options.repo === undefined || options.workOrder === undefined)
+    return settle(refused(2, 'order run needs --repo and --work-order'), options, io);
+  const sources = await readSources(resolve(io.cwd, options.workOrder));
+  if ('problems' in sources) return settle(sources, options, io);
+  const repo = resolve(io.cwd, options.repo);
+  const wish = await wishOf(options, io, repo, null);
+  const [source] = sources;
+  const told = await holding(repo, doors, async (): Promise<Told | Refused | BatchEnd> => {
+    if (source === undefined || sources.length > 1) {
+      const items = sources.map((one) => ({ name: one.loaded.order.id, read: async () => one }));
+      const batch = resolve(io.cwd, options.workOrder ?? '');
+      return runBatch(repo, items, { ...wish, batch }, doors, tellerOf(options, io, items.length));
+    }
+    const there = await inspect(repo, io.env);
+    if ('problem' in there) return refused(1, there.problem, there.fix);
+    const runId = options.runId ?? newRunId(io.clock);
+    const taken = await idProblem(runId, wish.runsDir);
+    return taken ?? runOrder(there, source, { ...wish, runId }, doors);
+  });
+  return settle(told, options, io);
+}
+
+/** Carries out every `WO-*.json` of a folder onto one branch. Answers with the exit code. */
+export async function orderRunAll(options: OrderRunOptions, io: OrderRunIo): Promise<number> {
+  const doors = doorsOf(options, io);
+  const wrong = wrongFlags(options);
+  if (wrong !== undefined) return settle(wrong, options, io);
+  if (options.repo === undefined || options.workdir === undefined)
+    return settle(refused(2, 'order run-all needs --repo and --workdir'), options, io);
+  const folder = resolve(io.cwd, options.workdir);
+  const is = await stat(folder).catch(() => undefined);
+  if (is?.isDirectory() !== true)
+    return settle(refused(1, `the folder ${folder} does not exist`, 'name one with --workdir'), options, io);
+  const names = await orderFiles(folder);
+  if (names.length === 0)
+    return settle(refused(1, `there are no work orders (WO-*.json) in ${folder}`), options, io);
+  const items: Item[] = names.map((name) => ({
+    name,
+    read: async () => {
+      const found = await readSources(join(folder, name));
+      if ('problems' in found) return found;
+      const [source] = found;
+      return source === undefined || found.length > 1
+        ? refused(1, `${name} holds several work orders`)
+        : source;
+    },
+  }));
+  if (options.json !== true && options.quiet !== true) io.out(`Found ${items.length} work order(s)\n`);
+  const repo = resolve(io.cwd, options.repo);
+  const wish = await wishOf(options, io, repo, await realpath(folder));
+  const told = await holding(repo, doors, () =>
+    runBatch(repo, items, wish, doors, tellerOf(options, io, items.length)),
+  );
+  return settle(told, options, io);
+}
+
+type BatchEnd = BatchTold | (Refused & { readonly orders: BatchTold['orders'] });
+
+async function resume(options: OrderRunOptions, io: OrderRunIo, doors: OrderDoors): Promise<Told | Refused> {
+  if (options.runId === undefined)
+    return refused(2, '--resume needs --run-id', 'order run --resume --run-id ID');
+  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), options.runId);
+  if (!found.ok) return refused(2, found.why);
+  const request = await readRequest(found.dir).catch(() => undefined);
+  if (request === undefined)
+    return refused(
+      2,
+      `${options.runId} was not started by "factory order run"`,
+      `factory resume ${options.runId}`,
+    );
+  return holding(request.repo, doors, () => resumeOrder(resolve(io.cwd, found.dir), doors));
+}
+
+function wrongFlags(options: OrderRunOptions): Refused | undefined {
+  if (options.maxAttempts < 1) return refused(1, '--max-attempts must be at least 1');
+  if (options.timeoutSeconds <= 0) return refused(1, '--timeout-seconds must be more than 0');
+  if (options.reuseBranch === true && options.createBranch === true)
+    return refused(1, '--reuse-branch and --create-branch exclude each other', 'give one of them');
+  if ((options.reuseBranch === true || options.createBranch === true) && options.branch === undefined)
+    return refused(1, '--reuse-branch and --create-branch need --branch', '--branch NAME');
+  return undefined;
+}
+
+async function idProblem(runId: string, runsDir: string): Promise<Refused | undefined> {
+  const bad = validRunId(runId);
+  if (bad !== undefined) return refused(2, bad);
+  const there = await stat(join(runsDir, runId)).catch(() => undefined);
+  return there === undefined
+    ? undefined
+    : refused(2, `there is a run "${runId}" in ${runsDir} already`, `order run --resume --run-id ${runId}`);
+}
+
+async function wishOf(
+  options: OrderRunOptions,
+  io: OrderRunIo,
+  repo: string,
+  batch: string | null,
+): Promise<Omit<Wish, 'runId'>> {
+  const runsDir = await placed(resolve(io.cwd, options.runsdir ?? '.factory/runs'));
+  const named = options.artifactsDir ?? (io.env['ARTIFACTS_DIR'] || undefined);
+  const usual = await placed(resolve(io.cwd, 'artifacts'));
+  // In the repository itself the usual place would make its tree dirty.
+  const inside = usual.startsWith(`${await placed(repo)}${sep}`);
+  return {
+    runsDir,
+    artifacts:
+      named !== undefined
+        ? await placed(resolve(io.cwd, named))
+        : inside
+          ? join(runsDir, '..', 'artifacts')
+          : usual,
+    out: options.out === undefined ? undefined : await placed(resolve(io.cwd, options.out)),
+    branch: options.branch,
+    reuse: options.reuseBranch === true,
+    create: options.createBranch === true,
+    commit: options.commitHash,
+    push: options.push,
+    allowExempt: options.allowVerifyExempt === true,
+    model:
+      options.llmModel ??
+      options.model ??
+      (io.env['FACTORY_MODEL'] || io.env['OPENAI_MODEL'] || defaultModel),
+    temperature: options.llmTemperature,
+    maxAttempts: options.maxAttempts,
+    timeoutSeconds: options.timeoutSeconds,
+    agent: options.agent,
+    script: options.script,
+    batch,
+  };
+}
+
+/** The real path, as far up as something is there. */
+async function placed(path: string): Promise<string> {
+  const real = await realpath(path).catch(() => undefined);
+  if (real !== undefined) return real;
+  const above = resolve(path, '..');
+  return above === path ? path : join(await placed(above), basename(path));
+}
+
+function doorsOf(options: OrderRunOptions, io: OrderRunIo): OrderDoors {
+  const view = openView(options, io);
+  if (options.python !== undefined)
+    view.log('info', '--python is not needed: commands run with the PATH as it is');
+  if (options.llmTemperature !== 0)
+    view.log('warn', '--llm-temperature is recorded only: the models that are asked take none');
+  return {
+    cwd: io.cwd,
+    env: io.env,
+    clock: io.clock,
+    signal: io.signal(),
+    watcher: view.watcher,
+    log: view.log,
+    spawn: io.spawn,
+  };
+}
+
+function tellerOf(options: OrderRunOptions, io: OrderRunIo, count: number): Teller {
+  const out = options.json === true || options.quiet === true ? () => {} : io.out;
+  return {
+    begins: (at, name, title) => out(`[${at}/${count}] ${name}: ${title}\n`),
+    skips: (commit) => out(`  already committed: ${commit.slice(0, 12)}\n`),
+    ends: (told) => tell(told, options, io),
+  };
+}
+
+/** Tells the end, and answers with its exit code. */
+async function settle(
+  ended: Told | Refused | BatchEnd,
+  options: OrderRunOptions,
+  io: OrderRunIo,
+): Promise<number> {
+  if ('problems' in ended) {
+    await refuse(ended.problems, io, options);
+    return ended.code;
+  }
+  if (options.json === true) io.out(`${JSON.stringify({ schema_version: 1, ...ended }, null, 2)}\n`);
+  if ('verdict' in ended) {
+    if (options.json !== true) tell(ended, options, io);
+    if (ended.exit_code === 130) io.err(`${again(ended, options)}\n`);
+    return ended.exit_code;
+  }
+  const last = ended.orders.at(-1);
+  if (options.json !== true && options.quiet !== true) {
+    const done = ended.orders.filter((order) => !order.skipped).length;
+    if (ended.exit_code === 0 && done === 0) io.out('Nothing to do: every work order is committed already\n');
+    else if (ended.exit_code === 0)
+      io.out(`All ${ended.orders.length} work order(s) passed on ${ended.branch}\n`);
+    else io.out(`Stopped at ${last?.name ?? 'the first work order'} (exit code ${ended.exit_code})\n`);
+  }
+  if (ended.exit_code === 130 && last !== undefined && !last.skipped) io.err(`${again(last, options)}\n`);
+  return ended.exit_code;
+}
+
+function tell(told: Told, options: OrderRunOptions, io: OrderRunIo): void {
+  const paint = painter(paints(io, io.outIsTerminal, options.color));
+  for (const note of told.notes) io.err(`WARNING: ${note}\n`);
+  if (told.push !== null && !told.push.ok) {
+    const why = told.push.stderr.trim().split('\n').at(-1) ?? '';
+    const by = pushCommand(options.repo ?? '.', told.push.remote, told.branch);
+    io.err(`WARNING: not pushed (${why}); by hand: ${by}\n`);
+  }
+  if (options.json === true) return;
+  const good = told.exit_code === 0;
+  if (options.quiet !== true || !good) {
+    const row = (name: string, text: string) => io.out(`  ${`${name}:`.padEnd(14)} ${text}\n`);
+    row('Work order', told.work_order_id);
+    row('Attempts', String(told.attempts));
+    if (good) row('Branch', told.branch);
+    if (told.commit !== null && good) row('Commit', told.commit.slice(0, 12));
+    if (told.push?.ok === true) row('Pushed to', told.push.remote);
+    if (!good && told.stage !== null) row('Stage', told.stage);
+    if (!good) row('Reason', told.reason);
+    row('Artifacts', told.artifacts);
+    row('Run', told.run_dir);
+  }
+  const colour = told.verdict === 'PASS' ? paint.green : told.verdict === 'FAIL' ? paint.red : paint.yellow;
+  io.out(`  Verdict: ${colour(told.verdict)}\n`);
+}
+
+/** What a person types to go on. */
+function again(told: Told, options: OrderRunOptions): string {
+  const runs = options.runsdir === undefined ? '' : ` --runsdir ${quoteWord(options.runsdir)}`;
+  return `go on with it: factory order run --resume --run-id ${told.run_id}${runs}`;
+}

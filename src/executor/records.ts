@@ -1,0 +1,130 @@
+/** `run.json`, `work_order.json` and `run_summary.json` of a work order's run. */
+import { join } from 'node:path';
+import type { Pushed } from '../builder/push.ts';
+import { canonicalHash } from '../model/canonical.ts';
+import type { JsonObject } from '../model/json.ts';
+import { layout } from '../model/layout.ts';
+import { fileLimit, totalLimit } from '../model/proposal.ts';
+import { maxContextFiles, type WorkOrder } from '../model/work-order.ts';
+import { writeJson } from '../system/files.ts';
+import { packageVersion } from '../system/package.ts';
+import { type AttemptRecord, writeAttempts, writeSorted } from './report.ts';
+import type { Request } from './request.ts';
+
+export type Ending = {
+  readonly verdict: 'PASS' | 'FAIL' | 'ERROR';
+  readonly reason: string;
+  readonly traceback?: string;
+  readonly interrupted: boolean;
+  /** The tree of the final commit. */
+  readonly tree: string | null;
+  /** Commits that the branch has got. */
+  readonly commits: readonly string[];
+  readonly push: Pushed | null;
+  readonly finishedAt: string;
+};
+
+/** Written before the run begins, so that a run that is killed has its records too. */
+export async function openRecords(request: Request, order: WorkOrder): Promise<void> {
+  await writeSorted(join(request.artifacts, 'work_order.json'), order);
+  await writeJson(join(request.artifacts, 'run.json'), runRecord(request, undefined, null));
+}
+
+/** Writes everything that can be told now, anew; answers with the attempts. */
+export async function closeRecords(
+  request: Request,
+  runDir: string,
+  ending: Ending,
+): Promise<readonly AttemptRecord[]> {
+  const attempts = await writeAttempts(layout(runDir), request.artifacts, request.baseline);
+  const summary = summaryOf(request, ending, attempts);
+  await writeSorted(join(request.artifacts, 'run_summary.json'), summary);
+  const outputs = {
+    total_attempts: attempts.length,
+    repo_tree_hash_after: ending.tree,
+    run_summary_sha256: canonicalHash(summary),
+  };
+  await writeJson(join(request.artifacts, 'run.json'), runRecord(request, ending, outputs));
+  return attempts;
+}
+
+function runRecord(request: Request, ending: Ending | undefined, outputs: JsonObject | null): JsonObject {
+  const status =
+    ending === undefined ? 'running' : ending.interrupted ? 'interrupted' : ending.verdict.toLowerCase();
+  return {
+    run_id: request.run_id,
+    tool: 'factory',
+    started_at_utc: request.started_at,
+    finished_at_utc: ending?.finishedAt ?? null,
+    // An interrupted run has no verdict yet: a resume gives it one.
+    verdict: ending === undefined || ending.interrupted ? null : ending.verdict,
+    status,
+    reason: ending?.reason ?? '',
+    work_order_id: request.work_order_id,
+    version: { factory: packageVersion(), git_commit: null, git_dirty: null },
+    config: configOf(request),
+    inputs: {
+      work_order_path: request.work_order_path,
+      work_order_sha256: request.work_order_sha256,
+      baseline_commit_requested: request.baseline_requested,
+      baseline_source: request.baseline_source,
+    },
+    git_workflow: {
+      starting_branch: request.starting_branch,
+      working_branch: request.branch,
+      branch_mode: request.branch_mode,
+      branch_existed_at_start: request.branch_existed,
+      baseline_commit_effective: request.baseline,
+      commit_hashes_created: [...(ending?.commits ?? [])],
+      push_attempted: ending?.push != null,
+      push_result: ending?.push ?? null,
+    },
+    outputs: ending === undefined || ending.interrupted ? null : outputs,
+    planner_ref: request.planner_ref,
+    artifacts: { run_summary: 'run_summary.json', work_order_snapshot: 'work_order.json' },
+    export: { out_dir: request.out_dir },
+  };
+}
+
+const configOf = (request: Request): JsonObject => ({
+  llm_model: request.model,
+  llm_temperature: request.temperature,
+  max_attempts: request.max_attempts,
+  timeout_seconds: request.timeout_seconds,
+  repo_root: request.repo,
+});
+
+const summaryOf = (request: Request, ending: Ending, attempts: readonly AttemptRecord[]): JsonObject => ({
+  run_id: request.run_id,
+  work_order_id: request.work_order_id,
+  verdict: ending.verdict,
+  total_attempts: attempts.length,
+  baseline_commit: request.baseline,
+  baseline_source: request.baseline_source,
+  working_branch: request.branch,
+  repo_tree_hash_after: ending.tree,
+  // Work is done on a copy: there is nothing in the repository that would have to be rolled back.
+  rollback_failed: false,
+  ...(ending.verdict === 'ERROR'
+    ? { remediation: null, error: ending.reason, error_traceback: ending.traceback ?? null }
+    : {}),
+  config: {
+    ...configOf(request),
+    out_dir: request.out_dir,
+    defaults: {
+      default_max_attempts: 5,
+      default_llm_temperature: 0,
+      default_timeout_seconds: 600,
+      default_llm_timeout: 600,
+      run_id_hex_length: 26,
+      max_file_write_bytes: fileLimit,
+      max_total_write_bytes: totalLimit,
+      max_json_payload_bytes: 10_485_760,
+      max_context_bytes: 204_800,
+      max_context_files: maxContextFiles,
+      max_excerpt_chars: 2000,
+      git_timeout_seconds: 30,
+    },
+  },
+  attempts: [...attempts],
+});

@@ -1,0 +1,163 @@
+/** The artifact tree of a work order's run: `run.json`, `run_summary.json`, `attempt_N/`. Made from the run directory's
+ *  evidence alone, so that a resume makes it again, whole. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { briefOf } from '../builder/brief.ts';
+import { parseProposal } from '../builder/proposal.ts';
+import { touchedBy } from '../builder/scope.ts';
+import { reminderOf, stageFailure } from '../builder/stage.ts';
+import { FailureBrief } from '../builder/state.ts';
+import { asciiJson, sortedKeys } from '../model/canonical.ts';
+import type { Json, JsonObject } from '../model/json.ts';
+import type { Layout } from '../model/layout.ts';
+import { splitWords } from '../policy/words.ts';
+import { writeFileAtomic } from '../system/files.ts';
+import { type Attempt, attemptsOf, jsonOf, textOf, type Visit } from './evidence.ts';
+
+/** Sorted keys, two-space indent, ASCII, a final newline: how every file but `run.json` is written. */
+export const writeSorted = (path: string, value: Json): Promise<void> =>
+  writeFileAtomic(path, `${asciiJson(sortedKeys(value), 2)}\n`);
+
+export type AttemptRecord = JsonObject & { readonly failure_brief: JsonObject | null };
+
+/** Writes `attempt_N/` of every attempt that has ended and answers with their records. */
+export async function writeAttempts(
+  run: Layout,
+  folder: string,
+  baseline: string,
+): Promise<readonly AttemptRecord[]> {
+  const records: AttemptRecord[] = [];
+  for (const attempt of await attemptsOf(run)) {
+    const dir = join(folder, `attempt_${attempt.index}`);
+    await rm(dir, { recursive: true, force: true });
+    const record = await writeAttempt(attempt, dir, baseline);
+    if (record !== undefined) records.push(record);
+  }
+  return records;
+}
+
+/** Undefined for an attempt that was cut before it had an outcome: its evidence is kept, but it is no attempt yet. */
+async function writeAttempt(
+  attempt: Attempt,
+  dir: string,
+  baseline: string,
+): Promise<AttemptRecord | undefined> {
+  const at = (node: string): Visit | undefined => attempt.visits.get(node);
+  const prompt = await textOf(at('propose'), 'prompt.md');
+  if (prompt !== undefined) await writeFileAtomic(join(dir, 'se_prompt.txt'), prompt);
+  const answer = await textOf(at('propose'), 'response.md');
+  const parsed = answer === undefined || at('apply') === undefined ? undefined : parseProposal(answer);
+  const proposed = parsed !== undefined && 'proposal' in parsed ? parsed.proposal : undefined;
+  if (proposed !== undefined) await writeSorted(join(dir, 'proposed_writes.json'), proposed);
+  else if (answer !== undefined)
+    await writeSorted(join(dir, 'raw_llm_response.json'), { raw_response: answer });
+
+  const apply = at('apply');
+  const touched = proposed === undefined ? [] : touchedBy(proposed);
+  const written = apply?.ended === 'done';
+  if (proposed !== undefined && apply !== undefined && apply.ended !== 'open') {
+    const errors = written ? [] : [apply.reason];
+    await writeSorted(join(dir, 'write_result.json'), { write_ok: written, touched_files: touched, errors });
+  }
+  const verify = await commandsOf(at('verify'), dir, 'verify');
+  const judged = at('promises')?.ended === 'failed' || at('accept') !== undefined;
+  const accept = (await commandsOf(at('accept'), dir, 'acceptance')) ?? (judged ? [] : undefined);
+  if (verify !== undefined) await writeSorted(join(dir, 'verify_result.json'), verify);
+  if (accept !== undefined) await writeSorted(join(dir, 'acceptance_result.json'), accept);
+
+  const brief = briefOfAttempt(attempt);
+  if (brief === 'open') return undefined;
+  const failure_brief =
+    brief === null
+      ? null
+      : {
+          stage: brief.stage,
+          command: brief.command,
+          exit_code: brief.exit_code,
+          primary_error_excerpt: brief.excerpt,
+          constraints_reminder: brief.reminder,
+        };
+  if (failure_brief !== null) await writeSorted(join(dir, 'failure_brief.json'), failure_brief);
+  const drift = z.array(z.string()).safeParse(at('commit')?.updates['order.drift']);
+  return {
+    attempt_index: attempt.index,
+    baseline_commit: baseline,
+    proposal_path: proposed === undefined ? '' : join(dir, 'proposed_writes.json'),
+    touched_files: touched,
+    write_ok: written,
+    verify: verify ?? [],
+    acceptance: accept ?? [],
+    failure_brief,
+    ...(drift.success && drift.data.length > 0 ? { repo_drift: drift.data } : {}),
+  };
+}
+
+/** Null for an attempt that succeeded, `open` for one without an outcome. */
+function briefOfAttempt({ visits }: Attempt): FailureBrief | null | 'open' {
+  const rollback = visits.get('rollback');
+  if (rollback !== undefined) {
+    const told = FailureBrief.safeParse(rollback.updates['order.brief']);
+    return told.success ? told.data : 'open';
+  }
+  for (const [node, stage] of failing) {
+    const visit = visits.get(node);
+    if (visit?.ended !== 'failed') continue;
+    const failed = stageFailure(stage, visit.reason.replace(new RegExp(`^${stage}: `), ''));
+    return { ...briefOf(failed.stage, failed.reason), reminder: reminderOf(stage) };
+  }
+  return visits.get('commit')?.ended === 'done' && visits.get('proof')?.ended === 'done' ? null : 'open';
+}
+
+/** Stages whose failure no roll-back follows. */
+const failing = [
+  ['prompt', 'preflight'],
+  ['commit', 'exception'],
+  ['proof', 'verify_failed'],
+] as const;
+
+const Results = z.object({
+  commands: z.array(
+    z.object({ command: z.string(), exit_code: z.number(), stdout: z.string(), stderr: z.string() }),
+  ),
+});
+
+/** The results of a verification stage, with what its commands printed in files of their own. */
+async function commandsOf(
+  visit: Visit | undefined,
+  dir: string,
+  name: string,
+): Promise<JsonObject[] | undefined> {
+  if (visit === undefined || visit.ended === 'open') return undefined;
+  const results = Results.safeParse(await jsonOf(visit, 'verification.results.json'));
+  const seconds = z.array(z.number()).safeParse(await jsonOf(visit, 'verification.seconds.json'));
+  const list: JsonObject[] = [];
+  for (const [n, one] of (results.success ? results.data.commands : []).entries()) {
+    const split = splitWords(one.command);
+    const last = results.success && n === results.data.commands.length - 1;
+    const note = last && one.exit_code === -1 ? cutShort(visit.reason) : '';
+    const paths = { out: join(dir, `${name}_${n}_stdout.txt`), err: join(dir, `${name}_${n}_stderr.txt`) };
+    await writeFileAtomic(paths.out, (await textOf(visit, `verification.${n}.stdout.txt`)) ?? '');
+    await writeFileAtomic(paths.err, `${(await textOf(visit, `verification.${n}.stderr.txt`)) ?? ''}${note}`);
+    list.push({
+      command: 'words' in split ? split.words : [one.command],
+      exit_code: one.exit_code,
+      stdout_trunc: trunc(one.stdout),
+      stderr_trunc: trunc(`${one.stderr}${note}`),
+      stdout_path: paths.out,
+      stderr_path: paths.err,
+      duration_seconds: seconds.success ? (seconds.data[n] ?? null) : null,
+    });
+  }
+  return list;
+}
+
+const cutShort = (reason: string): string =>
+  reason.startsWith('timeout:') ? '\n[TIMEOUT]' : `\n[${reason}]`;
+
+/** Head and tail, for those who read the records without the files. */
+function trunc(text: string): string {
+  const characters = [...text];
+  if (characters.length <= 2000) return text;
+  return `${characters.slice(0, 600).join('')}\n...[truncated]\n${characters.slice(-1400).join('')}`;
+}

@@ -1,0 +1,325 @@
+/** One work order onto a branch of a repository: `build.dot` on a copy, then the branch is moved to what it made. */
+import { cp, rm } from 'node:fs/promises';
+import { join, resolve, sep } from 'node:path';
+import { fixedAuthor } from '../builder/author.ts';
+import { judgeExemption } from '../builder/exemption.ts';
+import { headRef, historyGit, readHistoryStart } from '../builder/in-history.ts';
+import { land } from '../builder/land.ts';
+import type { LoadedOrder } from '../builder/orders.ts';
+import { type Pushed, push } from '../builder/push.ts';
+import { chooseBranch, type Repository } from '../builder/repository.ts';
+import type { Doors, Finished, Refusal, RunFlags } from '../factory.ts';
+import { readPipeline, resumeRun, startRun } from '../factory.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import type { JsonObject } from '../model/json.ts';
+import { layout } from '../model/layout.ts';
+import { readManifest } from '../store/run-store.ts';
+import { sourceGit } from '../system/git.ts';
+import { packageRoot } from '../system/package.ts';
+import type { Spawn } from '../system/spawn.ts';
+import { checkDirs } from '../workspace/dirs.ts';
+import { closeRecords, type Ending, openRecords } from './records.ts';
+import { writeSorted } from './report.ts';
+import { type Request, readRequest, requestFile } from './request.ts';
+
+/** A work order as it was read. */
+export type Source = {
+  readonly path: string;
+  readonly sha256: string;
+  readonly raw: JsonObject;
+  readonly loaded: LoadedOrder;
+};
+
+/** What is asked for, beside the order itself. */
+export type Wish = {
+  readonly runId: string;
+  readonly runsDir: string;
+  /** Root of the artifact tree. */
+  readonly artifacts: string;
+  readonly out: string | undefined;
+  readonly branch: string | undefined;
+  readonly reuse: boolean;
+  readonly create: boolean;
+  readonly commit: string | undefined;
+  readonly push: boolean;
+  readonly allowExempt: boolean;
+  readonly model: string;
+  readonly temperature: number;
+  readonly maxAttempts: number;
+  readonly timeoutSeconds: number;
+  readonly agent: string | undefined;
+  readonly script: string | undefined;
+  readonly batch: string | null;
+};
+
+export type Told = {
+  readonly run_id: string;
+  readonly work_order_id: string;
+  readonly verdict: 'PASS' | 'FAIL' | 'ERROR';
+  readonly exit_code: number;
+  readonly branch: string;
+  readonly commit: string | null;
+  readonly attempts: number;
+  /** The stage at which the last attempt failed. */
+  readonly stage: string | null;
+  readonly reason: string;
+  readonly artifacts: string;
+  readonly run_dir: string;
+  readonly push: Pushed | null;
+  readonly notes: readonly string[];
+};
+
+/** `code`: 1 for the state of the repository, 2 for what the engine refuses. */
+export type Refused = { readonly problems: readonly Diagnostic[]; readonly code: 1 | 2 };
+export const refused = (code: 1 | 2, problem: string, fix?: string): Refused => ({
+  problems: [{ code: 'order', severity: 'error', message: problem, ...(fix === undefined ? {} : { fix }) }],
+  code,
+});
+
+export type OrderDoors = Doors & { readonly spawn: Spawn };
+
+/** The caller holds the repository's lock. A refusal leaves nothing behind. */
+export async function runOrder(
+  repo: Repository,
+  source: Source,
+  wish: Wish,
+  doors: OrderDoors,
+): Promise<Told | Refused> {
+  const { loaded, raw } = source;
+  const plannerRef = refOf(raw);
+  const choice = await chooseBranch(
+    repo,
+    {
+      name: wish.branch,
+      reuse: wish.reuse,
+      create: wish.create,
+      commit: wish.commit,
+      plannerRun: plannerRef?.planner_run_id,
+      runId: wish.runId,
+    },
+    doors.env,
+  );
+  if ('problem' in choice) return refused(1, choice.problem, choice.fix);
+  const places = await placesProblem(repo, wish, doors);
+  if (places !== undefined) return places;
+  const notes: string[] = [];
+  if (loaded.order.verify_exempt) {
+    const exempt = await judgeExemption(raw, source.path, { allowed: wish.allowExempt });
+    if ('problem' in exempt) return refused(1, exempt.problem);
+    if (exempt.note !== undefined) notes.push(exempt.note);
+  }
+  const request: Request = {
+    version: 1,
+    run_id: wish.runId,
+    repo: repo.top,
+    work_order_path: source.path,
+    work_order_sha256: source.sha256,
+    work_order_id: loaded.order.id,
+    digest: loaded.digest,
+    branch: choice.branch,
+    branch_mode: choice.mode,
+    branch_existed: choice.existed,
+    starting_branch: repo.branch,
+    baseline: choice.baseline,
+    baseline_source: choice.source,
+    baseline_requested: choice.requested,
+    push: wish.push,
+    artifacts: join(wish.artifacts, 'factory', wish.runId),
+    out_dir: wish.out ?? null,
+    planner_ref: plannerRef,
+    model: wish.model,
+    temperature: wish.temperature,
+    max_attempts: wish.maxAttempts,
+    timeout_seconds: wish.timeoutSeconds,
+    batch: wish.batch,
+    started_at: doors.clock.now().toISOString(),
+  };
+  const asGiven = join(request.artifacts, 'work_order.input.json');
+  await openRecords(request, loaded.order);
+  await writeSorted(asGiven, raw);
+  const flags: RunFlags = {
+    vars: {
+      plan: asGiven,
+      attempts: String(wish.maxAttempts),
+      exempt: wish.allowExempt ? 'allow' : 'provenance',
+    },
+    envPass: [],
+    allowDirty: false,
+    acceptChanges: false,
+    workdir: repo.top,
+    base: choice.baseline,
+    redo: true,
+    exclude: [wish.artifacts],
+    commandTimeoutMs: wish.timeoutSeconds * 1000,
+    model: wish.model,
+    keep: { [requestFile]: `${JSON.stringify(request, null, 2)}\n` },
+    ...(wish.agent === undefined ? {} : { agent: wish.agent }),
+    ...(wish.script === undefined ? {} : { script: wish.script }),
+  };
+  const pipeline = join(packageRoot(), 'pipelines', 'build.dot');
+  const read = await readPipeline(pipeline, doors.cwd);
+  const ended = await recorded(request, wish.runsDir, doors, async () =>
+    read.graph === undefined
+      ? { problems: read.found }
+      : startRun(read.graph, { runsDir: wish.runsDir, runId: wish.runId }, flags, doors),
+  );
+  if ('problems' in ended) {
+    await rm(request.artifacts, { recursive: true, force: true });
+    return { problems: ended.problems, code: 2 };
+  }
+  return settle(request, ended, notes, doors);
+}
+
+/** Goes on with a run that was interrupted, or finishes what comes after its last stage. */
+export async function resumeOrder(runDir: string, doors: OrderDoors): Promise<Told | Refused> {
+  const request = await readRequest(runDir);
+  const manifest = await readManifest(runDir);
+  if (!manifest.ok) return refused(1, manifest.why);
+  const read = await readPipeline(manifest.manifest.pipeline_path, doors.cwd);
+  const flags: RunFlags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
+  const ended = await recorded(request, resolve(runDir, '..'), doors, () =>
+    resumeRun(runDir, read.graph, flags, doors),
+  );
+  return 'problems' in ended ? { problems: ended.problems, code: 2 } : settle(request, ended, [], doors);
+}
+
+/** An error of ours is in the records too, before it is ours to explain. */
+async function recorded(
+  request: Request,
+  runsDir: string,
+  doors: OrderDoors,
+  act: () => Promise<Finished | Refusal>,
+): Promise<Finished | Refusal> {
+  try {
+    return await act();
+  } catch (error) {
+    const why = error instanceof Error ? error : new Error(String(error));
+    await closeRecords(request, join(runsDir, request.run_id), {
+      verdict: 'ERROR',
+      reason: why.message,
+      traceback: why.stack ?? why.message,
+      interrupted: false,
+      tree: null,
+      commits: [],
+      push: null,
+      finishedAt: doors.clock.now().toISOString(),
+    });
+    throw error;
+  }
+}
+
+async function settle(
+  request: Request,
+  { result, code }: Finished,
+  before: readonly string[],
+  doors: OrderDoors,
+): Promise<Told> {
+  const run = layout(result.run_dir);
+  const notes = [...before];
+  let exit = code;
+  let { reason } = result;
+  let pushed: Pushed | null = null;
+  let commits: string[] = [];
+  let tree: string | null = null;
+  let commit: string | null = null;
+  if (result.status === 'completed') {
+    const history = historyGit(run.history, doors.env);
+    const head = await history.text(['rev-parse', headRef]);
+    tree = await history.text(['rev-parse', `${head}^{tree}`]);
+    commit = head === request.baseline ? null : head;
+    commits = commit === null ? [] : [commit];
+    const start = await readHistoryStart(run.history);
+    const landed = await land({
+      historyDir: run.history,
+      repo: request.repo,
+      branch: request.branch,
+      existed: request.branch_existed,
+      base: request.baseline,
+      head,
+      startingBranch: request.starting_branch,
+      author: start.author ?? fixedAuthor,
+      env: doors.env,
+    });
+    if ('problem' in landed) {
+      exit = 1;
+      reason = landed.problem;
+      commits = [];
+      notes.push(landed.fix.replace('RUN', request.run_id));
+    } else {
+      notes.push(...landed.notes);
+      if (request.push && commit !== null)
+        pushed = await push(
+          { repo: request.repo, branch: request.branch, env: doors.env, signal: doors.signal },
+          doors.spawn,
+        );
+    }
+  }
+  const interrupted = result.status === 'interrupted';
+  const verdict = result.status === 'completed' ? 'PASS' : interrupted ? 'ERROR' : 'FAIL';
+  const ending: Ending = {
+    verdict,
+    reason,
+    interrupted,
+    tree,
+    commits,
+    push: pushed,
+    finishedAt: doors.clock.now().toISOString(),
+  };
+  const attempts = await closeRecords(request, result.run_dir, ending);
+  if (request.out_dir !== null) {
+    const target = join(request.out_dir, request.run_id);
+    await rm(target, { recursive: true, force: true });
+    await cp(request.artifacts, target, { recursive: true });
+  }
+  const last = attempts.at(-1)?.failure_brief;
+  return {
+    run_id: request.run_id,
+    work_order_id: request.work_order_id,
+    verdict,
+    exit_code: exit,
+    branch: request.branch,
+    commit,
+    attempts: attempts.length,
+    stage: typeof last?.['stage'] === 'string' ? last['stage'] : null,
+    reason,
+    artifacts: request.artifacts,
+    run_dir: result.run_dir,
+    push: pushed,
+    notes,
+  };
+}
+
+function refOf(raw: JsonObject): Request['planner_ref'] {
+  const told = raw['provenance'];
+  if (typeof told !== 'object' || told === null || Array.isArray(told)) return null;
+  const text = (key: string): string | null => {
+    const value = Object.entries(told).find(([name]) => name === key)?.[1];
+    return typeof value === 'string' && value !== '' ? value : null;
+  };
+  const planner_run_id = text('planner_run_id');
+  if (planner_run_id === null) return null;
+  return { planner_run_id, compile_hash: text('compile_hash'), manifest_sha256: text('manifest_sha256') };
+}
+
+/** Folders of ours must not make the repository dirty. */
+async function placesProblem(repo: Repository, wish: Wish, doors: OrderDoors): Promise<Refused | undefined> {
+  const dirs = await checkDirs({ workdir: repo.top, runsdir: wish.runsDir });
+  if (dirs !== undefined) return refused(1, dirs.message, dirs.fix);
+  const inside = (path: string) => path === repo.top || path.startsWith(`${repo.top}${sep}`);
+  if (wish.out !== undefined && inside(wish.out))
+    return refused(1, `--out ${wish.out} lies in the repository`, 'name a folder outside it');
+  for (const [flag, path] of [
+    ['--artifacts-dir', wish.artifacts],
+    ['--runsdir', wish.runsDir],
+  ] as const) {
+    if (!inside(path) || path.startsWith(join(repo.top, '.factory', sep))) continue;
+    const ignored = await sourceGit(repo.top, doors.env).run(['check-ignore', '-q', '--', join(path, 'x')]);
+    if (!ignored.ok)
+      return refused(
+        1,
+        `${flag} ${path} lies in the repository, where git does not ignore it`,
+        'name a folder outside the repository',
+      );
+  }
+  return undefined;
+}

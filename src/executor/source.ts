@@ -1,0 +1,48 @@
+/** Work orders as files: one order, or a plan that holds several. */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { checkOrder, isOneOrder } from '../builder/orders.ts';
+import { said } from '../builder/scope.ts';
+import type { JsonObject } from '../model/json.ts';
+import { type Refused, refused, type Source } from './run.ts';
+
+/** Bytes; a larger file is no work order. */
+const limit = 10_485_760;
+
+/** The orders of a file, in their order: one for a work order, each of its list for a plan. */
+export async function readSources(path: string): Promise<readonly Source[] | Refused> {
+  let bytes: Buffer;
+  let value: unknown;
+  try {
+    bytes = await readFile(path);
+    if (bytes.length > limit) return refused(1, `${path} is larger than 10 MiB`);
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    return refused(
+      1,
+      `the work order ${path} cannot be read: ${said(error)}`,
+      'name a work order, a JSON file',
+    );
+  }
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const list = isOneOrder(value) ? [value] : listOf(value);
+  if (list === undefined || list.length === 0) return refused(1, `${path} holds no work order`);
+  const sources: Source[] = [];
+  for (const [n, raw] of list.entries()) {
+    const from = list.length === 1 ? path : `${path} (work order ${n + 1})`;
+    if (!isObject(raw)) return refused(1, `${from} is not a work order: it is no JSON object`);
+    // Whether an order may be exempt is judged before its run, with the manifest beside it.
+    const loaded = checkOrder({ from, value: raw, alone: true }, { allowExempt: true });
+    if ('problem' in loaded) return refused(1, loaded.problem);
+    sources.push({ path, sha256, raw, loaded });
+  }
+  return sources;
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function listOf(value: unknown): readonly unknown[] | undefined {
+  const list = isObject(value) ? value['work_orders'] : undefined;
+  return Array.isArray(list) ? list : undefined;
+}
