@@ -59,6 +59,8 @@ function checkCommand(command: Command, now: Now): Found[] {
   const program = words[at] ?? '';
   const calls = readCall(program.slice(program.lastIndexOf('/') + 1), words.slice(at + 1));
   const found = calls.flatMap((call) => checkCall(call, command, now));
+  // Whether the verify script is there is what the contract is for.
+  if (isVerifyCommand(words)) return checkForm(text, words);
   if (program.includes('/') && !program.startsWith('/') && !now.there.file(program)) {
     found.push(['W206', `runs ${program}, which is not there by then`]);
   }
@@ -197,7 +199,14 @@ const packagesOf: ReadonlyMap<string, readonly string[]> = new Map([
 /** Whether a failure in the middle of a shell program can go unnoticed. Commands joined by `&&` stop at the first. */
 function hidesFailures(text: string): boolean {
   if (/^\s*set\s+-\w*e/.test(text)) return false;
-  const { operators: joints } = shellMeaning(text.replace(/[;\s]+$/, '').replaceAll('\n', ';'));
+  const joined = text
+    .trim()
+    .replace(/\n/g, ';')
+    .replace(/;$/, '')
+    // What a keyword follows is a part of one command.
+    .replace(/;\s*(then|elif|else|fi|do|done|esac|\})(?=[\s;]|$)/g, ' $1')
+    .replaceAll(';;', ' ');
+  const { operators: joints } = shellMeaning(joined);
   return joints.some((joint) => joint === ';' || joint === '|' || joint === '||' || joint === '&');
 }
 

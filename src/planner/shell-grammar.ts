@@ -80,7 +80,8 @@ class Grammar {
       this.body(')');
     } else if (!plain) {
       if (kind !== 'word' && !redirection.test(text)) this.refuse();
-      return this.simple();
+      this.simple();
+      return;
     } else if (beyond.has(text)) throw new Unknown();
     else if (ends.has(text)) this.refuse();
     else if (this.skipWord('{')) this.body('}');
@@ -96,7 +97,10 @@ class Grammar {
       this.body('done');
     } else if (this.skipWord('for')) this.loop();
     else if (this.skipWord('case')) this.choice();
-    else return this.simple();
+    else {
+      this.simple();
+      return;
+    }
     while (this.redirect());
     if (this.peek().kind === 'word' && !this.closes()) this.refuse();
   }
@@ -127,7 +131,10 @@ class Grammar {
       } while (this.skip('|'));
       this.want(')');
       this.list();
-      if (!this.skip(';;')) return this.want('esac');
+      if (!this.skip(';;')) {
+        this.want('esac');
+        return;
+      }
     }
   }
 
@@ -143,7 +150,8 @@ class Grammar {
           this.take();
           this.want(')');
           this.lines();
-          return this.command();
+          this.command();
+          return;
         }
       } else if (!this.redirect()) return;
     }

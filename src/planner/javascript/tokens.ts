@@ -15,7 +15,7 @@ export type Token = {
 };
 
 const blank = /[\s\ufeff]+|\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?(?:\*\/|$)/y;
-const name = /[#@]?[\p{ID_Start}$_\\][\p{ID_Continue}$\u200c\u200d\\]*/uy;
+const name = /[#@]?[\p{ID_Start}$_\\][\p{ID_Continue}$\\]*/uy;
 const text = /"(?:\\[\s\S]|[^"\\\n\r])*"|'(?:\\[\s\S]|[^'\\\n\r])*'/y;
 const number = /\.?\d[\w.]*/y;
 const expression = /\/(?:\\.|\[(?:\\.|[^\]\\\n\r])*\]|[^/\\[\n\r])+\/[a-z]*/y;
