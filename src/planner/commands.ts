@@ -50,11 +50,16 @@ type Command = Pick<CommandView, 'text'> & {
   /** It is a `python -c` program in the form that has rules of its own. */
   readonly isChecked: boolean;
 };
+/** Longer ones are not looked into. */
+const longestCommand = 100_000;
 /** The message reads on after the command. */
 type Found = readonly [code: FindingCode, message: string];
 
 function checkCommand(command: Command, now: Now): Found[] {
   const { text, words } = command;
+  if (text.length > longestCommand) {
+    return [['E202', `is longer than ${longestCommand} characters, more than systems take`]];
+  }
   const { at } = invocation(words);
   const program = words[at] ?? '';
   const calls = readCall(program.slice(program.lastIndexOf('/') + 1), words.slice(at + 1));

@@ -68,8 +68,10 @@ function importsOf(read: readonly Token[]): JavaScriptImport[] {
 /** Whether the `from` at `at` belongs to an import or export declaration. */
 function declares(read: readonly Token[], at: number): boolean {
   for (let i = at - 1; i >= 0; i--) {
-    const { kind, text } = read[i] ?? { kind: 'punctuation', text: ';' };
+    const { kind, text, depth } = read[i] ?? { kind: 'punctuation', text: ';', depth: 0 };
     if (text === 'import' || text === 'export') return true;
+    // Strings that are names stand in braces.
+    if (kind === 'string' && depth === read[at]?.depth) return false;
     if (kind !== 'name' && kind !== 'string' && !/^[{},*]$/.test(text)) return false;
   }
   return false;

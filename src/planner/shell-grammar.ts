@@ -25,6 +25,8 @@ type Token = {
 };
 
 const operator = /(?:\d+(?=[<>]))?(?:&>>?|&&|\|\||\|&|;;&|;&|;;|<<<|<<-?|<&|>&|<>|>>|>\||[|&;()<>])/y;
+/** `${…}` in forms that nothing can stand in but plain text. */
+const parameter = /\$\{[#!]?[\w@*?$!-]+[:=+?#%]*[\w./ -]*\}/y;
 const redirection = /^\d*(?:&>>?|<<<|<&|>&|<>|>>|>\||[<>])$/;
 const ends = new Set(['then', 'elif', 'else', 'fi', 'do', 'done', 'esac', '}']);
 const beyond = new Set(['[[', 'function', 'select', 'coproc', 'time']);
@@ -279,7 +281,8 @@ class Grammar {
     // `$'…'` and what `${…}` may hold differ between shells.
     if ((next === "'" && !inDouble) || this.source.startsWith('$((', this.at)) throw new Unknown();
     if (next === '{') {
-      const simple = /^\$\{[#!]?[\w@*?$!-]+(?:[-:=+?#%]*[\w./ -]*)\}/.exec(this.source.slice(this.at))?.[0];
+      parameter.lastIndex = this.at;
+      const simple = parameter.exec(this.source)?.[0];
       if (simple === undefined) throw new Unknown();
       this.at += simple.length;
     } else if (next === '(') {

@@ -10,29 +10,36 @@ export type ShellMeaning = {
 };
 
 /** Longest first, so that `a&&b` has one operator. A number before a redirection belongs to it. */
-const operator = /^(?:&>>?|\|\||\|&|&&|;;|<<<|<<-?|[<>]\(|>>|[<>]&|<>|>\||[|&;<>])/;
+const operator = /(?:&>>?|\|\||\|&|&&|;;|<<<|<<-?|[<>]\(|>>|[<>]&|<>|>\||\$\(|[|&;<>`])/y;
 
 /** `command` must be one that `splitWords` can split. */
 export function shellMeaning(command: string): ShellMeaning {
   const operators: string[] = [];
   const expansions: string[] = [];
   for (const { raw, bare } of placedWords(command)) {
-    let at = 0;
-    while (at < bare.length) {
-      const rest = bare.slice(at);
-      const found = operator.exec(rest)?.[0] ?? (rest.startsWith('$(') ? '$(' : rest[0] === '`' ? '`' : '');
-      if (found !== '') {
-        const number = /^[<>]/.test(found) ? (/^\d+$/.exec(bare.slice(0, at))?.[0] ?? '') : '';
-        const target = found.endsWith('&') ? (/^[\d-]+/.exec(rest.slice(found.length))?.[0] ?? '') : '';
-        operators.push(`${number}${found}${/^[<>]/.test(found) ? target : ''}`);
+    for (let at = 0; at < bare.length; ) {
+      const found = taken(operator, bare, at);
+      if (found === '') {
+        at++;
+        continue;
       }
+      const isRedirection = /^[<>]/.test(found);
+      const number = isRedirection && /^\d+$/.test(bare.slice(0, at)) ? bare.slice(0, at) : '';
+      at += found.length;
+      const target = isRedirection && found.endsWith('&') ? taken(/[\d-]+/y, bare, at) : '';
+      operators.push(`${number}${found}${target}`);
       // Backticks come in pairs; what stands between them has been named with the first.
       if (found === '`') break;
-      at += found.length || 1;
     }
     if (/\$[A-Za-z_{\d@*#?]|[*?]|\[[^\]]+\]|^~/.test(bare)) expansions.push(raw);
   }
   return { operators, expansions };
+}
+
+/** What `pattern` (sticky) finds at `at`. */
+function taken(pattern: RegExp, text: string, at: number): string {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0] ?? '';
 }
 
 /** Whether the first word of `command` that is `word` was quoted or escaped. */
@@ -53,4 +60,5 @@ function placedWords(command: string): Placed[] {
 }
 
 /** A word with every quoted piece and escaped character replaced by a mark that means nothing to a shell. */
-const withoutQuoted = (raw: string): string => raw.replace(/'[^']*'|"(?:\\["\\]|[^"])*"|\\[\s\S]/g, '\u0001');
+const withoutQuoted = (raw: string): string =>
+  raw.replace(/'[^']*'|"(?:\\[\s\S]|[^"\\])*"|\\[\s\S]/g, '\u0001');
