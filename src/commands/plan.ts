@@ -10,6 +10,7 @@ import {
   clearPlan,
   filesOf,
   namesIn,
+  npmOf,
   type Problem,
   readAnswer,
   readContext,
@@ -45,6 +46,7 @@ export type PlanPromptOptions = Shared & {
 export type PlanCheckOptions = Shared & {
   readonly attempts?: number | string | undefined;
   readonly template?: string | undefined;
+  readonly strict?: boolean | undefined;
 };
 export type PlanEmitOptions = Shared;
 
@@ -133,7 +135,11 @@ export async function planCheck(options: PlanCheckOptions, io: PlanIo): Promise<
   const files = await filesOf(state.repo ?? io.cwd);
   if ('problem' in files) return refuse(io, options, files.problem);
 
-  const { plan, findings, parseError } = checkPlan(answer, { repoFiles: files.list });
+  const { plan, findings, notes, parseError } = checkPlan(answer, {
+    repoFiles: files.list,
+    npm: await npmOf(state.repo ?? io.cwd),
+    strict: options.strict,
+  });
   const errors = findings.filter(isError);
   const attempt = state.attempt + 1;
   const label = plan !== undefined ? 'valid' : attempt < attempts ? 'revise' : 'give_up';
@@ -187,10 +193,12 @@ export async function planCheck(options: PlanCheckOptions, io: PlanIo): Promise<
       reason,
       orders: orders ?? null,
       findings,
+      notes,
     };
     io.out(`${JSON.stringify(body)}\n`);
   } else {
     for (const finding of findings) io.out(draw(finding));
+    for (const note of notes) io.out(draw(note, 'note'));
     io.out(
       `attempt ${attempt} of ${attempts}: ${plan === undefined ? reason : `valid, ${counted(orders ?? 0, 'work order')}`}\n`,
     );
@@ -218,7 +226,10 @@ export async function planEmit(options: PlanEmitOptions, io: PlanIo): Promise<nu
   const files = await filesOf(state.repo ?? io.cwd);
   if ('problem' in files) return refuse(io, options, files.problem);
   // The plan or the workspace may have been edited since the check.
-  const { plan, findings } = checkPlan(text, { repoFiles: files.list });
+  const { plan, findings } = checkPlan(text, {
+    repoFiles: files.list,
+    npm: await npmOf(state.repo ?? io.cwd),
+  });
   if (plan === undefined) {
     for (const finding of findings) io.err(draw(finding));
     const why = errorsReason(findings.filter(isError));
@@ -291,6 +302,7 @@ export function planCommand(
     .description(`check the model's answer in ${inWorkspace.planAnswer}`)
     .option('--attempts <n>', 'answers that may be checked before giving up', String(defaultAttempts))
     .option('--template <file>', 'the prompt that asks for a revision')
+    .option('--strict', 'refuse also what only a shell understands and what the build would refuse to run')
     .option('--json', 'answer with one JSON object')
     .action((options: PlanCheckOptions) => finish(planCheck(options, io)));
   plan
@@ -352,9 +364,9 @@ function errorsReason(errors: readonly PlanFinding[]): string {
 const unparseableReason = (errors: readonly PlanFinding[]): string =>
   `the answer is not a plan: ${errors.map((e) => e.message.replace(/^JSON parse error: /, '')).join('; ')}`;
 
-function draw(finding: PlanFinding): string {
+function draw(finding: PlanFinding, as?: 'note'): string {
   const { code, severity, message, fix } = toDiagnostic(finding);
-  return `${severity}[${code}] ${message}\n  = fix: ${fix}\n`;
+  return `${as ?? severity}[${code}] ${message}\n  = fix: ${fix}\n`;
 }
 
 const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;

@@ -2,12 +2,12 @@
 import type { Json } from '../model/json.ts';
 import { normalizePath, type VerifyContract, verifyScript } from '../model/work-order.ts';
 import { kindOf } from './check.ts';
-import { type FindingCode, isError, type PlanFinding } from './finding.ts';
+import type { FindingCode, PlanFinding } from './finding.ts';
 import { isList, isObject } from './normalize.ts';
 import { ordinaryModules } from './python.ts';
 import { type OrderView, promised } from './view.ts';
 
-/** Findings across the orders, errors before warnings. `repoFiles`: the files there before the first order. */
+/** Findings across the orders. `repoFiles`: the files there before the first order. */
 export function checkChain(
   orders: readonly OrderView[],
   contract: Json | undefined,
@@ -19,8 +19,7 @@ export function checkChain(
     findings.push(...checkLink(order, state));
     for (const path of promised(order)) state.add(path);
   }
-  findings.push(...checkContract(contract, state));
-  return [...findings.filter(isError), ...findings.filter((f) => !isError(f))];
+  return [...findings, ...checkContract(contract, state)];
 }
 
 function checkLink(order: OrderView, state: ReadonlySet<string>): PlanFinding[] {
@@ -102,7 +101,8 @@ function contradictions(order: OrderView): string[] {
   return [...ofKind('file_exists')].filter((path) => absent.has(path)).sort();
 }
 
-const isVerifyCommand = ([program, script, ...more]: readonly string[]): boolean =>
+/** Whether a command is the global verify command. */
+export const isVerifyCommand = ([program, script, ...more]: readonly string[]): boolean =>
   program === 'bash' && script !== undefined && normalizePath(script) === verifyScript && more.length === 0;
 
 function checkContract(contract: Json | undefined, state: ReadonlySet<string>): PlanFinding[] {

@@ -3,10 +3,12 @@ import type { Json, JsonObject } from '../model/json.ts';
 import { hasWildcard, WorkOrder } from '../model/work-order.ts';
 import type { FindingCode, PlanFinding } from './finding.ts';
 import { isList, isObject, normalizeOrder } from './normalize.ts';
+import { isQuoted } from './shell-meaning.ts';
 import { type OrderView, viewOrder } from './view.ts';
 
 const maxOrders = 99;
-const operators = new Set(['|', '||', '&&', ';', '>', '>>', '<', '<<']);
+/** A word that is one of these is refused. */
+export const operators: ReadonlySet<string> = new Set(['|', '||', '&&', ';', '>', '>>', '<', '<<']);
 
 export type Structure = { readonly orders: readonly OrderView[]; readonly findings: readonly PlanFinding[] };
 
@@ -62,8 +64,7 @@ function checkOrder(order: OrderView): PlanFinding[] {
       findings.push(found('E007', commandField, `${quote(text)} cannot be split into words: ${problem}`));
     else {
       const operator = words.find((word) => operators.has(word));
-      if (operator !== undefined)
-        findings.push(found('E003', commandField, `${quote(text)} has the shell operator ${operator}`));
+      if (operator !== undefined) findings.push(found('E003', commandField, operatorMessage(text, operator)));
     }
   }
   for (const { text, words, problem, python } of order.commands) {
@@ -83,6 +84,15 @@ function checkOrder(order: OrderView): PlanFinding[] {
   return findings;
 }
 
+function operatorMessage(text: string, operator: string): string {
+  const message = `${quote(text)} has the shell operator ${operator}`;
+  if (!isQuoted(text, operator)) return message;
+  return (
+    `${message}; a word that is nothing but an operator is refused in quotes, too: write it as part of a longer ` +
+    `word (grep -e'${operator}' FILE), or put the command into a script that the step writes`
+  );
+}
+
 type Issue = { readonly path: readonly PropertyKey[]; readonly message: string };
 
 /** A few of the schema's complaints in one line. */
@@ -95,7 +105,9 @@ function summarize(issues: readonly Issue[]): string {
   return `${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
 }
 
-const quote = (text: string): string => JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}...` : text);
+/** A command or path as messages show it. */
+export const quote = (text: string): string =>
+  JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}...` : text);
 
 /** What a value is, with its article, for messages. */
 export function kindOf(value: Json): string {

@@ -16,10 +16,42 @@ const fixes = {
   E104: 'Add a file_exists postcondition for the file, or take it out of allowed_files.',
   E105: 'The verify command runs after every step anyway: use a command that proves this step alone.',
   E106: 'Let some work order promise the file, or take it out of verify_contract.requires.',
+  E201:
+    'Commands run without a shell: split the command into several, quote what is meant literally, or put it into a ' +
+    'script that the step writes and run that with bash.',
+  E202: 'Name files relative to the repository, and set nothing that makes a program load code.',
+  E203: 'Correct the JavaScript program, or put it into a file that the step writes.',
+  E204: 'Correct the shell program, or put it into a script that the step writes.',
+  E205: 'Let this step or an earlier one write go.mod.',
+  E206: 'Let this step or an earlier one write Cargo.toml.',
+  E207: 'Correct the Python program, or put it into a file that the step writes.',
   W101: 'Make sure that the imported module is written by this step or an earlier one.',
+  W201: 'Nothing is expanded: write the value or the file names themselves, or quote the word if it is meant as it is.',
+  W202: 'Give each command an entry of its own, or join them with && so that the first failure counts.',
+  W203: 'Import a file that this step or an earlier one writes, with its whole name where it is an import.',
+  W204: "Use what Node has itself, or name the package in the repository's package.json.",
+  W205: 'Run a file that the repository has or that this step or an earlier one promises.',
+  W206: 'Run a file that the repository has or that this step or an earlier one promises.',
+  W207: "Make the tool a development dependency in the repository's package.json; there may be no network.",
+  W208: 'Make sure that the imported module is written by this step or an earlier one.',
 } as const;
 
 export type FindingCode = keyof typeof fixes;
+
+/** Every code there is; `docs/plan-codes.md` explains each. */
+export const findingCodes: readonly string[] = Object.keys(fixes);
+
+/** What is found only where the caller asks for strictness: plans that were valid without these rules stay so. */
+const strictOnly: ReadonlySet<FindingCode> = new Set([
+  'E201',
+  'E202',
+  'E207',
+  'W201',
+  'W202',
+  'W206',
+  'W208',
+]);
+export const isStrictOnly = (finding: PlanFinding): boolean => strictOnly.has(finding.code);
 
 export type PlanFinding = {
   readonly code: FindingCode;

@@ -1,4 +1,15 @@
-/** What can be known of a `python -c` program without Python: whether it is grammatical, and what it imports. */
+/** What can be known of a `python -c` program without Python: whether it is grammatical, and what it imports.
+ *
+ *  The grammar under `python/` is written here because the parsers on npm are made for editors: those that were tried,
+ *  `@lezer/python` among them, recover from errors instead of naming them, refuse valid programs (patterns after
+ *  `case`, nested f-strings) and accept invalid ones (`f() = 1`, `0777`). It answers as the `ast.parse` of Python 3.11
+ *  does, except that
+ *  - what newer Pythons added is accepted: `type X = int`, `def f[T](x)`, the same quotes inside an f-string again;
+ *  - names in `"\N{...}"` and lone surrogates are not looked at;
+ *  - more than 401 operators before one operand (`not not ... x`) are refused; brackets nest 200 deep, as there.
+ *
+ *  As with `ast.parse`, what only Python's compiler finds is no matter of grammar and is accepted: `return` and `await`
+ *  outside functions, `break` outside loops, the same parameter twice. */
 import { parseProgram } from './python/statements.ts';
 import { PythonSyntaxError } from './python/syntax-error.ts';
 

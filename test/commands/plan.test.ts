@@ -53,7 +53,7 @@ const order = (id: string, file: string, more = {}) => ({
   postconditions: [{ kind: 'file_exists', path: file }],
   allowed_files: [file],
   forbidden: [],
-  acceptance_commands: ['node check.mjs'],
+  acceptance_commands: ['true'],
   context_files: [file],
   notes: null,
   ...more,
@@ -264,6 +264,48 @@ describe('factory plan check', () => {
     expect(await planCheck({}, io)).toBe(2);
     expect(said.err).toContain('begin again with factory plan prompt');
   });
+
+  test('what only a shell understands is a note, and with --strict an error', async () => {
+    await answer(plan(order('WO-01', 'a', { acceptance_commands: ['node a 2>&1'] })));
+    expect(await planCheck({}, io)).toBe(0);
+    expect(said.out).toContain(
+      'note[E201] WO-01: acceptance_commands: "node a 2>&1" has 2>&1 outside quotes',
+    );
+    said.out = '';
+    expect(await planCheck({ json: true }, io)).toBe(0);
+    expect(JSON.parse(said.out)).toMatchObject({ findings: [], notes: [{ code: 'E201', wo_id: 'WO-01' }] });
+    expect(await planCheck({ strict: true }, io)).toBe(2);
+    expect(said.out).toContain('error[E201]');
+  });
+
+  test('knows the packages that the workspace declares and has installed', async () => {
+    const needs = (...names: string[]) => names.map((name) => `node -e "require('${name}')"`);
+    const commands = [...needs('me', 'dep', 'dev', '@s/in', 'bare', 'none'), 'npx tool', 'npx other'];
+    await put({
+      'package.json': JSON.stringify({
+        name: 'me',
+        dependencies: { dep: '1' },
+        devDependencies: { dev: '1' },
+      }),
+      'node_modules/@s/in/index.js': '',
+      'node_modules/bare/index.js': '',
+      'node_modules/.bin/tool': '',
+    });
+    await answer(plan(order('WO-01', 'a', { acceptance_commands: commands })));
+    expect(await planCheck({}, io)).toBe(0);
+    const findings = async () =>
+      (await json('.factory/plan/attempt-1/findings.json')).map((f: { message: string }) => f.message);
+    expect(await findings()).toEqual([expect.stringContaining('none'), expect.stringContaining('other')]);
+  });
+
+  test.for(['{', '[]', 'null', '{"dependencies": 1, "name": 2}'])(
+    'a package.json of %j is no crash',
+    async (body) => {
+      await put({ 'package.json': body ?? '', node_modules: '' });
+      await answer(plan(order('WO-01', 'a', { acceptance_commands: ['node -e "require(\'b\')"'] })));
+      expect(await planCheck({}, io)).toBe(0);
+    },
+  );
 
   test('works by hand on an answer alone', async () => {
     await answer(plan(order('WO-01', 'a')));

@@ -96,6 +96,31 @@ test.for(ungrammatical)('%j is not', (source) => {
   expect(readPython(source)).toEqual({ problem: expect.stringMatching(/\(line \d+\)$/), imports: [] });
 });
 
+test.for(['()', '[]', '{}'])(
+  'two hundred nested %s are grammatical, and one more is not',
+  ([open, close]) => {
+    const nested = (n: number) => `${(open ?? '').repeat(n)}${(close ?? '').repeat(n)}`;
+    const wrapped = (n: number) => (open === '{' ? `${'{1:'.repeat(n)}1${'}'.repeat(n)}` : nested(n));
+    expect(readPython(wrapped(200)).problem).toBeUndefined();
+    expect(readPython(wrapped(201)).problem).toContain('nested');
+  },
+);
+
+test('what newer Pythons added is accepted, and what only the compiler finds is no matter of grammar', () => {
+  for (const source of [
+    'type X = int',
+    'def f[T](x: T): pass',
+    "f'{a['b']}'",
+    '"\\N{no such name}"',
+    '"\ud800"',
+    'return 1',
+    'await x',
+    'break',
+    'def f(a, a): pass',
+  ])
+    expect(readPython(source).problem, source).toBeUndefined();
+});
+
 test('imports are listed outermost first, each as often as it stands there', () => {
   const source =
     'def f():\n  import inner.one as i\n  if x:\n    from deep import *\nimport outer, outer\n' +

@@ -3,7 +3,7 @@ import { PythonSyntaxError } from './syntax-error.ts';
 import type { Token, TokenKind } from './tokens.ts';
 
 /** How deeply expressions and statements may nest before the program is refused. */
-const maxDepth = 250;
+const maxDepth = 402;
 
 const end: Token = { kind: 'end', text: '', start: 0 };
 

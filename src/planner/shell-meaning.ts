@@ -1,0 +1,64 @@
+/** What in a command would mean something else, or only something, to a shell: commands run without one. Only what
+ *  stands outside quotes counts; in quotes it is text to a shell, too. */
+import { wordFrom } from '../policy/words.ts';
+
+export type ShellMeaning = {
+  /** Operators and substitutions, each as it is written, in order: `2>&1`, `a&&b` has `&&`. */
+  readonly operators: readonly string[];
+  /** Words that a shell would expand: variables, wildcards, a home folder. */
+  readonly expansions: readonly string[];
+};
+
+/** Longest first, so that `a&&b` has one operator. A number before a redirection belongs to it. */
+const operator = /(?:&>>?|\|\||\|&|&&|;;|<<<|<<-?|[<>]\(|>>|[<>]&|<>|>\||\$\(|[|&;<>`])/y;
+
+/** `command` must be one that `splitWords` can split. */
+export function shellMeaning(command: string): ShellMeaning {
+  const operators: string[] = [];
+  const expansions: string[] = [];
+  for (const { raw, bare } of placedWords(command)) {
+    for (let at = 0; at < bare.length; ) {
+      const found = taken(operator, bare, at);
+      if (found === '') {
+        at++;
+        continue;
+      }
+      const isRedirection = /^[<>]/.test(found);
+      const number = isRedirection && /^\d+$/.test(bare.slice(0, at)) ? bare.slice(0, at) : '';
+      at += found.length;
+      const target = isRedirection && found.endsWith('&') ? taken(/[\d-]+/y, bare, at) : '';
+      operators.push(`${number}${found}${target}`);
+      // Backticks come in pairs; what stands between them has been named with the first.
+      if (found === '`') break;
+    }
+    if (/\$[A-Za-z_{\d@*#?]|[*?]|\[[^\]]+\]|^~/.test(bare)) expansions.push(raw);
+  }
+  return { operators, expansions };
+}
+
+/** What `pattern` (sticky) finds at `at`. */
+function taken(pattern: RegExp, text: string, at: number): string {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0] ?? '';
+}
+
+/** Whether the first word of `command` that is `word` was quoted or escaped. */
+export const isQuoted = (command: string, word: string): boolean =>
+  placedWords(command).some(({ raw, text }) => text === word && raw !== word);
+
+type Placed = { readonly text: string; readonly raw: string; readonly bare: string };
+
+function placedWords(command: string): Placed[] {
+  const words: Placed[] = [];
+  for (let at = 0; ; ) {
+    const word = wordFrom(command, at);
+    if (word === undefined || 'problem' in word) return words;
+    const raw = command.slice(word.start, word.end);
+    words.push({ text: word.text, raw, bare: withoutQuoted(raw) });
+    at = word.end;
+  }
+}
+
+/** A word with every quoted piece and escaped character replaced by a mark that means nothing to a shell. */
+const withoutQuoted = (raw: string): string =>
+  raw.replace(/'[^']*'|"(?:\\[\s\S]|[^"\\])*"|\\[\s\S]/g, '\u0001');

@@ -1,0 +1,214 @@
+/** Every code: a plan that has it, a plan beside it that has not, and its line in the docs. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../src/model/json.ts';
+import { checkPlan, type Surroundings } from '../../src/planner/compile.ts';
+import type { FindingCode } from '../../src/planner/finding.ts';
+import { findingCodes, isStrictOnly } from '../../src/planner/finding.ts';
+
+const step = (id: string, commands: readonly string[], files: readonly string[], more: JsonObject = {}) => ({
+  id,
+  title: 'A step',
+  intent: 'Do one thing.',
+  preconditions: [],
+  postconditions: files.map((path) => ({ kind: 'file_exists', path })),
+  allowed_files: [...files],
+  forbidden: [],
+  acceptance_commands: [...commands],
+  context_files: [...files],
+  notes: null,
+  ...more,
+});
+const found = (orders: readonly JsonObject[], around: Partial<Surroundings> = {}) =>
+  checkPlan(JSON.stringify({ work_orders: orders }), { repoFiles: [], strict: true, ...around }).findings;
+const codesOf = (command: string, files: readonly string[] = ['a'], around: Partial<Surroundings> = {}) =>
+  found([step('WO-01', [command], files)], around).map(({ code }) => code);
+
+/** Per row: the code, a command that has it and nothing else, one beside it that has nothing. */
+const rows: readonly (readonly [code: FindingCode, bad: string, good: string, files?: readonly string[]])[] =
+  [
+    ['E201', 'cmd 2>&1', "cmd '2>&1'"],
+    ['E201', 'cmd >/dev/null', 'cmd ">/dev/null"'],
+    ['E201', 'a&&b', 'a\\&\\&b'],
+    ['E201', 'a|b', "a'|'b"],
+    ['E201', 'echo a;', 'echo "a;"'],
+    ['E201', 'sleep 9 &', 'sleep 9'],
+    ['E201', 'a |& b', 'a "x |& y" b'],
+    ['E201', 'cmd <<< x', 'cmd x'],
+    ['E201', 'echo `date`', "echo '`date`'"],
+    ['E201', 'echo $(date)', "echo 'costs $(5)'"],
+    ['E202', 'cat /etc/passwd', 'cat etc/passwd'],
+    ['E202', 'cat ../a', 'cat a'],
+    ['E202', 'NODE_OPTIONS=--require=x true', 'NODE_ENV=test true'],
+    ['E202', "cat '&'", 'cat "a & b"'],
+    ['E202', "cat '<<<' a", "cat 'x<<<' a"],
+    ['E203', 'node -e "let a; let a"', 'node -e "let a; let b"'],
+    ['E203', 'node --eval="("', 'node --eval="()=>1"'],
+    ['E203', 'node -p "await 1"', 'node -e "await 1"'],
+    ['E203', 'node -pe "a b"', 'node -pe "1"'],
+    ['E203', 'node -p -e "a b"', 'node -p -e "1"'],
+    ['E203', 'env A=1 node --no-warnings -r node:fs -e "a b"', 'env A=1 node --no-warnings -r node:fs -e 1'],
+    ['E203', 'node --input-type=module -e "with (a) {}"', 'node -e "with (a) {}"'],
+    ['E203', 'node --input-type commonjs -e "import \'fs\'"', 'node --input-type module -e "import \'fs\'"'],
+    ['E203', 'node -e "return 1"', 'node -e "(() => { return 1 })()"'],
+    ['E204', 'bash -c "if true"', 'bash -c "if true; then true; fi"'],
+    ['E204', 'sh -ec "echo \'a"', 'sh -ec "echo \'a\'"'],
+    ['E204', 'bash -o pipefail -c "a &&"', 'bash -o pipefail -c "a && b"'],
+    ['E205', 'go test ./...', 'go test ./...', ['go.mod']],
+    ['E205', 'go build', 'go version'],
+    ['E205', 'go vet -tags x ./b', 'go vet fmt'],
+    ['E205', 'go -C tools run ./x y', 'go -C tools run ./x y', ['tools/go.mod']],
+    ['E205', 'go test -C tools', 'go test -C tools', ['go.work']],
+    ['E205', 'go test -run . ./b', 'go test -run . b'],
+    ['E206', 'cargo test', 'cargo --version'],
+    ['E206', 'cargo +nightly -q build', 'cargo build', ['Cargo.toml']],
+    [
+      'E206',
+      'cargo test --manifest-path b/Cargo.toml',
+      'cargo test --manifest-path=b/Cargo.toml',
+      ['b/Cargo.toml'],
+    ],
+    ['E206', 'cargo run -- --manifest-path Cargo.toml x', 'cargo new x'],
+    ['E207', 'python3 -c "def"', 'python3 -c "pass"'],
+    ['E207', 'env python -c "def"', 'python -W ignore -m x -c "def"'],
+    ['E207', 'python -W ignore -Ic "def"', 'python script.py -c "def"', ['script.py']],
+    ['W201', 'test -f $NAME', "test -f '$NAME'"],
+    ['W201', 'test -f ${NAME}', 'test -f \\${NAME}'],
+    ['W201', 'grep x *.js', 'grep x "*.js"'],
+    ['W201', 'grep x a?.js', 'grep "x?" a.js'],
+    ['W201', 'grep x [ab].js', '[ -f a ]'],
+    ['W202', 'bash -c "a; b"', 'bash -c "a && b;"'],
+    ['W202', 'bash -c "a | b"', 'bash -c "set -eo pipefail; a | b"'],
+    ['W202', 'bash -c "a || true"', 'bash -c "grep \'a || b\' c"'],
+    ['W202', 'bash -c "a\nb"', 'bash -c "\na\n"'],
+    ['W202', 'bash -c "a & b"', 'bash -c "a"'],
+    ['W202', 'bash -c "if a; then b; fi; c"', 'bash -c "for a in b c; do if d; then e; else f; fi; done"'],
+    ['W203', 'node -e "require(\'./b\')"', 'node -e "require(\'./b\')"', ['b/index.js']],
+    ['W203', 'node -e "require(\'./b.json\')"', 'node -e "require(\'./b\')"', ['b.json']],
+    ['W203', 'node -e "import(\'./b\')"', 'node -e "import(\'./b.js\')"', ['b.js']],
+    ['W203', 'node -e "import b from \'./b.js\'"', 'node -e "import b from \'./x/../b.js?v=1\'"', ['b.js']],
+    ['W203', 'node -e "export * from \'./b.js\'"', "node -e \"'import'; x.require('./b')\""],
+    ['W203', 'node -e "require(\'../b\')"', 'node -e "// require(\'../b\')"'],
+    ['W204', 'node -e "require(\'zod\')"', "node -e \"require('fs'); require('node:x')\""],
+    ['W204', 'node -e "import \'@a/b/c\'"', 'node -e "import \'@a/b/c\'"', ['package.json']],
+    ['W205', 'node b.js', 'node b.js', ['b.js']],
+    ['W205', 'node b', 'node b', ['b.js']],
+    ['W205', 'node --test b.test.js', 'node --test "b/*.test.js"'],
+    ['W205', 'node --test a b', 'node --test a b', ['a', 'b/c.test.js']],
+    ['W205', 'node --import tsx b.ts -e 1', 'node --unheard-of b.ts'],
+    ['W205', 'node -- b.js', 'node -'],
+    ['W205', 'node inspect b.js', 'node --test'],
+    ['W205', 'go run b.go', 'go run b.go', ['b.go']],
+    ['W206', 'bash b.sh', 'bash b.sh', ['b.sh']],
+    ['W206', 'sh -eu b.sh', 'sh -s b.sh'],
+    ['W206', 'bash -o pipefail b.sh', 'bash --rcfile b.sh'],
+    ['W206', 'python -X dev b.py', 'python -m b'],
+    ['W206', 'python b', 'python b', ['b/__main__.py']],
+    ['W206', './b.sh x', './b.sh x', ['b.sh']],
+    ['W207', 'npx -y vite build', 'npx vite build', ['package.json']],
+    ['W207', 'npx -p typescript tsc', 'npx --version'],
+    ['W208', 'python3 -c "import b"', 'python3 -c "import b"', ['b.py']],
+    ['W208', 'python3 -c "from b.c import d"', 'python3 -c "import os.path"', ['b/c/__init__.py']],
+  ];
+
+describe('commands in plans', () => {
+  test.for(rows)('%s: %j has it, and %j has nothing', ([code, bad, good, files = ['a']]) => {
+    expect(codesOf(bad, bad === good ? ['a'] : files.filter((file) => file === 'a'))).toEqual([code]);
+    expect(codesOf(good, files)).toEqual([]);
+  });
+
+  test('a finding says whose and where it is, and comes after the errors of other rules', () => {
+    const orders = [
+      step('WO-01', ['node -e "("', 'a | b', 'python -c "import zed"', 'node z.js'], ['a']),
+      step('WO-02', ['cargo test'], ['b'], { preconditions: [{ kind: 'file_exists', path: 'c' }] }),
+    ];
+    const where = found(orders).map(({ code, wo_id, field }) => [code, wo_id, field]);
+    expect(where).toEqual([
+      ['E003', 'WO-01', 'acceptance_commands'],
+      ['E101', 'WO-02', 'preconditions'],
+      ['E203', 'WO-01', 'acceptance_commands'],
+      ['E206', 'WO-02', 'acceptance_commands'],
+      ['W101', 'WO-01', 'acceptance_commands'],
+      ['W205', 'WO-01', 'acceptance_commands'],
+    ]);
+  });
+
+  test('without strictness the strict findings are notes, and the plan is valid', () => {
+    for (const [code, bad] of rows) {
+      const text = JSON.stringify({ work_orders: [step('WO-01', [bad], ['a'])] });
+      const { plan, findings, notes } = checkPlan(text, { repoFiles: [] });
+      const [one] = [...findings, ...notes];
+      if (one === undefined) throw new Error(`${bad} has no finding`);
+      expect([code, notes.length]).toEqual([one.code, isStrictOnly(one) ? 1 : 0]);
+      expect(plan === undefined).toBe(!isStrictOnly(one) && code.startsWith('E'));
+    }
+  });
+
+  test('a quoted lone operator is refused, and the message says how to write it; a bare one needs no such word', () => {
+    const message = (command: string) => found([step('WO-01', [command], ['a'])])[0]?.message;
+    expect(message('grep "|" a')).toContain("grep -e'|' FILE");
+    expect(message("echo a '&''&' b")).toContain('script');
+    expect(message('grep \\| a')).toContain('script');
+    expect(message('a | b')).not.toContain('script');
+    expect(codesOf("grep -e'|' a")).toEqual([]);
+  });
+
+  test('E201 names each operator once, as it is written, and nothing that is quoted', () => {
+    const [finding] = found([step('WO-01', ["a 2>&1 1>&2 b>c;d;e '|' x&"], ['a'])]);
+    expect(finding?.code).toBe('E003');
+    const [other] = found([step('WO-01', ["a 2>&1 '1>x' b>c;d;e 'x|' x&"], ['a'])]);
+    expect(other?.message).toContain('has 2>&1 and > and ; and & outside quotes');
+  });
+
+  test('the global verify command has its own finding and no other', () => {
+    expect(codesOf('bash ./scripts/../scripts/verify.sh')).toEqual(['E105']);
+  });
+
+  test('a file counts from the order that promises it, not before', () => {
+    const orders = [step('WO-01', ['node b.js'], ['a']), step('WO-02', ['node b.js', 'node a.js'], ['b.js'])];
+    expect(found(orders).map(({ wo_id, code }) => [wo_id, code])).toEqual([
+      ['WO-01', 'W205'],
+      ['WO-02', 'W205'],
+    ]);
+    expect(found(orders, { repoFiles: ['b.js', 'a.js'] })).toEqual([]);
+  });
+
+  test('go.mod and Cargo.toml may be made by an earlier command', () => {
+    const made = [step('WO-01', ['go mod init x', 'cargo init', 'go vet ./...', 'cargo check'], ['a'])];
+    expect(found(made)).toEqual([]);
+    const late = [step('WO-01', ['go vet ./...', 'cargo check', 'go mod init x', 'cargo init'], ['a'])];
+    expect(found(late).map(({ code }) => code)).toEqual(['E205', 'E206']);
+  });
+
+  test('what package.json declares is known until an order may write it', () => {
+    const npm = { packages: ['zod', '@a/b', 'typescript'], tools: ['vite'] };
+    const around = { repoFiles: ['package.json'], npm };
+    expect(codesOf("node -e \"require('zod/v4'); require('@a/b/c')\"", ['a'], around)).toEqual([]);
+    expect(codesOf('node -e "require(\'vite\')"', ['a'], around)).toEqual(['W204']);
+    expect(codesOf('npx vite@5 build', ['a'], around)).toEqual([]);
+    expect(codesOf('npx tsc -p .', ['a'], around)).toEqual([]);
+    expect(codesOf('npx eslint .', ['a'], around)).toEqual(['W207']);
+    expect(codesOf('npx eslint .', ['package.json'], { npm })).toEqual([]);
+    const later = [step('WO-01', ['npx eslint .'], ['a']), step('WO-02', ['npx eslint .'], ['package.json'])];
+    expect(found(later, around).map(({ wo_id }) => wo_id)).toEqual(['WO-01']);
+  });
+});
+
+test('every code has its line in the docs, and every line its code; the strict ones are marked', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/plan-codes.md'), 'utf8');
+  const lines = [...page.matchAll(/^\| ([EW]\d{3}) \| (\*strict\*)? ?\| (.+) \|$/gm)];
+  expect(lines.map(([, code]) => code)).toEqual(findingCodes);
+  const marked = lines.filter(([, , strict]) => strict !== undefined).map(([, code]) => code);
+  const strict = new Set(
+    rows
+      .filter(([code]) => isStrictOnly({ code, wo_id: null, field: null, message: '' }))
+      .map(([code]) => code),
+  );
+  expect(marked).toEqual([...strict]);
+});
+
+test('every code of commands has rows above', () => {
+  const second = findingCodes.filter((code) => /^.2/.test(code));
+  expect(second.filter((code) => !rows.some(([other]) => other === code))).toEqual([]);
+});
