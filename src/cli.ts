@@ -4,6 +4,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import type { Io } from './commands/io.ts';
 import { realClock } from './system/clock.ts';
 import { realEvery } from './system/every.ts';
+import { killLiveGroups } from './system/live.ts';
 import { packageVersion } from './system/package.ts';
 
 if (process.platform === 'win32') {
@@ -31,7 +32,10 @@ function stopping(): AbortSignal {
   const controller = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (controller.signal.aborted) process.exit(130);
+      if (controller.signal.aborted) {
+        killLiveGroups();
+        process.exit(130);
+      }
       controller.abort(signal);
     });
   }
@@ -59,6 +63,7 @@ function withRunOptions(command: Command): Command {
     .option('--env-pass <names>', 'secrets that tools may see, by name; repeatable', collect)
     .option('--accept-changes', 'resume although pipeline, prompts or flags have changed')
     .option('--max-steps <n>', 'stages that the run may make')
+    .option('--max-visits <n>', 'visits that each node may get, whatever nodes and graph say')
     .option('--max-wall <duration>', 'time that the run may take, such as 2h')
     .option('--json', 'the result as JSON on standard output')
     .option('-q, --quiet', 'only what went wrong')

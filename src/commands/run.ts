@@ -29,6 +29,7 @@ export type RunOptions = {
   readonly allowDirty?: boolean;
   readonly acceptChanges?: boolean;
   readonly maxSteps?: string;
+  readonly maxVisits?: string;
   readonly maxWall?: string;
   readonly quiet?: boolean;
   readonly verbose?: boolean;
@@ -121,7 +122,7 @@ async function resumeById(
   if (!found.ok) return refused(found.why);
   const readRun = await readManifest(found.dir);
   if (!readRun.ok) return refused(readRun.why);
-  const path = pipeline ?? readRun.manifest.pipeline_path;
+  const path = pipeline ?? readRun.manifest.pipeline_file ?? readRun.manifest.pipeline_path;
   const read = await readPipeline(path, io.cwd);
   if (pipeline !== undefined && read.text === undefined) return { problems: read.found };
   const ended = await resumeRun(found.dir, read.graph, flags, doorsOf(io, view));
@@ -155,6 +156,13 @@ function flagsOf(options: RunOptions): RunFlags | Refusal {
       'for example --max-steps 500',
     );
   }
+  const maxVisits = options.maxVisits === undefined ? undefined : Number(options.maxVisits);
+  if (maxVisits !== undefined && (!Number.isSafeInteger(maxVisits) || maxVisits < 1)) {
+    return usage(
+      `--max-visits ${options.maxVisits} is not a whole number of at least 1`,
+      'for example --max-visits 100',
+    );
+  }
   const maxWallMs =
     options.maxWall === undefined
       ? undefined
@@ -175,6 +183,7 @@ function flagsOf(options: RunOptions): RunFlags | Refusal {
     ...(options.model === undefined ? {} : { model: options.model }),
     ...(options.script === undefined ? {} : { script: options.script }),
     ...(maxSteps === undefined ? {} : { maxSteps }),
+    ...(maxVisits === undefined ? {} : { maxVisits }),
     ...(maxWallMs === undefined ? {} : { maxWallMs }),
   };
 }

@@ -3,16 +3,18 @@ import { rm } from 'node:fs/promises';
 import type { Usage } from '../agents/agent.ts';
 import type { AttributeValues } from '../model/attribute.ts';
 import { present, readAttributes } from '../model/attribute.ts';
+import type { Json, JsonObject } from '../model/json.ts';
 import { nodeLayout } from '../model/layout.ts';
 import type { Outcome } from '../model/outcome.ts';
-import { failed } from '../model/outcome.ts';
+import { failed, reasonOf } from '../model/outcome.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { executableAttributes } from '../nodes/kind.ts';
 import { folderInScope, outsideScope } from '../policy/paths.ts';
-import { writeJson } from '../system/files.ts';
 import { diff } from '../workspace/changes.ts';
 import { putBack } from '../workspace/restore.ts';
 import type { Changes, Snapshot, Snapshots } from '../workspace/snapshot.ts';
+import { WorkspaceError } from '../workspace/trouble.ts';
+import { keepJson } from './artifacts.ts';
 import type { RunSetting, Visit } from './site.ts';
 import { siteFor } from './site.ts';
 import { truthGate } from './unfixable.ts';
@@ -55,46 +57,76 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const usage = () => (spent === undefined ? {} : { usage: spent });
       const at = nodeLayout(site.nodeDir);
       // What an earlier attempt said must never be taken for this one's word.
-      for (const stale of [at.output, at.response, at.verificationResults]) await rm(stale, { force: true });
+      for (const stale of [at.output, at.response, at.verificationResults])
+        await rm(stale, { recursive: true, force: true });
       const { values, bad } = readAttributes(visit.node.attrs, kind.attributes);
       if (bad[0] !== undefined)
         throw new Error(`Internal: attribute ${bad[0].attribute.key} of a linted node ${bad[0].why}`);
       const reported = masked(await ran(kind, values, site), site.mask);
       if (!kind.executable) {
-        await writeJson(at.diff, unchanged);
+        await keepJson(at.diff, unchanged);
         return { outcome: reported, after: before, violations: [] };
       }
-      const found = await snapshots.take(before);
-      const changes = diff(before, found);
-      await writeJson(at.diff, {
-        created: changes.created,
-        modified: changes.modified,
-        deleted: changes.deleted,
+      const found = await recorded(snapshots, before);
+      if ('unreadable' in found) {
+        const outcome = failed(
+          `${site.mask(found.unreadable)}; all that the stage wrote was put back`,
+          'guardrail',
+          { broke: true },
+        );
+        return {
+          outcome: visit.signal.aborted ? reported : outcome,
+          after: found.after,
+          violations: [],
+          ...usage(),
+        };
+      }
+      const changes = diff(before, found.after);
+      const shown = (paths: readonly string[]) => paths.map(site.mask);
+      await keepJson(at.diff, {
+        created: shown(changes.created),
+        modified: shown(changes.modified),
+        deleted: shown(changes.deleted),
       });
       const scope = readAttributes(visit.node.attrs, executableAttributes).values;
-      const violations =
-        scope.allowed_write_paths === undefined
-          ? []
-          : outside(changes, implicitScope(visit, scope.allowed_write_paths));
-      if (scope.allowed_write_paths !== undefined && violations.length > 0) {
-        const allowed = implicitScope(visit, scope.allowed_write_paths);
+      const allowed =
+        scope.allowed_write_paths === undefined ? undefined : implicitScope(visit, scope.allowed_write_paths);
+      const violations = allowed === undefined ? [] : outside(changes, allowed);
+      if (allowed !== undefined && violations.length > 0) {
         await putBack(snapshots, before, violations, (path) => outsideScope([path], allowed).length === 0);
-        const after = await snapshots.take(found);
+        const after = await snapshots.take(found.after);
+        const named = shown(violations);
+        // What else was wrong with the stage still decides how it may leave.
+        const broke = reported.status === 'fail' && reported.broke;
+        const also = broke ? ` (the stage also broke: ${reasonOf(reported)})` : '';
         const outcome = failed(
-          `guardrail_violation: wrote disallowed files: ${violations.join(',')}`,
+          `guardrail_violation: wrote disallowed files: ${named.join(',')}${also}`,
           'guardrail',
+          { broke },
         );
         // A cancelled stage did not end: its visit is made again, from the snapshot before it.
-        return { outcome: cancelled(reported) ? reported : outcome, after, violations, ...usage() };
+        return { outcome: visit.signal.aborted ? reported : outcome, after, violations: named, ...usage() };
       }
       const gate = reported.status === 'success' ? truthGate(scope, visit.state.outcomes) : undefined;
       const outcome = gate === undefined ? reported : failed(gate, 'guardrail');
-      return { outcome, after: found, violations: [], ...usage() };
+      return { outcome, after: found.after, violations: [], ...usage() };
     },
   };
 }
 
-const cancelled = (outcome: Outcome): boolean => outcome.status === 'fail' && outcome.class === 'cancelled';
+/** The workspace as the stage left it. What cannot be recorded cannot be judged: then everything is put back. */
+async function recorded(
+  snapshots: Snapshots,
+  before: Snapshot,
+): Promise<{ readonly after: Snapshot } | { readonly after: Snapshot; readonly unreadable: string }> {
+  try {
+    return { after: await snapshots.take(before) };
+  } catch (error) {
+    if (!(error instanceof WorkspaceError)) throw error;
+    await snapshots.restore(before);
+    return { after: await snapshots.take(before), unreadable: error.message };
+  }
+}
 
 /** The kind's verdict; whatever it throws is our fault and fails the stage as such. */
 async function ran(
@@ -129,9 +161,25 @@ function outside(changes: Changes, allowed: readonly string[]): readonly string[
   return [...files, ...folders].sort();
 }
 
-/** Secrets taken out of whatever the outcome says. */
+/** Secrets taken out of whatever the outcome says: out of its words, never out of its structure. */
 function masked(outcome: Outcome, mask: (text: string) => string): Outcome {
-  const text = JSON.stringify(outcome);
-  const clean = mask(text);
-  return clean === text ? outcome : (JSON.parse(clean) as Outcome);
+  const clean: Outcome = {
+    ...outcome,
+    label: mask(outcome.label),
+    suggested: outcome.suggested.map(mask),
+    notes: mask(outcome.notes),
+    updates: maskedObject(outcome.updates, mask),
+  };
+  return clean.status === 'fail' || clean.status === 'retry'
+    ? { ...clean, reason: mask(clean.reason) }
+    : clean;
 }
+
+function maskedValue(value: Json, mask: (text: string) => string): Json {
+  if (typeof value === 'string') return mask(value);
+  if (Array.isArray(value)) return value.map((item: Json) => maskedValue(item, mask));
+  return typeof value === 'object' && value !== null ? maskedObject(value as JsonObject, mask) : value;
+}
+
+const maskedObject = (object: JsonObject, mask: (text: string) => string): JsonObject =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [mask(key), maskedValue(value, mask)]));

@@ -2,6 +2,8 @@
 
 export type Caps = {
   readonly maxSteps: number;
+  /** In place of what nodes and graph say. */
+  readonly maxVisits?: number;
   /** Milliseconds of running time; undefined for none. */
   readonly maxWallMs: number | undefined;
   /** Milliseconds for each command of a verification and each model call; undefined for the stage's own. */
@@ -17,7 +19,7 @@ export function capHit(
   run: { readonly steps: number; readonly elapsedMs: number },
 ): string | undefined {
   if (node.visits >= node.maxVisits) {
-    return `max_visits: node "${node.id}" was visited ${node.visits} times, and its limit is ${node.maxVisits} (max_visits on the node, default_max_visits on the graph)`;
+    return `max_visits: node "${node.id}" was visited ${node.visits} times, and its limit is ${node.maxVisits} (max_visits on the node, default_max_visits on the graph, --max-visits)`;
   }
   if (run.steps >= caps.maxSteps) {
     return `max_steps: the run made ${run.steps} steps, and its limit is ${caps.maxSteps} (max_steps on the graph, --max-steps)`;

@@ -1,6 +1,7 @@
 /** The run's context: merging, looking up, and what changed. */
 import type { Json, JsonObject } from '../model/json.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
+import { own } from '../model/own.ts';
 import type { ContextDelta } from '../model/trace.ts';
 
 /** A value as a word in a condition or a prompt: strings as they are, nothing as the empty string, the rest as JSON. */
@@ -21,9 +22,9 @@ export function conditionLookup(context: Context, outcome: Outcome): (key: strin
       case 'failure_class':
         return outcome.status === 'fail' ? outcome.class : '';
     }
-    const own = context[key];
-    if (own !== undefined) return asText(own);
-    return key.startsWith('context.') ? asText(context[key.slice('context.'.length)]) : '';
+    const value = own(context, key);
+    if (value !== undefined) return asText(value);
+    return key.startsWith('context.') ? asText(own(context, key.slice('context.'.length))) : '';
   };
 }
 

@@ -1,5 +1,5 @@
 /** A run's beginning: its folder is made whole under another name and renamed, so that it exists entirely or not. */
-import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -8,7 +8,7 @@ import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { saveCheckpoint } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
-import { writeFileAtomic, writeJson } from '../system/files.ts';
+import { isCode, writeFileAtomic, writeJson } from '../system/files.ts';
 import { copyTree } from '../workspace/copy.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
@@ -35,6 +35,8 @@ export interface Historian {
 
 export type NewRun = {
   readonly runId: string;
+  /** A word that no other process uses. */
+  readonly unique: string;
   readonly runsDir: string;
   /** Absolute; undefined to begin with an empty tree. */
   readonly workdir: string | undefined;
@@ -60,7 +62,8 @@ export type Made = { readonly runDir: string; readonly notes: readonly string[] 
 /** Makes the run directory. Nothing is left behind when it refuses or fails. */
 export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem: Diagnostic }> {
   const final = join(wanted.runsDir, wanted.runId);
-  const building = join(wanted.runsDir, `.${wanted.runId}.new`);
+  // A folder of this process's own: two that want the same id must not fill one folder.
+  const building = join(wanted.runsDir, `.${wanted.runId}.${wanted.unique}.new`);
   const first = await mkdir(wanted.runsDir, { recursive: true });
   const clear = async () => {
     await rm(building, { recursive: true, force: true });
@@ -68,20 +71,40 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
   };
   try {
     await makeRunsDir(wanted.runsDir);
-    await rm(building, { recursive: true, force: true });
     await mkdir(building, { recursive: true });
     const made = await fill(wanted, building, final);
     if ('problem' in made) {
       await clear();
       return made;
     }
-    await rename(building, final);
+    if (!(await takeName(building, final))) {
+      await clear();
+      return {
+        problem: {
+          code: 'usage',
+          severity: 'error',
+          message: `there is a run "${wanted.runId}" in ${wanted.runsDir} already`,
+          fix: `go on with it: factory resume ${wanted.runId}; or leave out --run-id for a new one`,
+        },
+      };
+    }
     return { runDir: final, notes: made.notes };
   } catch (error) {
     await clear();
     if (error instanceof WorkspaceError) {
       return { problem: { code: 'workdir', severity: 'error', message: error.message } };
     }
+    throw error;
+  }
+}
+
+/** Gives the run its name; false when another one has it. A rename never replaces a folder that holds anything. */
+async function takeName(building: string, final: string): Promise<boolean> {
+  try {
+    await rename(building, final);
+    return true;
+  } catch (error) {
+    if (isCode(error, 'ENOTEMPTY') || isCode(error, 'EEXIST')) return false;
     throw error;
   }
 }
@@ -122,6 +145,17 @@ async function fill(
     for (const path of copied.outsideLinks)
       notes.push(`kept as a link, though it leads out of the workdir: ${path}`);
   }
+  const led = await linkedFolder(at.workspace);
+  if (led !== undefined) {
+    return {
+      problem: {
+        code: 'workdir',
+        severity: 'error',
+        message: `${led} in the workdir is a link, and a run would write through it`,
+        fix: 'make it a folder, or leave it out with a line in .factoryignore',
+      },
+    };
+  }
   for (const [name, variable] of Object.entries(wanted.inputs.variables)) {
     const text = wanted.inputs.files[name];
     if (variable.file === undefined || text === undefined) continue;
@@ -145,6 +179,15 @@ async function fill(
   await writeJson(at.manifest, manifest, { sync: true });
   await saveCheckpoint(at.checkpoint, firstCheckpoint(wanted, snapshot.id));
   return { notes };
+}
+
+/** The first of the engine's own folders that the workdir has as something else than a folder. */
+async function linkedFolder(workspace: string): Promise<string | undefined> {
+  for (const name of [inWorkspace.factory, inWorkspace.inputs]) {
+    const is = await lstat(join(workspace, name)).catch(() => undefined);
+    if (is !== undefined && !is.isDirectory()) return name;
+  }
+  return undefined;
 }
 
 function firstCheckpoint(wanted: NewRun, snapshot: string): Checkpoint {

@@ -16,6 +16,7 @@ export type Given = {
   readonly agent?: string;
   readonly model?: string;
   readonly workdir?: string;
+  readonly script?: string;
 };
 
 /** The run's variables as flags, with those that are given now. */
@@ -70,6 +71,11 @@ export async function whatChanged(
         `--agent ${flags.agent} differs from the run's agent, ${manifest.agent.name === '' ? 'none' : manifest.agent.name}`,
       ),
     );
+  }
+  if (flags.script !== undefined) {
+    const now = await readFile(resolve(cwd, flags.script), 'utf8').catch(() => '');
+    if (sha256(now) !== manifest.agent.script?.sha256)
+      found.push(changed(`--script ${flags.script} differs from the run's`));
   }
   if (flags.model !== undefined && flags.model !== manifest.agent.model)
     found.push(changed(`--model ${flags.model} differs from the run's`));

@@ -1,32 +1,27 @@
-/** The loop: attempt → step → save → tell → again. */
-import type { Usage } from '../agents/agent.ts';
-
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import type { EventFacts, RunEvent } from '../model/event.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
-import type { Outcome } from '../model/outcome.ts';
-import { reasonOf } from '../model/outcome.ts';
+import { own } from '../model/own.ts';
 import { kindOf } from '../model/resolve.ts';
 import type { TraceFacts } from '../model/trace.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { commonAttributes, executableAttributes } from '../nodes/kind.ts';
 import type { Journal } from '../store/journal.ts';
-import { writeJson } from '../system/files.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
-import { WorkspaceError } from '../workspace/trouble.ts';
-import type { Attempt, AttemptRequest, AttemptResult } from './attempt.ts';
+import { keepJson } from './artifacts.ts';
+import type { Attempt } from './attempt.ts';
 import type { Caps } from './caps.ts';
 import { capHit, defaultCaps } from './caps.ts';
 import { feedback } from './feedback.ts';
-import { openVisit, writeStage } from './node-dir.ts';
+import { openVisit } from './node-dir.ts';
 import { inputCaptured, outputCaptured, stageEnded, status } from './records.ts';
-import { retry } from './retry.ts';
 import type { RunSetting } from './site.ts';
 import type { Ending, Step } from './step.ts';
 import { step } from './step.ts';
 import { unfixableSource } from './unfixable.ts';
+import { visitNode } from './visit.ts';
 
 /** A run that is prepared: its folder, its state, and what it is told to stop at. */
 export type PreparedRun = {
@@ -51,8 +46,7 @@ export type RunEnd = {
   readonly interrupted: boolean;
 };
 
-/** Milliseconds a stage may take when nobody says otherwise. */
-const defaultTimeoutMs = 30 * 60_000;
+const testStop: Ending = { ok: false, exitNode: null, reason: 'test_stop', code: 1 };
 
 /** Runs from the checkpoint's next node to an end. Rejects only when the run directory cannot be written. */
 export async function run(prepared: PreparedRun): Promise<RunEnd> {
@@ -69,7 +63,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     state = {
       ...state,
       status: ending.ok ? 'completed' : 'failed',
-      ended: ended(ending),
+      ended: endedAs(ending),
       elapsed_ms: Math.round(elapsed()),
     };
     if (!alreadySaved) await prepared.save(state);
@@ -83,9 +77,9 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     await tell.flush();
     return { state, ending, interrupted: false };
   };
-  const interrupt = async (): Promise<RunEnd> => {
-    const next = state.next_node ?? '';
-    state = { ...state, status: 'interrupted', elapsed_ms: Math.round(elapsed()) };
+  const interrupt = async (at = state): Promise<RunEnd> => {
+    const next = at.next_node ?? '';
+    state = { ...at, status: 'interrupted', elapsed_ms: Math.round(elapsed()) };
     await prepared.save(state);
     await tell.trace({ type: 'PipelineInterrupted', signal: String(signal.reason) });
     await tell.event({ type: 'PipelineInterrupted', signal: String(signal.reason), next_node: next });
@@ -109,8 +103,9 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     if (node === undefined || kind === undefined)
       throw new Error(`Internal: no node ${id} in a linted graph`);
 
-    const visits = state.visits[node.id] ?? 0;
+    const visits = own(state.visits, node.id) ?? 0;
     const maxVisits =
+      prepared.caps.maxVisits ??
       readAttributes(node.attrs, commonAttributes).values.max_visits ??
       graphWants.default_max_visits ??
       defaultCaps.maxVisits;
@@ -134,71 +129,27 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     const contextBefore = state.context;
     state = { ...state, context: { ...state.context, current_node: node.id } };
 
-    const wallLeft =
-      prepared.caps.maxWallMs === undefined ? Number.POSITIVE_INFINITY : prepared.caps.maxWallMs - elapsed();
-    const perCall = kind.type === 'codergen' ? prepared.caps.commandTimeoutMs : undefined;
-    const own = wants.timeout ?? perCall ?? graphWants.default_timeout ?? defaultTimeoutMs;
-    const timeout = { ms: Math.min(own, wallLeft), explicit: wants.timeout !== undefined || wallLeft < own };
-    let outcome: Outcome;
-    let usage: Usage | undefined;
-    for (let attempt = 1; ; attempt++) {
-      const retries = state.retry_counts[node.id] ?? 0;
-      const call = (state.calls[node.id] ?? 0) + 1;
-      const result = await attempted(prepared, {
-        kind,
-        before: snapshot,
-        visit: {
-          node,
-          state,
-          visit: visits + 1,
-          attempt,
-          retries,
-          call,
-          timeout,
-          snapshotId: snapshot.id,
-          signal,
-          spawned: (process) =>
-            writeStage(nodeDir, {
-              visit: visits + 1,
-              attempt,
-              marker: setting.marker,
-              process: process ?? null,
-            }),
-        },
-      });
-      // A workspace that cannot be recorded cannot be gone on with; the checkpoint stands before this stage.
-      if ('trouble' in result) return stop(`${node.id}: ${result.trouble}`);
-      // What a cancelled stage did is undone by the resume; nothing of it is remembered.
-      if (signal.aborted) return interrupt();
-      snapshot = result.after;
-      usage = result.usage ?? usage;
-      if (kind.type === 'codergen') state = { ...state, calls: { ...state.calls, [node.id]: call } };
-      if (result.violations.length > 0) {
-        await tell.event({ type: 'GuardrailViolation', node_id: node.id, paths: [...result.violations] });
-      }
-      const again = retry(retryPolicy(kind, wants, graphWants.default_max_retries), attempt, result.outcome);
-      if (!again.again) {
-        outcome = again.outcome;
-        break;
-      }
-      state = {
-        ...state,
-        retry_counts: { ...state.retry_counts, [node.id]: retries + 1 },
-        context: { ...state.context, [`internal.retry_count.${node.id}`]: retries + 1 },
-      };
-      await tell.event({
-        type: 'StageRetrying',
-        node_id: node.id,
-        retry_count: retries + 1,
-        reason: reasonOf(result.outcome),
-        delay_ms: again.delayMs,
-      });
-      await clock.sleep(again.delayMs, signal);
-      if (signal.aborted) return interrupt();
+    const atStart = state;
+    const ended = await visitNode(prepared, tell, {
+      node,
+      kind,
+      state,
+      snapshot,
+      visit: visits + 1,
+      nodeDir,
+      elapsed,
+    });
+    // What a visit did that was not carried to its end is undone by the resume; nothing of it is remembered.
+    if (ended.kind === 'interrupted') return interrupt({ ...atStart, context: contextBefore });
+    if (ended.kind === 'stopped') {
+      state = { ...atStart, context: contextBefore };
+      return stop(ended.reason);
     }
+    const { outcome, usage } = ended;
+    ({ state, snapshot } = ended);
 
     const at = clock.now().toISOString();
-    await writeJson(nodeLayout(nodeDir).status, status(outcome));
+    await keepJson(nodeLayout(nodeDir).status, status(outcome));
     const told =
       outcome.status === 'fail'
         ? await feedback(nodeDir, { node: node.id, type: kind.type, at }, outcome)
@@ -217,7 +168,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       ...(decision.do === 'finish'
         ? {
             status: decision.ending.ok ? ('completed' as const) : ('failed' as const),
-            ended: ended(decision.ending),
+            ended: endedAs(decision.ending),
           }
         : {}),
     };
@@ -253,30 +204,24 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       });
     }
     await tell.flush();
-    if (prepared.stopAfter === node.id) return stop('test_stop');
-    if (decision.do === 'finish') return finish(decision.ending, true);
+    if (decision.do === 'finish') {
+      // A run that has ended stays ended, also where a test asks to be stopped here.
+      if (prepared.stopAfter === node.id)
+        return { ...(await finish(decision.ending, true)), ending: testStop };
+      return finish(decision.ending, true);
+    }
+    if (prepared.stopAfter === node.id) return stop(testStop.reason);
   }
 }
 
-/** An attempt, or what is wrong with the workspace that it left. */
-async function attempted(
-  { attempt }: PreparedRun,
-  request: AttemptRequest,
-): Promise<AttemptResult | { readonly trouble: string }> {
-  try {
-    return await attempt.run(request);
-  } catch (error) {
-    if (error instanceof WorkspaceError) return { trouble: error.message };
-    throw error;
-  }
-}
-
-const ended = (ending: Ending) => ({
+const endedAs = (ending: Ending) => ({
   exit_node: ending.exitNode,
   ok: ending.ok,
   reason: ending.reason,
   code: ending.code,
 });
+
+export type Teller = ReturnType<typeof teller>;
 
 /** Writes events and trace records with their time, and passes events on. */
 export function teller({ setting, events, trace }: Pick<PreparedRun, 'setting' | 'events' | 'trace'>) {
@@ -296,20 +241,5 @@ export function teller({ setting, events, trace }: Pick<PreparedRun, 'setting' |
       await events.flush();
       await trace.flush();
     },
-  };
-}
-function retryPolicy(
-  kind: NodeKind,
-  wants: ReturnType<typeof readAttributes<typeof executableAttributes>>['values'],
-  graphRetries: number | undefined,
-) {
-  return {
-    maxRetries: wants.max_retries ?? graphRetries,
-    delayMs: wants.retry_delay ?? 500,
-    backoff: wants.retry_backoff ?? 1,
-    maxDelayMs: wants.retry_max_delay ?? 60_000,
-    onFail: wants.retry_on === 'fail',
-    allowPartial: wants.allow_partial === true,
-    isAgent: kind.type === 'codergen',
   };
 }

@@ -8,6 +8,7 @@ import type { Checkpoint } from '../model/checkpoint.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
+import { own } from '../model/own.ts';
 import type { Site, StageProgram } from '../nodes/kind.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
@@ -15,6 +16,7 @@ import type { Clock } from '../system/clock.ts';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
+import { keepText } from './artifacts.ts';
 import { asText } from './context.ts';
 import type { Log, Watcher } from './watch.ts';
 
@@ -125,7 +127,7 @@ export function siteFor(
     retries: visit.retries,
     previous: state.last_outcome ?? undefined,
     context: state.context,
-    origin: (key) => state.origins[key],
+    origin: (key) => own(state.origins, key),
     clock: setting.clock,
     signal: visit.signal,
     agent: agentOf(setting, visit),
@@ -160,7 +162,7 @@ export function siteFor(
         ? { kind: 'timed_out', afterMs: limit < left ? limit : visit.timeout.ms }
         : ended;
     },
-    keep: (name, content) => writeFileAtomic(join(nodeDir, name), mask(content)),
+    keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
     readNodeFile: (name, limit, tail) => readSome(join(nodeDir, name), limit, tail),
     async readWorkspaceFile(path, limit) {
       return (await staysInside(setting.workspace, path)) ? readSome(inWorkspace(path), limit) : undefined;
@@ -192,7 +194,7 @@ export function siteFor(
         },
         mode,
       ),
-    frozenPrompt: (reference) => setting.prompts[reference],
+    frozenPrompt: (reference) => own(setting.prompts, reference),
     schema: setting.schema,
     log: (level, message, fields = {}) => setting.log(level, message, { node: node.id, ...fields }),
     stream: (text, channel) => setting.watcher.streamed(node.id, mask(text), channel),
@@ -236,14 +238,14 @@ function known(
 ): string | undefined {
   switch (kind) {
     case 'var':
-      return setting.variables[key];
+      return own(setting.variables, key);
     case 'ctx': {
-      const value = state.context[key];
+      const value = own(state.context, key);
       return value === undefined ? undefined : asText(value);
     }
     case 'node': {
       const dot = key.indexOf('.');
-      const outcome = state.outcomes[key.slice(0, dot)];
+      const outcome = own(state.outcomes, key.slice(0, dot));
       if (dot < 0 || outcome === undefined) return undefined;
       switch (key.slice(dot + 1)) {
         case 'outcome':
@@ -258,7 +260,7 @@ function known(
         case 'failure_class':
           return outcome.class ?? '';
         case 'visits':
-          return String(state.visits[key.slice(0, dot)] ?? 0);
+          return String(own(state.visits, key.slice(0, dot)) ?? 0);
         default:
           return undefined;
       }

@@ -6,6 +6,7 @@ import type { Graph } from '../model/graph.ts';
 import type { Json } from '../model/json.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
 import { reasonOf } from '../model/outcome.ts';
+import { own } from '../model/own.ts';
 import { conditionLookup } from './context.ts';
 import type { Route } from './route.ts';
 import { route } from './route.ts';
@@ -95,7 +96,7 @@ function complete(before: Checkpoint, stage: StageFacts, outcome: Outcome): Chec
     context,
     origins,
     steps: before.steps + 1,
-    visits: { ...before.visits, [stage.node]: (before.visits[stage.node] ?? 0) + 1 },
+    visits: { ...before.visits, [stage.node]: (own(before.visits, stage.node) ?? 0) + 1 },
     outcomes: {
       ...before.outcomes,
       [stage.node]: {
@@ -159,7 +160,7 @@ function atExit(graph: Graph, before: Checkpoint, state: Checkpoint, exit: strin
   }
   for (const gate of graph.nodes.values()) {
     const is = present(gate.attrs, 'goal_gate')?.value.text.trim();
-    const stands = state.outcomes[gate.id];
+    const stands = own(state.outcomes, gate.id);
     if (is === undefined || !/^(true|1|t)$/i.test(is) || stands === undefined) continue;
     if (stands.status === 'success' || stands.status === 'partial_success') continue;
     const target = retryTarget(graph, gate.id);

@@ -4,6 +4,7 @@
 import { present } from '../model/attribute.ts';
 import type { LastFailure, NodeOutcome } from '../model/checkpoint.ts';
 import type { Graph, Node } from '../model/graph.ts';
+import { own } from '../model/own.ts';
 import { scriptsNamed } from '../policy/commands.ts';
 import { inScope } from '../policy/paths.ts';
 
@@ -22,6 +23,10 @@ export function unfixableSource(
   const prefix = `unfixable_failure_source: failed node ${last.node}`;
   if (last.exit_code === 126 || last.exit_code === 127) {
     return `${prefix} could not run its command (exit code ${last.exit_code}), which no write of ${node.id} mends`;
+  }
+  // 86 is how a scenario says that the machine is at fault.
+  if (last.exit_code === 86 && !last.class_said) {
+    return `${prefix} reported exit code 86 (infra), which no write of ${node.id} mends`;
   }
   if (last.class_said) {
     if (last.class === 'product') return undefined;
@@ -45,7 +50,7 @@ export function truthGate(
 ): string | undefined {
   if (wanted.requires_tool_success !== true || wanted.required_tool_node === undefined) return undefined;
   const required = wanted.required_tool_node;
-  return outcomes[required]?.status === 'success'
+  return own(outcomes, required)?.status === 'success'
     ? undefined
     : `required tool node not successful: ${required}`;
 }

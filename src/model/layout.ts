@@ -21,7 +21,7 @@ export const layout = (run: string) => ({
 export type Layout = ReturnType<typeof layout>;
 
 /** Names that a node id may not take, because the run directory uses them. */
-export const reservedNodeIds: readonly string[] = ['workspace', 'lock', 'inputs', 'snapshots'];
+export const reservedNodeIds: readonly string[] = ['workspace', 'lock', 'inputs', 'snapshots', '__proto__'];
 
 /** The files of one node's latest visit. `dir` is `<run>/<node>`. */
 export const nodeLayout = (dir: string) => ({

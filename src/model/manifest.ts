@@ -19,7 +19,8 @@ export const FileVariable = z.object({
 export const Manifest = z.object({
   schema_version: z.literal(1),
   run_id: z.string(),
-  pipeline_path: z.string(),
+  pipeline_path: z.string().describe('As it was typed'),
+  pipeline_file: z.string().optional().describe('Absolute'),
   original_workdir: z.string().describe('Absolute; empty when the run began with an empty tree'),
   workspace_path: z.string(),
   started_at: z.string(),
@@ -55,6 +56,7 @@ export const Manifest = z.object({
   caps: z.object({
     max_steps: z.number(),
     max_wall_ms: z.number().nullable(),
+    max_visits: z.number().optional(),
     command_timeout_ms: z.number().optional(),
   }),
   env_pass: z.array(z.string()),

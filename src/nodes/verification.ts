@@ -141,7 +141,11 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
           ),
         );
       case 'signalled':
-        return end(failed(`verification command failed: ${command} (ended by ${ended.signal})`, 'product'));
+        return end(
+          failed(`verification command failed: ${command} (ended by ${ended.signal})`, 'product', {
+            broke: true,
+          }),
+        );
       case 'exited':
         if (ended.code !== 0) {
           return end(failed(`verification command failed: ${command} (exit=${ended.code})`, 'product'));

@@ -15,7 +15,8 @@ export function pathProblem(word: string, nature: WordNature = {}): string | und
   const starts = [...beginnings(word, nature.braces === true)];
   if (starts.some((path) => path.startsWith('~'))) return `a home reference: ${shown(word)}`;
   if (parent.test(word)) return `a ".." path component: ${shown(word)}`;
-  const glued = /^-[A-Za-z](\/.+)$/.exec(word)?.[1];
+  // `-I/usr`, and bundled as in `tar -cf/tmp/x`.
+  const glued = /^-[A-Za-z]+(\/.+)$/.exec(word)?.[1];
   if (nature.pattern !== true && [...starts, glued ?? ''].some(isAbsolute)) {
     return `an absolute path: ${shown(word)}`;
   }

@@ -151,7 +151,7 @@ function plannedPathProblem({ assignments, words }: Taken): string | undefined {
 /** Variables that make a program load code of somebody's choice, so that an allowed command would be any command. */
 const loaders: ReadonlySet<string> = new Set([
   ...['PATH', 'SHELL', 'ENV', 'BASH_ENV', 'MAKEFLAGS', 'CLASSPATH'],
-  ...['NODE_OPTIONS', 'NODE_PATH', 'npm_config_node_options', 'npm_config_script_shell'],
+  ...['NODE_OPTIONS', 'NODE_PATH'],
   ...['PYTHONPATH', 'PYTHONSTARTUP', 'PYTHONHOME', 'PYTHONUSERBASE', 'PYTEST_ADDOPTS', 'PYTEST_PLUGINS'],
   ...[
     'PERL5LIB',
@@ -167,7 +167,9 @@ const loaders: ReadonlySet<string> = new Set([
   ...['GOFLAGS', 'GOENV', 'GOROOT', 'RUSTC', 'RUSTC_WRAPPER', 'RUSTC_WORKSPACE_WRAPPER'],
   ...['JAVA_TOOL_OPTIONS', 'JDK_JAVA_OPTIONS', '_JAVA_OPTIONS'],
 ]);
-const isLoader = (name: string): boolean => /^(?:LD|DYLD|GIT|BASH_FUNC)_/.test(name) || loaders.has(name);
+// npm reads its settings from variables in any case, and a setting can name a shell or another settings file.
+const isLoader = (name: string): boolean =>
+  /^(?:LD|DYLD|GIT|BASH_FUNC)_/.test(name) || /^npm_config_/i.test(name) || loaders.has(name);
 
 const loaderProblem = (names: readonly string[]): string | undefined => {
   const name = names.find(isLoader);

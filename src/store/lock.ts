@@ -38,7 +38,7 @@ export interface Lock {
   /** Higher than that of every owner before. */
   readonly epoch: number;
   /** The owner whose lock was taken over because it was dead. */
-  readonly takenOver?: { readonly pid: number; readonly host: string; readonly epoch: number };
+  readonly takenOver?: Pick<Owner, 'pid' | 'host' | 'epoch' | 'heartbeat'>;
   /** False once a later owner has taken the run (a process that was stopped for long must look before it writes), or
    *  the run directory is gone. Rejects when the last heartbeat could not be written. */
   stillOwner(): Promise<boolean>;
@@ -147,7 +147,14 @@ function hold(folder: string, first: LockFile, takenOver: Owner | undefined, opt
     epoch: first.epoch,
     ...(takenOver === undefined
       ? {}
-      : { takenOver: { pid: takenOver.pid, host: takenOver.host, epoch: takenOver.epoch } }),
+      : {
+          takenOver: {
+            pid: takenOver.pid,
+            host: takenOver.host,
+            epoch: takenOver.epoch,
+            heartbeat: takenOver.heartbeat,
+          },
+        }),
     async stillOwner() {
       await writing;
       if (trouble !== undefined) throw trouble.error;

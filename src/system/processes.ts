@@ -2,6 +2,7 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { groupEnded, groupStarted } from './live.ts';
 import {
   copyMasked,
   type MaskingCopy,
@@ -75,12 +76,14 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
       : [copy(pipes?.[0], child.stdout, stdoutFile), copy(pipes?.[1], child.stderr, stderrFile)];
 
   const { leader } = started;
+  groupStarted(leader.pid);
   const { stopped, broken } = await untilEnded(request, leader, started.exit, copies);
   await endAll({
     leader,
     ...(request.marker === undefined ? {} : { marker: request.marker }),
     newerPidsOnly: performance.now() - startedAt < tooShortToWrap,
   });
+  groupEnded(leader.pid);
   const finished = await Promise.allSettled(copies.map((one) => one.finish()));
   const unwritten = finished.find((one) => one.status === 'rejected');
   if (broken !== undefined) throw broken.error;

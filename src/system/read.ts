@@ -1,14 +1,18 @@
 /** Reading the beginning or the end of a file that may be of any size. */
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { isMissing } from './files.ts';
+import { isCode, isMissing } from './files.ts';
 
 /** The first (or with `tail` the last) `limit` bytes as UTF-8, cut at a character's boundary; undefined when the file
  *  is not there. */
 export async function readSome(path: string, limit: number, tail?: 'tail'): Promise<string | undefined> {
   try {
-    const file = await open(path, 'r');
+    // A pipe that a stage left in a file's place would wait for a writer for ever.
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      const { size } = await file.stat();
+      const is = await file.stat();
+      if (!is.isFile()) return undefined;
+      const { size } = is;
       const length = Math.min(size, limit);
       const buffer = Buffer.alloc(length);
       let read = 0;
@@ -24,7 +28,7 @@ export async function readSome(path: string, limit: number, tail?: 'tail'): Prom
       await file.close();
     }
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (isMissing(error) || isCode(error, 'ENXIO')) return undefined;
     throw error;
   }
 }

@@ -7,6 +7,7 @@ import { home } from '../support/cli.ts';
 
 const wanted = (runsDir: string, begin: () => Promise<unknown>) => ({
   runId: 'r1',
+  unique: 'x',
   runsDir,
   workdir: undefined,
   exclude: [],

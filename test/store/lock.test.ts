@@ -95,7 +95,7 @@ test('an owner that was killed is taken over, with a notice', async () => {
   await gone;
   const lock = await take(it.dir, options);
   expect(lock.epoch).toBe(2);
-  expect(lock.takenOver).toEqual({ pid: id.pid, host: thisProcess().host, epoch: 1 });
+  expect(lock.takenOver).toMatchObject({ pid: id.pid, host: thisProcess().host, epoch: 1 });
   expect(await held.stillOwner()).toBe(false);
   expect(await lock.stillOwner()).toBe(true);
   // The old owner's goodbye, should it wake after all, frees nothing.

@@ -1,0 +1,146 @@
+/** One visit of a node: attempts, until one is final. */
+import type { Usage } from '../agents/agent.ts';
+import { graphAttributes } from '../lint/words.ts';
+import { readAttributes } from '../model/attribute.ts';
+import type { Checkpoint } from '../model/checkpoint.ts';
+import type { Node } from '../model/graph.ts';
+import type { Outcome } from '../model/outcome.ts';
+import { reasonOf } from '../model/outcome.ts';
+import { own } from '../model/own.ts';
+import type { NodeKind } from '../nodes/kind.ts';
+import { executableAttributes } from '../nodes/kind.ts';
+import type { Snapshot } from '../workspace/snapshot.ts';
+import { WorkspaceError } from '../workspace/trouble.ts';
+import type { AttemptRequest, AttemptResult } from './attempt.ts';
+import { capHit } from './caps.ts';
+import { writeStage } from './node-dir.ts';
+import { retry } from './retry.ts';
+import type { PreparedRun, Teller } from './run.ts';
+
+export type VisitEnd =
+  | {
+      readonly kind: 'ended';
+      readonly outcome: Outcome;
+      readonly state: Checkpoint;
+      readonly snapshot: Snapshot;
+      readonly usage: Usage | undefined;
+    }
+  | { readonly kind: 'interrupted' }
+  /** The run cannot go on: a cap, or a workspace that cannot be recorded. */
+  | { readonly kind: 'stopped'; readonly reason: string };
+
+/** Milliseconds a stage may take when nobody says otherwise. */
+const defaultTimeoutMs = 30 * 60_000;
+
+export async function visitNode(
+  prepared: PreparedRun,
+  tell: Teller,
+  at: {
+    readonly node: Node;
+    readonly kind: NodeKind;
+    readonly state: Checkpoint;
+    readonly snapshot: Snapshot;
+    readonly visit: number;
+    readonly nodeDir: string;
+    /** Milliseconds of the run so far, over all resumes. */
+    readonly elapsed: () => number;
+  },
+): Promise<VisitEnd> {
+  const { setting, signal, caps } = prepared;
+  const { node, kind, visit, nodeDir } = at;
+  const wants = readAttributes(node.attrs, executableAttributes).values;
+  const graphWants = readAttributes(setting.graph.attrs, graphAttributes).values;
+  const perCall = kind.type === 'codergen' ? caps.commandTimeoutMs : undefined;
+  const limit = wants.timeout ?? perCall ?? graphWants.default_timeout ?? defaultTimeoutMs;
+  const wallLeft = () =>
+    caps.maxWallMs === undefined ? Number.POSITIVE_INFINITY : caps.maxWallMs - at.elapsed();
+  const wallHit = () =>
+    capHit(
+      caps,
+      { id: node.id, maxVisits: Number.POSITIVE_INFINITY, visits: 0 },
+      { steps: -1, elapsedMs: at.elapsed() },
+    );
+  let { state, snapshot } = at;
+  let usage: Usage | undefined;
+  for (let attempt = 1; ; attempt++) {
+    const left = wallLeft();
+    const retries = own(state.retry_counts, node.id) ?? 0;
+    const call = (own(state.calls, node.id) ?? 0) + 1;
+    const result = await attempted(prepared, {
+      kind,
+      before: snapshot,
+      visit: {
+        node,
+        state,
+        visit,
+        attempt,
+        retries,
+        call,
+        timeout: { ms: Math.min(limit, left), explicit: wants.timeout !== undefined || left < limit },
+        snapshotId: snapshot.id,
+        signal,
+        spawned: (process) =>
+          writeStage(nodeDir, { visit, attempt, marker: setting.marker, process: process ?? null }),
+      },
+    });
+    // A workspace that cannot be recorded cannot be gone on with; the checkpoint stands before this stage.
+    if ('trouble' in result) return { kind: 'stopped', reason: `${node.id}: ${result.trouble}` };
+    if (signal.aborted) return { kind: 'interrupted' };
+    snapshot = result.after;
+    usage = result.usage ?? usage;
+    if (kind.type === 'codergen') state = { ...state, calls: { ...state.calls, [node.id]: call } };
+    if (result.violations.length > 0) {
+      await tell.event({ type: 'GuardrailViolation', node_id: node.id, paths: [...result.violations] });
+    }
+    const cut =
+      result.outcome.status === 'fail' && result.outcome.class === 'timeout' ? wallHit() : undefined;
+    if (cut !== undefined) return { kind: 'stopped', reason: cut };
+    const again = retry(retryPolicy(kind, wants, graphWants.default_max_retries), attempt, result.outcome);
+    if (!again.again) return { kind: 'ended', outcome: again.outcome, state, snapshot, usage };
+    state = {
+      ...state,
+      retry_counts: { ...state.retry_counts, [node.id]: retries + 1 },
+      context: { ...state.context, [`internal.retry_count.${node.id}`]: retries + 1 },
+    };
+    await tell.event({
+      type: 'StageRetrying',
+      node_id: node.id,
+      retry_count: retries + 1,
+      reason: reasonOf(result.outcome),
+      delay_ms: again.delayMs,
+    });
+    await setting.clock.sleep(Math.min(again.delayMs, Math.max(0, wallLeft())), signal);
+    if (signal.aborted) return { kind: 'interrupted' };
+    const over = wallHit();
+    if (over !== undefined) return { kind: 'stopped', reason: over };
+  }
+}
+
+/** An attempt, or what is wrong with the workspace that it left. */
+async function attempted(
+  { attempt }: PreparedRun,
+  request: AttemptRequest,
+): Promise<AttemptResult | { readonly trouble: string }> {
+  try {
+    return await attempt.run(request);
+  } catch (error) {
+    if (error instanceof WorkspaceError) return { trouble: error.message };
+    throw error;
+  }
+}
+
+function retryPolicy(
+  kind: NodeKind,
+  wants: ReturnType<typeof readAttributes<typeof executableAttributes>>['values'],
+  graphRetries: number | undefined,
+) {
+  return {
+    maxRetries: wants.max_retries ?? graphRetries,
+    delayMs: wants.retry_delay ?? 500,
+    backoff: wants.retry_backoff ?? 1,
+    maxDelayMs: wants.retry_max_delay ?? 60_000,
+    onFail: wants.retry_on === 'fail',
+    allowPartial: wants.allow_partial === true,
+    isAgent: kind.type === 'codergen',
+  };
+}

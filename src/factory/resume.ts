@@ -1,0 +1,146 @@
+/** A run taken up again: what has changed is refused or taken over. */
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readGraph } from '../dot/read.ts';
+import type { Caps } from '../engine/caps.ts';
+import type { LoadedScript, Refusal } from '../engine/casting.ts';
+import { cast, describePlan, loadScript, selfContained } from '../engine/casting.ts';
+import type { Inputs } from '../engine/inputs.ts';
+import { readInputs, sha256 } from '../engine/inputs.ts';
+import { resultOf } from '../engine/result.ts';
+import { givenVariables, whatChanged } from '../engine/resume.ts';
+import { textsOf, textsOfManifest } from '../engine/texts.ts';
+import { lint } from '../lint/lint.ts';
+import { parseAgentScript } from '../model/agent-script.ts';
+import { hasErrors } from '../model/diagnostic.ts';
+import type { Graph } from '../model/graph.ts';
+import { layout } from '../model/layout.ts';
+import type { Manifest } from '../model/manifest.ts';
+import { kinds } from '../nodes/index.ts';
+import { loadCheckpoint } from '../store/checkpoint.ts';
+import { readManifest } from '../store/run-store.ts';
+import { drive } from './drive.ts';
+import type { Doors, Finished, RunFlags } from './types.ts';
+import { keptScript, refused } from './types.ts';
+
+/** Goes on with a run where its checkpoint stands. `graph` is the pipeline as it is now, when it can be read. */
+export async function resumeRun(
+  runDir: string,
+  graph: Graph | undefined,
+  flags: RunFlags,
+  doors: Doors,
+): Promise<Finished | Refusal> {
+  const at = layout(runDir);
+  const readRun = await readManifest(runDir);
+  if (!readRun.ok) return refused('manifest', readRun.why);
+  const { manifest } = readRun;
+  const stored = readGraph(manifest.pipeline_path, manifest.pipeline.text).graph;
+  const loadedState = await loadCheckpoint(at.checkpoint);
+  if (!loadedState.ok) return refused('checkpoint', loadedState.why);
+  const { checkpoint } = loadedState;
+  if (checkpoint.ended !== null && checkpoint.ended.exit_node !== null) {
+    const { ended } = checkpoint;
+    const ending = { ok: ended.ok, exitNode: ended.exit_node, reason: ended.reason, code: ended.code };
+    return {
+      result: resultOf(manifest, runDir, { state: checkpoint, ending, interrupted: false }, 0, doors.cwd),
+      code: ended.code,
+    };
+  }
+  const differs = await whatChanged(manifest, graph, flags, doors.cwd);
+  if (differs.length > 0 && !flags.acceptChanges) return { problems: differs };
+  for (const change of differs) doors.log('warn', `accepted: ${change.message}`);
+  const current = flags.acceptChanges && graph !== undefined ? graph : stored;
+  if (current === undefined || (flags.acceptChanges && hasErrors(lint(current, kinds)))) {
+    return {
+      problems: [
+        {
+          code: 'resume-pipeline',
+          severity: 'error',
+          message: 'the pipeline of this run cannot be read any more',
+          fix: 'start a new run',
+        },
+      ],
+    };
+  }
+  if (checkpoint.next_node !== null && !current.nodes.has(checkpoint.next_node)) {
+    return refused(
+      'resume-pipeline',
+      `the run stands before node "${checkpoint.next_node}", which the pipeline no longer has`,
+    );
+  }
+  let inputs = textsOfManifest(manifest);
+  let fresh: Inputs | undefined;
+  if (flags.acceptChanges && graph !== undefined) {
+    const read = await readInputs(graph, givenVariables(manifest, flags), doors.cwd);
+    if ('problems' in read) return read;
+    fresh = read.inputs;
+    inputs = textsOf(fresh);
+  }
+  let script: LoadedScript | undefined;
+  let keptText: string | undefined;
+  if (flags.acceptChanges && flags.script !== undefined) {
+    const loaded = await loadScript(current, flags.script, doors.cwd);
+    if ('problems' in loaded) return loaded;
+    script = loaded.script;
+    const whole = script === undefined ? undefined : await selfContained(script);
+    if (whole !== undefined && 'problems' in whole) return whole;
+    keptText = whole === undefined ? undefined : `${JSON.stringify(whole, null, 2)}\n`;
+  } else if (manifest.agent.script !== undefined) {
+    const path = join(at.inputs, manifest.agent.script.stored);
+    const text = await readFile(path, 'utf8');
+    const parsed = parseAgentScript(path, text);
+    if ('diagnostics' in parsed) return { problems: parsed.diagnostics };
+    script = { path, script: parsed.script, text };
+  }
+  const casting = cast(current, kinds, {
+    env: doors.env,
+    // The run goes on with the agent it began with, whatever the environment now prefers.
+    flag: flags.agent ?? (manifest.agent.name === '' ? undefined : manifest.agent.name),
+    model: flags.model ?? manifest.agent.model,
+    script,
+  });
+  if ('problems' in casting) return casting;
+  const maxVisits = flags.maxVisits ?? manifest.caps.max_visits;
+  const caps: Caps = {
+    maxSteps: flags.maxSteps ?? manifest.caps.max_steps,
+    maxWallMs: flags.maxWallMs ?? manifest.caps.max_wall_ms ?? undefined,
+    ...(maxVisits === undefined ? {} : { maxVisits }),
+    commandTimeoutMs: flags.commandTimeoutMs ?? manifest.caps.command_timeout_ms,
+  };
+  const main = casting.main;
+  // The manifest says what the run goes on with, so that the next resume finds nothing changed.
+  const next: Manifest = {
+    ...manifest,
+    ...(fresh === undefined
+      ? {}
+      : {
+          pipeline: { text: current.text, sha256: sha256(current.text) },
+          prompts: { ...fresh.prompts },
+          schemas: { ...fresh.schemas },
+          variables: fresh.variables,
+        }),
+    agent: {
+      ...manifest.agent,
+      name: main?.name ?? manifest.agent.name,
+      describe:
+        main === undefined
+          ? manifest.agent.describe
+          : main.name === 'scripted'
+            ? manifest.agent.describe
+            : describePlan(main),
+      ...(main?.name === 'openai' ? { model: main.model } : {}),
+      ...(keptText === undefined || script === undefined
+        ? {}
+        : { script: { path: script.path, sha256: sha256(script.text), stored: keptScript } }),
+    },
+    caps: {
+      ...manifest.caps,
+      max_steps: caps.maxSteps,
+      max_wall_ms: caps.maxWallMs ?? null,
+      ...(caps.maxVisits === undefined ? {} : { max_visits: caps.maxVisits }),
+    },
+  };
+  const change = { manifest: next, files: fresh?.files ?? {}, script: keptText };
+  return drive(current, runDir, { casting, inputs, caps, resumed: true, change }, flags, doors);
+}

@@ -1,0 +1,144 @@
+/** A run from its beginning: inputs read, agents cast, the run's folder made. */
+
+import { resolve } from 'node:path';
+import { recordBase, startHistory } from '../builder/history.ts';
+import type { Caps } from '../engine/caps.ts';
+import { defaultCaps } from '../engine/caps.ts';
+import type { Refusal } from '../engine/casting.ts';
+import {
+  cast,
+  codergens,
+  describePlan,
+  loadScript,
+  scriptProblem,
+  selfContained,
+} from '../engine/casting.ts';
+import { readInputs, sha256 } from '../engine/inputs.ts';
+import { buildsHistory, goalOf, startOf, workdirOf } from '../engine/pipeline.ts';
+import { makeRun } from '../engine/prepare.ts';
+import { textsOf } from '../engine/texts.ts';
+import { graphAttributes } from '../lint/words.ts';
+import { readAttributes } from '../model/attribute.ts';
+import type { Graph } from '../model/graph.ts';
+import { kinds } from '../nodes/index.ts';
+import { headCommit } from '../system/git.ts';
+import { packageVersion } from '../system/package.ts';
+import { drive } from './drive.ts';
+import type { Doors, Finished, RunFlags } from './types.ts';
+import { keptScript } from './types.ts';
+
+/** Starts a run and runs it to its end. Refuses, with nothing left behind, what cannot be started. */
+export async function startRun(
+  graph: Graph,
+  where: { readonly runsDir: string; readonly runId: string },
+  flags: RunFlags,
+  doors: Doors,
+): Promise<Finished | Refusal> {
+  const read = await readInputs(graph, flags.vars, doors.cwd);
+  if ('problems' in read) return read;
+  const { inputs } = read;
+  const loaded =
+    codergens(graph, kinds).length === 0
+      ? { script: undefined }
+      : await loadScript(graph, flags.script, doors.cwd);
+  if ('problems' in loaded) return loaded;
+  const casting = cast(graph, kinds, {
+    env: doors.env,
+    flag: flags.agent,
+    model: flags.model,
+    script: loaded.script,
+  });
+  if ('problems' in casting) return casting;
+  const keep: Record<string, string> = { ...flags.keep };
+  const scripted = [...casting.plans.values()].some((plan) => plan.name === 'scripted');
+  if (scripted && loaded.script !== undefined) {
+    const mismatch = scriptProblem(loaded.script.script, inputs);
+    if (mismatch !== undefined) return { problems: [mismatch] };
+    const whole = await selfContained(loaded.script);
+    if ('problems' in whole) return whole;
+    keep[keptScript] = `${JSON.stringify(whole, null, 2)}\n`;
+  }
+  const wanted = readAttributes(graph.attrs, graphAttributes).values;
+  const caps: Caps = {
+    maxSteps: flags.maxSteps ?? wanted.max_steps ?? defaultCaps.maxSteps,
+    maxWallMs: flags.maxWallMs ?? wanted.max_wall,
+    ...(flags.maxVisits === undefined ? {} : { maxVisits: flags.maxVisits }),
+    commandTimeoutMs: flags.commandTimeoutMs,
+  };
+  const workdir = workdirOf(graph, flags, doors.cwd);
+  const goal = goalOf(graph);
+  const marker = `${where.runId}.${sha256(`${where.runsDir}\0${doors.clock.now().toISOString()}\0${doors.clock.monotonic()}`).slice(0, 16)}`;
+  const startedAt = doors.clock.now().toISOString();
+  const main = casting.main;
+  const headOf = workdir === undefined || buildsHistory(graph) ? null : await headCommit(workdir, doors.env);
+  const made = await makeRun({
+    runId: where.runId,
+    unique: marker.slice(-16),
+    runsDir: where.runsDir,
+    workdir,
+    exclude: flags.exclude ?? [],
+    inputs,
+    goal,
+    startNode: startOf(graph, kinds).id,
+    startedAt,
+    keep,
+    historian: buildsHistory(graph)
+      ? {
+          begin: (from, historyDir) =>
+            startHistory({
+              workdir: from,
+              historyDir,
+              allowDirty: flags.allowDirty,
+              ...(flags.base === undefined ? {} : { base: flags.base }),
+              redo: flags.redo === true,
+              runId: where.runId,
+              env: doors.env,
+            }),
+          recordBase: (workspace, historyDir) =>
+            recordBase({ historyDir, workspace, runId: where.runId, now: doors.clock.now(), env: doors.env }),
+        }
+      : undefined,
+    manifest: ({ workspace, workdirKind, git }) => ({
+      schema_version: 1,
+      run_id: where.runId,
+      pipeline_path: graph.file,
+      pipeline_file: resolve(doors.cwd, graph.file),
+      original_workdir: workdir ?? '',
+      workspace_path: workspace,
+      started_at: startedAt,
+      ...(goal === undefined ? {} : { goal }),
+      factory_version: packageVersion(),
+      node_version: process.version,
+      pipeline: { text: graph.text, sha256: sha256(graph.text) },
+      prompts: { ...inputs.prompts },
+      schemas: { ...inputs.schemas },
+      variables: inputs.variables,
+      agent: {
+        name: main?.name ?? '',
+        describe: main === undefined ? '' : describePlan(main),
+        chosen_by: main?.chosenBy ?? '',
+        ...(main?.name === 'openai' ? { model: main.model } : {}),
+        ...(loaded.script !== undefined && scripted
+          ? { script: { path: loaded.script.path, sha256: sha256(loaded.script.text), stored: keptScript } }
+          : {}),
+      },
+      base_commit: git?.base_commit ?? headOf,
+      workdir_kind: workdirKind,
+      ...(git === undefined ? {} : { git }),
+      marker,
+      caps: {
+        max_steps: caps.maxSteps,
+        max_wall_ms: caps.maxWallMs ?? null,
+        ...(caps.maxVisits === undefined ? {} : { max_visits: caps.maxVisits }),
+        ...(caps.commandTimeoutMs === undefined ? {} : { command_timeout_ms: caps.commandTimeoutMs }),
+      },
+      env_pass: [...flags.envPass],
+      not_enforced: [
+        'isolation: stages see the whole machine; scopes are held by putting back what was written outside them',
+      ],
+    }),
+  });
+  if ('problem' in made) return { problems: [made.problem] };
+  for (const note of made.notes) doors.log('warn', note);
+  return drive(graph, made.runDir, { casting, inputs: textsOf(inputs), caps, resumed: false }, flags, doors);
+}

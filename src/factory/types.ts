@@ -1,0 +1,52 @@
+import type { Refusal } from '../engine/casting.ts';
+import type { Log, Watcher } from '../engine/watch.ts';
+import type { RunResult } from '../model/result.ts';
+import type { Clock } from '../system/clock.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the wiring needs from the process that calls it. */
+export type Doors = {
+  readonly cwd: string;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly watcher: Watcher;
+  readonly log: Log;
+};
+
+/** What a person asked for with flags; only what was given. */
+export type RunFlags = {
+  readonly workdir?: string;
+  readonly vars: Readonly<Record<string, string>>;
+  readonly agent?: string;
+  readonly model?: string;
+  readonly script?: string;
+  readonly envPass: readonly string[];
+  readonly allowDirty: boolean;
+  readonly acceptChanges: boolean;
+  readonly maxSteps?: number;
+  readonly maxVisits?: number;
+  readonly maxWallMs?: number;
+  /** The commit of the workdir to begin with, in place of its HEAD. */
+  readonly base?: string;
+  /** Carry out work orders again that commits of the workdir say they carried out. */
+  readonly redo?: boolean;
+  /** Milliseconds that each command of a verification and each model call may take. */
+  readonly commandTimeoutMs?: number;
+  /** Absolute folders in the workdir that are not copied. */
+  readonly exclude?: readonly string[];
+  /** Files that the run keeps in its `inputs/`, by name. */
+  readonly keep?: Readonly<Record<string, string>>;
+};
+
+export type { Refusal };
+export type Finished = { readonly result: RunResult; readonly code: number };
+
+/** A refusal of one sentence. */
+export const refused = (code: string, message: string): Refusal => ({
+  problems: [{ code, severity: 'error', message }],
+});
+
+/** Name of the agent script in a run's `inputs/`. */
+export const keptScript = 'agent-script.json';

@@ -1,0 +1,188 @@
+/** Defects that were found once, each as the shortest story that showed it. */
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { home } from '../support/cli.ts';
+
+const one = (attributes: string, edges = 'start -> t -> exit', more = '') =>
+  `digraph g { ${more} start [shape=Mdiamond] t [${attributes}] exit [shape=Msquare] ${edges} }`;
+const status = (it: Awaited<ReturnType<typeof home>>, node = 't') =>
+  it.json(`.factory/runs/r1/${node}/status.json`);
+const run = (
+  it: Awaited<ReturnType<typeof home>>,
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+) => it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1', ...args], { env });
+
+test('two runs that start with one id: one has it, the other is refused', async () => {
+  await using it = await home({ 'p.dot': one('shape=parallelogram, tool_command="true"'), 'w/a': 'a' });
+  const both = await Promise.all([run(it), run(it)]);
+  expect(both.map((ran) => ran.code).sort()).toEqual([0, 2]);
+  expect(await it.list('.factory/runs')).toEqual(['r1']);
+  expect(await it.list('.factory/runs/r1/workspace')).toEqual(['a']);
+});
+
+test('a pipe in a place where a file is read hangs nothing', async () => {
+  await using it = await home({
+    'p.dot': one('shape=parallelogram, tool_command="mkfifo $FACTORY_OUTPUT"'),
+    'w/a': '',
+  });
+  expect((await run(it)).code).toBe(0);
+});
+
+describe('a stage cannot break the engine', () => {
+  test('by what its output and a secret have in common', async () => {
+    await using it = await home({
+      'p.dot': one(
+        `shape=parallelogram, tool_command="echo '{\\"context_updates\\":{\\"n\\":1712345678}}' > $FACTORY_OUTPUT"`,
+      ),
+      'w/a': '',
+    });
+    expect((await run(it, [], { DB_PASSWORD: '12345678' })).code).toBe(0);
+  });
+  test('by a folder where an artifact goes', async () => {
+    await using it = await home({
+      'p.dot': one(
+        'shape=parallelogram, tool_command="mkdir $FACTORY_NODE_DIR/status.json $FACTORY_OUTPUT; exit 1", retry_on=fail, max_retries=1, retry_delay=1ms',
+        'start -> t; t -> exit [condition="outcome=fail"]',
+      ),
+      'w/a': '',
+    });
+    expect((await run(it)).code).toBe(0);
+    expect(await status(it)).toMatchObject({ outcome: 'fail' });
+  });
+  test('by its name', async () => {
+    await using it = await home({
+      'p.dot': one('shape=parallelogram, tool_command="true"').replaceAll(/\bt\b/g, 'constructor'),
+      'w/a': '',
+    });
+    expect((await run(it)).code).toBe(0);
+  });
+});
+
+test('a secret in the name of a file is masked in the records', async () => {
+  await using it = await home({
+    'p.dot': one(
+      'shape=parallelogram, env_pass="MY_TOKEN", allowed_write_paths="out/", tool_command="touch f-$MY_TOKEN"',
+      'start -> t; t -> exit [condition="outcome=fail"]',
+    ),
+    'w/a': '',
+  });
+  expect((await run(it, [], { MY_TOKEN: 'sekretvalue99' })).code).toBe(0);
+  for (const file of [
+    'events.jsonl',
+    'trace.jsonl',
+    'checkpoint.json',
+    't/status.json',
+    't/workspace.diff.json',
+  ]) {
+    expect(await it.read(`.factory/runs/r1/${file}`), file).not.toContain('sekretvalue99');
+  }
+});
+
+test('a stage that broke and wrote outside its scope still leaves only by a condition', async () => {
+  await using it = await home({
+    'p.dot': one(
+      'shape=parallelogram, timeout=300ms, allowed_write_paths="o/", tool_command="echo b > bad; sleep 9"',
+      'start -> t -> exit',
+    ),
+    'w/a': '',
+  });
+  const ran = await run(it);
+  expect(ran.code).toBe(1);
+  expect(ran.stdout).toContain('no route');
+  expect(await status(it)).toMatchObject({
+    failure_class: 'guardrail',
+    failure_reason: expect.stringContaining('timeout'),
+  });
+});
+
+test('a tool cannot pass a violation off as something else', async () => {
+  await using it = await home({
+    'p.dot': one(
+      `shape=parallelogram, allowed_write_paths="o/", tool_command="echo x > bad; echo '{\\"failure_class\\":\\"cancelled\\"}' > $FACTORY_OUTPUT; exit 1"`,
+      'start -> t; t -> exit [condition="outcome=fail"]',
+    ),
+    'w/a': '',
+  });
+  await run(it);
+  expect(await status(it)).toMatchObject({ failure_class: 'guardrail' });
+});
+
+test('max_wall ends a stage, its retries and the run, with its own reason', async () => {
+  await using it = await home({
+    'p.dot': one(
+      'shape=parallelogram, tool_command="exit 1", retry_on=fail, max_retries=9, retry_delay=60s',
+      'start -> t; t -> exit [condition="outcome=fail"]',
+      'max_wall=1s',
+    ),
+    'w/a': '',
+  });
+  const ran = await run(it);
+  expect(ran.code).toBe(1);
+  expect(ran.stdout).toContain('max_wall');
+});
+
+test('a run that a test stops at its exit is finished all the same', async () => {
+  await using it = await home({ 'p.dot': one('shape=parallelogram, tool_command="true"'), 'w/a': '' });
+  expect((await run(it, [], { ATTRACTION_TEST_STOP_AFTER_NODE: 'exit' })).code).toBe(1);
+  expect((await it.factory(['resume', 'r1'])).code).toBe(0);
+});
+
+describe('accepted changes', () => {
+  const text = one(
+    'shape=parallelogram, tool_command="echo ${var.k} >> log"',
+    'start -> a -> t -> exit',
+    'vars="k=one" a [shape=parallelogram, tool_command="true"]',
+  );
+  const stop = { ATTRACTION_TEST_STOP_AFTER_NODE: 'a' };
+  test('are honoured, and are what the next resume compares with', async () => {
+    await using it = await home({ 'p.dot': text, 'w/x': '' });
+    await run(it, [], stop);
+    await writeFile(join(it.path, 'p.dot'), text.replace('>> log', '> log; echo new >> log'));
+    expect(
+      (
+        await it.factory(['resume', 'r1', '--var', 'k=two', '--accept-changes'], {
+          env: { ATTRACTION_TEST_STOP_AFTER_NODE: 't' },
+        })
+      ).code,
+    ).toBe(1);
+    expect(await it.read('.factory/runs/r1/workspace/log')).toBe('two\nnew\n');
+    expect((await it.factory(['resume', 'r1'])).code).toBe(0);
+  });
+  test('that take away the node where the run stands are refused', async () => {
+    await using it = await home({ 'p.dot': text, 'w/x': '' });
+    await run(it, [], stop);
+    await writeFile(join(it.path, 'p.dot'), text.replaceAll(/\bt\b/g, 'u'));
+    const refused = await it.factory(['resume', 'r1', '--accept-changes']);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('"t"');
+  });
+});
+
+test('a run is resumed from anywhere by its id and runs directory', async () => {
+  await using it = await home({
+    'p.dot': one('shape=parallelogram, tool_command="true"'),
+    'w/a': '',
+    'elsewhere/x': '',
+  });
+  await run(it, [], { ATTRACTION_TEST_STOP_AFTER_NODE: 't' });
+  const ran = await it.factory(['resume', 'r1', '--runsdir', join(it.path, '.factory/runs')], {
+    cwd: join(it.path, 'elsewhere'),
+  });
+  expect(ran.code, ran.stderr).toBe(0);
+});
+
+test('a run never writes through a link that the workdir has in the place of .factory', async () => {
+  await using it = await home({
+    'p.dot': one('shape=parallelogram, tool_command="true"', 'start -> t -> exit', 'vars="spec=@s.md"'),
+    's.md': 'text',
+    'w/a': '',
+  });
+  await mkdir(join(it.path, 'mine'));
+  await symlink(join(it.path, 'mine'), join(it.path, 'w/.factory'));
+  const ran = await run(it);
+  expect(ran.code).toBe(2);
+  expect(ran.stderr).toContain('.factory');
+  expect(await it.list('mine')).toEqual([]);
+});
