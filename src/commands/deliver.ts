@@ -61,7 +61,9 @@ export async function deliver(run: string, options: DeliverOptions, io: CommandI
   if (done.pushed === null || done.pushed.ok) return 0;
   const why = done.pushed.stderr.trim().split('\n').at(-1) ?? '';
   const source = done.source ?? '.';
-  io.err(`error: delivered, but not pushed: ${why}\n  = fix: by hand: ${pushCommand(source, done.pushed.remote, done.branch)}\n`);
+  io.err(
+    `error: delivered, but not pushed: ${why}\n  = fix: by hand: ${pushCommand(source, done.pushed.remote, done.branch)}\n`,
+  );
   return 1;
 }
 
@@ -70,7 +72,11 @@ async function attempt(run: string, options: DeliverOptions, io: CommandIo): Pro
     return refuse(2, '--branch and --to are two ways to deliver', 'give one of them');
   }
   if (options.to !== undefined && (options.reuse === true || options.push === true)) {
-    return refuse(2, '--reuse and --push are about a branch of the source, and --to makes a new repository', 'leave out --to');
+    return refuse(
+      2,
+      '--reuse and --push are about a branch of the source, and --to makes a new repository',
+      'leave out --to',
+    );
   }
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
   if (!found.ok) return refuse(2, found.why, 'factory runs lists the runs there are');
@@ -161,7 +167,15 @@ async function deliverRun(
         'pass --to DIR for a repository of its own',
       );
     }
-    const made = await deliverBranch({ historyDir: run.history, source, branch, base, head, reuse: options.reuse === true, env });
+    const made = await deliverBranch({
+      historyDir: run.history,
+      source,
+      branch,
+      base,
+      head,
+      reuse: options.reuse === true,
+      env,
+    });
     if ('problem' in made) return refuse(1, made.problem, made.fix);
     if (options.push === true) pushed = await push({ repo: source, branch, env }, io.spawn);
     const there = relative(io.cwd, source) === '' ? '' : `-C ${quoteWord(source)} `;
