@@ -14,7 +14,7 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import type { JsonObject } from '../model/json.ts';
 import { type Layout, layout } from '../model/layout.ts';
 import { readManifest } from '../store/run-store.ts';
-import { sourceGit } from '../system/git.ts';
+import { GitError, sourceGit } from '../system/git.ts';
 import { packageRoot } from '../system/package.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { checkDirs } from '../workspace/dirs.ts';
@@ -241,6 +241,12 @@ async function settle(
       startingBranch: request.starting_branch,
       author: start.author ?? fixedAuthor,
       env: doors.env,
+    }).catch((error: unknown) => {
+      if (!(error instanceof GitError)) throw error;
+      return {
+        problem: error.message,
+        fix: 'check the repository, then: factory order run --resume --run-id RUN',
+      };
     });
     if ('problem' in landed) {
       exit = 1;
