@@ -1,5 +1,9 @@
 /** What the library offers. Version 0: it may change. */
 export type { Agent, AgentReport, AgentTask, Usage } from './agents/agent.ts';
+export { type Applied, applyProposal } from './builder/apply.ts';
+export { parseProposal } from './builder/proposal.ts';
+export type { OrderScope } from './builder/scope.ts';
+export { type FailureStage, failureStages, type StageFailure } from './builder/stage.ts';
 export { evaluate, parseCondition } from './dot/condition.ts';
 export { readGraph } from './dot/read.ts';
 export type { Log, Watcher } from './engine/watch.ts';
@@ -10,6 +14,7 @@ export type { Diagnostic, Place, Position, Span } from './model/diagnostic.ts';
 export { RunEvent } from './model/event.ts';
 export type { Attribute, Edge, Graph, Node, Value } from './model/graph.ts';
 export { Manifest } from './model/manifest.ts';
+export { FileWrite, proposalSchema, WriteProposal } from './model/proposal.ts';
 export { RunResult } from './model/result.ts';
 export type { Plan, VerifyContract } from './model/work-order.ts';
 /** One work order as it is read, with its parts: zod schemas, and the types of what they read. */

@@ -12,7 +12,10 @@ export type Applied = { readonly touched: readonly string[] } & (
   | { readonly failure: StageFailure }
 );
 
-/** Checks and writes. Existing files keep their permission bits, new ones get 0644. When a write fails, what was
+/** Writes a proposal into the folder `workspace`, if all of it may be: each path once and in `order.allowed_files`, none
+ *  that `order.forbidden` names, none in `.git` or `.factory`, through no link, onto no folder, and each `base_sha256`
+ *  the hash of the file as it is now (of no bytes for a new one). Else nothing is written and `failure` says at which
+ *  stage it failed and why; it never rejects for what a proposal says. Existing files keep their permission bits, new ones get 0644. When a write fails, what was
  *  written before it is put back exactly and the failure is `write_failed`. */
 export async function applyProposal(
   workspace: string,

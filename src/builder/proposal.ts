@@ -4,7 +4,8 @@ import { WriteProposal } from '../model/proposal.ts';
 import { normalizePath } from '../model/work-order.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 
-/** Reads an answer; paths come back normalised. Whatever is wrong with it is `llm_output_invalid`. */
+/** Reads a model's answer: one JSON object as `WriteProposal` says, alone or in one code fence. Paths come back in their
+ *  normal form. Whatever is wrong with it is a failure of stage `llm_output_invalid`, never an exception. */
 export function parseProposal(text: string): { readonly proposal: WriteProposal } | StageFailure {
   const extracted = extractJson(text);
   if ('problem' in extracted) return stageFailure('llm_output_invalid', extracted.problem);

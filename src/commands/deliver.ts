@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { pathsOf } from '../builder/commit.ts';
 import { branchProblem, commitsOf, deliverBranch, deliverFolder } from '../builder/deliver.ts';
 import { headRef, historyGit, inHistory, ProofRecord, readHistoryStart } from '../builder/in-history.ts';
+import { type Pushed, push, pushCommand } from '../builder/push.ts';
 import { readRecord } from '../builder/record.ts';
 import { type CommandIo, probeOf } from '../builder/tool.ts';
 import { verifyCommands } from '../builder/verify.ts';
@@ -19,6 +20,10 @@ import { GitError, sourceGit } from '../system/git.ts';
 export type DeliverOptions = {
   readonly branch?: string;
   readonly to?: string;
+  /** Fast-forward a branch that is there. */
+  readonly reuse?: boolean;
+  /** Push the branch to the first remote. */
+  readonly push?: boolean;
   readonly runsdir?: string;
   readonly json?: boolean;
 };
@@ -30,6 +35,7 @@ const refuse = (code: 1 | 2, refused: string, fix: string): Refused => ({ refuse
 type Delivered = {
   readonly run_id: string;
   readonly branch: string;
+  readonly source: string | null;
   readonly to: string | null;
   readonly base: string | null;
   readonly head: string | null;
@@ -38,6 +44,7 @@ type Delivered = {
   readonly needed: readonly string[];
   readonly not_delivered: readonly string[];
   readonly notes: readonly string[];
+  readonly pushed: Pushed | null;
   readonly next: string;
 };
 
@@ -51,12 +58,25 @@ export async function deliver(run: string, options: DeliverOptions, io: CommandI
   }
   if (options.json === true) io.out(`${JSON.stringify(done, null, 2)}\n`);
   else tell(done, io);
-  return 0;
+  if (done.pushed === null || done.pushed.ok) return 0;
+  const why = done.pushed.stderr.trim().split('\n').at(-1) ?? '';
+  const source = done.source ?? '.';
+  io.err(
+    `error: delivered, but not pushed: ${why}\n  = fix: by hand: ${pushCommand(source, done.pushed.remote, done.branch)}\n`,
+  );
+  return 1;
 }
 
 async function attempt(run: string, options: DeliverOptions, io: CommandIo): Promise<Delivered | Refused> {
   if (options.branch !== undefined && options.to !== undefined) {
     return refuse(2, '--branch and --to are two ways to deliver', 'give one of them');
+  }
+  if (options.to !== undefined && (options.reuse === true || options.push === true)) {
+    return refuse(
+      2,
+      '--reuse and --push are about a branch of the source, and --to makes a new repository',
+      'leave out --to',
+    );
   }
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
   if (!found.ok) return refuse(2, found.why, 'factory runs lists the runs there are');
@@ -129,14 +149,15 @@ async function deliverRun(
   const head = at.ok ? at.text : null;
   const base = start.base_commit;
   const to = options.to === undefined ? null : resolve(io.cwd, options.to);
-  const common = { run_id, branch, to, base, head };
+  const common = { run_id, branch, source: source ?? null, to, base, head };
   if (head === null || (head === base && to === null)) {
     const notes = [`nothing to deliver: run ${run_id} changed no file`];
-    return { ...common, commits: [], needed: [], not_delivered: [], notes, next: '' };
+    return { ...common, commits: [], needed: [], not_delivered: [], notes, pushed: null, next: '' };
   }
 
   const notes: string[] = [];
   let next: string;
+  let pushed: Pushed | null = null;
   if (to === null) {
     if (source === undefined) throw new Error('Internal: a git run without a workdir');
     if (!(await isRepository(source, io))) {
@@ -146,8 +167,17 @@ async function deliverRun(
         'pass --to DIR for a repository of its own',
       );
     }
-    const made = await deliverBranch({ historyDir: run.history, source, branch, base, head, env });
+    const made = await deliverBranch({
+      historyDir: run.history,
+      source,
+      branch,
+      base,
+      head,
+      reuse: options.reuse === true,
+      env,
+    });
     if ('problem' in made) return refuse(1, made.problem, made.fix);
+    if (options.push === true) pushed = await push({ repo: source, branch, env }, io.spawn);
     const there = relative(io.cwd, source) === '' ? '' : `-C ${quoteWord(source)} `;
     next = `git ${there}switch ${quoteWord(branch)}`;
   } else {
@@ -169,6 +199,7 @@ async function deliverRun(
     needed,
     not_delivered: leftOut.filter((path) => !needed.includes(path)),
     notes,
+    pushed,
     next,
   };
 }
@@ -198,6 +229,7 @@ function tell(done: Delivered, io: CommandIo): void {
     const where = done.to === null ? `branch ${done.branch}` : done.to;
     io.out(`${done.commits.length} commit${done.commits.length === 1 ? '' : 's'} delivered to ${where}\n`);
   }
+  if (done.pushed?.ok === true) io.out(`pushed to ${done.pushed.remote}\n`);
   for (const note of done.notes) io.out(`${note}\n`);
   if (done.needed.length > 0) {
     io.err(
@@ -226,6 +258,8 @@ export function deliverCommand(
     .argument('<run>', 'the run: its id, or the beginning of it')
     .option('--branch <name>', 'a new branch of the source (default: factory/<run id>)')
     .option('--to <dir>', 'a new repository in a folder that does not exist or is empty')
+    .option('--reuse', 'go on with a branch that is there, if it stands on the way to the commits')
+    .option('--push', 'push the branch to the first remote')
     .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)')
     .option('--json', 'the result as JSON')
     .action(async (run: string, options: DeliverOptions) => io.exit(await deliver(run, options, io)));

@@ -263,7 +263,7 @@ async function settle(
 function tell(told: Told, options: OrderRunOptions, io: OrderRunIo): void {
   const paint = painter(paints(io, io.outIsTerminal, options.color));
   for (const note of told.notes) io.err(`WARNING: ${note}\n`);
-  if (told.push !== null && !told.push.ok) {
+  if (told.push !== null && !told.push.ok && told.push.remote !== '') {
     const why = told.push.stderr.trim().split('\n').at(-1) ?? '';
     const by = pushCommand(options.repo ?? '.', told.push.remote, told.branch);
     io.err(`WARNING: not pushed (${why}); by hand: ${by}\n`);
@@ -276,6 +276,7 @@ function tell(told: Told, options: OrderRunOptions, io: OrderRunIo): void {
     row('Attempts', String(told.attempts));
     if (good) row('Branch', told.branch);
     if (told.commit !== null && good) row('Commit', told.commit.slice(0, 12));
+    if (told.push?.remote === '') row('Pushed to', '(the repository has no remote)');
     if (told.push?.ok === true) row('Pushed to', told.push.remote);
     if (!good && told.stage !== null) row('Stage', told.stage);
     if (!good) row('Reason', told.reason);

@@ -12,12 +12,13 @@ import type { Doors, Finished, Refusal, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { JsonObject } from '../model/json.ts';
-import { layout } from '../model/layout.ts';
+import { type Layout, layout } from '../model/layout.ts';
 import { readManifest } from '../store/run-store.ts';
-import { sourceGit } from '../system/git.ts';
+import { GitError, sourceGit } from '../system/git.ts';
 import { packageRoot } from '../system/package.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { checkDirs } from '../workspace/dirs.ts';
+import { attemptsOf } from './evidence.ts';
 import { closeRecords, type Ending, openRecords } from './records.ts';
 import { writeSorted } from './report.ts';
 import { type Request, readRequest, requestFile } from './request.ts';
@@ -216,7 +217,8 @@ async function settle(
 ): Promise<Told> {
   const run = layout(result.run_dir);
   const notes = [...before];
-  let exit = code;
+  // A proposal that cannot be read is a failed attempt like any other; 4 is left for a model that gave no answer.
+  let exit = result.status === 'failed' && code === 4 && (await unread(run)) ? 1 : code;
   let { reason } = result;
   let pushed: Pushed | null = null;
   let commits: string[] = [];
@@ -239,6 +241,12 @@ async function settle(
       startingBranch: request.starting_branch,
       author: start.author ?? fixedAuthor,
       env: doors.env,
+    }).catch((error: unknown) => {
+      if (!(error instanceof GitError)) throw error;
+      return {
+        problem: error.message,
+        fix: 'check the repository, then: factory order run --resume --run-id RUN',
+      };
     });
     if ('problem' in landed) {
       exit = 1;
@@ -287,6 +295,12 @@ async function settle(
     push: pushed,
     notes,
   };
+}
+
+/** Whether the last attempt failed because its answer was no proposal. */
+async function unread(run: Layout): Promise<boolean> {
+  const last = (await attemptsOf(run)).at(-1)?.visits.get('rollback');
+  return last?.updates['order.stage'] === 'llm_output_invalid';
 }
 
 function refOf(raw: JsonObject): Request['planner_ref'] {

@@ -48,6 +48,21 @@ const rows: readonly Row[] = [
     { probe: has('python3', 'pytest') },
   ],
   ['no python where there is none', { 'test_a.py': '' }, [], { probe: has(), files: ['test_a.py'] }],
+  ["Go's tests", { 'go.mod': 'module m', 'p/a_test.go': '' }, ['go test ./...'], { probe: has('go') }],
+  [
+    "Go's vet where there are no tests",
+    { 'go.mod': 'module m', 'a.go': '' },
+    ['go vet ./...'],
+    { probe: has('go') },
+  ],
+  ["Rust's tests", { 'Cargo.toml': '' }, ['cargo test --offline'], { probe: has('cargo') }],
+  ['no compiler that is not there', { 'go.mod': '', 'Cargo.toml': '' }, [], { probe: has() }],
+  [
+    'Python in all, where an exempt order has no file to parse',
+    { 'a.txt': '' },
+    ['python -m compileall -q .'],
+    { probe: has('python'), exempt: true, files: ['a.txt'] },
+  ],
   ['nothing where there is nothing', { 'README.md': '' }, [], { files: ['README.md'] }],
   [
     'only that an exempt order compiles',

@@ -300,3 +300,36 @@ test('a run that is not there is said to be missing', async () => {
   expect(await r.asked({}, 'NONE')).toBe(2);
   expect(r.said()).toContain('NONE');
 });
+
+describe('a branch that is there', () => {
+  test('is fast-forwarded with --reuse, pushed with --push, and left alone where it has moved', async () => {
+    using it = folder();
+    const r = await run(it.path);
+    const remote = join(it.path, 'remote.git');
+    git(it.path, 'init', '-q', '--bare', remote);
+    git(r.source, 'remote', 'add', 'origin', remote);
+    git(r.source, 'branch', 'work');
+    expect(await r.asked({ branch: 'work' })).toBe(1);
+    expect(await r.asked({ branch: 'work', reuse: true, push: true }), r.said()).toBe(0);
+    expect(git(r.source, 'rev-parse', 'work')).toBe(r.head);
+    expect(git(remote, 'rev-parse', 'work')).toBe(r.head);
+    expect(await r.asked({ branch: 'work', reuse: true })).toBe(0);
+
+    git(r.source, 'checkout', '-q', '-b', 'moved');
+    git(r.source, 'commit', '-q', '--allow-empty', '-m', 'meanwhile');
+    const tip = git(r.source, 'rev-parse', 'moved');
+    git(r.source, 'checkout', '-q', 'main');
+    expect(await r.asked({ branch: 'moved', reuse: true })).toBe(1);
+    expect(r.said()).toMatch(/has moved: it stands at/);
+    expect(git(r.source, 'rev-parse', 'moved')).toBe(tip);
+  });
+
+  test('is delivered all the same when the push fails, which is told with the command to type', async () => {
+    using it = folder();
+    const r = await run(it.path);
+    expect(await r.asked({ branch: 'work', push: true })).toBe(1);
+    expect(r.said()).toMatch(/not pushed: .*no remote[\s\S]*push -u/);
+    expect(git(r.source, 'rev-parse', 'work')).toBe(r.head);
+    expect(await r.asked({ to: 'x', push: true })).toBe(2);
+  });
+});

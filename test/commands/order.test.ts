@@ -91,8 +91,8 @@ describe('a build', () => {
     expect(b.output()).toMatchObject({ preferred_next_label: 'done' });
     expect(await orderProof({}, b.io)).toBe(0);
     expect(git(b.run.history, 'log', '--format=%s|%cI|%an', headRef).split('\n')).toEqual([
-      'WO-02: Step two|2026-01-02T03:04:05+00:00|factory',
-      'WO-01: Step 1|2026-01-02T03:04:05+00:00|factory',
+      'WO-02: Step two|2026-01-02T03:04:05+00:00|llm-compiler',
+      'WO-01: Step 1|2026-01-02T03:04:05+00:00|llm-compiler',
       expect.stringContaining('first'),
     ]);
     expect(b.output().context_updates?.['build.commits']).toMatchObject([
@@ -438,7 +438,8 @@ describe('rollback', () => {
     ['a check', 'verify', 'verification', 'product', 'verify_failed', 'again'],
     ['a promise', 'promises', 'verification', 'product', 'acceptance_failed', 'again'],
     ['an agent that broke', 'propose', 'codergen', 'agent', 'exception', 'again'],
-    ['a missing key', 'propose', 'codergen', 'config', 'exception', 'give_up'],
+    ['a model that refused', 'propose', 'codergen', 'config', 'exception', 'again'],
+    ['a missing program', 'verify_all', 'tool', 'config', 'exception', 'give_up'],
   ] as const)(
     'after %s takes the stage from what failed last',
     async ([, node, nodeType, failureClass, stage, label]) => {

@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { judgeExemption } from '../../src/builder/exemption.ts';
+import { canonicalHash } from '../../src/model/canonical.ts';
+import type { JsonObject } from '../../src/model/json.ts';
+import { folder } from './support.ts';
+
+const order = { id: 'WO-01', title: 'Begin', verify_exempt: true };
+const plan = { system_overview: ['é'], verify_contract: null, work_orders: [order] };
+const signature = {
+  planner_run_id: 'R',
+  compile_hash: 'c',
+  manifest_sha256: canonicalHash(plan),
+  bootstrap: true,
+};
+const signed = { ...order, provenance: signature };
+const manifest = JSON.stringify({ ...plan, work_orders: [signed] });
+const judge = (raw: JsonObject, dir: string, allowed = false) =>
+  judgeExemption(raw, join(dir, 'WO-01.json'), { allowed });
+
+test('an order that stands in the signed manifest beside it is exempt', async () => {
+  using it = folder({ 'WORK_ORDERS_MANIFEST.json': manifest });
+  expect(await judge(signed, it.path)).toEqual({ ok: true });
+});
+
+test.for<[string, JsonObject, string | undefined, RegExp]>([
+  ['an order that was edited', { ...signed, title: 'Other' }, manifest, /as it is here/],
+  ['a manifest that was edited', signed, manifest.replace('Begin', 'Other'), /not the one/],
+  ['no manifest to check a hash by', signed, undefined, /no WORK_ORDERS_MANIFEST/],
+  [
+    'a manifest and no hash',
+    { ...order, provenance: { planner_run_id: 'R', bootstrap: true } },
+    manifest,
+    /not the one/,
+  ],
+  ['a manifest that is no JSON', signed, '{', /cannot be read/],
+  ['no provenance', order, manifest, /without a planner/],
+  [
+    'a flag that is a text',
+    { ...order, provenance: { ...signature, bootstrap: 'true' } },
+    manifest,
+    /without a planner/,
+  ],
+  [
+    'no planner run',
+    { ...order, provenance: { ...signature, planner_run_id: '' } },
+    manifest,
+    /without a planner/,
+  ],
+])('%s is refused, and a flag allows it', async ([, raw, beside, why]) => {
+  using it = folder(beside === undefined ? {} : { 'WORK_ORDERS_MANIFEST.json': beside });
+  expect(await judge(raw, it.path)).toEqual({ problem: expect.stringMatching(why) });
+  expect(await judge(raw, it.path)).toEqual({ problem: expect.stringContaining('--allow-verify-exempt') });
+  expect(await judge(raw, it.path, true)).toEqual({ ok: true });
+});
+
+test('an order from before hashes were written down is taken at its word, and that is said', async () => {
+  using it = folder();
+  const old = { ...order, provenance: { planner_run_id: 'R', bootstrap: true } };
+  expect(await judge(old, it.path)).toEqual({ ok: true, note: expect.stringContaining('own word') });
+});

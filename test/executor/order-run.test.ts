@@ -1,0 +1,188 @@
+/** `factory order run` and `run-all` as they are typed, on real repositories. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { orderRunCommands } from '../../src/commands/order-flags.ts';
+import { acquireLock } from '../../src/store/lock.ts';
+import { realClock } from '../../src/system/clock.ts';
+import { realSpawn } from '../../src/system/processes.ts';
+import { bareEnv, emptySha, git, put, repository } from '../builder/support.ts';
+import { home } from '../support/cli.ts';
+
+const order = (n: number, more: object = {}) => ({
+  id: `WO-0${n}`,
+  title: `Step ${n}`,
+  intent: 'One file.',
+  preconditions: [],
+  postconditions: [{ kind: 'file_exists', path: `f${n}.txt` }],
+  allowed_files: [`f${n}.txt`],
+  forbidden: [],
+  acceptance_commands: [`grep -q ${n} f${n}.txt`],
+  context_files: [`f${n}.txt`],
+  notes: null,
+  ...more,
+});
+const answer = (path: string, content: string) => ({
+  json: { summary: 's', writes: [{ path, base_sha256: emptySha, content }] },
+});
+const script = (...propose: object[]): string =>
+  JSON.stringify({ format: 'factory-script/1', answers: { propose } });
+
+/** A repository at `repo`, orders in `wos`, prepared answers in `script.json`. */
+async function place(orders: readonly object[], ...propose: object[]) {
+  const files = Object.fromEntries(orders.map((one, n) => [`wos/WO-0${n + 1}.json`, JSON.stringify(one)]));
+  const it = await home({ ...files, 'script.json': script(...propose) });
+  const repo = join(it.path, 'repo');
+  put(repo, { 'scripts/verify.sh': 'exit 0\n', '.gitignore': '*.log\n' });
+  repository(repo);
+  const flags = [
+    '--repo',
+    'repo',
+    '--agent',
+    'scripted',
+    '--script',
+    'script.json',
+    '--artifacts-dir',
+    'art',
+  ];
+  return Object.assign(it, {
+    repo,
+    order: (verb: string, ...args: string[]) => it.factory(['order', verb, ...flags, ...args]),
+    newest: (file: string) => {
+      const runs = readdirSync(join(it.path, 'art/factory')).sort();
+      return JSON.parse(readFileSync(join(it.path, 'art/factory', runs.at(-1) ?? '', file), 'utf8'));
+    },
+  });
+}
+
+test('a batch lands on one branch order by order, stops at a failure, and goes on where it stopped', async () => {
+  await using it = await place([order(1), order(2)], answer('f1.txt', '1\n'));
+  const first = await it.order('run-all', '--workdir', 'wos', '--no-push', '--max-attempts', '1');
+  expect(first.code, first.stderr).toBe(1);
+  expect(first.stdout).toContain('Found 2 work order(s)');
+  expect(first.stdout).toContain('[2/2] WO-02.json: Step 2');
+  const branch = git(it.repo, 'branch', '--show-current');
+  expect(branch).toMatch(/^factory\/adhoc\/[0-9A-Z]{26}$/);
+  expect(git(it.repo, 'log', '--format=%s', 'main..')).toBe('WO-01: Step 1');
+
+  writeFileSync(join(it.path, 'script.json'), script(answer('f2.txt', '2\n')));
+  const second = await it.order('run-all', '--workdir', 'wos', '--no-push');
+  expect(second.code, second.stderr).toBe(0);
+  expect(second.stdout).toContain('already committed');
+  expect(git(it.repo, 'log', '--format=%s', 'main..')).toBe('WO-02: Step 2\nWO-01: Step 1');
+  expect(git(it.repo, 'for-each-ref', '--format=%(refname:short)', 'refs/heads')).toBe(`${branch}\nmain`);
+
+  const third = await it.order('run-all', '--workdir', 'wos', '--no-push');
+  expect(third.stdout).toContain('Nothing to do');
+  expect(third.code).toBe(0);
+  expect(git(it.repo, 'status', '--porcelain')).toBe('');
+});
+
+test('an order that was interrupted is gone on with, and the repository is untouched until it succeeds', async () => {
+  const waits = order(1, {
+    acceptance_commands: ['bash -c "echo x > tracked.txt; test -f ../go || sleep 20"'],
+  });
+  await using it = await place([waits], answer('f1.txt', '1\n'));
+  let cut = false;
+  const flags = [
+    'order',
+    'run',
+    '--repo',
+    'repo',
+    '--work-order',
+    'wos/WO-01.json',
+    '--artifacts-dir',
+    'art',
+  ];
+  const ran = await it.factory(
+    [...flags, '--script', 'script.json', '--agent', 'scripted', '--branch', 'w'],
+    {
+      watch: (line, process) => {
+        if (cut || !line.includes('node=accept')) return;
+        cut = true;
+        process.kill('SIGTERM');
+      },
+    },
+  );
+  expect(ran.code, ran.stderr).toBe(130);
+  expect(git(it.repo, 'branch', '--format=%(refname:short)')).toBe('main');
+  expect(it.newest('run.json')).toMatchObject({ verdict: null, status: 'interrupted' });
+  expect(it.newest('run_summary.json')).toMatchObject({ verdict: 'ERROR', attempts: [] });
+  const again = ran.stderr.trim().split('\n').at(-1) ?? '';
+  const id = /--run-id (\S+)/.exec(again)?.[1] ?? '';
+
+  writeFileSync(join(it.path, '.factory/runs', id, 'go'), '');
+  const resumed = await it.factory(['order', 'run', '--resume', '--run-id', id]);
+  expect(resumed.code, resumed.stderr).toBe(0);
+  expect(git(it.repo, 'branch', '--show-current')).toBe('w');
+  expect(existsSync(join(it.repo, 'tracked.txt'))).toBe(false);
+  const summary = it.newest('run_summary.json');
+  expect(summary).toMatchObject({ verdict: 'PASS', total_attempts: 1 });
+  expect(summary.attempts[0].repo_drift).toEqual(['tracked.txt']);
+  expect(it.newest('run.json')).toMatchObject({ verdict: 'PASS', git_workflow: { working_branch: 'w' } });
+});
+
+test('what is forbidden by a path is a scope violation that names the entry', async () => {
+  const one = order(1, { forbidden: ['Do not touch `f1.txt`'] });
+  await using it = await place([one], answer('f1.txt', '1\n'));
+  const ran = await it.order('run', '--work-order', 'wos/WO-01.json', '--max-attempts', '1');
+  expect(ran.code, ran.stderr).toBe(1);
+  const [attempt] = it.newest('run_summary.json').attempts;
+  expect(attempt).toMatchObject({ write_ok: false, touched_files: ['f1.txt'] });
+  expect(attempt.failure_brief).toMatchObject({
+    stage: 'write_scope_violation',
+    primary_error_excerpt: expect.stringContaining('Do not touch `f1.txt`'),
+  });
+});
+
+test('a repository that another run holds is refused, and it is said who holds it', async () => {
+  await using it = await place([order(1)], answer('f1.txt', '1\n'));
+  const held = await acquireLock(join(it.repo, '.git/factory'), { clock: realClock });
+  if (held.kind !== 'acquired') throw new Error(held.why);
+  const ran = await it.order('run', '--work-order', 'wos/WO-01.json');
+  await held.lock.release();
+  expect(ran.code).toBe(1);
+  expect(ran.stderr).toContain(`held by process ${process.pid}`);
+  expect(existsSync(join(it.path, 'art'))).toBe(false);
+});
+
+test.for<[string, string[], string]>([
+  ['no repository', ['--repo', 'nowhere'], 'does not exist'],
+  ['a folder of a repository', ['--repo', 'repo/scripts'], 'not its top'],
+  ['a protected branch', ['--branch', 'main'], 'protected'],
+  ['a branch to reuse that is not there', ['--branch', 'x', '--reuse-branch'], 'no branch'],
+  ['a branch to create that is there', ['--branch', 'there', '--create-branch'], 'exists already'],
+  ['a branch whose folder is a branch', ['--branch', 'there/x'], 'in the way'],
+  ['flags that exclude each other', ['--branch', 'x', '--reuse-branch', '--create-branch'], 'exclude'],
+  ['a flag without its branch', ['--create-branch'], 'need --branch'],
+  ['no attempts', ['--max-attempts', '0'], 'at least 1'],
+  ['an export into the repository', ['--out', 'repo/out'], 'lies in the repository'],
+  ['artifacts in the repository', ['--artifacts-dir', 'repo/art'], 'does not ignore'],
+  ['a commit that is not there', ['--commit-hash', 'nope'], 'no commit'],
+  ['an order that is not there', ['--work-order', 'wos/none.json'], 'cannot be read'],
+])('%s is refused before anything is made', async ([, flags, words]) => {
+  await using it = await place([order(1)]);
+  git(it.repo, 'branch', 'there');
+  let code: number | undefined;
+  let said = '';
+  const io = {
+    ...{ cwd: it.path, env: bareEnv(it.path), outIsTerminal: false, errIsTerminal: false, width: 80 },
+    out: () => {},
+    err: (text: string) => {
+      said += text;
+    },
+    ...{ clock: realClock, spawn: realSpawn, signal: () => new AbortController().signal },
+    exit: (ended: number) => {
+      code = ended;
+    },
+  };
+  const program = new Command();
+  orderRunCommands(program, io);
+  const common = ['run', '--repo', 'repo', '--work-order', 'wos/WO-01.json', '--artifacts-dir', 'art'];
+  await program.parseAsync([...common, ...flags], { from: 'user' });
+  expect(code, said).toBe(1);
+  expect(said).toContain(words);
+  expect(await it.list('.')).toEqual(['repo', 'script.json', 'wos']);
+  expect(git(it.repo, 'branch', '--format=%(refname:short)')).toBe('main\nthere');
+});
