@@ -26,6 +26,7 @@ describe('programs that are JavaScript', () => {
     'await import("./x.js")',
     'const r = /[/"`]\\/import/g.test("a") / b / c; await r',
     'await `a${`b${c}` + "}"}d`',
+    'a.export; a.import; let b = { import: 1, export: 2 }; await b',
     'if (a) { await b }\n[1].map((x) => { return x })',
   ])('%j', (source) => expect(readJavaScript(source, 'either').problem).toBeUndefined());
 });
