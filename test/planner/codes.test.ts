@@ -186,6 +186,23 @@ describe('commands in plans', () => {
     expect(found(orders, { repoFiles: ['b.js', 'a.js'] })).toEqual([]);
   });
 
+  test.for([
+    ['tsc', 'typescript'],
+    ['biome', '@biomejs/biome'],
+    ['babel', '@babel/cli'],
+    ['swc', '@swc/cli'],
+    ['webpack', 'webpack-cli'],
+    ['playwright', '@playwright/test'],
+    ['ng', '@angular/cli'],
+    ['nest', '@nestjs/cli'],
+    ['tailwindcss', '@tailwindcss/cli'],
+    ['depcruise', 'dependency-cruiser'],
+  ] as const)('npx knows that %s comes with %s', ([tool, name]) => {
+    const around = (...packages: string[]) => ({ npm: { packages, tools: [] } });
+    expect(codesOf(`npx ${tool}`, ['a'], around(name))).toEqual([]);
+    expect(codesOf(`npx ${tool}`, ['a'], around('other'))).toEqual(['W207']);
+  });
+
   test('go.mod and Cargo.toml may be made by an earlier command', () => {
     const made = [step('WO-01', ['go mod init x', 'cargo init', 'go vet ./...', 'cargo check'], ['a'])];
     expect(found(made)).toEqual([]);

@@ -133,6 +133,34 @@ test('an order that reads as its file is what the schema promises', () => {
   });
 });
 
+test('conditions, notes and exemption may be left out, and are read as none', () => {
+  const { preconditions: _a, postconditions: _b, notes: _c, ...bare } = order('WO-01', []);
+  const { plan, findings } = checkPlan(planOf(bare), none);
+  expect(findings).toEqual([]);
+  expect(WorkOrder.parse(plan?.work_orders[0])).toMatchObject({
+    preconditions: [],
+    postconditions: [],
+    notes: null,
+    verify_exempt: false,
+  });
+});
+
+test('an exemption may be written in words, and nothing else counts', () => {
+  const read = (flag: unknown) => WorkOrder.safeParse({ ...order('WO-01', ['a']), verify_exempt: flag }).data;
+  for (const yes of [true, 1, '1', 'on', 't', 'TRUE', 'y', 'Yes'])
+    expect(read(yes)?.verify_exempt, `${yes}`).toBe(true);
+  for (const no of [false, 0, '0', 'off', 'F', 'false', 'n', 'no'])
+    expect(read(no)?.verify_exempt, `${no}`).toBe(false);
+  for (const odd of [null, 2, '', 'maybe', [], {}]) expect(read(odd), `${odd}`).toBeUndefined();
+});
+
+test('a finding about an id says which there is, or that there is none', () => {
+  const message = (id: unknown) =>
+    checkPlan(JSON.stringify({ work_orders: [{ ...order('WO-01', ['a']), id }] }), none).findings[0]?.message;
+  expect(message('WO-1')).toBe('work order 1 has the id "WO-1", not WO-01');
+  for (const id of ['', ' ', undefined, 4]) expect(message(id)).toBe('work order 1 has no id, not WO-01');
+});
+
 test('the hundredth work order is one too many', () => {
   const orders = Array.from({ length: 100 }, (_, i) =>
     order(`WO-${String(i + 1).padStart(2, '0')}`, [`f${i}`]),
@@ -336,4 +364,5 @@ test('the schema for the model is closed and asks for every key', () => {
   walk(workPlanSchema, '');
   expect(open).toEqual([]);
   expect(JSON.stringify(workPlanSchema)).toContain('acceptance_commands');
+  expect(JSON.stringify(workPlanSchema)).toContain('"enum":["file_exists","file_absent"]');
 });

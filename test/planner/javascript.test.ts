@@ -70,6 +70,7 @@ test.for([
   ['`${require("a")}${`${import("b")}`}`; require("c")', ['require a', 'import b', 'require c']],
   ['let from = 1; x = a / require("b") / c', ['require b']],
   ['const { from } = x; from\n"a"', []],
+  ['from\n"a"', []],
   ['(', []],
 ] as const)('%j imports %j', ([source, expected]) => {
   const imports = readJavaScript(source, 'either').imports.map(({ name, how }) => `${how} ${name}`);
