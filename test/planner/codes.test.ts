@@ -112,6 +112,7 @@ const rows: readonly (readonly [code: FindingCode, bad: string, good: string, fi
     ['W205', 'node inspect b.js', 'node --test'],
     ['W205', 'go run b.go', 'go run b.go', ['b.go']],
     ['W206', 'bash b.sh', 'bash b.sh', ['b.sh']],
+    ['W206', 'bash -- b.sh', 'bash - b.sh', ['b.sh']],
     ['W206', 'sh -eu b.sh', 'sh -s b.sh'],
     ['W206', 'bash -o pipefail b.sh', 'bash --rcfile b.sh'],
     ['W206', 'python -X dev b.py', 'python -m b'],
@@ -206,6 +207,9 @@ describe('commands in plans', () => {
   test('go.mod and Cargo.toml may be made by an earlier command', () => {
     const made = [step('WO-01', ['go mod init x', 'cargo init', 'go vet ./...', 'cargo check'], ['a'])];
     expect(found(made)).toEqual([]);
+    expect(found([step('WO-01', ['go work init', 'go vet ./...'], ['a'])])).toEqual([]);
+    const others = ['go test init', 'go vet ./...', 'go mod tidy', 'go test ./...'];
+    expect(found([step('WO-01', others, ['a'])]).map(({ code }) => code)).toEqual(['E205', 'E205']);
     const late = [step('WO-01', ['go vet ./...', 'cargo check', 'go mod init x', 'cargo init'], ['a'])];
     expect(found(late).map(({ code }) => code)).toEqual(['E205', 'E206']);
   });

@@ -154,11 +154,58 @@ test('an exemption may be written in words, and nothing else counts', () => {
   for (const odd of [null, 2, '', 'maybe', [], {}]) expect(read(odd), `${odd}`).toBeUndefined();
 });
 
+test.for(['[]', 'null', '1', '"a"', 'true'])('%s is JSON but no plan', (text) => {
+  expect(checkPlan(text ?? '', none)).toMatchObject({
+    findings: [{ code: 'E000', wo_id: null, field: null }],
+    parseError: false,
+  });
+});
+
+test('a diagnostic begins with whose and where the finding is, as far as that is known', () => {
+  const drawn = (wo_id: string | null, field: string | null) =>
+    toDiagnostic({ code: 'E005', wo_id, field, message: 'm' }).message;
+  expect(drawn('WO-01', 'id')).toBe('WO-01: id: m');
+  expect(drawn('WO-01', null)).toBe('WO-01: m');
+  expect(drawn('', 'id')).toBe('id: m');
+  expect(drawn(null, null)).toBe('m');
+});
+
+test('a condition of another kind is of the wrong kind, and contradicts nothing', () => {
+  const preconditions = ['file_exists', 'file_there'].map((kind) => ({ kind, path: 'b' }));
+  expect(codes(planOf(order('WO-01', ['a'], { preconditions })), ['b'])).toEqual(['E005']);
+});
+
 test('a finding about an id says which there is, or that there is none', () => {
   const message = (id: unknown) =>
     checkPlan(JSON.stringify({ work_orders: [{ ...order('WO-01', ['a']), id }] }), none).findings[0]?.message;
   expect(message('WO-1')).toBe('work order 1 has the id "WO-1", not WO-01');
   for (const id of ['', ' ', undefined, 4]) expect(message(id)).toBe('work order 1 has no id, not WO-01');
+});
+
+test.for(['|', '||', '&&', ';', '>', '>>', '<', '<<'])(
+  '%s alone is a shell operator, once per command',
+  (word) => {
+    const withCommands = (...acceptance_commands: string[]) =>
+      codes(planOf(order('WO-01', ['a'], { acceptance_commands })));
+    expect(withCommands(`a ${word} b ${word} c`)).toEqual(['E003']);
+    expect(withCommands(word ?? '', `a '${word}'`)).toEqual(['E003', 'E003']);
+    expect(withCommands(`a x${word}`)).toEqual([]);
+  },
+);
+
+test.for(
+  (
+    'abc ast asyncio base64 builtins collections contextlib copy csv dataclasses datetime decimal enum functools glob ' +
+    'hashlib importlib inspect io itertools json logging math multiprocessing operator os pathlib pickle pprint queue ' +
+    'random re shlex shutil signal socket sqlite3 string struct subprocess sys tempfile textwrap threading time ' +
+    'traceback typing unittest urllib uuid warnings zipfile pytest pydantic numpy pip'
+  ).split(' '),
+)('%s may be imported, and what lies in it', (module) => {
+  const imports = (name: string) =>
+    codes(planOf(order('WO-01', ['a'], { acceptance_commands: [`python -c "import ${name}"`] })));
+  expect(imports(module ?? '')).toEqual([]);
+  expect(imports(`${module}.x`)).toEqual([]);
+  expect(imports(`${module}x`)).toEqual(['W101']);
 });
 
 test('the hundredth work order is one too many', () => {
@@ -357,12 +404,18 @@ test('the schema for the model is closed and asks for every key', () => {
     if (typeof value !== 'object' || value === null) return;
     if ('type' in value && value.type === 'object' && 'properties' in value && 'required' in value) {
       const all = JSON.stringify(Object.keys(value.properties ?? {}));
-      if (!('additionalProperties' in value) || JSON.stringify(value.required) !== all) open.push(path);
+      if (
+        !('additionalProperties' in value) ||
+        value.additionalProperties !== false ||
+        JSON.stringify(value.required) !== all
+      )
+        open.push(path);
     }
     for (const [key, item] of Object.entries(value)) walk(item, `${path}/${key}`);
   };
   walk(workPlanSchema, '');
   expect(open).toEqual([]);
   expect(JSON.stringify(workPlanSchema)).toContain('acceptance_commands');
-  expect(JSON.stringify(workPlanSchema)).toContain('"enum":["file_exists","file_absent"]');
+  const kinds = [...JSON.stringify(workPlanSchema).matchAll(/"enum":\[([^\]]*)\]/g)].map(([, kind]) => kind);
+  expect(kinds).toEqual(['"file_exists"', '"file_exists","file_absent"', '"file_exists"']);
 });
