@@ -154,11 +154,34 @@ test('an exemption may be written in words, and nothing else counts', () => {
   for (const odd of [null, 2, '', 'maybe', [], {}]) expect(read(odd), `${odd}`).toBeUndefined();
 });
 
-test.for(['[]', 'null', '1', '"a"', 'true'])('%s is JSON but no plan', (text) => {
-  expect(checkPlan(text ?? '', none)).toMatchObject({
-    findings: [{ code: 'E000', wo_id: null, field: null }],
+test.for([
+  ['[]', 'a list'],
+  ['null', 'null'],
+  ['1', 'a number'],
+  ['"a"', 'a string'],
+  ['true', 'a boolean'],
+] as const)('%s is JSON but no plan, and said to be %s', ([text, kind]) => {
+  const message = expect.stringContaining(`the answer is ${kind}, not an object`);
+  expect(checkPlan(text, none)).toMatchObject({
+    findings: [{ code: 'E000', wo_id: null, field: null, message }],
     parseError: false,
   });
+  const nested = checkPlan(`{"work_orders": [${text}]}`, none).findings;
+  expect(nested).toEqual([
+    { code: 'E000', wo_id: 'index-0', field: null, message: `is ${kind}, not an object` },
+  ]);
+  if (kind !== 'a list')
+    expect(checkPlan(`{"work_orders": ${text}}`, none).findings[0]?.message).toContain(
+      `is ${kind}, not a list`,
+    );
+});
+
+test('an overview may be anything and is kept; without one it is an empty list', () => {
+  const overview = (more: JsonObject) =>
+    checkPlan(JSON.stringify({ ...more, work_orders: [order('WO-01', ['a'])] }), none).plan?.system_overview;
+  expect(overview({})).toEqual([]);
+  expect(overview({ system_overview: null })).toBeNull();
+  expect(overview({ system_overview: ' a ' })).toBe(' a ');
 });
 
 test('a diagnostic begins with whose and where the finding is, as far as that is known', () => {
@@ -327,6 +350,16 @@ describe('what is emitted', () => {
     const { orders, skipped } = emitted(text, ['scripts/verify.sh']);
     expect(skipped).toEqual([]);
     expect(orders.map(({ id }) => id)).toEqual(['WO-01', 'WO-02']);
+  });
+
+  test('an order that promises nothing is no bootstrap order', () => {
+    const text = planOf(order('WO-01', ['scripts/verify.sh']), order('WO-02', []), order('WO-03', ['c']));
+    const { orders, skipped } = emitted(text, ['scripts/verify.sh']);
+    expect(skipped).toEqual(['WO-01']);
+    expect(orders.map(({ id, allowed_files }) => [id, allowed_files])).toEqual([
+      ['WO-01', []],
+      ['WO-02', ['c']],
+    ]);
   });
 
   test('nothing is left out, and nothing said to be, when no order would remain', () => {
