@@ -78,10 +78,7 @@ function checkForm(text: string, words: readonly string[]): Found[] {
   const found: Found[] = [];
   const isReported = words.some((word) => operators.has(word)) || isVerifyCommand(words);
   if (!isReported && meant.length > 0) {
-    found.push([
-      'E201',
-      `has ${[...new Set(meant)].join(' and ')} outside quotes, which only a shell understands`,
-    ]);
+    found.push(['E201', `has ${[...new Set(meant)].join(' and ')}, which only a shell understands`]);
   } else if (!isReported) {
     const refused = plannedCommandProblem(text);
     if (refused !== undefined)
@@ -157,7 +154,7 @@ function checkCall(call: Call, { isChecked }: Command, now: Now): Found[] {
       const names = [...call.packages, ...(packagesOf.get(call.tool) ?? []), call.tool].map(packageName);
       return names.some((name) => there.tool(name))
         ? []
-        : [['W207', `fetches ${call.tool} from the network: the repository does not declare it`]];
+        : [['W207', `needs ${call.tool} from the network: the repository does not declare it`]];
     }
     default:
       return unreachable(call);

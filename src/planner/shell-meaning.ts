@@ -1,22 +1,34 @@
 /** What in a command would mean something else, or only something, to a shell: commands run without one. Only what
  *  stands outside quotes counts; in quotes it is text to a shell, too. */
+import { assignedName } from '../policy/programs.ts';
 import { wordFrom } from '../policy/words.ts';
 
 export type ShellMeaning = {
-  /** Operators and substitutions, each as it is written, in order: `2>&1`, `a&&b` has `&&`. */
+  /** Operators and substitutions, each as it is written, in order: `2>&1`, `a&&b` has `&&`; also a `#` that begins a
+   *  comment, and a first word that a shell has itself: `cd`, `!`. */
   readonly operators: readonly string[];
-  /** Words that a shell would expand: variables, wildcards, a home folder. */
+  /** Words that a shell would expand: variables, wildcards, braces. */
   readonly expansions: readonly string[];
 };
 
 /** Longest first, so that `a&&b` has one operator. A number before a redirection belongs to it. */
 const operator = /(?:&>>?|\|\||\|&|&&|;;|<<<|<<-?|[<>]\(|>>|[<>]&|<>|>\||\$\(|[|&;<>`])/y;
 
+/** What begins a command in a shell and is no program, or none that could do what the shell does. */
+const own = new Set(
+  `! : . [[ { alias case cd declare eval exec exit export for function if let local popd pushd readonly return select
+  set shift source trap typeset unset until while`.split(/\s+/),
+);
+
 /** `command` must be one that `splitWords` can split. */
 export function shellMeaning(command: string): ShellMeaning {
   const operators: string[] = [];
   const expansions: string[] = [];
-  for (const { raw, bare } of placedWords(command)) {
+  const words = placedWords(command);
+  const first = words.find(({ text }) => assignedName(text) === undefined)?.text ?? '';
+  if (own.has(first)) operators.push(first);
+  for (const { raw, bare } of words) {
+    if (bare.startsWith('#')) operators.push('#');
     for (let at = 0; at < bare.length; ) {
       const found = taken(operator, bare, at);
       if (found === '') {
@@ -31,7 +43,7 @@ export function shellMeaning(command: string): ShellMeaning {
       // Backticks come in pairs; what stands between them has been named with the first.
       if (found === '`') break;
     }
-    if (/\$[A-Za-z_{\d@*#?]|[*?]|\[[^\]]+\]|^~/.test(bare)) expansions.push(raw);
+    if (/\$[A-Za-z_{\d@*#?]|[*?]|\[[^\]]+\]|\{[^{}]*,[^{}]*\}/.test(bare)) expansions.push(raw);
   }
   return { operators, expansions };
 }

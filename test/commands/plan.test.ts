@@ -268,9 +268,7 @@ describe('factory plan check', () => {
   test('what only a shell understands is a note, and with --strict an error', async () => {
     await answer(plan(order('WO-01', 'a', { acceptance_commands: ['node a 2>&1'] })));
     expect(await planCheck({}, io)).toBe(0);
-    expect(said.out).toContain(
-      'note[E201] WO-01: acceptance_commands: "node a 2>&1" has 2>&1 outside quotes',
-    );
+    expect(said.out).toContain('note[E201] WO-01: acceptance_commands: "node a 2>&1" has 2>&1, which only');
     said.out = '';
     expect(await planCheck({ json: true }, io)).toBe(0);
     expect(JSON.parse(said.out)).toMatchObject({ findings: [], notes: [{ code: 'E201', wo_id: 'WO-01' }] });

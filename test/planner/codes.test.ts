@@ -38,8 +38,13 @@ const rows: readonly (readonly [code: FindingCode, bad: string, good: string, fi
     ['E201', 'cmd <<< x', 'cmd x'],
     ['E201', 'echo `date`', "echo '`date`'"],
     ['E201', 'echo $(date)', "echo 'costs $(5)'"],
+    ['E201', 'pytest -q # all', "pytest -q '#' a#b"],
+    ['E201', '! grep -q x a', 'grep -vq ! a'],
+    ['E201', 'A=1 cd a', 'test cd'],
     ['E202', 'cat /etc/passwd', 'cat etc/passwd'],
     ['E202', 'cat ../a', 'cat a'],
+    ['E202', 'cat ~/a', 'cat a~b'],
+    ['E202', `true ${'a'.repeat(100_000)}`, `true ${'a'.repeat(1_000)}`],
     ['E202', 'NODE_OPTIONS=--require=x true', 'NODE_ENV=test true'],
     ['E202', "cat '&'", 'cat "a & b"'],
     ['E202', "cat '<<<' a", "cat 'x<<<' a"],
@@ -61,7 +66,11 @@ const rows: readonly (readonly [code: FindingCode, bad: string, good: string, fi
     ['E205', 'go -C tools run ./x y', 'go -C tools run ./x y', ['tools/go.mod']],
     ['E205', 'go test -C tools', 'go test -C tools', ['go.work']],
     ['E205', 'go test -run . ./b', 'go test -run . b'],
+    ['E205', 'go build -mod=mod ./...', 'go build -modfile=a.mod ./...'],
+    ['E205', 'go test', 'go generate ./...'],
     ['E206', 'cargo test', 'cargo --version'],
+    ['E206', 'cargo --color never --config a=b t', 'cargo -C b test'],
+    ['E206', 'cargo clippy --version', 'cargo install x'],
     ['E206', 'cargo +nightly -q build', 'cargo build', ['Cargo.toml']],
     [
       'E206',
@@ -77,6 +86,7 @@ const rows: readonly (readonly [code: FindingCode, bad: string, good: string, fi
     ['W201', 'test -f ${NAME}', 'test -f \\${NAME}'],
     ['W201', 'grep x *.js', 'grep x "*.js"'],
     ['W201', 'grep x a?.js', 'grep "x?" a.js'],
+    ['W201', 'cat {a,b}', 'cat {a} "{a,b}"'],
     ['W201', 'grep x [ab].js', '[ -f a ]'],
     ['W202', 'bash -c "a; b"', 'bash -c "a && b;"'],
     ['W202', 'bash -c "a | b"', 'bash -c "set -eo pipefail; a | b"'],
@@ -89,6 +99,7 @@ const rows: readonly (readonly [code: FindingCode, bad: string, good: string, fi
     ['W203', 'node -e "import(\'./b\')"', 'node -e "import(\'./b.js\')"', ['b.js']],
     ['W203', 'node -e "import b from \'./b.js\'"', 'node -e "import b from \'./x/../b.js?v=1\'"', ['b.js']],
     ['W203', 'node -e "export * from \'./b.js\'"', "node -e \"'import'; x.require('./b')\""],
+    ['W203', "node -e \"x = from\n'./c'; require('./b')\"", 'node -e "x = from\n\'./b\'"'],
     ['W203', 'node -e "require(\'../b\')"', 'node -e "// require(\'../b\')"'],
     ['W204', 'node -e "require(\'zod\')"', "node -e \"require('fs'); require('node:x')\""],
     ['W204', 'node -e "import \'@a/b/c\'"', 'node -e "import \'@a/b/c\'"', ['package.json']],
@@ -101,6 +112,7 @@ const rows: readonly (readonly [code: FindingCode, bad: string, good: string, fi
     ['W205', 'node inspect b.js', 'node --test'],
     ['W205', 'go run b.go', 'go run b.go', ['b.go']],
     ['W206', 'bash b.sh', 'bash b.sh', ['b.sh']],
+    ['W206', 'bash -- b.sh', 'bash - b.sh', ['b.sh']],
     ['W206', 'sh -eu b.sh', 'sh -s b.sh'],
     ['W206', 'bash -o pipefail b.sh', 'bash --rcfile b.sh'],
     ['W206', 'python -X dev b.py', 'python -m b'],
@@ -108,6 +120,7 @@ const rows: readonly (readonly [code: FindingCode, bad: string, good: string, fi
     ['W206', './b.sh x', './b.sh x', ['b.sh']],
     ['W207', 'npx -y vite build', 'npx vite build', ['package.json']],
     ['W207', 'npx -p typescript tsc', 'npx --version'],
+    ['W207', "npx --package=a -c 'a b'", "npx -c 'a b'"],
     ['W208', 'python3 -c "import b"', 'python3 -c "import b"', ['b.py']],
     ['W208', 'python3 -c "from b.c import d"', 'python3 -c "import os.path"', ['b/c/__init__.py']],
   ];
@@ -158,7 +171,7 @@ describe('commands in plans', () => {
     const [finding] = found([step('WO-01', ["a 2>&1 1>&2 b>c;d;e '|' x&"], ['a'])]);
     expect(finding?.code).toBe('E003');
     const [other] = found([step('WO-01', ["a 2>&1 '1>x' b>c;d;e 'x|' x&"], ['a'])]);
-    expect(other?.message).toContain('has 2>&1 and > and ; and & outside quotes');
+    expect(other?.message).toContain('has 2>&1 and > and ; and &, which');
   });
 
   test('the global verify command has its own finding and no other', () => {
@@ -174,9 +187,29 @@ describe('commands in plans', () => {
     expect(found(orders, { repoFiles: ['b.js', 'a.js'] })).toEqual([]);
   });
 
+  test.for([
+    ['tsc', 'typescript'],
+    ['biome', '@biomejs/biome'],
+    ['babel', '@babel/cli'],
+    ['swc', '@swc/cli'],
+    ['webpack', 'webpack-cli'],
+    ['playwright', '@playwright/test'],
+    ['ng', '@angular/cli'],
+    ['nest', '@nestjs/cli'],
+    ['tailwindcss', '@tailwindcss/cli'],
+    ['depcruise', 'dependency-cruiser'],
+  ] as const)('npx knows that %s comes with %s', ([tool, name]) => {
+    const around = (...packages: string[]) => ({ npm: { packages, tools: [] } });
+    expect(codesOf(`npx ${tool}`, ['a'], around(name))).toEqual([]);
+    expect(codesOf(`npx ${tool}`, ['a'], around('other'))).toEqual(['W207']);
+  });
+
   test('go.mod and Cargo.toml may be made by an earlier command', () => {
     const made = [step('WO-01', ['go mod init x', 'cargo init', 'go vet ./...', 'cargo check'], ['a'])];
     expect(found(made)).toEqual([]);
+    expect(found([step('WO-01', ['go work init', 'go vet ./...'], ['a'])])).toEqual([]);
+    const others = ['go test init', 'go vet ./...', 'go mod tidy', 'go test ./...'];
+    expect(found([step('WO-01', others, ['a'])]).map(({ code }) => code)).toEqual(['E205', 'E205']);
     const late = [step('WO-01', ['go vet ./...', 'cargo check', 'go mod init x', 'cargo init'], ['a'])];
     expect(found(late).map(({ code }) => code)).toEqual(['E205', 'E206']);
   });

@@ -133,6 +133,104 @@ test('an order that reads as its file is what the schema promises', () => {
   });
 });
 
+test('conditions, notes and exemption may be left out, and are read as none', () => {
+  const { preconditions: _a, postconditions: _b, notes: _c, ...bare } = order('WO-01', []);
+  const { plan, findings } = checkPlan(planOf(bare), none);
+  expect(findings).toEqual([]);
+  expect(WorkOrder.parse(plan?.work_orders[0])).toMatchObject({
+    preconditions: [],
+    postconditions: [],
+    notes: null,
+    verify_exempt: false,
+  });
+});
+
+test('an exemption may be written in words, and nothing else counts', () => {
+  const read = (flag: unknown) => WorkOrder.safeParse({ ...order('WO-01', ['a']), verify_exempt: flag }).data;
+  for (const yes of [true, 1, '1', 'on', 't', 'TRUE', 'y', 'Yes'])
+    expect(read(yes)?.verify_exempt, `${yes}`).toBe(true);
+  for (const no of [false, 0, '0', 'off', 'F', 'false', 'n', 'no'])
+    expect(read(no)?.verify_exempt, `${no}`).toBe(false);
+  for (const odd of [null, 2, '', 'maybe', [], {}]) expect(read(odd), `${odd}`).toBeUndefined();
+});
+
+test.for([
+  ['[]', 'a list'],
+  ['null', 'null'],
+  ['1', 'a number'],
+  ['"a"', 'a string'],
+  ['true', 'a boolean'],
+] as const)('%s is JSON but no plan, and said to be %s', ([text, kind]) => {
+  const message = expect.stringContaining(`the answer is ${kind}, not an object`);
+  expect(checkPlan(text, none)).toMatchObject({
+    findings: [{ code: 'E000', wo_id: null, field: null, message }],
+    parseError: false,
+  });
+  const nested = checkPlan(`{"work_orders": [${text}]}`, none).findings;
+  expect(nested).toEqual([
+    { code: 'E000', wo_id: 'index-0', field: null, message: `is ${kind}, not an object` },
+  ]);
+  if (kind !== 'a list')
+    expect(checkPlan(`{"work_orders": ${text}}`, none).findings[0]?.message).toContain(
+      `is ${kind}, not a list`,
+    );
+});
+
+test('an overview may be anything and is kept; without one it is an empty list', () => {
+  const overview = (more: JsonObject) =>
+    checkPlan(JSON.stringify({ ...more, work_orders: [order('WO-01', ['a'])] }), none).plan?.system_overview;
+  expect(overview({})).toEqual([]);
+  expect(overview({ system_overview: null })).toBeNull();
+  expect(overview({ system_overview: ' a ' })).toBe(' a ');
+});
+
+test('a diagnostic begins with whose and where the finding is, as far as that is known', () => {
+  const drawn = (wo_id: string | null, field: string | null) =>
+    toDiagnostic({ code: 'E005', wo_id, field, message: 'm' }).message;
+  expect(drawn('WO-01', 'id')).toBe('WO-01: id: m');
+  expect(drawn('WO-01', null)).toBe('WO-01: m');
+  expect(drawn('', 'id')).toBe('id: m');
+  expect(drawn(null, null)).toBe('m');
+});
+
+test('a condition of another kind is of the wrong kind, and contradicts nothing', () => {
+  const preconditions = ['file_exists', 'file_there'].map((kind) => ({ kind, path: 'b' }));
+  expect(codes(planOf(order('WO-01', ['a'], { preconditions })), ['b'])).toEqual(['E005']);
+});
+
+test('a finding about an id says which there is, or that there is none', () => {
+  const message = (id: unknown) =>
+    checkPlan(JSON.stringify({ work_orders: [{ ...order('WO-01', ['a']), id }] }), none).findings[0]?.message;
+  expect(message('WO-1')).toBe('work order 1 has the id "WO-1", not WO-01');
+  for (const id of ['', ' ', undefined, 4]) expect(message(id)).toBe('work order 1 has no id, not WO-01');
+});
+
+test.for(['|', '||', '&&', ';', '>', '>>', '<', '<<'])(
+  '%s alone is a shell operator, once per command',
+  (word) => {
+    const withCommands = (...acceptance_commands: string[]) =>
+      codes(planOf(order('WO-01', ['a'], { acceptance_commands })));
+    expect(withCommands(`a ${word} b ${word} c`)).toEqual(['E003']);
+    expect(withCommands(word ?? '', `a '${word}'`)).toEqual(['E003', 'E003']);
+    expect(withCommands(`a x${word}`)).toEqual([]);
+  },
+);
+
+test.for(
+  (
+    'abc ast asyncio base64 builtins collections contextlib copy csv dataclasses datetime decimal enum functools glob ' +
+    'hashlib importlib inspect io itertools json logging math multiprocessing operator os pathlib pickle pprint queue ' +
+    'random re shlex shutil signal socket sqlite3 string struct subprocess sys tempfile textwrap threading time ' +
+    'traceback typing unittest urllib uuid warnings zipfile pytest pydantic numpy pip'
+  ).split(' '),
+)('%s may be imported, and what lies in it', (module) => {
+  const imports = (name: string) =>
+    codes(planOf(order('WO-01', ['a'], { acceptance_commands: [`python -c "import ${name}"`] })));
+  expect(imports(module ?? '')).toEqual([]);
+  expect(imports(`${module}.x`)).toEqual([]);
+  expect(imports(`${module}x`)).toEqual(['W101']);
+});
+
 test('the hundredth work order is one too many', () => {
   const orders = Array.from({ length: 100 }, (_, i) =>
     order(`WO-${String(i + 1).padStart(2, '0')}`, [`f${i}`]),
@@ -254,6 +352,16 @@ describe('what is emitted', () => {
     expect(orders.map(({ id }) => id)).toEqual(['WO-01', 'WO-02']);
   });
 
+  test('an order that promises nothing is no bootstrap order', () => {
+    const text = planOf(order('WO-01', ['scripts/verify.sh']), order('WO-02', []), order('WO-03', ['c']));
+    const { orders, skipped } = emitted(text, ['scripts/verify.sh']);
+    expect(skipped).toEqual(['WO-01']);
+    expect(orders.map(({ id, allowed_files }) => [id, allowed_files])).toEqual([
+      ['WO-01', []],
+      ['WO-02', ['c']],
+    ]);
+  });
+
   test('nothing is left out, and nothing said to be, when no order would remain', () => {
     const { orders, skipped } = emitted(planOf(order('WO-01', ['scripts/verify.sh'])), ['scripts/verify.sh']);
     expect(skipped).toEqual([]);
@@ -330,11 +438,18 @@ test('the schema for the model is closed and asks for every key', () => {
     if (typeof value !== 'object' || value === null) return;
     if ('type' in value && value.type === 'object' && 'properties' in value && 'required' in value) {
       const all = JSON.stringify(Object.keys(value.properties ?? {}));
-      if (!('additionalProperties' in value) || JSON.stringify(value.required) !== all) open.push(path);
+      if (
+        !('additionalProperties' in value) ||
+        value.additionalProperties !== false ||
+        JSON.stringify(value.required) !== all
+      )
+        open.push(path);
     }
     for (const [key, item] of Object.entries(value)) walk(item, `${path}/${key}`);
   };
   walk(workPlanSchema, '');
   expect(open).toEqual([]);
   expect(JSON.stringify(workPlanSchema)).toContain('acceptance_commands');
+  const kinds = [...JSON.stringify(workPlanSchema).matchAll(/"enum":\[([^\]]*)\]/g)].map(([, kind]) => kind);
+  expect(kinds).toEqual(['"file_exists"', '"file_exists","file_absent"', '"file_exists"']);
 });

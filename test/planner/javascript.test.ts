@@ -26,6 +26,7 @@ describe('programs that are JavaScript', () => {
     'await import("./x.js")',
     'const r = /[/"`]\\/import/g.test("a") / b / c; await r',
     'await `a${`b${c}` + "}"}d`',
+    'a.export; a.import; let b = { import: 1, export: 2 }; await b',
     'if (a) { await b }\n[1].map((x) => { return x })',
   ])('%j', (source) => expect(readJavaScript(source, 'either').problem).toBeUndefined());
 });
@@ -69,6 +70,7 @@ test.for([
   ['`${require("a")}${`${import("b")}`}`; require("c")', ['require a', 'import b', 'require c']],
   ['let from = 1; x = a / require("b") / c', ['require b']],
   ['const { from } = x; from\n"a"', []],
+  ['from\n"a"', []],
   ['(', []],
 ] as const)('%j imports %j', ([source, expected]) => {
   const imports = readJavaScript(source, 'either').imports.map(({ name, how }) => `${how} ${name}`);
