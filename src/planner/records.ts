@@ -1,10 +1,11 @@
 /** The records of a compilation, as the texts of files: a pure function of what was asked and what was left behind, so
  *  that a run that was cut and resumed leaves the same tree as one that was not. */
+
+import { asciiJson, canonicalHash, sortedKeys } from '../model/canonical.ts';
 import type { Json, JsonObject } from '../model/json.ts';
 import { extractJson, maxAnswerCharacters } from '../model/json-text.ts';
 import { manifestFile } from './emit.ts';
 import type { AttemptEvidence, Evidence } from './evidence.ts';
-import { asciiJson, canonicalHash, sorted } from './hash.ts';
 import { isList, isObject } from './normalize.ts';
 import type { PlanRequest } from './request.ts';
 import type { EarlierFinding } from './revise.ts';
@@ -149,7 +150,7 @@ export function plannerRecords(
 export const runText = (run: JsonObject): string => `${JSON.stringify(run, null, 2)}\n`;
 
 /** Any other record: keys sorted, pure ASCII. */
-const recordText = (value: Json): string => `${asciiJson(sorted(value), 2)}\n`;
+const recordText = (value: Json): string => `${asciiJson(sortedKeys(value), 2)}\n`;
 
 /** The findings of the last answer as a file's text; undefined when it has none, or could not be read at all. */
 export const findingsText = (evidence: Evidence): string | undefined => {
