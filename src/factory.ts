@@ -74,10 +74,10 @@ export type RunFlags = {
   readonly acceptChanges: boolean;
   readonly maxSteps?: number;
   readonly maxWallMs?: number;
+  /** Absolute folders in the workdir that are not copied. */
+  readonly exclude?: readonly string[];
   /** Files that the run keeps in its `inputs/`, by name. */
   readonly keep?: Readonly<Record<string, string>>;
-  /** Absolute paths that are left out of the copy of the workdir. */
-  readonly leaveOut?: readonly string[];
 };
 
 export type { Refusal };
@@ -139,12 +139,12 @@ export async function startRun(
     runId: where.runId,
     runsDir: where.runsDir,
     workdir,
+    exclude: flags.exclude ?? [],
     inputs,
     goal,
     startNode: startOf(graph, kinds).id,
     startedAt,
     keep,
-    leaveOut: flags.leaveOut ?? [],
     historian: buildsHistory(graph)
       ? {
           begin: (from, historyDir) =>

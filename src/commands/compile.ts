@@ -274,7 +274,7 @@ async function start(
     model: request.model,
     effort: request.effort,
     keep: { [planRequestFile]: `${JSON.stringify(request, null, 2)}\n` },
-    leaveOut: [request.artifacts],
+    exclude: [request.artifacts],
   };
   return startRun(read.graph, { runsDir, runId }, flags, doorsOf(io, view));
 }

@@ -38,6 +38,8 @@ export type NewRun = {
   readonly runsDir: string;
   /** Absolute; undefined to begin with an empty tree. */
   readonly workdir: string | undefined;
+  /** Absolute folders that are left out of the copy; the runs directory is anyway. */
+  readonly exclude: readonly string[];
   readonly inputs: Inputs;
   /** Undefined for a pipeline that builds no history. */
   readonly historian: Historian | undefined;
@@ -46,8 +48,6 @@ export type NewRun = {
   readonly startedAt: string;
   /** Files of the agent's that the run keeps, by name in `inputs/`. */
   readonly keep: Readonly<Record<string, string>>;
-  /** Absolute paths that are no part of the work, wherever they lie in the workdir. */
-  readonly leaveOut: readonly string[];
   readonly manifest: (facts: {
     readonly workspace: string;
     readonly workdirKind: Manifest['workdir_kind'];
@@ -99,7 +99,7 @@ async function fill(
     await mkdir(at.workspace, { recursive: true });
   } else {
     const copied = await copyTree(wanted.workdir, at.workspace, {
-      exclude: [wanted.runsDir, ...wanted.leaveOut],
+      exclude: [wanted.runsDir, ...wanted.exclude],
     });
     for (const { path, why } of copied.skipped) notes.push(`not copied: ${path} (${why})`);
     for (const path of copied.outsideLinks)
