@@ -49,6 +49,7 @@ const defaults: PlanDefaults = {
     default_reasoning_effort: compileDefaults.effort,
     default_max_output_tokens: openaiDefaults.maxOutputTokens,
     max_compile_attempts: compileDefaults.attempts,
+    max_incomplete_retries: 1,
     max_transport_retries: openaiDefaults.maxRetries,
     read_timeout: openaiDefaults.idleMs / 1000,
   },

@@ -22,8 +22,10 @@ export async function openShelf(root: string, runId: string): Promise<{ readonly
   const dir = join(root, 'planner', runId);
   try {
     await mkdir(join(root, 'planner'), { recursive: true });
-    await mkdir(dir);
-    await mkdir(join(dir, 'compile'));
+    await mkdir(dir).catch(async (error: unknown) => {
+      if (!isCode(error, 'EEXIST') || !(await neverRan(dir))) throw error;
+    });
+    await mkdir(join(dir, 'compile'), { recursive: true });
   } catch (error) {
     return {
       problem: isCode(error, 'EEXIST')
@@ -32,6 +34,13 @@ export async function openShelf(root: string, runId: string): Promise<{ readonly
     };
   }
   return { dir };
+}
+
+/** Whether the folder is all that is left of a process that was killed before its run began. */
+async function neverRan(dir: string): Promise<boolean> {
+  if ((await namesIn(join(dir, 'compile'))).length > 0) return false;
+  const record = await readIfThere(join(dir, 'run.json'));
+  return record === undefined || /^ {2}"finished_at_utc": null,$/m.test(record);
 }
 
 /** Writes the records, in their order, and removes what an earlier end of the same run left beside them. */

@@ -85,3 +85,14 @@ test('records are written whole: what an earlier end left in their folders goes'
   expect(await readFile(join(shelf.dir, 'run.json'), 'utf8')).toBe('2');
   expect(await openShelf(at, 'R1')).toMatchObject({ problem: expect.stringContaining('already') });
 });
+
+test('a folder that a killed process has only opened may be opened again, one with a closed record may not', async () => {
+  const shelf = await openShelf(at, 'R1');
+  if ('problem' in shelf) throw new Error(shelf.problem);
+  const record = (finished_at_utc: string | null) =>
+    JSON.stringify({ run_id: 'R1', finished_at_utc, success: null }, null, 2);
+  await writeFile(join(shelf.dir, 'run.json'), record(null));
+  expect(await openShelf(at, 'R1')).toEqual(shelf);
+  await writeFile(join(shelf.dir, 'run.json'), record('2026-01-02T03:04:05.000000Z'));
+  expect(await openShelf(at, 'R1')).toHaveProperty('problem');
+});
