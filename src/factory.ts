@@ -68,6 +68,7 @@ export type RunFlags = {
   readonly vars: Readonly<Record<string, string>>;
   readonly agent?: string;
   readonly model?: string;
+  readonly effort?: string;
   readonly script?: string;
   readonly envPass: readonly string[];
   readonly allowDirty: boolean;
@@ -109,6 +110,7 @@ export async function startRun(
     env: doors.env,
     flag: flags.agent,
     model: flags.model,
+    effort: flags.effort,
     script: loaded.script,
   });
   if ('problems' in casting) return casting;
@@ -173,6 +175,7 @@ export async function startRun(
         describe: main === undefined ? '' : describePlan(main),
         chosen_by: main?.chosenBy ?? '',
         ...(main?.name === 'openai' ? { model: main.model } : {}),
+        ...(main?.name === 'openai' && main.effort !== undefined ? { effort: main.effort } : {}),
         ...(loaded.script !== undefined && scripted
           ? { script: { path: loaded.script.path, sha256: sha256(loaded.script.text), stored: keptScript } }
           : {}),
@@ -246,10 +249,11 @@ export async function resumeRun(
     script = { path, script: parsed.script, text };
   }
   const casting = cast(current, kinds, {
-    env: doors.env,
     // The run goes on with the agent it began with, whatever the environment now prefers.
+    env: { ...doors.env, FACTORY_EFFORT: undefined },
     flag: flags.agent ?? (manifest.agent.name === '' ? undefined : manifest.agent.name),
     model: flags.model ?? manifest.agent.model,
+    effort: flags.effort ?? manifest.agent.effort,
     script,
   });
   if ('problems' in casting) return casting;

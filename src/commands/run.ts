@@ -25,6 +25,7 @@ export type RunOptions = {
   readonly var?: readonly string[];
   readonly agent?: string;
   readonly model?: string;
+  readonly effort?: string;
   readonly script?: string;
   readonly envPass?: readonly string[];
   readonly allowDirty?: boolean;
@@ -161,6 +162,7 @@ function flagsOf(options: RunOptions): RunFlags | Refusal {
     ...(options.workdir === undefined ? {} : { workdir: options.workdir }),
     ...(options.agent === undefined ? {} : { agent: options.agent }),
     ...(options.model === undefined ? {} : { model: options.model }),
+    ...(options.effort === undefined ? {} : { effort: options.effort }),
     ...(options.script === undefined ? {} : { script: options.script }),
     ...(maxSteps === undefined ? {} : { maxSteps }),
     ...(maxWallMs === undefined ? {} : { maxWallMs }),

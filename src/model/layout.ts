@@ -29,6 +29,7 @@ export const nodeLayout = (dir: string) => ({
   diff: join(dir, 'workspace.diff.json'),
   prompt: join(dir, 'prompt.md'),
   response: join(dir, 'response.md'),
+  reasoning: join(dir, 'reasoning.md'),
   usage: join(dir, 'usage.json'),
   toolStdout: join(dir, 'tool.stdout.txt'),
   toolStderr: join(dir, 'tool.stderr.txt'),
