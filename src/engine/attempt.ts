@@ -48,7 +48,8 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const site = siteFor(setting, visit);
       const at = nodeLayout(site.nodeDir);
       // What an earlier attempt said must never be taken for this one's word.
-      for (const stale of [at.output, at.response, at.verificationResults]) await rm(stale, { force: true });
+      for (const stale of [at.output, at.response, at.reasoning, at.verificationResults])
+        await rm(stale, { force: true });
       const { values, bad } = readAttributes(visit.node.attrs, kind.attributes);
       if (bad[0] !== undefined)
         throw new Error(`Internal: attribute ${bad[0].attribute.key} of a linted node ${bad[0].why}`);

@@ -201,6 +201,14 @@ test('a server that knows neither streams nor background is reported for the str
   expect(requests).toHaveLength(2);
 });
 
+test.for([drop, noStream])('each call begins with a stream again, after %j too', async (reaction) => {
+  await using server = await startModelServer([reaction, done, { text: 'streamed' }]);
+  const agent = agentAt(server);
+  expect(await agent.work(taskFor(), never())).toMatchObject({ kind: 'answered', text: 'fine' });
+  expect(await agent.work(taskFor(), never())).toMatchObject({ kind: 'answered', text: 'streamed' });
+  expect(asked(server.requests)).toEqual(['stream', 'background', 'stream']);
+});
+
 test('an answer that does not fit is asked for with more room, as a stream where the server streams', async () => {
   const short = is('incomplete', { incomplete_details: { reason: 'max_output_tokens' } });
   const lost = await tell([drop, short, { text: 'whole' }]);
@@ -244,15 +252,22 @@ test.for(['caller', 'node'] as const)(
   'a job is cancelled when the %s does not wait any longer',
   async (who) => {
     const clock = agentClock(0);
+    let looksSoon = () => {};
+    const waiting = new Promise<void>((resolve) => {
+      looksSoon = resolve;
+    });
+    const told: Clock = {
+      ...clock,
+      sleep(ms, signal) {
+        const slept = clock.sleep(ms, signal);
+        if (ms === 5_000) looksSoon();
+        return slept;
+      },
+    };
     await using server = await startModelServer([drop, is('queued'), done]);
     const stop = new AbortController();
-    const work = agentAt(server, clock).work(
-      taskFor(who === 'node' ? { timeoutMs: 4_000 } : {}),
-      stop.signal,
-    );
-    await server.arrived(2);
-    await server.idle();
-    await clock.waiting(who === 'node' ? 2 : 1);
+    const work = agentAt(server, told).work(taskFor(who === 'node' ? { timeoutMs: 4_000 } : {}), stop.signal);
+    await waiting;
     if (who === 'node') clock.advance(4_000);
     else stop.abort();
     const report = wellFormed(await work);
