@@ -51,26 +51,31 @@ export async function fetched(
   const { id } = pending;
   const began = clock.monotonic();
   let { raw } = pending;
-  let tries = patience(request, watch);
+  const left = () => pollDeadlineMs - (clock.monotonic() - began);
+  let tries = patience(request, watch, left());
   for (;;) {
     await clock.sleep(pollMs, watch.signal);
     if (watch.stopped !== undefined) {
       await farewell(client, id);
       return { ...nothing, kind: 'trouble', trouble: cut('stopped') };
     }
-    if (clock.monotonic() - began >= pollDeadlineMs) {
+    if (left() <= 0) {
       await farewell(client, id);
       const reason = `no answer from ${shown} in the background within ${pollDeadlineMs / 1000} s (${id})`;
       const { report, ...rest } = ended(reason);
       const trouble: Trouble = { ...rest, report: { ...report, class: 'timeout' } };
       return { ...nothing, kind: 'trouble', trouble, evidence: { what: 'poll_timeout', raw } };
     }
-    const got = await once(request, watch, openai, () =>
-      client.responses.retrieve(id, {}, { signal: watch.signal, timeout: lookMs }),
+    const got = await once(
+      request,
+      watch,
+      openai,
+      () => client.responses.retrieve(id, {}, { signal: watch.signal, timeout: lookMs }),
+      id,
     );
     if (got.kind === 'pending') {
       ({ raw } = got);
-      tries = patience(request, watch);
+      tries = patience(request, watch, left());
       continue;
     }
     // A response of its own that failed has an end; only a look that failed is worth another one.
@@ -84,18 +89,23 @@ export async function fetched(
     }
     if (!(await tries.wait(got.trouble)) && watch.stopped === undefined) {
       // Handing the prompt in again would have the server work on both.
+      await farewell(client, id);
       const lost: Trouble = { ...got.trouble, again: false };
       return worded(got, lost, tries.tries, 'looking for the answer in the background');
     }
   }
 }
 
-/** One request that is answered by a response, whole or on its way. */
+/** A response with another status is on its way, also with one that is not known yet. */
+const last: readonly unknown[] = ['completed', 'incomplete', 'failed', 'cancelled'];
+
+/** One request that is answered by a response, whole or on its way; `known` is its id where that is known before. */
 async function once(
   request: Request,
   watch: Watch,
   openai: Package,
   send: () => APIPromise<unknown>,
+  known?: string,
 ): Promise<Exchange> {
   const ear = watch.listen(request.idleMs);
   const trouble = (it: Trouble): Exchange => ({ ...nothing, kind: 'trouble', trouble: it });
@@ -108,7 +118,10 @@ async function once(
     if (heard?.kind === 'fault') return trouble(troubleOfFault(heard.fault, request));
     if (heard?.kind !== 'end')
       return trouble(cut(`${request.shown} answered with something that is no response`));
-    return endOf(heard.body, heard.raw, nothing, request);
+    const id = heard.body.id ?? known ?? '';
+    return last.includes(heard.body.status) || id === ''
+      ? endOf(heard.body, heard.raw, nothing, request)
+      : { ...nothing, kind: 'pending', id, raw: heard.raw };
   } catch (error) {
     if (error instanceof TooLarge) return tooLarge(nothing, request);
     return trouble(troubleOf(error, openai, request));

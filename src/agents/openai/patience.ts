@@ -14,7 +14,8 @@ export interface Patience {
   wait(trouble: Trouble): Promise<boolean>;
 }
 
-export function patience(request: Request, watch: Watch): Patience {
+/** `mostMs` are the milliseconds that all waits may take together. */
+export function patience(request: Request, watch: Watch, mostMs = request.maxWaitMs): Patience {
   let retries = 0;
   let waited = 0;
   return {
@@ -22,8 +23,8 @@ export function patience(request: Request, watch: Watch): Patience {
       return retries + 1;
     },
     async wait({ again, report }) {
-      const wait = report.retryAfterMs ?? Math.min(firstWaitMs * 2 ** retries, request.maxWaitMs);
-      if (!again || retries >= request.maxRetries || waited + wait > request.maxWaitMs) return false;
+      const wait = report.retryAfterMs ?? Math.min(firstWaitMs * 2 ** retries, mostMs);
+      if (!again || retries >= request.maxRetries || waited + wait > mostMs) return false;
       await request.clock.sleep(wait, watch.signal);
       waited += wait;
       retries += 1;
