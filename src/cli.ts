@@ -59,6 +59,12 @@ function withRunOptions(command: Command): Command {
     .option('--var <name=value>', 'sets a variable of the pipeline; repeatable', collect)
     .addOption(new Option('--agent <name>', 'who answers: openai, scripted, fake, stub').argParser(present))
     .addOption(new Option('--model <name>', 'the model, for nodes that name none').argParser(present))
+    .addOption(
+      new Option(
+        '--effort <word>',
+        'how much the model may think, for nodes that say nothing: none, minimal, low, medium, high, xhigh',
+      ).argParser(present),
+    )
     .option('--script <file>', 'an agent script in place of the one that the pipeline bundles')
     .option('--env-pass <names>', 'secrets that tools may see, by name; repeatable', collect)
     .option('--accept-changes', 'resume although pipeline, prompts or flags have changed')

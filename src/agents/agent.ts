@@ -34,9 +34,21 @@ export type Usage = {
   readonly cost_usd: number | null;
 };
 
+/** How much a model may think, where it can be told. */
+export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
+
+/** What a report has beside its own say. */
+type Beside = {
+  readonly usage?: Usage;
+  /** What the model tells of its reasoning, for `reasoning.md`. */
+  readonly reasoning?: string;
+  /** Evidence for the node's folder, under plain file names that no node uses itself; without the agent's key. */
+  readonly artifacts?: readonly { readonly name: string; readonly content: string }[];
+};
+
 export type AgentReport =
   /** The agent worked to its end and says how it went. `response` is its own text, for `response.md`. */
-  | {
+  | ({
       readonly kind: 'finished';
       readonly outcome: Exclude<OutcomeWord, 'skipped'>;
       readonly label: string;
@@ -47,21 +59,19 @@ export type AgentReport =
       /** Stored in the context under the node's plan key. */
       readonly verificationPlan?: Json;
       readonly response: string | undefined;
-      readonly usage?: Usage;
-    }
+    } & Beside)
   /** A single-turn model answered; whether the answer is any good is the next node's to judge. */
-  | { readonly kind: 'answered'; readonly text: string; readonly usage?: Usage }
+  | ({ readonly kind: 'answered'; readonly text: string } & Beside)
   /** It broke: crash, no valid answer, no network, no key, time. `model` is set by single-turn backends.
    *  `response` is what of an answer had arrived. */
-  | {
+  | ({
       readonly kind: 'failed';
       readonly class: FailureClass;
       readonly reason: string;
       readonly model?: 'api' | 'output';
       readonly retryAfterMs?: number;
       readonly response?: string;
-      readonly usage?: Usage;
-    }
+    } & Beside)
   | { readonly kind: 'cancelled' };
 
 /** Something that can carry out a task in a directory.

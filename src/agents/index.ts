@@ -5,6 +5,7 @@ import { unreachable } from '../model/json.ts';
 import { nearest } from '../model/nearest.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Agent } from './agent.ts';
+import { efforts } from './agent.ts';
 import { fakeAgent } from './fake.ts';
 import { keyProblem, openaiAgent, openaiDefaults } from './openai.ts';
 import { scriptedAgent } from './scripted.ts';
@@ -29,6 +30,8 @@ export type AgentRequest = {
   readonly flag?: string;
   /** `--model`. */
   readonly model?: string;
+  /** `--effort`. */
+  readonly effort?: string;
   /** The script that the pipeline bundles or the user names. */
   readonly script?: Script;
 };
@@ -37,7 +40,13 @@ export type AgentRequest = {
 export type AgentPlan = { readonly chosenBy: string } & (
   | { readonly name: 'fake' | 'stub' }
   | { readonly name: 'scripted'; readonly script: Script }
-  | { readonly name: 'openai'; readonly model: string; readonly baseURL: string }
+  | {
+      readonly name: 'openai';
+      readonly model: string;
+      readonly baseURL: string;
+      /** How much the model may think; without it that is the server's to say. */
+      readonly effort?: string;
+    }
 );
 
 /** Decides who answers: the override for tests, then the node, the flag, the environment, a key, the bundled script.
@@ -81,7 +90,8 @@ export function createAgent(plan: AgentPlan, deps: AgentDeps): Agent {
       });
     case 'openai': {
       const apiKey = value(deps.env, 'OPENAI_API_KEY') ?? '';
-      return openaiAgent({ apiKey, baseURL: plan.baseURL, model: plan.model, clock: deps.clock });
+      const effort = plan.effort === undefined ? {} : { effort: plan.effort };
+      return openaiAgent({ apiKey, baseURL: plan.baseURL, model: plan.model, ...effort, clock: deps.clock });
     }
     default:
       return unreachable(plan);
@@ -110,7 +120,7 @@ function askedFor({ env, nodeBackend, flag }: AgentRequest): { word: string; by:
 function planFor(
   word: string,
   chosenBy: string,
-  { env, model, script }: AgentRequest,
+  { env, model, effort, script }: AgentRequest,
 ): { readonly plan: AgentPlan } | { readonly problem: Diagnostic } {
   const name = agentNames.find((known) => known === word);
   switch (name) {
@@ -143,7 +153,14 @@ function planFor(
       }
       const chosen =
         trimmed(model) ?? value(env, 'FACTORY_MODEL') ?? value(env, 'OPENAI_MODEL') ?? openaiDefaults.model;
-      return { plan: { name, chosenBy, model: chosen, baseURL } };
+      const [asked, by] =
+        trimmed(effort) === undefined
+          ? [value(env, 'FACTORY_EFFORT'), 'FACTORY_EFFORT']
+          : [trimmed(effort), '--effort'];
+      if (asked !== undefined && !efforts.some((known) => known === asked)) return unknownEffort(asked, by);
+      return {
+        plan: { name, chosenBy, model: chosen, baseURL, ...(asked === undefined ? {} : { effort: asked }) },
+      };
     }
     default:
       return unreachable(name);
@@ -163,6 +180,15 @@ function unknownAgent(word: string, chosenBy: string): { readonly problem: Diagn
   return problem(
     'agent-unknown',
     `${chosenBy} asks for the agent "${word}", which is unknown; ${there}`,
+    near === undefined ? 'choose one of those' : `did you mean "${near}"?`,
+  );
+}
+
+function unknownEffort(word: string, by: string): { readonly problem: Diagnostic } {
+  const near = nearest(word, efforts);
+  return problem(
+    'agent-effort',
+    `${by} asks for the effort "${word}", which is unknown; there are ${efforts.join(', ')}`,
     near === undefined ? 'choose one of those' : `did you mean "${near}"?`,
   );
 }

@@ -1,8 +1,11 @@
-/** A single-turn model behind the OpenAI Responses API: one prompt, one streamed answer. */
+/** A single-turn model behind the OpenAI Responses API: one prompt, one answer. */
 import type { JsonObject } from '../model/json.ts';
+import { masker } from '../policy/secrets.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Agent, AgentReport, AgentTask, Usage } from './agent.ts';
-import { type Exchange, exchange } from './openai/exchange.ts';
+import { ask, type Ways } from './openai/ask.ts';
+import type { Request } from './openai/client.ts';
+import type { Exchange } from './openai/ending.ts';
 import type { Failed } from './openai/failure.ts';
 import { type Watch, watchCall } from './openai/watch.ts';
 
@@ -17,14 +20,18 @@ export type OpenaiOptions = {
   readonly clock: Clock;
   /** Budget of the first try, in tokens; an answer that does not fit gets one more try with twice as much. */
   readonly maxOutputTokens?: number;
-  /** Further tries after failures that may pass: 429, 5xx, no connection, a stream that breaks off. Default 2; the
-   *  engine tries again on its own. */
+  /** Further tries after failures that may pass: 429, 5xx, no connection. Default 2 for the stream, for the background
+   *  that takes over when no stream comes through, and for each look there; the engine tries again on its own. */
   readonly maxRetries?: number;
-  /** Milliseconds that one call waits between its tries, all in all. Default 60 s: a server that wants more is
-   *  reported, with its wait. */
+  /** Milliseconds that are waited between such tries, all in all. Default 60 s: a server that wants more is reported,
+   *  with its wait. */
   readonly maxWaitMs?: number;
   /** Milliseconds without a byte after which the server counts as dead. Default 40 minutes: a model may think long. */
   readonly idleMs?: number;
+  /** Milliseconds between two looks at an answer in the background. Default 5 s. */
+  readonly pollMs?: number;
+  /** Milliseconds that an answer in the background may take. Default 40 minutes. */
+  readonly pollDeadlineMs?: number;
   /** Bytes (UTF-8) of the longest answer. Default 10 MiB. */
   readonly maxAnswerBytes?: number;
 };
@@ -36,27 +43,28 @@ export const openaiDefaults = {
   maxRetries: 2,
   maxWaitMs: 60_000,
   idleMs: 2_400_000,
+  pollMs: 5_000,
+  pollDeadlineMs: 2_400_000,
   maxAnswerBytes: 10 * 1024 * 1024,
 } as const;
-
-const firstWaitMs = 500;
 
 /** The agent. No message of its reports carries the key. */
 export function openaiAgent(options: OpenaiOptions): Agent {
   const settings = { ...openaiDefaults, ...options, apiKey: options.apiKey.trim() };
   const shown = showURL(settings.baseURL);
   // A word that is shorter is a placeholder for a local server, and may stand in any text.
-  const mask = (text: string) =>
-    settings.apiKey.length < 6 ? text : text.replaceAll(settings.apiKey, '***');
+  const mask = masker(settings.apiKey.length < 6 ? [] : asWritten(settings.apiKey));
   return {
     name: 'openai',
-    describe: `openai ${settings.model} at ${shown}`,
+    describe: `openai ${settings.model} at ${shown}${options.effort === undefined ? '' : `, effort ${options.effort}`}`,
     async work(task, signal) {
       const watch = watchCall(settings.clock, signal, task.timeoutMs);
+      const along = ledger();
       try {
-        const report = await call(task, watch);
-        if (signal.aborted) return { kind: 'cancelled' };
-        return report.kind === 'failed' ? { ...report, reason: mask(report.reason) } : report;
+        const report = await call(task, watch, along);
+        if (signal.aborted || report.kind === 'cancelled') return { kind: 'cancelled' };
+        const whole = { ...report, ...along.beside() };
+        return whole.kind === 'failed' ? { ...whole, reason: mask(whole.reason) } : whole;
       } catch (error) {
         if (signal.aborted) return { kind: 'cancelled' };
         const why = error instanceof Error ? error.message : String(error);
@@ -67,106 +75,101 @@ export function openaiAgent(options: OpenaiOptions): Agent {
     },
   };
 
-  async function call(task: AgentTask, watch: Watch): Promise<AgentReport> {
+  async function call(task: AgentTask, watch: Watch, along: Ledger): Promise<AgentReport> {
     const key = keyProblem(settings.apiKey);
     if (key !== undefined) return { kind: 'failed', class: 'config', reason: key, model: 'api' };
-    const model = attribute(task, 'llm_model') ?? settings.model;
-    const effort = attribute(task, 'reasoning_effort') ?? settings.effort;
-    let budget = settings.maxOutputTokens;
-    let usage: Usage | undefined;
+    const first: Request = {
+      ...settings,
+      idleMs: idleLimit(task),
+      model: attribute(task, 'llm_model') ?? settings.model,
+      effort: attribute(task, 'reasoning_effort') ?? settings.effort,
+      budget: settings.maxOutputTokens,
+      prompt: task.prompt,
+      schema: schemaFor(task),
+      shown,
+    };
+    const ways: Ways = {};
     let short: Failed | undefined;
-    let waited = 0;
-    for (let retries = 0; ; ) {
-      if (watch.stopped !== undefined) return stopReport(watch.stopped, task, undefined, usage);
-      const ended: Exchange = await exchange(
-        {
-          ...settings,
-          idleMs: idleLimit(task),
-          model,
-          effort,
-          budget,
-          prompt: task.prompt,
-          schema: schemaFor(task),
-          shown,
-        },
-        watch,
-        task.onText,
-      );
-      usage = sum(usage, ended.usage);
-      const spent = usage === undefined ? {} : { usage };
-      if (watch.stopped !== undefined) return stopReport(watch.stopped, task, ended.text, usage);
-      const partial = ended.text === '' ? {} : { response: ended.text };
+    for (let request = first; ; request = { ...request, budget: request.budget * 2 }) {
+      if (watch.stopped !== undefined) return stopReport(watch.stopped, task, '');
+      const ended = await ask(request, watch, task.onText, ways, along.note);
+      along.note(ended);
+      if (watch.stopped !== undefined) return stopReport(watch.stopped, task, ended.text);
+      const response = ended.text === '' ? {} : { response: ended.text };
       switch (ended.kind) {
         case 'answer':
-          return { kind: 'answered', text: ended.text, ...spent };
+          return { kind: 'answered', text: ended.text };
         case 'unusable':
-          return {
-            kind: 'failed',
-            class: 'agent',
-            reason: ended.reason,
-            model: 'output',
-            ...partial,
-            ...spent,
-          };
+          return { kind: 'failed', class: 'agent', reason: ended.reason, model: ended.model, ...response };
         case 'short': {
-          const reason = `the answer of "${model}" does not fit into ${budget} tokens`;
-          const failed: Failed = { kind: 'failed', class: 'agent', reason, model: 'output', ...partial };
-          if (short !== undefined) return { ...failed, ...spent };
+          const reason = `the answer of "${request.model}" does not fit into ${request.budget} tokens`;
+          const failed: Failed = { kind: 'failed', class: 'agent', reason, model: 'api', ...response };
+          if (short !== undefined) return failed;
           short = failed;
-          budget *= 2;
           continue;
         }
+        case 'pending':
+          throw new Error('Internal: an answer in the background was left there');
         case 'trouble': {
-          const { report, again, status } = ended.trouble;
+          const { report, status } = ended.trouble;
           // A model whose budget cannot be raised that far says so; what the user needs to hear is the first problem.
           if (short !== undefined && status === 400) {
-            return {
-              ...short,
-              reason: `${short.reason}, and ${budget} are refused: ${report.reason}`,
-              ...spent,
-            };
+            const reason = `${short.reason}, and ${request.budget} are refused: ${report.reason}`;
+            return { ...short, reason };
           }
-          const wait = report.retryAfterMs ?? Math.min(firstWaitMs * 2 ** retries, settings.maxWaitMs);
-          if (!again || retries >= settings.maxRetries || waited + wait > settings.maxWaitMs) {
-            const after = retries === 0 ? '' : ` (after ${retries + 1} tries)`;
-            return { ...report, reason: `${report.reason}${after}`, ...partial, ...spent };
-          }
-          await settings.clock.sleep(wait, watch.signal);
-          waited += wait;
-          retries += 1;
+          return { ...report, ...response };
         }
       }
     }
+  }
+
+  /** What the exchanges of one call leave behind beside its answer. */
+  function ledger(): Ledger {
+    let usage: Usage | undefined;
+    let reasoning = '';
+    const artifacts: { name: string; content: string }[] = [];
+    return {
+      note(ended) {
+        usage = sum(usage, ended.usage);
+        if (ended.reasoning !== '') reasoning = ended.reasoning;
+        if (ended.evidence === undefined) return;
+        const { what, raw } = ended.evidence;
+        const number = what === 'poll_timeout' ? '' : `_${artifacts.length}`;
+        const content = mask(`${JSON.stringify(raw, null, 2)}\n`);
+        artifacts.push({ name: `raw_response_${what}${number}.json`, content });
+      },
+      beside: () => ({
+        ...(usage === undefined ? {} : { usage }),
+        ...(reasoning === '' ? {} : { reasoning: mask(reasoning) }),
+        ...(artifacts.length === 0 ? {} : { artifacts }),
+      }),
+    };
   }
 
   function idleLimit(task: AgentTask): number {
     return Math.min(settings.idleMs, task.idleMs ?? settings.idleMs);
   }
 
-  function stopReport(
-    stopped: NonNullable<Watch['stopped']>,
-    task: AgentTask,
-    text: string | undefined,
-    usage: Usage | undefined,
-  ): AgentReport {
+  function stopReport(stopped: NonNullable<Watch['stopped']>, task: AgentTask, text: string): AgentReport {
     if (stopped === 'cancelled') return { kind: 'cancelled' };
-    const rest = {
-      model: 'api' as const,
-      ...(text === undefined || text === '' ? {} : { response: text }),
-      ...(usage === undefined ? {} : { usage }),
-    };
-    if (stopped === 'timeout') {
-      const reason = `no whole answer from ${shown} within ${seconds(task.timeoutMs ?? 0)} (the node's timeout)`;
-      return { kind: 'failed', class: 'timeout', reason, ...rest };
-    }
+    const reason =
+      stopped === 'timeout'
+        ? `no whole answer from ${shown} within ${seconds(task.timeoutMs ?? 0)} (the node's timeout)`
+        : `${shown} was silent for ${seconds(idleLimit(task))}`;
     return {
       kind: 'failed',
       class: 'timeout',
-      reason: `${shown} was silent for ${seconds(idleLimit(task))}`,
-      ...rest,
+      reason,
+      model: 'api',
+      ...(text === '' ? {} : { response: text }),
     };
   }
 }
+
+type Ledger = {
+  note(ended: Exchange): void;
+  beside(): Pick<Extract<AgentReport, { kind: 'answered' }>, 'usage' | 'reasoning' | 'artifacts'>;
+};
 
 /** Why this cannot be a key, or undefined; says nothing of the key itself. */
 export function keyProblem(apiKey: string): string | undefined {
@@ -186,6 +189,9 @@ export function showURL(baseURL: string): string {
     return baseURL;
   }
 }
+
+/** A key as it is, and as a JSON text spells it. */
+const asWritten = (key: string): string[] => [key, JSON.stringify(key).slice(1, -1)];
 
 function attribute(task: AgentTask, key: string): string | undefined {
   const value = Object.hasOwn(task.attributes, key) ? task.attributes[key]?.trim() : undefined;

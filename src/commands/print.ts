@@ -20,6 +20,19 @@ const oneLine = (text: string, most: number): string => {
   return characters.length <= most ? flat : `${characters.slice(0, most - 1).join('')}…`;
 };
 
+/** The last words of a text on one line of at most `room` columns, without anything that a terminal would act on. */
+export function tail(text: string, room: number): string {
+  if (room < 12) return '';
+  const flat = [...text.replace(/[\p{C}\p{Z}]+/gu, ' ').trim()];
+  let from = flat.length;
+  for (let left = room - 1; from > 0; from -= 1) {
+    // Letters of some scripts, and pictures, take two columns.
+    left -= (flat[from - 1]?.codePointAt(0) ?? 0) >= 0x1100 ? 2 : 1;
+    if (left < 0) break;
+  }
+  return from === 0 ? flat.join('') : `…${flat.slice(from).join('').trimStart()}`;
+}
+
 /** One line of the live view, or nothing for events that people need not see. `clock` is the run's time so far, in
  *  milliseconds; `width` the terminal's columns. */
 export function liveLine(event: RunEvent, clock: number, paint: Paint, width: number): string | undefined {

@@ -24,6 +24,7 @@ export type RunOptions = {
   readonly var?: readonly string[];
   readonly agent?: string;
   readonly model?: string;
+  readonly effort?: string;
   readonly script?: string;
   readonly envPass?: readonly string[];
   readonly allowDirty?: boolean;
@@ -181,6 +182,7 @@ function flagsOf(options: RunOptions): RunFlags | Refusal {
     ...(options.workdir === undefined ? {} : { workdir: options.workdir }),
     ...(options.agent === undefined ? {} : { agent: options.agent }),
     ...(options.model === undefined ? {} : { model: options.model }),
+    ...(options.effort === undefined ? {} : { effort: options.effort }),
     ...(options.script === undefined ? {} : { script: options.script }),
     ...(maxSteps === undefined ? {} : { maxSteps }),
     ...(maxVisits === undefined ? {} : { maxVisits }),

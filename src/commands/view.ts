@@ -8,7 +8,7 @@ import { draw } from './draw.ts';
 import type { Io } from './io.ts';
 import { paints } from './io.ts';
 import { logLevel, openLog, recordOf } from './log.ts';
-import { elapsedWords, liveLine, painter } from './print.ts';
+import { elapsedWords, liveLine, painter, tail } from './print.ts';
 
 export interface View {
   readonly watcher: Watcher;
@@ -77,7 +77,7 @@ function openScreen(io: ViewIo, colour: boolean) {
   const paint = painter(colour);
   const began = io.clock.monotonic();
   let shown = false;
-  let stage: { node: string; visit: number; began: number; characters: number } | undefined;
+  let stage: { node: string; visit: number; began: number; characters: number; thought: string } | undefined;
   const clear = () => {
     if (shown) io.err('\r\x1b[2K');
     shown = false;
@@ -88,7 +88,9 @@ function openScreen(io: ViewIo, colour: boolean) {
     const again = stage.visit > 1 ? ` #${stage.visit}` : '';
     const arrived = stage.characters > 0 ? `  ${stage.characters} characters` : '';
     const line = `${elapsedWords(now - began).padStart(7)} … ${stage.node}${again} ${elapsedWords(now - stage.began)}${arrived}`;
-    io.err(`\r\x1b[2K${paint.dim(line.slice(0, Math.max(10, io.width - 1)))}`);
+    const room = Math.max(10, io.width - 1);
+    const thought = stage.characters > 0 ? '' : tail(stage.thought, room - line.length - 2);
+    io.err(`\r\x1b[2K${paint.dim(line.slice(0, room))}${thought === '' ? '' : paint.dim(`  ${thought}`)}`);
     shown = true;
   };
   io.every(1000, show);
@@ -98,15 +100,22 @@ function openScreen(io: ViewIo, colour: boolean) {
       const line = liveLine(event, io.clock.monotonic() - began, paint, io.width);
       if (line !== undefined) io.err(`${line}\n`);
       if (event.type === 'StageStarted') {
-        stage = { node: event.node_id, visit: event.visit, began: io.clock.monotonic(), characters: 0 };
+        stage = {
+          node: event.node_id,
+          visit: event.visit,
+          began: io.clock.monotonic(),
+          characters: 0,
+          thought: '',
+        };
         show();
       } else if (event.type === 'StageCompleted' || event.type === 'StageFailed') {
         stage = undefined;
       }
     },
-    streamed(_node, text) {
+    streamed(_node, text, channel) {
       if (stage === undefined) return;
-      stage.characters += text.length;
+      if (channel === 'answer') stage.characters += text.length;
+      else stage.thought = `${stage.thought}${text}`.slice(-1000);
       show();
     },
     spent() {},

@@ -57,7 +57,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const usage = () => (spent === undefined ? {} : { usage: spent });
       const at = nodeLayout(site.nodeDir);
       // What an earlier attempt said must never be taken for this one's word.
-      for (const stale of [at.output, at.response, at.verificationResults])
+      for (const stale of [at.output, at.response, at.reasoning, at.verificationResults])
         await rm(stale, { recursive: true, force: true });
       const { values, bad } = readAttributes(visit.node.attrs, kind.attributes);
       if (bad[0] !== undefined)

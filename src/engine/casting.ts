@@ -37,6 +37,7 @@ export function cast(
     env: Environment;
     flag: string | undefined;
     model: string | undefined;
+    effort: string | undefined;
     script: LoadedScript | undefined;
   },
 ): Casting | Refusal {
@@ -50,6 +51,7 @@ export function cast(
       ...(backend === '' ? {} : { nodeBackend: backend }),
       ...(choice.flag === undefined ? {} : { flag: choice.flag }),
       ...(choice.model === undefined ? {} : { model: choice.model }),
+      ...(choice.effort === undefined ? {} : { effort: choice.effort }),
       ...(choice.script === undefined ? {} : { script: choice.script }),
     });
     if ('plan' in chosen) plans.set(backend, chosen.plan);
@@ -146,7 +148,7 @@ export function scriptProblem(script: AgentScript, inputs: Inputs): Diagnostic |
 export function describePlan(plan: AgentPlan): string {
   switch (plan.name) {
     case 'openai':
-      return `openai ${plan.model} at ${plan.baseURL}`;
+      return `openai ${plan.model} at ${plan.baseURL}${plan.effort === undefined ? '' : `, effort ${plan.effort}`}`;
     case 'scripted':
       return `scripted (${basename(resolve(plan.script.path, '..'))}/${basename(plan.script.path)}: prepared answers, no model)`;
     case 'fake':

@@ -15,6 +15,7 @@ export type Given = {
   readonly vars: Readonly<Record<string, string>>;
   readonly agent?: string;
   readonly model?: string;
+  readonly effort?: string;
   readonly workdir?: string;
   readonly script?: string;
 };
@@ -79,6 +80,8 @@ export async function whatChanged(
   }
   if (flags.model !== undefined && flags.model !== manifest.agent.model)
     found.push(changed(`--model ${flags.model} differs from the run's`));
+  if (flags.effort !== undefined && flags.effort !== manifest.agent.effort)
+    found.push(changed(`--effort ${flags.effort} differs from the run's`));
   if (flags.workdir !== undefined && resolve(cwd, flags.workdir) !== manifest.original_workdir) {
     found.push(
       changed(

@@ -14,6 +14,7 @@ import { checkEnvironment } from '../policy/check-environment.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { Clock } from '../system/clock.ts';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
+import { maskStream } from '../system/mask.ts';
 import { readSome } from '../system/read.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
 import { keepText } from './artifacts.ts';
@@ -88,6 +89,8 @@ export function siteFor(
   ];
   const { env, mask: values } = stageEnvironment(setting.env, pass);
   const mask = masker(values);
+  // A secret may come in two pieces.
+  const live = { answer: maskStream(values), reasoning: maskStream(values) };
   const deadline = setting.clock.monotonic() + visit.timeout.ms;
   const inWorkspace = (path: string) => join(setting.workspace, path);
 
@@ -197,7 +200,8 @@ export function siteFor(
     frozenPrompt: (reference) => own(setting.prompts, reference),
     schema: setting.schema,
     log: (level, message, fields = {}) => setting.log(level, message, { node: node.id, ...fields }),
-    stream: (text, channel) => setting.watcher.streamed(node.id, mask(text), channel),
+    stream: (text, channel) =>
+      setting.watcher.streamed(node.id, live[channel].push(Buffer.from(text)).toString(), channel),
     spent(usage) {
       spent(usage);
       setting.watcher.spent(node.id, usage);

@@ -94,10 +94,11 @@ export async function resumeRun(
     script = { path, script: parsed.script, text };
   }
   const casting = cast(current, kinds, {
-    env: doors.env,
     // The run goes on with the agent it began with, whatever the environment now prefers.
+    env: { ...doors.env, FACTORY_EFFORT: undefined },
     flag: flags.agent ?? (manifest.agent.name === '' ? undefined : manifest.agent.name),
     model: flags.model ?? manifest.agent.model,
+    effort: flags.effort ?? manifest.agent.effort,
     script,
   });
   if ('problems' in casting) return casting;
@@ -130,6 +131,7 @@ export async function resumeRun(
             ? manifest.agent.describe
             : describePlan(main),
       ...(main?.name === 'openai' ? { model: main.model } : {}),
+      ...(main?.name === 'openai' && main.effort !== undefined ? { effort: main.effort } : {}),
       ...(keptText === undefined || script === undefined
         ? {}
         : { script: { path: script.path, sha256: sha256(script.text), stored: keptScript } }),

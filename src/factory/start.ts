@@ -46,6 +46,7 @@ export async function startRun(
     env: doors.env,
     flag: flags.agent,
     model: flags.model,
+    effort: flags.effort,
     script: loaded.script,
   });
   if ('problems' in casting) return casting;
@@ -118,6 +119,7 @@ export async function startRun(
         describe: main === undefined ? '' : describePlan(main),
         chosen_by: main?.chosenBy ?? '',
         ...(main?.name === 'openai' ? { model: main.model } : {}),
+        ...(main?.name === 'openai' && main.effort !== undefined ? { effort: main.effort } : {}),
         ...(loaded.script !== undefined && scripted
           ? { script: { path: loaded.script.path, sha256: sha256(loaded.script.text), stored: keptScript } }
           : {}),

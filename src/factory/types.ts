@@ -21,6 +21,7 @@ export type RunFlags = {
   readonly vars: Readonly<Record<string, string>>;
   readonly agent?: string;
   readonly model?: string;
+  readonly effort?: string;
   readonly script?: string;
   readonly envPass: readonly string[];
   readonly allowDirty: boolean;

@@ -1,5 +1,6 @@
 /** Work done by an agent: the prompt is assembled and kept, the agent's report becomes the outcome. */
 import type { AgentReport, AgentTask } from '../agents/agent.ts';
+import { efforts } from '../agents/agent.ts';
 import { duration, flag, path, text, word } from '../model/attribute.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { Outcome } from '../model/outcome.ts';
@@ -24,7 +25,7 @@ const attributes = {
   'agent.backend': text(),
   llm_model: text(),
   llm_provider: text(),
-  reasoning_effort: word('none', 'minimal', 'low', 'medium', 'high', 'xhigh'),
+  reasoning_effort: word(...efforts),
   'verification.plan_context_key': text(),
   'codex.timeout_seconds': duration(),
   'codex.heartbeat_seconds': duration(),
@@ -54,7 +55,6 @@ export const codergen = kind({
         broke: true,
       });
     }
-    let thoughts = '';
     const task: AgentTask = {
       node: site.node.id,
       call: site.agent.call,
@@ -65,13 +65,9 @@ export const codergen = kind({
       attributes: Object.fromEntries([...site.node.attrs.values()].map((a) => [a.key, a.value.text])),
       ...(schema === undefined ? {} : { schema }),
       ...(site.timeout.explicit ? { timeoutMs: site.timeout.ms } : { idleMs: site.timeout.ms }),
-      onText: (piece, channel) => {
-        if (channel === 'reasoning') thoughts += piece;
-        site.stream(piece, channel);
-      },
+      onText: (piece, channel) => site.stream(piece, channel),
     };
     const report = await site.agent.agent.work(task, site.signal);
-    if (thoughts.trim() !== '') await site.keep('reasoning.md', thoughts);
     return settle(report, { wanted, site, schema: schema?.schema });
   },
 });
@@ -128,10 +124,7 @@ async function settle(
   report: AgentReport,
   { wanted, site, schema }: { wanted: Wanted; site: Site; schema: JsonObject | undefined },
 ): Promise<Outcome> {
-  if ('usage' in report && report.usage !== undefined) {
-    site.spent(report.usage);
-    await site.keep('usage.json', `${JSON.stringify(report.usage, null, 2)}\n`);
-  }
+  if (report.kind !== 'cancelled') await keepBeside(report, site);
   switch (report.kind) {
     case 'cancelled':
       return failed('cancelled', 'cancelled', { broke: true });
@@ -187,6 +180,17 @@ async function settle(
       }
     }
   }
+}
+
+/** What comes with a report, whatever it says: cost, reasoning, evidence. */
+async function keepBeside(report: Exclude<AgentReport, { kind: 'cancelled' }>, site: Site): Promise<void> {
+  if (report.usage !== undefined) {
+    site.spent(report.usage);
+    await site.keep('usage.json', `${JSON.stringify(report.usage, null, 2)}\n`);
+  }
+  if (report.reasoning !== undefined && report.reasoning.trim() !== '')
+    await site.keep('reasoning.md', report.reasoning);
+  for (const { name, content } of report.artifacts ?? []) await site.keep(name, content);
 }
 
 /** A goal gate needs an explicit verdict: prose alone does not count as success. */

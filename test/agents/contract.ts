@@ -36,6 +36,14 @@ const Usage = z.strictObject({
   output_tokens: z.int().nonnegative().nullable(),
   cost_usd: z.number().nonnegative().nullable(),
 });
+const beside = {
+  usage: Usage.optional(),
+  reasoning: z.string().min(1).optional(),
+  artifacts: z
+    .array(z.strictObject({ name: z.string().regex(/^[a-z0-9_]+\.[a-z]+$/), content: z.string() }))
+    .min(1)
+    .optional(),
+};
 const Report = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('finished'),
@@ -47,9 +55,9 @@ const Report = z.discriminatedUnion('kind', [
     updates: z.record(z.string(), z.json()),
     verificationPlan: z.json().optional(),
     response: z.string().or(z.undefined()),
-    usage: Usage.optional(),
+    ...beside,
   }),
-  z.strictObject({ kind: z.literal('answered'), text: z.string(), usage: Usage.optional() }),
+  z.strictObject({ kind: z.literal('answered'), text: z.string(), ...beside }),
   z.strictObject({
     kind: z.literal('failed'),
     class: z.enum(failureClasses),
@@ -57,7 +65,7 @@ const Report = z.discriminatedUnion('kind', [
     model: z.enum(['api', 'output']).optional(),
     retryAfterMs: z.number().nonnegative().optional(),
     response: z.string().optional(),
-    usage: Usage.optional(),
+    ...beside,
   }),
   z.strictObject({ kind: z.literal('cancelled') }),
 ]);

@@ -164,6 +164,26 @@ test.for<[Partial<AgentRequest>, string, string]>([
   expect(chooseAgent({ env: {}, ...request })).toMatchObject({ plan: { name: 'openai', model, baseURL } });
 });
 
+test.for<[Partial<AgentRequest>, string | undefined]>([
+  [{ env: key }, undefined],
+  [{ env: { ...key, FACTORY_EFFORT: ' ' }, effort: ' ' }, undefined],
+  [{ env: { ...key, FACTORY_EFFORT: ' low ' } }, 'low'],
+  [{ env: { ...key, FACTORY_EFFORT: 'low' }, effort: 'xhigh' }, 'xhigh'],
+  [{ env: { ...key, FACTORY_EFFORT: 'nonsense' }, effort: 'none' }, 'none'],
+])('effort of %j is %s', ([request, effort]) => {
+  const chosen = chooseAgent({ env: {}, ...request });
+  expect('plan' in chosen && chosen.plan.name === 'openai' ? chosen.plan.effort : 'no plan').toBe(effort);
+});
+
+test.for<[Partial<AgentRequest>, RegExp]>([
+  [{ env: key, effort: 'hihg' }, /^--effort asks for the effort "hihg"/],
+  [{ env: { ...key, FACTORY_EFFORT: 'HIGH' } }, /^FACTORY_EFFORT asks for the effort "HIGH"/],
+])('an effort that is unknown is refused by the name of who said it: %j', ([request, words]) => {
+  const chosen = chooseAgent({ env: {}, ...request });
+  expect(chosen).toMatchObject({ problem: { code: 'agent-effort', fix: 'did you mean "high"?' } });
+  expect('problem' in chosen && chosen.problem.message).toMatch(words);
+});
+
 test('whatever is set, the choice is a known agent or one problem, and never holds the key', () => {
   const word = fc.option(fc.constantFrom('', 'fake', 'stub', 'codex', 'openai', 'scripted', 'nope'), {
     nil: undefined,
@@ -198,7 +218,7 @@ test('whatever is set, the choice is a known agent or one problem, and never hol
 
 test('each plan makes the agent of its name', async () => {
   await using server = await startModelServer([{ text: 'from the model' }]);
-  const env = { ...key, OPENAI_BASE_URL: server.url };
+  const env = { ...key, OPENAI_BASE_URL: server.url, FACTORY_EFFORT: 'low' };
   const deps = { env, clock: agentClock(), readFile: async () => '' };
   for (const name of agentNames) {
     const chosen = chooseAgent({ env, flag: name, script });
@@ -209,4 +229,5 @@ test('each plan makes the agent of its name', async () => {
     expect(report.kind).toBe(name === 'fake' || name === 'stub' ? 'finished' : 'answered');
   }
   expect(server.requests[0]?.headers['authorization']).toBe('Bearer sk-key');
+  expect(server.requests[0]?.body?.['reasoning']).toEqual({ effort: 'low', summary: 'auto' });
 });

@@ -1,15 +1,11 @@
 import { createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
-import { type OpenaiOptions, openaiAgent } from '../../src/agents/openai.ts';
-import { type ModelServer, type Reaction, startModelServer } from '../support/model-server.ts';
-import { type AgentClock, agentClock } from './clock.ts';
+import type { AgentReport } from '../../src/agents/agent.ts';
+import { openaiAgent } from '../../src/agents/openai.ts';
+import { type Reaction, startModelServer } from '../support/model-server.ts';
+import { agentClock } from './clock.ts';
 import { keepsTheAgentContract, taskFor, wellFormed } from './contract.ts';
-
-const apiKey = 'sk-test-0123456789abcdef';
-const never = () => new AbortController().signal;
-
-const agentAt = (server: ModelServer, clock: AgentClock = agentClock(), more: Partial<OpenaiOptions> = {}) =>
-  openaiAgent({ apiKey, baseURL: server.url, model: 'gpt-test', clock, ...more });
+import { agentAt, apiKey, never, tell } from './openai/tell.ts';
 
 keepsTheAgentContract('openai', async () => {
   const fine = await startModelServer(() => ({ text: 'all done' }));
@@ -29,22 +25,6 @@ keepsTheAgentContract('openai', async () => {
   };
 });
 
-/** One call against these reactions: what was reported, asked, heard and waited. */
-async function tell(
-  reactions: readonly Reaction[],
-  more: Partial<OpenaiOptions> = {},
-  task: Parameters<typeof taskFor>[0] = {},
-) {
-  await using server = await startModelServer(reactions);
-  const clock = agentClock();
-  const heard: string[] = [];
-  const onText = (text: string, channel: string) => heard.push(`${channel}:${text}`);
-  const report = wellFormed(await agentAt(server, clock, more).work(taskFor({ onText, ...task }), never()));
-  await server.idle();
-  expect(JSON.stringify(report)).not.toContain(apiKey);
-  return { report, requests: server.requests, heard, waits: clock.waits, url: server.url };
-}
-
 test('the prompt is sent as a streamed request, and the answer comes back as it is', async () => {
   const { report, requests, heard } = await tell([
     { text: 'Half a {"json": ', reasoning: ['let me', ' see'] },
@@ -52,6 +32,7 @@ test('the prompt is sent as a streamed request, and the answer comes back as it 
   expect(report).toEqual({
     kind: 'answered',
     text: 'Half a {"json": ',
+    reasoning: 'let me see',
     usage: { model: 'gpt-test', input_tokens: 11, output_tokens: 7, cost_usd: null },
   });
   expect(requests).toHaveLength(1);
@@ -155,7 +136,7 @@ test.for([
 );
 
 test('what passes is tried again, a little later each time', async () => {
-  const { report, requests, waits } = await tell([busy, { drop: true }, { text: 'at last' }]);
+  const { report, requests, waits } = await tell([busy, busy, { text: 'at last' }]);
   expect(report).toMatchObject({ kind: 'answered', text: 'at last' });
   expect(requests).toHaveLength(3);
   expect(waits).toEqual([500, 1000]);
@@ -192,13 +173,8 @@ test('the number of retries can be set', async () => {
 });
 
 test.for<[string, Reaction]>([
-  ['torn in the middle', { cutAfter: 2 }],
-  ['ended without its last event', { cutAfter: 2, clean: true }],
-  ['no stream at all', { events: [] }],
-  ['a page of HTML', { status: 200, body: '<html>log in</html>' }],
-  ['a value that is no response', { status: 200, body: { hello: 1 } }],
   ['failed by the server', { failed: { code: 'server_error', message: 'boom' } }],
-  ['failed without a code', { failed: { message: 'boom' } }],
+  ['failed for its rate', { failed: { message: 'Rate limit reached' } }],
   ['broken off by an error event', { events: [{ type: 'error', code: 'server_error', message: 'boom' }] }],
   ['broken off by a wrapped error', { events: [{ error: { message: 'boom', type: 'server_error' } }] }],
 ])('an answer that is %s is asked for again, and is infra when it stays so', async ([, reaction]) => {
@@ -211,15 +187,10 @@ test.for<[string, Reaction]>([
 });
 
 test('what had arrived of a broken answer is in the report', async () => {
-  const { report } = await tell([{ cutAfter: 2, clean: true, text: 'one two three' }], { maxRetries: 0 });
+  const { report } = await tell([{ cutAfter: 2, clean: true, text: 'one two three' }, busy], {
+    maxRetries: 0,
+  });
   expect(report).toMatchObject({ kind: 'failed', response: 'one two ' });
-});
-
-test('a prompt that the server does not answer is not asked again', async () => {
-  const { report, requests } = await tell([{ failed: { code: 'invalid_prompt', message: 'not this' } }]);
-  expect(report).toMatchObject({ kind: 'failed', class: 'config', model: 'api' });
-  expect(report.kind === 'failed' && report.reason).toContain('not this');
-  expect(requests).toHaveLength(1);
 });
 
 test('an unreachable server is infra and names where it was looked for', async () => {
@@ -258,13 +229,17 @@ test('an answer that does not fit gets one more try with twice the room, and bot
   expect(requests.map((r) => r.body?.['max_output_tokens'])).toEqual([64_000, 128_000]);
 });
 
-test('an answer that never fits is a failure of the answer', async () => {
+test('an answer that never fits is a failure, and both halves are kept', async () => {
   const { report, requests } = await tell([
     { incomplete: true },
     { incomplete: true, text: 'half' },
     { text: 'no' },
   ]);
-  expect(report).toMatchObject({ kind: 'failed', class: 'agent', model: 'output', response: 'half' });
+  expect(report).toMatchObject({ kind: 'failed', class: 'agent', model: 'api', response: 'half' });
+  expect(artifactsOf(report)).toEqual([
+    'raw_response_incomplete_attempt_0.json',
+    'raw_response_incomplete_attempt_1.json',
+  ]);
   expect(report.kind === 'failed' && report.reason).toContain('does not fit into 128000 tokens');
   expect(requests).toHaveLength(2);
 });
@@ -274,22 +249,83 @@ test('a model whose room cannot be doubled is reported for the answer that did n
     { incomplete: true },
     { status: 400, body: { error: { message: 'at most 65536' } } },
   ]);
-  expect(report).toMatchObject({ kind: 'failed', class: 'agent', model: 'output' });
+  expect(report).toMatchObject({ kind: 'failed', class: 'agent', model: 'api' });
   expect(report.kind === 'failed' && report.reason).toMatch(
     /does not fit into 64000 tokens.*128000.*at most 65536/,
   );
 });
 
-test.for<[string, Reaction, RegExp]>([
-  ['a refusal', { refusal: 'I cannot help' }, /refused: I cannot help/],
-  ['an empty answer', { text: '' }, /answered nothing/],
-  ['a blank answer', { text: ' \n ' }, /answered nothing/],
-  ['a filtered answer', { incomplete: true, reason: 'content_filter' }, /incomplete: content_filter/],
-])('%s is a failure of the answer, asked for once', async ([, reaction, words]) => {
-  const { report, requests } = await tell([reaction]);
-  expect(report).toMatchObject({ kind: 'failed', class: 'agent', model: 'output' });
-  expect(report.kind === 'failed' && report.reason).toMatch(words);
-  expect(requests).toHaveLength(1);
+const ending = (status: string, more: object = {}): Reaction => ({
+  events: [{ type: `response.completed`, response: { id: 'r', status, output: [], ...more } }],
+});
+const failing = (code: string, message: string): Reaction => ({ failed: { code, message } });
+
+test.for<[string, Reaction, string, string, RegExp]>([
+  ['a refusal', { refusal: 'I cannot help' }, 'agent', 'no_text_attempt', /refused: I cannot help/],
+  ['an empty answer', { text: '' }, 'agent', 'no_text_attempt', /answered nothing/],
+  ['a blank answer', { text: ' \n ' }, 'agent', 'no_text_attempt', /answered nothing/],
+  ['an answer without output', ending('completed'), 'agent', 'no_text_attempt', /completed and has no text/],
+  [
+    'a filtered answer',
+    { incomplete: true, reason: 'content_filter' },
+    'agent',
+    'incomplete_attempt',
+    /incomplete: content_filter/,
+  ],
+  [
+    'an incomplete answer without a reason',
+    ending('incomplete'),
+    'agent',
+    'incomplete_attempt',
+    /incomplete: no reason given/,
+  ],
+  [
+    'a failure without a code',
+    { failed: { message: 'boom' } },
+    'agent',
+    'unexpected_status',
+    /as failed: boom/,
+  ],
+  ['a failure without a word', ending('failed'), 'agent', 'unexpected_status', /as failed: no reason given/],
+  ['an empty purse', failing('insufficient_quota', 'empty'), 'infra', 'unexpected_status', /quota.*billing/],
+  ['a wrong key', failing('invalid_api_key', 'no'), 'config', 'unexpected_status', /set OPENAI_API_KEY/],
+  [
+    'an unknown model',
+    failing('model_not_found', 'no'),
+    'config',
+    'unexpected_status',
+    /was not found.*--model/,
+  ],
+  [
+    'a prompt that is not answered',
+    failing('invalid_prompt', 'not this'),
+    'config',
+    'unexpected_status',
+    /does not answer this prompt \(invalid_prompt\): not this/,
+  ],
+  ['a cancelled answer', ending('cancelled'), 'agent', 'unexpected_status', /was cancelled at http/],
+  ['an unknown status', ending('asleep'), 'agent', 'unexpected_status', /status that is not known: "asleep"/],
+])(
+  '%s is told in words, asked for once, and kept as it was sent',
+  async ([, reaction, kind, what, words]) => {
+    const { report, requests } = await tell([reaction]);
+    expect(report).toMatchObject({ kind: 'failed', class: kind, model: 'api' });
+    expect(report.kind === 'failed' && report.reason).toMatch(words);
+    expect(requests).toHaveLength(1);
+    expect(artifactsOf(report)).toEqual([`raw_response_${what}_0.json`]);
+  },
+);
+
+test('the evidence is the response as it was sent, but for the key', async () => {
+  const response = {
+    id: 'r',
+    status: 'failed',
+    error: { message: `bad ${apiKey}` },
+    odd: [1, { two: null }],
+  };
+  const { report } = await tell([{ events: [{ type: 'response.failed', response }] }]);
+  const content = report.kind === 'failed' ? (report.artifacts?.[0]?.content ?? '') : '';
+  expect(JSON.parse(content)).toEqual({ ...response, error: { message: 'bad ***' } });
 });
 
 test.for([
@@ -383,6 +419,9 @@ test('a call that is stopped before the server says anything is cancelled', asyn
   await server.idle();
 });
 
+const artifactsOf = (report: AgentReport): readonly string[] =>
+  'artifacts' in report ? (report.artifacts ?? []).map(({ name }) => name) : [];
+
 const completed = (text: string, more: object = {}) => ({
   type: 'response.completed',
   response: {
@@ -413,6 +452,20 @@ test('noise between the events is passed over', async () => {
   expect(report).toEqual({ kind: 'answered', text: 'fine' });
 });
 
+test('a line of another spelling than the others is noise, next to an event too', async () => {
+  const { report } = await tell([
+    {
+      events: [
+        'data: {not json',
+        `data:${JSON.stringify(completed('pasted in'))}`,
+        `data: ${JSON.stringify(completed('fine'))}`,
+        'data: [DONE]',
+      ],
+    },
+  ]);
+  expect(report).toEqual({ kind: 'answered', text: 'fine' });
+});
+
 test('a last event without its blank line, and line ends of another kind, are read', async () => {
   const { report } = await tell([{ events: [`data:${JSON.stringify(completed('fine'))}\r`] }]);
   expect(report).toEqual({ kind: 'answered', text: 'fine' });
@@ -436,6 +489,32 @@ test('of a model that thinks aloud in messages only the final answer counts', as
   ];
   const { report } = await tell([{ events: [completed('', { output })] }]);
   expect(report).toEqual({ kind: 'answered', text: '{}' });
+});
+
+test('the reasoning is told in paragraphs, live and at the end', async () => {
+  const delta = (text: string) => ({ type: 'response.reasoning_summary_text.delta', delta: text });
+  const done = { type: 'response.reasoning_summary_text.done' };
+  const summary = [' step one ', 'step two'].map((text) => ({ type: 'summary_text', text }));
+  const output = (more: object) => [
+    { type: 'reasoning', ...more },
+    { type: 'message', content: [{ type: 'output_text', text: 'fine' }] },
+  ];
+  const events = (more: object) => [
+    delta('step'),
+    delta(' 1'),
+    done,
+    { type: 'response.reasoning_summary_part.done' },
+    delta('step 2'),
+    completed('', { output: output(more) }),
+  ];
+  const told = await tell([{ events: events({ summary }) }]);
+  expect(told.report).toEqual({ kind: 'answered', text: 'fine', reasoning: 'step one\n\nstep two' });
+  expect(told.heard).toEqual(['reasoning:step', 'reasoning: 1', 'reasoning:\n\nstep 2']);
+  const bare = await tell([{ events: events({ summary: [] }) }]);
+  expect(bare.report).toMatchObject({ reasoning: 'step 1\n\nstep 2' });
+  const content = [{ type: 'reasoning_text', text: 'all of it' }];
+  const open = await tell([{ events: events({ summary: null, content }) }]);
+  expect(open.report).toMatchObject({ reasoning: 'all of it' });
 });
 
 test('an answer that only its pieces carry is put together from them', async () => {

@@ -154,7 +154,7 @@ describe('with a key', () => {
       3,
       'model',
     ],
-    ['an empty answer', { text: '' }, 4, 'nothing'],
+    ['an empty answer', { text: '' }, 3, 'nothing'],
   ] as const)('%s ends the run with its exit code and says why', async ([, reaction, code, word]) => {
     await using server = await startModelServer(() => reaction);
     await using it = await home();

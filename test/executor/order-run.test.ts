@@ -172,7 +172,12 @@ test.for<[string, string[], string]>([
     err: (text: string) => {
       said += text;
     },
-    ...{ clock: realClock, spawn: realSpawn, signal: () => new AbortController().signal },
+    ...{
+      clock: realClock,
+      every: () => () => {},
+      spawn: realSpawn,
+      signal: () => new AbortController().signal,
+    },
     exit: (ended: number) => {
       code = ended;
     },

@@ -53,7 +53,7 @@ export interface ModelServer extends AsyncDisposable {
 }
 
 /** Starts a server; `reactions` are taken in order, or made per request (`index` from 0). When they run out it
- *  answers 400. */
+ *  answers 400. A look at an answer that no reaction with `polls` has begun takes a reaction of its own. */
 export async function startModelServer(
   reactions: readonly Reaction[] | ((request: ModelRequest, index: number) => Reaction | Promise<Reaction>),
 ): Promise<ModelServer> {
@@ -89,8 +89,7 @@ export async function startModelServer(
     const polled = /^\/v1\/responses\/([^/?]+)/.exec(request.path)?.[1];
     if (request.method === 'GET' && polled !== undefined) {
       const job = background.get(polled);
-      if (job === undefined)
-        return sendJson(out, 404, { error: { message: `no response ${polled}`, code: 'not_found' } });
+      if (job === undefined) return take(request, out);
       job.polls -= 1;
       return sendJson(
         out,
@@ -100,11 +99,19 @@ export async function startModelServer(
           : whole(polled, job.text),
       );
     }
+    const cancelled = /^\/v1\/responses\/([^/?]+)\/cancel$/.exec(request.path)?.[1];
+    if (cancelled !== undefined)
+      return sendJson(out, 200, { id: cancelled, object: 'response', status: 'cancelled', output: [] });
     if (request.method !== 'POST' || request.path !== '/v1/responses') {
       return sendJson(out, 404, {
         error: { message: `no ${request.method} ${request.path}`, code: 'not_found' },
       });
     }
+    return take(request, out);
+  };
+
+  const take = async (request: ModelRequest, out: ServerResponse): Promise<void> => {
+    const { body } = request;
     const index = taken;
     taken += 1;
     const reaction = typeof reactions === 'function' ? await reactions(request, index) : reactions[index];
@@ -288,7 +295,7 @@ function plain(reaction: Reaction, id: string, model: string): object {
           {
             id: `rs_${id}`,
             type: 'reasoning',
-            summary: reaction.reasoning.map((text) => ({ type: 'summary_text', text })),
+            summary: [{ type: 'summary_text', text: reaction.reasoning.join('') }],
           },
         ]
       : [];

@@ -13,22 +13,24 @@ export async function* eventsIn(
   lineLimit: number,
 ): AsyncGenerator<unknown> {
   let data: string[] = [];
-  const take = (line: string): unknown => {
-    if (line !== '') {
-      if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5));
-      return undefined;
+  let lead: string | undefined;
+  const take = (line: string): unknown[] => {
+    if (line.startsWith('data:')) {
+      const own = line.startsWith('data: ') ? 'data: ' : 'data:';
+      if (line.trim() !== 'data:') lead ??= own;
+      // A server spells its lines one way; a line of another spelling was put in by somebody else.
+      if (own === lead) data.push(line.slice(own.length));
     }
-    const whole = data.join('\n');
+    if (line !== '') return [];
+    const lines = data;
     data = [];
-    return whole === '' ? undefined : parsed(whole);
+    const whole = parsed(lines.join('\n'));
+    // Where a line of noise stands next to an event, the lines count one by one.
+    return (whole === undefined ? lines.map(parsed) : [whole]).filter((event) => event !== undefined);
   };
-  for await (const line of linesIn(body, heard, lineLimit)) {
-    const event = take(line);
-    if (event !== undefined) yield event;
-  }
+  for await (const line of linesIn(body, heard, lineLimit)) yield* take(line);
   // Some servers leave out the blank line that ends the last event.
-  const last = take('');
-  if (last !== undefined) yield last;
+  yield* take('');
 }
 
 /** The whole of a JSON body, or undefined when it is not JSON. */

@@ -5,8 +5,14 @@ import type { Fault } from './wire.ts';
 
 export type Failed = Extract<AgentReport, { kind: 'failed' }>;
 
-/** A failed exchange; `again` when the same request may well succeed later. */
-export type Trouble = { readonly report: Failed; readonly again: boolean; readonly status?: number };
+/** A failed exchange. `again`: the same request may well succeed later. `way`: it is the way of asking that failed, not
+ *  the question: the stream was lost on its way, or the server refuses to stream. */
+export type Trouble = {
+  readonly report: Failed;
+  readonly again: boolean;
+  readonly status?: number;
+  readonly way?: 'lost' | 'refused';
+};
 
 export type Facts = {
   readonly model: string;
@@ -22,75 +28,96 @@ export function troubleOf(error: unknown, openai: Package, facts: Facts): Troubl
   if (error instanceof openai.APIConnectionError)
     return cut(`${facts.shown} cannot be reached: ${rootOf(error)}`);
   if (error instanceof openai.APIError && typeof error.status === 'number') {
+    const { status } = error;
     const word = typeof error.code === 'string' ? error.code : (error.type ?? '');
     const retryAfterMs = serverWait(error.headers, facts.clock);
     const told = error.headers?.get('x-should-retry');
-    const trouble = byStatus(error.status, word, short(error.message), facts);
+    const trouble = byStatus(status, word, short(error.message), facts);
+    const noStream = error.param === 'stream' || /\bstream(ing)?\b/i.test(error.message);
     return {
       ...trouble,
-      status: error.status,
+      status,
       again: told === 'false' ? false : trouble.again,
+      ...((status === 400 || status === 422) && noStream ? { way: 'refused' } : {}),
       report: { ...trouble.report, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
     };
   }
-  return cut(`the stream from ${facts.shown} was cut: ${rootOf(error)}`);
+  return cut(`the answer from ${facts.shown} was cut: ${rootOf(error)}`);
 }
 
 /** A connection that broke, whoever broke it. */
-export const cut = (reason: string): Trouble => ({ report: api('infra', reason), again: true });
+export const cut = (reason: string): Trouble => ({ ...passing(reason), way: 'lost' });
+
+const passing = (reason: string): Trouble => ({ report: api('infra', reason), again: true });
+
+/** The server's last word on this prompt, which is no answer. */
+export const ended = (reason: string): Trouble => ({ report: api('agent', reason), again: false });
 
 /** An error that the server put into an answer it had begun. */
 export function troubleOfFault(fault: Fault | null | undefined, facts: Facts): Trouble {
   const code = fault?.code ?? fault?.type ?? '';
   const said = short(fault?.message ?? (code === '' ? 'no reason given' : code));
-  if (code === 'insufficient_quota') return quota(said, facts);
-  if (fault?.code == null || passing.includes(fault.code)) {
-    return cut(`${facts.shown} gave up on the answer: ${said}`);
-  }
-  return {
-    report: api('config', `${facts.shown} does not answer this prompt (${code}): ${said}`),
-    again: false,
-  };
+  const known = byCode(code, said, facts);
+  if (known !== undefined) return known;
+  if (code === '') return ended(`${facts.shown} ended the answer as failed: ${said}`);
+  return config(`${facts.shown} does not answer this prompt (${code}): ${said}`);
 }
 
-/** Codes of errors that pass by themselves. */
-const passing: readonly string[] = [
-  'server_error',
-  'rate_limit_exceeded',
-  'vector_store_timeout',
-  'server_overloaded',
-  'service_unavailable',
-  'internal_error',
-];
+const config = (reason: string): Trouble => ({ report: api('config', reason), again: false });
 
-function byStatus(status: number, code: string, said: string, { model, shown }: Facts): Trouble {
-  const config = (reason: string): Trouble => ({ report: api('config', reason), again: false });
-  switch (true) {
-    case status === 401 || status === 403:
+/** What the API's own words for errors mean, wherever they stand. */
+function byCode(code: string, said: string, { model, shown }: Facts): Trouble | undefined {
+  switch (code) {
+    case 'insufficient_quota':
+      return {
+        report: api(
+          'infra',
+          `the quota of the key at ${shown} is used up (${said}): check its plan and billing`,
+        ),
+        // Waiting a minute mends a rate limit, not an empty purse.
+        again: false,
+      };
+    case 'invalid_api_key':
       return config(
         `the key was refused by ${shown} (${said}): set OPENAI_API_KEY to a key that may use "${model}" there`,
       );
-    case status === 404:
+    case 'model_not_found':
       return config(
         `model "${model}" was not found at ${shown} (${said}): check the name (llm_model, --model, FACTORY_MODEL) ` +
           'and OPENAI_BASE_URL',
       );
-    case code === 'insufficient_quota':
-      return quota(said, { shown });
-    case status === 429:
-      return cut(`too many requests for ${shown} (${said})`);
-    case status === 408 || status === 409 || status >= 500:
-      return cut(`${shown} is in trouble (${said})`);
+    case 'rate_limit_exceeded':
+      return passing(`too many requests for ${shown} (${said})`);
+    case 'server_error':
+    case 'internal_error':
+    case 'server_overloaded':
+    case 'service_unavailable':
+    case 'vector_store_timeout':
+      return passing(`${shown} is in trouble (${said})`);
     default:
-      return config(`${shown} does not accept the request for "${model}": ${said}`);
+      return /rate limit/i.test(said) ? passing(`too many requests for ${shown} (${said})`) : undefined;
   }
 }
 
-const quota = (said: string, { shown }: Pick<Facts, 'shown'>): Trouble => ({
-  report: api('infra', `the quota of the key at ${shown} is used up (${said}): check its plan and billing`),
-  // Waiting a minute mends a rate limit, not an empty purse.
-  again: false,
-});
+function byStatus(status: number, code: string, said: string, facts: Facts): Trouble {
+  switch (true) {
+    case code === 'insufficient_quota':
+      return byCode(code, said, facts) ?? config(said);
+    case status === 401 || status === 403:
+      return byCode('invalid_api_key', said, facts) ?? config(said);
+    case status === 404:
+      return byCode('model_not_found', said, facts) ?? config(said);
+    case status === 429:
+      return passing(`too many requests for ${facts.shown} (${said})`);
+    case status === 408 || status === 409 || status >= 500:
+      return passing(`${facts.shown} is in trouble (${said})`);
+    default:
+      return (
+        byCode(code, said, facts) ??
+        config(`${facts.shown} does not accept the request for "${facts.model}": ${said}`)
+      );
+  }
+}
 
 const api = (failureClass: Failed['class'], reason: string): Failed => ({
   kind: 'failed',

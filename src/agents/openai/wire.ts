@@ -6,9 +6,16 @@ const Text = z.string().nullish();
 const Fault = z.object({ code: Text, type: Text, message: Text });
 
 const Part = z.object({ type: z.string(), text: Text, refusal: Text });
-const Message = z.object({ type: z.literal('message'), phase: Text, content: z.array(Part.or(z.unknown())) });
+const Parts = z.array(Part.or(z.unknown()));
+const Message = z.object({ type: z.literal('message'), phase: Text, content: Parts });
+const Reasoning = z.object({
+  type: z.literal('reasoning'),
+  summary: Parts.nullish().catch(undefined),
+  content: Parts.nullish().catch(undefined),
+});
 
 const Body = z.object({
+  id: Text.catch(undefined),
   status: z.string().optional(),
   model: Text.catch(undefined),
   output_text: Text.catch(undefined),
@@ -23,10 +30,12 @@ const Body = z.object({
 export type Body = z.infer<typeof Body>;
 export type Fault = z.infer<typeof Fault>;
 
-/** What an event means to us. */
+/** What an event means to us. `raw` is the response as the server sent it. */
 export type Heard =
   | { readonly kind: 'text' | 'reasoning'; readonly text: string }
-  | { readonly kind: 'end'; readonly body: Body }
+  /** A paragraph of the reasoning is over. */
+  | { readonly kind: 'paragraph' }
+  | { readonly kind: 'end'; readonly body: Body; readonly raw: unknown }
   | { readonly kind: 'fault'; readonly fault: Fault };
 
 const Delta = z.object({
@@ -37,10 +46,18 @@ const Delta = z.object({
   ]),
   delta: z.string(),
 });
+const Paragraph = z.object({
+  type: z.enum([
+    'response.reasoning_summary_text.done',
+    'response.reasoning_summary_part.done',
+    'response.reasoning_text.done',
+  ]),
+});
 const End = z.object({
   type: z.enum(['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled']),
   response: Body,
 });
+const Raw = z.object({ response: z.unknown() });
 /** An error in a stream comes bare or wrapped. */
 const ErrorEvent = z.object({ type: z.literal('error') }).and(Fault);
 const Wrapped = z.object({ error: Fault });
@@ -54,10 +71,15 @@ export function hear(event: unknown): Heard | undefined {
       text: delta.data.delta,
     };
   }
+  if (Paragraph.safeParse(event).success) return { kind: 'paragraph' };
   const end = End.safeParse(event);
   if (end.success) {
     const named = end.data.type.slice('response.'.length);
-    return { kind: 'end', body: { ...end.data.response, status: end.data.response.status ?? named } };
+    return {
+      kind: 'end',
+      body: { ...end.data.response, status: end.data.response.status ?? named },
+      raw: Raw.parse(event).response,
+    };
   }
   const wrapped = Wrapped.safeParse(event);
   if (wrapped.success) return { kind: 'fault', fault: wrapped.data.error };
@@ -65,27 +87,41 @@ export function hear(event: unknown): Heard | undefined {
   return bare.success ? { kind: 'fault', fault: bare.data } : undefined;
 }
 
-/** Reads an answer that came whole, as servers give it that do not stream. */
+/** Reads an answer that came whole: from the background, or from a server that does not stream. */
 export function hearWhole(value: unknown): Heard | undefined {
   const body = Body.extend({ status: z.string() }).safeParse(value);
-  return body.success ? { kind: 'end', body: body.data } : hear(value);
+  return body.success ? { kind: 'end', body: body.data, raw: value } : hear(value);
 }
 
 /** The answer's own text and refusals. Where a model thinks aloud in messages of its own, only those marked as the
  *  final answer count. */
 export function saidIn(body: Body): { readonly text: string; readonly refusal: string } {
-  const messages = (body.output ?? []).flatMap((item) => {
-    const read = Message.safeParse(item);
-    return read.success ? [read.data] : [];
-  });
+  const messages = itemsOf(Message, body.output);
   const final = messages.filter((message) => message.phase === 'final_answer');
-  const parts = (final.length > 0 ? final : messages)
-    .flatMap((message) => message.content)
-    .flatMap((part) => {
-      const read = Part.safeParse(part);
-      return read.success ? [read.data] : [];
-    });
+  const parts = (final.length > 0 ? final : messages).flatMap((message) => itemsOf(Part, message.content));
   const text = parts.map((part) => (part.type === 'output_text' ? (part.text ?? '') : '')).join('');
   const refusal = parts.map((part) => (part.type === 'refusal' ? (part.refusal ?? '') : '')).join('');
   return { text: text.trim() === '' ? (body.output_text ?? text) : text, refusal };
+}
+
+/** What the model tells of its reasoning, a blank line between the paragraphs: the summary, or where a server gives
+ *  none the reasoning itself. */
+export function thoughtIn(body: Body): string {
+  return itemsOf(Reasoning, body.output)
+    .flatMap(({ summary, content }) => {
+      const told = paragraphsOf(summary);
+      return told.length > 0 ? told : paragraphsOf(content);
+    })
+    .join('\n\n');
+}
+
+const paragraphsOf = (parts: readonly unknown[] | null | undefined): string[] =>
+  itemsOf(Part, parts).flatMap(({ text }) => (text == null || text.trim() === '' ? [] : [text.trim()]));
+
+/** Those of the items that are of a kind. */
+function itemsOf<T>(kind: z.ZodType<T>, items: readonly unknown[] | null | undefined): T[] {
+  return (items ?? []).flatMap((item) => {
+    const read = kind.safeParse(item);
+    return read.success ? [read.data] : [];
+  });
 }

@@ -1,0 +1,52 @@
+/** A prompt for one budget: streamed, and where no stream comes through, from the background. */
+import type { AgentTask } from '../agent.ts';
+import { fetched, inBackground } from './background.ts';
+import type { Request } from './client.ts';
+import type { Exchange } from './ending.ts';
+import { exchange } from './exchange.ts';
+import { patience, worded } from './patience.ts';
+import type { Watch } from './watch.ts';
+
+/** What a call has learned about its server; it is kept from budget to budget. */
+export type Ways = {
+  /** The server refuses to stream. */
+  noStream?: Extract<Exchange, { kind: 'trouble' }>;
+  /** The server refuses to work in the background. */
+  noBackground?: boolean;
+};
+
+/** Asks until there is an answer or no hope for one. `onWay` is told about each exchange that is followed by another
+ *  one. */
+export async function ask(
+  request: Request,
+  watch: Watch,
+  onText: AgentTask['onText'],
+  ways: Ways,
+  onWay: (passed: Exchange) => void,
+): Promise<Exchange> {
+  const tries = patience(request, watch);
+  for (;;) {
+    const got = ways.noStream ?? (await exchange(request, watch, onText));
+    if (watch.stopped !== undefined) return got;
+    if (got.kind === 'pending') return fetched(got, request, watch);
+    if (got.kind !== 'trouble') return got;
+    if (got.trouble.way === 'refused') ways.noStream = got;
+    if (got.trouble.way !== undefined && ways.noBackground !== true) {
+      const later = await inBackground(request, watch, onWay);
+      if (later.kind !== 'trouble') return later;
+      const { status } = later.trouble;
+      if (watch.stopped !== undefined || (status !== 400 && status !== 422)) return withRest(later, got);
+      // It does not know what "background" is; what went wrong with the stream is what there is to tell.
+      ways.noBackground = true;
+    }
+    if (!(await tries.wait(got.trouble))) return worded(got, got.trouble, tries.tries);
+    onWay(got);
+  }
+}
+
+/** What a broken stream had brought is better than nothing. */
+const withRest = (later: Exchange, broken: Exchange): Exchange => ({
+  ...later,
+  text: later.text === '' ? broken.text : later.text,
+  reasoning: later.reasoning === '' ? broken.reasoning : later.reasoning,
+});

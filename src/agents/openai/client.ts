@@ -1,0 +1,91 @@
+/** The package's client, set up so that time and retries are ours; and what is sent through it. */
+import type { ClientOptions, OpenAI } from 'openai';
+import type { JsonObject } from '../../model/json.ts';
+import type { Clock } from '../../system/clock.ts';
+
+export type Package = typeof import('openai');
+
+/** One prompt for one budget, and the limits of its exchange. */
+export type Request = {
+  readonly apiKey: string;
+  readonly baseURL: string;
+  /** The base URL as it may be shown. */
+  readonly shown: string;
+  readonly model: string;
+  readonly effort: string | undefined;
+  /** Tokens. */
+  readonly budget: number;
+  readonly prompt: string;
+  readonly schema: { readonly name: string; readonly schema: JsonObject } | undefined;
+  readonly idleMs: number;
+  readonly maxAnswerBytes: number;
+  /** Tries after the first one, and what they may wait in all; each way of asking has its own. */
+  readonly maxRetries: number;
+  readonly maxWaitMs: number;
+  /** Milliseconds between two looks at an answer in the background, and for all of them. */
+  readonly pollMs: number;
+  readonly pollDeadlineMs: number;
+  readonly clock: Clock;
+};
+
+export function clientFor(request: Request, openai: Package): OpenAI {
+  return new openai.OpenAI({
+    apiKey: request.apiKey,
+    adminAPIKey: null,
+    baseURL: request.baseURL,
+    // The package's own retries wait as long as the server likes, on the real clock, and no abort ends the wait.
+    maxRetries: 0,
+    timeout: 2 ** 31 - 1,
+    logLevel: 'off',
+  });
+}
+
+/** The body of a request, but for the way in which the answer shall come. */
+export const bodyFor = (request: Request) => ({
+  model: request.model,
+  input: request.prompt,
+  max_output_tokens: request.budget,
+  ...(request.effort === undefined
+    ? {}
+    : // The server knows which efforts its model has, and says so.
+      { reasoning: { effort: request.effort as 'medium', summary: 'auto' as const } }),
+  ...(request.schema === undefined
+    ? {}
+    : {
+        text: {
+          // Strict mode takes only a subset of JSON Schema.
+          format: {
+            type: 'json_schema' as const,
+            name: request.schema.name,
+            schema: request.schema.schema,
+            strict: false,
+          },
+        },
+      }),
+});
+
+/** Characters of the longest event or body that is kept in memory. */
+export const readLimit = (request: Request): number => 3 * request.maxAnswerBytes + 1024 * 1024;
+
+type Dispatch = (options: object, handler: unknown) => boolean;
+type FetchOptions = NonNullable<ClientOptions['fetchOptions']>;
+
+/** Node's fetch gives up on a body that is silent for five minutes; a model may think longer, and the watch has its
+ *  own idea of silence. Without the global dispatcher (another runtime) fetch keeps its limits. */
+export function patient(): FetchOptions {
+  // Reading any part of fetch loads it, which sets the dispatcher.
+  if (typeof Headers !== 'function') return {};
+  const known: unknown = Reflect.get(globalThis, Symbol.for('undici.globalDispatcher.1'));
+  if (typeof known !== 'object' || known === null || !('dispatch' in known)) return {};
+  const inner = known as { dispatch: Dispatch };
+  const dispatch: Dispatch = (options, handler) =>
+    inner.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler);
+  // Of a dispatcher's many methods fetch uses this one.
+  return { dispatcher: { dispatch } } as object as FetchOptions;
+}
+
+/** The body of an answer as bytes; undefined when there is none. */
+export function bytesOf(response: Response): AsyncIterable<Uint8Array> | undefined {
+  // Node's stream can be iterated, which the DOM's type does not know.
+  return response.body === null ? undefined : (response.body as unknown as AsyncIterable<Uint8Array>);
+}
