@@ -22,6 +22,7 @@ export type CompileOptions = {
   readonly printSummary?: boolean;
   readonly model?: string;
   readonly effort?: string;
+  readonly strict?: boolean;
   readonly maxAttempts?: string;
   readonly agent?: string;
   readonly script?: string;

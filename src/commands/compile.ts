@@ -73,6 +73,7 @@ export function withCompile(
     .option('--artifacts-dir <dir>', 'where records are kept (default: $ARTIFACTS_DIR, else ./artifacts)')
     .option('--repo <dir>', 'plan upon the files of this folder (default: an empty one)')
     .option('--print-summary', 'print compile_summary.json at the end')
+    .option('--strict', 'refuse also what only a shell understands and what a build would refuse to run')
     .option('--model <name>', `the model (default: ${compileDefaults.model})`)
     .option('--effort <level>', `its reasoning effort (default: ${compileDefaults.effort})`)
     .option('--max-attempts <n>', `answers that may be checked (default: ${compileDefaults.attempts})`)
@@ -267,6 +268,7 @@ async function start(
     spec: request.spec.path,
     plan_prompt: request.template.path,
     attempts: String(request.max_attempts),
+    rules: options.strict === true ? 'strict' : 'lenient',
     plan_model: request.model,
     plan_effort: request.effort,
   };

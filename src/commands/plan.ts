@@ -1,7 +1,7 @@
 /** `factory plan`: renders the prompt for a plan, checks the model's answer, writes the work orders. */
 import { rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Json, JsonObject } from '../model/json.ts';
 import { inWorkspace } from '../model/layout.ts';
 import type { FailureClass } from '../model/outcome.ts';
@@ -46,7 +46,7 @@ export type PlanPromptOptions = Shared & {
 export type PlanCheckOptions = Shared & {
   readonly attempts?: number | string | undefined;
   readonly template?: string | undefined;
-  readonly strict?: boolean | undefined;
+  readonly rules?: 'strict' | 'lenient' | undefined;
 };
 export type PlanEmitOptions = Shared;
 
@@ -138,7 +138,7 @@ export async function planCheck(options: PlanCheckOptions, io: PlanIo): Promise<
   const { plan, findings, notes, parseError } = checkPlan(answer, {
     repoFiles: files.list,
     npm: await npmOf(state.repo ?? io.cwd),
-    strict: options.strict,
+    strict: options.rules === 'strict',
   });
   const errors = findings.filter(isError);
   const attempt = state.attempt + 1;
@@ -302,7 +302,14 @@ export function planCommand(
     .description(`check the model's answer in ${inWorkspace.planAnswer}`)
     .option('--attempts <n>', 'answers that may be checked before giving up', String(defaultAttempts))
     .option('--template <file>', 'the prompt that asks for a revision')
-    .option('--strict', 'refuse also what only a shell understands and what the build would refuse to run')
+    .addOption(
+      new Option(
+        '--rules <which>',
+        'strict: refuse also what only a shell understands and what the build would refuse to run',
+      )
+        .choices(['strict', 'lenient'])
+        .default('lenient'),
+    )
     .option('--json', 'answer with one JSON object')
     .action((options: PlanCheckOptions) => finish(planCheck(options, io)));
   plan

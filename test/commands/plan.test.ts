@@ -265,14 +265,14 @@ describe('factory plan check', () => {
     expect(said.err).toContain('begin again with factory plan prompt');
   });
 
-  test('what only a shell understands is a note, and with --strict an error', async () => {
+  test('what only a shell understands is a note, and with strict rules an error', async () => {
     await answer(plan(order('WO-01', 'a', { acceptance_commands: ['node a 2>&1'] })));
     expect(await planCheck({}, io)).toBe(0);
     expect(said.out).toContain('note[E201] WO-01: acceptance_commands: "node a 2>&1" has 2>&1, which only');
     said.out = '';
     expect(await planCheck({ json: true }, io)).toBe(0);
     expect(JSON.parse(said.out)).toMatchObject({ findings: [], notes: [{ code: 'E201', wo_id: 'WO-01' }] });
-    expect(await planCheck({ strict: true }, io)).toBe(2);
+    expect(await planCheck({ rules: 'strict' }, io)).toBe(2);
     expect(said.out).toContain('error[E201]');
   });
 

@@ -56,10 +56,10 @@ test('on a terminal the reasoning is shown by its last words, until the answer b
   });
   view.watcher.streamed('plan', 'I look at the\nspec, ', 'reasoning');
   view.watcher.streamed('plan', 'line by line', 'reasoning');
-  expect(last()).toBe('   0.0s … plan  I look at the spec, line by line');
+  expect(last()).toBe('   0.0s … plan 0.0s  I look at the spec, line by line');
   view.watcher.streamed('plan', 'and again, because it is so very long a text', 'reasoning');
-  expect(last()).toMatch(/^ {3}0\.0s … plan {2}….*it is so very long a text$/);
+  expect(last()).toMatch(/^ {3}0\.0s … plan 0\.0s {2}….*it is so very long a text$/);
   expect(last()?.length).toBeLessThan(60);
   view.watcher.streamed('plan', '{"a', 'answer');
-  expect(last()).toBe('   0.0s … plan  3 characters');
+  expect(last()).toBe('   0.0s … plan 0.0s  3 characters');
 });
