@@ -8,7 +8,7 @@ import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { saveCheckpoint } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
-import { writeFileAtomic, writeJson } from '../system/files.ts';
+import { isCode, makeFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { copyTree } from '../workspace/copy.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
@@ -61,7 +61,12 @@ export type Made = { readonly runDir: string; readonly notes: readonly string[] 
 export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem: Diagnostic }> {
   const final = join(wanted.runsDir, wanted.runId);
   const building = join(wanted.runsDir, `.${wanted.runId}.new`);
-  const first = await mkdir(wanted.runsDir, { recursive: true });
+  let first: string | undefined;
+  try {
+    first = await makeFolder(wanted.runsDir);
+  } catch (error) {
+    return unwritable(wanted.runsDir, 'cannot be made', error);
+  }
   const clear = async () => {
     await rm(building, { recursive: true, force: true });
     if (first !== undefined) await removeEmpty(wanted.runsDir, first);
@@ -82,9 +87,20 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
     if (error instanceof WorkspaceError) {
       return { problem: { code: 'workdir', severity: 'error', message: error.message } };
     }
+    if (isCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENAMETOOLONG'))
+      return unwritable(wanted.runsDir, 'cannot be written to', error);
     throw error;
   }
 }
+
+const unwritable = (runsDir: string, what: string, error: unknown): { readonly problem: Diagnostic } => ({
+  problem: {
+    code: 'runsdir',
+    severity: 'error',
+    message: `the folder for runs ${runsDir} ${what}: ${systemWords(error)}`,
+    fix: 'name another folder with --runsdir',
+  },
+});
 
 /** Takes back the folders that were made for a run that is refused, from the runs directory up to the first of them; a
  *  folder that holds anything else by now is another run's. */

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { layout } from '../model/layout.ts';
 import { Manifest } from '../model/manifest.ts';
 import type { Clock } from '../system/clock.ts';
-import { isCode, isMissing } from '../system/files.ts';
+import { isCode, isMissing, makeFolder } from '../system/files.ts';
 import { ownerOf } from './lock.ts';
 import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
 
@@ -30,7 +30,7 @@ export const newRunId = (clock: Clock): string => ulid(clock.now().getTime());
  *  user's `git status`; nothing is put into the runs directory itself. */
 export async function makeRunsDir(runsDir: string): Promise<void> {
   const path = resolve(runsDir);
-  await mkdir(path, { recursive: true });
+  await makeFolder(path);
   if (basename(path) !== 'runs' || basename(dirname(path)) !== '.factory') return;
   try {
     await writeFile(join(dirname(path), '.gitignore'), '*\n', { flag: 'wx' });

@@ -112,6 +112,18 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       files: { 's.md': ' \n' },
       wants: ['s.md is empty'],
     },
+    {
+      says: 'a runs directory where the file system makes no folders',
+      args: ['run', 'p.dot', '--runsdir', '/proc/here/runs'],
+      files: { 'p.dot': good },
+      wants: ['/proc/here/runs cannot be made', 'name another folder with --runsdir'],
+    },
+    {
+      says: 'a runs directory whose name is too long',
+      args: ['run', 'p.dot', '--runsdir', `new/${'r'.repeat(300)}`],
+      files: { 'p.dot': good },
+      wants: ['the name is too long', '--runsdir'],
+    },
     { says: 'an agent that does not exist', args: ['run', job, '--agent', 'opnai'], wants: ['openai'] },
     { says: 'openai without a key', args: ['run', job, '--agent', 'openai'], wants: ['OPENAI_API_KEY'] },
     {
