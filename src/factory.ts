@@ -23,7 +23,7 @@ import { readInputs, sha256 } from './engine/inputs.ts';
 import type { ReadPipeline } from './engine/pipeline.ts';
 import { buildsHistory, goalOf, readPipelineFile, startOf, workdirOf } from './engine/pipeline.ts';
 import { makeRun } from './engine/prepare.ts';
-import { resultOf } from './engine/result.ts';
+import { type Called, resultOf } from './engine/result.ts';
 import { endLeftovers, givenVariables, whatChanged } from './engine/resume.ts';
 import { run, teller } from './engine/run.ts';
 import type { RunSetting } from './engine/site.ts';
@@ -61,6 +61,7 @@ export type Doors = {
   readonly signal: AbortSignal;
   readonly watcher: Watcher;
   readonly log: Log;
+  readonly called?: Called;
 };
 
 /** What a person asked for with flags; only what was given. */
@@ -232,7 +233,13 @@ export async function resumeRun(
     const { ended } = checkpoint;
     const ending = { ok: ended.ok, exitNode: ended.exit_node, reason: ended.reason, code: ended.code };
     return {
-      result: resultOf(manifest, runDir, { state: checkpoint, ending, interrupted: false }, 0, doors.cwd),
+      result: await resultOf(
+        manifest,
+        runDir,
+        { state: checkpoint, ending, interrupted: false },
+        doors.cwd,
+        doors.called,
+      ),
       code: ended.code,
     };
   }
@@ -376,21 +383,10 @@ async function drive(
     await tell.event({ type: 'PipelineStarted', agent, resumed: given.resumed });
     await tell.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
     await tell.flush();
-    let failedStages = 0;
-    const watcher: Watcher = {
-      ...doors.watcher,
-      event(event) {
-        if (event.type === 'StageFailed') failedStages++;
-        doors.watcher.event(event);
-      },
-      streamed: (...piece) => doors.watcher.streamed(...piece),
-      spent: (...usage) => doors.watcher.spent(...usage),
-    };
-    const counted = { ...setting, watcher };
     const end = await run({
-      setting: counted,
+      setting,
       kinds,
-      attempt: localAttempt(counted, snapshots),
+      attempt: localAttempt(setting, snapshots),
       state,
       snapshot,
       caps: given.caps,
@@ -406,7 +402,7 @@ async function drive(
     });
     await events.close();
     await trace.close();
-    const result = resultOf(manifest, runDir, end, failedStages, doors.cwd);
+    const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
     await writeJson(at.result, result);
     return { result, code: end.ending.code };
   } finally {

@@ -18,7 +18,7 @@ export function validRunId(id: string): string | undefined {
   if (id === '') return 'the run id is empty';
   if (id.length > longestId) return `the run id is longer than ${longestId} characters`;
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) {
-    return `the run id ${JSON.stringify(id)} may only have letters, digits, ".", "_" and "-", and begins with a letter or digit`;
+    return `the run id ${JSON.stringify(id.length > 60 ? `${id.slice(0, 60)}…` : id)} may only have letters, digits, ".", "_" and "-", and begins with a letter or digit`;
   }
   return undefined;
 }
