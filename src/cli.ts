@@ -2,7 +2,7 @@
 /** argv → command → exit code. Everything heavy is imported by the command that needs it. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { flagsFirst, missingValue, usageProblem } from './commands/argv.ts';
-import { programWords, sameAgain } from './commands/called.ts';
+import { asCalled, programWords, sameAgain } from './commands/called.ts';
 import type { Io } from './commands/io.ts';
 import { realClock } from './system/clock.ts';
 import { realEvery } from './system/every.ts';
@@ -101,7 +101,10 @@ const rooms: Readonly<Record<string, (program: Command) => Promise<void>>> = {
     const doors = await toolIo();
     orderRunCommands(orderCommand(program, doors), doors);
   },
-  deliver: async (program) => (await import('./commands/deliver.ts')).deliverCommand(program, await toolIo()),
+  deliver: async (program) => {
+    const words = (text: string) => io.err(asCalled(text, io.called?.program));
+    (await import('./commands/deliver.ts')).deliverCommand(program, { ...(await toolIo()), err: words });
+  },
 };
 
 async function toolIo() {
@@ -164,6 +167,18 @@ async function main(argv: readonly string[]): Promise<number> {
     .action(async (pipelines, options) => {
       const { validateCommand } = await import('./commands/validate.ts');
       exitCode = await validateCommand(pipelines, options, io);
+    });
+  program
+    .command('runs')
+    .description('list the runs, newest first: how each stands, and what to do about it')
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .option('--json', 'the list as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (options) => {
+      const { runsCommand } = await import('./commands/runs.ts');
+      exitCode = await runsCommand(options, { ...io, clock: realClock });
     });
   program
     .command('trace <run>')

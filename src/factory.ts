@@ -91,9 +91,10 @@ export type RunFlags = {
 export type { Refusal };
 export type Finished = { readonly result: RunResult; readonly code: number };
 
-const refused = (code: string, message: string): Refusal => ({
-  problems: [{ code, severity: 'error', message }],
+const refused = (code: string, message: string, fix?: string): Refusal => ({
+  problems: [{ code, severity: 'error', message, ...(fix === undefined ? {} : { fix }) }],
 });
+const waitFor = 'wait for its end, or stop it with Ctrl-C where it runs; factory runs tells how it stands';
 
 /** Reads and lints a pipeline against every node kind there is. */
 export const readPipeline = (path: string, cwd: string): Promise<ReadPipeline> =>
@@ -113,7 +114,7 @@ export async function startRun(
   if ('problems' in read) return read;
   const { inputs } = read;
   const loaded =
-    codergens(graph, kinds).length === 0
+    codergens(graph, kinds).length === 0 && flags.script === undefined
       ? { script: undefined }
       : await loadScript(graph, flags.script, doors.cwd);
   if ('problems' in loaded) return loaded;
@@ -248,16 +249,7 @@ export async function resumeRun(
   for (const change of differs) doors.log('warn', `accepted: ${change.message}`);
   const current = flags.acceptChanges && graph !== undefined ? graph : stored;
   if (current === undefined || (flags.acceptChanges && hasErrors(lint(current, kinds)))) {
-    return {
-      problems: [
-        {
-          code: 'resume-pipeline',
-          severity: 'error',
-          message: 'the pipeline of this run cannot be read any more',
-          fix: 'start a new run',
-        },
-      ],
-    };
+    return refused('resume-pipeline', 'the pipeline of this run cannot be read any more', 'start a new run');
   }
   let inputs = textsOfManifest(manifest);
   if (flags.acceptChanges && graph !== undefined) {
@@ -299,7 +291,7 @@ async function drive(
 ): Promise<Finished | Refusal> {
   const at = layout(runDir);
   const answer = await acquireLock(runDir, { clock: doors.clock });
-  if (answer.kind === 'refused') return refused('run-locked', answer.why);
+  if (answer.kind === 'refused') return refused('run-locked', answer.why, waitFor);
   const { lock } = answer;
   try {
     const readRun = await readManifest(runDir);

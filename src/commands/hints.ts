@@ -1,6 +1,7 @@
 /** A way out of the usual troubles with a model, for the summary of a run that failed by one. */
 import type { RunResult } from '../model/result.ts';
 
+/** When it could not be asked. */
 const hints: readonly (readonly [RegExp, string])[] = [
   [
     /quota|insufficient_quota/i,
@@ -24,7 +25,7 @@ const hints: readonly (readonly [RegExp, string])[] = [
     'name a model that the server has: --model NAME or FACTORY_MODEL; OPENAI_BASE_URL says which server',
   ],
   [
-    /was cut|in trouble|gave up|overloaded|\b5\d\d\b/i,
+    /was cut|in trouble|gave up|was silent|overloaded|\b5\d\d\b/i,
     'the server is overloaded or down: wait and run the same command again',
   ],
   [
@@ -32,16 +33,18 @@ const hints: readonly (readonly [RegExp, string])[] = [
     'give it more time with timeout on the node, or wait and run the same command again',
   ],
   [
-    /10 MiB|too large|larger|longer|max_output_tokens|length/i,
-    'ask for less in one answer: a smaller spec, or a prompt that says how long it may be',
+    /no response$|without a body|ended before the answer did/,
+    'if OPENAI_BASE_URL is set, see that it names a model API (it usually ends in /v1); else run the same command again',
   ],
 ];
 
 /** One line, or nothing where the reason says all there is to say. */
 export function hintOf({ status, exit_code, reason }: RunResult): string | undefined {
   if (status !== 'failed' || (exit_code !== 3 && exit_code !== 4)) return undefined;
-  const known = hints.find(([words]) => words.test(reason))?.[1];
+  const known = exit_code === 3 ? hints.find(([words]) => words.test(reason))?.[1] : undefined;
   if (known !== undefined) return known;
+  if (/larger than \d+ MiB|does not fit into \d+ tokens/.test(reason))
+    return 'ask for less in one answer: a smaller spec, or a prompt that says how long it may be';
   return exit_code === 3
     ? 'the model could not be asked: OPENAI_BASE_URL, OPENAI_API_KEY and --model say whom'
     : 'the model did not answer in the form that was asked for: run the same command again, or try another --model';

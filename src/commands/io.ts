@@ -15,6 +15,9 @@ export type Io = {
   readonly called?: { readonly program: string; readonly again?: string };
 };
 
+/** Columns for what is drawn on standard error; undefined where it is no terminal. */
+export const errColumns = (io: Io): number | undefined => (io.errIsTerminal ? io.width : undefined);
+
 /** Whether to paint: never with `--no-color` or `NO_COLOR`, always with `FORCE_COLOR`, else on a terminal
  *  that can. */
 export function paints(io: Pick<Io, 'env'>, terminal: boolean, flag: boolean | undefined): boolean {

@@ -16,7 +16,8 @@ export function elapsedWords(ms: number): string {
   return `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, '0')}s`;
 }
 
-const oneLine = (text: string, most: number): string => {
+/** Blanks made one, and cut to `most` characters. */
+export const oneLine = (text: string, most: number): string => {
   const flat = text.replace(/\s+/g, ' ').trim();
   const characters = [...flat];
   return characters.length <= most ? flat : `${characters.slice(0, most - 1).join('')}…`;

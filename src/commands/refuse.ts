@@ -5,7 +5,7 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import { asCalled } from './called.ts';
 import { draw } from './draw.ts';
 import type { Io } from './io.ts';
-import { paints } from './io.ts';
+import { errColumns, paints } from './io.ts';
 
 /** Draws what is wrong on standard error; with `json` the result on standard output says it too. */
 export async function refuse(
@@ -28,7 +28,7 @@ export async function refuse(
       // A file that cannot be read any more is drawn without its line.
       texts.set(file, await readFile(resolve(io.cwd, file), 'utf8').catch(() => undefined));
     }
-    io.err(`${draw(problem, file === undefined ? undefined : texts.get(file), colour)}\n`);
+    io.err(`${draw(problem, file === undefined ? undefined : texts.get(file), colour, errColumns(io))}\n`);
   }
 }
 

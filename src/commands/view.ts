@@ -6,7 +6,7 @@ import type { Clock } from '../system/clock.ts';
 import type { Every } from '../system/every.ts';
 import { draw } from './draw.ts';
 import type { Io } from './io.ts';
-import { paints } from './io.ts';
+import { errColumns, paints } from './io.ts';
 import { logLevel, logWishProblem, openLog, recordOf } from './log.ts';
 import { elapsedWords, liveLine, painter } from './print.ts';
 
@@ -42,7 +42,7 @@ export function openView(wishes: Wishes, io: ViewIo): View {
         code: found.code,
         ...(found.fix === undefined ? {} : { fix: found.fix }),
       });
-    else io.err(`${draw(found, text, colour)}\n`);
+    else io.err(`${draw(found, text, colour, errColumns(io))}\n`);
   };
   const bogus = logWishProblem(io.env);
   if (bogus !== undefined) log('warn', bogus);

@@ -85,7 +85,14 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
   } catch (error) {
     await clear();
     if (error instanceof WorkspaceError) {
-      return { problem: { code: 'workdir', severity: 'error', message: error.message } };
+      return {
+        problem: {
+          code: 'workdir',
+          severity: 'error',
+          message: error.message,
+          fix: 'mend that in the workdir, or leave it out of the copy by naming it in .factoryignore',
+        },
+      };
     }
     if (isCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENAMETOOLONG'))
       return unwritable(wanted.runsDir, 'cannot be written to', error);
