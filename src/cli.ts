@@ -1,9 +1,12 @@
 #!/usr/bin/env node
 /** argv → command → exit code. Everything heavy is imported by the command that needs it. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { flagsFirst, missingValue, usageProblem } from './commands/argv.ts';
+import { asCalled, programWords, sameAgain } from './commands/called.ts';
 import type { Io } from './commands/io.ts';
 import { realClock } from './system/clock.ts';
 import { realEvery } from './system/every.ts';
+import { isCode, systemWords } from './system/files.ts';
 import { killLiveGroups } from './system/live.ts';
 import { packageVersion } from './system/package.ts';
 
@@ -12,9 +15,18 @@ if (process.platform === 'win32') {
   process.exit(2);
 }
 
-// A reader that went away (`factory … | head`) is no error of ours.
-process.stdout.on('error', () => {});
+// A reader that went away (`factory … | head`) is no error; a full disk is.
+let unwritten = false;
+process.stdout.on('error', (error) => {
+  if (isCode(error, 'EPIPE') || unwritten) return;
+  unwritten = true;
+  process.stderr.write(`factory: standard output cannot be written: ${systemWords(error)}\n`);
+  process.exitCode = process.exitCode || 1;
+});
 process.stderr.on('error', () => {});
+
+const program = programWords(process.argv[1] ?? '', process.env, process.cwd());
+const given = flagsFirst(process.argv.slice(2));
 
 const io: Io = {
   cwd: process.cwd(),
@@ -25,6 +37,10 @@ const io: Io = {
   errIsTerminal: process.stderr.isTTY === true,
   // A terminal that does not know its size says 0.
   width: process.stderr.columns || 100,
+  called: {
+    program,
+    ...(given.find((word) => !word.startsWith('-')) === 'run' ? { again: sameAgain(program, given) } : {}),
+  },
 };
 
 /** Fires at the first SIGINT, SIGTERM or SIGHUP: stages are ended and the checkpoint saved. The second one ends us. */
@@ -54,7 +70,10 @@ function withRunOptions(command: Command): Command {
       new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
     )
     .addOption(
-      new Option('--workdir <dir>', 'the folder that is copied into the run (default: .)').argParser(present),
+      new Option(
+        '--workdir <dir>',
+        'the folder that is copied into the run (default: what the pipeline says, else .)',
+      ).argParser(present),
     )
     .option('--var <name=value>', 'sets a variable of the pipeline; repeatable', collect)
     .addOption(new Option('--agent <name>', 'who answers: openai, scripted, fake, stub').argParser(present))
@@ -93,7 +112,10 @@ const rooms: Readonly<Record<string, (program: Command) => Promise<void>>> = {
     const doors = await toolIo();
     orderRunCommands(orderCommand(program, doors), doors);
   },
-  deliver: async (program) => (await import('./commands/deliver.ts')).deliverCommand(program, await toolIo()),
+  deliver: async (program) => {
+    const words = (text: string) => io.err(asCalled(text, io.called?.program));
+    (await import('./commands/deliver.ts')).deliverCommand(program, { ...(await toolIo()), err: words });
+  },
 };
 
 async function toolIo() {
@@ -117,11 +139,11 @@ async function main(argv: readonly string[]): Promise<number> {
   const program = new Command('factory')
     .description('Runs pipelines that turn a spec into verified commits.')
     .version(packageVersion())
-    .showHelpAfterError('(factory --help tells the commands and their flags)')
     .showSuggestionAfterError()
     .enablePositionalOptions(false)
     .exitOverride()
-    .configureOutput({ writeOut: io.out, writeErr: io.err });
+    // What is wrong with the flags is drawn as everything else that is wrong.
+    .configureOutput({ writeOut: io.out, writeErr: io.err, outputError: () => {} });
 
   withRunOptions(program.command('run [pipeline]'))
     .description('run a pipeline')
@@ -158,6 +180,18 @@ async function main(argv: readonly string[]): Promise<number> {
       exitCode = await validateCommand(pipelines, options, io);
     });
   program
+    .command('runs')
+    .description('list the runs, newest first: how each stands, and what to do about it')
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .option('--json', 'the list as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (options) => {
+      const { runsCommand } = await import('./commands/runs.ts');
+      exitCode = await runsCommand(options, { ...io, clock: realClock });
+    });
+  program
     .command('trace <run>')
     .description("print a run's trace, contexts in full, one JSON record a line")
     .option('--node <id>', 'only the records of one node')
@@ -172,21 +206,28 @@ async function main(argv: readonly string[]): Promise<number> {
     await rooms[wanted]?.(program);
   } else {
     program
-      .command('plan')
+      .command('plan <step>')
       .description('compile a spec into work orders (or its steps: prompt, check, emit)');
     program
-      .command('order')
+      .command('order <step>')
       .description('carry out work orders (run, run-all; next, prompt, apply, commit, rollback, proof)');
-    program.command('deliver').description("put a run's commits on a branch, or into a new folder");
+    program.command('deliver <run>').description("put a run's commits on a branch, or into a new folder");
   }
 
   try {
-    await program.parseAsync(singleDashes(passedThrough(argv), program), { from: 'user' });
+    const words = singleDashes(passedThrough(argv), program);
+    missingValue(program, words);
+    await program.parseAsync(words, { from: 'user' });
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     // Asked-for help and version are no errors; every other word of commander's is about wrong flags.
-    return error.exitCode === 0 ? 0 : 2;
+    if (error.exitCode === 0) return 0;
+    if (error.code !== 'commander.help') {
+      const { refuse } = await import('./commands/refuse.ts');
+      await refuse([usageProblem(error, program, argv)], io, { json: argv.includes('--json') });
+    }
+    return 2;
   }
 }
 
@@ -204,11 +245,20 @@ function singleDashes(argv: readonly string[], program: Command): string[] {
   );
 }
 
-main(process.argv.slice(2)).then(
+main(given).then(
   (code) => {
-    process.exitCode = code;
+    process.exitCode = unwritten && code === 0 ? 1 : code;
   },
   (error: unknown) => {
+    // A disk that is full or forbidden is the user's to mend, and no mistake of ours.
+    if (isCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EMFILE')) {
+      const path = error instanceof Error && 'path' in error ? `${String(error.path)}: ` : '';
+      io.err(
+        `error[system]: ${path}${systemWords(error)}\n  = fix: check the permissions and the disk's space\n`,
+      );
+      process.exitCode = 1;
+      return;
+    }
     io.err(
       `factory: an error of factory itself: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
     );

@@ -1,8 +1,8 @@
 /** Bringing a run's commits to where people want them: a branch of the source, or a new repository. */
 import { randomBytes } from 'node:crypto';
-import { copyFile, mkdir, mkdtemp, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isMissing } from '../system/files.ts';
+import { isMissing, makeFolder, systemWords } from '../system/files.ts';
 import { type Environment, type Git, makeRepository, ownGit, sourceGit } from '../system/git.ts';
 import { historyGit, inHistory } from './in-history.ts';
 import { said } from './scope.ts';
@@ -134,7 +134,7 @@ export async function deliverFolder(options: {
   const neighbour = join(dirname(to), `.${basename(to)}.${randomBytes(6).toString('hex')}.tmp`);
   let madeParent: string | undefined;
   try {
-    madeParent = await mkdir(dirname(to), { recursive: true });
+    madeParent = await makeFolder(dirname(to));
     const { settings } = inHistory(historyDir);
     const length = head.length === 64;
     await makeRepository(neighbour, {
@@ -159,7 +159,7 @@ export async function deliverFolder(options: {
     });
     if (madeParent !== undefined) await rm(madeParent, { recursive: true, force: true });
     if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
-      return problem(`${options.to} cannot be made: ${said(error)}`, 'name another folder');
+      return problem(`${options.to} cannot be made: ${systemWords(error)}`, 'name another folder');
     }
     throw error;
   }

@@ -13,7 +13,9 @@ import { Checkpoint } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { quoteWord } from '../policy/words.ts';
+import { ownerOf } from '../store/lock.ts';
 import { findRun, readManifest } from '../store/run-store.ts';
+import type { Clock } from '../system/clock.ts';
 import { isMissing } from '../system/files.ts';
 import { GitError, sourceGit } from '../system/git.ts';
 
@@ -28,7 +30,7 @@ export type DeliverOptions = {
   readonly json?: boolean;
 };
 
-/** `code`: 2 for words that are wrong, 1 for what cannot be done. */
+/** `code`: 2 where nothing was begun, 1 for what failed on the way. */
 type Refused = { readonly refused: string; readonly fix: string; readonly code: 1 | 2 };
 const refuse = (code: 1 | 2, refused: string, fix: string): Refused => ({ refused, fix, code });
 
@@ -82,7 +84,7 @@ async function attempt(run: string, options: DeliverOptions, io: CommandIo): Pro
   if (!found.ok) return refuse(2, found.why, 'factory runs lists the runs there are');
   const dir = resolve(io.cwd, found.dir);
   const read = await readManifest(dir);
-  if (!read.ok) return refuse(1, read.why, 'a run without its manifest cannot be delivered');
+  if (!read.ok) return refuse(2, read.why, 'a run without its manifest cannot be delivered');
   try {
     return await deliverRun(dir, read.manifest, options, io);
   } catch (error) {
@@ -112,12 +114,21 @@ async function deliverRun(
         : checkpoint.status === 'running'
           ? 'is not finished'
           : `is ${checkpoint.status}`;
+    const runs = options.runsdir === undefined ? '' : ` --runsdir ${quoteWord(options.runsdir)}`;
+    if (checkpoint?.status === 'running' && (await ownerOf(dir, clockOf(io))) !== undefined)
+      return refuse(
+        2,
+        `run ${run_id} is still running`,
+        'deliver it when it has ended: factory runs tells how it stands',
+      );
     return refuse(
-      1,
+      2,
       `run ${run_id} ${state}${reason === '' ? '' : ` (${reason})`}: only a run that succeeded is delivered`,
       checkpoint?.status === 'failed'
-        ? `see what went wrong: factory show ${run_id}`
-        : `go on with it: factory resume ${run_id}`,
+        ? `see what went wrong: factory trace ${run_id}${runs}${
+            checkpoint.last_failure === null ? '' : ` --node ${checkpoint.last_failure.node}`
+          }`
+        : `go on with it: factory resume ${run_id}${runs}`,
     );
   }
   const start = await readHistoryStart(run.history).catch((error: unknown) => {
@@ -126,7 +137,7 @@ async function deliverRun(
   });
   if (start === undefined)
     return refuse(
-      1,
+      2,
       `run ${run_id} made no commits: its pipeline builds none`,
       `its files are in ${run.workspace}`,
     );
@@ -162,10 +173,22 @@ async function deliverRun(
     if (source === undefined) throw new Error('Internal: a git run without a workdir');
     if (!(await isRepository(source, io))) {
       return refuse(
-        1,
+        2,
         `${source} is no longer a git repository`,
         'pass --to DIR for a repository of its own',
       );
+    }
+    const there = relative(io.cwd, source) === '' ? '' : `-C ${quoteWord(source)} `;
+    next = `git ${there}switch ${quoteWord(branch)}`;
+    const stands = await sourceGit(source, env).run([
+      'rev-parse',
+      '--verify',
+      '--quiet',
+      `refs/heads/${branch}`,
+    ]);
+    if (stands.ok && stands.text === head && options.push !== true) {
+      notes.push(`delivered already: the branch "${branch}" stands at what this run made`);
+      return { ...common, commits: [], needed: [], not_delivered: [], notes, pushed, next };
     }
     const made = await deliverBranch({
       historyDir: run.history,
@@ -176,10 +199,8 @@ async function deliverRun(
       reuse: options.reuse === true,
       env,
     });
-    if ('problem' in made) return refuse(1, made.problem, made.fix);
+    if ('problem' in made) return refuse(2, made.problem, made.fix);
     if (options.push === true) pushed = await push({ repo: source, branch, env }, io.spawn);
-    const there = relative(io.cwd, source) === '' ? '' : `-C ${quoteWord(source)} `;
-    next = `git ${there}switch ${quoteWord(branch)}`;
   } else {
     const made = await deliverFolder({ historyDir: run.history, source, to, branch, base, head, env });
     if ('problem' in made) return refuse(2, made.problem, made.fix);
@@ -203,6 +224,9 @@ async function deliverRun(
     next,
   };
 }
+
+/** Enough of a clock to tell whether a lock is still held. */
+const clockOf = (io: CommandIo): Clock => ({ now: io.now, monotonic: () => 0, sleep: async () => {} });
 
 async function isRepository(source: string, io: CommandIo): Promise<boolean> {
   const there = await stat(source).then(

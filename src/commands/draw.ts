@@ -5,7 +5,7 @@ import type { Diagnostic, Span } from '../model/diagnostic.ts';
 const colours = { plain: pc.createColors(false), colour: pc.createColors(true) };
 
 // More of a line than fits a terminal hides the caret; a window around it is shown.
-const widest = 100;
+const usual = 100;
 const tab = 4;
 const cut = '…';
 
@@ -53,7 +53,7 @@ function cells(line: string, from: number): Cell[] {
 }
 
 /** The line of `span`'s start, cut to a window, and the caret line below it. */
-function snippet(text: string, span: Span): { line: string; caret: string } {
+function snippet(text: string, span: Span, widest: number): { line: string; caret: string } {
   const { offset } = span.start;
   let begin = Math.min(offset, text.length);
   while (begin > 0 && !/[\n\r]/.test(text[begin - 1] ?? '')) begin--;
@@ -87,8 +87,9 @@ function snippet(text: string, span: Span): { line: string; caret: string } {
   return { line: `${before}${shown.join('')}${after}`.trimEnd(), caret: `${indent}${under}` };
 }
 
-/** Draws a finding. `text` is the text its place points into; without it, or without a place, no line is shown. */
-export function draw(d: Diagnostic, text: string | undefined, colour = false): string {
+/** Draws a finding. `text` is the text its place points into; without it, or without a place, no line is shown. Of a
+ *  long line what `columns` take is shown. */
+export function draw(d: Diagnostic, text: string | undefined, colour = false, columns?: number): string {
   const c = colour ? colours.colour : colours.plain;
   const paint = d.severity === 'error' ? c.red : c.yellow;
   const lines = [`${c.bold(paint(`${d.severity}[${d.code}]`))}${c.bold(`: ${clean(d.message)}`)}`];
@@ -98,7 +99,9 @@ export function draw(d: Diagnostic, text: string | undefined, colour = false): s
     const { file, span } = d.place;
     lines.push(`${margin}${c.blue('-->')} ${clean(file)}:${span.start.line}:${span.start.column}`);
     if (text !== undefined) {
-      const { line, caret } = snippet(text, span);
+      // Beside it stand the number, a bar, and a mark for what was cut on either side.
+      const room = Math.min(usual, Math.max(20, (columns ?? usual + 20) - margin.length - 6));
+      const { line, caret } = snippet(text, span, room);
       lines.push(`${c.blue(`${number} |`)} ${line}`.trimEnd());
       lines.push(`${c.blue(`${margin} |`)} ${paint(caret)}`);
     }

@@ -6,6 +6,17 @@ import { unreachable } from '../model/json.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
+/** What is wrong with the variables that choose how records look, or undefined. */
+export function logWishProblem(env: Readonly<Record<string, string | undefined>>): string | undefined {
+  const level = env['FACTORY_LOG_LEVEL']?.trim() ?? '';
+  if (level !== '' && !/^(?:debug|info|warn|warning|error)$/i.test(level))
+    return `FACTORY_LOG_LEVEL=${level} is none of debug, info, warn, error; info is used`;
+  const format = env['FACTORY_LOG_FORMAT']?.trim() ?? '';
+  if (format !== '' && !/^(?:json|text)$/i.test(format))
+    return `FACTORY_LOG_FORMAT=${format} is neither json nor text; text is used`;
+  return undefined;
+}
+
 /** `debug`, `info`, `warn`/`warning`, `error`; anything else counts as `info`. */
 export function logLevel(word: string | undefined): LogLevel {
   switch (word?.trim().toLowerCase()) {

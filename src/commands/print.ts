@@ -1,8 +1,10 @@
 /** All words for people about a run: pure functions of events and results. */
+import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
 import type { RunEvent } from '../model/event.ts';
 import { unreachable } from '../model/json.ts';
 import type { RunResult } from '../model/result.ts';
+import { hintOf } from './hints.ts';
 
 export type Paint = ReturnType<typeof pc.createColors>;
 export const painter = (colour: boolean): Paint => pc.createColors(colour);
@@ -14,7 +16,8 @@ export function elapsedWords(ms: number): string {
   return `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, '0')}s`;
 }
 
-const oneLine = (text: string, most: number): string => {
+/** Blanks made one, and cut to `most` characters. */
+export const oneLine = (text: string, most: number): string => {
   const flat = text.replace(/\s+/g, ' ').trim();
   const characters = [...flat];
   return characters.length <= most ? flat : `${characters.slice(0, most - 1).join('')}…`;
@@ -33,29 +36,58 @@ export function tail(text: string, room: number): string {
   return from === 0 ? flat.join('') : `…${flat.slice(from).join('').trimStart()}`;
 }
 
+const plain = pc.createColors(false);
+
+/** A line of `width` columns at most: `head` whole, of `rest` what fits behind it. */
+function fitted(head: (paint: Paint) => string, rest: string, paint: Paint, width: number): string {
+  const taken = [...head(plain)].length + 2;
+  const room = width - 1 - taken;
+  return rest === '' || room < 8 ? head(paint) : `${head(paint)}  ${oneLine(rest, room)}`;
+}
+
 /** One line of the live view, or nothing for events that people need not see. `clock` is the run's time so far, in
  *  milliseconds; `width` the terminal's columns. */
 export function liveLine(event: RunEvent, clock: number, paint: Paint, width: number): string | undefined {
-  const at = paint.dim(elapsedWords(clock).padStart(7));
-  const room = Math.max(20, width - 40);
+  const at = (p: Paint) => p.dim(elapsedWords(clock).padStart(7));
   switch (event.type) {
     case 'PipelineStarted':
       return `${event.resumed ? 'resuming' : 'starting'} with agent ${paint.bold(event.agent)}`;
     case 'StageStarted':
       return undefined;
     case 'StageRetrying':
-      return `${at} ${paint.yellow('↻')} ${event.node_id}  again in ${elapsedWords(event.delay_ms)}: ${oneLine(event.reason, room)}`;
+      return fitted(
+        (p) => `${at(p)} ${p.yellow('↻')} ${event.node_id}`,
+        `again in ${elapsedWords(event.delay_ms)}: ${event.reason}`,
+        paint,
+        width,
+      );
     case 'GuardrailViolation':
-      return `${at} ${paint.red('!')} ${event.node_id}  wrote outside its scope, put back: ${oneLine(event.paths.join(', '), room)}`;
+      return fitted(
+        (p) => `${at(p)} ${p.red('!')} ${event.node_id}`,
+        `wrote outside its scope, put back: ${event.paths.join(', ')}`,
+        paint,
+        width,
+      );
     case 'StageCompleted': {
-      const again = event.visit > 1 ? paint.dim(` #${event.visit}`) : '';
-      const word = event.outcome === 'success' ? '' : ` ${paint.yellow(event.outcome)}`;
-      const notes = event.notes === '' ? '' : `  ${paint.dim(oneLine(event.notes, room))}`;
-      return `${at} ${paint.green('✓')} ${event.node_id}${again} ${paint.dim(elapsedWords(event.elapsed_ms))}${word}${notes}`;
+      const again = event.visit > 1 ? ` #${event.visit}` : '';
+      const word = event.outcome === 'success' ? '' : event.outcome;
+      return fitted(
+        (p) =>
+          `${at(p)} ${p.green('✓')} ${event.node_id}${p.dim(`${again} ${elapsedWords(event.elapsed_ms)}`)}${word === '' ? '' : ` ${p.yellow(word)}`}`,
+        event.notes,
+        paint,
+        width,
+      );
     }
     case 'StageFailed': {
-      const again = event.visit > 1 ? paint.dim(` #${event.visit}`) : '';
-      return `${at} ${paint.red('✗')} ${event.node_id}${again} ${paint.dim(elapsedWords(event.elapsed_ms))}  ${oneLine(event.failure_reason === '' ? 'failed' : event.failure_reason, room)}`;
+      const again = event.visit > 1 ? ` #${event.visit}` : '';
+      return fitted(
+        (p) =>
+          `${at(p)} ${p.red('✗')} ${event.node_id}${p.dim(`${again} ${elapsedWords(event.elapsed_ms)}`)}`,
+        event.failure_reason === '' ? 'failed' : event.failure_reason,
+        paint,
+        width,
+      );
     }
     case 'CheckpointSaved':
     case 'PipelineCompleted':
@@ -82,8 +114,12 @@ export function summary(result: RunResult, paint: Paint): string {
         'cause',
         `stage ${result.failed_node}${result.failure_class === null ? '' : ` (${result.failure_class})`}`,
       ]);
+      for (const [i, line] of lastLines(result.failure_output).entries())
+        rows.push([i === 0 ? 'it said' : '', line]);
       rows.push(['look at', `${result.run_dir}/${result.failed_node}/`]);
     }
+    const hint = hintOf(result);
+    if (hint !== undefined) rows.push(['hint', hint]);
     rows.push(['time', elapsedWords(result.elapsed_ms)]);
   }
   const tried = result.commits.reduce((sum, commit) => sum + commit.attempts, 0);
@@ -96,7 +132,10 @@ export function summary(result: RunResult, paint: Paint): string {
     ].join(', '),
   ]);
   if (result.commits.length > 0) {
-    rows.push(['commits', `${result.commits.filter((c) => c.commit !== null).length} in ${tried} attempts`]);
+    rows.push([
+      'commits',
+      `${result.commits.filter((c) => c.commit !== null).length} in ${tried} attempt${tried === 1 ? '' : 's'}`,
+    ]);
     for (const { commit, subject, attempts } of result.commits) {
       rows.push([
         '',
@@ -104,9 +143,28 @@ export function summary(result: RunResult, paint: Paint): string {
       ]);
     }
   }
-  if (result.agent !== '') rows.push(['agent', result.agent]);
+  if (result.agent !== 'none') rows.push(['agent', result.agent]);
   rows.push(['run', result.run_dir], ['files', result.workspace]);
   const table = rows.map(([name, text]) => `  ${paint.dim(name.padEnd(9))} ${text}`);
   const next = result.next === '' ? [] : [`  ${paint.dim('next'.padEnd(9))} ${paint.bold(result.next)}`];
   return [head, ...table, ...next].join('\n');
+}
+
+const linesOfStream = 4;
+
+/** The last lines of what a failed stage printed, of each stream some. */
+function lastLines(output: string): readonly string[] {
+  const streams: string[][] = [];
+  for (const line of output.split(/\r?\n/)) {
+    if (/^(?:stderr|stdout|codex_stderr|verification):$/.test(line)) {
+      streams.push([]);
+      continue;
+    }
+    // What moves the cursor in a tool's output would move ours.
+    const shown = stripVTControlCharacters(line)
+      .replace(/\p{Cc}/gu, ' ')
+      .trimEnd();
+    if (shown !== '') streams.at(-1)?.push(shown.length > 200 ? `${shown.slice(0, 199)}…` : shown);
+  }
+  return streams.flatMap((lines) => lines.slice(-linesOfStream));
 }

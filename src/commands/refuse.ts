@@ -2,17 +2,19 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import { asCalled } from './called.ts';
 import { draw } from './draw.ts';
 import type { Io } from './io.ts';
-import { paints } from './io.ts';
+import { errColumns, paints } from './io.ts';
 
 /** Draws what is wrong on standard error; with `json` the result on standard output says it too. */
 export async function refuse(
-  problems: readonly Diagnostic[],
+  found: readonly Diagnostic[],
   io: Io,
   options: { readonly json?: boolean; readonly color?: boolean },
   code = 2,
 ): Promise<void> {
+  const problems = found.map((problem) => typed(problem, io));
   if (options.json === true) {
     io.out(
       `${JSON.stringify({ schema_version: 1, status: 'refused', exit_code: code, problems }, null, 2)}\n`,
@@ -26,6 +28,13 @@ export async function refuse(
       // A file that cannot be read any more is drawn without its line.
       texts.set(file, await readFile(resolve(io.cwd, file), 'utf8').catch(() => undefined));
     }
-    io.err(`${draw(problem, file === undefined ? undefined : texts.get(file), colour)}\n`);
+    io.err(`${draw(problem, file === undefined ? undefined : texts.get(file), colour, errColumns(io))}\n`);
   }
 }
+
+/** With the commands that it proposes as this user types them. Only our own words are touched, no text of a pipeline. */
+const typed = (problem: Diagnostic, { called }: Io): Diagnostic => ({
+  ...problem,
+  message: problem.place === undefined ? asCalled(problem.message, called?.program) : problem.message,
+  ...(problem.fix === undefined ? {} : { fix: asCalled(problem.fix, called?.program) }),
+});

@@ -1,12 +1,14 @@
 /** `factory run` and `factory resume`: flags become a request, the run's story goes to the terminal or the log. */
 import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { workdirOf } from '../engine/pipeline.ts';
 import type { Environment, Finished, Refusal, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import { durationMs } from '../model/attribute.ts';
 import { readPlanRequest } from '../planner/request.ts';
+import { quoteWord } from '../policy/words.ts';
 import { findRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
+import { packageRoot } from '../system/package.ts';
 import { checkDirs } from '../workspace/dirs.ts';
 
 import { paints } from './io.ts';
@@ -79,7 +81,10 @@ async function runOrResume(
   view: View,
 ): Promise<Finished | Refusal> {
   if (pipeline === undefined)
-    return usage('no pipeline file is named', 'factory run pipelines/compile-and-build.dot');
+    return usage(
+      'no pipeline file is named',
+      `factory run ${quoteWord(join(packageRoot(), 'pipelines/compile-and-build.dot'))}`,
+    );
   if (options.resume === true) {
     if (options.runId === undefined)
       return usage('--resume needs --run-id', 'factory run PIPELINE --resume --run-id ID');
@@ -93,11 +98,7 @@ async function runOrResume(
   const runsDir = resolve(io.cwd, options.runsdir ?? '.factory/runs');
   const runId = options.runId ?? newRunId(io.clock);
   const bad = validRunId(runId);
-  if (bad !== undefined)
-    return usage(
-      `--run-id ${JSON.stringify(runId)}: ${bad}`,
-      'letters, digits, dots, dashes and underscores, beginning with a letter or digit',
-    );
+  if (bad !== undefined) return usage(`--run-id: ${bad}`, 'for example --run-id try-1; or leave it out');
   if (await isThere(resolve(runsDir, runId))) {
     return usage(
       `there is a run "${runId}" in ${runsDir} already`,
@@ -141,6 +142,7 @@ const doorsOf = (io: RunDoors, view: View) => ({
   signal: io.signal,
   watcher: view.watcher,
   log: view.log,
+  ...(io.called === undefined ? {} : { called: io.called }),
 });
 
 function flagsOf(options: RunOptions): RunFlags | Refusal {

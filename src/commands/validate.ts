@@ -6,7 +6,7 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import { hasErrors } from '../model/diagnostic.ts';
 import { draw } from './draw.ts';
 import type { Io } from './io.ts';
-import { paints } from './io.ts';
+import { errColumns, paints } from './io.ts';
 
 /** Exit code 0 when no file has errors (warnings may be there), else 2. */
 export async function validateCommand(
@@ -23,7 +23,7 @@ export async function validateCommand(
     reports.push({ file, ok, diagnostics });
     if (options.json === true) continue;
     const colour = paints(io, io.errIsTerminal, options.color);
-    for (const diagnostic of diagnostics) io.err(`${draw(diagnostic, text, colour)}\n`);
+    for (const diagnostic of diagnostics) io.err(`${draw(diagnostic, text, colour, errColumns(io))}\n`);
     const errors = diagnostics.filter((d) => d.severity === 'error').length;
     const warnings = diagnostics.length - errors;
     const counted = [

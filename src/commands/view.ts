@@ -6,8 +6,8 @@ import type { Clock } from '../system/clock.ts';
 import type { Every } from '../system/every.ts';
 import { draw } from './draw.ts';
 import type { Io } from './io.ts';
-import { paints } from './io.ts';
-import { logLevel, openLog, recordOf } from './log.ts';
+import { errColumns, paints } from './io.ts';
+import { logLevel, logWishProblem, openLog, recordOf } from './log.ts';
 import { elapsedWords, liveLine, painter, tail } from './print.ts';
 
 export interface View {
@@ -42,15 +42,25 @@ export function openView(wishes: Wishes, io: ViewIo): View {
         code: found.code,
         ...(found.fix === undefined ? {} : { fix: found.fix }),
       });
-    else io.err(`${draw(found, text, colour)}\n`);
+    else io.err(`${draw(found, text, colour, errColumns(io))}\n`);
   };
-  const live = io.errIsTerminal && !json && level !== 'error' && level !== 'warn';
+  const bogus = logWishProblem(io.env);
+  if (bogus !== undefined) log('warn', bogus);
+  // A terminal that takes no control sequences gets plain records.
+  const live =
+    io.errIsTerminal && io.env['TERM'] !== 'dumb' && !json && level !== 'error' && level !== 'warn';
   if (!live) {
     return {
       log,
       warn,
       watcher: {
-        event: (event) => log(...recordOf(event)),
+        event: exitsHeld(
+          (event) => {
+            // The summary is what a quiet run says, and it says this.
+            if (event.type !== 'PipelineFailed' || wishes.quiet !== true) log(...recordOf(event));
+          },
+          (node) => log('warn', 'failing exit reached', { node, outcome: 'fail' }),
+        ),
         streamed: () => {},
         spent: (node, usage) => log('debug', 'model call', { node, ...usage }),
       },
@@ -60,7 +70,7 @@ export function openView(wishes: Wishes, io: ViewIo): View {
   return {
     // Between live lines only what went wrong is worth a record.
     log: (at, message, fields) => {
-      if (at === 'info' || (at === 'debug' && level !== 'debug')) return;
+      if ((at === 'info' || at === 'debug') && level !== 'debug') return;
       screen.clear();
       log(at, message, fields);
     },
@@ -68,7 +78,34 @@ export function openView(wishes: Wishes, io: ViewIo): View {
       screen.clear();
       warn(found, text);
     },
-    watcher: screen.watcher,
+    watcher: {
+      ...screen.watcher,
+      spent: (node, usage) => {
+        if (level !== 'debug') return;
+        screen.clear();
+        log('debug', 'model call', { node, ...usage });
+      },
+    },
+  };
+}
+
+/** Whether an exit is a good one is known only when the run ends: until then its own event waits, and where the run has
+ *  failed `failing` is told in its place. */
+function exitsHeld(tell: (event: RunEvent) => void, failing: (node: string) => void) {
+  let exit: string | undefined;
+  let held: RunEvent[] = [];
+  return (event: RunEvent): void => {
+    if (event.type === 'StageStarted') exit = event.node_type === 'exit' ? event.node_id : undefined;
+    if (exit !== undefined && (event.type === 'StageCompleted' || event.type === 'CheckpointSaved')) {
+      held.push(event);
+      return;
+    }
+    const waiting = held;
+    held = [];
+    const failed = event.type === 'PipelineFailed' && exit !== undefined && waiting.length > 0;
+    if (failed && exit !== undefined) failing(exit);
+    for (const one of waiting) if (!failed || one.type !== 'StageCompleted') tell(one);
+    tell(event);
   };
 }
 
@@ -94,8 +131,8 @@ function openScreen(io: ViewIo, colour: boolean) {
     shown = true;
   };
   io.every(1000, show);
-  const watcher: Watcher = {
-    event(event: RunEvent) {
+  const told = exitsHeld(
+    (event) => {
       clear();
       const line = liveLine(event, io.clock.monotonic() - began, paint, io.width);
       if (line !== undefined) io.err(`${line}\n`);
@@ -112,6 +149,14 @@ function openScreen(io: ViewIo, colour: boolean) {
         stage = undefined;
       }
     },
+    // The summary, which follows, says which exit it was and why.
+    () => {
+      clear();
+      stage = undefined;
+    },
+  );
+  const watcher: Watcher = {
+    event: told,
     streamed(_node, text, channel) {
       if (stage === undefined) return;
       if (channel === 'answer') stage.characters += text.length;

@@ -10,6 +10,7 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import { kindOf } from '../model/resolve.ts';
 import type { NodeKind } from '../nodes/kind.ts';
+import { isMissing } from '../system/files.ts';
 import type { Inputs } from './inputs.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -57,6 +58,12 @@ export function cast(
     if ('plan' in chosen) plans.set(backend, chosen.plan);
     else problems.push({ ...chosen.problem, place: { file: graph.file, span: node.span } });
   }
+  // A flag that no node heeds is still a flag that somebody typed.
+  if (plans.size === 0 && choice.flag !== undefined && problems.length === 0) {
+    const asked = chooseAgent({ env: {}, flag: choice.flag });
+    if ('problem' in asked && ['agent-unknown', 'agent-absent'].includes(asked.problem.code))
+      problems.push(asked.problem);
+  }
   if (problems.length > 0) return { problems: problems.slice(0, 1) };
   return { plans, main: plans.get('') ?? [...plans.values()][0] };
 }
@@ -79,7 +86,9 @@ export async function loadScript(
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    const message = `the agent script ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    const message = isMissing(error)
+      ? `there is no agent script ${path}`
+      : `the agent script ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`;
     const place =
       flag === undefined && bundled !== undefined
         ? { place: { file: graph.file, span: bundled.valueSpan } }

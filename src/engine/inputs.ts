@@ -9,7 +9,7 @@ import type { Attribute, Graph } from '../model/graph.ts';
 import { inWorkspace } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { nearest } from '../model/nearest.ts';
-import { isMissing } from '../system/files.ts';
+import { isCode, isMissing } from '../system/files.ts';
 
 type Frozen = { readonly path: string; readonly text: string; readonly sha256: string };
 
@@ -61,6 +61,15 @@ export async function readInputs(
       continue;
     }
     const written = (chosen ?? fallback).replace(/^@/, '');
+    if (written.trim() === '') {
+      problems.push({
+        code: 'var-file',
+        severity: 'error',
+        message: `variable "${name}" names no file`,
+        fix: `pass one: --var ${name}=FILE`,
+      });
+      continue;
+    }
     const source = isAbsolute(written) ? written : resolve(chosen === undefined ? base : cwd, written);
     const read = await readText(source, `variable "${name}"`);
     if ('problem' in read) {
@@ -71,7 +80,9 @@ export async function readInputs(
         severity: 'error',
         message: read.problem,
         ...place,
-        fix: `pass another one: --var ${name}=FILE`,
+        fix: read.problem.endsWith(forbidden)
+          ? 'check its permissions and those of the folders above it'
+          : `pass another one: --var ${name}=FILE`,
       });
       continue;
     }
@@ -140,6 +151,8 @@ async function frozen(
 
 const placeOf = (graph: Graph, attribute: Attribute) => ({ file: graph.file, span: attribute.valueSpan });
 
+const forbidden = 'may not be read (permission denied)';
+
 async function readText(path: string, what: string): Promise<{ text: string } | { problem: string }> {
   try {
     const is = await stat(path);
@@ -151,6 +164,7 @@ async function readText(path: string, what: string): Promise<{ text: string } | 
     return text.trim() === '' ? { problem: `${what}: ${path} is empty` } : { text };
   } catch (error) {
     if (isMissing(error)) return { problem: `${what}: there is no file ${path}` };
+    if (isCode(error, 'EACCES', 'EPERM')) return { problem: `${what}: ${path} ${forbidden}` };
     if (error instanceof TypeError) return { problem: `${what}: ${path} is not UTF-8 text` };
     return {
       problem: `${what}: cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`,

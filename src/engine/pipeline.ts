@@ -31,7 +31,13 @@ export async function readPipelineFile(
   const findings =
     parsed.graph === undefined
       ? []
-      : lint(parsed.graph, kinds, { prompts: await promptFiles(parsed.graph, cwd) });
+      : lint(parsed.graph, kinds, {
+          prompts: await promptFiles(parsed.graph, cwd),
+          // A port or a word too many leaves no doubt about the rest.
+          partial: parsed.diagnostics.some(
+            ({ code }) => !['port', 'strict-graph', 'html-value'].includes(code),
+          ),
+        });
   const found = [...parsed.diagnostics, ...findings];
   return { graph: hasErrors(found) ? undefined : parsed.graph, text: read.text, found };
 }

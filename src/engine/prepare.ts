@@ -8,7 +8,7 @@ import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { saveCheckpoint } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
-import { isCode, writeFileAtomic, writeJson } from '../system/files.ts';
+import { isCode, makeFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { copyTree } from '../workspace/copy.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
@@ -64,7 +64,12 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
   const final = join(wanted.runsDir, wanted.runId);
   // A folder of this process's own: two that want the same id must not fill one folder.
   const building = join(wanted.runsDir, `.${wanted.runId}.${wanted.unique}.new`);
-  const first = await mkdir(wanted.runsDir, { recursive: true });
+  let first: string | undefined;
+  try {
+    first = await makeFolder(wanted.runsDir);
+  } catch (error) {
+    return unwritable(wanted.runsDir, 'cannot be made', error);
+  }
   const clear = async () => {
     await rm(building, { recursive: true, force: true });
     if (first !== undefined) await removeEmpty(wanted.runsDir, first);
@@ -92,8 +97,17 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
   } catch (error) {
     await clear();
     if (error instanceof WorkspaceError) {
-      return { problem: { code: 'workdir', severity: 'error', message: error.message } };
+      return {
+        problem: {
+          code: 'workdir',
+          severity: 'error',
+          message: error.message,
+          fix: 'mend that in the workdir, or leave it out of the copy by naming it in .factoryignore',
+        },
+      };
     }
+    if (isCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENAMETOOLONG'))
+      return unwritable(wanted.runsDir, 'cannot be written to', error);
     throw error;
   }
 }
@@ -108,6 +122,15 @@ async function takeName(building: string, final: string): Promise<boolean> {
     throw error;
   }
 }
+
+const unwritable = (runsDir: string, what: string, error: unknown): { readonly problem: Diagnostic } => ({
+  problem: {
+    code: 'runsdir',
+    severity: 'error',
+    message: `the folder for runs ${runsDir} ${what}: ${systemWords(error)}`,
+    fix: 'name another folder with --runsdir',
+  },
+});
 
 /** Takes back the folders that were made for a run that is refused, from the runs directory up to the first of them; a
  *  folder that holds anything else by now is another run's. */

@@ -1,17 +1,29 @@
 /** How a run ended, in the words of `result.json`. */
-import { resolve } from 'node:path';
+import { access } from 'node:fs/promises';
+import { basename, dirname, extname, join, resolve } from 'node:path';
+import type { Checkpoint } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { Commit, type RunResult } from '../model/result.ts';
+import { quoteWord } from '../policy/words.ts';
+import { readJournal } from '../store/journal-read.ts';
 import type { RunEnd } from './run.ts';
 
-export function resultOf(
+/** How the user calls us, for the commands that a result proposes. */
+export type Called = {
+  readonly program: string;
+  /** The command line that would start a run like this one. */
+  readonly again?: string;
+};
+
+/** `cwd` is where the next command will be typed. */
+export async function resultOf(
   manifest: Manifest,
   runDir: string,
   end: RunEnd,
-  failedStages: number,
   cwd: string,
-): RunResult {
+  called: Called = { program: 'factory' },
+): Promise<RunResult> {
   const { state, ending } = end;
   const commits = Commit.array().safeParse(state.context['build.commits']);
   const status = end.interrupted ? 'interrupted' : ending.ok ? 'completed' : 'failed';
@@ -25,31 +37,81 @@ export function resultOf(
     reason: ending.reason,
     failed_node: last?.node ?? null,
     failure_class: last?.class ?? null,
-    agent: manifest.agent.describe,
+    failure_output: last === null ? '' : printed(state, last.node),
+    agent: manifest.agent.describe === '' ? 'none' : manifest.agent.describe,
     stages: state.steps,
-    failed_stages: failedStages,
+    failed_stages: await failedStages(layout(runDir).events),
     retries: Object.values(state.retry_counts).reduce((sum, n) => sum + n, 0),
     elapsed_ms: state.elapsed_ms,
     commits: commits.success ? commits.data : [],
     run_dir: runDir,
     workspace: layout(runDir).workspace,
-    next: nextCommand(manifest, status, ending.exitNode, runDir, cwd),
+    next: await nextCommand(
+      manifest,
+      { status, exitNode: ending.exitNode, failed: last?.node, byModel: last?.model === 'api' },
+      runDir,
+      cwd,
+      called,
+    ),
   };
 }
 
+/** Of the whole run, whichever process saw them. */
+async function failedStages(events: string): Promise<number> {
+  let failed = 0;
+  for await (const entry of readJournal(events))
+    if (entry.kind === 'record' && entry.record['type'] === 'StageFailed') failed++;
+  return failed;
+}
+
+/** The end of what the failed stage printed, as later stages were told. */
+function printed({ context }: Checkpoint, node: string): string {
+  if (context['last_failure.node_id'] !== node) return '';
+  const lines = String(context['last_failure.summary'] ?? '').split('\n');
+  const from = lines.findIndex((line) => /^(?:stderr|stdout|codex_stderr|verification):$/.test(line));
+  return from === -1 ? '' : lines.slice(from).join('\n');
+}
+
 /** What a person would type next. */
-function nextCommand(
+export async function nextCommand(
   manifest: Manifest,
-  status: RunResult['status'],
-  exitNode: string | null,
+  end: {
+    readonly status: RunResult['status'];
+    readonly exitNode: string | null;
+    readonly failed: string | undefined;
+    readonly byModel: boolean;
+  },
   runDir: string,
   cwd: string,
-): string {
+  { program, again }: Called,
+): Promise<string> {
   const runs = resolve(runDir, '..');
-  const elsewhere = runs === resolve(cwd, '.factory/runs') ? '' : ` --runsdir ${runs}`;
-  if (status === 'completed') {
+  const named = `${manifest.run_id}${runs === resolve(cwd, '.factory/runs') ? '' : ` --runsdir ${quoteWord(runs)}`}`;
+  if (end.status === 'completed') {
     if (manifest.git === undefined) return '';
-    return `factory deliver ${manifest.run_id}${elsewhere}${manifest.workdir_kind === 'git' ? '' : ' --to DIR'}`;
+    const to = manifest.workdir_kind === 'git' ? '' : ` --to ${quoteWord(await newFolder(manifest, cwd))}`;
+    return `${program} deliver ${named}${to}`;
   }
-  return exitNode === null ? `factory resume ${manifest.run_id}${elsewhere}` : '';
+  if (end.exitNode === null) return `${program} resume ${named}`;
+  // The run has reached an exit: a resume would change nothing.
+  if (again !== undefined && (end.byModel || end.failed === undefined)) return again;
+  return `${program} trace ${named}${end.failed === undefined ? '' : ` --node ${end.failed}`}`;
 }
+
+/** A folder that does not exist, called like the spec: beside a repository that one stands in, not inside it. */
+async function newFolder(manifest: Manifest, cwd: string): Promise<string> {
+  const spec = manifest.variables['spec']?.file?.source;
+  const own = spec === undefined ? '' : basename(spec, extname(spec));
+  const name = own === '' ? manifest.run_id : own === 'spec' && spec ? basename(dirname(spec)) : own;
+  const above = (await isThere(join(cwd, '.git'))) ? '..' : '.';
+  for (let count = 1; ; count++) {
+    const folder = `${above}/${name}${count === 1 ? '' : `-${count}`}`;
+    if (!(await isThere(resolve(cwd, folder)))) return folder;
+  }
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );

@@ -155,7 +155,7 @@ function atExit(graph: Graph, before: Checkpoint, state: Checkpoint, exit: strin
   if (previous?.status === 'fail' && before.arrived?.conditional !== true) {
     return finish(
       false,
-      `node ${before.last_completed_node} failed and walked into exit ${exit} by an unconditional edge${previous.reason === '' ? '' : `: ${previous.reason}`} (a condition such as outcome=fail on the edge forgives it)`,
+      `node ${before.last_completed_node} failed and walked into the exit "${exit}" by an unconditional edge${previous.reason === '' ? '' : `: ${previous.reason}`} (a condition such as outcome=fail on the edge forgives it)`,
     );
   }
   for (const gate of graph.nodes.values()) {

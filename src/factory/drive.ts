@@ -15,7 +15,6 @@ import { run, teller } from '../engine/run.ts';
 import type { RunSetting } from '../engine/site.ts';
 import type { Texts } from '../engine/texts.ts';
 import { schemaOf } from '../engine/texts.ts';
-import type { Watcher } from '../engine/watch.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import type { Graph } from '../model/graph.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
@@ -40,6 +39,8 @@ export type Change = {
   readonly script: string | undefined;
 };
 
+const waitFor = 'wait for its end, or stop it with Ctrl-C where it runs; factory runs tells how it stands';
+
 /** Takes the run over, brings its workspace to the checkpoint, and runs it to its end. */
 export async function drive(
   graph: Graph,
@@ -50,7 +51,7 @@ export async function drive(
 ): Promise<Finished | Refusal> {
   const at = layout(runDir);
   const answer = await acquireLock(runDir, { clock: doors.clock });
-  if (answer.kind === 'refused') return refused('run-locked', answer.why);
+  if (answer.kind === 'refused') return refused('run-locked', answer.why, waitFor);
   const { lock } = answer;
   try {
     const readRun = await readManifest(runDir);
@@ -142,21 +143,10 @@ export async function drive(
     await tell.event({ type: 'PipelineStarted', agent, resumed: given.resumed });
     await tell.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
     await tell.flush();
-    let failedStages = 0;
-    const watcher: Watcher = {
-      ...doors.watcher,
-      event(event) {
-        if (event.type === 'StageFailed') failedStages++;
-        doors.watcher.event(event);
-      },
-      streamed: (...piece) => doors.watcher.streamed(...piece),
-      spent: (...usage) => doors.watcher.spent(...usage),
-    };
-    const counted = { ...setting, watcher };
     const end = await run({
-      setting: counted,
+      setting,
       kinds,
-      attempt: localAttempt(counted, snapshots),
+      attempt: localAttempt(setting, snapshots),
       state,
       snapshot,
       caps: given.caps,
@@ -172,7 +162,7 @@ export async function drive(
     });
     await events.close();
     await trace.close();
-    const result = resultOf(manifest, runDir, end, failedStages, doors.cwd);
+    const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
     await writeJson(at.result, result);
     return { result, code: end.ending.code };
   } finally {

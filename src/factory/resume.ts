@@ -43,7 +43,13 @@ export async function resumeRun(
     const { ended } = checkpoint;
     const ending = { ok: ended.ok, exitNode: ended.exit_node, reason: ended.reason, code: ended.code };
     return {
-      result: resultOf(manifest, runDir, { state: checkpoint, ending, interrupted: false }, 0, doors.cwd),
+      result: await resultOf(
+        manifest,
+        runDir,
+        { state: checkpoint, ending, interrupted: false },
+        doors.cwd,
+        doors.called,
+      ),
       code: ended.code,
     };
   }
@@ -52,16 +58,7 @@ export async function resumeRun(
   for (const change of differs) doors.log('warn', `accepted: ${change.message}`);
   const current = flags.acceptChanges && graph !== undefined ? graph : stored;
   if (current === undefined || (flags.acceptChanges && hasErrors(lint(current, kinds)))) {
-    return {
-      problems: [
-        {
-          code: 'resume-pipeline',
-          severity: 'error',
-          message: 'the pipeline of this run cannot be read any more',
-          fix: 'start a new run',
-        },
-      ],
-    };
+    return refused('resume-pipeline', 'the pipeline of this run cannot be read any more', 'start a new run');
   }
   if (checkpoint.next_node !== null && !current.nodes.has(checkpoint.next_node)) {
     return refused(

@@ -38,7 +38,7 @@ export async function startRun(
   if ('problems' in read) return read;
   const { inputs } = read;
   const loaded =
-    codergens(graph, kinds).length === 0
+    codergens(graph, kinds).length === 0 && flags.script === undefined
       ? { script: undefined }
       : await loadScript(graph, flags.script, doors.cwd);
   if ('problems' in loaded) return loaded;

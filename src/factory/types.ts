@@ -1,4 +1,5 @@
 import type { Refusal } from '../engine/casting.ts';
+import type { Called } from '../engine/result.ts';
 import type { Log, Watcher } from '../engine/watch.ts';
 import type { RunResult } from '../model/result.ts';
 import type { Clock } from '../system/clock.ts';
@@ -13,6 +14,7 @@ export type Doors = {
   readonly signal: AbortSignal;
   readonly watcher: Watcher;
   readonly log: Log;
+  readonly called?: Called;
 };
 
 /** What a person asked for with flags; only what was given. */
@@ -45,8 +47,8 @@ export type { Refusal };
 export type Finished = { readonly result: RunResult; readonly code: number };
 
 /** A refusal of one sentence. */
-export const refused = (code: string, message: string): Refusal => ({
-  problems: [{ code, severity: 'error', message }],
+export const refused = (code: string, message: string, fix?: string): Refusal => ({
+  problems: [{ code, severity: 'error', message, ...(fix === undefined ? {} : { fix }) }],
 });
 
 /** Name of the agent script in a run's `inputs/`. */

@@ -2,6 +2,7 @@
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Graph } from '../model/graph.ts';
 import { type LintKind, type LintOptions, type Rule, subjectOf } from './rule.ts';
+import { attributeKind } from './rules/attribute-kind.ts';
 import { attributeValue } from './rules/attribute-value.ts';
 import { conditionSyntax } from './rules/condition-syntax.ts';
 import { emptyPrompt } from './rules/empty-prompt.ts';
@@ -48,8 +49,23 @@ const rules: readonly Rule[] = [
   undeclaredNode,
   emptyPrompt,
   unknownAttribute,
+  attributeKind,
   gateWithoutRetry,
 ];
+
+/** Rules about the graph as a whole, which mean nothing while some of it is missing. */
+const wholeGraph: ReadonlySet<Rule> = new Set([
+  startCount,
+  exitMissing,
+  startIncoming,
+  exitOutgoing,
+  unreachable,
+  targetMissing,
+  unknownReference,
+  undeclaredNode,
+  emptyPrompt,
+  gateWithoutRetry,
+]);
 
 /** Everything that the rules and the kinds find in a graph, each thing once, in the order of the author's text. Only
  *  nodes of `kinds` can run. Pure; never throws unless a kind's own check does. */
@@ -61,6 +77,7 @@ export function lint(
   const subject = subjectOf(graph, kinds, options);
   const found = new Map<string, Diagnostic>();
   for (const rule of rules) {
+    if (options.partial === true && wholeGraph.has(rule)) continue;
     for (const d of rule(subject)) {
       // Defaults and chains put one attribute on many nodes and edges; it is wrong once.
       const key = `${d.code} ${d.place?.span.start.offset} ${d.message}`;

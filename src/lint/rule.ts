@@ -17,6 +17,8 @@ export type LintKind = {
 export type LintOptions = {
   /** Texts of prompts given as `@file`, by the attribute's value, `@` included. */
   readonly prompts?: ReadonlyMap<string, string>;
+  /** The text could not be read whole: what its nodes and edges are as a graph is not judged. */
+  readonly partial?: boolean;
 };
 
 export type Subject = {

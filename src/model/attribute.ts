@@ -2,7 +2,9 @@
 import type { Attribute, Attributes, Value } from './graph.ts';
 
 /** The value, or why it is not one. */
-export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
+export type Read<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly why: string; readonly also?: readonly string[] };
 
 export interface AttributeType<T> {
   /** What is wanted, for messages: `a whole number of at least 0`. */
@@ -109,9 +111,10 @@ export const path = (): AttributeType<string> =>
 export const paths = (): AttributeType<readonly string[]> =>
   type('a comma-separated list of paths inside the workspace', (v) => {
     const read = list().read(v);
-    if (!read.ok) return read;
-    const problem = read.value.map(pathProblem).find((p) => p !== undefined);
-    return problem === undefined ? read : no(problem);
+    const words = v.text.split(',').map((word) => word.trim());
+    const found = words.flatMap((word) => pathProblem(word) ?? []);
+    const [why, ...also] = [...new Set(read.ok ? found : [...found, read.why])];
+    return why === undefined ? read : { ok: false, why, also };
   });
 
 /** One of a few words. */
@@ -141,7 +144,8 @@ export function readAttributes<T extends AttributeTable>(
     if (attribute === undefined) continue;
     const read = wanted.read(attribute.value);
     if (read.ok) values[key] = read.value;
-    else bad.push({ attribute, why: read.why, wants: wanted.wants });
+    else
+      for (const why of [read.why, ...(read.also ?? [])]) bad.push({ attribute, why, wants: wanted.wants });
   }
   return { values: values as AttributeValues<T>, bad };
 }

@@ -24,9 +24,18 @@ const folded = (word: string): string => word.toLowerCase().replace(/[-_.\s]/g, 
 
 /** The nearest of `words`, or undefined when none is near. Case, `-`, `_` and `.` count for little. */
 export function nearest(word: string, words: Iterable<string>): string | undefined {
-  const wanted = folded(word);
   // Half of a short word's letters changed is another word.
-  const limit = wanted.length >= 8 ? 2 : wanted.length >= 4 ? 1 : 0;
+  const { length } = folded(word);
+  return within(word, words, length >= 8 ? 2 : length >= 4 ? 1 : 0);
+}
+
+/** The same where the word must be one of `words`: a short one may differ in a letter too. */
+export function nearestOf(word: string, words: readonly string[]): string | undefined {
+  return nearest(word, words) ?? (folded(word).length >= 2 ? within(word, words, 1) : undefined);
+}
+
+function within(word: string, words: Iterable<string>, limit: number): string | undefined {
+  const wanted = folded(word);
   let found: string | undefined;
   let least = limit + 1;
   for (const candidate of words) {

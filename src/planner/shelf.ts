@@ -1,7 +1,7 @@
 /** Where a compilation's records and work orders go: the folder of its artifacts, and the one they are exported to. */
 import { mkdir, readdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isCode, isMissing, writeFileAtomic } from '../system/files.ts';
+import { isCode, isMissing, makeFolder, writeFileAtomic } from '../system/files.ts';
 import { namesIn, type Problem, readIfThere } from './desk.ts';
 import { manifestFile } from './emit.ts';
 
@@ -10,7 +10,7 @@ const flushed = { sync: true } as const;
 /** Makes the folder that all artifacts go to; answers with its real path. */
 export async function artifactsRoot(path: string): Promise<{ readonly root: string } | Problem> {
   try {
-    await mkdir(path, { recursive: true });
+    await makeFolder(path);
     return { root: await realpath(path) };
   } catch (error) {
     return { problem: `the artifacts folder ${path} cannot be made: ${messageOf(error)}` };
@@ -21,7 +21,7 @@ export async function artifactsRoot(path: string): Promise<{ readonly root: stri
 export async function openShelf(root: string, runId: string): Promise<{ readonly dir: string } | Problem> {
   const dir = join(root, 'planner', runId);
   try {
-    await mkdir(join(root, 'planner'), { recursive: true });
+    await makeFolder(join(root, 'planner'));
     await mkdir(dir).catch(async (error: unknown) => {
       if (!isCode(error, 'EEXIST') || !(await neverRan(dir))) throw error;
     });
@@ -105,7 +105,7 @@ export const exportFindings = (outdir: string, text: string): Promise<Problem | 
 
 async function written(outdir: string, work: () => Promise<void>): Promise<Problem | undefined> {
   try {
-    await mkdir(outdir, { recursive: true });
+    await makeFolder(outdir);
     await work();
     return undefined;
   } catch (error) {

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { layout } from '../model/layout.ts';
 import { Manifest } from '../model/manifest.ts';
 import type { Clock } from '../system/clock.ts';
-import { isCode, isMissing } from '../system/files.ts';
+import { isCode, isMissing, makeFolder } from '../system/files.ts';
 import { ownerOf } from './lock.ts';
 import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
 
@@ -18,7 +18,7 @@ export function validRunId(id: string): string | undefined {
   if (id === '') return 'the run id is empty';
   if (id.length > longestId) return `the run id is longer than ${longestId} characters`;
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) {
-    return `the run id ${JSON.stringify(id)} may only have letters, digits, ".", "_" and "-", and begins with a letter or digit`;
+    return `the run id ${JSON.stringify(id.length > 60 ? `${id.slice(0, 60)}…` : id)} may only have letters, digits, ".", "_" and "-", and begins with a letter or digit`;
   }
   return undefined;
 }
@@ -30,7 +30,7 @@ export const newRunId = (clock: Clock): string => ulid(clock.now().getTime());
  *  user's `git status`; nothing is put into the runs directory itself. */
 export async function makeRunsDir(runsDir: string): Promise<void> {
   const path = resolve(runsDir);
-  await mkdir(path, { recursive: true });
+  await makeFolder(path);
   if (basename(path) !== 'runs' || basename(dirname(path)) !== '.factory') return;
   try {
     await writeFile(join(dirname(path), '.gitignore'), '*\n', { flag: 'wx' });
@@ -109,7 +109,14 @@ const isFile = (path: string): Promise<boolean> =>
   );
 
 const statusWords = ['running', 'completed', 'failed', 'interrupted'] as const;
-const Status = z.object({ status: z.enum(statusWords) });
+const Saved = z.object({
+  status: z.enum(statusWords),
+  // Of a checkpoint that lacks these the status counts all the same.
+  next_node: z.string().nullish().catch(null),
+  elapsed_ms: z.number().catch(0),
+  ended: z.object({ reason: z.string() }).nullish().catch(null),
+  last_failure: z.object({ node: z.string() }).nullish().catch(null),
+});
 const Story = z.object({ started_at: z.string(), pipeline_path: z.string() });
 
 export type RunSummary = {
@@ -120,6 +127,14 @@ export type RunSummary = {
   /** RFC 3339; empty when the manifest cannot be read. */
   readonly startedAt: string;
   readonly pipeline: string;
+  /** Until its last checkpoint. */
+  readonly elapsedMs: number;
+  /** Why it failed; empty otherwise. */
+  readonly reason: string;
+  /** Where it goes on; empty when it has reached an exit. */
+  readonly nextNode: string;
+  /** The node whose failure stands last; empty when none does. */
+  readonly failedNode: string;
 };
 
 /** The runs of a directory, newest first. A damaged run is listed too, and says so. */
@@ -135,7 +150,7 @@ const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 async function summaryOf(id: string, dir: string, clock: Clock): Promise<RunSummary> {
   const at = layout(dir);
   const story = Story.safeParse(await jsonOf(at.manifest));
-  const saved = Status.safeParse(await jsonOf(at.checkpoint));
+  const saved = Saved.safeParse(await jsonOf(at.checkpoint));
   const said = saved.success ? saved.data.status : 'unreadable';
   const status = said === 'running' && (await ownerOf(dir, clock)) === undefined ? 'crashed' : said;
   return {
@@ -144,6 +159,10 @@ async function summaryOf(id: string, dir: string, clock: Clock): Promise<RunSumm
     status,
     startedAt: story.success ? story.data.started_at : '',
     pipeline: story.success ? story.data.pipeline_path : '',
+    elapsedMs: saved.success ? saved.data.elapsed_ms : 0,
+    reason: (saved.success && saved.data.ended?.reason) || '',
+    nextNode: (saved.success && saved.data.status !== 'completed' && saved.data.next_node) || '',
+    failedNode: (saved.success && saved.data.last_failure?.node) || '',
   };
 }
 

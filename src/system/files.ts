@@ -1,7 +1,7 @@
 /** The door to durable files: a file is either the old one or the new one, never half of either. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { mkdir, open, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 
 export type WriteOptions = {
   /** Permission bits of the new file, exactly (the umask does not apply). Default 0o644. */
@@ -18,7 +18,7 @@ export async function writeFileAtomic(
   data: string | Uint8Array,
   options: WriteOptions = {},
 ): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path));
   const neighbour = join(
     dirname(path),
     `.${basename(path).slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`,
@@ -39,6 +39,62 @@ export async function writeFileAtomic(
   }
   if (options.syncFolder === true) await syncFolder(dirname(path));
 }
+
+/** Makes a folder and those above it that are missing; answers with the first one made. Rejects with the system's error
+ *  where it may not, and then leaves none behind. Node's own recursive mkdir never ends in a file system that says of a new name that it does not
+ *  exist, as `/proc` does. */
+export async function makeFolder(path: string): Promise<string | undefined> {
+  const missing: string[] = [];
+  let at = resolve(path);
+  while (!(await isThere(at)) && dirname(at) !== at) {
+    missing.push(at);
+    at = dirname(at);
+  }
+  const made: string[] = [];
+  for (const folder of missing.reverse()) {
+    try {
+      await mkdir(folder);
+      made.push(folder);
+    } catch (error) {
+      // Somebody else made it meanwhile; a link that leads nowhere is there as well, but is no folder.
+      if (isCode(error, 'EEXIST') && (await isThere(folder))) continue;
+      for (const ours of made.reverse()) await rmdir(ours).catch(() => undefined);
+      throw error;
+    }
+  }
+  if (missing.length === 0) await mkdir(at, { recursive: true });
+  return made[0];
+}
+
+const isThere = async (path: string): Promise<boolean> => {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return false;
+    throw error;
+  }
+};
+
+/** What the system's error means, for people: `permission denied`; its own words where it is none of the usual. */
+export function systemWords(error: unknown): string {
+  const known = error instanceof Error && 'code' in error ? meanings[String(error.code)] : undefined;
+  return known ?? (error instanceof Error ? error.message : String(error));
+}
+
+const meanings: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'operation not permitted',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'no space is left on the disk',
+  EDQUOT: 'the disk quota is used up',
+  ENOENT: 'the file system takes no new folders there',
+  ENOTDIR: 'a file stands where a folder would be',
+  EEXIST: 'a file stands where a folder would be',
+  ENAMETOOLONG: 'the name is too long',
+  EMFILE: 'too many files are open',
+  ELOOP: 'its links lead in a circle',
+};
 
 /** Flushes a folder's list of names to the disk. */
 export async function syncFolder(path: string): Promise<void> {

@@ -86,3 +86,13 @@ test('colour is there only when asked for', () => {
   expect(draw(d, undefined, true)).toContain('\u001b[');
   expect(draw(d, undefined)).not.toContain('\u001b[');
 });
+
+test('on a narrow terminal the line is cut to its width, with the caret in sight', () => {
+  const text = `${'x'.repeat(70)} bad ${'y'.repeat(70)}`;
+  const start = { offset: 71, line: 1, column: 72 };
+  const span = { start, end: { offset: 74, line: 1, column: 75 } };
+  const found: Diagnostic = { code: 'c', severity: 'error', message: 'm', place: { file: 'p.dot', span } };
+  const [, , line = '', caret = ''] = draw(found, text, false, 40).split('\n');
+  expect(line.length).toBeLessThanOrEqual(40);
+  expect(line.slice(caret.indexOf('^'), caret.lastIndexOf('^') + 1)).toBe('bad');
+});

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { home, root } from '../support/cli.ts';
+import { cli, home, root } from '../support/cli.ts';
 import { startModelServer } from '../support/model-server.ts';
 
 const good = 'digraph g { start [shape=Mdiamond] exit [shape=Msquare] start -> exit }';
@@ -112,6 +112,47 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       files: { 's.md': ' \n' },
       wants: ['s.md is empty'],
     },
+    {
+      says: 'a runs directory where the file system makes no folders',
+      args: ['run', 'p.dot', '--runsdir', '/proc/here/runs'],
+      files: { 'p.dot': good },
+      wants: ['/proc/here/runs cannot be made', 'name another folder with --runsdir'],
+    },
+    {
+      says: 'a runs directory whose name is too long',
+      args: ['run', 'p.dot', '--runsdir', `new/${'r'.repeat(300)}`],
+      files: { 'p.dot': good },
+      wants: ['the name is too long', '--runsdir'],
+    },
+    {
+      says: 'a flag in the place of a value',
+      args: ['run', 'p.dot', '--workdir', '--json-is-no-value'],
+      files: { 'p.dot': good },
+      wants: ['--workdir <dir>', 'argument missing', '= fix: node', 'run --help'],
+    },
+    {
+      says: 'a misspelt flag',
+      args: ['run', 'p.dot', '--workdri', 'x'],
+      files: { 'p.dot': good },
+      wants: ['error[usage]: unknown option', 'did you mean --workdir?'],
+    },
+    {
+      says: 'an agent that does not exist, though no node needs one',
+      args: ['run', 'p.dot', '--agent', 'nope'],
+      files: { 'p.dot': good },
+      wants: ['"nope"', 'openai'],
+    },
+    {
+      says: 'a script that is missing, though no node needs one',
+      args: ['run', 'p.dot', '--script', 'nope.json'],
+      files: { 'p.dot': good },
+      wants: ['there is no agent script', 'nope.json'],
+    },
+    {
+      says: 'a spec without a name',
+      args: ['run', job, '--var', 'spec='],
+      wants: ['variable "spec" names no file', '--var spec=FILE'],
+    },
     { says: 'an agent that does not exist', args: ['run', job, '--agent', 'opnai'], wants: ['openai'] },
     { says: 'openai without a key', args: ['run', job, '--agent', 'openai'], wants: ['OPENAI_API_KEY'] },
     {
@@ -139,7 +180,7 @@ test('a run id that exists is refused, and the old run stays as it was', async (
   const events = await it.read('.factory/runs/r1/events.jsonl');
   const again = await it.factory(['run', 'p.dot', '--run-id', 'r1']);
   expect(again.code).toBe(2);
-  expect(again.stderr).toContain('factory resume r1');
+  expect(again.stderr).toMatch(/^ {2}= fix: go on with it: node \S+cli\.js resume r1;/m);
   expect(await it.read('.factory/runs/r1/events.jsonl')).toBe(events);
 });
 
@@ -195,4 +236,66 @@ test('a dirty repository is refused before anything is made, and --allow-dirty t
   expect(refused.code, refused.stderr).toBe(2);
   expect(refused.stderr).toContain('--allow-dirty');
   expect(await it.list('runs')).toEqual([]);
+});
+
+test('a run that fails says what the stage printed, how to look closer, and stands in the list of runs', async () => {
+  const pipeline = `digraph f { workdir="none" start [shape=Mdiamond]
+    check [shape=parallelogram, tool_command="echo expected 3 to be 4 >&2; exit 3"]
+    exit [shape=Msquare] bad [shape=Msquare, outcome=fail]
+    start -> check  check -> exit [condition="outcome=success"]  check -> bad [condition="outcome=fail"] }`;
+  await using it = await home({ 'f.dot': pipeline, 'p.dot': good });
+  const ran = await it.factory(['-q', 'run', 'f.dot', '--run-id', 'r1']);
+  expect(ran.code).toBe(1);
+  expect(ran.stderr).toBe('');
+  expect(ran.stdout).toContain('expected 3 to be 4');
+  expect(ran.stdout).toMatch(/next +node \S+cli\.js trace r1 --node check$/m);
+  // A finished run is not gone on with, and tells the same figures again.
+  const again = await it.factory(['resume', 'r1', '--json']);
+  expect(JSON.parse(again.stdout)).toMatchObject({ exit_code: 1, failed_stages: 1, agent: 'none' });
+  await it.factory(['run', 'p.dot', '--run-id', 'r2']);
+  const listed = await it.factory(['runs']);
+  expect(listed.code).toBe(0);
+  expect(listed.stdout).toMatch(
+    /\nr2 +completed +p\.dot .*\nr1 +failed +f\.dot .*expected|\nr1 +failed +f\.dot .*bad: check/,
+  );
+  expect(listed.stdout.trimEnd()).toMatch(/\nnext: node \S+ trace r1 --node check$/);
+  const { runs } = JSON.parse((await it.factory(['runs', '--json'])).stdout);
+  expect(runs).toMatchObject([
+    { run_id: 'r2', status: 'completed', needs_attention: false, next: '' },
+    { run_id: 'r1', status: 'failed', needs_attention: true, failed_node: 'check' },
+  ]);
+  expect((await it.factory(['runs', '--runsdir', 'none'])).stdout).toContain('there are no runs in');
+});
+
+test.skipIf(process.platform !== 'linux')('a result that cannot be written is no success', async () => {
+  const { execa } = await import('execa');
+  await using it = await home({ 'p.dot': good });
+  const ran = await execa('sh', ['-c', `exec '${process.execPath}' '${cli}' run p.dot >/dev/full`], {
+    cwd: it.path,
+    reject: false,
+  });
+  expect(ran.exitCode).toBe(1);
+  expect(ran.stderr).toContain('standard output cannot be written');
+});
+
+test('wrong flags are told on standard output too where JSON is asked for', async () => {
+  await using it = await home();
+  const ran = await it.factory(['run', 'p.dot', '--bogus', '--json']);
+  expect(ran.code).toBe(2);
+  expect(JSON.parse(ran.stdout)).toMatchObject({ status: 'refused', problems: [{ code: 'usage' }] });
+});
+
+test('a text that is no pipeline is not also judged as a graph', async () => {
+  await using it = await home({
+    'g.dot': 'graph g { a -- b }',
+    'i.dot': 'digraph i { start -> 1a -> exit; b-c -> exit }',
+  });
+  const ran = await it.factory(['validate', 'g.dot', 'i.dot', '--json']);
+  const codes = JSON.parse(ran.stdout).files.map((file: { diagnostics: { code: string }[] }) =>
+    file.diagnostics.map((d) => d.code),
+  );
+  expect(codes).toEqual([
+    ['undirected-graph', 'undirected-edge'],
+    ['bad-id', 'bad-id'],
+  ]);
 });

@@ -129,6 +129,8 @@ const bad: readonly Row[] = [
   ['quoted-reference', around('shape=parallelogram, tool_command="cat \\"$goal\\""', 'goal=g;'), '$goal'],
   ['undeclared-node', whole(`${ends} start -> b -> exit; b [label=b]; start -> c -> exit`), 'c'],
   ['empty-prompt', whole(`${ends} a; start -> a -> exit`), 'a'],
+  ['attribute-kind', around('tool_command="x"'), 'tool_command'],
+  ['attribute-kind', around('type=verification, "verification.allowed_commands"=ls, prompt=x'), 'prompt'],
   ['unknown-attribute', around('max_retris=1'), 'max_retris'],
   ['unknown-attribute', around('max-retries=1'), 'max-retries'],
   ['unknown-attribute', edge('conditon="x"'), 'conditon'],
@@ -186,6 +188,7 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
     'unknown-attribute',
     around('fidelity=full, thread_id=t, reasoning_effort=high, cwd=".", inputs=x, class=c'),
   ],
+  ['attribute-kind', around('max_retries=1', 'node [tool_command="x"];')],
   ['unknown-attribute', around('', 'rankdir=LR; bgcolor=white; node [fontsize=10, tool_command="x"];')],
   ['gate-without-retry', around('goal_gate=true, retry_target=a')],
   ['gate-without-retry', around('goal_gate=true', 'fallback_retry_target=a;')],
@@ -220,6 +223,41 @@ test('findings come in the order of the text, all of them, each once', () => {
     'exit-outgoing',
     'unknown-outcome',
   ]);
+});
+
+test('an undeclared node whose id says what it is draws no warning', () => {
+  expect(told(whole('start -> a -> end; a [label=a]'))).toEqual([]);
+});
+
+test('of a list every fault is told, each once', () => {
+  const messages = found(around('allowed_write_paths="../x,,/etc,/etc"')).map((d) => d.message);
+  expect(messages).toEqual([
+    'allowed_write_paths: "../x" contains ".."',
+    'allowed_write_paths: "/etc" is absolute',
+    'allowed_write_paths "../x,,/etc,/etc" has an empty entry',
+  ]);
+});
+
+test.for([
+  ['type=tol', 'tool'],
+  ['type=exti', 'exit'],
+])('%s names the nearest type', ([attrs, meant]) => {
+  expect(found(around(attrs ?? ''))[0]?.fix).toBe(`write type=${meant}`);
+});
+
+test("an attribute of another kind's warns, also misspelt, but not as a default for all nodes", () => {
+  expect(found(around('tool_comand="x"'))[0]?.message).toContain('the nearest is "tool_command"');
+  const [warning] = found(around('tool_command="x"'));
+  expect(warning).toMatchObject({ code: 'attribute-kind', severity: 'warning' });
+  expect(warning?.message).toContain('no effect on "a", a codergen node');
+  expect(warning?.fix).toContain('shape=parallelogram');
+  expect(
+    told(
+      around('prompt=x', 'node [tool_command="x"];')
+        .replace('a [', 'b [label=b]; a [')
+        .replace('start -> a', 'start -> b -> a'),
+    ),
+  ).toEqual([]);
 });
 
 test('an orphan is called one', () => {
@@ -265,5 +303,5 @@ test('undeclared nodes, empty prompts, unknown attributes and open gates are war
       .filter(([, s]) => s === 'warning')
       .map(([code]) => code)
       .sort(),
-  ).toEqual(['empty-prompt', 'gate-without-retry', 'undeclared-node', 'unknown-attribute']);
+  ).toEqual(['attribute-kind', 'empty-prompt', 'gate-without-retry', 'undeclared-node', 'unknown-attribute']);
 });

@@ -150,6 +150,21 @@ test('runs are listed newest first with their state, damaged and crashed ones to
     ['b', 'failed', 'b.dot'],
     ['e', 'unreadable', ''],
   ]);
+  put(it.at('f', 'manifest.json'), { started_at: '2026-01-05T00:00:00Z', pipeline_path: 'f.dot' });
+  put(it.at('f', 'checkpoint.json'), {
+    status: 'failed',
+    next_node: null,
+    elapsed_ms: 1200,
+    ended: { exit_node: 'bad', reason: 'because' },
+    last_failure: { node: 'check' },
+  });
+  expect((await listRuns(it.dir, realClock))[0]).toMatchObject({
+    id: 'f',
+    elapsedMs: 1200,
+    reason: 'because',
+    nextNode: '',
+    failedNode: 'check',
+  });
   expect(await listRuns(join(it.dir, 'none'), realClock)).toEqual([]);
   if (answer.kind === 'acquired') await answer.lock.release();
 });

@@ -20,7 +20,7 @@ export function cleanEnv(more: Readonly<Record<string, string>> = {}): Record<st
   for (const [name, value] of Object.entries(process.env)) {
     if (
       value === undefined ||
-      /^(ATTRACT(OR|ION)_|FACTORY_|OPENAI_|ANTHROPIC_|CODEX_|GIT_|NO_COLOR|FORCE_COLOR|VITEST|NODE_OPTIONS)/.test(
+      /^(ATTRACT(OR|ION)_|FACTORY_|OPENAI_|ANTHROPIC_|CODEX_|GIT_|npm_|NO_COLOR|FORCE_COLOR|VITEST|NODE_OPTIONS)/.test(
         name,
       )
     )

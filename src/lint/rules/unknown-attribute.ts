@@ -13,7 +13,8 @@ function* unknown(
 ): Generator<Diagnostic> {
   for (const { key, written, keySpan } of attrs.values()) {
     if (known.has(key) || unchecked.has(key)) continue;
-    const meant = nearest(key, own);
+    // What another kind reads may be meant too: the shape may be what was forgotten.
+    const meant = nearest(key, own) ?? nearest(key, known);
     if (meant === undefined) continue;
     yield finding(graph, 'unknown-attribute', 'warning', {
       message: `the attribute "${written}" is unknown; the nearest is "${meant}"`,

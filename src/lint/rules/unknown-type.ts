@@ -1,6 +1,6 @@
 /** A node's type is one that there is. */
 import { present } from '../../model/attribute.ts';
-import { nearest } from '../../model/nearest.ts';
+import { nearestOf } from '../../model/nearest.ts';
 import { finding, type Rule } from '../rule.ts';
 import { widerKinds } from '../words.ts';
 
@@ -11,7 +11,7 @@ export const unknownType: Rule = ({ graph, kinds, kindOf }) =>
     if (type === undefined || kindOf.get(node.id) !== undefined) return [];
     if (widerKinds.some((wider) => wider.type === word)) return [];
     const types = kinds.map((kind) => kind.type);
-    const meant = nearest(word, types);
+    const meant = nearestOf(word, types);
     return [
       finding(graph, 'unknown-type', 'error', {
         message: `there is no node type "${word}"${meant === undefined ? '' : `; the nearest is "${meant}"`}`,

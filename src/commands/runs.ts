@@ -1,0 +1,118 @@
+/** `factory runs`: which runs there are, newest first, and which of them want somebody. */
+import { basename, resolve } from 'node:path';
+import { unreachable } from '../model/json.ts';
+import { quoteWord } from '../policy/words.ts';
+import type { RunSummary } from '../store/run-store.ts';
+import { listRuns } from '../store/run-store.ts';
+import type { Clock } from '../system/clock.ts';
+import type { Io } from './io.ts';
+import { paints } from './io.ts';
+import type { Paint } from './print.ts';
+import { elapsedWords, oneLine, painter } from './print.ts';
+
+export type RunsOptions = {
+  readonly runsdir?: string;
+  readonly json?: boolean;
+  readonly color?: boolean;
+};
+
+export async function runsCommand(options: RunsOptions, io: Io & { readonly clock: Clock }): Promise<number> {
+  const runsDir = resolve(io.cwd, options.runsdir ?? '.factory/runs');
+  const runs = await listRuns(runsDir, io.clock);
+  const program = io.called?.program ?? 'factory';
+  const place = options.runsdir === undefined ? '' : ` --runsdir ${quoteWord(options.runsdir)}`;
+  const rows = runs.map((run) => ({ ...run, next: nextOf(run, program, place) }));
+  if (options.json === true) {
+    const listed = rows.map(({ id, dir, status, startedAt, pipeline, ...run }) => ({
+      run_id: id,
+      status,
+      needs_attention: wants(status),
+      pipeline,
+      started_at: startedAt,
+      elapsed_ms: run.elapsedMs,
+      reason: run.reason,
+      next_node: run.nextNode,
+      failed_node: run.failedNode,
+      run_dir: dir,
+      next: run.next,
+    }));
+    io.out(`${JSON.stringify({ schema_version: 1, runs_dir: runsDir, runs: listed }, null, 2)}\n`);
+    return 0;
+  }
+  if (rows.length === 0) {
+    io.out(`there are no runs in ${runsDir}\n`);
+    return 0;
+  }
+  const width = io.outIsTerminal ? io.width : undefined;
+  io.out(`${table(rows, painter(paints(io, io.outIsTerminal, options.color)), width).join('\n')}\n`);
+  const waiting = rows.find((run) => wants(run.status) && run.next !== '');
+  if (waiting !== undefined) io.out(`next: ${waiting.next}\n`);
+  return 0;
+}
+
+const wants = (status: RunSummary['status']): boolean => status !== 'completed' && status !== 'running';
+
+function table(runs: readonly RunSummary[], paint: Paint, width: number | undefined): readonly string[] {
+  const cells = runs.map((run) => [
+    run.id,
+    run.status,
+    oneLine(basename(run.pipeline), 24) || '?',
+    run.startedAt === '' ? '?' : run.startedAt.slice(0, 16).replace('T', ' '),
+    elapsedWords(run.elapsedMs),
+    storyOf(run),
+  ]);
+  const all = [['run', 'status', 'pipeline', 'started (UTC)', 'time', ''], ...cells];
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
+  return all.map((row, at) => {
+    const fixed = widths.map((wide, column) => (row[column] ?? '').padEnd(wide));
+    const status = runs[at - 1]?.status;
+    const taken = widths.reduce((sum, wide) => sum + wide + 2, 0);
+    const story = oneLine(row[5] ?? '', width === undefined ? 100 : Math.max(12, width - taken - 1));
+    const painted = fixed.map((cell, column) =>
+      status === undefined ? paint.dim(cell) : column === 1 ? mark(status, cell, paint) : cell,
+    );
+    return [...painted, story].join('  ').trimEnd();
+  });
+}
+
+/** What failed shouts, what waits for somebody is yellow. */
+function mark(status: RunSummary['status'], word: string, paint: Paint): string {
+  switch (status) {
+    case 'completed':
+      return paint.green(word);
+    case 'running':
+      return paint.cyan(word);
+    case 'interrupted':
+    case 'crashed':
+      return paint.yellow(word);
+    case 'failed':
+    case 'unreadable':
+      return paint.red(word);
+    default:
+      return unreachable(status);
+  }
+}
+
+function storyOf({ status, reason, nextNode }: RunSummary): string {
+  if (reason !== '') return reason;
+  if (status === 'unreadable') return 'its files are damaged or missing';
+  return nextNode === '' ? '' : `${status === 'running' ? 'at' : 'stopped before'} ${nextNode}`;
+}
+
+/** What a person would type next about a run that wants somebody. */
+function nextOf({ id, status, nextNode, failedNode }: RunSummary, program: string, place: string): string {
+  switch (status) {
+    case 'interrupted':
+    case 'crashed':
+      return `${program} resume ${id}${place}`;
+    case 'failed':
+      if (nextNode !== '') return `${program} resume ${id}${place}`;
+      return `${program} trace ${id}${place}${failedNode === '' ? '' : ` --node ${failedNode}`}`;
+    case 'completed':
+    case 'running':
+    case 'unreadable':
+      return '';
+    default:
+      return unreachable(status);
+  }
+}

@@ -1,0 +1,45 @@
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { asCalled, programWords, sameAgain } from '../../src/commands/called.ts';
+import { temp } from '../system/temp.ts';
+
+test('a program on PATH is called by its name, and by its path where PATH has another one or none', async () => {
+  await using it = await temp();
+  const cli = it.at('my house', 'dist', 'cli.js');
+  await mkdir(it.at('my house', 'dist'), { recursive: true });
+  await mkdir(it.at('bin'));
+  await mkdir(it.at('other'));
+  await writeFile(cli, '');
+  await chmod(cli, 0o755);
+  await symlink(cli, it.at('bin', 'factory'));
+  await writeFile(it.at('other', 'factory'), '', { mode: 0o755 });
+  const env = (PATH: string) => ({ PATH });
+  expect(programWords(it.at('bin', 'factory'), env(`/nowhere:${it.at('bin')}`), it.dir)).toBe('factory');
+  expect(programWords(cli, env(it.at('bin')), it.dir)).toBe('factory');
+  expect(programWords(cli, env(it.at('other')), it.at('other'))).toBe(`node '${cli}'`);
+  expect(programWords(cli, {}, it.dir)).toBe("node 'my house/dist/cli.js'");
+});
+
+test('below npx it is npx, but not below the npx of another program', () => {
+  const npx = { npm_command: 'exec', npm_lifecycle_event: 'npx' };
+  const script = '/x/node_modules/.bin/factory';
+  expect(programWords(script, { ...npx, npm_lifecycle_script: "'factory' 'run'" }, '/')).toBe('npx factory');
+  expect(programWords(script, { ...npx, npm_lifecycle_script: 'factory' }, '/')).toBe('npx factory');
+  expect(programWords(script, { ...npx, npm_lifecycle_script: 'vitest run' }, '/y')).toBe(`node ${script}`);
+});
+
+test('the same command again is quoted, and names no run', () => {
+  const argv = ['run', 'my p.dot', '--run-id', 'r1', '--var', 'x=a b', '--run-id=r2', '--json'];
+  expect(sameAgain('npx factory', argv)).toBe("npx factory run 'my p.dot' --var 'x=a b' --json");
+});
+
+test.for<readonly [string, string]>([
+  ['go on with it: factory resume r1', 'go on with it: npx factory resume r1'],
+  [
+    '`factory runs` lists them; factory --help tells',
+    '`npx factory runs` lists them; npx factory --help tells',
+  ],
+  ['the factory runner, /opt/factory run', 'the factory runner, /opt/factory run'],
+])('in "%s" only commands are changed', ([text, wanted]) => {
+  expect(asCalled(text, 'npx factory')).toBe(wanted);
+});

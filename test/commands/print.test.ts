@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { hintOf } from '../../src/commands/hints.ts';
+import { painter, summary } from '../../src/commands/print.ts';
+import type { RunResult } from '../../src/model/result.ts';
+
+const result: RunResult = {
+  schema_version: 1,
+  run_id: 'r1',
+  status: 'failed',
+  exit_code: 1,
+  exit_node: 'bad',
+  reason: 'bad: check: tool_exit_code_3',
+  failed_node: 'check',
+  failure_class: 'product',
+  failure_output: '',
+  agent: 'none',
+  stages: 3,
+  failed_stages: 1,
+  retries: 0,
+  elapsed_ms: 1200,
+  commits: [],
+  run_dir: '/runs/r1',
+  workspace: '/runs/r1/workspace',
+  next: 'factory trace r1 --node check',
+};
+
+test('a summary shows the last lines that the failed stage printed, and nothing that moves the cursor', () => {
+  const many = Array.from({ length: 20 }, (_, i) => `line ${i}`).join('\n');
+  const failure_output = `stderr:\n\x1b[31mred\x1b[0m one\x07\nstdout:\n${many}`;
+  const text = summary({ ...result, failure_output }, painter(false));
+  expect(text).toContain('it said   red one');
+  expect(text).toContain('line 19');
+  expect(text).not.toContain('line 15\n');
+  expect(text).not.toContain('\x1b');
+  expect(text).not.toContain('agent');
+  expect(text.split('\n').at(-1)).toBe('  next      factory trace r1 --node check');
+});
+
+test('one attempt is one attempt', () => {
+  const commits = [{ work_order: 'WO-01', commit: 'a'.repeat(40), subject: 'WO-01: x', attempts: 1 }];
+  expect(summary({ ...result, commits }, painter(false))).toContain('1 in 1 attempt\n');
+});
+
+test.for([
+  ['too many requests for https://x (429 slow down)', 3, /wait a little/],
+  ['https://x is in trouble (500 oops)', 3, /overloaded or down/],
+  ['the quota of the key at https://x is used up (no): check', 3, /billing/],
+  ['https://x cannot be reached: connect ECONNREFUSED', 3, /OPENAI_BASE_URL/],
+  ['https://x did not answer in its form: <!doctype html><p>Hi', 3, /web page and no model API/],
+  ['the answer is larger than 10 MiB', 4, /ask for less/],
+  ['the answer is empty', 4, /form that was asked for/],
+] as const)('for "%s" there is a way out', ([reason, exit_code, wanted]) => {
+  expect(hintOf({ ...result, reason, exit_code })).toMatch(wanted);
+  expect(summary({ ...result, reason, exit_code }, painter(false))).toMatch(wanted);
+});
+
+test('a failure that no model made has no such hint', () => {
+  expect(hintOf({ ...result, reason: 'tool: 429 tests failed' })).toBeUndefined();
+});
