@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { applyProposal } from '../builder/apply.ts';
 import { buildCommits, inHand, openBuild, preflightProblem, skipApplied } from '../builder/build.ts';
-import { commitOrder, pathsOf } from '../builder/commit.ts';
-import { driftOf } from '../builder/drift.ts';
+import { commitOrder } from '../builder/commit.ts';
+import { type Before, isProjects, putBackDrift, whatWasWritten } from '../builder/drift.ts';
 import { whatFailed } from '../builder/failed.ts';
 import { renderPrompt } from '../builder/prompt.ts';
 import { prove } from '../builder/proof.ts';
@@ -99,6 +99,7 @@ const freshOrder = (id: string): CurrentOrder => ({
   attempt: 0,
   snapshot: null,
   touched: [],
+  written: null,
   failed: null,
   brief: null,
 });
@@ -122,6 +123,7 @@ export const orderPrompt = (
       attempt,
       snapshot: io.env['FACTORY_SNAPSHOT'] ?? null,
       touched: [],
+      written: null,
       failed: null,
     };
     // An answer to an earlier prompt must not be taken for the answer to this one.
@@ -167,8 +169,14 @@ export const orderApply = (options: OrderOptions, io: CommandIo): Promise<number
     const hand = inHand(build);
     if ('problem' in hand) return no('config', hand.problem);
     const { order } = hand.loaded;
-    const end = async (touched: readonly string[], failed: StageFailure | null): Promise<void> =>
-      writeState(workspace, { ...build.state, current: { ...hand.current, touched: [...touched], failed } });
+    const end = async (
+      touched: readonly string[],
+      result: { readonly failed: StageFailure } | { readonly written: CurrentOrder['written'] },
+    ): Promise<void> =>
+      writeState(workspace, {
+        ...build.state,
+        current: { ...hand.current, touched: [...touched], failed: null, written: null, ...result },
+      });
     const answer = await readFile(join(workspace, inWorkspace.orderProposal), 'utf8').catch(
       (error: unknown) => {
         if (isMissing(error)) return '';
@@ -177,19 +185,21 @@ export const orderApply = (options: OrderOptions, io: CommandIo): Promise<number
     );
     const parsed = parseProposal(answer);
     if ('stage' in parsed) {
-      await end([], parsed);
+      await end([], { failed: parsed });
       return refuse(parsed);
     }
     const applied = await applyProposal(workspace, order, parsed.proposal);
-    await end(applied.touched, applied.failure ?? null);
-    if (applied.failure !== undefined) return refuse(applied.failure);
+    const written = applied.failure ?? (await whatWasWritten(place, build.state.head, applied.touched, io));
+    await end(applied.touched, 'stage' in written ? { failed: written } : { written });
+    if ('stage' in written) return refuse(written);
     const plans = await plansFor(workspace, order, { files: applied.touched, probe: probeOf(io) });
     return yes(`${order.id}: wrote ${applied.touched.join(', ')}`, {
       updates: { ...plans, 'order.touched': applied.touched, 'order.stage': '' },
     });
   });
 
-/** Commits the order's files. What checks changed in other committed files is put back first: it is in no commit. */
+/** Commits the order's files as they were written, whatever the checks did to them. All else that came into being or
+ *  changed since the attempt began is in no commit: it is put back, so that no later order leans on it. */
 export const orderCommit = (options: OrderOptions, io: CommandIo): Promise<number> =>
   step(options, io, async (place) => {
     const { workspace } = place;
@@ -198,24 +208,30 @@ export const orderCommit = (options: OrderOptions, io: CommandIo): Promise<numbe
     const hand = inHand(build);
     if ('problem' in hand) return no('config', hand.problem);
     const { current, loaded } = hand;
-    if (current.touched.length === 0 || current.failed !== null) {
+    const { written } = current;
+    if (written === null || current.failed !== null) {
       return no('config', `${current.id} has no proposal that was written: run "factory order apply" first`);
     }
     const { head } = build.state;
-    const drift = await putBackDrift(place, current, head, io);
+    const drift = await putBackDrift(
+      place,
+      { touched: current.touched, written },
+      current.snapshot === null ? undefined : await beganWith(place, current.snapshot),
+      head,
+      io,
+    );
     const made = await commitOrder({
       historyDir: place.run.history,
       workspace,
       env: io.env,
       parent: head,
-      touched: current.touched,
+      tree: written.tree,
       order: loaded.order,
       digest: loaded.digest,
       runId: place.runId,
       author: build.start.author,
       date: io.now(),
     });
-    if ('problem' in made) return no('product', made.problem);
     const done = { id: current.id, commit: made.commit, subject: made.subject, attempts: current.attempt };
     const state = {
       ...build.state,
@@ -231,21 +247,11 @@ export const orderCommit = (options: OrderOptions, io: CommandIo): Promise<numbe
     return yes(notes, { updates: { 'build.commits': buildCommits(state), 'order.drift': drift } });
   });
 
-/** Answers with what the checks changed beside the order's files; of that, committed files are as before again. */
-async function putBackDrift(
-  place: Place,
-  current: CurrentOrder,
-  head: string | null,
-  io: CommandIo,
-): Promise<readonly string[]> {
-  if (current.snapshot === null) return [];
+/** The workspace as it was when the attempt began. */
+async function beganWith(place: Place, snapshot: string): Promise<Before> {
   const snapshots = await openSnapshots({ workspace: place.workspace, dir: place.run.snapshots });
-  const before = await snapshots.load(current.snapshot);
-  const drift = await driftOf(place, { head, touched: current.touched, env: io.env });
-  const tracked = await pathsOf(place.run.history, head, io.env);
-  const touched = new Set(current.touched);
-  await snapshots.restore(before, (path) => tracked.has(path) && !touched.has(path));
-  return drift.filter((path) => tracked.has(path) || !before.tree.has(path));
+  const { id, tree } = await snapshots.load(snapshot);
+  return { tree, restore: (only) => snapshots.restore({ id, tree }, only) };
 }
 
 /** Undoes the attempt: all but `.factory/` is as it was when it began. Label `again`, or `give_up` when `attempts` are
@@ -268,12 +274,12 @@ export const orderRollback = (
       );
     }
     const snapshots = await openSnapshots({ workspace, dir: place.run.snapshots });
-    await snapshots.restore(
-      await snapshots.load(current.snapshot),
-      (path) => path !== inWorkspace.factory && !path.startsWith(`${inWorkspace.factory}/`),
-    );
+    await snapshots.restore(await snapshots.load(current.snapshot), isProjects);
     const { brief, hopeless } = await whatFailed(place, current, io);
-    await writeState(workspace, { ...state, current: { ...current, touched: [], failed: null, brief } });
+    await writeState(workspace, {
+      ...state,
+      current: { ...current, touched: [], written: null, failed: null, brief },
+    });
     const updates = { 'order.stage': brief.stage, 'order.brief': brief };
     const what = `${current.id}, attempt ${current.attempt} of ${options.attempts}, failed at ${brief.stage}`;
     const why = brief.excerpt.split('\n')[0] ?? '';

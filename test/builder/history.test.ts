@@ -1,10 +1,9 @@
 import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { commitOrder } from '../../src/builder/commit.ts';
 import { recordBase, startHistory } from '../../src/builder/history.ts';
 import { headRef, readHistoryStart } from '../../src/builder/in-history.ts';
-import { bareEnv, beginRun, folder, git, put, repository, when } from './support.ts';
+import { bareEnv, beginRun, commitPaths, folder, git, put, repository, when } from './support.ts';
 
 const begin = (
   root: string,
@@ -251,7 +250,7 @@ describe('a history', () => {
       author: begun.started.author,
       date: when,
     };
-    expect(await commitOrder({ ...order, touched: ['vendor/lib/l.txt'] })).toMatchObject({
+    expect(await commitPaths({ ...order, touched: ['vendor/lib/l.txt'] })).toMatchObject({
       problem: expect.stringContaining('submodule'),
     });
   });
@@ -278,7 +277,7 @@ describe('a commit', () => {
     return {
       ...run,
       commit: (touched: string[], more: { parent?: string | null } = {}) =>
-        commitOrder({ ...common, ...more, touched }),
+        commitPaths({ ...common, ...more, touched }),
     };
   }
 

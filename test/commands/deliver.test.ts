@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { commitOrder } from '../../src/builder/commit.ts';
 import { inHistory } from '../../src/builder/in-history.ts';
 import { type DeliverOptions, deliver } from '../../src/commands/deliver.ts';
 import {
   beginRun,
+  commitPaths,
   type Files,
   folder,
   git,
@@ -84,7 +84,7 @@ async function run(
   let head = begun.first;
   for (const [n, [path, content]] of Object.entries(writes ?? {}).entries()) {
     put(begun.run.workspace, { [path]: content });
-    const made = await commitOrder({
+    const made = await commitPaths({
       historyDir: begun.run.history,
       workspace: begun.run.workspace,
       env: begun.env,

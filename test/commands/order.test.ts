@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
@@ -91,8 +91,8 @@ describe('a build', () => {
     expect(b.output()).toMatchObject({ preferred_next_label: 'done' });
     expect(await orderProof({}, b.io)).toBe(0);
     expect(git(b.run.history, 'log', '--format=%s|%cI|%an', headRef).split('\n')).toEqual([
-      'WO-02: Step two|2026-01-02T03:04:05+00:00|factory',
-      'WO-01: Step 1|2026-01-02T03:04:05+00:00|factory',
+      'WO-02: Step two|2026-01-02T03:04:05+00:00|llm-compiler',
+      'WO-01: Step 1|2026-01-02T03:04:05+00:00|llm-compiler',
       expect.stringContaining('first'),
     ]);
     expect(b.output().context_updates?.['build.commits']).toMatchObject([
@@ -438,7 +438,7 @@ describe('rollback', () => {
     ['a check', 'verify', 'verification', 'product', 'verify_failed', 'again'],
     ['a promise', 'promises', 'verification', 'product', 'acceptance_failed', 'again'],
     ['an agent that broke', 'propose', 'codergen', 'agent', 'exception', 'again'],
-    ['a missing key', 'propose', 'codergen', 'config', 'exception', 'give_up'],
+    ['a missing key', 'propose', 'codergen', 'config', 'exception', 'again'],
   ] as const)(
     'after %s takes the stage from what failed last',
     async ([, node, nodeType, failureClass, stage, label]) => {
@@ -460,19 +460,61 @@ describe('rollback', () => {
   );
 });
 
-test('what a check changed in another committed file is put back before the commit; its own leavings stay', async () => {
+test('a commit holds what was proposed, whatever its checks did to it, and the workspace holds that too', async () => {
   using it = folder();
-  const b = await build(it.path, [order(1)], { 'keep.txt': 'k\n', 'd/deep.txt': 'd\n' });
-  await b.propose(answer('f1.txt', '1\n'));
-  put(b.workspace, { 'keep.txt': 'drift\n', 'cache.bin': 'c' });
-  rmSync(join(b.workspace, 'd'), { recursive: true });
+  const paths = ['a.json', 'gone.txt', 'd/run.sh', 'd/folder.txt'];
+  const one = order(1, {
+    allowed_files: paths,
+    postconditions: paths.map((path) => ({ kind: 'file_exists', path })),
+  });
+  const b = await build(it.path, [one], { 'a.json': 'old\n' });
+  chmodSync(join(b.workspace, 'a.json'), 0o600);
+  const writes = paths.map((path) => ({
+    path,
+    base_sha256: sha(path === 'a.json' ? 'old\n' : ''),
+    content: `${path}\n`,
+  }));
+  expect(await b.propose(JSON.stringify({ summary: 's', writes }))).toBe(0);
+  const wanted = tree(b.workspace);
+  put(b.workspace, { 'a.json': '["milk"]\n' });
+  rmSync(join(b.workspace, 'gone.txt'));
+  chmodSync(join(b.workspace, 'd/run.sh'), 0o755);
+  rmSync(join(b.workspace, 'd/folder.txt'));
+  put(b.workspace, { 'd/folder.txt/in/the/way': 'x' });
   expect(await orderCommit({}, b.io)).toBe(0);
-  expect(tree(b.workspace)).toEqual({
+  expect(b.output().context_updates?.['order.drift']).toEqual(
+    expect.arrayContaining(['a.json', 'd/folder.txt', 'd/run.sh', 'gone.txt']),
+  );
+  expect(tree(b.workspace)).toEqual(wanted);
+  expect(statSync(join(b.workspace, 'd/run.sh')).mode & 0o777).toBe(0o644);
+  expect(statSync(join(b.workspace, 'a.json')).mode & 0o777).toBe(0o600);
+  for (const path of paths) expect(git(b.run.history, 'show', `${headRef}:${path}`)).toBe(path);
+  expect(git(b.run.history, 'ls-tree', '-r', headRef)).not.toContain('100755');
+});
+
+test('what checks left behind is gone before the next order; what was there before stays, ignored or not', async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1)], {
     'keep.txt': 'k\n',
     'd/deep.txt': 'd\n',
-    'f1.txt': '1\n',
-    'cache.bin': 'c',
+    '.gitignore': 'cache/\n',
   });
+  put(b.workspace, { 'cache/old.bin': 'old', 'notes.txt': 'untracked' });
+  await b.propose(answer('f1.txt', '1\n'));
+  const wanted = tree(b.workspace);
+  put(b.workspace, {
+    'keep.txt': 'drift\n',
+    'cache/old.bin': 'changed',
+    'cache/new.bin': 'c',
+    'gen/t.json': '{}',
+    'notes.txt': 'changed',
+    '.factory/order/log': 'l',
+  });
+  rmSync(join(b.workspace, 'd'), { recursive: true });
+  expect(await orderCommit({}, b.io)).toBe(0);
+  expect(tree(b.workspace)).toEqual(wanted);
+  expect(existsSync(join(b.workspace, '.factory/order/log'))).toBe(true);
+  expect(b.output().context_updates?.['order.drift']).toEqual(['d/deep.txt', 'gen/t.json', 'keep.txt']);
   expect(git(b.run.history, 'show', '--format=', '--name-only', headRef)).toBe('f1.txt');
 });
 
