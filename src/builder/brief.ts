@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { type FailureStage, reminderOf } from './stage.ts';
 import type { FailureBrief } from './state.ts';
+import { spoken } from './unittest.ts';
 
 /** Characters of each stream: the head says what was run, the tail what went wrong. */
 const limits = { head: 600, tail: 1400 } as const;
@@ -50,7 +51,7 @@ export function briefOfChecks(stage: FailureStage, reason: string, results: unkn
     .map(([name, text]) => `[${name}]\n${excerpt(text.trimEnd())}`);
   return {
     stage,
-    command: last.command,
+    command: spoken(last.command),
     exit_code: last.exit_code,
     excerpt: [excerpt(reason), ...streams].join('\n'),
     reminder: reminderOf(stage),

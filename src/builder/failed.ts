@@ -6,6 +6,7 @@ import { briefOf, briefOfChecks } from './brief.ts';
 import { type FailureStage, neverRetried } from './stage.ts';
 import type { CurrentOrder, FailureBrief } from './state.ts';
 import { type CommandIo, contextOf, type Place } from './tool.ts';
+import { spoken } from './unittest.ts';
 
 /** What a tool of ours noted, else what the engine says failed last. `hopeless`: another attempt would fail alike. */
 export async function whatFailed(
@@ -25,7 +26,7 @@ export async function whatFailed(
   const [node, nodeType, reason, failureClass] = [
     text('node_id'),
     text('node_type'),
-    text('reason'),
+    spoken(text('reason')),
     text('class'),
   ];
   if (nodeType === 'verification' || checks[node] !== undefined) {

@@ -13,6 +13,7 @@ import { excerpt } from './brief.ts';
 import { checkOut, pathsOf } from './commit.ts';
 import { historyGit, inHistory, type ProofRecord, readHistoryStart } from './in-history.ts';
 import { type CommandIo, type Place, probeOf } from './tool.ts';
+import { spoken } from './unittest.ts';
 import { verifyCommands } from './verify.ts';
 
 export type Proof =
@@ -131,7 +132,7 @@ async function runAll(
       .map((text) => (text ?? '').trim())
       .filter((text) => text !== '')
       .join('\n');
-    return `${command} failed (${how})${said === '' ? '' : `:\n${excerpt(said)}`}`;
+    return `${spoken(command)} failed (${how})${said === '' ? '' : `:\n${excerpt(said)}`}`;
   }
   return undefined;
 }

@@ -6,6 +6,7 @@ import { verifyScript, type WorkOrder } from '../model/work-order.ts';
 import { plannedCommandProblem } from '../policy/commands.ts';
 import { quoteWord } from '../policy/words.ts';
 import { isMissing } from '../system/files.ts';
+import { unittestCommand } from './unittest.ts';
 
 /** A verification plan as nodes read it: files that must exist, commands that must exit with 0. */
 export type CheckPlan = { readonly files: readonly string[]; readonly commands: readonly string[] };
@@ -34,7 +35,9 @@ export async function verifyCommands(
   const files = await codeFiles(workspace);
   if (files.some(isNodeTest)) return ['node --test'];
   if (files.some(isPythonTest) && (await probe.has('python3'))) {
-    return [(await probe.imports('pytest')) ? 'python3 -m pytest -q' : 'python3 -m unittest discover'];
+    // Pytest knows only two of the names, and fails where it finds none.
+    const pytest = files.some(isPytestFile) && (await probe.imports('pytest'));
+    return [pytest ? 'python3 -m pytest -q' : unittestCommand];
   }
   if ((await isFile(join(workspace, 'go.mod'))) && (await probe.has('go'))) {
     // Vet compiles everything too; `go build` would leave a program behind.
@@ -83,6 +86,8 @@ function isNodeTest(path: string): boolean {
   return /(^|\/)test\//.test(path) || /(^test|^test-.+|.+[.\-_]test)\.[cm]?js$/.test(basename(path));
 }
 const isPythonTest = (path: string): boolean => /^(test_.*|.*_test|tests?)\.py$/.test(basename(path));
+
+const isPytestFile = (path: string): boolean => /^(test_.*|.*_test)\.py$/.test(basename(path));
 
 const notOurs = new Set(['node_modules', '__pycache__', 'venv', 'vendor']);
 

@@ -13,6 +13,7 @@ import { parseProposal } from '../builder/proposal.ts';
 import { classOf, type StageFailure, stageFailure } from '../builder/stage.ts';
 import { type BuildState, type CurrentOrder, readState, writeState } from '../builder/state.ts';
 import { type CommandIo, conclude, type Place, placeOf, probeOf, type Verdict } from '../builder/tool.ts';
+import { spoken } from '../builder/unittest.ts';
 import { plansFor, verifyCommands } from '../builder/verify.ts';
 import type { JsonObject } from '../model/json.ts';
 import { inWorkspace } from '../model/layout.ts';
@@ -300,16 +301,16 @@ export const orderProof = (options: OrderOptions, io: CommandIo): Promise<number
     const proof = await prove(io, place, { head, orders: build.orders.map((one) => one.order), outputDir });
     const where = head === null ? 'an empty tree' : `a fresh checkout of ${head.slice(0, 12)}`;
     if (!proof.ok) return no('product', `in ${where}: ${proof.why}`);
+    const ran = proof.commands.map(spoken);
     const how =
-      proof.commands.length === 0
-        ? 'every promised file is there; there is nothing to run'
-        : proof.commands.join(', ');
+      proof.commands.length === 0 ? 'every promised file is there, but nothing could be run' : ran.join(', ');
     const needed = proof.needed.length === 0 ? '' : `; needed, but in no commit: ${proof.needed.join(', ')}`;
     return yes(`${where} holds: ${how}${needed}`, {
       updates: {
         'build.head': head,
         'build.commits': buildCommits(build.state),
         'build.needed': proof.needed,
+        'build.proof': ran,
       },
     });
   });

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
-import { Commit, type RunResult } from '../model/result.ts';
+import { Commit, RunResult } from '../model/result.ts';
 import type { RunEnd } from './run.ts';
 
 export function resultOf(
@@ -14,6 +14,7 @@ export function resultOf(
 ): RunResult {
   const { state, ending } = end;
   const commits = Commit.array().safeParse(state.context['build.commits']);
+  const proof = RunResult.shape.proof.safeParse(state.context['build.proof']);
   const status = end.interrupted ? 'interrupted' : ending.ok ? 'completed' : 'failed';
   const last = ending.ok ? null : state.last_failure;
   return {
@@ -31,6 +32,7 @@ export function resultOf(
     retries: Object.values(state.retry_counts).reduce((sum, n) => sum + n, 0),
     elapsed_ms: state.elapsed_ms,
     commits: commits.success ? commits.data : [],
+    proof: proof.success ? proof.data : null,
     run_dir: runDir,
     workspace: layout(runDir).workspace,
     next: nextCommand(manifest, status, ending.exitNode, runDir, cwd),

@@ -90,6 +90,10 @@ describe('a build', () => {
     expect(await orderNext({}, b.io)).toBe(0);
     expect(b.output()).toMatchObject({ preferred_next_label: 'done' });
     expect(await orderProof({}, b.io)).toBe(0);
+    expect(b.output()).toMatchObject({
+      notes: expect.stringContaining('nothing could be run'),
+      context_updates: { 'build.proof': [] },
+    });
     expect(git(b.run.history, 'log', '--format=%s|%cI|%an', headRef).split('\n')).toEqual([
       'WO-02: Step two|2026-01-02T03:04:05+00:00|llm-compiler',
       'WO-01: Step 1|2026-01-02T03:04:05+00:00|llm-compiler',
@@ -545,6 +549,7 @@ describe('proof', () => {
     const script = 'git rev-parse 2>/dev/null && exit 3\nenv | grep -q FACTORY_RUN_DIR && exit 4\npwd\n';
     const b = await proven(it.path, { 'scripts/verify.sh': script }, order(1));
     expect(await orderProof({}, { ...b.io, env: { ...b.env, GIT_DIR: b.run.history } })).toBe(0);
+    expect(b.output().context_updates?.['build.proof']).toEqual(['bash scripts/verify.sh']);
     const where = readFileSync(join(b.env['FACTORY_NODE_DIR'] ?? '', 'proof.0.stdout.txt'), 'utf8').trim();
     expect(where).not.toContain(it.path);
     expect(existsSync(where)).toBe(false);
