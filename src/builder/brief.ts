@@ -1,6 +1,6 @@
 /** Why an attempt failed, in the few words that the next attempt is given. */
 import * as z from 'zod';
-import { type FailureStage, reminderOf } from './stage.ts';
+import { type Ending, endings, type FailureStage, reminderOf } from './stage.ts';
 import type { FailureBrief } from './state.ts';
 import { spoken } from './unittest.ts';
 
@@ -21,12 +21,12 @@ export function excerpt(
 }
 
 /** A failure that a tool of ours found. */
-export const briefOf = (stage: FailureStage, reason: string): FailureBrief => ({
+export const briefOf = (stage: FailureStage, reason: string, ending?: Ending): FailureBrief => ({
   stage,
   command: null,
   exit_code: null,
   excerpt: excerpt(reason),
-  reminder: reminderOf(stage),
+  reminder: ending === undefined ? reminderOf(stage) : endings[ending],
 });
 
 const Results = z.object({
@@ -37,10 +37,15 @@ const Results = z.object({
 
 /** A failure of a verification node: its reason, and the last command of `verification.results.json` when that is the
  *  one that failed (a missing file or a refused command fails without one). */
-export function briefOfChecks(stage: FailureStage, reason: string, results: unknown): FailureBrief {
+export function briefOfChecks(
+  stage: FailureStage,
+  reason: string,
+  results: unknown,
+  ending?: Ending,
+): FailureBrief {
   const parsed = Results.safeParse(results);
   const last = parsed.success ? parsed.data.commands.at(-1) : undefined;
-  if (last === undefined || last.exit_code === 0) return briefOf(stage, reason);
+  if (last === undefined || last.exit_code === 0) return briefOf(stage, reason, ending);
   const streams = (
     [
       ['stderr', last.stderr],
@@ -54,6 +59,6 @@ export function briefOfChecks(stage: FailureStage, reason: string, results: unkn
     command: spoken(last.command),
     exit_code: last.exit_code,
     excerpt: [excerpt(reason), ...streams].join('\n'),
-    reminder: reminderOf(stage),
+    reminder: briefOf(stage, reason, ending).reminder,
   };
 }

@@ -285,7 +285,10 @@ export const orderRollback = (
     const what = `${current.id}, attempt ${current.attempt} of ${options.attempts}, failed at ${brief.stage}`;
     const why = brief.excerpt.split('\n')[0] ?? '';
     return hopeless || current.attempt >= options.attempts
-      ? yes(`${what}: ${why}; giving up`, { label: 'give_up', updates })
+      ? yes(`${what}: ${why}; giving up${hopeless ? ': another attempt could not change that' : ''}`, {
+          label: 'give_up',
+          updates,
+        })
       : yes(`${what}: ${why}; everything is as it was before it`, { label: 'again', updates });
   });
 

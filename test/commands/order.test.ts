@@ -464,6 +464,54 @@ describe('rollback', () => {
   );
 });
 
+test.for([
+  [
+    'a refused command',
+    'guardrail',
+    'verification command rejected by guardrail: contains an absolute path (/health): node a.mjs /health',
+    'give_up',
+    'nothing in the files can change that',
+  ],
+  [
+    'a missing program',
+    'config',
+    'verification command cannot start: nope x (nope: not found)',
+    'give_up',
+    'not installed',
+  ],
+  ['a folder that is missing', 'config', 'verification.workdir "app" does not exist', 'again', 'exit with 0'],
+  [
+    'a program of its own that is missing',
+    'product',
+    'verification command cannot start: ./x (./x: not found)',
+    'again',
+    'exit with 0',
+  ],
+  ['a write outside a scope', 'guardrail', 'wrote outside its scope: x', 'again', 'exit with 0'],
+  ['a timeout', 'timeout', 'timeout: verification command was still running', 'again', 'wait for input'],
+] as const)(
+  'after %s in a check the next step is one that can help',
+  async ([, failureClass, reason, label, reminder]) => {
+    using it = folder();
+    const b = await build(it.path, [order(1)]);
+    await b.propose(answer('f1.txt', '1\n'));
+    b.context({
+      'last_failure.node_id': 'accept',
+      'last_failure.node_type': 'verification',
+      'last_failure.reason': reason,
+      'last_failure.class': failureClass,
+    });
+    expect(await orderRollback({ attempts: 5 }, b.io)).toBe(0);
+    expect(b.output()).toMatchObject({
+      preferred_next_label: label,
+      notes: expect.stringContaining(reason),
+      context_updates: {
+        'order.brief': { stage: 'acceptance_failed', reminder: expect.stringContaining(reminder) },
+      },
+    });
+  },
+);
+
 test('a commit holds what was proposed, whatever its checks did to it, and the workspace holds that too', async () => {
   using it = folder();
   const paths = ['a.json', 'gone.txt', 'd/run.sh', 'd/folder.txt'];
