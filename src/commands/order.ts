@@ -14,7 +14,7 @@ import { classOf, type StageFailure, stageFailure } from '../builder/stage.ts';
 import { type BuildState, type CurrentOrder, readState, writeState } from '../builder/state.ts';
 import { type CommandIo, conclude, type Place, placeOf, probeOf, type Verdict } from '../builder/tool.ts';
 import { spoken } from '../builder/unittest.ts';
-import { plansFor, verifyCommands } from '../builder/verify.ts';
+import { foretold, plansFor } from '../builder/verify.ts';
 import type { JsonObject } from '../model/json.ts';
 import { inWorkspace } from '../model/layout.ts';
 import type { FailureClass } from '../model/outcome.ts';
@@ -127,6 +127,7 @@ export const orderPrompt = (
       written: null,
       failed: null,
     };
+    const refused = hand.current.brief === null ? '' : await answerOf(workspace);
     // An answer to an earlier prompt must not be taken for the answer to this one.
     await rm(join(workspace, inWorkspace.orderProposal), { force: true });
     const unmet = await preflightProblem(workspace, order);
@@ -144,14 +145,22 @@ export const orderPrompt = (
       throw error;
     });
     if (template === undefined) return no('config', `there is no template at ${path}`);
-    const verify = await verifyCommands(workspace, order, { files: order.allowed_files, probe: probeOf(io) });
-    const prompt = await renderPrompt(template, workspace, { order, attempt, verify, brief: current.brief });
+    const verify = await foretold(workspace, order, probeOf(io));
+    const facts = { order, attempt, verify, brief: current.brief, refused };
+    const prompt = await renderPrompt(template, workspace, facts);
     if ('problem' in prompt) return no('config', `${path}: ${prompt.problem}`);
     await writeFileAtomic(join(workspace, inWorkspace.orderPrompt), prompt.text);
     await writeState(workspace, { ...build.state, current });
     return yes(`${order.id}, attempt ${attempt}: ${inWorkspace.orderPrompt} is written`, {
       updates: { 'order.attempt': attempt, 'order.stage': '' },
     });
+  });
+
+/** The model's answer as it stands; empty when there is none. */
+const answerOf = (workspace: string): Promise<string> =>
+  readFile(join(workspace, inWorkspace.orderProposal), 'utf8').catch((error: unknown) => {
+    if (isMissing(error)) return '';
+    throw error;
   });
 
 /** `<stage>: why`, with the stage's class. */
@@ -178,13 +187,7 @@ export const orderApply = (options: OrderOptions, io: CommandIo): Promise<number
         ...build.state,
         current: { ...hand.current, touched: [...touched], failed: null, written: null, ...result },
       });
-    const answer = await readFile(join(workspace, inWorkspace.orderProposal), 'utf8').catch(
-      (error: unknown) => {
-        if (isMissing(error)) return '';
-        throw error;
-      },
-    );
-    const parsed = parseProposal(answer);
+    const parsed = parseProposal(await answerOf(workspace));
     if ('stage' in parsed) {
       await end([], { failed: parsed });
       return refuse(parsed);

@@ -326,6 +326,83 @@ describe('prompt', () => {
     expect(text).not.toContain('\ufffd');
   });
 
+  test('shows files that may be written before any other takes the room', async () => {
+    using it = folder();
+    const big = 'a'.repeat(210_000);
+    const b = await build(
+      it.path,
+      [order(1, { allowed_files: ['z.txt'], context_files: ['a.txt', 'z.txt'] })],
+      {
+        'a.txt': big,
+        'z.txt': 'to be changed\n',
+      },
+    );
+    await orderNext({}, b.io);
+    await b.snapshot();
+    await orderPrompt({}, b.io);
+    const text = readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
+    expect(text).toContain('to be changed\n');
+    expect(text).toContain(sha(big));
+  });
+
+  test.for([
+    [
+      'the command that the project settles',
+      { 'a.test.js': '' },
+      ['f1.txt'],
+      '- node --test\n',
+      'comes first',
+    ],
+    ['the rule, where the order may decide', { 'a.txt': '' }, ['f.test.js'], 'comes first', '(none)'],
+    [
+      'the rule, where another test may be added',
+      { 'test_a.py': '' },
+      ['package.json'],
+      'comes first',
+      '(none)',
+    ],
+    [
+      'the script, whatever the order adds',
+      { 'scripts/verify.sh': '' },
+      ['f.test.js'],
+      '- bash scripts/verify.sh\n',
+      'comes first',
+    ],
+  ] as const)('says how the whole is checked: %s', async ([, files, allowed_files, says, never]) => {
+    using it = folder();
+    const postconditions = allowed_files.map((path) => ({ kind: 'file_exists', path }));
+    const b = await build(it.path, [order(1, { allowed_files, postconditions })], files);
+    await orderNext({}, b.io);
+    await b.snapshot();
+    await orderPrompt({}, b.io);
+    const text = readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
+    const judged = text.slice(
+      text.indexOf('## How your work is judged'),
+      text.indexOf('These must then hold'),
+    );
+    expect(judged).toContain(says);
+    expect(judged).not.toContain(never);
+  });
+
+  test('shows the answer that failed, within bounds, and none that an agent never gave', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1)]);
+    const prompt = () => readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
+    await b.propose(answer('f1.txt', `HEAD ${'x'.repeat(100_000)} TAIL`, 'stale'));
+    expect(prompt()).not.toContain('answer that failed');
+    await orderRollback({ attempts: 5 }, b.io);
+    await b.snapshot();
+    await orderPrompt({}, b.io);
+    for (const part of ['answer that failed', 'HEAD xxx', 'xxx TAIL', 'characters left out'])
+      expect(prompt()).toContain(part);
+    expect(prompt().length).toBeLessThan(70_000);
+    b.context({ 'last_failure.node_id': 'propose', 'last_failure.class': 'agent' });
+    await orderRollback({ attempts: 5 }, b.io);
+    await b.snapshot();
+    await orderPrompt({}, b.io);
+    expect(prompt()).not.toContain('answer that failed');
+  });
+
   test.for([
     ['a precondition that does not hold', [{ kind: 'file_exists', path: 'none.txt' }]],
     ['a file that must not be there', [{ kind: 'file_absent', path: 'keep.txt' }]],
