@@ -3,14 +3,14 @@ import type { Stats } from 'node:fs';
 import { chmod, lstat, readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMissing } from '../system/files.ts';
-import { type Environment, type Git, quotePath } from '../system/git.ts';
+import type { Environment, Git } from '../system/git.ts';
 import type { Author } from './author.ts';
 import { branchRef, headRef, historyGit, inHistory } from './in-history.ts';
 
 export type Where = { readonly historyDir: string; readonly workspace: string; readonly env: Environment };
 
-/** The tree of `parent` with `paths` as they stand in the workspace: bytes unchanged, the executable bit kept, links as
- *  links, what is gone gone. Ignored files count like any other; `.factory/` never does. */
+/** The tree of `parent` with `paths` as they stand in the workspace: bytes unchanged but for line ends that attributes
+ *  name, the executable bit kept, links as links, what is gone gone. Ignored files count like any other; `.factory/` never does. */
 export async function treeWith(
   options: Where & { readonly parent: string | null; readonly paths: readonly string[] },
 ): Promise<{ readonly tree: string; readonly changed: boolean } | { readonly problem: string }> {
@@ -27,7 +27,7 @@ export async function treeWith(
 
   await git.text(['read-tree', parent ?? '--empty']);
   const before = await git.text(['write-tree']);
-  const files: { readonly path: string; readonly mode: string }[] = [];
+  const files: string[] = [];
   const lines: string[] = [];
   for (const path of options.paths) {
     if (path === '.factory' || path.startsWith('.factory/')) continue;
@@ -36,21 +36,15 @@ export async function treeWith(
       const target = await readlink(join(workspace, path), 'buffer');
       lines.push(`120000 ${await git.text(['hash-object', '-w', '--stdin'], { input: target })}\t${path}`);
     } else if (there?.isFile() === true) {
-      files.push({ path, mode: (there.mode & 0o100) === 0 ? '100644' : '100755' });
+      files.push(path);
     } else {
       lines.push(`0 ${'0'.repeat(before.length)}\t${path}`);
     }
   }
-  if (files.length > 0) {
-    const input = files.map(({ path }) => `${quotePath(join(workspace, path))}\n`).join('');
-    const blobs = (await git.text(['hash-object', '-w', '--no-filters', '--stdin-paths'], { input })).split(
-      '\n',
-    );
-    for (const [n, { path, mode }] of files.entries()) lines.push(`${mode} ${blobs[n]}\t${path}`);
-  }
-  await git.text(['update-index', '-z', '--index-info'], {
-    input: lines.map((line) => `${line}\0`).join(''),
-  });
+  const given = (entries: readonly string[]) => ({ input: entries.map((entry) => `${entry}\0`).join('') });
+  await git.text(['update-index', '-z', '--index-info'], given(lines));
+  // As `git add` does it: the index tells whose line ends are to stay as they were committed.
+  await git.text(['update-index', '-z', '--add', '--replace', '--stdin'], given(files));
   const tree = await git.text(['write-tree']);
   await rm(indexFile, { force: true });
   return { tree, changed: tree !== before };
@@ -152,7 +146,7 @@ export async function pathsOf(
   return new Set(await historyGit(historyDir, env).list(['ls-tree', '-r', '-z', '--name-only', commit]));
 }
 
-/** Writes the files of a commit, bytes as committed, into the empty folder `folder`. */
+/** Writes the files of a commit, with the line ends that its attributes ask for, into the empty folder `folder`. */
 export async function checkOut(
   historyDir: string,
   commit: string,

@@ -15,6 +15,7 @@ import {
 } from '../../src/commands/order.ts';
 import {
   beginRun,
+  commitPaths,
   emptySha,
   type Files,
   folder,
@@ -645,6 +646,85 @@ test('what checks left behind is gone before the next order; what was there befo
   expect(existsSync(join(b.workspace, '.factory/order/log'))).toBe(true);
   expect(b.output().context_updates?.['order.drift']).toEqual(['d/deep.txt', 'gen/t.json', 'keep.txt']);
   expect(git(b.run.history, 'show', '--format=', '--name-only', headRef)).toBe('f1.txt');
+});
+
+test('line ends are kept as the attributes of the tree say, in commits, checkouts and the source', async () => {
+  using it = folder();
+  const crlf = 'let a;\r\nlet b;\r\n';
+  const files = {
+    '.gitattributes': '*.js text eol=crlf\n*.bin -text\n*.id ident\n',
+    'a.js': crlf,
+    'keep.js': crlf,
+  };
+  const paths = ['a.js', 'b.js', 'c.bin', 'd.id'];
+  const one = order(1, {
+    allowed_files: paths,
+    postconditions: paths.map((path) => ({ kind: 'file_exists', path })),
+  });
+  const b = await build(it.path, [one], {
+    ...files,
+    'scripts/verify.sh': 'grep -q "x.$" b.js && ! grep -q "x$" b.js\n',
+  });
+  const write = (path: string, content: string, base = '') => ({ path, base_sha256: sha(base), content });
+  const writes = [
+    write('a.js', `${crlf}let c;\r\n`, crlf),
+    // Line ends as models write them.
+    write('b.js', 'x\n'),
+    write('c.bin', '1\r\n'),
+    write('d.id', '$Id$\n'),
+  ];
+  expect(await b.propose(JSON.stringify({ summary: 's', writes }))).toBe(0);
+  expect(await orderCommit({}, b.io)).toBe(0);
+  expect(b.output().context_updates?.['order.drift']).toEqual([]);
+  const raw = (path: string) => git(b.run.history, 'cat-file', '-s', `${headRef}:${path}`);
+  expect(paths.map(raw)).toEqual(['21', '2', '3', '5']);
+  expect(tree(b.workspace)).toMatchObject({
+    'b.js': 'x\r\n',
+    'c.bin': '1\r\n',
+    'd.id': '$Id$\n',
+    'keep.js': crlf,
+  });
+  await orderNext({}, b.io);
+  expect(await orderProof({}, b.io)).toBe(0);
+  const source = join(it.path, 'src');
+  git(source, 'fetch', '-q', b.run.history, headRef);
+  git(source, 'switch', '-q', '-c', 'delivered', 'FETCH_HEAD');
+  expect(git(source, 'status', '--porcelain')).toBe('');
+  expect(tree(source)['b.js']).toBe('x\r\n');
+});
+
+test('line ends that a repository has committed against its attributes stay', async () => {
+  using it = folder();
+  const source = join(it.path, 'src');
+  put(source, { 'a.txt': '1\r\n' });
+  repository(source);
+  put(source, { '.gitattributes': '* text=auto\n' });
+  git(source, 'add', '.gitattributes');
+  git(source, 'commit', '-qm', 'attributes');
+  const begun = await beginRun({ root: it.path, workdir: source });
+  put(begun.run.workspace, { 'a.txt': '1\r\n2\r\n' });
+  const made = await commitPaths({
+    historyDir: begun.run.history,
+    workspace: begun.run.workspace,
+    env: begun.env,
+    parent: begun.first,
+    touched: ['a.txt'],
+    order: { id: 'WO-01', title: 'a' },
+    digest: 'd',
+    runId: 'R',
+    author: begun.started.author,
+    date: when,
+  });
+  expect(made).toMatchObject({ commit: expect.any(String) });
+  expect(git(begun.run.history, 'cat-file', '-s', `${headRef}:a.txt`)).toBe('6');
+});
+
+test("git finds nothing new in the run's history but the order's files", async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1)]);
+  await b.propose(answer('f1.txt', '1\n'));
+  const status = git(b.workspace, `--git-dir=${b.run.history}`, '--work-tree=.', 'status', '--short');
+  expect(status).toBe('?? f1.txt');
 });
 
 describe('proof', () => {
