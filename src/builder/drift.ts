@@ -88,8 +88,8 @@ async function driftOf(
   const git = historyGit(place.run.history, since.env, { workTree: place.workspace, indexFile });
   await git.text(['read-tree', since.head ?? '--empty']);
   // Reads what differs by its stat facts; exits with 1 where something does.
-  await git.run(['update-index', '-q', '--refresh']);
-  const changed = await git.list(['diff-files', '--name-only', '-z']);
+  await git.run(['update-index', '-q', '--ignore-submodules', '--refresh']);
+  const changed = await git.list(['diff-files', '--ignore-submodules=all', '--name-only', '-z']);
   const hidden = ['--exclude-per-directory=.gitignore', '--exclude=/.factory/'];
   const others = await git.list(['ls-files', '--others', '-z', ...hidden]);
   await rm(indexFile, { force: true });

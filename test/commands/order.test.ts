@@ -783,6 +783,49 @@ describe('proof', () => {
     expect(tool.output().context_updates).toMatchObject({ 'build.needed': ['node_modules/'] });
   });
 
+  test('has submodules, and files that a filter made, beside it in its second try, and names them', async () => {
+    using it = folder({ 'lib/l.txt': 'lib\n' });
+    repository(join(it.path, 'lib'));
+    const source = join(it.path, 'src');
+    put(source, {
+      'scripts/verify.sh':
+        'grep -q lib vendor/lib/l.txt && grep -q SHOWN big.dat && grep -q stored raw.dat\n',
+      '.gitattributes': '*.dat filter=store\n',
+      'big.dat': 'stored\n',
+      'raw.dat': 'stored\n',
+    });
+    repository(source);
+    git(
+      source,
+      '-c',
+      'protocol.file.allow=always',
+      'submodule',
+      '--quiet',
+      'add',
+      join(it.path, 'lib'),
+      'vendor/lib',
+    );
+    git(source, 'commit', '-qm', 'with lib');
+    const begun = await beginRun({
+      root: it.path,
+      workdir: source,
+      // As the filter of the user's has checked it out.
+      copy: (workspace) => put(workspace, { 'big.dat': 'SHOWN\n' }),
+    });
+    put(begun.run.workspace, { '.factory/orders/WO-01.json': JSON.stringify(order(1)) });
+    const tool = toolIo(begun);
+    await orderNext({}, tool.io);
+    await tool.snapshot();
+    await orderPrompt({}, tool.io);
+    put(begun.run.workspace, { '.factory/order/proposal.json': answer('f1.txt', '1\n') });
+    await orderApply({}, tool.io);
+    expect(await orderCommit({}, tool.io), tool.said.join('')).toBe(0);
+    expect(tool.output().context_updates?.['order.drift']).toEqual([]);
+    await orderNext({}, tool.io);
+    expect(await orderProof({}, tool.io), tool.said.join('')).toBe(0);
+    expect(tool.output().context_updates).toMatchObject({ 'build.needed': ['vendor/lib', 'big.dat'] });
+  });
+
   test('fails where a promised file is not in the final commit', async () => {
     using it = folder();
     const b = await proven(
