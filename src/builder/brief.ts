@@ -1,7 +1,8 @@
 /** Why an attempt failed, in the few words that the next attempt is given. */
 import * as z from 'zod';
-import { type FailureStage, reminderOf } from './stage.ts';
+import { type Ending, endings, type FailureStage, reminderOf } from './stage.ts';
 import type { FailureBrief } from './state.ts';
+import { spoken } from './unittest.ts';
 
 /** Characters of each stream: the head says what was run, the tail what went wrong. */
 const limits = { head: 600, tail: 1400 } as const;
@@ -20,12 +21,12 @@ export function excerpt(
 }
 
 /** A failure that a tool of ours found. */
-export const briefOf = (stage: FailureStage, reason: string): FailureBrief => ({
+export const briefOf = (stage: FailureStage, reason: string, ending?: Ending): FailureBrief => ({
   stage,
   command: null,
   exit_code: null,
   excerpt: excerpt(reason),
-  reminder: reminderOf(stage),
+  reminder: ending === undefined ? reminderOf(stage) : endings[ending],
 });
 
 const Results = z.object({
@@ -36,10 +37,15 @@ const Results = z.object({
 
 /** A failure of a verification node: its reason, and the last command of `verification.results.json` when that is the
  *  one that failed (a missing file or a refused command fails without one). */
-export function briefOfChecks(stage: FailureStage, reason: string, results: unknown): FailureBrief {
+export function briefOfChecks(
+  stage: FailureStage,
+  reason: string,
+  results: unknown,
+  ending?: Ending,
+): FailureBrief {
   const parsed = Results.safeParse(results);
   const last = parsed.success ? parsed.data.commands.at(-1) : undefined;
-  if (last === undefined || last.exit_code === 0) return briefOf(stage, reason);
+  if (last === undefined || last.exit_code === 0) return briefOf(stage, reason, ending);
   const streams = (
     [
       ['stderr', last.stderr],
@@ -50,9 +56,9 @@ export function briefOfChecks(stage: FailureStage, reason: string, results: unkn
     .map(([name, text]) => `[${name}]\n${excerpt(text.trimEnd())}`);
   return {
     stage,
-    command: last.command,
+    command: spoken(last.command),
     exit_code: last.exit_code,
     excerpt: [excerpt(reason), ...streams].join('\n'),
-    reminder: reminderOf(stage),
+    reminder: briefOf(stage, reason, ending).reminder,
   };
 }

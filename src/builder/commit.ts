@@ -1,16 +1,16 @@
 /** Commits made without touching the workspace, its index or anybody's branch: blobs, a tree, a commit, a ref. */
 import type { Stats } from 'node:fs';
-import { lstat, readlink, rm } from 'node:fs/promises';
+import { chmod, lstat, readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMissing } from '../system/files.ts';
-import { type Environment, type Git, quotePath } from '../system/git.ts';
+import type { Environment, Git } from '../system/git.ts';
 import type { Author } from './author.ts';
 import { branchRef, headRef, historyGit, inHistory } from './in-history.ts';
 
-type Where = { readonly historyDir: string; readonly workspace: string; readonly env: Environment };
+export type Where = { readonly historyDir: string; readonly workspace: string; readonly env: Environment };
 
-/** The tree of `parent` with `paths` as they stand in the workspace: bytes unchanged, the executable bit kept, links as
- *  links, what is gone gone. Ignored files count like any other; `.factory/` never does. */
+/** The tree of `parent` with `paths` as they stand in the workspace: bytes unchanged but for line ends that attributes
+ *  name, the executable bit kept, links as links, what is gone gone. Ignored files count like any other; `.factory/` never does. */
 export async function treeWith(
   options: Where & { readonly parent: string | null; readonly paths: readonly string[] },
 ): Promise<{ readonly tree: string; readonly changed: boolean } | { readonly problem: string }> {
@@ -27,7 +27,7 @@ export async function treeWith(
 
   await git.text(['read-tree', parent ?? '--empty']);
   const before = await git.text(['write-tree']);
-  const files: { readonly path: string; readonly mode: string }[] = [];
+  const files: string[] = [];
   const lines: string[] = [];
   for (const path of options.paths) {
     if (path === '.factory' || path.startsWith('.factory/')) continue;
@@ -36,21 +36,15 @@ export async function treeWith(
       const target = await readlink(join(workspace, path), 'buffer');
       lines.push(`120000 ${await git.text(['hash-object', '-w', '--stdin'], { input: target })}\t${path}`);
     } else if (there?.isFile() === true) {
-      files.push({ path, mode: (there.mode & 0o100) === 0 ? '100644' : '100755' });
+      files.push(path);
     } else {
       lines.push(`0 ${'0'.repeat(before.length)}\t${path}`);
     }
   }
-  if (files.length > 0) {
-    const input = files.map(({ path }) => `${quotePath(join(workspace, path))}\n`).join('');
-    const blobs = (await git.text(['hash-object', '-w', '--no-filters', '--stdin-paths'], { input })).split(
-      '\n',
-    );
-    for (const [n, { path, mode }] of files.entries()) lines.push(`${mode} ${blobs[n]}\t${path}`);
-  }
-  await git.text(['update-index', '-z', '--index-info'], {
-    input: lines.map((line) => `${line}\0`).join(''),
-  });
+  const given = (entries: readonly string[]) => ({ input: entries.map((entry) => `${entry}\0`).join('') });
+  await git.text(['update-index', '-z', '--index-info'], given(lines));
+  // As `git add` does it: the index tells whose line ends are to stay as they were committed.
+  await git.text(['update-index', '-z', '--add', '--replace', '--stdin'], given(files));
   const tree = await git.text(['write-tree']);
   await rm(indexFile, { force: true });
   return { tree, changed: tree !== before };
@@ -93,29 +87,32 @@ export async function makeCommit(options: {
   );
 }
 
-/** One work order's commit on `parent`, exactly its touched files; the run's head moves to it. `commit` is null when the
- *  files are as they were: nothing to record. Doing it again from the same parent replaces the commit, never adds one. */
+/** One work order's commit of `tree` on `parent`; the run's head moves to it. `commit` is null when the tree is the
+ *  parent's: nothing to record. Doing it again from the same parent replaces the commit, never adds one. */
 export async function commitOrder(
   options: Where & {
     readonly parent: string | null;
-    readonly touched: readonly string[];
+    readonly tree: string;
     readonly order: { readonly id: string; readonly title: string };
     readonly digest: string;
     readonly runId: string;
     readonly author: Author;
     readonly date: Date;
   },
-): Promise<{ readonly commit: string | null; readonly subject: string } | { readonly problem: string }> {
+): Promise<{ readonly commit: string | null; readonly subject: string }> {
   const subject = subjectOf(options.order);
-  const made = await treeWith({ ...options, paths: options.touched });
-  if ('problem' in made) return made;
-  if (!made.changed) {
+  const git = historyGit(options.historyDir, options.env);
+  const before =
+    options.parent === null
+      ? await git.text(['mktree'], { input: '' })
+      : await git.text(['rev-parse', `${options.parent}^{tree}`]);
+  if (options.tree === before) {
     // A stage that was killed after it moved the head and now finds nothing to do must not leave the head there.
     await moveHead(options, options.parent);
     return { commit: null, subject };
   }
   const trailers = `Factory-Run: ${options.runId}\nWork-Order: ${options.order.id}\nWork-Order-Digest: ${options.digest}\n`;
-  const commit = await makeCommit({ ...options, tree: made.tree, message: `${subject}\n\n${trailers}` });
+  const commit = await makeCommit({ ...options, message: `${subject}\n\n${trailers}` });
   await moveHead(options, commit);
   return { commit, subject };
 }
@@ -149,7 +146,7 @@ export async function pathsOf(
   return new Set(await historyGit(historyDir, env).list(['ls-tree', '-r', '-z', '--name-only', commit]));
 }
 
-/** Writes the files of a commit, bytes as committed, into the empty folder `folder`. */
+/** Writes the files of a commit, with the line ends that its attributes ask for, into the empty folder `folder`. */
 export async function checkOut(
   historyDir: string,
   commit: string,
@@ -162,6 +159,30 @@ export async function checkOut(
   await git.text(['read-tree', commit]);
   await git.text(['checkout-index', '--all', '--force', '--quiet']);
   await rm(indexFile, { force: true });
+}
+
+/** Puts single files of a tree into the workspace, as a checkout writes them, with the permission bits given. The way to
+ *  each must be clear. */
+export async function putFiles(
+  where: Where,
+  tree: string,
+  files: readonly { readonly path: string; readonly mode: number }[],
+): Promise<void> {
+  const indexFile = inHistory(where.historyDir).scratchIndex;
+  for (const file of [indexFile, `${indexFile}.lock`]) await rm(file, { force: true });
+  const git = historyGit(where.historyDir, where.env, { workTree: where.workspace, indexFile });
+  await git.text(['read-tree', tree]);
+  await git.text(['checkout-index', '--force', '--quiet', '-z', '--stdin'], {
+    input: files.map(({ path }) => `${path}\0`).join(''),
+  });
+  for (const { path, mode } of files) await chmod(join(where.workspace, path), mode);
+  await rm(indexFile, { force: true });
+}
+
+/** Paths at which two trees differ. */
+export async function differing(where: Where, a: string, b: string): Promise<string[]> {
+  const git = historyGit(where.historyDir, where.env);
+  return git.list(['diff-tree', '-r', '-z', '--name-only', '--no-renames', a, b]);
 }
 
 async function lstatIfThere(path: string): Promise<Stats | undefined> {

@@ -135,6 +135,7 @@ export async function deliverFolder(options: {
   let madeParent: string | undefined;
   try {
     madeParent = await makeFolder(dirname(to));
+    await clearStale(to);
     const { settings } = inHistory(historyDir);
     const length = head.length === 64;
     await makeRepository(neighbour, {
@@ -162,6 +163,15 @@ export async function deliverFolder(options: {
       return problem(`${options.to} cannot be made: ${systemWords(error)}`, 'name another folder');
     }
     throw error;
+  }
+}
+
+/** Removes what a delivery to the same place that was killed has left beside it. */
+async function clearStale(to: string): Promise<void> {
+  const before = `.${basename(to)}.`;
+  for (const name of await readdir(dirname(to))) {
+    if (!name.startsWith(before) || !/^[0-9a-f]{12}\.tmp$/.test(name.slice(before.length))) continue;
+    await rm(join(dirname(to), name), { recursive: true, force: true });
   }
 }
 

@@ -3,9 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { nodeLayout } from '../model/layout.ts';
 import { isMissing } from '../system/files.ts';
 import { briefOf, briefOfChecks } from './brief.ts';
-import { type FailureStage, neverRetried } from './stage.ts';
+import { type Ending, type FailureStage, neverRetried } from './stage.ts';
 import type { CurrentOrder, FailureBrief } from './state.ts';
 import { type CommandIo, contextOf, type Place } from './tool.ts';
+import { spoken } from './unittest.ts';
 
 /** What a tool of ours noted, else what the engine says failed last. `hopeless`: another attempt would fail alike. */
 export async function whatFailed(
@@ -25,12 +26,15 @@ export async function whatFailed(
   const [node, nodeType, reason, failureClass] = [
     text('node_id'),
     text('node_type'),
-    text('reason'),
+    spoken(text('reason')),
     text('class'),
   ];
   if (nodeType === 'verification' || checks[node] !== undefined) {
     const results = /^[A-Za-z_]\w*$/.test(node) ? await readResults(place, node) : undefined;
-    return { brief: briefOfChecks(checks[node] ?? 'verify_failed', reason, results), hopeless: false };
+    const ending = endingOf(failureClass, reason);
+    // A command that may not run, or has no program, is the same in every attempt.
+    const hopeless = ending === 'refused' || ending === 'missing';
+    return { brief: briefOfChecks(checks[node] ?? 'verify_failed', reason, results, ending), hopeless };
   }
   const stage: FailureStage = failureClass === 'guardrail' ? 'write_scope_violation' : 'exception';
   const why = [
@@ -39,6 +43,14 @@ export async function whatFailed(
   ].join('');
   // A missing program is the same in every attempt; a model may answer the next time, whatever it was this time.
   return { brief: briefOf(stage, why), hopeless: failureClass === 'config' && nodeType !== 'codergen' };
+}
+
+/** By the words of the verification node: its classes alone also tell of writes outside a scope, and of folders that an
+ *  order may yet make. */
+function endingOf(failureClass: string, reason: string): Ending | undefined {
+  if (failureClass === 'guardrail' && reason.startsWith('verification command rejected')) return 'refused';
+  if (failureClass === 'config' && reason.startsWith('verification command cannot start')) return 'missing';
+  return failureClass === 'timeout' ? 'timeout' : undefined;
 }
 
 /** The verification nodes of a build, by the stage that their failure is. */

@@ -6,7 +6,7 @@ import {
   type Environment,
   type Git,
   GitError,
-  keepBytes,
+  keepToLineEnds,
   makeRepository,
   processEnvironment,
   sourceGit,
@@ -92,7 +92,7 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
     sha256: source?.sha256 === true,
     env,
   });
-  await keepBytes(historyDir);
+  await keepToLineEnds(historyDir);
   const notes: string[] = [];
   if (workdir !== undefined && source !== undefined && base !== undefined) {
     const git = historyGit(historyDir, env);

@@ -4,6 +4,7 @@ import { join, sep } from 'node:path';
 import { emptySha256 } from '../model/proposal.ts';
 import type { WorkOrder } from '../model/work-order.ts';
 import { isMissing } from '../system/files.ts';
+import { excerpt } from './brief.ts';
 import { sha256 } from './scope.ts';
 import type { FailureBrief } from './state.ts';
 
@@ -16,7 +17,12 @@ export type PromptFacts = {
   /** How the whole project will be checked. */
   readonly verify: readonly string[];
   readonly brief: FailureBrief | null;
+  /** The answer that failed; empty where there was none. */
+  readonly refused: string;
 };
+
+/** Characters shown of an answer that failed. */
+const refusedLimit = { head: 45_000, tail: 15_000 } as const;
 
 /** Placeholders that a template may use, each replaced wherever it stands. */
 export const placeholders = [
@@ -68,7 +74,8 @@ export async function renderPrompt(
     POSTCONDITIONS: bullets(order.postconditions.map((promise) => `${promise.path} exists`)),
     VERIFY_COMMANDS: bullets(facts.verify),
     CONTEXT_FILES: await contextFiles(workspace, shown(order)),
-    FAILURE_BRIEF: facts.brief === null ? '(this is the first attempt)' : briefText(facts.brief),
+    FAILURE_BRIEF:
+      facts.brief === null ? '(this is the first attempt)' : briefText(facts.brief, facts.refused),
     EMPTY_SHA256: emptySha256,
     ATTEMPT: String(facts.attempt),
   };
@@ -83,11 +90,12 @@ const isPlaceholder = (name: string): name is Placeholder => placeholders.some((
 const bullets = (lines: readonly string[]): string =>
   lines.length === 0 ? '(none)' : lines.map((line) => `- ${line}`).join('\n');
 
-/** A file that may be written has to be shown: without its hash no proposal for it can be right. */
-const shown = (order: WorkOrder): string[] =>
-  [...new Set([...order.context_files, ...order.allowed_files])].sort();
+/** Files that may be written come first, so that no other takes the room: whoever writes a file anew has to see it. */
+const shown = (order: WorkOrder): string[] => [
+  ...new Set([...[...order.allowed_files].sort(), ...[...order.context_files].sort()]),
+];
 
-const briefText = (brief: FailureBrief): string =>
+const briefText = (brief: FailureBrief, refused: string): string =>
   [
     `stage: ${brief.stage}`,
     ...(brief.command === null ? [] : [`command: ${brief.command}`]),
@@ -95,6 +103,13 @@ const briefText = (brief: FailureBrief): string =>
     'what was said:',
     fence(brief.excerpt),
     brief.reminder,
+    ...(refused.trim() === ''
+      ? []
+      : [
+          '',
+          'This was the answer that failed; none of it was kept, and the files are as they are shown above:',
+          fence(excerpt(refused, refusedLimit)),
+        ]),
   ].join('\n');
 
 /** A fence longer than any in the text. */

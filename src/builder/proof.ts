@@ -10,9 +10,10 @@ import { isMissing, writeJson } from '../system/files.ts';
 import { type Environment, withoutGit } from '../system/git.ts';
 import { readSome } from '../system/read.ts';
 import { excerpt } from './brief.ts';
-import { checkOut, pathsOf } from './commit.ts';
+import { checkOut, pathsOf, submodulesOf } from './commit.ts';
 import { historyGit, inHistory, type ProofRecord, readHistoryStart } from './in-history.ts';
 import { type CommandIo, type Place, probeOf } from './tool.ts';
+import { spoken } from './unittest.ts';
 import { verifyCommands } from './verify.ts';
 
 export type Proof =
@@ -20,8 +21,9 @@ export type Proof =
   | { readonly ok: false; readonly why: string };
 
 /** Checks `head` out into a fresh folder, looks for every promised file and runs the commands that check the whole.
- *  When that fails and the workdir had files that no commit holds (dependencies that were installed, say), it is tried
- *  once more with those laid beside; passing then counts, and `needed` names them. What the commands print is kept in
+ *  When that fails and the workdir had files that no commit holds (dependencies that were installed, say), or holds
+ *  otherwise (submodules, what a filter converts), it is tried once more with those laid beside; passing then counts, and
+ *  `needed` names them. What the commands print is kept in
  *  `outputDir`; nothing else stays behind. */
 export async function prove(
   io: CommandIo,
@@ -65,7 +67,9 @@ export async function prove(
     await rm(tree, { recursive: true, force: true });
     await mkdir(tree);
     if (wanted.head !== null) await checkOut(history, wanted.head, tree, io.env);
-    const beside = await layBeside(place.workspace, tree, start.left_out);
+    const { left_out, first_commit } = start;
+    const other = await notAsCommitted(place, { first: first_commit, head: wanted.head, files }, io.env);
+    const beside = await layBeside(place.workspace, tree, [...left_out, ...other]);
     if (beside.length > 0) {
       const again = await runAll(io, tree, commands, join(wanted.outputDir, 'proof.with-untracked'));
       if (again === undefined) {
@@ -131,12 +135,39 @@ async function runAll(
       .map((text) => (text ?? '').trim())
       .filter((text) => text !== '')
       .join('\n');
-    return `${command} failed (${how})${said === '' ? '' : `:\n${excerpt(said)}`}`;
+    return `${spoken(command)} failed (${how})${said === '' ? '' : `:\n${excerpt(said)}`}`;
   }
   return undefined;
 }
 
-/** Copies those of `paths` that are in the workspace and not in the tree; answers with which. */
+/** Paths that a checkout by git alone cannot give: submodules, and files that no order wrote and that stand in the
+ *  workspace otherwise than in the commit, because a filter of the user's made them. */
+async function notAsCommitted(
+  place: Place,
+  since: { readonly first: string | null; readonly head: string | null; readonly files: readonly string[] },
+  env: Environment,
+): Promise<string[]> {
+  if (since.first === null || since.head === null) return [];
+  const { history } = place.run;
+  const modules = await submodulesOf(historyGit(history, env), since.head);
+  const indexFile = inHistory(history).scratchIndex;
+  for (const file of [indexFile, `${indexFile}.lock`]) await rm(file, { force: true });
+  const git = historyGit(history, env, { workTree: place.workspace, indexFile });
+  await git.text(['read-tree', since.head]);
+  await git.run(['update-index', '-q', '--ignore-submodules', '--refresh']);
+  const other = await git.list([
+    'diff-files',
+    '--ignore-submodules=all',
+    '--name-only',
+    '-z',
+    '--diff-filter=M',
+  ]);
+  await rm(indexFile, { force: true });
+  const written = new Set([...since.files, ...modules]);
+  return [...modules, ...other.filter((path) => !written.has(path))];
+}
+
+/** Copies those of `paths` that are in the workspace, over what the tree has; answers with which. */
 async function layBeside(workspace: string, tree: string, paths: readonly string[]): Promise<string[]> {
   const laid: string[] = [];
   for (const path of paths) {
@@ -144,8 +175,7 @@ async function layBeside(workspace: string, tree: string, paths: readonly string
     if (!(await isThere(from))) continue;
     await cp(from, join(tree, path), {
       recursive: true,
-      force: false,
-      errorOnExist: false,
+      force: true,
       verbatimSymlinks: true,
       mode: constants.COPYFILE_FICLONE,
     });

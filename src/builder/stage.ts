@@ -44,3 +44,13 @@ const reminders: Readonly<Record<FailureStage, string>> = {
   acceptance_failed: 'Every promised file must exist and every acceptance command must exit with 0.',
 };
 export const reminderOf = (stage: FailureStage): string => reminders[stage];
+
+/** How checks end that no exit code tells of, and what a programmer can do about each. */
+export const endings = {
+  refused: 'The command of the plan may not be run as it is written; nothing in the files can change that.',
+  missing:
+    'The command of the plan needs a program that is not installed; nothing in the files can change that.',
+  timeout:
+    'The command did not come to an end in its time. Let nothing wait for input or for a connection, stop servers and timers when their work is done, and let every loop end.',
+} as const;
+export type Ending = keyof typeof endings;

@@ -37,6 +37,14 @@ export const BuildState = z.object({
       attempt: z.number().describe('1-based; 0 before the first'),
       snapshot: z.string().nullable().describe('The workspace when the attempt began'),
       touched: z.array(z.string()),
+      written: z
+        .object({
+          tree: z.string().describe("The head's tree with the order's files as they were written"),
+          modes: z.record(z.string(), z.number()).describe('Permission bits of those files, by path'),
+        })
+        .nullable()
+        .default(null)
+        .describe('What the commit will hold, noted before any check ran'),
       failed: z
         .object({ stage: z.enum(failureStages), reason: z.string() })
         .nullable()

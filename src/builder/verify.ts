@@ -6,6 +6,7 @@ import { verifyScript, type WorkOrder } from '../model/work-order.ts';
 import { plannedCommandProblem } from '../policy/commands.ts';
 import { quoteWord } from '../policy/words.ts';
 import { isMissing } from '../system/files.ts';
+import { spoken, unittestCommand } from './unittest.ts';
 
 /** A verification plan as nodes read it: files that must exist, commands that must exit with 0. */
 export type CheckPlan = { readonly files: readonly string[]; readonly commands: readonly string[] };
@@ -34,17 +35,49 @@ export async function verifyCommands(
   const files = await codeFiles(workspace);
   if (files.some(isNodeTest)) return ['node --test'];
   if (files.some(isPythonTest) && (await probe.has('python3'))) {
-    return [(await probe.imports('pytest')) ? 'python3 -m pytest -q' : 'python3 -m unittest discover'];
+    // Pytest knows only two of the names, and fails where it finds none.
+    const pytest = files.some(isPytestFile) && (await probe.imports('pytest'));
+    return [pytest ? 'python3 -m pytest -q' : unittestCommand];
   }
   if ((await isFile(join(workspace, 'go.mod'))) && (await probe.has('go'))) {
     // Vet compiles everything too; `go build` would leave a program behind.
-    return [files.some((file) => file.endsWith('_test.go')) ? 'go test ./...' : 'go vet ./...'];
+    return [files.some(isGoTest) ? 'go test ./...' : 'go vet ./...'];
   }
   if ((await isFile(join(workspace, 'Cargo.toml'))) && (await probe.has('cargo'))) {
     return ['cargo test --offline'];
   }
   return compileCheck(workspace, with_.files, probe);
 }
+
+/** What a programmer may be told of that before the files are written: the commands where nothing that the order may
+ *  write decides about them, else the rule. Lines. */
+export async function foretold(
+  workspace: string,
+  order: { readonly verify_exempt: boolean; readonly allowed_files: readonly string[] },
+  probe: Probe,
+): Promise<readonly string[]> {
+  if (order.verify_exempt) return [`only whether the files you write parse`];
+  const commands = await verifyCommands(workspace, order, { files: [], probe });
+  const open = order.allowed_files.some(
+    (path) =>
+      path === verifyScript || deciders.has(path) || isNodeTest(path) || isPythonTest(path) || isGoTest(path),
+  );
+  const settled = commands[0] === `bash ${verifyScript}` || (commands.length > 0 && !open);
+  return settled
+    ? commands.map(spoken)
+    : [
+        `whichever of these comes first, as the project is once your files are written:`,
+        `\`bash ${verifyScript}\` where that file exists`,
+        'the `test` script of `package.json`',
+        '`node --test` where there are JavaScript tests',
+        "Python's tests where there are any: pytest if it is installed, else unittest; no test found is a failure",
+        "Go's tests (`go test ./...`) beside a `go.mod`, Rust's (`cargo test`) beside a `Cargo.toml`",
+        'otherwise, whether each file you write parses',
+      ];
+}
+
+const deciders: ReadonlySet<string> = new Set(['package.json', 'go.mod', 'Cargo.toml']);
+const isGoTest = (path: string): boolean => path.endsWith('_test.go');
 
 /** The three plans of an order, by context key. */
 export async function plansFor(
@@ -83,6 +116,8 @@ function isNodeTest(path: string): boolean {
   return /(^|\/)test\//.test(path) || /(^test|^test-.+|.+[.\-_]test)\.[cm]?js$/.test(basename(path));
 }
 const isPythonTest = (path: string): boolean => /^(test_.*|.*_test|tests?)\.py$/.test(basename(path));
+
+const isPytestFile = (path: string): boolean => /^(test_.*|.*_test)\.py$/.test(basename(path));
 
 const notOurs = new Set(['node_modules', '__pycache__', 'venv', 'vendor']);
 

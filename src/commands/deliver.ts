@@ -167,7 +167,7 @@ async function deliverRun(
   }
 
   const notes: string[] = [];
-  let next: string;
+  let next = '';
   let pushed: Pushed | null = null;
   if (to === null) {
     if (source === undefined) throw new Error('Internal: a git run without a workdir');
@@ -179,14 +179,22 @@ async function deliverRun(
       );
     }
     const there = relative(io.cwd, source) === '' ? '' : `-C ${quoteWord(source)} `;
-    next = `git ${there}switch ${quoteWord(branch)}`;
     const stands = await sourceGit(source, env).run([
       'rev-parse',
       '--verify',
       '--quiet',
       `refs/heads/${branch}`,
     ]);
+    const switching = async (): Promise<void> => {
+      const inTheWay = await switchProblem(source, branch, io);
+      next = `git ${there}${inTheWay === undefined ? 'switch' : 'log --stat'} ${quoteWord(branch)}`;
+      if (inTheWay !== undefined)
+        notes.push(
+          `git would refuse to switch to it now: ${inTheWay}; commit, stash (git stash -u) or move what is in the way first`,
+        );
+    };
     if (stands.ok && stands.text === head && options.push !== true) {
+      await switching();
       notes.push(`delivered already: the branch "${branch}" stands at what this run made`);
       return { ...common, commits: [], needed: [], not_delivered: [], notes, pushed, next };
     }
@@ -201,6 +209,7 @@ async function deliverRun(
     });
     if ('problem' in made) return refuse(2, made.problem, made.fix);
     if (options.push === true) pushed = await push({ repo: source, branch, env }, io.spawn);
+    await switching();
   } else {
     const made = await deliverFolder({ historyDir: run.history, source, to, branch, base, head, env });
     if ('problem' in made) return refuse(2, made.problem, made.fix);
@@ -236,6 +245,17 @@ async function isRepository(source: string, io: CommandIo): Promise<boolean> {
   return there && (await sourceGit(source, io.env).run(['rev-parse', '--git-dir'])).ok;
 }
 
+/** Why `git switch` would be refused where the source stands now; undefined when it would do. Nothing is changed. */
+async function switchProblem(source: string, branch: string, io: CommandIo): Promise<string | undefined> {
+  const git = sourceGit(source, io.env);
+  const on = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
+  // Untracked files count unless they are ignored, as for git switch.
+  const trial = ['read-tree', '--dry-run', '-m', '-u', '--exclude-per-directory=.gitignore'];
+  const tried = await git.run([...trial, ...(on.ok ? ['HEAD'] : []), `refs/heads/${branch}`]);
+  if (tried.ok) return undefined;
+  return tried.why.replace(/^error: /, '').split('\n', 1)[0] ?? '';
+}
+
 /** What the proof of exactly this commit could not do without. */
 async function neededBy(historyDir: string, head: string): Promise<readonly string[]> {
   try {
@@ -257,7 +277,7 @@ function tell(done: Delivered, io: CommandIo): void {
   for (const note of done.notes) io.out(`${note}\n`);
   if (done.needed.length > 0) {
     io.err(
-      `warning: the checks need files that are in no commit, so they are not delivered: ${listed(done.needed)}\n`,
+      `warning: the checks need files that no commit holds as they are, so they are not delivered: ${listed(done.needed)}\n`,
     );
   }
   if (done.not_delivered.length > 0) {

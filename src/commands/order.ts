@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { applyProposal } from '../builder/apply.ts';
 import { buildCommits, inHand, openBuild, preflightProblem, skipApplied } from '../builder/build.ts';
-import { commitOrder, pathsOf } from '../builder/commit.ts';
-import { driftOf } from '../builder/drift.ts';
+import { commitOrder } from '../builder/commit.ts';
+import { type Before, isProjects, putBackDrift, whatWasWritten } from '../builder/drift.ts';
 import { whatFailed } from '../builder/failed.ts';
 import { renderPrompt } from '../builder/prompt.ts';
 import { prove } from '../builder/proof.ts';
@@ -13,7 +13,8 @@ import { parseProposal } from '../builder/proposal.ts';
 import { classOf, type StageFailure, stageFailure } from '../builder/stage.ts';
 import { type BuildState, type CurrentOrder, readState, writeState } from '../builder/state.ts';
 import { type CommandIo, conclude, type Place, placeOf, probeOf, type Verdict } from '../builder/tool.ts';
-import { plansFor, verifyCommands } from '../builder/verify.ts';
+import { spoken } from '../builder/unittest.ts';
+import { foretold, plansFor } from '../builder/verify.ts';
 import type { JsonObject } from '../model/json.ts';
 import { inWorkspace } from '../model/layout.ts';
 import type { FailureClass } from '../model/outcome.ts';
@@ -99,6 +100,7 @@ const freshOrder = (id: string): CurrentOrder => ({
   attempt: 0,
   snapshot: null,
   touched: [],
+  written: null,
   failed: null,
   brief: null,
 });
@@ -122,8 +124,10 @@ export const orderPrompt = (
       attempt,
       snapshot: io.env['FACTORY_SNAPSHOT'] ?? null,
       touched: [],
+      written: null,
       failed: null,
     };
+    const refused = hand.current.brief === null ? '' : await answerOf(workspace);
     // An answer to an earlier prompt must not be taken for the answer to this one.
     await rm(join(workspace, inWorkspace.orderProposal), { force: true });
     const unmet = await preflightProblem(workspace, order);
@@ -141,14 +145,22 @@ export const orderPrompt = (
       throw error;
     });
     if (template === undefined) return no('config', `there is no template at ${path}`);
-    const verify = await verifyCommands(workspace, order, { files: order.allowed_files, probe: probeOf(io) });
-    const prompt = await renderPrompt(template, workspace, { order, attempt, verify, brief: current.brief });
+    const verify = await foretold(workspace, order, probeOf(io));
+    const facts = { order, attempt, verify, brief: current.brief, refused };
+    const prompt = await renderPrompt(template, workspace, facts);
     if ('problem' in prompt) return no('config', `${path}: ${prompt.problem}`);
     await writeFileAtomic(join(workspace, inWorkspace.orderPrompt), prompt.text);
     await writeState(workspace, { ...build.state, current });
     return yes(`${order.id}, attempt ${attempt}: ${inWorkspace.orderPrompt} is written`, {
       updates: { 'order.attempt': attempt, 'order.stage': '' },
     });
+  });
+
+/** The model's answer as it stands; empty when there is none. */
+const answerOf = (workspace: string): Promise<string> =>
+  readFile(join(workspace, inWorkspace.orderProposal), 'utf8').catch((error: unknown) => {
+    if (isMissing(error)) return '';
+    throw error;
   });
 
 /** `<stage>: why`, with the stage's class. */
@@ -167,29 +179,31 @@ export const orderApply = (options: OrderOptions, io: CommandIo): Promise<number
     const hand = inHand(build);
     if ('problem' in hand) return no('config', hand.problem);
     const { order } = hand.loaded;
-    const end = async (touched: readonly string[], failed: StageFailure | null): Promise<void> =>
-      writeState(workspace, { ...build.state, current: { ...hand.current, touched: [...touched], failed } });
-    const answer = await readFile(join(workspace, inWorkspace.orderProposal), 'utf8').catch(
-      (error: unknown) => {
-        if (isMissing(error)) return '';
-        throw error;
-      },
-    );
-    const parsed = parseProposal(answer);
+    const end = async (
+      touched: readonly string[],
+      result: { readonly failed: StageFailure } | { readonly written: CurrentOrder['written'] },
+    ): Promise<void> =>
+      writeState(workspace, {
+        ...build.state,
+        current: { ...hand.current, touched: [...touched], failed: null, written: null, ...result },
+      });
+    const parsed = parseProposal(await answerOf(workspace));
     if ('stage' in parsed) {
-      await end([], parsed);
+      await end([], { failed: parsed });
       return refuse(parsed);
     }
     const applied = await applyProposal(workspace, order, parsed.proposal);
-    await end(applied.touched, applied.failure ?? null);
-    if (applied.failure !== undefined) return refuse(applied.failure);
+    const written = applied.failure ?? (await whatWasWritten(place, build.state.head, applied.touched, io));
+    await end(applied.touched, 'stage' in written ? { failed: written } : { written });
+    if ('stage' in written) return refuse(written);
     const plans = await plansFor(workspace, order, { files: applied.touched, probe: probeOf(io) });
     return yes(`${order.id}: wrote ${applied.touched.join(', ')}`, {
       updates: { ...plans, 'order.touched': applied.touched, 'order.stage': '' },
     });
   });
 
-/** Commits the order's files. What checks changed in other committed files is put back first: it is in no commit. */
+/** Commits the order's files as they were written, whatever the checks did to them. All else that came into being or
+ *  changed since the attempt began is in no commit: it is put back, so that no later order leans on it. */
 export const orderCommit = (options: OrderOptions, io: CommandIo): Promise<number> =>
   step(options, io, async (place) => {
     const { workspace } = place;
@@ -198,24 +212,30 @@ export const orderCommit = (options: OrderOptions, io: CommandIo): Promise<numbe
     const hand = inHand(build);
     if ('problem' in hand) return no('config', hand.problem);
     const { current, loaded } = hand;
-    if (current.touched.length === 0 || current.failed !== null) {
+    const { written } = current;
+    if (written === null || current.failed !== null) {
       return no('config', `${current.id} has no proposal that was written: run "factory order apply" first`);
     }
     const { head } = build.state;
-    const drift = await putBackDrift(place, current, head, io);
+    const drift = await putBackDrift(
+      place,
+      { touched: current.touched, written },
+      current.snapshot === null ? undefined : await beganWith(place, current.snapshot),
+      head,
+      io,
+    );
     const made = await commitOrder({
       historyDir: place.run.history,
       workspace,
       env: io.env,
       parent: head,
-      touched: current.touched,
+      tree: written.tree,
       order: loaded.order,
       digest: loaded.digest,
       runId: place.runId,
       author: build.start.author,
       date: io.now(),
     });
-    if ('problem' in made) return no('product', made.problem);
     const done = { id: current.id, commit: made.commit, subject: made.subject, attempts: current.attempt };
     const state = {
       ...build.state,
@@ -231,21 +251,11 @@ export const orderCommit = (options: OrderOptions, io: CommandIo): Promise<numbe
     return yes(notes, { updates: { 'build.commits': buildCommits(state), 'order.drift': drift } });
   });
 
-/** Answers with what the checks changed beside the order's files; of that, committed files are as before again. */
-async function putBackDrift(
-  place: Place,
-  current: CurrentOrder,
-  head: string | null,
-  io: CommandIo,
-): Promise<readonly string[]> {
-  if (current.snapshot === null) return [];
+/** The workspace as it was when the attempt began. */
+async function beganWith(place: Place, snapshot: string): Promise<Before> {
   const snapshots = await openSnapshots({ workspace: place.workspace, dir: place.run.snapshots });
-  const before = await snapshots.load(current.snapshot);
-  const drift = await driftOf(place, { head, touched: current.touched, env: io.env });
-  const tracked = await pathsOf(place.run.history, head, io.env);
-  const touched = new Set(current.touched);
-  await snapshots.restore(before, (path) => tracked.has(path) && !touched.has(path));
-  return drift.filter((path) => tracked.has(path) || !before.tree.has(path));
+  const { id, tree } = await snapshots.load(snapshot);
+  return { tree, restore: (only) => snapshots.restore({ id, tree }, only) };
 }
 
 /** Undoes the attempt: all but `.factory/` is as it was when it began. Label `again`, or `give_up` when `attempts` are
@@ -268,17 +278,20 @@ export const orderRollback = (
       );
     }
     const snapshots = await openSnapshots({ workspace, dir: place.run.snapshots });
-    await snapshots.restore(
-      await snapshots.load(current.snapshot),
-      (path) => path !== inWorkspace.factory && !path.startsWith(`${inWorkspace.factory}/`),
-    );
+    await snapshots.restore(await snapshots.load(current.snapshot), isProjects);
     const { brief, hopeless } = await whatFailed(place, current, io);
-    await writeState(workspace, { ...state, current: { ...current, touched: [], failed: null, brief } });
+    await writeState(workspace, {
+      ...state,
+      current: { ...current, touched: [], written: null, failed: null, brief },
+    });
     const updates = { 'order.stage': brief.stage, 'order.brief': brief };
     const what = `${current.id}, attempt ${current.attempt} of ${options.attempts}, failed at ${brief.stage}`;
     const why = brief.excerpt.split('\n')[0] ?? '';
     return hopeless || current.attempt >= options.attempts
-      ? yes(`${what}: ${why}; giving up`, { label: 'give_up', updates })
+      ? yes(`${what}: ${why}; giving up${hopeless ? ': another attempt could not change that' : ''}`, {
+          label: 'give_up',
+          updates,
+        })
       : yes(`${what}: ${why}; everything is as it was before it`, { label: 'again', updates });
   });
 
@@ -294,16 +307,16 @@ export const orderProof = (options: OrderOptions, io: CommandIo): Promise<number
     const proof = await prove(io, place, { head, orders: build.orders.map((one) => one.order), outputDir });
     const where = head === null ? 'an empty tree' : `a fresh checkout of ${head.slice(0, 12)}`;
     if (!proof.ok) return no('product', `in ${where}: ${proof.why}`);
+    const ran = proof.commands.map(spoken);
     const how =
-      proof.commands.length === 0
-        ? 'every promised file is there; there is nothing to run'
-        : proof.commands.join(', ');
+      proof.commands.length === 0 ? 'every promised file is there, but nothing could be run' : ran.join(', ');
     const needed = proof.needed.length === 0 ? '' : `; needed, but in no commit: ${proof.needed.join(', ')}`;
     return yes(`${where} holds: ${how}${needed}`, {
       updates: {
         'build.head': head,
         'build.commits': buildCommits(build.state),
         'build.needed': proof.needed,
+        'build.proof': ran,
       },
     });
   });

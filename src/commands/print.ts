@@ -143,6 +143,14 @@ export function summary(result: RunResult, paint: Paint): string {
       ]);
     }
   }
+  if (result.proof !== null) {
+    rows.push([
+      'proof',
+      result.proof.length === 0
+        ? paint.yellow('nothing could be run: only that every promised file is there')
+        : result.proof.map((command) => oneLine(command, 80)).join(', '),
+    ]);
+  }
   if (result.agent !== 'none') rows.push(['agent', result.agent]);
   rows.push(['run', result.run_dir], ['files', result.workspace]);
   const table = rows.map(([name, text]) => `  ${paint.dim(name.padEnd(9))} ${text}`);

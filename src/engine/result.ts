@@ -4,7 +4,7 @@ import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
-import { Commit, type RunResult } from '../model/result.ts';
+import { Commit, RunResult } from '../model/result.ts';
 import { quoteWord } from '../policy/words.ts';
 import { readJournal } from '../store/journal-read.ts';
 import type { RunEnd } from './run.ts';
@@ -26,6 +26,7 @@ export async function resultOf(
 ): Promise<RunResult> {
   const { state, ending } = end;
   const commits = Commit.array().safeParse(state.context['build.commits']);
+  const proof = RunResult.shape.proof.safeParse(state.context['build.proof']);
   const status = end.interrupted ? 'interrupted' : ending.ok ? 'completed' : 'failed';
   const last = ending.ok ? null : state.last_failure;
   return {
@@ -44,6 +45,7 @@ export async function resultOf(
     retries: Object.values(state.retry_counts).reduce((sum, n) => sum + n, 0),
     elapsed_ms: state.elapsed_ms,
     commits: commits.success ? commits.data : [],
+    proof: proof.success ? proof.data : null,
     run_dir: runDir,
     workspace: layout(runDir).workspace,
     next: await nextCommand(

@@ -26,6 +26,13 @@ export const RunResult = z.object({
   retries: z.number(),
   elapsed_ms: z.number(),
   commits: z.array(Commit),
+  proof: z
+    .array(z.string())
+    .nullable()
+    .default(null)
+    .describe(
+      'What was run on the final commit by itself: empty when nothing could be, null without a proof',
+    ),
   run_dir: z.string(),
   workspace: z.string(),
   next: z.string().describe('The next command to type; empty when there is none'),

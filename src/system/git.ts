@@ -44,7 +44,7 @@ export const gitMissing = 'git is not installed, or not on PATH';
 
 /** A stranger's repository is read because the user named it; nothing of it is ever run. */
 const harmless = ['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'safe.directory=*'];
-/** Bytes stay as they are: no line ends, no filters, nobody's ignore or attribute file. */
+/** Nobody's settings, ignore or attribute file but those of the tree itself. */
 const verbatim = [
   'core.autocrlf=false',
   'core.attributesFile=/dev/null',
@@ -106,7 +106,7 @@ export function ownGit(where: {
   });
 }
 
-/** Makes an empty repository at `path` that keeps bytes as they are, whatever `.gitattributes` files say. */
+/** Makes an empty repository at `path`. */
 export async function makeRepository(
   path: string,
   options: {
@@ -131,12 +131,11 @@ export async function makeRepository(
   ]);
 }
 
-/** In a repository of the run's own: attributes that nothing in a tree can override. */
-export async function keepBytes(gitDir: string): Promise<void> {
-  await writeFileAtomic(
-    join(gitDir, 'info', 'attributes'),
-    '* -text -eol -crlf -ident -filter -working-tree-encoding\n',
-  );
+/** In a repository of the run's own: of what `.gitattributes` files ask for, line ends alone are converted, as git does
+ *  it everywhere; whatever needs a program or changes words is left as it is. `.factory/` is nobody's news. */
+export async function keepToLineEnds(gitDir: string): Promise<void> {
+  await writeFileAtomic(join(gitDir, 'info', 'attributes'), '* -ident -filter -working-tree-encoding\n');
+  await writeFileAtomic(join(gitDir, 'info', 'exclude'), '/.factory/\n');
 }
 
 function git(setup: {
@@ -193,12 +192,6 @@ function git(setup: {
         .split('\0')
         .filter((entry) => entry !== ''),
   };
-}
-
-/** A path as git reads it from a line: quoted, so that blanks, quotes and newlines survive. */
-export function quotePath(path: string): string {
-  const bytes = [...Buffer.from(path)];
-  return `"${bytes.map((byte) => (byte < 0x20 || byte >= 0x7f || byte === 0x22 || byte === 0x5c ? `\\${byte.toString(8).padStart(3, '0')}` : String.fromCharCode(byte))).join('')}"`;
 }
 
 /** HEAD of a folder that is the top of a repository; null where it is none, cannot be read, or has no commit. */

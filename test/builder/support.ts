@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { commitOrder, treeWith } from '../../src/builder/commit.ts';
 import { recordBase, startHistory } from '../../src/builder/history.ts';
 import type { CommandIo } from '../../src/builder/tool.ts';
 import { layout } from '../../src/model/layout.ts';
@@ -158,4 +159,12 @@ export function toolIo(begun: Awaited<ReturnType<typeof beginRun>>, node = 'stag
       env['FACTORY_CONTEXT'] = file;
     },
   };
+}
+
+/** A commit of paths as they stand in the workspace. */
+export async function commitPaths(
+  options: Omit<Parameters<typeof commitOrder>[0], 'tree'> & { readonly touched: readonly string[] },
+) {
+  const made = await treeWith({ ...options, paths: options.touched });
+  return 'problem' in made ? made : commitOrder({ ...options, tree: made.tree });
 }

@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { excerpt } from '../../src/builder/brief.ts';
+import { unittestCommand } from '../../src/builder/unittest.ts';
 import { type Probe, verifyCommands } from '../../src/builder/verify.ts';
 import { plannedCommandProblem } from '../../src/policy/commands.ts';
 import { splitWords } from '../../src/policy/words.ts';
@@ -40,7 +41,13 @@ const rows: readonly Row[] = [
     { files: ['a.js'] },
   ],
   ['no word in a name for a test', { 'contest.js': '', 'latest/a.js': '' }, []],
-  ["python's own tests", { 'tests/test_a.py': '' }, ['python3 -m unittest discover']],
+  ["python's own tests", { 'tests/test_a.py': '' }, [unittestCommand]],
+  [
+    "python's own tests where pytest would find none",
+    { 'app/tests.py': '' },
+    [unittestCommand],
+    { probe: has('python3', 'pytest') },
+  ],
   [
     'pytest where there is one',
     { 'a_test.py': '' },
@@ -118,4 +125,45 @@ test('an excerpt keeps head and tail and never half a character', () => {
   expect(excerpt('😀😀😀xxx😀😀😀', { head: 2, tail: 2 })).toBe(
     '😀😀\n[... 5 characters left out ...]\n😀😀',
   );
+});
+
+const unit = (says: string) =>
+  `import unittest\nfrom calc import add\nclass T(unittest.TestCase):\n  def test_add(self):\n    self.assertEqual(add(1, 2), ${says})\n`;
+test.for([
+  ['a test in a folder without __init__.py that holds', { 'tests/test_calc.py': unit('3') }, 0, 'Ran 1 test'],
+  ['one that does not hold', { 'tests/test_calc.py': unit('999') }, 1, '999'],
+  [
+    'one in a package',
+    { 'a/__init__.py': '', 'a/b/__init__.py': '', 'a/b/c_test.py': unit('999') },
+    1,
+    '999',
+  ],
+  [
+    'tests of one name in two folders',
+    { 'a/test_x.py': unit('3'), 'b/test_x.py': unit('3'), 'test.py': unit('3') },
+    0,
+    'Ran 3 tests',
+  ],
+  ['no test in a test file', { 'tests/test_calc.py': 'x = 1\n' }, 1, 'no test was found'],
+  ['a file that ends the program', { 'test_calc.py': 'import sys\nsys.exit(0)\n' }, 1, 'ends the program'],
+  ['a function for pytest', { 'test_f.py': 'def test_x():\n  assert 1 == 999\n' }, 1, 'test_f.py: test_x'],
+  [
+    'a function and a class for pytest that hold',
+    { 'test_f.py': 'def test_x():\n  assert True\nclass TestY:\n  def test_z(self):\n    assert True\n' },
+    0,
+    'Ran 2 tests',
+  ],
+  ['a function with a fixture', { 'test_f.py': 'def test_x(tmp_path):\n  pass\n' }, 1, 'needs pytest'],
+  ['a function nobody awaits', { 'test_f.py': 'async def test_x():\n  assert False\n' }, 1, 'needs pytest'],
+  ['an import that fails', { 'test_f.py': 'import nothing_like_it\n' }, 1, 'nothing_like_it'],
+] as const)("python's own tests: %s", ([, files, code, says]) => {
+  using it = folder({ 'calc.py': 'def add(a, b):\n  return a + b\n', ...files });
+  expect(plannedCommandProblem(unittestCommand)).toBeUndefined();
+  const before = tree(it.path);
+  const split = splitWords(unittestCommand);
+  const [program = '', ...words] = 'words' in split ? split.words : [];
+  const ran = spawnSync(program, words, { cwd: it.path, encoding: 'utf8' });
+  expect(ran.stderr).toContain(says);
+  expect(ran.status, ran.stderr).toBe(code);
+  expect(tree(it.path)).toEqual(before);
 });

@@ -1,11 +1,19 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { commitOrder } from '../../src/builder/commit.ts';
 import { inHistory } from '../../src/builder/in-history.ts';
 import { type DeliverOptions, deliver } from '../../src/commands/deliver.ts';
 import {
   beginRun,
+  commitPaths,
   type Files,
   folder,
   git,
@@ -71,6 +79,8 @@ async function run(
     status?: string;
     writes?: Files | null;
     allowDirty?: boolean;
+    /** What the user does before the run begins. */
+    prepare?: (source: string) => void;
   } = {},
 ) {
   const { files = { 'a.txt': 'a\n' }, writes = { 'f1.txt': '1\n', 'sub/run.sh': 's\n' } } = more;
@@ -79,12 +89,13 @@ async function run(
   if (files !== null) put(source, files);
   if (more.git !== false && files !== null) repository(source);
   put(source, more.untracked ?? {});
+  more.prepare?.(source);
   const workdir = files === null ? undefined : source;
   const begun = await beginRun({ root, workdir, allowDirty: more.allowDirty === true });
   let head = begun.first;
   for (const [n, [path, content]] of Object.entries(writes ?? {}).entries()) {
     put(begun.run.workspace, { [path]: content });
-    const made = await commitOrder({
+    const made = await commitPaths({
       historyDir: begun.run.history,
       workspace: begun.run.workspace,
       env: begun.env,
@@ -135,7 +146,7 @@ describe('delivering to a branch', () => {
     ]);
     expect(git(r.source, 'fsck', '--strict')).toBe('');
     expect(existsSync(join(r.source, '.git/shallow'))).toBe(false);
-    expect(r.said()).toContain(`git -C ${r.source} switch factory/RUN1`);
+    expect(r.said()).toContain(`git -C ${r.source} log --stat factory/RUN1`);
     git(r.source, 'stash', '-q');
     git(r.source, 'switch', '-q', 'factory/RUN1');
     expect(tree(r.source)).toEqual({ 'a.txt': 'a\n', 'f1.txt': '1\n', 'sub/run.sh': 's\n' });
@@ -190,6 +201,39 @@ describe('delivering to a branch', () => {
       head: r.head,
       commits: [{ subject: 'WO-01: f1.txt' }, { subject: 'WO-02: sub/run.sh' }],
     });
+  });
+
+  test.for([
+    [
+      'with changes of its own that the run took along',
+      true,
+      (dir: string) => put(dir, { 'a.txt': 'mine\n' }),
+    ],
+    ['with an untracked file in the way', true, (dir: string) => put(dir, { 'f1.txt': 'mine\n' })],
+    ['with changes that are not in the way', false, (dir: string) => put(dir, { 'other.txt': 'mine\n' })],
+    [
+      'without a commit, its files being untracked',
+      true,
+      (dir: string) => {
+        rmSync(join(dir, '.git'), { recursive: true });
+        git(dir, 'init', '-q');
+      },
+    ],
+  ] as const)('into a source %s says what works there', async ([, inTheWay, change]) => {
+    using it = folder();
+    const r = await run(it.path, { allowDirty: true, prepare: change });
+    const before = [git(r.source, 'status', '--porcelain'), tree(r.source)];
+    expect(await r.asked({ json: true })).toBe(0);
+    expect([git(r.source, 'status', '--porcelain'), tree(r.source)]).toEqual(before);
+    const told: unknown = JSON.parse(r.said());
+    expect(told).toMatchObject({
+      next: `git -C ${r.source} ${inTheWay ? 'log --stat' : 'switch'} factory/RUN1`,
+      notes: inTheWay ? [expect.stringContaining('git stash')] : [],
+    });
+    const switched = () => git(r.source, 'switch', '-q', 'factory/RUN1');
+    if (inTheWay) expect(switched).toThrow();
+    else expect(switched()).toBe('');
+    expect(git(r.source, 'log', '--stat', 'factory/RUN1')).toContain('WO-01');
   });
 
   test('warns of what is in no commit, and more of what the checks need', async () => {
@@ -270,6 +314,20 @@ describe('delivering to a folder', () => {
     expect(r.said()).toContain(`cd ${join(it.path, 'out')} && npm test`);
   });
 
+  test('clears what one that was killed has left beside it, and nothing else', async () => {
+    using it = folder({
+      '.out.0123456789ab.tmp/.git/HEAD': 'x',
+      '.out.mine.tmp/x': 'x',
+      '.other.0123456789ab.tmp/x': 'x',
+    });
+    const r = await run(it.path);
+    const before = readdirSync(it.path);
+    expect(await r.asked({ to: 'out' })).toBe(0);
+    expect(readdirSync(it.path).sort()).toEqual(
+      [...before.filter((name) => name !== '.out.0123456789ab.tmp'), 'out'].sort(),
+    );
+  });
+
   test('refuses one that holds something, or is a file, and leaves nothing half-made', async () => {
     using it = folder({ 'full/x': 'x', file: 'f' });
     const r = await run(it.path);
@@ -319,7 +377,7 @@ describe('a branch that is there', () => {
     git(r.source, 'commit', '-q', '--allow-empty', '-m', 'meanwhile');
     const tip = git(r.source, 'rev-parse', 'moved');
     git(r.source, 'checkout', '-q', 'main');
-    expect(await r.asked({ branch: 'moved', reuse: true })).toBe(1);
+    expect(await r.asked({ branch: 'moved', reuse: true })).toBe(2);
     expect(r.said()).toMatch(/has moved: it stands at/);
     expect(git(r.source, 'rev-parse', 'moved')).toBe(tip);
   });

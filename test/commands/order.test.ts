@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
@@ -15,6 +15,7 @@ import {
 } from '../../src/commands/order.ts';
 import {
   beginRun,
+  commitPaths,
   emptySha,
   type Files,
   folder,
@@ -90,6 +91,10 @@ describe('a build', () => {
     expect(await orderNext({}, b.io)).toBe(0);
     expect(b.output()).toMatchObject({ preferred_next_label: 'done' });
     expect(await orderProof({}, b.io)).toBe(0);
+    expect(b.output()).toMatchObject({
+      notes: expect.stringContaining('nothing could be run'),
+      context_updates: { 'build.proof': [] },
+    });
     expect(git(b.run.history, 'log', '--format=%s|%cI|%an', headRef).split('\n')).toEqual([
       'WO-02: Step two|2026-01-02T03:04:05+00:00|llm-compiler',
       'WO-01: Step 1|2026-01-02T03:04:05+00:00|llm-compiler',
@@ -322,6 +327,83 @@ describe('prompt', () => {
     expect(text).not.toContain('\ufffd');
   });
 
+  test('shows files that may be written before any other takes the room', async () => {
+    using it = folder();
+    const big = 'a'.repeat(210_000);
+    const b = await build(
+      it.path,
+      [order(1, { allowed_files: ['z.txt'], context_files: ['a.txt', 'z.txt'] })],
+      {
+        'a.txt': big,
+        'z.txt': 'to be changed\n',
+      },
+    );
+    await orderNext({}, b.io);
+    await b.snapshot();
+    await orderPrompt({}, b.io);
+    const text = readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
+    expect(text).toContain('to be changed\n');
+    expect(text).toContain(sha(big));
+  });
+
+  test.for([
+    [
+      'the command that the project settles',
+      { 'a.test.js': '' },
+      ['f1.txt'],
+      '- node --test\n',
+      'comes first',
+    ],
+    ['the rule, where the order may decide', { 'a.txt': '' }, ['f.test.js'], 'comes first', '(none)'],
+    [
+      'the rule, where another test may be added',
+      { 'test_a.py': '' },
+      ['package.json'],
+      'comes first',
+      '(none)',
+    ],
+    [
+      'the script, whatever the order adds',
+      { 'scripts/verify.sh': '' },
+      ['f.test.js'],
+      '- bash scripts/verify.sh\n',
+      'comes first',
+    ],
+  ] as const)('says how the whole is checked: %s', async ([, files, allowed_files, says, never]) => {
+    using it = folder();
+    const postconditions = allowed_files.map((path) => ({ kind: 'file_exists', path }));
+    const b = await build(it.path, [order(1, { allowed_files, postconditions })], files);
+    await orderNext({}, b.io);
+    await b.snapshot();
+    await orderPrompt({}, b.io);
+    const text = readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
+    const judged = text.slice(
+      text.indexOf('## How your work is judged'),
+      text.indexOf('These must then hold'),
+    );
+    expect(judged).toContain(says);
+    expect(judged).not.toContain(never);
+  });
+
+  test('shows the answer that failed, within bounds, and none that an agent never gave', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1)]);
+    const prompt = () => readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
+    await b.propose(answer('f1.txt', `HEAD ${'x'.repeat(100_000)} TAIL`, 'stale'));
+    expect(prompt()).not.toContain('answer that failed');
+    await orderRollback({ attempts: 5 }, b.io);
+    await b.snapshot();
+    await orderPrompt({}, b.io);
+    for (const part of ['answer that failed', 'HEAD xxx', 'xxx TAIL', 'characters left out'])
+      expect(prompt()).toContain(part);
+    expect(prompt().length).toBeLessThan(70_000);
+    b.context({ 'last_failure.node_id': 'propose', 'last_failure.class': 'agent' });
+    await orderRollback({ attempts: 5 }, b.io);
+    await b.snapshot();
+    await orderPrompt({}, b.io);
+    expect(prompt()).not.toContain('answer that failed');
+  });
+
   test.for([
     ['a precondition that does not hold', [{ kind: 'file_exists', path: 'none.txt' }]],
     ['a file that must not be there', [{ kind: 'file_absent', path: 'keep.txt' }]],
@@ -461,20 +543,189 @@ describe('rollback', () => {
   );
 });
 
-test('what a check changed in another committed file is put back before the commit; its own leavings stay', async () => {
+test.for([
+  [
+    'a refused command',
+    'guardrail',
+    'verification command rejected by guardrail: contains an absolute path (/health): node a.mjs /health',
+    'give_up',
+    'nothing in the files can change that',
+  ],
+  [
+    'a missing program',
+    'config',
+    'verification command cannot start: nope x (nope: not found)',
+    'give_up',
+    'not installed',
+  ],
+  ['a folder that is missing', 'config', 'verification.workdir "app" does not exist', 'again', 'exit with 0'],
+  [
+    'a program of its own that is missing',
+    'product',
+    'verification command cannot start: ./x (./x: not found)',
+    'again',
+    'exit with 0',
+  ],
+  ['a write outside a scope', 'guardrail', 'wrote outside its scope: x', 'again', 'exit with 0'],
+  ['a timeout', 'timeout', 'timeout: verification command was still running', 'again', 'wait for input'],
+] as const)(
+  'after %s in a check the next step is one that can help',
+  async ([, failureClass, reason, label, reminder]) => {
+    using it = folder();
+    const b = await build(it.path, [order(1)]);
+    await b.propose(answer('f1.txt', '1\n'));
+    b.context({
+      'last_failure.node_id': 'accept',
+      'last_failure.node_type': 'verification',
+      'last_failure.reason': reason,
+      'last_failure.class': failureClass,
+    });
+    expect(await orderRollback({ attempts: 5 }, b.io)).toBe(0);
+    expect(b.output()).toMatchObject({
+      preferred_next_label: label,
+      notes: expect.stringContaining(reason),
+      context_updates: {
+        'order.brief': { stage: 'acceptance_failed', reminder: expect.stringContaining(reminder) },
+      },
+    });
+  },
+);
+
+test('a commit holds what was proposed, whatever its checks did to it, and the workspace holds that too', async () => {
   using it = folder();
-  const b = await build(it.path, [order(1)], { 'keep.txt': 'k\n', 'd/deep.txt': 'd\n' });
-  await b.propose(answer('f1.txt', '1\n'));
-  put(b.workspace, { 'keep.txt': 'drift\n', 'cache.bin': 'c' });
-  rmSync(join(b.workspace, 'd'), { recursive: true });
+  const paths = ['a.json', 'gone.txt', 'd/run.sh', 'd/folder.txt'];
+  const one = order(1, {
+    allowed_files: paths,
+    postconditions: paths.map((path) => ({ kind: 'file_exists', path })),
+  });
+  const b = await build(it.path, [one], { 'a.json': 'old\n' });
+  chmodSync(join(b.workspace, 'a.json'), 0o600);
+  const writes = paths.map((path) => ({
+    path,
+    base_sha256: sha(path === 'a.json' ? 'old\n' : ''),
+    content: `${path}\n`,
+  }));
+  expect(await b.propose(JSON.stringify({ summary: 's', writes }))).toBe(0);
+  const wanted = tree(b.workspace);
+  put(b.workspace, { 'a.json': '["milk"]\n' });
+  rmSync(join(b.workspace, 'gone.txt'));
+  chmodSync(join(b.workspace, 'd/run.sh'), 0o755);
+  rmSync(join(b.workspace, 'd/folder.txt'));
+  put(b.workspace, { 'd/folder.txt/in/the/way': 'x' });
   expect(await orderCommit({}, b.io)).toBe(0);
-  expect(tree(b.workspace)).toEqual({
+  expect(b.output().context_updates?.['order.drift']).toEqual(
+    expect.arrayContaining(['a.json', 'd/folder.txt', 'd/run.sh', 'gone.txt']),
+  );
+  expect(tree(b.workspace)).toEqual(wanted);
+  expect(statSync(join(b.workspace, 'd/run.sh')).mode & 0o777).toBe(0o644);
+  expect(statSync(join(b.workspace, 'a.json')).mode & 0o777).toBe(0o600);
+  for (const path of paths) expect(git(b.run.history, 'show', `${headRef}:${path}`)).toBe(path);
+  expect(git(b.run.history, 'ls-tree', '-r', headRef)).not.toContain('100755');
+});
+
+test('what checks left behind is gone before the next order; what was there before stays, ignored or not', async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1)], {
     'keep.txt': 'k\n',
     'd/deep.txt': 'd\n',
-    'f1.txt': '1\n',
-    'cache.bin': 'c',
+    '.gitignore': 'cache/\n',
   });
+  put(b.workspace, { 'cache/old.bin': 'old', 'notes.txt': 'untracked' });
+  await b.propose(answer('f1.txt', '1\n'));
+  const wanted = tree(b.workspace);
+  put(b.workspace, {
+    'keep.txt': 'drift\n',
+    'cache/old.bin': 'changed',
+    'cache/new.bin': 'c',
+    'gen/t.json': '{}',
+    'notes.txt': 'changed',
+    '.factory/order/log': 'l',
+  });
+  rmSync(join(b.workspace, 'd'), { recursive: true });
+  expect(await orderCommit({}, b.io)).toBe(0);
+  expect(tree(b.workspace)).toEqual(wanted);
+  expect(existsSync(join(b.workspace, '.factory/order/log'))).toBe(true);
+  expect(b.output().context_updates?.['order.drift']).toEqual(['d/deep.txt', 'gen/t.json', 'keep.txt']);
   expect(git(b.run.history, 'show', '--format=', '--name-only', headRef)).toBe('f1.txt');
+});
+
+test('line ends are kept as the attributes of the tree say, in commits, checkouts and the source', async () => {
+  using it = folder();
+  const crlf = 'let a;\r\nlet b;\r\n';
+  const files = {
+    '.gitattributes': '*.js text eol=crlf\n*.bin -text\n*.id ident\n',
+    'a.js': crlf,
+    'keep.js': crlf,
+  };
+  const paths = ['a.js', 'b.js', 'c.bin', 'd.id'];
+  const one = order(1, {
+    allowed_files: paths,
+    postconditions: paths.map((path) => ({ kind: 'file_exists', path })),
+  });
+  const b = await build(it.path, [one], {
+    ...files,
+    'scripts/verify.sh': 'grep -q "x.$" b.js && ! grep -q "x$" b.js\n',
+  });
+  const write = (path: string, content: string, base = '') => ({ path, base_sha256: sha(base), content });
+  const writes = [
+    write('a.js', `${crlf}let c;\r\n`, crlf),
+    // Line ends as models write them.
+    write('b.js', 'x\n'),
+    write('c.bin', '1\r\n'),
+    write('d.id', '$Id$\n'),
+  ];
+  expect(await b.propose(JSON.stringify({ summary: 's', writes }))).toBe(0);
+  expect(await orderCommit({}, b.io)).toBe(0);
+  expect(b.output().context_updates?.['order.drift']).toEqual([]);
+  const raw = (path: string) => git(b.run.history, 'cat-file', '-s', `${headRef}:${path}`);
+  expect(paths.map(raw)).toEqual(['21', '2', '3', '5']);
+  expect(tree(b.workspace)).toMatchObject({
+    'b.js': 'x\r\n',
+    'c.bin': '1\r\n',
+    'd.id': '$Id$\n',
+    'keep.js': crlf,
+  });
+  await orderNext({}, b.io);
+  expect(await orderProof({}, b.io)).toBe(0);
+  const source = join(it.path, 'src');
+  git(source, 'fetch', '-q', b.run.history, headRef);
+  git(source, 'switch', '-q', '-c', 'delivered', 'FETCH_HEAD');
+  expect(git(source, 'status', '--porcelain')).toBe('');
+  expect(tree(source)['b.js']).toBe('x\r\n');
+});
+
+test('line ends that a repository has committed against its attributes stay', async () => {
+  using it = folder();
+  const source = join(it.path, 'src');
+  put(source, { 'a.txt': '1\r\n' });
+  repository(source);
+  put(source, { '.gitattributes': '* text=auto\n' });
+  git(source, 'add', '.gitattributes');
+  git(source, 'commit', '-qm', 'attributes');
+  const begun = await beginRun({ root: it.path, workdir: source });
+  put(begun.run.workspace, { 'a.txt': '1\r\n2\r\n' });
+  const made = await commitPaths({
+    historyDir: begun.run.history,
+    workspace: begun.run.workspace,
+    env: begun.env,
+    parent: begun.first,
+    touched: ['a.txt'],
+    order: { id: 'WO-01', title: 'a' },
+    digest: 'd',
+    runId: 'R',
+    author: begun.started.author,
+    date: when,
+  });
+  expect(made).toMatchObject({ commit: expect.any(String) });
+  expect(git(begun.run.history, 'cat-file', '-s', `${headRef}:a.txt`)).toBe('6');
+});
+
+test("git finds nothing new in the run's history but the order's files", async () => {
+  using it = folder();
+  const b = await build(it.path, [order(1)]);
+  await b.propose(answer('f1.txt', '1\n'));
+  const status = git(b.workspace, `--git-dir=${b.run.history}`, '--work-tree=.', 'status', '--short');
+  expect(status).toBe('?? f1.txt');
 });
 
 describe('proof', () => {
@@ -504,6 +755,7 @@ describe('proof', () => {
     const script = 'git rev-parse 2>/dev/null && exit 3\nenv | grep -q FACTORY_RUN_DIR && exit 4\npwd\n';
     const b = await proven(it.path, { 'scripts/verify.sh': script }, order(1));
     expect(await orderProof({}, { ...b.io, env: { ...b.env, GIT_DIR: b.run.history } })).toBe(0);
+    expect(b.output().context_updates?.['build.proof']).toEqual(['bash scripts/verify.sh']);
     const where = readFileSync(join(b.env['FACTORY_NODE_DIR'] ?? '', 'proof.0.stdout.txt'), 'utf8').trim();
     expect(where).not.toContain(it.path);
     expect(existsSync(where)).toBe(false);
@@ -530,6 +782,49 @@ describe('proof', () => {
     await orderNext({}, tool.io);
     expect(await orderProof({}, tool.io)).toBe(0);
     expect(tool.output().context_updates).toMatchObject({ 'build.needed': ['node_modules/'] });
+  });
+
+  test('has submodules, and files that a filter made, beside it in its second try, and names them', async () => {
+    using it = folder({ 'lib/l.txt': 'lib\n' });
+    repository(join(it.path, 'lib'));
+    const source = join(it.path, 'src');
+    put(source, {
+      'scripts/verify.sh':
+        'grep -q lib vendor/lib/l.txt && grep -q SHOWN big.dat && grep -q stored raw.dat\n',
+      '.gitattributes': '*.dat filter=store\n',
+      'big.dat': 'stored\n',
+      'raw.dat': 'stored\n',
+    });
+    repository(source);
+    git(
+      source,
+      '-c',
+      'protocol.file.allow=always',
+      'submodule',
+      '--quiet',
+      'add',
+      join(it.path, 'lib'),
+      'vendor/lib',
+    );
+    git(source, 'commit', '-qm', 'with lib');
+    const begun = await beginRun({
+      root: it.path,
+      workdir: source,
+      // As the filter of the user's has checked it out.
+      copy: (workspace) => put(workspace, { 'big.dat': 'SHOWN\n' }),
+    });
+    put(begun.run.workspace, { '.factory/orders/WO-01.json': JSON.stringify(order(1)) });
+    const tool = toolIo(begun);
+    await orderNext({}, tool.io);
+    await tool.snapshot();
+    await orderPrompt({}, tool.io);
+    put(begun.run.workspace, { '.factory/order/proposal.json': answer('f1.txt', '1\n') });
+    await orderApply({}, tool.io);
+    expect(await orderCommit({}, tool.io), tool.said.join('')).toBe(0);
+    expect(tool.output().context_updates?.['order.drift']).toEqual([]);
+    await orderNext({}, tool.io);
+    expect(await orderProof({}, tool.io), tool.said.join('')).toBe(0);
+    expect(tool.output().context_updates).toMatchObject({ 'build.needed': ['vendor/lib', 'big.dat'] });
   });
 
   test('fails where a promised file is not in the final commit', async () => {

@@ -19,6 +19,7 @@ const result: RunResult = {
   retries: 0,
   elapsed_ms: 1200,
   commits: [],
+  proof: null,
   run_dir: '/runs/r1',
   workspace: '/runs/r1/workspace',
   next: 'factory trace r1 --node check',

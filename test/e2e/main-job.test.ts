@@ -18,6 +18,7 @@ describe('without a key', () => {
     expect(ran.code, ran.stderr).toBe(0);
     const result = RunResult.parse(JSON.parse(ran.stdout));
     expect(result).toMatchObject({ status: 'completed', exit_node: 'exit', run_id: 'r1' });
+    expect(result.proof).toEqual(['bash scripts/verify.sh']);
     expect(result.commits.map((c) => [c.work_order, c.attempts])).toEqual([
       ['WO-01', 1],
       ['WO-02', 2],

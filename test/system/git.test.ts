@@ -1,24 +1,12 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { GitError, ownGit, quotePath, sourceGit, withoutGit } from '../../src/system/git.ts';
+import { GitError, ownGit, sourceGit, withoutGit } from '../../src/system/git.ts';
 import { bareEnv, folder, git, put, repository } from '../builder/support.ts';
 
 test("git variables do not pass, but those that say where the user's settings are", () => {
   const env = { GIT_DIR: '/x', GIT_CONFIG_GLOBAL: '/g', PATH: '/bin', HOME: undefined };
   expect(withoutGit(env)).toEqual({ PATH: '/bin' });
   expect(withoutGit(env, new Set(['GIT_CONFIG_GLOBAL']))).toEqual({ GIT_CONFIG_GLOBAL: '/g', PATH: '/bin' });
-});
-
-test('a path is quoted so that git reads it back, whatever is in it', async () => {
-  const names = ['plain', 'two words', 'a"b\\c', 'new\nline', 'tab\tülm', 'ends with \r'];
-  using it = folder(Object.fromEntries(names.map((name) => [name, name])));
-  git(it.path, 'init', '-q');
-  const input = names.map((name) => `${quotePath(name)}\n`).join('');
-  const repo = sourceGit(it.path, bareEnv(it.path));
-  const hashes = (await repo.text(['hash-object', '--stdin-paths'], { input })).split('\n');
-  expect(hashes).toEqual(
-    await Promise.all(names.map((name) => repo.text(['hash-object', '--stdin'], { input: name }))),
-  );
 });
 
 test('a failure is an answer with what git said, or an error where there is no going on', async () => {
