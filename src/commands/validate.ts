@@ -2,7 +2,6 @@
 
 import { readInputs } from '../engine/inputs.ts';
 import { readPipeline } from '../factory.ts';
-import type { Diagnostic } from '../model/diagnostic.ts';
 import { hasErrors } from '../model/diagnostic.ts';
 import { draw } from './draw.ts';
 import type { Io } from './io.ts';
@@ -14,13 +13,15 @@ export async function validateCommand(
   options: { readonly json?: boolean; readonly color?: boolean },
   io: Io,
 ): Promise<number> {
-  const reports: { file: string; ok: boolean; diagnostics: readonly Diagnostic[] }[] = [];
+  const reports: object[] = [];
+  let allOk = true;
   for (const file of files) {
-    const { graph, text, found } = await readPipeline(file, io.cwd);
+    const { graph, text, found, counts } = await readPipeline(file, io.cwd);
     const inputs = graph === undefined ? undefined : await readInputs(graph, {}, io.cwd);
     const diagnostics = [...found, ...(inputs !== undefined && 'problems' in inputs ? inputs.problems : [])];
     const ok = !hasErrors(diagnostics);
-    reports.push({ file, ok, diagnostics });
+    allOk &&= ok;
+    reports.push({ file, ok, ...(counts ?? {}), diagnostics });
     if (options.json === true) continue;
     const colour = paints(io, io.errIsTerminal, options.color);
     for (const diagnostic of diagnostics) io.err(`${draw(diagnostic, text, colour, errColumns(io))}\n`);
@@ -30,10 +31,14 @@ export async function validateCommand(
       ...(errors > 0 ? [plural(errors, 'error')] : []),
       ...(warnings > 0 ? [plural(warnings, 'warning')] : []),
     ];
-    io.out(`${file}: ${counted.length === 0 ? 'ok' : counted.join(', ')}\n`);
+    const size =
+      counts === undefined
+        ? ''
+        : ` (${plural(counts.nodes + counts.undeclared, 'node')}, ${plural(counts.edges, 'edge')})`;
+    io.out(`${file}: ${counted.length === 0 ? 'ok' : counted.join(', ')}${size}\n`);
   }
   if (options.json === true) io.out(`${JSON.stringify({ schema_version: 1, files: reports }, null, 2)}\n`);
-  return reports.every((report) => report.ok) ? 0 : 2;
+  return allOk ? 0 : 2;
 }
 
 const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? '' : 's'}`;

@@ -17,6 +17,10 @@ export type ReadPipeline = {
   /** Undefined when the file cannot be read. */
   readonly text: string | undefined;
   readonly found: readonly Diagnostic[];
+  /** What the file declares, as far as it could be read. */
+  readonly counts:
+    | { readonly nodes: number; readonly undeclared: number; readonly edges: number }
+    | undefined;
 };
 
 /** Reads and lints a pipeline; `graph` is undefined when it cannot be run. */
@@ -26,7 +30,8 @@ export async function readPipelineFile(
   kinds: readonly NodeKind[],
 ): Promise<ReadPipeline> {
   const read = await pipelineText(path, cwd);
-  if ('problem' in read) return { graph: undefined, text: undefined, found: [read.problem] };
+  if ('problem' in read)
+    return { graph: undefined, text: undefined, found: [read.problem], counts: undefined };
   const parsed = readGraph(path, read.text);
   const findings =
     parsed.graph === undefined
@@ -39,7 +44,17 @@ export async function readPipelineFile(
           ),
         });
   const found = [...parsed.diagnostics, ...findings];
-  return { graph: hasErrors(found) ? undefined : parsed.graph, text: read.text, found };
+  return {
+    graph: hasErrors(found) ? undefined : parsed.graph,
+    text: read.text,
+    found,
+    counts: parsed.graph === undefined ? undefined : countsOf(parsed.graph),
+  };
+}
+
+function countsOf(graph: Graph): NonNullable<ReadPipeline['counts']> {
+  const declared = [...graph.nodes.values()].filter((node) => node.declared).length;
+  return { nodes: declared, undeclared: graph.nodes.size - declared, edges: graph.edges.length };
 }
 
 /** Texts of prompts given as `@file`, as far as they can be read; a run says of the others that they cannot. */

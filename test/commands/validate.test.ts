@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { validateCommand } from '../../src/commands/validate.ts';
+import { home } from '../support/cli.ts';
+
+async function validated(files: Record<string, string>, options: { json?: boolean } = {}) {
+  await using it = await home(files);
+  let out = '';
+  let err = '';
+  const io = {
+    cwd: it.path,
+    env: {},
+    out: (text: string) => {
+      out += text;
+    },
+    err: (text: string) => {
+      err += text;
+    },
+    outIsTerminal: false,
+    errIsTerminal: false,
+    width: 100,
+  };
+  return { code: await validateCommand(Object.keys(files), options, io), out, err };
+}
+const good = 'digraph g { start [shape=Mdiamond] exit [shape=Msquare] start -> exit }';
+
+test('a good pipeline is told with its size', async () => {
+  expect(await validated({ 'a.dot': good })).toEqual({
+    code: 0,
+    out: 'a.dot: ok (2 nodes, 1 edge)\n',
+    err: '',
+  });
+});
+
+test('one bad pipeline among good ones gives exit code 2, with its line and a caret', async () => {
+  const { code, out, err } = await validated({
+    'a.dot': good,
+    'b.dot': good.replace('start ->', 'nowhere -> exit start ->'),
+  });
+  expect(code).toBe(2);
+  expect(out).toContain('b.dot: 1 error');
+  expect(err).toMatch(/error\[unreachable\]: .*unreachable \(orphan\)/);
+  expect(err).toMatch(/\^{7}/);
+});
+
+test('with --json everything is on standard output: counts, codes, places, fixes', async () => {
+  const { code, out, err } = await validated(
+    { 'b.dot': good.replace('exit [', 'exit [max_visits=-1, ') },
+    { json: true },
+  );
+  expect({ code, err }).toEqual({ code: 2, err: '' });
+  expect(JSON.parse(out)).toMatchObject({
+    files: [
+      {
+        file: 'b.dot',
+        ok: false,
+        nodes: 2,
+        undeclared: 0,
+        edges: 1,
+        diagnostics: [
+          {
+            code: 'attribute-value',
+            severity: 'error',
+            place: { file: 'b.dot', span: { start: { line: 1 } } },
+          },
+        ],
+      },
+    ],
+  });
+});
+
+test('a missing prompt file is found before a run', async () => {
+  const { code, err } = await validated({
+    'p.dot': good.replace('start ->', 'a [prompt="@gone.md"] start -> a ->'),
+  });
+  expect(code).toBe(2);
+  expect(err).toContain('gone.md');
+});
