@@ -38,7 +38,11 @@ export function watchCall(clock: Clock, caller: AbortSignal, timeoutMs: number |
     listen(idleMs) {
       let last = clock.monotonic();
       const deaf = new AbortController();
-      const end = () => deaf.abort();
+      // A long call listens again and again: what no longer listens leaves nothing behind.
+      const end = () => {
+        deaf.abort();
+        inner.signal.removeEventListener('abort', end);
+      };
       inner.signal.addEventListener('abort', end, { once: true });
       void passes(clock, () => last, idleMs, deaf.signal).then((passed) => passed && stop('idle'));
       return {
