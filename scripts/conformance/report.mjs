@@ -6,7 +6,7 @@ export function verdictOf({ id, tags, skipped, problems }) {
   if (skipped !== undefined) return 'skip';
   if (tags.includes('quirk')) return problems.length === 0 ? 'quirk' : 'quirk-off';
   if (problems.length === 0) return 'pass';
-  return supersededBy(id) === undefined ? 'FAIL' : 'superseded';
+  return problems.every((problem) => supersededBy(id, problem) !== undefined) ? 'superseded' : 'FAIL';
 }
 
 /** Prints what is not as expected, then the counts; answers whether nothing failed. */
@@ -14,7 +14,10 @@ export function tell(results) {
   const of = (verdict) => results.filter((one) => verdictOf(one) === verdict);
   for (const { id, skipped } of of('skip')) console.log(`skip ${id}: ${skipped}`);
   for (const one of of('quirk-off')) detail('quirk, differs', one, one.note);
-  for (const one of of('superseded')) detail('superseded', one, supersededBy(one.id));
+  for (const one of of('superseded')) {
+    const reasons = new Set(one.problems.map((problem) => supersededBy(one.id, problem)));
+    detail('superseded', one, [...reasons].join('; '));
+  }
   for (const one of of('FAIL')) detail('FAIL', one);
   const quirks = of('quirk').length + of('quirk-off').length;
   if (quirks > 0) console.log(`${quirks} quirks are not counted: ${of('quirk-off').length} of them differ`);
