@@ -1,5 +1,5 @@
 /** Finds the cases below a folder and tells their format by what is in them, not by where they lie. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { batteryCase } from './battery/case.mjs';
 import { expand } from './expand.mjs';
@@ -15,7 +15,8 @@ const notCases = new Set(['fixtures', 'node_modules', '.git']);
  *  `{ skipped }`. */
 export function discover(folder) {
   const found = [];
-  walk(folder, folder, found);
+  if (statSync(folder).isFile()) found.push(...casesIn(basename(folder), folder));
+  else walk(folder, folder, found);
   return found.sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
 }
 
