@@ -42,3 +42,5 @@ export {
   type PlanFinding,
   toDiagnostic as planDiagnostic,
 } from './planner/finding.ts';
+/** `listRepoFiles(root)` lists what of a folder counts as its files: what `checkPlan` and `emitPlan` take. */
+export { listRepoFiles } from './planner/listing.ts';

@@ -1,5 +1,6 @@
 /** Which agent answers, and why that one. */
 import type { AgentScript } from '../model/agent-script.ts';
+import { durationMs } from '../model/attribute.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { unreachable } from '../model/json.ts';
 import { nearest } from '../model/nearest.ts';
@@ -46,6 +47,9 @@ export type AgentPlan = { readonly chosenBy: string } & (
       readonly baseURL: string;
       /** How much the model may think; without it that is the server's to say. */
       readonly effort?: string;
+      /** Milliseconds between two looks at an answer in the background, and that it may take. */
+      readonly pollMs?: number;
+      readonly pollDeadlineMs?: number;
     }
 );
 
@@ -90,8 +94,8 @@ export function createAgent(plan: AgentPlan, deps: AgentDeps): Agent {
       });
     case 'openai': {
       const apiKey = value(deps.env, 'OPENAI_API_KEY') ?? '';
-      const effort = plan.effort === undefined ? {} : { effort: plan.effort };
-      return openaiAgent({ apiKey, baseURL: plan.baseURL, model: plan.model, ...effort, clock: deps.clock });
+      const { name: _, chosenBy: __, ...settings } = plan;
+      return openaiAgent({ ...settings, apiKey, clock: deps.clock });
     }
     default:
       return unreachable(plan);
@@ -158,13 +162,44 @@ function planFor(
           ? [value(env, 'FACTORY_EFFORT'), 'FACTORY_EFFORT']
           : [trimmed(effort), '--effort'];
       if (asked !== undefined && !efforts.some((known) => known === asked)) return unknownEffort(asked, by);
+      const waits = pollWaits(env);
+      if ('problem' in waits) return waits;
       return {
-        plan: { name, chosenBy, model: chosen, baseURL, ...(asked === undefined ? {} : { effort: asked }) },
+        plan: {
+          name,
+          chosenBy,
+          model: chosen,
+          baseURL,
+          ...(asked === undefined ? {} : { effort: asked }),
+          ...waits,
+        },
       };
     }
     default:
       return unreachable(name);
   }
+}
+
+/** How patiently answers in the background are looked for, where the environment says. */
+function pollWaits(
+  env: Environment,
+): { readonly pollMs?: number; readonly pollDeadlineMs?: number } | { readonly problem: Diagnostic } {
+  const names = { pollMs: 'FACTORY_POLL_INTERVAL', pollDeadlineMs: 'FACTORY_POLL_DEADLINE' } as const;
+  const waits: { pollMs?: number; pollDeadlineMs?: number } = {};
+  for (const key of ['pollMs', 'pollDeadlineMs'] as const) {
+    const said = value(env, names[key]);
+    if (said === undefined) continue;
+    const ms = durationMs(said);
+    if (ms === undefined || ms === 0) {
+      return problem(
+        'agent-wait',
+        `${names[key]} is "${said}", which is no length of time`,
+        'write it like 5s or 40m',
+      );
+    }
+    waits[key] = ms;
+  }
+  return waits;
 }
 
 function unknownAgent(word: string, chosenBy: string): { readonly problem: Diagnostic } {

@@ -184,6 +184,29 @@ test.for<[Partial<AgentRequest>, RegExp]>([
   expect('problem' in chosen && chosen.problem.message).toMatch(words);
 });
 
+test.for<[Record<string, string>, object]>([
+  [{}, {}],
+  [
+    { FACTORY_POLL_INTERVAL: '200ms', FACTORY_POLL_DEADLINE: ' 2h ' },
+    { pollMs: 200, pollDeadlineMs: 7_200_000 },
+  ],
+])('the waits for answers in the background are those of the environment: %j', ([more, waits]) => {
+  const chosen = chooseAgent({ env: { ...key, ...more } });
+  const { pollMs, pollDeadlineMs } =
+    'plan' in chosen && chosen.plan.name === 'openai'
+      ? chosen.plan
+      : { pollMs: 'no plan', pollDeadlineMs: '' };
+  expect({ pollMs, pollDeadlineMs }).toEqual({ pollMs: undefined, pollDeadlineMs: undefined, ...waits });
+});
+
+test.for(['soon', '0s', '-1s', '5'])('a wait of %j is refused by its name', (said) => {
+  for (const name of ['FACTORY_POLL_INTERVAL', 'FACTORY_POLL_DEADLINE']) {
+    const chosen = chooseAgent({ env: { ...key, [name]: said } });
+    expect(chosen).toMatchObject({ problem: { code: 'agent-wait' } });
+    expect('problem' in chosen && chosen.problem.message).toContain(`${name} is "${said}"`);
+  }
+});
+
 test('whatever is set, the choice is a known agent or one problem, and never holds the key', () => {
   const word = fc.option(fc.constantFrom('', 'fake', 'stub', 'codex', 'openai', 'scripted', 'nope'), {
     nil: undefined,

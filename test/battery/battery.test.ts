@@ -19,8 +19,8 @@ let folder = '';
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'battery-'));
   const file = join(folder, 'report.json');
-  const factory = `${process.execPath} ${join(here, '../../dist/cli.js')}`;
-  await execa(process.execPath, [join(here, 'run.mjs'), '--factory', factory, '--json', file], {
+  const runner = join(here, '../../scripts/conformance/run.mjs');
+  await execa(process.execPath, [runner, '--vectors', join(here, 'cases'), '--json', file], {
     reject: false,
     stdin: 'ignore',
   });

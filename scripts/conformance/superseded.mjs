@@ -1,0 +1,45 @@
+/** Where the design replaces what a case expects: part of the case's id, the one difference that is meant, the reason.
+ *  Such a case is run, and fails as any other when it differs in anything else. */
+const superseded = [
+  [
+    'valid-reject-edge-target-missing',
+    /got 0$|got [23] records?$|expected 0 records/,
+    'an edge declares its target',
+  ],
+  ['tool-command-required', /^run:events\.jsonl: expected a file/, 'refused before the run'],
+  ['parse-reject-subgraph', /exit code: expected 1 or 2, got 0|expected 0 records/, 'subgraphs are read'],
+  ['valid-reject-v1-shapes', /^step 2 \(diamond\)/, 'diamonds are part of the language'],
+  ['valid-reject-v1-types', /^step 2 \(conditional\)/, 'conditionals are part of the language'],
+  ['verify-workdir-rejected', /^step [12] \((absolute|parent)\)/, 'refused before the run'],
+  ['quirk-retry-negative', /./, 'refused before the run'],
+  ['fake-alias-env', /^exit code: expected 0, got 1/, 'a failed node that walks into an exit fails the run'],
+  [
+    '02-plan-two-failures',
+    /: expected no TEMPLATE-MARKER/,
+    'the request for a revision repeats the whole request',
+  ],
+  ['14-run-pass', /^prompt 1: expected no grep -q world/, 'the prompt shows the acceptance commands'],
+  [
+    '32-run-exhausts-attempts',
+    /^branch: expected work\/x, got main/,
+    'a branch is made only when an order has passed',
+  ],
+  ['63-run-all-resume', /^step 2, /, 'a batch that is committed already succeeds with nothing to do'],
+  [
+    'planner-http.json: ',
+    /^exit code: expected 1, got 3, saying .*exit_model_failed/,
+    'no answer of the model is 3',
+  ],
+  ['no retry, no fallback', /^requests: /, 'a stream that is refused for now is tried again'],
+  [
+    'fallback: three refusals end it',
+    /^requests: /,
+    'a stage whose model could not be reached is tried again',
+  ],
+  ['API failure during a revision', /^requests: /, 'a stream that is refused for now is tried again'],
+  ['API failure during a revision', /^run\.json /, 'the run record is closed in every ending'],
+];
+
+/** Why a problem of this case is none, or undefined. */
+export const supersededBy = (id, problem) =>
+  superseded.find(([part, difference]) => id.includes(part) && difference.test(problem))?.[2];
