@@ -7,6 +7,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // Most of the time goes to programs that the tests start: a worker for each core, none kept back.
+    maxWorkers: '100%',
     // The environment of whoever runs the tests must not choose agents, models or log levels for them.
     env: {
       ATTRACTION_BACKEND: '',
