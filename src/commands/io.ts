@@ -1,4 +1,4 @@
-/** What a command is given of the process it runs in. Only `cli.ts` has the process itself. */
+/** What a command is given of the process it runs in. Only `program.ts` has the process itself. */
 
 export type Io = {
   readonly cwd: string;

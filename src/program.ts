@@ -1,0 +1,266 @@
+/** argv → command → exit code. Everything heavy is imported by the command that needs it. */
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { flagsFirst, missingValue, usageProblem } from './commands/argv.ts';
+import { asCalled, programWords, sameAgain } from './commands/called.ts';
+import type { Io } from './commands/io.ts';
+import { realClock } from './system/clock.ts';
+import { realEvery } from './system/every.ts';
+import { isCode, systemWords } from './system/files.ts';
+import { killLiveGroups } from './system/live.ts';
+import { packageVersion } from './system/package.ts';
+
+if (process.platform === 'win32') {
+  process.stderr.write('factory runs on Linux and macOS; on Windows, run it inside WSL\n');
+  process.exit(2);
+}
+
+// A reader that went away (`factory … | head`) is no error; a full disk is.
+let unwritten = false;
+process.stdout.on('error', (error) => {
+  if (isCode(error, 'EPIPE') || unwritten) return;
+  unwritten = true;
+  process.stderr.write(`factory: standard output cannot be written: ${systemWords(error)}\n`);
+  process.exitCode = process.exitCode || 1;
+});
+process.stderr.on('error', () => {});
+
+const program = programWords(process.argv[1] ?? '', process.env, process.cwd());
+const given = flagsFirst(process.argv.slice(2));
+
+const io: Io = {
+  cwd: process.cwd(),
+  env: process.env,
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  outIsTerminal: process.stdout.isTTY === true,
+  errIsTerminal: process.stderr.isTTY === true,
+  // A terminal that does not know its size says 0.
+  width: process.stderr.columns || 100,
+  called: {
+    program,
+    ...(given.find((word) => !word.startsWith('-')) === 'run' ? { again: sameAgain(program, given) } : {}),
+  },
+};
+
+/** Fires at the first SIGINT, SIGTERM or SIGHUP: stages are ended and the checkpoint saved. The second one ends us. */
+function stopping(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (controller.signal.aborted) {
+        killLiveGroups();
+        process.exit(130);
+      }
+      controller.abort(signal);
+    });
+  }
+  return controller.signal;
+}
+
+const collect = (value: string, earlier: readonly string[] = []): string[] => [...earlier, value];
+const present = (value: string): string => {
+  if (value.trim() === '') throw new InvalidArgumentError('It is empty.');
+  return value;
+};
+
+function withRunOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .addOption(
+      new Option(
+        '--workdir <dir>',
+        'the folder that is copied into the run (default: what the pipeline says, else .)',
+      ).argParser(present),
+    )
+    .option('--var <name=value>', 'sets a variable of the pipeline; repeatable', collect)
+    .addOption(new Option('--agent <name>', 'who answers: openai, scripted, fake, stub').argParser(present))
+    .addOption(new Option('--model <name>', 'the model, for nodes that name none').argParser(present))
+    .addOption(
+      new Option(
+        '--effort <word>',
+        'how much the model may think, for nodes that say nothing: none, minimal, low, medium, high, xhigh',
+      ).argParser(present),
+    )
+    .option('--script <file>', 'an agent script in place of the one that the pipeline bundles')
+    .option('--env-pass <names>', 'secrets that tools may see, by name; repeatable', collect)
+    .option('--accept-changes', 'resume although pipeline, prompts or flags have changed')
+    .option('--max-steps <n>', 'stages that the run may make')
+    .option('--max-visits <n>', 'visits that each node may get, whatever nodes and graph say')
+    .option('--max-wall <duration>', 'time that the run may take, such as 2h')
+    .option('--json', 'the result as JSON on standard output')
+    .option('-q, --quiet', 'only what went wrong')
+    .option('-v, --verbose', 'more records')
+    .option('--no-color', 'no colours (also: NO_COLOR)');
+}
+
+/** Commands of the planner and the builder load their room when they are called. */
+const rooms: Readonly<Record<string, (program: Command) => Promise<void>>> = {
+  plan: async (program) => {
+    const given = await toolIo();
+    const plan = (await import('./commands/plan.ts')).planCommand(program, given);
+    // The steps of a plan are tools of a pipeline, started often: they do not load the engine.
+    const step = process.argv[process.argv.indexOf('plan') + 1] ?? '';
+    if (!plan.commands.some((command) => command.name() === step))
+      (await import('./commands/compile.ts')).withCompile(plan, { ...given, stopping });
+  },
+  order: async (program) => {
+    const { orderCommand } = await import('./commands/order.ts');
+    const { orderRunCommands } = await import('./commands/order-flags.ts');
+    const doors = await toolIo();
+    orderRunCommands(orderCommand(program, doors), doors);
+  },
+  deliver: async (program) => {
+    const words = (text: string) => io.err(asCalled(text, io.called?.program));
+    (await import('./commands/deliver.ts')).deliverCommand(program, { ...(await toolIo()), err: words });
+  },
+};
+
+async function toolIo() {
+  const { realSpawn } = await import('./system/processes.ts');
+  return {
+    ...io,
+    now: () => realClock.now(),
+    spawn: realSpawn,
+    clock: realClock,
+    every: realEvery,
+    signal: stopping,
+    exit: (code: number) => {
+      exitCode = code;
+    },
+  };
+}
+
+let exitCode = 0;
+
+async function main(argv: readonly string[]): Promise<number> {
+  const program = new Command('factory')
+    .description('Runs pipelines that turn a spec into verified commits.')
+    .version(packageVersion())
+    .showSuggestionAfterError()
+    .enablePositionalOptions(false)
+    .exitOverride()
+    // What is wrong with the flags is drawn as everything else that is wrong.
+    .configureOutput({ writeOut: io.out, writeErr: io.err, outputError: () => {} });
+
+  withRunOptions(program.command('run [pipeline]'))
+    .description('run a pipeline')
+    .option('--run-id <id>', 'name of the run (default: a ULID)')
+    .option('--resume', 'go on with the run that --run-id names')
+    .option('--allow-dirty', 'take uncommitted changes of the workdir as the first commit')
+    .action(async (pipeline, options) => {
+      const { runCommand } = await import('./commands/run.ts');
+      exitCode = await runCommand(pipeline, options, {
+        ...io,
+        clock: realClock,
+        every: realEvery,
+        signal: stopping(),
+      });
+    });
+  withRunOptions(program.command('resume <run>'))
+    .description('go on with a run where it stopped')
+    .action(async (run, options) => {
+      const { resumeCommand } = await import('./commands/run.ts');
+      exitCode = await resumeCommand(run, options, {
+        ...io,
+        clock: realClock,
+        every: realEvery,
+        signal: stopping(),
+      });
+    });
+  program
+    .command('validate <pipelines...>')
+    .description('say what is wrong with pipelines')
+    .option('--json', 'findings as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (pipelines, options) => {
+      const { validateCommand } = await import('./commands/validate.ts');
+      exitCode = await validateCommand(pipelines, options, io);
+    });
+  program
+    .command('runs')
+    .description('list the runs, newest first: how each stands, and what to do about it')
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .option('--json', 'the list as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (options) => {
+      const { runsCommand } = await import('./commands/runs.ts');
+      exitCode = await runsCommand(options, { ...io, clock: realClock });
+    });
+  program
+    .command('trace <run>')
+    .description("print a run's trace, contexts in full, one JSON record a line")
+    .option('--node <id>', 'only the records of one node')
+    .option('--type <type>', 'only the records of one type')
+    .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)')
+    .action(async (run, options) => {
+      const { traceCommand } = await import('./commands/trace.ts');
+      exitCode = await traceCommand(run, options, io);
+    });
+  const wanted = argv.find((word) => rooms[word] !== undefined);
+  if (wanted !== undefined && argv.indexOf(wanted) === argv.findIndex((word) => !word.startsWith('-'))) {
+    await rooms[wanted]?.(program);
+  } else {
+    program
+      .command('plan <step>')
+      .description('compile a spec into work orders (or its steps: prompt, check, emit)');
+    program
+      .command('order <step>')
+      .description('carry out work orders (run, run-all; next, prompt, apply, commit, rollback, proof)');
+    program.command('deliver <run>').description("put a run's commits on a branch, or into a new folder");
+  }
+
+  try {
+    const words = singleDashes(passedThrough(argv), program);
+    missingValue(program, words);
+    await program.parseAsync(words, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // Asked-for help and version are no errors; every other word of commander's is about wrong flags.
+    if (error.exitCode === 0) return 0;
+    if (error.code !== 'commander.help') {
+      const { refuse } = await import('./commands/refuse.ts');
+      await refuse([usageProblem(error, program, argv)], io, { json: argv.includes('--json') });
+    }
+    return 2;
+  }
+}
+
+/** `order run … -- --no-push`: flags behind a double dash are flags all the same, there being nothing else to pass. */
+function passedThrough(argv: readonly string[]): readonly string[] {
+  const runs = argv[0] === 'order' && (argv[1] === 'run' || argv[1] === 'run-all');
+  return runs ? argv.filter((word, at) => word !== '--' || at !== argv.indexOf('--')) : argv;
+}
+
+/** `-workdir W` is read as `--workdir W`: flags with one dash are known from elsewhere. */
+function singleDashes(argv: readonly string[], program: Command): string[] {
+  const long = new Set(program.commands.flatMap((command) => command.options.map((option) => option.long)));
+  return argv.map((word) =>
+    /^-[a-z][a-z-]+(=|$)/.test(word) && long.has(`-${word.replace(/=.*$/s, '')}`) ? `-${word}` : word,
+  );
+}
+
+main(given).then(
+  (code) => {
+    process.exitCode = unwritten && code === 0 ? 1 : code;
+  },
+  (error: unknown) => {
+    // A disk that is full or forbidden is the user's to mend, and no mistake of ours.
+    if (isCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EMFILE')) {
+      const path = error instanceof Error && 'path' in error ? `${String(error.path)}: ` : '';
+      io.err(
+        `error[system]: ${path}${systemWords(error)}\n  = fix: check the permissions and the disk's space\n`,
+      );
+      process.exitCode = 1;
+      return;
+    }
+    io.err(
+      `factory: an error of factory itself: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
+    process.exitCode = 70;
+  },
+);
