@@ -15,7 +15,6 @@ import { stubAgent } from './stub.ts';
 export { scriptMatchesInputs } from './scripted.ts';
 
 export const agentNames = ['fake', 'stub', 'scripted', 'openai'] as const;
-export type AgentName = (typeof agentNames)[number];
 
 /** Agents that pipelines written elsewhere may name, and that this version does not have. */
 const absentAgents: readonly string[] = ['codex', 'claude', 'command'];

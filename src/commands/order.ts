@@ -105,18 +105,34 @@ const freshOrder = (id: string): CurrentOrder => ({
   brief: null,
 });
 
+type InHand<T> = Exclude<T, { readonly problem: string }>;
+
+/** A step that works on the order in hand: the build is opened and the order found, or it is refused. */
+const stepInHand = (
+  options: OrderOptions,
+  io: CommandIo,
+  carryOut: (
+    place: Place,
+    build: InHand<Awaited<ReturnType<typeof openBuild>>>,
+    hand: InHand<ReturnType<typeof inHand>>,
+  ) => Promise<Verdict>,
+): Promise<number> =>
+  step(options, io, async (place) => {
+    const build = await openBuild(place, { allowExempt: false });
+    if ('problem' in build) return no('config', build.problem);
+    const hand = inHand(build);
+    if ('problem' in hand) return no('config', hand.problem);
+    return carryOut(place, build, hand);
+  });
+
 /** Begins an attempt: checks the preconditions and writes the prompt. A precondition that does not hold is never tried
  *  again: label `give_up`. */
 export const orderPrompt = (
   options: OrderOptions & { readonly template?: string },
   io: CommandIo,
 ): Promise<number> =>
-  step(options, io, async (place) => {
+  stepInHand(options, io, async (place, build, hand) => {
     const { workspace } = place;
-    const build = await openBuild(place, { allowExempt: false });
-    if ('problem' in build) return no('config', build.problem);
-    const hand = inHand(build);
-    if ('problem' in hand) return no('config', hand.problem);
     const { order } = hand.loaded;
     const attempt = hand.current.attempt + 1;
     const current: CurrentOrder = {
@@ -172,12 +188,8 @@ const refuse = (failed: StageFailure, more: { label?: string } = {}): Verdict =>
 
 /** Writes the proposal and sets the plans by which it is judged. */
 export const orderApply = (options: OrderOptions, io: CommandIo): Promise<number> =>
-  step(options, io, async (place) => {
+  stepInHand(options, io, async (place, build, hand) => {
     const { workspace } = place;
-    const build = await openBuild(place, { allowExempt: false });
-    if ('problem' in build) return no('config', build.problem);
-    const hand = inHand(build);
-    if ('problem' in hand) return no('config', hand.problem);
     const { order } = hand.loaded;
     const end = async (
       touched: readonly string[],
@@ -205,12 +217,8 @@ export const orderApply = (options: OrderOptions, io: CommandIo): Promise<number
 /** Commits the order's files as they were written, whatever the checks did to them. All else that came into being or
  *  changed since the attempt began is in no commit: it is put back, so that no later order leans on it. */
 export const orderCommit = (options: OrderOptions, io: CommandIo): Promise<number> =>
-  step(options, io, async (place) => {
+  stepInHand(options, io, async (place, build, hand) => {
     const { workspace } = place;
-    const build = await openBuild(place, { allowExempt: false });
-    if ('problem' in build) return no('config', build.problem);
-    const hand = inHand(build);
-    if ('problem' in hand) return no('config', hand.problem);
     const { current, loaded } = hand;
     const { written } = current;
     if (written === null || current.failed !== null) {

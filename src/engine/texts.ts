@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import type { JsonObject } from '../model/json.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { proposalSchema } from '../model/proposal.ts';
-import { workPlanSchema } from '../model/work-order.ts';
+import { workPlanSchema, workPlanSchemaName } from '../model/work-order.ts';
 import type { Inputs } from './inputs.ts';
 
 export type Texts = {
@@ -34,7 +34,7 @@ export function schemaOf(
   reference: string,
   files: Readonly<Record<string, string>>,
 ): { name: string; schema: JsonObject } | undefined {
-  if (reference === 'work-plan') return { name: 'work_plan', schema: workPlanSchema };
+  if (reference === workPlanSchemaName) return { name: workPlanSchemaName, schema: workPlanSchema };
   if (reference === 'proposal') return { name: 'proposal', schema: proposalSchema };
   const text = files[reference];
   return text === undefined

@@ -64,6 +64,7 @@ export async function resumeRun(
     return refused(
       'resume-pipeline',
       `the run stands before node "${checkpoint.next_node}", which the pipeline no longer has`,
+      'put the node back under that id, or start a new run',
     );
   }
   let inputs = textsOfManifest(manifest);

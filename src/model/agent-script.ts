@@ -60,7 +60,6 @@ export const AgentScript = z.strictObject({
     .describe('For each node its answers: the n-th is the n-th call'),
 });
 export type AgentScript = z.infer<typeof AgentScript>;
-export type ScriptAnswer = z.infer<typeof Answer>;
 
 /** Reads a script. `file` is named in the diagnostics, which point at the offending part of `text` and tell all that
  *  is wrong with it. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { inWorkspace } from '../model/layout.ts';
 
 /** Folders of tools, left out at any depth. */
-const toolFolders = new Set([
+export const toolFolders: ReadonlySet<string> = new Set([
   '.git',
   '__pycache__',
   '.pytest_cache',

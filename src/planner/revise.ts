@@ -15,8 +15,6 @@ export type Revision = {
   readonly earlier: readonly (readonly EarlierFinding[])[];
 };
 
-export const revisionPlaceholders = ['ORIGINAL_PROMPT', 'FINDINGS', 'PREVIOUS_ANSWER', 'SAME_AGAIN'] as const;
-
 /** Used when no template is given. */
 export const defaultRevisionTemplate = `{{ORIGINAL_PROMPT}}
 

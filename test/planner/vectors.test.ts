@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { checkPlan } from '../../src/planner/compile.ts';
 import { emit } from '../../src/planner/emit.ts';
 import { isError, type PlanFinding } from '../../src/planner/finding.ts';
+import { toolFolders } from '../../src/planner/listing.ts';
 
 const folder = join(import.meta.dirname, '../vectors/planner');
 
@@ -58,19 +59,8 @@ function expand(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, expand(item)]));
 }
 
-const tools = [
-  '.git',
-  '__pycache__',
-  '.pytest_cache',
-  'node_modules',
-  '.mypy_cache',
-  '.tox',
-  '.venv',
-  'venv',
-  '.eggs',
-];
 const listed = (files: readonly string[]) =>
-  files.filter((file) => !file.split('/').some((part) => tools.includes(part)));
+  files.filter((file) => !file.split('/').some((part) => toolFolders.has(part)));
 const bare = (findings: readonly PlanFinding[]) =>
   findings.map(({ code, wo_id, field }) => ({ code, wo_id, field }));
 

@@ -152,7 +152,7 @@ const deeds: readonly [string, (ws: string) => void][] = [
   ],
 ];
 
-test.for(deeds)('%s is undone, as any user, and undoing it again changes nothing', async ([, deed]) => {
+test.for(deeds)('%s is undone, whoever runs it, and undoing it again changes nothing', async ([, deed]) => {
   await using it = await rig(start);
   await asHeldByModes(it.path, async () => {
     deed(it.ws);
