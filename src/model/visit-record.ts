@@ -1,0 +1,51 @@
+/** `visits.jsonl`: what every finished visit changed, a line each, so that the checkpoint need not repeat what stands
+ *  here. Folded from the first line on, it gives the state of the run after any visit. */
+import * as z from 'zod';
+import { LastFailure } from './checkpoint.ts';
+import type { Json } from './json.ts';
+import type { Outcome } from './outcome.ts';
+
+const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
+const context = z.record(z.string(), json);
+const origins = z.record(z.string(), z.enum(['engine', 'agent', 'tool'])).describe('Who set a context key');
+const snapshot = z.string().describe('Name of a snapshot of the workspace');
+/** What every line of a journal has. */
+const stamp = { schema_version: z.literal(1), run_id: z.string(), seq: z.int(), epoch: z.int() };
+
+/** The first line: where the run began. */
+export const StartRecord = z.object({
+  ...stamp,
+  type: z.literal('Start'),
+  at: z.string(),
+  next_node: z.string(),
+  context,
+  origins,
+  snapshot,
+});
+export type StartRecord = z.infer<typeof StartRecord>;
+
+/** A visit that was carried to its end, whatever its outcome. */
+export const VisitRecord = z.object({
+  ...stamp,
+  type: z.literal('Visit'),
+  at: z.string(),
+  node: z.string(),
+  node_type: z.string(),
+  visit: z.int().positive(),
+  before: snapshot.describe('Before its first attempt'),
+  after: snapshot.describe('As it left the workspace, what was put back included'),
+  outcome: z.custom<Outcome>((v) => typeof v === 'object' && v !== null && 'status' in v),
+  retries: z.int().min(0).describe('Of this node, over all its visits so far'),
+  calls: z.int().min(0).describe('Agent calls of this node, over all its visits so far'),
+  context: z.object({ set: context, unset: z.array(z.string()) }).describe('What the visit changed'),
+  origins: z.object({ set: origins }),
+  last_failure: LastFailure.nullable().optional().describe('Absent where it is as before'),
+  next_node: z.string().nullable(),
+  arrived: z.object({ from: z.string(), conditional: z.boolean() }).nullable(),
+  steps: z.int(),
+  elapsed_ms: z.number(),
+});
+export type VisitRecord = z.infer<typeof VisitRecord>;
+
+export const RunRecord = z.discriminatedUnion('type', [StartRecord, VisitRecord]);
+export type RunRecord = z.infer<typeof RunRecord>;
