@@ -143,7 +143,6 @@ export const orderPrompt = (
       written: null,
       failed: null,
     };
-    const refused = hand.current.brief === null ? '' : await answerOf(workspace);
     // An answer to an earlier prompt must not be taken for the answer to this one.
     await rm(join(workspace, inWorkspace.orderProposal), { force: true });
     const unmet = await preflightProblem(workspace, order);
@@ -162,7 +161,7 @@ export const orderPrompt = (
     });
     if (template === undefined) return no('config', `there is no template at ${path}`);
     const verify = await foretold(workspace, order, probeOf(io));
-    const facts = { order, attempt, verify, brief: current.brief, refused };
+    const facts = { order, attempt, verify, brief: current.brief };
     const prompt = await renderPrompt(template, workspace, facts);
     if ('problem' in prompt) return no('config', `${path}: ${prompt.problem}`);
     await writeFileAtomic(join(workspace, inWorkspace.orderPrompt), prompt.text);

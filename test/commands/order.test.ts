@@ -385,23 +385,33 @@ describe('prompt', () => {
     expect(judged).not.toContain(never);
   });
 
-  test('shows the answer that failed, within bounds, and none that an agent never gave', async () => {
+  test('tells why the attempt before failed, and nothing of what it wrote', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1)], { 'keep.txt': 'k\n', 'f1.txt': 'old\n' });
+    const prompt = () => readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
+    await b.propose(answer('f1.txt', 'FIRST-TRY\n', 'old\n'));
+    b.context({
+      'last_failure.node_id': 'accept',
+      'last_failure.node_type': 'verification',
+      'last_failure.reason': 'a command failed',
+      'last_failure.class': 'product',
+    });
+    const command = { command: 'grep -q x f1.txt', exit_code: 1, stdout: 'SAID', stderr: '' };
+    put(b.run.root, { 'accept/verification.results.json': JSON.stringify({ commands: [command] }) });
+    await orderRollback({ attempts: 5 }, b.io);
+    await b.snapshot();
+    await orderPrompt({}, b.io);
+    for (const part of ['acceptance_failed', 'grep -q x f1.txt', 'exit code: 1', 'SAID', sha('old\n')])
+      expect(prompt()).toContain(part);
+    expect(prompt()).not.toContain('FIRST-TRY');
+  });
+
+  test('tells how an answer began that was no proposal, and no more of it', async () => {
     using it = folder();
     const b = await build(it.path, [order(1)]);
-    const prompt = () => readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
-    await b.propose(answer('f1.txt', `HEAD ${'x'.repeat(100_000)} TAIL`, 'stale'));
-    expect(prompt()).not.toContain('answer that failed');
+    await b.propose(`Sorry, ${'é'.repeat(5000)} TAIL`);
     await orderRollback({ attempts: 5 }, b.io);
-    await b.snapshot();
-    await orderPrompt({}, b.io);
-    for (const part of ['answer that failed', 'HEAD xxx', 'xxx TAIL', 'characters left out'])
-      expect(prompt()).toContain(part);
-    expect(prompt().length).toBeLessThan(70_000);
-    b.context({ 'last_failure.node_id': 'propose', 'last_failure.class': 'agent' });
-    await orderRollback({ attempts: 5 }, b.io);
-    await b.snapshot();
-    await orderPrompt({}, b.io);
-    expect(prompt()).not.toContain('answer that failed');
+    expect(b.state().current.brief.excerpt).toMatch(/began:\nSorry, é{493}$/);
   });
 
   test.for([
