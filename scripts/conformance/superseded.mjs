@@ -13,11 +13,6 @@ const superseded = [
   ['verify-workdir-rejected', /^step [12] \((absolute|parent)\)/, 'refused before the run'],
   ['quirk-retry-negative', /./, 'refused before the run'],
   ['fake-alias-env', /^exit code: expected 0, got 1/, 'a failed node that walks into an exit fails the run'],
-  [
-    '02-plan-two-failures',
-    /: expected no TEMPLATE-MARKER/,
-    'the request for a revision repeats the whole request',
-  ],
   ['14-run-pass', /^prompt 1: expected no grep -q world/, 'the prompt shows the acceptance commands'],
   [
     '32-run-exhausts-attempts',
@@ -31,11 +26,6 @@ const superseded = [
     'no answer of the model is 3',
   ],
   ['no retry, no fallback', /^requests: /, 'a stream that is refused for now is tried again'],
-  [
-    'fallback: three refusals end it',
-    /^requests: /,
-    'a stage whose model could not be reached is tried again',
-  ],
   ['API failure during a revision', /^requests: /, 'a stream that is refused for now is tried again'],
   ['API failure during a revision', /^run\.json /, 'the run record is closed in every ending'],
 ];

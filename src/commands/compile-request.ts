@@ -5,7 +5,7 @@ import { type Problem, readUserText } from '../planner/desk.ts';
 import { compileHash, sha256 } from '../planner/hash.ts';
 import type { PlanRequest } from '../planner/request.ts';
 import { artifactsRoot, exportConflict } from '../planner/shelf.ts';
-import { hasPlaceholder } from '../planner/template.ts';
+import { hasPlaceholder, withDoctrine } from '../planner/template.ts';
 import { ownCommit } from '../system/own-commit.ts';
 import { packageRoot } from '../system/package.ts';
 import { checkDirs } from '../workspace/dirs.ts';
@@ -66,6 +66,8 @@ export async function requestOf(
     return wrong(usageWrong, `--effort ${effort} is unknown: ${efforts.join(', ')}`);
   const templatePath = options.template ?? join(packageRoot(), 'prompts/plan.md');
   const template = await readUserText(io.cwd, templatePath, 'template');
+  const doctrine = await readUserText(io.cwd, join(packageRoot(), 'prompts/doctrine.md'), 'doctrine');
+  if ('problem' in doctrine) throw new Error(`Internal: ${doctrine.problem}`);
   if ('problem' in template)
     return wrong(template.wrong === 'file' ? refusedByFiles : usageWrong, template.problem);
   const spec = await readUserText(io.cwd, specPath, 'spec');
@@ -87,7 +89,12 @@ export async function requestOf(
     model,
     effort,
     max_attempts: attempts,
-    compile_hash: compileHash({ spec: spec.bytes, template: template.bytes, model, effort }),
+    compile_hash: compileHash({
+      spec: spec.bytes,
+      template: withDoctrine(template, doctrine.text),
+      model,
+      effort,
+    }),
     started_at: io.clock.now().toISOString(),
     version: await ownCommit(io.env),
   };

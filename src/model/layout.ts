@@ -51,6 +51,7 @@ export const inWorkspace = {
   planPrompt: '.factory/plan/prompt.md',
   planAnswer: '.factory/plan/answer.json',
   planState: '.factory/plan/state.json',
+  planSpec: '.factory/plan/spec.md',
   planOriginal: '.factory/plan/original-prompt.md',
   planChecked: '.factory/plan/plan.json',
   planNormalized: '.factory/plan/manifest_normalized.json',
