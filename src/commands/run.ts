@@ -5,6 +5,7 @@ import { workdirOf } from '../engine/pipeline.ts';
 import type { Environment, Finished, Refusal, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import { durationMs } from '../model/attribute.ts';
+import { layout } from '../model/layout.ts';
 import { readPlanRequest } from '../planner/request.ts';
 import { quoteWord } from '../policy/words.ts';
 import { findRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
@@ -58,8 +59,33 @@ export async function runCommand(
 
 /** Goes on with a run by its id, with the pipeline that it was started from. */
 export async function resumeCommand(run: string, options: RunOptions, io: RunDoors): Promise<number> {
+  const order = await orderOf(run, options, io);
+  if (order !== undefined) return order();
   const view = openView(options, io);
   return settle(await resumeById(run, undefined, options, io, view), options, io);
+}
+
+/** A run that `factory order run` began is over only when its branch has landed, so it is gone on with there. */
+async function orderOf(
+  run: string,
+  options: RunOptions,
+  io: RunDoors,
+): Promise<(() => Promise<number>) | undefined> {
+  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
+  if (!found.ok) return undefined;
+  const { requestFile } = await import('../executor/request.ts');
+  if (!(await isThere(join(layout(found.dir).inputs, requestFile)))) return undefined;
+  const { orderRun } = await import('./order-run.ts');
+  const { orderDefaults } = await import('./order-flags.ts');
+  const { realSpawn } = await import('../system/processes.ts');
+  const about = new Set(['runsdir', 'json', 'quiet', 'verbose', 'color']);
+  const other = Object.keys(options).find((name) => !about.has(name));
+  if (other !== undefined) {
+    const why = `a run of "factory order run" goes on as it began: ${other} cannot be changed`;
+    return () => settle(usage(why, 'leave out the flag'), options, io);
+  }
+  const doors = { ...io, spawn: realSpawn, signal: () => io.signal };
+  return () => orderRun({ ...orderDefaults, ...options, resume: true, runId: found.id }, doors);
 }
 
 /** The run of a compilation leaves records beside its run directory, whoever brings it to its end. */

@@ -15,6 +15,8 @@ export interface View {
   readonly log: Log;
   /** A warning about the pipeline's text. */
   warn(found: Diagnostic, text: string | undefined): void;
+  /** Takes the line away that tells what is going on, for what is printed beside the view. */
+  clear(): void;
 }
 
 /** `every` moves the line that tells what is going on. */
@@ -53,6 +55,7 @@ export function openView(wishes: Wishes, io: ViewIo): View {
     return {
       log,
       warn,
+      clear: () => {},
       watcher: {
         event: exitsHeld(
           (event) => {
@@ -68,6 +71,7 @@ export function openView(wishes: Wishes, io: ViewIo): View {
   }
   const screen = openScreen(io, colour);
   return {
+    clear: screen.clear,
     // Between live lines only what went wrong is worth a record.
     log: (at, message, fields) => {
       if ((at === 'info' || at === 'debug') && level !== 'debug') return;

@@ -39,6 +39,7 @@ export function cast(
     flag: string | undefined;
     model: string | undefined;
     effort: string | undefined;
+    temperature?: number | undefined;
     script: LoadedScript | undefined;
   },
 ): Casting | Refusal {
@@ -53,6 +54,7 @@ export function cast(
       ...(choice.flag === undefined ? {} : { flag: choice.flag }),
       ...(choice.model === undefined ? {} : { model: choice.model }),
       ...(choice.effort === undefined ? {} : { effort: choice.effort }),
+      ...(choice.temperature === undefined ? {} : { temperature: choice.temperature }),
       ...(choice.script === undefined ? {} : { script: choice.script }),
     });
     if ('plan' in chosen) plans.set(backend, chosen.plan);

@@ -15,6 +15,7 @@ import type { JsonObject } from '../model/json.ts';
 import { type Layout, layout } from '../model/layout.ts';
 import { readManifest } from '../store/run-store.ts';
 import { GitError, sourceGit } from '../system/git.ts';
+import { ownCommit } from '../system/own-commit.ts';
 import { packageRoot } from '../system/package.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { checkDirs } from '../workspace/dirs.ts';
@@ -39,13 +40,16 @@ export type Wish = {
   readonly artifacts: string;
   readonly out: string | undefined;
   readonly branch: string | undefined;
+  /** The branch is one of our own naming, made for an earlier order of the same batch. */
+  readonly auto?: boolean;
   readonly reuse: boolean;
   readonly create: boolean;
   readonly commit: string | undefined;
   readonly push: boolean;
   readonly allowExempt: boolean;
   readonly model: string;
-  readonly temperature: number;
+  /** Undefined where nobody asked for one: then none is sent. */
+  readonly temperature: number | undefined;
   readonly maxAttempts: number;
   readonly timeoutSeconds: number;
   readonly agent: string | undefined;
@@ -118,7 +122,7 @@ export async function runOrder(
     work_order_id: loaded.order.id,
     digest: loaded.digest,
     branch: choice.branch,
-    branch_mode: choice.mode,
+    branch_mode: wish.auto === true ? 'auto' : choice.mode,
     branch_existed: choice.existed,
     starting_branch: repo.branch,
     baseline: choice.baseline,
@@ -129,11 +133,12 @@ export async function runOrder(
     out_dir: wish.out ?? null,
     planner_ref: plannerRef,
     model: wish.model,
-    temperature: wish.temperature,
+    temperature: wish.temperature ?? 0,
     max_attempts: wish.maxAttempts,
     timeout_seconds: wish.timeoutSeconds,
     batch: wish.batch,
     started_at: doors.clock.now().toISOString(),
+    program: await ownCommit(doors.env),
   };
   const asGiven = join(request.artifacts, 'work_order.input.json');
   await openRecords(request, loaded.order);
@@ -153,6 +158,7 @@ export async function runOrder(
     exclude: [wish.artifacts],
     commandTimeoutMs: wish.timeoutSeconds * 1000,
     model: wish.model,
+    ...(wish.temperature === undefined ? {} : { temperature: wish.temperature }),
     keep: { [requestFile]: `${JSON.stringify(request, null, 2)}\n` },
     ...(wish.agent === undefined ? {} : { agent: wish.agent }),
     ...(wish.script === undefined ? {} : { script: wish.script }),

@@ -97,6 +97,7 @@ export async function resumeRun(
     flag: flags.agent ?? (manifest.agent.name === '' ? undefined : manifest.agent.name),
     model: flags.model ?? manifest.agent.model,
     effort: flags.effort ?? manifest.agent.effort,
+    temperature: manifest.agent.temperature,
     script,
   });
   if ('problems' in casting) return casting;

@@ -47,6 +47,7 @@ export async function startRun(
     flag: flags.agent,
     model: flags.model,
     effort: flags.effort,
+    temperature: flags.temperature,
     script: loaded.script,
   });
   if ('problems' in casting) return casting;
@@ -120,6 +121,7 @@ export async function startRun(
         chosen_by: main?.chosenBy ?? '',
         ...(main?.name === 'openai' ? { model: main.model } : {}),
         ...(main?.name === 'openai' && main.effort !== undefined ? { effort: main.effort } : {}),
+        ...(flags.temperature === undefined ? {} : { temperature: flags.temperature }),
         ...(loaded.script !== undefined && scripted
           ? { script: { path: loaded.script.path, sha256: sha256(loaded.script.text), stored: keptScript } }
           : {}),

@@ -24,6 +24,8 @@ export type RunFlags = {
   readonly agent?: string;
   readonly model?: string;
   readonly effort?: string;
+  /** Sampling temperature that the model is asked with. */
+  readonly temperature?: number;
   readonly script?: string;
   readonly envPass: readonly string[];
   readonly allowDirty: boolean;

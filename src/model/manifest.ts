@@ -40,6 +40,7 @@ export const Manifest = z.object({
     script: z.object({ path: z.string(), sha256: hash, stored: z.string() }).optional(),
     model: z.string().optional(),
     effort: z.string().optional().describe('Reasoning effort for nodes that name none'),
+    temperature: z.number().optional().describe('Sampling temperature, where one was asked for'),
   }),
   base_commit: z.string().nullable().describe('HEAD of the workdir where it is the top of a git repository'),
   workdir_kind: z.enum(['none', 'folder', 'git']),
