@@ -8,6 +8,7 @@ import { type BatchTold, type Item, runBatch, type Teller } from '../executor/ba
 import { holding } from '../executor/hold.ts';
 import { readRequest } from '../executor/request.ts';
 import {
+  finishCut,
   type OrderDoors,
   type Refused,
   refused,
@@ -75,7 +76,12 @@ export async function orderRun(options: OrderRunOptions, io: OrderRunIo): Promis
   const repo = resolve(io.cwd, options.repo);
   const wish = await wishOf(options, io, repo, null);
   const [source] = sources;
-  const told = await holding(repo, doors, async (): Promise<Told | Refused | BatchEnd> => {
+  const told = await holding(repo, doors, async (cut): Promise<Told | Refused | BatchEnd> => {
+    const finished = cut === undefined ? undefined : await finishCut(cut, doors);
+    // What was asked for is what that run has done.
+    const same = sources.length === 1 && cut?.digest === source?.loaded.digest;
+    if (same && finished !== undefined && (wish.branch ?? finished.branch) === finished.branch)
+      return finished;
     if (source === undefined || sources.length > 1) {
       const items = sources.map((one) => ({ name: one.loaded.order.id, read: async () => one }));
       const batch = resolve(io.cwd, options.workOrder ?? '');
@@ -118,9 +124,10 @@ export async function orderRunAll(options: OrderRunOptions, io: OrderRunIo): Pro
   if (options.json !== true && options.quiet !== true) io.out(`Found ${items.length} work order(s)\n`);
   const repo = resolve(io.cwd, options.repo);
   const wish = await wishOf(options, io, repo, await realpath(folder));
-  const told = await holding(repo, doors, () =>
-    runBatch(repo, items, wish, doors, tellerOf(options, io, items.length)),
-  );
+  const told = await holding(repo, doors, async (cut) => {
+    if (cut !== undefined) await finishCut(cut, doors);
+    return runBatch(repo, items, wish, doors, tellerOf(options, io, items.length));
+  });
   return settle(told, options, io);
 }
 
@@ -138,7 +145,10 @@ async function resume(options: OrderRunOptions, io: OrderRunIo, doors: OrderDoor
       `${options.runId} was not started by "factory order run"`,
       `factory resume ${options.runId}`,
     );
-  return holding(request.repo, doors, () => resumeOrder(resolve(io.cwd, found.dir), doors));
+  return holding(request.repo, doors, async (cut) => {
+    if (cut !== undefined && cut.run_id !== request.run_id) await finishCut(cut, doors);
+    return resumeOrder(resolve(io.cwd, found.dir), doors);
+  });
 }
 
 function wrongFlags(options: OrderRunOptions): Refused | undefined {

@@ -5,9 +5,10 @@ import { fixedAuthor } from '../builder/author.ts';
 import { judgeExemption } from '../builder/exemption.ts';
 import { headRef, historyGit, readHistoryStart } from '../builder/in-history.ts';
 import { land } from '../builder/land.ts';
+import { beginLanding, endLanding, type Landing } from '../builder/landing.ts';
 import type { LoadedOrder } from '../builder/orders.ts';
 import { type Pushed, push } from '../builder/push.ts';
-import { chooseBranch, type Repository } from '../builder/repository.ts';
+import { chooseBranch, commonGitDir, type Repository } from '../builder/repository.ts';
 import type { Doors, Finished, Refusal, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -230,6 +231,7 @@ async function settle(
   let commits: string[] = [];
   let tree: string | null = null;
   let commit: string | null = null;
+  const gitDir = result.status === 'completed' ? await commonGitDir(request.repo, doors.env) : undefined;
   if (result.status === 'completed') {
     const history = historyGit(run.history, doors.env);
     const head = await history.text(['rev-parse', headRef]);
@@ -237,6 +239,9 @@ async function settle(
     commit = head === request.baseline ? null : head;
     commits = commit === null ? [] : [commit];
     const start = await readHistoryStart(run.history);
+    const marker = await markerOf(result.run_dir);
+    if (gitDir !== undefined)
+      await beginLanding(gitDir, { ...(await noted(request, doors)), run_dir: result.run_dir, head, marker });
     const landed = await land({
       historyDir: run.history,
       repo: request.repo,
@@ -246,6 +251,7 @@ async function settle(
       head,
       startingBranch: request.starting_branch,
       author: start.author ?? fixedAuthor,
+      marker,
       env: doors.env,
     }).catch((error: unknown) => {
       if (!(error instanceof GitError)) throw error;
@@ -285,6 +291,8 @@ async function settle(
     await rm(target, { recursive: true, force: true });
     await cp(request.artifacts, target, { recursive: true });
   }
+  // Only now is everything done that a run which was cut from here on would have to do again.
+  if (gitDir !== undefined) await endLanding(gitDir);
   const last = attempts.at(-1)?.failure_brief;
   return {
     run_id: request.run_id,
@@ -300,6 +308,46 @@ async function settle(
     run_dir: result.run_dir,
     push: pushed,
     notes,
+  };
+}
+
+/** Brings a run to its end that was killed while it landed; undefined where that cannot be done any more. */
+export async function finishCut(cut: Landing, doors: OrderDoors): Promise<Told | undefined> {
+  const there = await readRequest(cut.run_dir).catch(() => undefined);
+  const told = there === undefined ? undefined : await resumeOrder(cut.run_dir, doors);
+  if (told !== undefined && !('problems' in told)) return told;
+  doors.log('warn', 'the records of a run that was cut while it landed cannot be closed', {
+    run: cut.run_id,
+  });
+  const gitDir = await commonGitDir(cut.repo, doors.env);
+  if (gitDir !== undefined) await endLanding(gitDir);
+  return undefined;
+}
+
+async function markerOf(runDir: string): Promise<string> {
+  const read = await readManifest(runDir);
+  if (!read.ok) throw new Error(`Internal: ${read.why}`);
+  return `FACTORY_RUN_MARKER=${read.manifest.marker}`;
+}
+
+/** Where the repository stands as the landing begins. */
+async function noted(
+  request: Request,
+  doors: OrderDoors,
+): Promise<Omit<Landing, 'run_dir' | 'head' | 'marker'>> {
+  const git = sourceGit(request.repo, doors.env);
+  const on = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
+  const at = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
+  return {
+    version: 1,
+    run_id: request.run_id,
+    digest: request.digest,
+    repo: request.repo,
+    branch: request.branch,
+    existed: request.branch_existed,
+    base: request.baseline,
+    from: { branch: on.ok ? on.text : '', commit: at.ok ? at.text : request.baseline },
+    began_at: doors.clock.now().toISOString(),
   };
 }
 

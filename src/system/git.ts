@@ -20,6 +20,8 @@ export type GitCall = {
   readonly input?: string | Uint8Array;
   readonly inputFile?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** In a process group of its own, and not ended with us: Ctrl-C must not cut what moves somebody's files. */
+  readonly apart?: boolean;
 };
 
 /** One repository (or place) and whose settings count there. */
@@ -160,6 +162,7 @@ function git(setup: {
         maxBuffer: 1024 * 1024 * 1024,
         reject: false,
         stripFinalNewline: false,
+        ...(call.apart === true ? { detached: true, cleanup: false } : {}),
         ...input,
       });
       if (!ended.failed) {
