@@ -11,7 +11,6 @@ import {
   filesOf,
   namesIn,
   npmOf,
-  type Problem,
   readAnswer,
   readContext,
   readIfThere,
@@ -23,8 +22,8 @@ import { compileHash, sha256 } from '../planner/hash.ts';
 import { revisionPrompt } from '../planner/revise.ts';
 import { type PlanState, readState, unbegun, writeState } from '../planner/state.ts';
 import { hasPlaceholder, planPromptText, withDoctrine } from '../planner/template.ts';
+import { readDoctrine, readRevisionTemplate } from '../planner/texts.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
-import { packageRoot } from '../system/package.ts';
 
 export type PlanIo = {
   /** The workspace, absolute. */
@@ -70,7 +69,7 @@ export async function planPrompt(options: PlanPromptOptions, io: PlanIo): Promis
     const problem = `the template ${options.template} has no {{PRODUCT_SPEC}}: put it where the spec belongs`;
     return refuse(io, options, problem);
   }
-  const doctrine = await readDoctrine(options, io);
+  const doctrine = await readDoctrine(io.cwd, options.doctrine);
   if ('problem' in doctrine) return refuse(io, options, doctrine.problem);
   const repo = options.repo === undefined ? null : resolve(io.cwd, options.repo);
   const files = await filesOf(repo ?? io.cwd);
@@ -131,9 +130,9 @@ export async function planCheck(options: PlanCheckOptions, io: PlanIo): Promise<
       `--attempts is ${JSON.stringify(options.attempts)}: give a whole number of at least 1`,
     );
   }
-  const template = await readRevisionTemplate(options, io);
+  const template = await readRevisionTemplate(io.cwd, options.template);
   if ('problem' in template) return refuse(io, options, template.problem);
-  const doctrine = await readDoctrine(options, io);
+  const doctrine = await readDoctrine(io.cwd, options.doctrine);
   if ('problem' in doctrine) return refuse(io, options, doctrine.problem);
   const state = (await readState(io.cwd)) ?? unbegun(io.now());
   if ('problem' in state)
@@ -339,24 +338,6 @@ export function planCommand(
     .option('--json', 'answer with one JSON object')
     .action((options: PlanEmitOptions) => finish(planEmit(options, io)));
   return plan;
-}
-
-/** The path of a prompt of ours. */
-export const bundled = (name: string): string => join(packageRoot(), 'prompts', name);
-
-const readDoctrine = (options: Ruled, io: PlanIo) =>
-  readUserText(io.cwd, options.doctrine ?? bundled('doctrine.md'), 'doctrine');
-
-async function readRevisionTemplate(
-  options: PlanCheckOptions,
-  io: PlanIo,
-): Promise<{ text: string } | Problem> {
-  const path = options.template ?? bundled('revise.md');
-  const template = await readUserText(io.cwd, path, 'template');
-  if ('problem' in template || hasPlaceholder(template.text, 'FINDINGS')) return template;
-  return {
-    problem: `the template ${path} has no {{FINDINGS}}: put it where the findings belong`,
-  };
 }
 
 type Told = {

@@ -44,6 +44,8 @@ export type Home = {
 export type Options = {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** In a process group of its own, all of which `kill` reaches, as Ctrl-C would. */
+  readonly group?: boolean;
   readonly watch?: (line: string, process: { kill(signal: NodeJS.Signals): void }) => void;
 };
 
@@ -77,7 +79,11 @@ function start(args: readonly string[], options: Options & { readonly cwd: strin
       cwd: options.cwd,
       env: cleanEnv(options.env),
       stdio: ['ignore', 'pipe', 'pipe'],
+      detached: options.group === true,
     });
+    const kill = (signal: NodeJS.Signals) => {
+      if (child.pid !== undefined) process.kill(options.group === true ? -child.pid : child.pid, signal);
+    };
     let stdout = '';
     let stderr = '';
     let line = '';
@@ -88,7 +94,7 @@ function start(args: readonly string[], options: Options & { readonly cwd: strin
       stderr += text;
       const lines = (line + text).split('\n');
       line = lines.pop() ?? '';
-      for (const whole of lines) options.watch?.(whole, child);
+      for (const whole of lines) options.watch?.(whole, { kill });
     });
     child.on('error', reject);
     child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
