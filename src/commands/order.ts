@@ -2,6 +2,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { readAnswer } from '../builder/answer.ts';
 import { applyProposal } from '../builder/apply.ts';
 import { buildCommits, inHand, openBuild, preflightProblem, skipApplied } from '../builder/build.ts';
 import { commitOrder } from '../builder/commit.ts';
@@ -144,7 +145,7 @@ export const orderPrompt = (
       failed: null,
     };
     // An answer to an earlier prompt must not be taken for the answer to this one.
-    await rm(join(workspace, inWorkspace.orderProposal), { force: true });
+    await rm(join(workspace, inWorkspace.orderProposal), { recursive: true, force: true });
     const unmet = await preflightProblem(workspace, order);
     if (unmet !== undefined) {
       const failed = stageFailure('preflight', unmet);
@@ -171,13 +172,6 @@ export const orderPrompt = (
     });
   });
 
-/** The model's answer as it stands; empty when there is none. */
-const answerOf = (workspace: string): Promise<string> =>
-  readFile(join(workspace, inWorkspace.orderProposal), 'utf8').catch((error: unknown) => {
-    if (isMissing(error)) return '';
-    throw error;
-  });
-
 /** `<stage>: why`, with the stage's class. */
 const refuse = (failed: StageFailure, more: { label?: string } = {}): Verdict =>
   no(classOf(failed.stage), `${failed.stage}: ${failed.reason}`, {
@@ -198,7 +192,8 @@ export const orderApply = (options: OrderOptions, io: CommandIo): Promise<number
         ...build.state,
         current: { ...hand.current, touched: [...touched], failed: null, written: null, ...result },
       });
-    const parsed = parseProposal(await answerOf(workspace));
+    const answer = await readAnswer(workspace);
+    const parsed = 'stage' in answer ? answer : parseProposal(answer.text);
     if ('stage' in parsed) {
       await end([], { failed: parsed });
       return refuse(parsed);

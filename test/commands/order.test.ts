@@ -1,5 +1,16 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
@@ -457,6 +468,42 @@ describe('prompt', () => {
       failure_reason: expect.stringContaining('{{TITEL}}'),
     });
   });
+});
+
+test.for<[string, (path: string) => void]>([
+  ['bytes that are no UTF-8', (path) => writeFileSync(path, Buffer.from('{"summary":"\xff"}', 'latin1'))],
+  [
+    'bytes that are no UTF-8 in a content',
+    (path) => writeFileSync(path, Buffer.from(answer('f1.txt', '\xe9'), 'latin1')),
+  ],
+  ['more than any answer may have', (path) => writeFileSync(path, 'x'.repeat(10_485_761))],
+  [
+    'a gigabyte',
+    (path) => {
+      writeFileSync(path, '');
+      truncateSync(path, 2 ** 30);
+    },
+  ],
+  ['a file of 204,801 bytes', (path) => writeFileSync(path, answer('f1.txt', 'x'.repeat(204_801)))],
+  ['a folder', (path) => mkdirSync(path)],
+  ['a link to a device', (path) => symlinkSync('/dev/zero', path)],
+  ['a pipe', (path) => void execFileSync('mkfifo', [path])],
+  ['nothing at all', () => {}],
+])('an answer that is %s is no proposal, and nothing is written', async ([, make]) => {
+  using it = folder();
+  const b = await build(it.path, [order(1)]);
+  await orderNext({}, b.io);
+  await b.snapshot();
+  await orderPrompt({}, b.io);
+  make(join(b.workspace, '.factory/order/proposal.json'));
+  expect(await orderApply({}, b.io)).toBe(1);
+  expect(b.output()).toMatchObject({
+    failure_class: 'agent',
+    failure_reason: expect.stringMatching(/^llm_output_invalid: /),
+  });
+  expect(await orderRollback({ attempts: 2 }, b.io)).toBe(0);
+  expect(b.output()).toMatchObject({ preferred_next_label: 'again' });
+  expect(tree(b.workspace)).toEqual({ 'keep.txt': 'k\n' });
 });
 
 test.for([
