@@ -1,0 +1,67 @@
+/** The arithmetic of the bench. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { blocksOf, growthOf, paired, spreadOf, stepsOf } from '../../bench/spread.ts';
+
+test.for([
+  { values: [], spread: undefined },
+  { values: [7], spread: { min: 7, median: 7, max: 7 } },
+  { values: [9, 1, 10], spread: { min: 1, median: 9, max: 10 } },
+  { values: [4, 1, 3, 2], spread: { min: 1, median: 2.5, max: 4 } },
+])('the spread of $values is $spread', ({ values, spread }) => {
+  expect(spreadOf(values)).toEqual(spread);
+});
+
+test.for([
+  { how: 'ratio', ours: [2, 9], theirs: [4, 3], expected: [0.5, 3] },
+  { how: 'ratio', ours: [2, undefined, 6], theirs: [4, 3, undefined], expected: [0.5] },
+  { how: 'ratio', ours: [2], theirs: [0], expected: [] },
+  { how: 'difference', ours: [50, 61], theirs: [40, 70], expected: [10, -9] },
+  { how: 'value', ours: [5, undefined, 6], theirs: [], expected: [5, 6] },
+] as const)(
+  'a $how of $ours and $theirs is taken round by round: $expected',
+  ({ how, ours, theirs, expected }) => {
+    expect(paired(how, ours, theirs)).toEqual(expected);
+  },
+);
+
+test('the cost of a node is the time since the node before it', () => {
+  expect(stepsOf([100, 103, 110, 110])).toEqual([3, 7, 0]);
+  expect(stepsOf([100])).toEqual([]);
+});
+
+test.for([
+  { costs: [], size: 2, blocks: [] },
+  { costs: [1], size: 2, blocks: [1] },
+  { costs: [1, 3, 5, 7], size: 2, blocks: [2, 6] },
+  { costs: [1, 3, 5, 7, 18], size: 2, blocks: [2, 10] },
+])('in blocks of $size, $costs cost $blocks', ({ costs, size, blocks }) => {
+  expect(blocksOf(costs, size)).toEqual(blocks);
+});
+
+test.for([
+  { what: 'of a steady cost', cost: () => 4, growth: 1 },
+  { what: 'of a cost that triples at half-way', cost: (node: number) => (node < 5000 ? 2 : 6), growth: 3 },
+  {
+    what: 'without the first ten nodes, which load code',
+    cost: (node: number) => (node < 10 ? 500 : 4),
+    growth: 1,
+  },
+  { what: 'untouched by a few slow nodes', cost: (node: number) => (node === 9990 ? 900 : 4), growth: 1 },
+])('growth is told $what', ({ cost, growth }) => {
+  expect(growthOf(Array.from({ length: 9999 }, (_, node) => cost(node)))).toBeCloseTo(growth, 9);
+});
+
+test('the growth of a short run is not told', () => {
+  expect(growthOf(Array.from({ length: 59 }, () => 4))).toBeUndefined();
+  expect(growthOf(Array.from({ length: 60 }, () => 4))).toBe(1);
+});
+
+test('growth is the same whatever the unit', () => {
+  const costs = fc.array(fc.double({ min: 0.1, max: 100, noNaN: true }), { minLength: 60, maxLength: 200 });
+  fc.assert(
+    fc.property(costs, fc.double({ min: 0.01, max: 1000, noNaN: true }), (some, unit) => {
+      expect(growthOf(some.map((cost) => cost * unit))).toBeCloseTo(growthOf(some) ?? NaN, 6);
+    }),
+  );
+});
