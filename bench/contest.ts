@@ -44,6 +44,8 @@ export type Setting = {
   readonly bench: Bench;
   readonly rounds: number;
   readonly other: Program | undefined;
+  /** Flush the disk where a case wants it. */
+  readonly settle: boolean;
   readonly tell: (line: string) => void;
 };
 
@@ -51,7 +53,10 @@ type Entry = { readonly name: string; readonly measure: (id: string) => Promise<
 type Books = { readonly taken: Map<string, (Measured | undefined)[]>; readonly failed: Map<string, string> };
 
 /** Rejects with `Interrupted` only; whatever a contestant does wrong stands in `failed`. */
-export async function hold(which: Case, { bench, rounds, other, tell }: Setting): Promise<CaseResult> {
+export async function hold(
+  which: Case,
+  { bench, rounds, other, settle, tell }: Setting,
+): Promise<CaseResult> {
   const contest = which.prepare(bench);
   const programs = [bench.ours, ...(other === undefined || which.alone ? [] : [other])];
   const entries: Entry[] = [
@@ -66,7 +71,7 @@ export async function hold(which: Case, { bench, rounds, other, tell }: Setting)
     tell(round < 0 ? `${which.name}: warming up` : `${which.name}: round ${round + 1} of ${rounds}`);
     // Whoever goes first finds the machine in another state: every other round goes backwards.
     for (const [index, entry] of (round % 2 === 0 ? entries : [...entries].reverse()).entries()) {
-      if (which.settle) spawnSync('sync', ['-f', bench.folder]);
+      if (settle && which.settle) spawnSync('sync', ['-f', bench.folder]);
       await measureOnce(entry, `${which.name}-${round + 1}-${index}`, round, books);
     }
   }

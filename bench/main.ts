@@ -65,7 +65,13 @@ export async function bench(
     for (const which of chosen) {
       const folder = scratch.room(which.name);
       const setting: Bench = { ...starter, sizes, folder, node: process.execPath, house, ours };
-      const result = await hold(which, { bench: setting, rounds: roundsOf(which, options), other, tell });
+      const result = await hold(which, {
+        bench: setting,
+        rounds: roundsOf(which, options),
+        other,
+        settle: !options.quick,
+        tell,
+      });
       results.push(result);
       out(`${table(result)}
 `);

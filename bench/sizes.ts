@@ -9,6 +9,8 @@ export type Sizes = {
   readonly copyFiles: number;
   readonly graphNodes: number;
   readonly atOnce: number;
+  /** Nodes of each of the runs at once. */
+  readonly atOnceNodes: number;
 };
 
 export const fullSizes: Sizes = {
@@ -19,6 +21,7 @@ export const fullSizes: Sizes = {
   copyFiles: 50_000,
   graphNodes: 10_000,
   atOnce: 20,
+  atOnceNodes: 20,
 };
 
 /** Small enough to be run between two edits; its figures tell a trend, not whether a target is met. */
@@ -30,4 +33,5 @@ export const quickSizes: Sizes = {
   copyFiles: 1000,
   graphNodes: 1000,
   atOnce: 5,
+  atOnceNodes: 20,
 };

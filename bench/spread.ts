@@ -49,10 +49,10 @@ export const blockSize = 25;
 const skipped = 10;
 
 /** How often the cost of the first nodes (from the tenth on) goes into that of the last ones: medians over the blocks
- *  of two windows, each a tenth of the run but no more than 250 nodes. Undefined for a run too short to tell. */
+ *  of two windows, each a quarter of the run but no more than 250 nodes. Undefined for a run too short to tell. */
 export function growthOf(costs: readonly number[]): number | undefined {
-  const window = Math.min(250, Math.floor(costs.length / 10 / blockSize) * blockSize || blockSize);
-  if (costs.length < skipped + 2 * window) return undefined;
+  const window = Math.min(250, Math.floor(costs.length / 4 / blockSize) * blockSize);
+  if (window < 2 * blockSize) return undefined;
   const first = spreadOf(blocksOf(costs.slice(skipped, skipped + window), blockSize))?.median;
   const last = spreadOf(blocksOf(costs.slice(-window), blockSize))?.median;
   return first === undefined || last === undefined || first <= 0 ? undefined : last / first;

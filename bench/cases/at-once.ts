@@ -17,18 +17,18 @@ import { nodeTimes } from '../evidence.ts';
 import { chain, makeTree } from '../material.ts';
 import { Failed } from '../measure.ts';
 
-const nodesEach = 20;
 const filesEach = 100;
 
 export const atOnce: Case = {
   name: 'at-once',
-  title: ({ atOnce }) => `${atOnce} runs at once, of ${nodesEach} nodes over ${filesEach} files each`,
+  title: ({ atOnce, atOnceNodes }) =>
+    `${atOnce} runs at once, of ${atOnceNodes} nodes over ${filesEach} files each`,
   rounds: [3, 2],
   prepare: (bench) => {
     const workdir = join(bench.folder, 'workdir');
     const pipeline = join(bench.folder, 'pipeline.dot');
     makeTree(workdir, filesEach);
-    writeFileSync(pipeline, chain(nodesEach));
+    writeFileSync(pipeline, chain(bench.sizes.atOnceNodes));
     return {
       program: async (program, id) => {
         const start = performance.now();
@@ -37,7 +37,7 @@ export const atOnce: Case = {
             runPipeline(bench, program, { pipeline, workdir, id: `${id}-${index + 1}` }),
           ),
         );
-        return measuredRuns(performance.now() - start, runs);
+        return measuredRuns(performance.now() - start, runs, bench.sizes.atOnceNodes);
       },
       beside: {},
     };
@@ -51,7 +51,11 @@ export const atOnce: Case = {
 
 /** Peak memory is that of the largest run, processor time that of all. A run that ended well and has not all of its
  *  nodes on disk is as lost as one that failed. */
-function measuredRuns(wall_ms: number, runs: readonly PromiseSettledResult<PipelineRun>[]): Measured {
+function measuredRuns(
+  wall_ms: number,
+  runs: readonly PromiseSettledResult<PipelineRun>[],
+  nodesEach: number,
+): Measured {
   const lost: string[] = [];
   const figures: Sample[] = [];
   for (const run of runs) {

@@ -1,6 +1,7 @@
 /** The arithmetic of the bench. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { measuredRun } from '../../bench/cases/nodes.ts';
 import { blocksOf, growthOf, paired, spreadOf, stepsOf } from '../../bench/spread.ts';
 
 test.for([
@@ -53,12 +54,24 @@ test.for([
 });
 
 test('the growth of a short run is not told', () => {
-  expect(growthOf(Array.from({ length: 59 }, () => 4))).toBeUndefined();
-  expect(growthOf(Array.from({ length: 60 }, () => 4))).toBe(1);
+  expect(growthOf(Array.from({ length: 199 }, () => 4))).toBeUndefined();
+  expect(growthOf(Array.from({ length: 200 }, () => 4))).toBe(1);
+});
+
+test('a run has the mean cost of its nodes and, when it is long enough, its growth', () => {
+  const times = Array.from({ length: 401 }, (_, node) => (node <= 200 ? node : 200 + 3 * (node - 200)));
+  const { sample, costs } = measuredRun({ wall_ms: 900 }, times);
+  expect(sample).toEqual({ wall_ms: 900, node_ms: 2, growth_x: 3 });
+  expect(costs).toHaveLength(400);
+  expect(measuredRun({ wall_ms: 9 }, [5, 7, 10])).toEqual({
+    sample: { wall_ms: 9, node_ms: 2.5 },
+    costs: [2, 3],
+  });
+  expect(measuredRun({ wall_ms: 9 }, [5])).toEqual({ sample: { wall_ms: 9 } });
 });
 
 test('growth is the same whatever the unit', () => {
-  const costs = fc.array(fc.double({ min: 0.1, max: 100, noNaN: true }), { minLength: 60, maxLength: 200 });
+  const costs = fc.array(fc.double({ min: 0.1, max: 100, noNaN: true }), { minLength: 200, maxLength: 300 });
   fc.assert(
     fc.property(costs, fc.double({ min: 0.01, max: 1000, noNaN: true }), (some, unit) => {
       expect(growthOf(some.map((cost) => cost * unit))).toBeCloseTo(growthOf(some) ?? NaN, 6);
