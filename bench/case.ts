@@ -31,8 +31,13 @@ export type Measured = {
   readonly problem?: string;
 };
 
-/** A program that takes `run --workdir W --runsdir R --run-id ID PIPELINE`; `name` is `factory` or `against`. */
-export type Program = { readonly name: string; readonly argv: readonly string[] };
+/** A program that takes `run --workdir W --runsdir R --run-id ID PIPELINE`, or the pipeline before the flags; `name` is
+ *  `factory` or `against`. */
+export type Program = {
+  readonly name: string;
+  readonly argv: readonly string[];
+  readonly pipelineFirst?: boolean;
+};
 
 export type Bench = Starter & {
   readonly sizes: Sizes;
@@ -79,7 +84,7 @@ export type Case = {
 
 export type PipelineRun = Ran & { readonly runDir: string };
 
-/** Flags before the pipeline: there are flag parsers that take nothing after it. */
+/** One run by `program`, in a runs directory of its own. */
 export async function runPipeline(
   bench: Bench,
   program: Program,
@@ -87,7 +92,8 @@ export async function runPipeline(
 ): Promise<PipelineRun> {
   const runs = join(bench.folder, `runs-${program.name}`);
   const flags = ['--workdir', run.workdir, '--runsdir', runs, '--run-id', run.id];
-  const ran = await measure([...program.argv, 'run', ...flags, run.pipeline], bench);
+  const words = program.pipelineFirst ? [run.pipeline, ...flags] : [...flags, run.pipeline];
+  const ran = await measure([...program.argv, 'run', ...words], bench);
   return { ...ran, runDir: join(runs, run.id) };
 }
 

@@ -7,6 +7,7 @@ import { cases } from './cases/index.ts';
 import { anyOfOursFailed, type CaseResult, hold } from './contest.ts';
 import { type Options, readFlags, usage } from './flags.ts';
 import { Interrupted } from './measure.ts';
+import { withItsOrder } from './order.ts';
 import { type Curves, letters, svgOf } from './plot.ts';
 import { table } from './report.ts';
 import { openScratch, plainEnv } from './scratch.ts';
@@ -61,12 +62,21 @@ export async function bench(
       limitMs: options.limitMs,
     };
     const ours: Program = { name: factory, argv: [process.execPath, join(house, 'dist/cli.js')] };
-    const other = options.against === undefined ? undefined : { name: against, argv: options.against };
+    const settingIn = (room: string): Bench => ({
+      ...starter,
+      sizes,
+      folder: scratch.room(room),
+      node: process.execPath,
+      house,
+      ours,
+    });
+    const other =
+      options.against === undefined
+        ? undefined
+        : await withItsOrder({ name: against, argv: options.against }, settingIn('order'));
     for (const which of chosen) {
-      const folder = scratch.room(which.name);
-      const setting: Bench = { ...starter, sizes, folder, node: process.execPath, house, ours };
       const result = await hold(which, {
-        bench: setting,
+        bench: settingIn(which.name),
         rounds: roundsOf(which, options),
         other,
         settle: !options.quick,

@@ -132,6 +132,13 @@ test('a program that fails is reported with its last words, and ours is measured
   expect(text).toMatch(/wall: factory \/ against +not measured/);
 });
 
+test('a program that wants the pipeline before its flags gets it there', async () => {
+  const script = `case "$2" in --*) exit 1 ;; esac; mkdir -p "$6/$8/n1"; echo '{"outcome":"success"}' > "$6/$8/n1/status.json"`;
+  const { report } = await benched('order', { against: ['sh', '-c', script, 'other'], only: ['one-node'] });
+  expect(named(report, 'one-node')?.failed).toEqual({});
+  expect(named(report, 'one-node')?.measured['against']?.wall_ms?.values).toHaveLength(1);
+});
+
 test('a program that claims success and did nothing has failed', async () => {
   const { report } = await benched('idle', { against: ['true'], only: ['one-node'] });
   expect(named(report, 'one-node')?.failed['against']).toMatch(
