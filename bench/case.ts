@@ -1,6 +1,6 @@
 /** What a case of the bench is, and the program that it starts. */
 import { join } from 'node:path';
-import { measure, type Ran, type Starter } from './measure.ts';
+import { measure, type Pulse, type Ran, type Starter } from './measure.ts';
 import type { Sizes } from './sizes.ts';
 import type { How } from './spread.ts';
 
@@ -16,6 +16,7 @@ export const quantityNames = {
   pass_ms: 'a pass',
   copy_ms: 'the copy',
   growth_x: 'growth',
+  cpu_growth_x: 'growth of processor time',
   lost_n: 'runs lost',
 } as const;
 export type Quantity = keyof typeof quantityNames;
@@ -89,11 +90,12 @@ export async function runPipeline(
   bench: Bench,
   program: Program,
   run: { readonly pipeline: string; readonly workdir: string; readonly id: string },
+  pulses?: Pulse[],
 ): Promise<PipelineRun> {
   const runs = join(bench.folder, `runs-${program.name}`);
   const flags = ['--workdir', run.workdir, '--runsdir', runs, '--run-id', run.id];
   const words = program.pipelineFirst ? [run.pipeline, ...flags] : [...flags, run.pipeline];
-  const ran = await measure([...program.argv, 'run', ...words], bench);
+  const ran = await measure([...program.argv, 'run', ...words], bench, pulses);
   return { ...ran, runDir: join(runs, run.id) };
 }
 

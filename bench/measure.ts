@@ -28,11 +28,15 @@ export class Failed extends Error {}
 /** Somebody pressed Ctrl-C. */
 export class Interrupted extends Error {}
 
+/** How much processor time a program had used at a moment; the unit of `used` is the kernel's. */
+export type Pulse = { readonly at: number; readonly used: number };
+
 let counter = 0;
 
 /** Runs `argv` in the caller's folder to its end. Rejects with `Failed` when it cannot be started, ends with anything
- *  but 0 or takes longer than the limit, with `Interrupted` when the signal fires; it is gone by then. */
-export async function measure(argv: readonly string[], starter: Starter): Promise<Ran> {
+ *  but 0 or takes longer than the limit, with `Interrupted` when the signal fires; it is gone by then. `pulses` is
+ *  filled while it runs, where there is a /proc. */
+export async function measure(argv: readonly string[], starter: Starter, pulses?: Pulse[]): Promise<Ran> {
   if (starter.signal.aborted) throw new Interrupted();
   const number = ++counter;
   const figures = join(starter.scratch, `figures-${number}`);
@@ -55,6 +59,7 @@ export async function measure(argv: readonly string[], starter: Starter): Promis
     if (stdout.length < 4096) stdout += text;
   });
   let peak = 0;
+  const pulse = pulses === undefined ? undefined : setInterval(() => feel(child.pid, timed, pulses), 50);
   const watch = timed ? undefined : setInterval(() => (peak = Math.max(peak, highWater(child.pid))), 20);
   let late = false;
   const limit = setTimeout(() => {
@@ -74,6 +79,7 @@ export async function measure(argv: readonly string[], starter: Starter): Promis
   const wall_ms = performance.now() - start;
   starter.signal.removeEventListener('abort', stop);
   clearInterval(watch);
+  clearInterval(pulse);
   clearTimeout(limit);
   clearTimeout(grace);
   if (starter.signal.aborted) throw new Interrupted();
@@ -105,6 +111,23 @@ function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
     process.kill(-pid, signal);
   } catch {
     // It has ended by itself in between.
+  }
+}
+
+/** Notes what the program and the processes that it has waited for have used. Under GNU time it is time's child. */
+function feel(pid: number | undefined, timed: boolean, pulses: Pulse[]): void {
+  try {
+    const its = timed ? readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim() : `${pid}`;
+    const stat = readFileSync(`/proc/${its}/stat`, 'utf8');
+    // The name in parentheses may hold blanks. After it, utime, stime, cutime and cstime are the 12th to 15th.
+    const fields = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .slice(11, 15);
+    const used = fields.reduce((sum, field) => sum + Number(field), 0);
+    pulses.push({ at: performance.timeOrigin + performance.now(), used });
+  } catch {
+    // It has not begun, or has ended; or there is no /proc.
   }
 }
 

@@ -51,9 +51,41 @@ const skipped = 10;
 /** How often the cost of the first nodes (from the tenth on) goes into that of the last ones: medians over the blocks
  *  of two windows, each a quarter of the run but no more than 250 nodes. Undefined for a run too short to tell. */
 export function growthOf(costs: readonly number[]): number | undefined {
-  const window = Math.min(250, Math.floor(costs.length / 4 / blockSize) * blockSize);
-  if (window < 2 * blockSize) return undefined;
+  const window = windowOf(costs.length);
+  if (window === undefined) return undefined;
   const first = spreadOf(blocksOf(costs.slice(skipped, skipped + window), blockSize))?.median;
   const last = spreadOf(blocksOf(costs.slice(-window), blockSize))?.median;
   return first === undefined || last === undefined || first <= 0 ? undefined : last / first;
+}
+
+/** Nodes; undefined for a run too short to tell its growth. */
+function windowOf(count: number): number | undefined {
+  const window = Math.min(250, Math.floor(count / 4 / blockSize) * blockSize);
+  return window < 2 * blockSize ? undefined : window;
+}
+
+/** The same growth in processor time instead of time on the wall, which load on the machine moves much less. `times`
+ *  are the nodes' moments, `pulses` what had been used when, both in order. Undefined also when too little was felt. */
+export function workGrowthOf(
+  times: readonly number[],
+  pulses: readonly { readonly at: number; readonly used: number }[],
+): number | undefined {
+  const end = pulses.at(-1)?.at ?? 0;
+  // The program ends between two pulses: what came after the last of them is not known.
+  const felt = times.filter((time) => time <= end);
+  const window = windowOf(felt.length - 1);
+  if (window === undefined) return undefined;
+  const between = (from: number, to: number) =>
+    usedAt(felt.at(to) ?? Number.NaN, pulses) - usedAt(felt.at(from) ?? Number.NaN, pulses);
+  const first = between(skipped, skipped + window);
+  return first > 0 ? between(-1 - window, -1) / first : undefined;
+}
+
+function usedAt(time: number, pulses: readonly { readonly at: number; readonly used: number }[]): number {
+  const next = pulses.findIndex(({ at }) => at >= time);
+  const right = pulses[next];
+  const left = pulses[next - 1] ?? right;
+  if (left === undefined || right === undefined) return Number.NaN;
+  const part = right.at === left.at ? 0 : (time - left.at) / (right.at - left.at);
+  return left.used + part * (right.used - left.used);
 }

@@ -16,8 +16,8 @@ import {
 } from '../case.ts';
 import { nodeTimes } from '../evidence.ts';
 import { chain } from '../material.ts';
-import { measure } from '../measure.ts';
-import { growthOf, stepsOf } from '../spread.ts';
+import { measure, type Pulse } from '../measure.ts';
+import { growthOf, stepsOf, workGrowthOf } from '../spread.ts';
 
 const spawnTrue = "spawn('sh -c true')";
 
@@ -62,6 +62,7 @@ export const manyNodes: Case = {
   prepare: (bench) => contest(bench, bench.sizes.manyNodes),
   comparisons: [
     { what: 'cost of a last node / of the tenth', how: 'value', of: [factory, 'growth_x'], limit: 1.1 },
+    { what: 'the same in processor time', how: 'value', of: [factory, 'cpu_growth_x'] },
     { what: 'the same of the other program', how: 'value', of: [against, 'growth_x'] },
     // The graph itself is the one for which 300 MiB are allowed.
     memoryTarget(300),
@@ -76,21 +77,32 @@ function contest(bench: Bench, count: number): Contest {
   mkdirSync(workdir);
   return {
     program: async (program, id) => {
-      const ran = await runPipeline(bench, program, { pipeline, workdir, id });
-      return measuredRun(figuresOf(ran), nodeTimes(ran.runDir, count));
+      const pulses: Pulse[] = [];
+      const ran = await runPipeline(bench, program, { pipeline, workdir, id }, pulses);
+      return measuredRun(figuresOf(ran), nodeTimes(ran.runDir, count), pulses);
     },
     beside: {},
   };
 }
 
 /** The figures of a run and, from its second node on, what each one cost. */
-export function measuredRun(figures: Sample, times: readonly number[]): Measured {
+export function measuredRun(
+  figures: Sample,
+  times: readonly number[],
+  pulses: readonly Pulse[] = [],
+): Measured {
   const costs = stepsOf(times);
   if (costs.length === 0) return { sample: figures };
   const growth = growthOf(costs);
+  const work = workGrowthOf(times, pulses);
   const mean = costs.reduce((sum, cost) => sum + cost, 0) / costs.length;
   return {
-    sample: { ...figures, node_ms: mean, ...(growth === undefined ? {} : { growth_x: growth }) },
+    sample: {
+      ...figures,
+      node_ms: mean,
+      ...(growth === undefined ? {} : { growth_x: growth }),
+      ...(work === undefined ? {} : { cpu_growth_x: work }),
+    },
     costs,
   };
 }

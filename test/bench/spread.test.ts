@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { measuredRun } from '../../bench/cases/nodes.ts';
-import { blocksOf, growthOf, paired, spreadOf, stepsOf } from '../../bench/spread.ts';
+import { blocksOf, growthOf, paired, spreadOf, stepsOf, workGrowthOf } from '../../bench/spread.ts';
 
 test.for([
   { values: [], spread: undefined },
@@ -68,6 +68,31 @@ test('a run has the mean cost of its nodes and, when it is long enough, its grow
     costs: [2, 3],
   });
   expect(measuredRun({ wall_ms: 9 }, [5])).toEqual({ sample: { wall_ms: 9 } });
+});
+
+test.for([
+  { what: 'is not moved by load that doubles the time on the wall', late: 8, used: 1, growth: 1 },
+  { what: 'is told where nodes take more work', late: 4, used: 3, growth: 3 },
+])('growth of processor time $what', ({ late, used, growth }) => {
+  const times = [0];
+  const pulses = [{ at: -1, used: 0 }];
+  for (let node = 1; node <= 800; node++) {
+    times.push((times.at(-1) ?? 0) + (node <= 400 ? 4 : late));
+    const before = pulses.at(-1)?.used ?? 0;
+    pulses.push({ at: times.at(-1) ?? 0, used: before + (node <= 400 ? 1 : used) });
+  }
+  expect(workGrowthOf(times, pulses)).toBeCloseTo(growth, 6);
+  // Nodes after the last pulse are left out.
+  expect(workGrowthOf([...times, 1e9], pulses)).toBeCloseTo(growth, 6);
+});
+
+test('without pulses there is no growth of processor time', () => {
+  expect(
+    workGrowthOf(
+      Array.from({ length: 500 }, (_, node) => node),
+      [],
+    ),
+  ).toBeUndefined();
 });
 
 test('growth is the same whatever the unit', () => {
