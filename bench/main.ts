@@ -94,6 +94,7 @@ export async function bench(
     if (!(error instanceof Interrupted)) throw error;
     interrupted = true;
   }
+  if (interrupted) out(`interrupted: ${results.length} of ${chosen.length} cases were measured`);
   out(summary(results, options));
   const stem = join(house, 'bench/results', started.toISOString().replace(/[:.]/g, '-'));
   const json = options.json ?? `${stem}.json`;
