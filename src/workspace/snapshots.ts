@@ -3,6 +3,7 @@ import { closeSync, existsSync, fstatSync, openSync, readFileSync, writeSync } f
 import { lstat, mkdir, readFile, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
+import { checkoutTree } from './checkout.ts';
 import { syncFolder } from './content.ts';
 import { realOf } from './dirs.ts';
 import { below } from './names.ts';
@@ -74,6 +75,7 @@ export async function openSnapshots(where: {
       if ([...to.tree.values()].some((e) => e.hash !== undefined && !store.has(e.hash))) await load(to.id);
       await restoreTree({ workspace, to: to.tree, known: [latest, to.tree], store, only });
     },
+    checkout: async (id, folder) => checkoutTree((await load(id)).tree, folder, store),
     read: (hash) => store.read(hash),
   };
 }

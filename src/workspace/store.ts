@@ -5,6 +5,7 @@ import { chmod, copyFile, type FileHandle, mkdir, open, readFile, rename, rm } f
 import { join } from 'node:path';
 import { isMissing } from '../system/files.ts';
 import { hashFile, readSmall, readWhole, syncFolder, writeAt, writeWhole } from './content.ts';
+import { DamagedStore } from './trouble.ts';
 
 const chunkSize = 4 * 1024 * 1024;
 
@@ -43,17 +44,22 @@ export class Store {
 
   /** The content, checked against its hash. Rejects when the store knows of none or holds other bytes. */
   async read(hash: string): Promise<Buffer> {
-    const bytes = this.large.has(hash) ? await readFile(join(this.largeDir, hash)) : this.readPacked(hash);
-    if (hashOf('sha256', bytes, 'hex') !== hash) throw damaged(hash);
+    const bytes = this.large.has(hash)
+      ? await readFile(this.largePath(hash)).catch((error: unknown) => {
+          throw isMissing(error) ? this.missing(hash) : error;
+        })
+      : this.readPacked(hash);
+    if (hashOf('sha256', bytes, 'hex') !== hash) throw this.damaged(hash);
     return bytes;
   }
 
   /** Writes a content to the new file `path` with exactly this mode. */
   async writeTo(hash: string, path: string | Buffer, mode: number): Promise<void> {
     if (this.large.has(hash)) {
+      if (!existsSync(this.largePath(hash))) throw this.missing(hash);
       const flags = constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL;
-      await copyFile(join(this.largeDir, hash), path, flags);
-      if ((await hashFile(path)).hash !== hash) throw damaged(hash);
+      await copyFile(this.largePath(hash), path, flags);
+      if ((await hashFile(path)).hash !== hash) throw this.damaged(hash);
       await chmod(path, mode);
       return;
     }
@@ -87,6 +93,19 @@ export class Store {
     });
   }
 
+  private largePath(hash: string): string {
+    return join(this.largeDir, hash);
+  }
+
+  private damaged(hash: string): Error {
+    const where = this.large.has(hash) ? this.largePath(hash) : this.pack;
+    return new DamagedStore(`the snapshot store is damaged: ${where} does not hold the content ${hash}`);
+  }
+
+  private missing(hash: string): Error {
+    return new DamagedStore(`the snapshot store is damaged: ${this.largePath(hash)} is missing`);
+  }
+
   private findLarge(): void {
     for (const name of namesIn(this.largeDir)) if (/^[0-9a-f]{64}$/.test(name)) this.large.add(name);
   }
@@ -97,7 +116,7 @@ export class Store {
     const file = openSync(this.pack, 'r');
     try {
       const bytes = Buffer.alloc(place.size);
-      if (readWhole(file, bytes, place.offset) < place.size) throw damaged(hash);
+      if (readWhole(file, bytes, place.offset) < place.size) throw this.damaged(hash);
       return bytes;
     } finally {
       closeSync(file);
@@ -194,6 +213,3 @@ function namesIn(folder: string): readonly string[] {
     throw error;
   }
 }
-
-const damaged = (hash: string): Error =>
-  new Error(`the snapshot store is damaged: it holds other bytes under ${hash}`);
