@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import type { Log } from '../engine/watch.ts';
 import type { RunEvent } from '../model/event.ts';
 import { unreachable } from '../model/json.ts';
+import { forkWords } from '../model/point.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -67,7 +68,14 @@ function quoted(value: unknown): string {
 export function recordOf(event: RunEvent): Parameters<Log> {
   switch (event.type) {
     case 'PipelineStarted':
-      return ['info', event.resumed ? 'pipeline resumed' : 'pipeline starting', { agent: event.agent }];
+      return [
+        'info',
+        event.resumed ? 'pipeline resumed' : 'pipeline starting',
+        {
+          agent: event.agent,
+          ...(event.forked_from === undefined ? {} : { forked_from: forkWords(event.forked_from) }),
+        },
+      ];
     case 'StageStarted':
       return ['info', 'stage started', { node: event.node_id, visit: event.visit }];
     case 'StageRetrying':

@@ -60,7 +60,16 @@ export type NewRun = {
 export type Made = { readonly runDir: string; readonly notes: readonly string[] };
 
 /** Makes the run directory. Nothing is left behind when it refuses or fails. */
-export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem: Diagnostic }> {
+export const makeRun = (wanted: NewRun): Promise<Made | { readonly problem: Diagnostic }> =>
+  makeWhole(wanted, 'workdir', (building, final) => fill(wanted, building, final));
+
+/** Makes a run directory by `fillIn`, which is given the folder to fill and the one that it will be; nothing is left
+ *  behind when it refuses or fails. A WorkspaceError of its becomes a refusal with this code. */
+export async function makeWhole(
+  wanted: Pick<NewRun, 'runId' | 'unique' | 'runsDir'>,
+  code: 'workdir' | 'snapshots',
+  fillIn: (building: string, final: string) => Promise<{ notes: string[] } | { problem: Diagnostic }>,
+): Promise<Made | { readonly problem: Diagnostic }> {
   const final = join(wanted.runsDir, wanted.runId);
   // A folder of this process's own: two that want the same id must not fill one folder.
   const building = join(wanted.runsDir, `.${wanted.runId}.${wanted.unique}.new`);
@@ -77,7 +86,7 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
   try {
     await makeRunsDir(wanted.runsDir);
     await mkdir(building, { recursive: true });
-    const made = await fill(wanted, building, final);
+    const made = await fillIn(building, final);
     if ('problem' in made) {
       await clear();
       return made;
@@ -99,10 +108,10 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
     if (error instanceof WorkspaceError) {
       return {
         problem: {
-          code: 'workdir',
+          code,
           severity: 'error',
           message: error.message,
-          fix: 'mend that in the workdir, or leave it out of the copy by naming it in .factoryignore',
+          fix: code === 'snapshots' ? 'nothing was made; a moment that another snapshot holds can still be forked' : 'mend that in the workdir, or leave it out of the copy by naming it in .factoryignore',
         },
       };
     }

@@ -46,6 +46,7 @@ export async function resultOf(
     elapsed_ms: state.elapsed_ms,
     commits: commits.success ? commits.data : [],
     proof: proof.success ? proof.data : null,
+    ...(manifest.forked_from === undefined ? {} : { forked_from: manifest.forked_from }),
     run_dir: runDir,
     workspace: layout(runDir).workspace,
     next: await nextCommand(

@@ -140,7 +140,7 @@ export async function drive(
         processes_ended: ended,
       });
     }
-    await tell.event({ type: 'PipelineStarted', agent, resumed: given.resumed });
+    await tell.event({ type: 'PipelineStarted', agent, resumed: given.resumed, ...forkPoint(manifest) });
     await tell.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
     await tell.flush();
     const end = await run({
@@ -168,6 +168,12 @@ export async function drive(
   } finally {
     await lock.release();
   }
+}
+
+function forkPoint({ forked_from }: Manifest) {
+  if (forked_from === undefined) return {};
+  const { run_id, node, visit, before } = forked_from;
+  return { forked_from: { run_id, node, visit, before } };
 }
 
 async function carryOut(change: Change, runDir: string): Promise<void> {
