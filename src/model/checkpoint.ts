@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { Json } from './json.ts';
 import type { Outcome } from './outcome.ts';
-import { failureClasses, outcomeWords } from './outcome.ts';
+import { failureClasses, outcomeWords, reasonOf } from './outcome.ts';
 
 const counts = z.record(z.string(), z.number());
 const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
@@ -15,6 +15,15 @@ export const NodeOutcome = z.object({
   class: z.enum(failureClasses).nullable(),
 });
 export type NodeOutcome = z.infer<typeof NodeOutcome>;
+
+/** What is remembered of a node's latest outcome. */
+export const nodeOutcome = (outcome: Outcome): NodeOutcome => ({
+  status: outcome.status,
+  label: outcome.label,
+  notes: outcome.notes,
+  reason: reasonOf(outcome),
+  class: outcome.status === 'fail' ? outcome.class : null,
+});
 
 export const LastFailure = z.object({
   node: z.string(),
