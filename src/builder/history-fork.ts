@@ -6,7 +6,15 @@ import { join } from 'node:path';
 import { isMissing } from '../system/files.ts';
 import type { Environment, Git } from '../system/git.ts';
 import { moveHead } from './commit.ts';
-import { baseRef, branchRef, headRef, historyGit, inHistory, ProofRecord, readHistoryStart } from './in-history.ts';
+import {
+  baseRef,
+  branchRef,
+  headRef,
+  historyGit,
+  inHistory,
+  ProofRecord,
+  readHistoryStart,
+} from './in-history.ts';
 import { readRecord } from './record.ts';
 import { readState } from './state.ts';
 

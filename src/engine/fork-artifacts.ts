@@ -95,7 +95,11 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
 }
 
 /** The records with paths of artifacts, which the engine tells later stages of, in the new run's folder. */
-export function withOwnPaths(records: readonly RunRecord[], from: readonly string[], to: string): RunRecord[] {
+export function withOwnPaths(
+  records: readonly RunRecord[],
+  from: readonly string[],
+  to: string,
+): RunRecord[] {
   const key = 'last_failure.artifacts';
   return records.map((record) => {
     if (record.type !== 'Visit' || !Object.hasOwn(record.context.set, key)) return record;

@@ -6,10 +6,13 @@ import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { saveCheckpoint } from '../store/checkpoint.ts';
+import { messageOf } from '../store/problem.ts';
 import { openVisits, stateAfter } from '../store/visits.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
 import { copyStore } from '../workspace/copy-store.ts';
+import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
+import { WorkspaceError } from '../workspace/trouble.ts';
 import { copyArtifacts, withOwnPaths } from './fork-artifacts.ts';
 import { sha256 } from './inputs.ts';
 import { type Made, makeWhole } from './prepare.ts';
@@ -50,7 +53,7 @@ async function fill(wanted: NewFork, building: string, final: string): Promise<{
   await copyStore(from.snapshots, at.snapshots);
   await mkdir(at.workspace);
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
-  const then = await snapshots.load(wanted.snapshot);
+  const then = await loaded(snapshots, wanted.snapshot);
   await snapshots.restore(then);
   await wanted.history?.(from.history, at.history, at.workspace);
   for (const [stored, text] of Object.entries(wanted.files)) {
@@ -75,3 +78,9 @@ async function fill(wanted: NewFork, building: string, final: string): Promise<{
   await saveCheckpoint(at.checkpoint, { ...state, run_id: wanted.runId, epoch: 1, snapshot: id });
   return { notes: lost.map((visit) => `the artifacts of ${visit} are no longer there, and not taken over`) };
 }
+
+/** A snapshot that cannot be had is no mistake of ours. */
+const loaded = (snapshots: Snapshots, id: string): Promise<Snapshot> =>
+  snapshots.load(id).catch((error: unknown) => {
+    throw error instanceof WorkspaceError ? error : new WorkspaceError(messageOf(error), { cause: error });
+  });

@@ -111,7 +111,10 @@ export async function makeWhole(
           code,
           severity: 'error',
           message: error.message,
-          fix: code === 'snapshots' ? 'nothing was made; a moment that another snapshot holds can still be forked' : 'mend that in the workdir, or leave it out of the copy by naming it in .factoryignore',
+          fix:
+            code === 'snapshots'
+              ? 'nothing was made; a moment that another snapshot holds can still be forked'
+              : 'mend that in the workdir, or leave it out of the copy by naming it in .factoryignore',
         },
       };
     }

@@ -157,9 +157,10 @@ export async function goOn(
       describe:
         main === undefined
           ? manifest.agent.describe
-          : main.name === 'scripted'
+          : main.name === 'scripted' && manifest.agent.name === 'scripted' && keptText === undefined
             ? manifest.agent.describe
             : describePlan(main),
+      ...(main === undefined || main.name === manifest.agent.name ? {} : { chosen_by: main.chosenBy }),
       ...(main?.name === 'openai' ? { model: main.model } : {}),
       ...(main?.name === 'openai' && main.effort !== undefined ? { effort: main.effort } : {}),
       ...(keptText === undefined || script === undefined

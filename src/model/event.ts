@@ -17,7 +17,13 @@ const ForkPoint = z
 
 export const RunEvent = z.discriminatedUnion('type', [
   z
-    .object({ ...base, type: z.literal('PipelineStarted'), agent: z.string(), resumed: z.boolean(), forked_from: ForkPoint.exactOptional() })
+    .object({
+      ...base,
+      type: z.literal('PipelineStarted'),
+      agent: z.string(),
+      resumed: z.boolean(),
+      forked_from: ForkPoint.exactOptional(),
+    })
     .describe('The run begins, or goes on after a resume; names the agent that answers.'),
   z
     .object({ ...base, type: z.literal('StageStarted'), node_id, visit: z.number(), node_type: z.string() })

@@ -33,6 +33,5 @@ export const momentText = (moment: {
 }): string => `${moment.before ? 'before' : 'after'} ${moment.node}@${moment.visit}`;
 
 /** `RUN after check@2`: where a forked run began. */
-export const forkWords = (
-  from: { readonly run_id: string } & Parameters<typeof momentText>[0],
-): string => `${from.run_id} ${momentText(from)}`;
+export const forkWords = (from: { readonly run_id: string } & Parameters<typeof momentText>[0]): string =>
+  `${from.run_id} ${momentText(from)}`;

@@ -1,9 +1,14 @@
 /** A moment of a run, found in its visits: what stood there, and what was to come next. */
+
+import type { Checkpoint } from '../model/checkpoint.ts';
+import { layout } from '../model/layout.ts';
 import { nearestOf } from '../model/nearest.ts';
 import { own } from '../model/own.ts';
 import type { Point } from '../model/point.ts';
 import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
+import { loadCheckpoint } from './checkpoint.ts';
 import { type Unreadable, unreadable } from './problem.ts';
+import { readVisits } from './visits.ts';
 
 export type Moment = {
   readonly ok: true;
@@ -17,9 +22,28 @@ export type Moment = {
   readonly records: readonly RunRecord[];
 };
 
+/** A run as far as its checkpoint has come: the checkpoint, and the records of the visits that it counts. Only reads, so
+ *  the run may be going on: the checkpoint is read first, and what stands behind it in the records does not count. */
+export async function readSoFar(
+  runDir: string,
+): Promise<
+  { readonly ok: true; readonly checkpoint: Checkpoint; readonly records: readonly RunRecord[] } | Unreadable
+> {
+  const at = layout(runDir);
+  const loaded = await loadCheckpoint(at.checkpoint);
+  if (!loaded.ok) return loaded;
+  const { checkpoint } = loaded;
+  const read = await readVisits(at.visits, 1 + checkpoint.steps);
+  return read.ok ? { ok: true, checkpoint, records: read.records } : read;
+}
+
 /** Right after the visit that `point` names, or with `before` right before it; else which visits there are. `records`
  *  are those of a run from the first one on. */
-export function findMoment(records: readonly RunRecord[], point: Point, before: boolean): Moment | Unreadable {
+export function findMoment(
+  records: readonly RunRecord[],
+  point: Point,
+  before: boolean,
+): Moment | Unreadable {
   const visits = records.filter((record) => record.type === 'Visit');
   const ofNode = visits.filter((record) => record.node === point.node);
   const visit =
