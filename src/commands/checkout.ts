@@ -123,7 +123,7 @@ async function wantedOf(run: string, options: CheckoutOptions, io: Io): Promise<
   if (!read.ok) return no('run-files', read.why);
   const { run_id: runId } = read.checkpoint;
   const moment = findMoment(read.records, point, options.before === true);
-  if (!moment.ok) return no('no-visit', `run ${runId}: ${moment.why}`);
+  if (!moment.ok) return no('no-visit', `run ${runId}: ${moment.why}`, moment.fix);
   const { visit, snapshot, before } = moment;
   return { runId, runDir, snapshot, node: visit.node, visit: visit.visit, before };
 }

@@ -26,8 +26,8 @@ export async function forkCommand(run: string, options: ForkOptions, io: RunDoor
   return settle(await fork(run, options, io, view), options, io);
 }
 
-const refused = (code: string, message: string): Refusal => ({
-  problems: [{ code, severity: 'error', message }],
+const refused = (code: string, message: string, fix?: string): Refusal => ({
+  problems: [{ code, severity: 'error', message, ...(fix === undefined ? {} : { fix }) }],
 });
 
 async function fork(
@@ -76,7 +76,9 @@ async function runAndMoment(
   const read = await readSoFar(dir);
   if (!read.ok) return refused('run-files', read.why);
   const moment = findMoment(read.records, point, options.before === true);
-  return moment.ok ? { dir, moment } : refused('no-visit', `run ${read.checkpoint.run_id}: ${moment.why}`);
+  return moment.ok
+    ? { dir, moment }
+    : refused('no-visit', `run ${read.checkpoint.run_id}: ${moment.why}`, moment.fix);
 }
 
 /** Why no run may be made there, or undefined. */

@@ -2,6 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import type { Json } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { RunRecord } from '../model/visit-record.ts';
@@ -32,6 +33,8 @@ export type NewFork = {
    *  anew. */
   readonly files: Readonly<Record<string, string>>;
   readonly changed: ReadonlySet<string>;
+  /** The pipeline's, which may be another one than the other run had. */
+  readonly goal: Json | undefined;
   /** Other files that the run keeps, by name in `inputs/`. */
   readonly keep: Readonly<Record<string, string>>;
   readonly manifest: (workspace: string) => Manifest;
@@ -67,7 +70,8 @@ async function fill(wanted: NewFork, building: string, final: string): Promise<{
 
   const manifest = wanted.manifest(layout(final).workspace);
   const lost = await copyArtifacts(wanted.from, building, wanted.records, manifest.marker);
-  const records = withOwnPaths(wanted.records, [wanted.from, ...wanted.alsoCalled], final);
+  const taken = withGoal(wanted.records, wanted.goal);
+  const records = withOwnPaths(taken, [wanted.from, ...wanted.alsoCalled], final);
   const state = stateAfter(records);
   const visits = await openVisits(at.visits, 0, { runId: wanted.runId, epoch: 1 });
   for (const record of records) visits.append(record);
@@ -77,6 +81,19 @@ async function fill(wanted: NewFork, building: string, final: string): Promise<{
   await writeJson(at.manifest, manifest, { sync: true });
   await saveCheckpoint(at.checkpoint, { ...state, run_id: wanted.runId, epoch: 1, snapshot: id });
   return { notes: lost.map((visit) => `the artifacts of ${visit} are no longer there, and not taken over`) };
+}
+
+/** The goal is the pipeline's, and no stage can set it: what it is now, it was from the beginning. */
+function withGoal(records: readonly RunRecord[], goal: Json | undefined): RunRecord[] {
+  const key = 'graph.goal';
+  return records.map((record) => {
+    if (record.type !== 'Start') return record;
+    const { [key]: _, ...context } = record.context;
+    const { [key]: __, ...origins } = record.origins;
+    return goal === undefined
+      ? { ...record, context, origins }
+      : { ...record, context: { ...context, [key]: goal }, origins: { ...origins, [key]: 'engine' } };
+  });
 }
 
 /** A snapshot that cannot be had is no mistake of ours. */

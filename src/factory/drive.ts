@@ -140,7 +140,23 @@ export async function drive(
         processes_ended: ended,
       });
     }
-    await tell.event({ type: 'PipelineStarted', agent, resumed: given.resumed, ...forkPoint(manifest) });
+    const fork = forkPoint(manifest);
+    // A fork that was cut before its first stage tells it when it is taken up again.
+    if (fork !== undefined && state.steps === fork.steps) {
+      const { last_completed_node, context } = state;
+      await tell.trace({
+        type: 'ForkLoaded',
+        forked_from: fork.from,
+        last_completed_node,
+        context: { ...context },
+      });
+    }
+    await tell.event({
+      type: 'PipelineStarted',
+      agent,
+      resumed: given.resumed,
+      ...(fork === undefined ? {} : { forked_from: fork.from }),
+    });
     await tell.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
     await tell.flush();
     const end = await run({
@@ -170,10 +186,11 @@ export async function drive(
   }
 }
 
+/** Where a forked run began, and how many steps it had then. */
 function forkPoint({ forked_from }: Manifest) {
-  if (forked_from === undefined) return {};
-  const { run_id, node, visit, before } = forked_from;
-  return { forked_from: { run_id, node, visit, before } };
+  if (forked_from === undefined) return undefined;
+  const { run_id, node, visit, before, seq } = forked_from;
+  return { from: { run_id, node, visit, before }, steps: seq - 1 };
 }
 
 async function carryOut(change: Change, runDir: string): Promise<void> {

@@ -89,6 +89,7 @@ export async function forkRun(
     records: moment.records,
     snapshot: moment.snapshot,
     ...filesOf(old, inputs),
+    goal,
     keep: script === undefined ? {} : { [kept?.stored ?? keptScript]: script },
     manifest: (workspace) => ({
       ...ready.manifest,

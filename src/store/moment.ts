@@ -7,7 +7,7 @@ import { own } from '../model/own.ts';
 import type { Point } from '../model/point.ts';
 import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
 import { loadCheckpoint } from './checkpoint.ts';
-import { type Unreadable, unreadable } from './problem.ts';
+import type { Unreadable } from './problem.ts';
 import { readVisits } from './visits.ts';
 
 export type Moment = {
@@ -21,6 +21,11 @@ export type Moment = {
   /** The records up to this moment, the Start record first. */
   readonly records: readonly RunRecord[];
 };
+
+/** What there is not, and what there is. */
+export type NoMoment = { readonly ok: false; readonly why: string; readonly fix: string };
+
+const noMoment = (why: string, fix: string): NoMoment => ({ ok: false, why, fix });
 
 /** A run as far as its checkpoint has come: the checkpoint, and the records of the visits that it counts. Only reads, so
  *  the run may be going on: the checkpoint is read first, and what stands behind it in the records does not count. */
@@ -39,11 +44,7 @@ export async function readSoFar(
 
 /** Right after the visit that `point` names, or with `before` right before it; else which visits there are. `records`
  *  are those of a run from the first one on. */
-export function findMoment(
-  records: readonly RunRecord[],
-  point: Point,
-  before: boolean,
-): Moment | Unreadable {
+export function findMoment(records: readonly RunRecord[], point: Point, before: boolean): Moment | NoMoment {
   const visits = records.filter((record) => record.type === 'Visit');
   const ofNode = visits.filter((record) => record.node === point.node);
   const visit =
@@ -59,21 +60,17 @@ export function findMoment(
   };
 }
 
-function noSuchVisit(
-  visits: readonly VisitRecord[],
-  ofNode: readonly VisitRecord[],
-  point: Point,
-): Unreadable {
+function noSuchVisit(visits: readonly VisitRecord[], ofNode: readonly VisitRecord[], point: Point): NoMoment {
   const there = finishedVisits(visits);
-  if (visits.length === 0) return unreadable('the run has finished no visit yet', 'wait until it has');
+  if (visits.length === 0) return noMoment('the run has finished no visit yet', 'wait until it has');
   const last = ofNode.at(-1);
   if (last !== undefined)
-    return unreadable(
+    return noMoment(
       `node "${point.node}" has no finished visit ${point.visit}: its last one is ${last.visit}`,
       `name one of ${there}`,
     );
   const meant = nearestOf(point.node, [...new Set(visits.map(({ node }) => node))]);
-  return unreadable(
+  return noMoment(
     `the run has finished no visit of a node "${point.node}"`,
     `${meant === undefined ? '' : `did you mean "${meant}"? `}finished are: ${there}`,
   );
