@@ -1,12 +1,12 @@
 /** A run's beginning: its folder is made whole under another name and renamed, so that it exists entirely or not. */
 import { lstat, mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { Checkpoint } from '../model/checkpoint.ts';
+import type { RunState } from '../model/checkpoint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Json } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
-import { saveCheckpoint } from '../store/checkpoint.ts';
+import { openLedger } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
 import { isCode, makeFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { copyTree } from '../workspace/copy.ts';
@@ -212,7 +212,21 @@ async function fill(
   // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
   await writeJson(at.barrier, { private: true });
   await writeJson(at.manifest, manifest, { sync: true });
-  await saveCheckpoint(at.checkpoint, firstCheckpoint(wanted, snapshot.id));
+  const state = firstState(wanted, snapshot.id);
+  const ledger = await openLedger(building, { runId: wanted.runId, epoch: state.epoch });
+  try {
+    await ledger.save(state, {
+      schema_version: 1,
+      type: 'Start',
+      at: wanted.startedAt,
+      next_node: wanted.startNode,
+      context: state.context,
+      origins: state.origins,
+      snapshot: snapshot.id,
+    });
+  } finally {
+    await ledger.close();
+  }
   return { notes };
 }
 
@@ -225,13 +239,12 @@ async function linkedFolder(workspace: string): Promise<string | undefined> {
   return undefined;
 }
 
-function firstCheckpoint(wanted: NewRun, snapshot: string): Checkpoint {
+function firstState(wanted: NewRun, snapshot: string): RunState {
   return {
     schema_version: 1,
     run_id: wanted.runId,
     epoch: 1,
     last_completed_node: '',
-    completed_nodes: [],
     retry_counts: {},
     context: wanted.goal === undefined ? {} : { 'graph.goal': wanted.goal },
     origins: wanted.goal === undefined ? {} : { 'graph.goal': 'engine' },

@@ -1,7 +1,7 @@
 /** How a run ended, in the words of `result.json`. */
 import { access } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import type { Checkpoint } from '../model/checkpoint.ts';
+import type { RunState } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { Commit, RunResult } from '../model/result.ts';
@@ -68,7 +68,7 @@ async function failedStages(events: string): Promise<number> {
 }
 
 /** The end of what the failed stage printed, as later stages were told. */
-function printed({ context }: Checkpoint, node: string): string {
+function printed({ context }: RunState, node: string): string {
   if (context['last_failure.node_id'] !== node) return '';
   const lines = String(context['last_failure.summary'] ?? '').split('\n');
   const from = lines.findIndex((line) => /^(?:stderr|stdout|codex_stderr|verification):$/.test(line));

@@ -72,3 +72,7 @@ export const Checkpoint = z.object({
   at: z.string(),
 });
 export type Checkpoint = z.infer<typeof Checkpoint>;
+
+/** The state of a run in memory. What is kept by node or by context key (`visits`, `calls`, `retry_counts`, `outcomes`,
+ *  `origins`) belongs to the run and grows in place: copied at every step it would cost more with every node. */
+export type RunState = Readonly<Omit<Checkpoint, 'completed_nodes'>>;

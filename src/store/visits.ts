@@ -2,6 +2,7 @@
  *  any visit, so that the checkpoint need not repeat what grows with the run. */
 import { truncate } from 'node:fs/promises';
 import { type Checkpoint, nodeOutcome } from '../model/checkpoint.ts';
+import { put } from '../model/own.ts';
 import { RunRecord, type VisitRecord } from '../model/visit-record.ts';
 import { type Journal, type JournalOptions, openJournal } from './journal.ts';
 import { readJournal } from './journal-read.ts';
@@ -139,10 +140,4 @@ function addVisit(state: Checkpoint, record: VisitRecord): void {
   state.snapshot = record.after;
   state.elapsed_ms = record.elapsed_ms;
   state.at = record.at;
-}
-
-/** Sets a key of the record's own, `__proto__` too. */
-function put<T>(record: Record<string, T>, key: string, value: T): void {
-  if (key !== '__proto__') record[key] = value;
-  else Object.defineProperty(record, key, { value, enumerable: true, configurable: true, writable: true });
 }
