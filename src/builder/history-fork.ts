@@ -36,6 +36,8 @@ export async function forkHistory(where: {
   await moveHead({ historyDir: to, workspace, env }, head);
   await dropOtherRefs(git, head);
   await dropLaterProof(to, head);
+  // Moving the refs back was noted, with the commits that they stood at.
+  await rm(join(to, 'logs'), { recursive: true, force: true });
   const tree = state?.current?.written?.tree;
   await git.text(['prune', '--expire=now', ...(tree === undefined ? [] : [tree])]);
 }

@@ -4,7 +4,6 @@ import { dirname, resolve } from 'node:path';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { layout } from '../model/layout.ts';
 import { momentText, parsePoint } from '../model/point.ts';
-import { loadCheckpoint } from '../store/checkpoint.ts';
 import { findMoment, readSoFar } from '../store/moment.ts';
 import { messageOf } from '../store/problem.ts';
 import { findRun } from '../store/run-store.ts';
@@ -24,13 +23,13 @@ export type CheckoutOptions = {
   readonly color?: boolean;
 };
 
-/** What is to be put where. A visit of 0 is the run's beginning; undefined where its records do not tell. */
+/** What is to be put where. A visit of 0 is the run's beginning. */
 type Wanted = {
   readonly runId: string;
   readonly runDir: string;
   readonly snapshot: string;
   readonly node: string;
-  readonly visit: number | undefined;
+  readonly visit: number;
   readonly before: boolean;
 };
 
@@ -72,7 +71,7 @@ export async function checkoutCommand(
       schema_version: 1,
       run_id: runId,
       node,
-      visit: visit ?? null,
+      visit,
       before,
       snapshot,
       dir: folder,
@@ -81,8 +80,7 @@ export async function checkoutCommand(
     io.out(`${JSON.stringify(told, null, 2)}\n`);
     return 0;
   }
-  const when =
-    visit === 0 ? 'as it began' : visit === undefined ? `after ${node}` : momentText({ node, visit, before });
+  const when = visit === 0 ? 'as it began' : momentText(wanted);
   io.out(`run ${runId} ${when}: ${some(counts.files, 'file')}${and(counts)} in ${folder}\n`);
   return 0;
 }
@@ -105,24 +103,16 @@ async function wantedOf(run: string, options: CheckoutOptions, io: Io): Promise<
   if (!found.ok) return no('no-run', found.why);
   const runDir = resolve(io.cwd, found.dir);
   const read = await readSoFar(runDir);
-  if (point === undefined) {
-    // The checkpoint alone says where the run stands, also when its records cannot be read.
-    const loaded = await loadCheckpoint(layout(runDir).checkpoint);
-    if (!loaded.ok) return no('run-files', loaded.why);
-    const {
-      run_id: runId,
-      last_completed_node: node,
-      snapshot,
-      steps,
-    } = read.ok ? read.checkpoint : loaded.checkpoint;
-    if (snapshot === null) return no('run-files', `the checkpoint of run ${runId} names no snapshot`);
-    const last = read.ok ? read.records.at(-1) : undefined;
-    const visit = steps === 0 ? 0 : last?.type === 'Visit' ? last.visit : undefined;
-    return { runId, runDir, snapshot, node, visit, before: false };
-  }
   if (!read.ok) return no('run-files', read.why);
-  const { run_id: runId } = read.checkpoint;
-  const moment = findMoment(read.records, point, options.before === true);
+  const { checkpoint, records } = read;
+  const { run_id: runId } = checkpoint;
+  if (point === undefined) {
+    const { last_completed_node: node, snapshot } = checkpoint;
+    if (snapshot === null) return no('run-files', `the checkpoint of run ${runId} names no snapshot`);
+    const last = records.at(-1);
+    return { runId, runDir, snapshot, node, visit: last?.type === 'Visit' ? last.visit : 0, before: false };
+  }
+  const moment = findMoment(records, point, options.before === true);
   if (!moment.ok) return no('no-visit', `run ${runId}: ${moment.why}`, moment.fix);
   const { visit, snapshot, before } = moment;
   return { runId, runDir, snapshot, node: visit.node, visit: visit.visit, before };

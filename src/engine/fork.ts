@@ -79,7 +79,12 @@ async function fill(wanted: NewFork, building: string, final: string): Promise<{
   // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
   await writeJson(at.barrier, { private: true });
   await writeJson(at.manifest, manifest, { sync: true });
-  await saveCheckpoint(at.checkpoint, { ...state, run_id: wanted.runId, epoch: 1, snapshot: id });
+  const { completed_nodes: completed, ...rest } = state;
+  await saveCheckpoint(
+    at.checkpoint,
+    { ...rest, run_id: wanted.runId, epoch: 1, snapshot: id },
+    { seq: records.length, completed },
+  );
   return { notes: lost.map((visit) => `the artifacts of ${visit} are no longer there, and not taken over`) };
 }
 

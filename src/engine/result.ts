@@ -2,6 +2,7 @@
 import { access } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { RunState } from '../model/checkpoint.ts';
+import type { Json, JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { Commit, RunResult } from '../model/result.ts';
@@ -41,7 +42,7 @@ export async function resultOf(
     failure_output: last === null ? '' : printed(state, last.node),
     agent: manifest.agent.describe === '' ? 'none' : manifest.agent.describe,
     stages: state.steps,
-    failed_stages: await failedStages(layout(runDir).events),
+    failed_stages: await failedStages(layout(runDir).visits),
     retries: Object.values(state.retry_counts).reduce((sum, n) => sum + n, 0),
     elapsed_ms: state.elapsed_ms,
     commits: commits.success ? commits.data : [],
@@ -59,13 +60,19 @@ export async function resultOf(
   };
 }
 
-/** Of the whole run, whichever process saw them. */
-async function failedStages(events: string): Promise<number> {
+/** Of the whole run, whichever process saw them, and of the runs that it was forked from. */
+async function failedStages(visits: string): Promise<number> {
   let failed = 0;
-  for await (const entry of readJournal(events))
-    if (entry.kind === 'record' && entry.record['type'] === 'StageFailed') failed++;
+  for await (const entry of readJournal(visits)) {
+    if (entry.kind !== 'record') continue;
+    const { outcome } = entry.record;
+    if (isObject(outcome) && outcome['status'] === 'fail') failed++;
+  }
   return failed;
 }
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The end of what the failed stage printed, as later stages were told. */
 function printed({ context }: RunState, node: string): string {

@@ -80,6 +80,7 @@ export async function forkRun(
     changed: whatIsNew(old, ready.manifest, inputs, flags),
   };
   const goal = goalOf(current);
+  const { goal: _, ...base } = ready.manifest;
   const made = await makeFork({
     runId: where.runId,
     unique,
@@ -88,11 +89,12 @@ export async function forkRun(
     alsoCalled: [dirname(old.workspace_path)],
     records: moment.records,
     snapshot: moment.snapshot,
-    ...filesOf(old, inputs),
+    ...filesOf(old, inputs, moment.records.length <= (old.forked_from?.seq ?? 0)),
     goal,
     keep: script === undefined ? {} : { [kept?.stored ?? keptScript]: script },
     manifest: (workspace) => ({
-      ...ready.manifest,
+      ...base,
+      ...(goal === undefined ? {} : { goal }),
       run_id: where.runId,
       workspace_path: workspace,
       started_at: startedAt,
@@ -101,7 +103,6 @@ export async function forkRun(
         : {
             pipeline_path: graph.file,
             pipeline_file: resolve(doors.cwd, graph.file),
-            ...(goal === undefined ? {} : { goal }),
           }),
       factory_version: packageVersion(),
       node_version: process.version,
@@ -225,8 +226,9 @@ async function inputsOf(
   return 'problems' in read ? { problems: read.problems } : read.inputs;
 }
 
-/** Texts of file variables by the name of their file, and which of them are not as the workspace has them. */
-function filesOf(old: Manifest, inputs: Inputs) {
+/** Texts of file variables by the name of their file, and which of them are to be placed in the workspace. `inherited`:
+ *  the moment lies before the other run's own beginning, so that the workspace may have texts that it changed then. */
+function filesOf(old: Manifest, inputs: Inputs, inherited: boolean) {
   const files: Record<string, string> = {};
   const changed = new Set<string>();
   for (const [name, { file }] of Object.entries(inputs.variables)) {
@@ -234,7 +236,7 @@ function filesOf(old: Manifest, inputs: Inputs) {
     if (file === undefined || text === undefined) continue;
     files[file.stored] = text;
     const was = old.variables[name]?.file;
-    if (was?.sha256 !== file.sha256 || was.stored !== file.stored) changed.add(file.stored);
+    if (inherited || was?.sha256 !== file.sha256 || was.stored !== file.stored) changed.add(file.stored);
   }
   return { files, changed };
 }

@@ -38,7 +38,7 @@ export async function readSoFar(
   const loaded = await loadCheckpoint(at.checkpoint);
   if (!loaded.ok) return loaded;
   const { checkpoint } = loaded;
-  const read = await readVisits(at.visits, 1 + checkpoint.steps);
+  const read = await readVisits(at.visits, loaded.visits.seq);
   return read.ok ? { ok: true, checkpoint, records: read.records } : read;
 }
 
