@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { succeeded } from '../../src/model/outcome.ts';
 import type { RunRecord } from '../../src/model/visit-record.ts';
 import { findMoment } from '../../src/store/moment.ts';
-import { succeeded } from '../../src/model/outcome.ts';
 
 const stamp = (seq: number) => ({ schema_version: 1 as const, run_id: 'r', seq, epoch: 1, at: 'then' });
 

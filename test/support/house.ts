@@ -19,18 +19,22 @@ export type Told = { readonly code: number; readonly out: string; readonly err: 
 /** `stop` is called with each line on standard error; once it answers true the run is interrupted. */
 export type Stop = (line: string) => boolean;
 
-export async function house(files: Readonly<Record<string, string>>) {
+/** `env` is told where the folder is. */
+export async function house(
+  files: Readonly<Record<string, string>>,
+  env: (path: string) => Readonly<Record<string, string>> = () => ({}),
+) {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'factory-house-')));
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(path, name)), { recursive: true });
     await writeFile(join(path, name), text);
   }
-  const doors = (stop: Stop = () => false, env: Readonly<Record<string, string>> = {}) => {
+  const doors = (stop: Stop = () => false) => {
     const controller = new AbortController();
     const told = { out: '', err: '' };
     const io = {
       cwd: path,
-      env: cleanEnv({ HOME: path, ...env }),
+      env: cleanEnv({ HOME: path, ...env(path) }),
       out: (text: string) => {
         told.out += text;
       },
