@@ -108,7 +108,7 @@ async function exclusions(
     paths.add(await realOf(place));
     // A link that is called so is left out too: copied, it would lead the stages into the runs.
     paths.add(join(await realOf(dirname(resolve(place))), basename(place)));
-    const stat = lstatSync(await realOf(place), { bigint: true, throwIfNoEntry: false });
+    const stat = lstatSync(await realOf(place), { throwIfNoEntry: false });
     if (stat?.isDirectory()) identities.add(`${stat.dev} ${stat.ino}`);
   }
   let asked: Found | undefined;
@@ -150,7 +150,7 @@ function copyLink(top: string, target: string, found: Found): void {
 }
 
 const setTimes = (path: string | Buffer, found: Found): void =>
-  lutimesSync(path, Number(found.stat.atimeNs) / 1e9, Number(found.stat.mtimeNs) / 1e9);
+  lutimesSync(path, found.stat.atimeMs / 1e3, found.stat.mtimeMs / 1e3);
 
 function writing(path: string, act: () => void): void {
   try {

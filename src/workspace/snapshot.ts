@@ -2,7 +2,7 @@
 
 export type EntryKind = 'file' | 'dir' | 'link';
 
-/** One path of a tree. Numbers that are compared with the file system are decimal strings of bigints. */
+/** One path of a tree. */
 export type Entry = {
   readonly kind: EntryKind;
   /** Permission bits, e.g. 0o755. */
@@ -12,10 +12,11 @@ export type Entry = {
   readonly hash?: string;
   /** Links only: the target as it stands. */
   readonly target?: string;
-  /** Stat facts that tell an untouched file without reading it (never compared across restores). */
-  readonly mtimeNs?: string;
-  readonly ctimeNs?: string;
-  readonly ino?: string;
+  /** Stat facts that tell an untouched file without reading it, as Node's Stats have them: milliseconds with their
+   *  fraction, which tell a quarter of a microsecond. All three or none. */
+  readonly mtimeMs?: number;
+  readonly ctimeMs?: number;
+  readonly ino?: number;
 };
 
 /** Slash paths relative to the workspace, sorted by code unit. The root itself is not listed. */
