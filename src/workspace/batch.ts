@@ -35,8 +35,8 @@ export class Batch {
   constructor(private readonly into: Into) {}
 
   /** Adds the content of a regular file; the answer describes the bytes that were stored. A link is not followed. */
-  async addFile(path: string | Buffer): Promise<Kept> {
-    const bytes = readSmall(path);
+  async addFile(path: string | Buffer, expected?: number): Promise<Kept> {
+    const bytes = readSmall(path, expected);
     return bytes === undefined ? this.addLarge(path) : this.addBytes(bytes);
   }
 

@@ -104,11 +104,13 @@ async function put(file: FileHandle, bytes: Buffer, position: number): Promise<v
 export const noFollow = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const scratch = Buffer.allocUnsafeSlow(largeFrom + 1);
 
-/** The bytes of a regular file that is not large, valid until the next call; undefined for a large one. */
-export function readSmall(path: string | Buffer): Buffer | undefined {
+/** The bytes of a regular file that is not large, valid until the next call; undefined for a large one. `expected`,
+ *  the size that was seen, saves looking for more where just that much comes. */
+export function readSmall(path: string | Buffer, expected?: number): Buffer | undefined {
   const file = openSync(path, noFollow);
   try {
-    const size = readWhole(file, scratch, 0);
+    const first = readSync(file, scratch, 0, scratch.length, 0);
+    const size = first === expected ? first : first + readWhole(file, scratch.subarray(first), first);
     return size > largeFrom ? undefined : scratch.subarray(0, size);
   } finally {
     closeSync(file);

@@ -14,7 +14,10 @@ export type Scan = {
   /** True for a content that need not be kept again. */
   readonly has: (hash: string) => boolean;
   /** Where unknown contents go. The answer describes the bytes that were stored. */
-  readonly keep: (place: string | Buffer) => Promise<{ readonly hash: string; readonly size: number }>;
+  readonly keep: (
+    place: string | Buffer,
+    expected: number,
+  ) => Promise<{ readonly hash: string; readonly size: number }>;
 };
 
 /** A name in a folder: what it was when it was looked at last, and the way to it, made once. */
@@ -143,7 +146,7 @@ export class Scanner {
     } else {
       const before = s.before.get(child.path);
       if (before?.hash !== undefined && isUntouched(stat, before) && s.has(before.hash))
-        this.become(child, before);
+        this.become(child, this.isPast(stat) ? before : withoutFacts(before));
       else this.unread.push({ child, stat });
     }
   }
@@ -162,7 +165,7 @@ export class Scanner {
       // is not what was seen has been. Without facts it is read again next time. Asked before the content is read.
       const past = this.isPast(stat);
       try {
-        const { hash, size } = await s.keep(child.place);
+        const { hash, size } = await s.keep(child.place, stat.size);
         const { mtimeMs, ctimeMs, ino } = stat;
         const facts = past && size === stat.size ? { mtimeMs, ctimeMs, ino } : {};
         this.become(child, { kind: 'file', mode: stat.mode & 0o7777, size, hash, ...facts });
@@ -180,6 +183,9 @@ export class Scanner {
     return stat.ctimeMs < this.clock - grainMs;
   }
 }
+
+const withoutFacts = ({ kind, mode, size, hash }: Entry): Entry =>
+  size === undefined || hash === undefined ? { kind, mode } : { kind, mode, size, hash };
 
 /** The coarsest step of a system's clock, twice. */
 const grainMs = 20;

@@ -4,10 +4,11 @@ import { mkdir, readFile, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
 import { checkoutTree } from './checkout.ts';
+import { copyTree } from './copy.ts';
 import { realOf } from './dirs.ts';
 import { restoreTree } from './restore.ts';
 import { Scanner } from './scan.ts';
-import type { Snapshot, Snapshots, Tree } from './snapshot.ts';
+import type { Entry, Snapshot, Snapshots, Tree } from './snapshot.ts';
 import { Store } from './store.ts';
 import { isSame, readTree, treeId, writeTree } from './tree.ts';
 import { DamagedStore, trouble } from './trouble.ts';
@@ -33,6 +34,8 @@ export async function openSnapshots(where: {
   const pathOf = (id: string): string => join(trees, `${id}.json`);
   // Of the tree that was taken last, to tell what a restore finds untouched.
   let latest: Tree = empty;
+  // Of the files that a copy has read, until the first take has seen them.
+  let copies: Tree = empty;
   let taking: Promise<unknown> = Promise.resolve();
   // Names of trees that are known to be on disk.
   const written = new Set<string>();
@@ -51,16 +54,40 @@ export async function openSnapshots(where: {
     return { id, tree };
   };
 
+  const copyIn: Snapshots['copyIn'] = async (from, options) => {
+    const batch = store.begin();
+    const read = new Map<string, Entry>();
+    try {
+      const copied = await copyTree(from, workspace, options, (path, bytes, stat) => {
+        const { mtimeMs, ctimeMs, ino } = stat;
+        const mode = stat.mode & 0o7777;
+        try {
+          read.set(path, { kind: 'file', mode, ...batch.addBytes(bytes), mtimeMs, ctimeMs, ino });
+        } catch (error) {
+          throw trouble('write a snapshot into', dir, error);
+        }
+      });
+      await batch.commit();
+      copies = read;
+      return copied;
+    } catch (error) {
+      throw trouble('write a snapshot into', dir, error);
+    } finally {
+      batch.close();
+    }
+  };
+
   const take = async (since: Snapshot | undefined): Promise<Snapshot> => {
     const batch = store.begin();
     try {
       const tree = await scanner.scan({
-        before: since?.tree ?? empty,
+        before: since?.tree ?? copies,
         has: (hash) => store.has(hash),
-        keep: (place) => batch.addFile(place),
+        keep: (place, expected) => batch.addFile(place, expected),
       });
       await batch.commit();
       latest = tree;
+      copies = empty;
       if (since !== undefined && tree === since.tree) return since;
       const id = since !== undefined && isSameTree(tree, since.tree) ? since.id : treeId(tree);
       if (!written.has(id) && !existsSync(pathOf(id))) {
@@ -78,6 +105,7 @@ export async function openSnapshots(where: {
   };
 
   return {
+    copyIn,
     take: (since) => {
       // One at a time: what the scanner knows and where the pack ends belong to one take.
       const taken = taking.then(() => take(since));
