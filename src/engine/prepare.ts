@@ -9,7 +9,6 @@ import type { Manifest } from '../model/manifest.ts';
 import { openLedger } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
 import { isCode, makeFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
-import { copyTree } from '../workspace/copy.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import type { Inputs } from './inputs.ts';
@@ -170,10 +169,11 @@ async function fill(
   if (begun !== undefined && 'problem' in begun) return begun;
   if (begun !== undefined) notes.push(...begun.notes);
 
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
   if (wanted.workdir === undefined) {
     await mkdir(at.workspace, { recursive: true });
   } else {
-    const copied = await copyTree(wanted.workdir, at.workspace, {
+    const copied = await snapshots.copyIn(wanted.workdir, {
       exclude: [wanted.runsDir, ...wanted.exclude],
     });
     for (const { path, why } of copied.skipped) notes.push(`not copied: ${path} (${why})`);
@@ -203,7 +203,7 @@ async function fill(
     if (recorded !== undefined && 'problem' in recorded) return recorded;
   }
 
-  const snapshot = await (await openSnapshots({ workspace: at.workspace, dir: at.snapshots })).take();
+  const snapshot = await snapshots.take();
   const manifest = wanted.manifest({
     workspace: layout(final).workspace,
     workdirKind: begun?.kind ?? (wanted.workdir === undefined ? 'none' : 'folder'),

@@ -64,7 +64,10 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
   const graphWants = readAttributes(graph.attrs, graphAttributes).values;
   const tell = teller(prepared);
 
+  /** The flush of what was told last. */
+  let flushed = Promise.resolve();
   const finish = async (ending: Ending, alreadySaved: boolean): Promise<RunEnd> => {
+    await flushed;
     state = {
       ...state,
       status: ending.ok ? 'completed' : 'failed',
@@ -83,6 +86,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     return { state, ending, interrupted: false };
   };
   const interrupt = async (at = state): Promise<RunEnd> => {
+    await flushed;
     const next = at.next_node ?? '';
     state = { ...at, status: 'interrupted', elapsed_ms: Math.round(elapsed()) };
     await prepared.save(state);
@@ -135,6 +139,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     state = { ...state, context: { ...state.context, current_node: node.id } };
 
     const atStart = state;
+    await flushed;
     const ended = await visitNode(prepared, tell, {
       node,
       kind,
@@ -213,7 +218,9 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         candidates: next.route.candidates,
       });
     }
-    await tell.flush();
+    // What can be got ready for the next stage meanwhile is; it starts only when the story is on the disk.
+    flushed = tell.flush();
+    flushed.catch(() => {});
     if (decision.do === 'finish') {
       // A run that has ended stays ended, also where a test asks to be stopped here.
       if (prepared.stopAfter === node.id)

@@ -73,6 +73,16 @@ export const Checkpoint = z.object({
 });
 export type Checkpoint = z.infer<typeof Checkpoint>;
 
+/** What stands in `checkpoint.json` however long the run; `visits.jsonl` tells the rest. */
+export const BoundedCheckpoint = Checkpoint.omit({
+  completed_nodes: true,
+  retry_counts: true,
+  visits: true,
+  calls: true,
+  outcomes: true,
+  origins: true,
+});
+
 /** The state of a run in memory. What is kept by node or by context key (`visits`, `calls`, `retry_counts`, `outcomes`,
  *  `origins`) belongs to the run and grows in place: copied at every step it would cost more with every node. */
 export type RunState = Readonly<Omit<Checkpoint, 'completed_nodes'>>;

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
-import { Checkpoint, type RunState } from '../model/checkpoint.ts';
+import { BoundedCheckpoint, Checkpoint, type RunState } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
 import { isMissing, writeJson } from '../system/files.ts';
 import type { Journal } from './journal.ts';
@@ -15,19 +15,8 @@ import { openVisits, readVisits, stateAfter, type VisitFacts } from './visits.ts
 const mostInline = 1000;
 const visitsName = 'visits.jsonl';
 
-/** What `visits.jsonl` tells and the checkpoint need not repeat. */
-const told = {
-  completed_nodes: true,
-  retry_counts: true,
-  visits: true,
-  calls: true,
-  outcomes: true,
-  origins: true,
-} as const;
-
-const Small = Checkpoint.omit(told);
 const InFile = z.object({
-  ...Small.shape,
+  ...BoundedCheckpoint.shape,
   completed_nodes: z.array(z.string()).optional(),
   completed_nodes_file: z.string().optional().describe('Whose lines of type Visit name the nodes'),
   completed_nodes_count: z.int().min(0).optional().describe('How many different ones they name'),
@@ -37,7 +26,7 @@ const InFile = z.object({
 });
 
 /** What is checked before saving. The context is left out: any value of it loads again, and it may be large. */
-const Loadable = Small.omit({ context: true, last_outcome: true });
+const Loadable = BoundedCheckpoint.omit({ context: true, last_outcome: true });
 
 /** How a checkpoint and its `visits.jsonl` belong together. */
 export type Beside = {
@@ -174,7 +163,7 @@ export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
   const read = InFile.safeParse(value);
   if (!read.success) return broken(`is no checkpoint of this version (${inALine(read.error)})`);
   const { visits_file, visits_seq } = read.data;
-  const small = Small.parse(read.data);
+  const small = BoundedCheckpoint.parse(read.data);
   const visits = await readVisits(join(dirname(path), visits_file), visits_seq);
   if (!visits.ok) return { ...visits, missing: false };
   const folded = stateAfter(visits.records);
