@@ -11,6 +11,8 @@ import { readStage, writeStage } from './node-dir.ts';
 
 /** How often a folder is looked for again that its run moves away meanwhile. */
 const patience = 20;
+/** Nodes that are copied at once. */
+const atOnce = 16;
 
 /** Copies the folders of the visits in `records` from the run in `from` to the one in `to`, each where it stood after
  *  the last of them. Answers with the visits whose folders are not there any more, as `node@visit`. */
@@ -23,16 +25,20 @@ export async function copyArtifacts(
   const last = new Map<string, number>();
   for (const record of records) if (record.type === 'Visit') last.set(record.node, record.visit);
   const lost: string[] = [];
-  for (const [node, visits] of last) {
-    const [source, target] = [layout(from).node(node), layout(to).node(node)];
-    for (let visit = 1; visit <= visits; visit++) {
-      const folder = visit === visits ? target : join(nodeLayout(target).visits, String(visit));
-      if (!(await copyVisit(source, visit, folder))) lost.push(`${node}@${visit}`);
-      // Its processes are the other run's, which a resume of this one must not end.
-      else await writeStage(folder, { visit, attempt: 1, marker, process: null });
-    }
+  const nodes = [...last];
+  for (let at = 0; at < nodes.length; at += atOnce) {
+    const some = nodes.slice(at, at + atOnce).map(async ([node, visits]) => {
+      const [source, target] = [layout(from).node(node), layout(to).node(node)];
+      for (let visit = 1; visit <= visits; visit++) {
+        const folder = visit === visits ? target : join(nodeLayout(target).visits, String(visit));
+        if (!(await copyVisit(source, visit, folder))) lost.push(`${node}@${visit}`);
+        // Its processes are the other run's, which a resume of this one must not end.
+        else await writeStage(folder, { visit, attempt: 1, marker, process: null });
+      }
+    });
+    await Promise.all(some);
   }
-  return lost;
+  return lost.sort();
 }
 
 async function copyVisit(source: string, visit: number, target: string): Promise<boolean> {

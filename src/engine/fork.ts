@@ -53,7 +53,9 @@ export const makeFork = (wanted: NewFork): Promise<Made | { readonly problem: Di
 async function fill(wanted: NewFork, building: string, final: string): Promise<{ notes: string[] }> {
   const at = layout(building);
   const from = layout(wanted.from);
-  await copyStore(from.snapshots, at.snapshots);
+  // A build goes back to snapshots that stand in the workspace's own files; no other run knows their names.
+  const named = wanted.history === undefined ? snapshotsIn(wanted.records, wanted.snapshot) : undefined;
+  await copyStore(from.snapshots, at.snapshots, named);
   await mkdir(at.workspace);
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
   const then = await loaded(snapshots, wanted.snapshot);
@@ -87,6 +89,12 @@ async function fill(wanted: NewFork, building: string, final: string): Promise<{
   );
   return { notes: lost.map((visit) => `the artifacts of ${visit} are no longer there, and not taken over`) };
 }
+
+const snapshotsIn = (records: readonly RunRecord[], snapshot: string): ReadonlySet<string> =>
+  new Set([
+    snapshot,
+    ...records.flatMap((one) => (one.type === 'Start' ? [one.snapshot] : [one.before, one.after])),
+  ]);
 
 /** The goal is the pipeline's, and no stage can set it: what it is now, it was from the beginning. */
 function withGoal(records: readonly RunRecord[], goal: Json | undefined): RunRecord[] {

@@ -1,27 +1,27 @@
 /** A store of snapshots copied for another run, also while its owner adds to it. */
-import { constants } from 'node:fs';
-import { copyFile, mkdir, open, readdir } from 'node:fs/promises';
+import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMissing, syncFolder } from '../system/files.ts';
+import { pour } from './content.ts';
 import { trouble } from './trouble.ts';
 
-/** Copies the store in the folder `from` into the new folder `to`, flushed. Trees go first: whatever contents a tree
- *  names were on disk before it, so none that is copied names contents that are not. `from` is only read. Rejects with
- *  a WorkspaceError that names the file which cannot be copied. */
-export async function copyStore(from: string, to: string): Promise<void> {
-  await copyFolder(join(from, 'trees'), join(to, 'trees'));
+/** Copies the store in the folder `from` into the new folder `to`, flushed; of its snapshots those named in `only`, or
+ *  all. They go first: whatever contents a snapshot names were on disk before it, so none that is copied names contents
+ *  that are not. `from` is only read. Rejects with a WorkspaceError that names the file which cannot be copied. */
+export async function copyStore(from: string, to: string, only?: ReadonlySet<string>): Promise<void> {
+  const wanted = (name: string) => only === undefined || only.has(name.replace(/\.json$/, ''));
+  await copyFolder(join(from, 'trees'), join(to, 'trees'), wanted);
+  await copyFolder(join(from, 'large'), join(to, 'large'));
   await copyFolder(from, to);
 }
 
-async function copyFolder(from: string, to: string): Promise<void> {
+/** The files of a folder, without those in folders of its own. */
+async function copyFolder(from: string, to: string, wanted = (_: string): boolean => true): Promise<void> {
   await mkdir(to, { recursive: true });
   for (const entry of await entriesOf(from)) {
-    const [source, target] = [join(from, entry.name), join(to, entry.name)];
     // What is being written has another name when it counts.
-    if (entry.name.endsWith('.tmp')) continue;
-    if (entry.isDirectory()) {
-      if (entry.name !== 'trees') await copyFolder(source, target);
-    } else if (entry.isFile()) await copyFlushed(source, target);
+    if (!entry.isFile() || entry.name.endsWith('.tmp') || !wanted(entry.name)) continue;
+    await copyFlushed(join(from, entry.name), join(to, entry.name));
   }
   await syncFolder(to);
 }
@@ -37,13 +37,8 @@ async function entriesOf(folder: string) {
 
 async function copyFlushed(from: string, to: string): Promise<void> {
   try {
-    await copyFile(from, to, constants.COPYFILE_FICLONE);
-    const file = await open(to, 'r');
-    try {
-      await file.datasync();
-    } finally {
-      await file.close();
-    }
+    const { mode } = await stat(from);
+    await pour(from, to, { mode: mode & 0o7777, sync: true });
   } catch (error) {
     throw trouble('copy', from, error);
   }
