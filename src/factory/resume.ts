@@ -20,6 +20,7 @@ import type { Manifest } from '../model/manifest.ts';
 import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';
+import { isMissing } from '../system/files.ts';
 import { drive } from './drive.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
@@ -118,7 +119,16 @@ export async function goOn(
     keptText = whole === undefined ? undefined : `${JSON.stringify(whole, null, 2)}\n`;
   } else if (manifest.agent.script !== undefined) {
     const path = join(given.inputs, manifest.agent.script.stored);
-    const text = await readFile(path, 'utf8');
+    const text = await readFile(path, 'utf8').catch((error: unknown) => {
+      if (isMissing(error)) return undefined;
+      throw error;
+    });
+    if (text === undefined)
+      return refused(
+        'agent-script-file',
+        `run ${manifest.run_id} no longer has the script that answers in it (${path})`,
+        'put back a copy of the file, or name one with --script (a resume takes it with --accept-changes)',
+      );
     const parsed = parseAgentScript(path, text);
     if ('diagnostics' in parsed) return { problems: parsed.diagnostics };
     script = { path, script: parsed.script, text };

@@ -74,7 +74,7 @@ describe('of one run', () => {
   });
 
   test.for([
-    ['start', false, 'base'],
+    ['start', true, 'base'],
     ['note@1', true, 'base'],
     ['count@1', false, 'at-note@1'],
     ['gate@1', true, 'at-count@1'],
@@ -241,6 +241,17 @@ describe('what is changed', () => {
     expect(again.code, again.err).toBe(0);
     expect(it.read(`${runs}/ff/workspace/.factory/in/spec.md`)).toBe('as it is now\n');
     expect(it.read(`${runs}/ff/workspace/log.txt`)).toBe(it.read(`${runs}/f/workspace/log.txt`));
+  });
+
+  test('nothing else than what is asked for: a run that lost its script needs another one', async () => {
+    await using it = await house(files);
+    await it.run('loop.dot', { ...scripted, runId: 'base' });
+    rmSync(join(it.path, runs, 'base/inputs/agent-script.json'));
+    const told = await it.fork('base', { at: 'note@1' });
+    expect(told).toMatchObject({ code: 2, err: expect.stringContaining('no longer has the script') });
+    const forked = await it.fork('base', { at: 'note@1', script: 'script.json', runId: 'f', quiet: true });
+    expect(forked.code, forked.err).toBe(0);
+    expect(it.json(`${runs}/f/manifest.json`).forked_from.changed).toEqual([]);
   });
 
   test('a cap that ended a run is raised for its fork, and counts on from where it was', async () => {
