@@ -15,7 +15,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { lstat, readFile, realpath } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { isMissing } from '../system/files.ts';
 import { pour, readSmall, writeWhole } from './content.ts';
 import { isWithin, realOf } from './dirs.ts';
@@ -129,17 +129,19 @@ async function exclusions(
     const stat = lstatSync(await realOf(place), { throwIfNoEntry: false });
     if (stat?.isDirectory()) identities.add(`${stat.dev} ${stat.ino}`);
   }
+  const left = new Set([...paths].filter((path) => isWithin(top, path)).map((path) => relative(top, path)));
   let asked: Found | undefined;
   let answer = false;
   return (found) => {
     if (found === asked) return answer;
     asked = found;
-    const name = found.path.slice(found.path.lastIndexOf('/') + 1);
+    const { path, kind, stat } = found;
     answer =
-      name === '.git' ||
-      paths.has(join(top, found.path)) ||
-      (found.kind === 'dir' && identities.has(`${found.stat.dev} ${found.stat.ino}`)) ||
-      ignored(found.path, found.kind === 'dir');
+      path === '.git' ||
+      path.endsWith('/.git') ||
+      left.has(path) ||
+      (kind === 'dir' && identities.has(`${stat.dev} ${stat.ino}`)) ||
+      ignored(path, kind === 'dir');
     return answer;
   };
 }

@@ -10,13 +10,23 @@ export const isSame = (a: Entry, b: Entry): boolean =>
 
 /** The tree's name: SHA-256 (hex) over path, kind, mode and content of every entry, in order. */
 export function treeId(tree: Tree): string {
-  const parts: string[] = [];
-  // Neither a path nor a target can hold a NUL, so no two trees give one text.
-  for (const [path, entry] of tree)
-    parts.push(path, entry.kind, entry.mode.toString(8), entry.hash ?? entry.target ?? '');
-  // UTF-16, because names in other bytes are kept as lone surrogates, which UTF-8 would make one and the same.
-  return createHash('sha256').update(parts.join('\0'), 'utf16le').digest('hex');
+  const whole = createHash('sha256');
+  let text = '';
+  let between = '';
+  for (const [path, entry] of tree) {
+    // Neither a path nor a target can hold a NUL, so no two trees give one text.
+    text += `${between}${path}\0${entry.kind}\0${entry.mode.toString(8)}\0${entry.hash ?? entry.target ?? ''}`;
+    between = '\0';
+    if (text.length < pieceLength) continue;
+    whole.update(text, encoding);
+    text = '';
+  }
+  return whole.update(text, encoding).digest('hex');
 }
+
+// Names in other bytes are kept as lone surrogates, which UTF-8 would make one and the same.
+const encoding = 'utf16le';
+const pieceLength = 64 * 1024;
 
 /** `trees/<id>.json`. A file has path, mode, size, hash, where it begins in the pack (-1: a file of its own), and its
  *  stat facts as one string of mtime, ctime and inode, empty where not kept. */
@@ -35,23 +45,28 @@ const StoredTree = z.object({
 });
 type StoredTree = z.infer<typeof StoredTree>;
 
-/** The text of a tree's file; `placeOf` tells where a content lies in the pack. */
+/** The text of a tree's file; `placeOf` tells where a content lies. Put together piece by piece: as one value to be
+ *  made JSON, a large tree would be in memory twice more. */
 export function writeTree(tree: Tree, boot: string, placeOf: (hash: string) => Place | undefined): string {
   const packs = [firstPack];
-  const stored: StoredTree = { schema_version: 1, boot, folders: [], links: [], files: [] };
+  const lists = { folders: '', links: '', files: '' };
+  const add = (list: keyof typeof lists, item: StoredTree['folders' | 'links' | 'files'][number]): void => {
+    lists[list] += `${lists[list] === '' ? '' : ','}${JSON.stringify(item)}`;
+  };
   for (const [path, e] of tree) {
-    if (e.kind === 'dir') stored.folders.push([path, e.mode]);
-    else if (e.kind === 'link') stored.links.push([path, e.target ?? '']);
+    if (e.kind === 'dir') add('folders', [path, e.mode]);
+    else if (e.kind === 'link') add('links', [path, e.target ?? '']);
     else {
       const place = placeOf(e.hash ?? '');
       let pack = packs.indexOf(place?.pack ?? firstPack);
       if (pack < 0) pack = packs.push(place?.pack ?? firstPack) - 1;
       const file = [path, e.mode, e.size ?? 0, e.hash ?? '', place?.offset ?? -1, factsText(e)] as const;
-      stored.files.push(pack === 0 ? [...file] : [...file, pack]);
+      add('files', pack === 0 ? [...file] : [...file, pack]);
     }
   }
-  if (packs.length > 1) stored.packs = packs.slice(1);
-  return `${JSON.stringify(stored)}\n`;
+  const more = packs.length > 1 ? `"packs":${JSON.stringify(packs.slice(1))},` : '';
+  const { folders, links, files } = lists;
+  return `{"schema_version":1,"boot":${JSON.stringify(boot)},${more}"folders":[${folders}],"links":[${links}],"files":[${files}]}\n`;
 }
 
 /** The tree of a text that `writeTree` made, and where its contents lie. Stat facts of another boot are dropped: after a loss of power a file may
