@@ -64,16 +64,23 @@ const present = (value: string): string => {
 };
 
 function withRunOptions(command: Command): Command {
+  return withAnswerers(
+    command
+      .addOption(
+        new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+      )
+      .addOption(
+        new Option(
+          '--workdir <dir>',
+          'the folder that is copied into the run (default: what the pipeline says, else .)',
+        ).argParser(present),
+      ),
+  ).option('--accept-changes', 'resume although pipeline, prompts or flags have changed');
+}
+
+/** Who answers, with what, how far, and how it is told: for whatever drives a run to its end. */
+function withAnswerers(command: Command): Command {
   return command
-    .addOption(
-      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
-    )
-    .addOption(
-      new Option(
-        '--workdir <dir>',
-        'the folder that is copied into the run (default: what the pipeline says, else .)',
-      ).argParser(present),
-    )
     .option('--var <name=value>', 'sets a variable of the pipeline; repeatable', collect)
     .addOption(new Option('--agent <name>', 'who answers: openai, scripted, fake, stub').argParser(present))
     .addOption(new Option('--model <name>', 'the model, for nodes that name none').argParser(present))
@@ -85,7 +92,6 @@ function withRunOptions(command: Command): Command {
     )
     .option('--script <file>', 'an agent script in place of the one that the pipeline bundles')
     .option('--env-pass <names>', 'secrets that tools may see, by name; repeatable', collect)
-    .option('--accept-changes', 'resume although pipeline, prompts or flags have changed')
     .option('--max-steps <n>', 'stages that the run may make')
     .option('--max-visits <n>', 'visits that each node may get, whatever nodes and graph say')
     .option('--max-wall <duration>', 'time that the run may take, such as 2h')
@@ -168,6 +174,58 @@ async function main(argv: readonly string[]): Promise<number> {
         every: realEvery,
         signal: stopping(),
       });
+    });
+  withAnswerers(
+    program
+      .command('fork <run>')
+      .description('start a new run from a moment of another one, which stays as it is')
+      .addOption(
+        new Option(
+          '--at <node[@visit]>',
+          'right after that visit (default: the latest finished one of the node)',
+        ).argParser(present),
+      )
+      .option('--before', 'right before that visit, which is then made again')
+      .addOption(
+        new Option(
+          '--pipeline <file>',
+          'a changed pipeline to go on with; its prompts are read anew',
+        ).argParser(present),
+      )
+      .option('--run-id <id>', 'name of the new run (default: a ULID)')
+      .addOption(
+        new Option(
+          '--runsdir <dir>',
+          'where the new run is kept (default: where the other one is); the other one is looked for there first, then in .factory/runs',
+        ).argParser(present),
+      ),
+  ).action(async (run, options) => {
+    const { forkCommand } = await import('./commands/fork.ts');
+    exitCode = await forkCommand(run, options, {
+      ...io,
+      clock: realClock,
+      every: realEvery,
+      signal: stopping(),
+    });
+  });
+  program
+    .command('checkout <run> <dir>')
+    .description("put a run's workspace, as it was at any moment, into a folder that is missing or empty")
+    .addOption(
+      new Option(
+        '--at <node[@visit]>',
+        'right after that visit (default: the latest finished one of the node; without --at: the latest checkpoint)',
+      ).argParser(present),
+    )
+    .option('--before', 'right before that visit')
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .option('--json', 'the result as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (run, dir, options) => {
+      const { checkoutCommand } = await import('./commands/checkout.ts');
+      exitCode = await checkoutCommand(run, dir, options, io);
     });
   program
     .command('validate <pipelines...>')

@@ -43,7 +43,7 @@ export type RunOptions = {
 
 export type RunDoors = ViewIo & { readonly signal: AbortSignal };
 
-const usage = (message: string, fix: string): Refusal => ({
+export const usage = (message: string, fix: string): Refusal => ({
   problems: [{ code: 'usage', severity: 'error', message, fix }],
 });
 
@@ -161,7 +161,7 @@ const refused = (message: string): Refusal => ({
   problems: [{ code: 'no-run', severity: 'error', message }],
 });
 
-const doorsOf = (io: RunDoors, view: View) => ({
+export const doorsOf = (io: RunDoors, view: View) => ({
   cwd: io.cwd,
   env: io.env as Environment,
   clock: io.clock,
@@ -171,7 +171,7 @@ const doorsOf = (io: RunDoors, view: View) => ({
   ...(io.called === undefined ? {} : { called: io.called }),
 });
 
-function flagsOf(options: RunOptions): RunFlags | Refusal {
+export function flagsOf(options: RunOptions): RunFlags | Refusal {
   const vars: Record<string, string> = {};
   for (const pair of options.var ?? []) {
     const at = pair.indexOf('=');
@@ -219,7 +219,7 @@ function flagsOf(options: RunOptions): RunFlags | Refusal {
 }
 
 /** Tells the end, and turns it into an exit code. */
-async function settle(ended: Finished | Refusal, options: RunOptions, io: RunDoors): Promise<number> {
+export async function settle(ended: Finished | Refusal, options: RunOptions, io: RunDoors): Promise<number> {
   if ('problems' in ended) {
     await refuse(ended.problems, io, options);
     return 2;
@@ -232,7 +232,7 @@ async function settle(ended: Finished | Refusal, options: RunOptions, io: RunDoo
   return ended.code;
 }
 
-const isThere = async (path: string): Promise<boolean> =>
+export const isThere = async (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     () => false,

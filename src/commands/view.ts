@@ -35,7 +35,7 @@ export function openView(wishes: Wishes, io: ViewIo): View {
           ? 'debug'
           : 'info';
   const json = io.env['FACTORY_LOG_FORMAT']?.trim().toLowerCase() === 'json';
-  const log = openLog(io.err, level, json ? 'json' : 'text');
+  const log = openLog(io.err, level, json ? 'json' : 'text', io.clock);
   const colour = paints(io, io.errIsTerminal, wishes.color);
   const warn = (found: Diagnostic, text: string | undefined): void => {
     if (level === 'error') return;

@@ -1,15 +1,14 @@
 /** A run's beginning: its folder is made whole under another name and renamed, so that it exists entirely or not. */
 import { lstat, mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { Checkpoint } from '../model/checkpoint.ts';
+import type { RunState } from '../model/checkpoint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Json } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
-import { saveCheckpoint } from '../store/checkpoint.ts';
+import { openLedger } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
 import { isCode, makeFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
-import { copyTree } from '../workspace/copy.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import type { Inputs } from './inputs.ts';
@@ -60,7 +59,16 @@ export type NewRun = {
 export type Made = { readonly runDir: string; readonly notes: readonly string[] };
 
 /** Makes the run directory. Nothing is left behind when it refuses or fails. */
-export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem: Diagnostic }> {
+export const makeRun = (wanted: NewRun): Promise<Made | { readonly problem: Diagnostic }> =>
+  makeWhole(wanted, 'workdir', (building, final) => fill(wanted, building, final));
+
+/** Makes a run directory by `fillIn`, which is given the folder to fill and the one that it will be; nothing is left
+ *  behind when it refuses or fails. A WorkspaceError of its becomes a refusal with this code. */
+export async function makeWhole(
+  wanted: Pick<NewRun, 'runId' | 'unique' | 'runsDir'>,
+  code: 'workdir' | 'snapshots',
+  fillIn: (building: string, final: string) => Promise<{ notes: string[] } | { problem: Diagnostic }>,
+): Promise<Made | { readonly problem: Diagnostic }> {
   const final = join(wanted.runsDir, wanted.runId);
   // A folder of this process's own: two that want the same id must not fill one folder.
   const building = join(wanted.runsDir, `.${wanted.runId}.${wanted.unique}.new`);
@@ -77,7 +85,7 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
   try {
     await makeRunsDir(wanted.runsDir);
     await mkdir(building, { recursive: true });
-    const made = await fill(wanted, building, final);
+    const made = await fillIn(building, final);
     if ('problem' in made) {
       await clear();
       return made;
@@ -99,10 +107,13 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
     if (error instanceof WorkspaceError) {
       return {
         problem: {
-          code: 'workdir',
+          code,
           severity: 'error',
           message: error.message,
-          fix: 'mend that in the workdir, or leave it out of the copy by naming it in .factoryignore',
+          fix:
+            code === 'snapshots'
+              ? 'nothing was made; a moment that another snapshot holds can still be forked'
+              : 'mend that in the workdir, or leave it out of the copy by naming it in .factoryignore',
         },
       };
     }
@@ -158,10 +169,11 @@ async function fill(
   if (begun !== undefined && 'problem' in begun) return begun;
   if (begun !== undefined) notes.push(...begun.notes);
 
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
   if (wanted.workdir === undefined) {
     await mkdir(at.workspace, { recursive: true });
   } else {
-    const copied = await copyTree(wanted.workdir, at.workspace, {
+    const copied = await snapshots.copyIn(wanted.workdir, {
       exclude: [wanted.runsDir, ...wanted.exclude],
     });
     for (const { path, why } of copied.skipped) notes.push(`not copied: ${path} (${why})`);
@@ -191,7 +203,7 @@ async function fill(
     if (recorded !== undefined && 'problem' in recorded) return recorded;
   }
 
-  const snapshot = await (await openSnapshots({ workspace: at.workspace, dir: at.snapshots })).take();
+  const snapshot = await snapshots.take();
   const manifest = wanted.manifest({
     workspace: layout(final).workspace,
     workdirKind: begun?.kind ?? (wanted.workdir === undefined ? 'none' : 'folder'),
@@ -200,7 +212,21 @@ async function fill(
   // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
   await writeJson(at.barrier, { private: true });
   await writeJson(at.manifest, manifest, { sync: true });
-  await saveCheckpoint(at.checkpoint, firstCheckpoint(wanted, snapshot.id));
+  const state = firstState(wanted, snapshot.id);
+  const ledger = await openLedger(building, { runId: wanted.runId, epoch: state.epoch });
+  try {
+    await ledger.save(state, {
+      schema_version: 1,
+      type: 'Start',
+      at: wanted.startedAt,
+      next_node: wanted.startNode,
+      context: state.context,
+      origins: state.origins,
+      snapshot: snapshot.id,
+    });
+  } finally {
+    await ledger.close();
+  }
   return { notes };
 }
 
@@ -213,13 +239,12 @@ async function linkedFolder(workspace: string): Promise<string | undefined> {
   return undefined;
 }
 
-function firstCheckpoint(wanted: NewRun, snapshot: string): Checkpoint {
+function firstState(wanted: NewRun, snapshot: string): RunState {
   return {
     schema_version: 1,
     run_id: wanted.runId,
     epoch: 1,
     last_completed_node: '',
-    completed_nodes: [],
     retry_counts: {},
     context: wanted.goal === undefined ? {} : { 'graph.goal': wanted.goal },
     origins: wanted.goal === undefined ? {} : { 'graph.goal': 'engine' },

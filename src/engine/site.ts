@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from 'node:path';
 import type { Agent, Usage } from '../agents/agent.ts';
 import { expand } from '../dot/expand.ts';
 import { present } from '../model/attribute.ts';
-import type { Checkpoint } from '../model/checkpoint.ts';
+import type { RunState } from '../model/checkpoint.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
@@ -51,7 +51,7 @@ export type RunSetting = {
 
 export type Visit = {
   readonly node: Node;
-  readonly state: Checkpoint;
+  readonly state: RunState;
   readonly visit: number;
   readonly attempt: number;
   readonly retries: number;
@@ -60,8 +60,8 @@ export type Visit = {
   readonly timeout: { readonly ms: number; readonly explicit: boolean };
   readonly snapshotId: string;
   readonly signal: AbortSignal;
-  /** Told before the spawn (without a process) and after it. */
-  readonly spawned: (process: ProcessId | undefined) => Promise<void>;
+  /** Told of each process as soon as it exists. */
+  readonly spawned: (process: ProcessId) => Promise<void>;
 };
 
 /** Variables of an enclosing git operation or engine, which a stage must not act on. */
@@ -147,7 +147,6 @@ export function siteFor(
         `${mask(JSON.stringify(state.context, null, 2))}\n`,
         { mode: 0o444 },
       );
-      await visit.spawned(undefined);
       const ended = await setting.spawn.run({
         argv: program.argv,
         cwd: program.cwd === undefined ? setting.workspace : inWorkspace(program.cwd),
@@ -236,7 +235,7 @@ const listed = (text: string | undefined): readonly string[] =>
 /** What `${var.x}`, `${ctx.key}` and `${node.id.key}` stand for; undefined when it cannot be known. */
 function known(
   setting: RunSetting,
-  state: Checkpoint,
+  state: RunState,
   kind: 'var' | 'ctx' | 'node',
   key: string,
 ): string | undefined {

@@ -15,12 +15,12 @@ import { run, teller } from '../engine/run.ts';
 import type { RunSetting } from '../engine/site.ts';
 import type { Texts } from '../engine/texts.ts';
 import { schemaOf } from '../engine/texts.ts';
-import type { Checkpoint } from '../model/checkpoint.ts';
+import type { Checkpoint, RunState } from '../model/checkpoint.ts';
 import type { Graph } from '../model/graph.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { kinds } from '../nodes/index.ts';
-import { loadCheckpoint, saveCheckpoint } from '../store/checkpoint.ts';
+import { loadCheckpoint, openLedger } from '../store/checkpoint.ts';
 import { openJournal } from '../store/journal.ts';
 import { acquireLock } from '../store/lock.ts';
 import { readManifest } from '../store/run-store.ts';
@@ -83,6 +83,7 @@ export async function drive(
     const options = { runId: manifest.run_id, epoch: lock.epoch };
     const events = await openJournal(at.events, options);
     const trace = await openJournal(at.trace, options);
+    const ledger = await openLedger(runDir, options, read);
     const agents = new Map<string, Agent>();
     for (const [backend, plan] of given.casting.plans) {
       agents.set(
@@ -112,8 +113,9 @@ export async function drive(
       watcher: doors.watcher,
       log: doors.log,
     };
-    const state: Checkpoint = {
-      ...loaded,
+    const { completed_nodes, ...before } = loaded;
+    const state: RunState = {
+      ...before,
       epoch: lock.epoch,
       status: 'running',
       ended: null,
@@ -135,12 +137,28 @@ export async function drive(
         type: 'ResumeLoaded',
         last_completed_node: state.last_completed_node,
         last_outcome: state.last_outcome?.status ?? '',
-        completed_nodes: state.completed_nodes,
+        completed_nodes,
         ...(lock.takenOver === undefined ? {} : { taken_over_from: lock.takenOver }),
         processes_ended: ended,
       });
     }
-    await tell.event({ type: 'PipelineStarted', agent, resumed: given.resumed });
+    const fork = forkPoint(manifest);
+    // A fork that was cut before its first stage tells it when it is taken up again.
+    if (fork !== undefined && state.steps === fork.steps) {
+      const { last_completed_node, context } = state;
+      await tell.trace({
+        type: 'ForkLoaded',
+        forked_from: fork.from,
+        last_completed_node,
+        context: { ...context },
+      });
+    }
+    await tell.event({
+      type: 'PipelineStarted',
+      agent,
+      resumed: given.resumed,
+      ...(fork === undefined ? {} : { forked_from: fork.from }),
+    });
     await tell.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
     await tell.flush();
     const end = await run({
@@ -152,22 +170,30 @@ export async function drive(
       caps: given.caps,
       events,
       trace,
-      save: async (next) => {
+      save: async (next, visit) => {
         if (!(await lock.stillOwner()))
           throw new Error(`another engine has taken over run ${manifest.run_id}; this one stops`);
-        await saveCheckpoint(at.checkpoint, next);
+        await ledger.save(next, visit);
       },
       signal: doors.signal,
       stopAfter: doors.env['ATTRACTION_TEST_STOP_AFTER_NODE'] || undefined,
     });
     await events.close();
     await trace.close();
+    await ledger.close();
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
     await writeJson(at.result, result);
     return { result, code: end.ending.code };
   } finally {
     await lock.release();
   }
+}
+
+/** Where a forked run began, and how many steps it had then. */
+function forkPoint({ forked_from }: Manifest) {
+  if (forked_from === undefined) return undefined;
+  const { run_id, node, visit, before, seq } = forked_from;
+  return { from: { run_id, node, visit, before }, steps: seq - 1 };
 }
 
 async function carryOut(change: Change, runDir: string): Promise<void> {

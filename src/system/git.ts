@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { execa } from 'execa';
 import { isMissing, writeFileAtomic } from './files.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -154,6 +153,8 @@ function git(setup: {
           ? { inputFile: call.inputFile }
           : { stdin: 'ignore' as const };
     try {
+      // Loaded when git is called: most runs never do, and a process that is small starts its stages faster.
+      const { execa } = await import('execa');
       const ended = await execa('git', [...options, ...args], {
         cwd: setup.cwd,
         env: { ...setup.env, ...call.env },

@@ -1,6 +1,7 @@
 /** Starts a stage's process in a group of its own, keeps its output, and leaves nothing of it behind. */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import { closeSync } from 'node:fs';
+import { accessSync, closeSync, constants, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { groupEnded, groupStarted } from './live.ts';
 import {
@@ -103,7 +104,9 @@ type Started =
 function start(request: SpawnRequest, stdio: StdioOptions): Started {
   const [program, ...args] = request.argv;
   try {
-    const child = spawn(program, args, { cwd: request.cwd, env: request.env, stdio, detached: true });
+    const file = located(program, request.env['PATH'] ?? '');
+    const options = { cwd: request.cwd, env: request.env, stdio, detached: true, argv0: program };
+    const child = spawn(file, args, options);
     const exit = new Promise<Ended>((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }));
     });
@@ -115,6 +118,32 @@ function start(request: SpawnRequest, stdio: StdioOptions): Started {
     return { child, leader: processId(child.pid) ?? { pid: child.pid, startTime: '' }, exit };
   } catch (error) {
     return { failed: Promise.resolve(codeOf(error)) };
+  }
+}
+
+let shell: { readonly path: string; readonly file: string } | undefined;
+
+/** Where the shell is that PATH names, looked for once for each PATH: every stage starts it, and the system would try
+ *  each folder again in the new process. Any other program is the system's to find. */
+function located(program: string, path: string): string {
+  if (program !== 'sh') return program;
+  if (shell?.path !== path) {
+    const folders = path.split(delimiter);
+    // What a relative folder means depends on where the program is started.
+    const found = folders.every(isAbsolute)
+      ? folders.map((folder) => join(folder, program)).find(isProgram)
+      : undefined;
+    shell = { path, file: found ?? program };
+  }
+  return shell.file;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
   }
 }
 

@@ -148,14 +148,14 @@ class Work {
     if (!(await this.hasContent(path, entry, found))) return 'all';
     if (found.mode === entry.mode) return 'none';
     // A second name may lie outside the workspace: a mode set here would be set there.
-    return found.stat.nlink > 1n ? 'all' : 'mode';
+    return found.stat.nlink > 1 ? 'all' : 'mode';
   }
 
   private async hasContent(path: string, entry: Entry, found: Found): Promise<boolean> {
-    if (BigInt(entry.size ?? -1) !== found.stat.size) return false;
+    if (entry.size !== found.stat.size) return false;
     for (const tree of this.r.known) {
       const known = tree.get(path);
-      if (known !== undefined && isUntouched(found, known)) return known.hash === entry.hash;
+      if (known !== undefined && isUntouched(found.stat, known)) return known.hash === entry.hash;
     }
     try {
       return (await hashFile(below(this.r.workspace, path))).hash === entry.hash;

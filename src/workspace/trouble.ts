@@ -6,6 +6,9 @@ export class WorkspaceError extends Error {
   override readonly name = 'WorkspaceError';
 }
 
+/** The snapshots on disk are not what was written there; nothing of them was used. */
+export class DamagedStore extends WorkspaceError {}
+
 /** The error code of a system call (`ENOENT`), empty for any other error. */
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
