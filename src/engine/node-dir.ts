@@ -3,6 +3,7 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
+import { beforeWrite } from '../system/fence.ts';
 import { writeJson } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 
@@ -34,6 +35,7 @@ export async function writeStage(dir: string, stage: Omit<Stage, 'schema_version
 /** Makes the folder ready for its `visit`-th visit: a finished earlier visit is moved to `visits/<n>/`, what a killed
  *  engine left of this very visit is thrown away. May be cut anywhere and done again. */
 export async function openVisit(dir: string, visit: number, marker: string): Promise<void> {
+  beforeWrite(dir);
   await mkdir(dir, { recursive: true });
   const entries = (await readdir(dir)).filter((name) => name !== 'visits');
   const stage = await readStage(dir);
@@ -41,11 +43,17 @@ export async function openVisit(dir: string, visit: number, marker: string): Pro
     const archive = join(nodeLayout(dir).visits, String(stage.visit));
     await mkdir(archive, { recursive: true });
     // The stage file goes last: as long as it stands here, a cut move is taken up again.
-    for (const name of entries.filter((entry) => entry !== 'stage.json'))
+    for (const name of entries.filter((entry) => entry !== 'stage.json')) {
+      beforeWrite(dir);
       await rename(join(dir, name), join(archive, name));
+    }
+    beforeWrite(dir);
     await rename(join(dir, 'stage.json'), join(archive, 'stage.json'));
   } else {
-    for (const name of entries) await rm(join(dir, name), { recursive: true, force: true });
+    for (const name of entries) {
+      beforeWrite(dir);
+      await rm(join(dir, name), { recursive: true, force: true });
+    }
   }
   await writeStage(dir, { visit, attempt: 1, marker, process: null });
 }

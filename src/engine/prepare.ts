@@ -9,6 +9,7 @@ import type { Manifest } from '../model/manifest.ts';
 import { saveCheckpoint } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
 import { isCode, makeFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
+import { makingFolder } from '../system/live.ts';
 import { copyTree } from '../workspace/copy.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
@@ -48,6 +49,8 @@ export type NewRun = {
   readonly goal: Json | undefined;
   readonly startNode: string;
   readonly startedAt: string;
+  /** Fires: what was made until then goes. */
+  readonly signal: AbortSignal;
   /** Files of the agent's that the run keeps, by name in `inputs/`. */
   readonly keep: Readonly<Record<string, string>>;
   readonly manifest: (facts: {
@@ -60,7 +63,9 @@ export type NewRun = {
 export type Made = { readonly runDir: string; readonly notes: readonly string[] };
 
 /** Makes the run directory. Nothing is left behind when it refuses or fails. */
-export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem: Diagnostic }> {
+export async function makeRun(
+  wanted: NewRun,
+): Promise<Made | { readonly problem: Diagnostic; readonly code?: number }> {
   const final = join(wanted.runsDir, wanted.runId);
   // A folder of this process's own: two that want the same id must not fill one folder.
   const building = join(wanted.runsDir, `.${wanted.runId}.${wanted.unique}.new`);
@@ -70,14 +75,18 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
   } catch (error) {
     return unwritable(wanted.runsDir, 'cannot be made', error);
   }
+  let settled: () => void = () => {};
   const clear = async () => {
     await rm(building, { recursive: true, force: true });
+    settled();
     if (first !== undefined) await removeEmpty(wanted.runsDir, first);
   };
   try {
     await makeRunsDir(wanted.runsDir);
+    settled = makingFolder(building);
     await mkdir(building, { recursive: true });
     const made = await fill(wanted, building, final);
+    if (wanted.signal.aborted) throw new Cut();
     if ('problem' in made) {
       await clear();
       return made;
@@ -93,9 +102,11 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
         },
       };
     }
+    settled();
     return { runDir: final, notes: made.notes };
   } catch (error) {
     await clear();
+    if (error instanceof Cut) return { problem: cutShort(wanted.signal), code: 130 };
     if (error instanceof WorkspaceError) {
       return {
         problem: {
@@ -111,6 +122,16 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
     throw error;
   }
 }
+
+/** Thrown inside, when the signal fires. */
+class Cut extends Error {}
+
+const cutShort = ({ reason }: AbortSignal): Diagnostic => ({
+  code: 'interrupted',
+  severity: 'error',
+  message: `interrupted by ${String(reason)} before the run began; nothing of it is left`,
+  fix: 'the same command starts it again',
+});
 
 /** Gives the run its name; false when another one has it. A rename never replaces a folder that holds anything. */
 async function takeName(building: string, final: string): Promise<boolean> {
@@ -163,6 +184,9 @@ async function fill(
   } else {
     const copied = await copyTree(wanted.workdir, at.workspace, {
       exclude: [wanted.runsDir, ...wanted.exclude],
+      goOn: () => {
+        if (wanted.signal.aborted) throw new Cut();
+      },
     });
     for (const { path, why } of copied.skipped) notes.push(`not copied: ${path} (${why})`);
     for (const path of copied.outsideLinks)

@@ -3,6 +3,7 @@ import { open, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { Checkpoint } from '../model/checkpoint.ts';
+import { beforeWrite } from '../system/fence.ts';
 import { isMissing, syncFolder, writeJson } from '../system/files.ts';
 import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
 
@@ -101,6 +102,7 @@ async function growList(path: string, ids: ReadonlySet<string>): Promise<number>
   }
   const known = new Set(kept);
   const added = [...ids].filter((id) => !known.has(id));
+  beforeWrite(path);
   const file = await open(path, 'a', 0o644);
   try {
     await file.truncate(Buffer.byteLength(kept.map((id) => `${id}\n`).join('')));

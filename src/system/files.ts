@@ -1,7 +1,8 @@
 /** The door to durable files: a file is either the old one or the new one, never half of either. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { beforeWrite } from './fence.ts';
 
 export type WriteOptions = {
   /** Permission bits of the new file, exactly (the umask does not apply). Default 0o644. */
@@ -18,6 +19,7 @@ export async function writeFileAtomic(
   data: string | Uint8Array,
   options: WriteOptions = {},
 ): Promise<void> {
+  beforeWrite(path);
   await makeFolder(dirname(path));
   const neighbour = join(
     dirname(path),
@@ -32,12 +34,24 @@ export async function writeFileAtomic(
     } finally {
       await file.close();
     }
+    beforeWrite(path);
     await rename(neighbour, path);
   } catch (error) {
     await rm(neighbour, { force: true });
     throw error;
   }
   if (options.syncFolder === true) await syncFolder(dirname(path));
+}
+
+/** Removes the neighbours in `folder` that writes have left which were cut off, or wait to be renamed by somebody who was
+ *  stopped: without its neighbour a write cannot come to its end. A folder that is not there has none. */
+export async function removeNeighbours(folder: string): Promise<void> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
+  for (const name of names)
+    if (/^\..+\.[0-9a-f]{12}\.tmp$/.test(name)) await rm(join(folder, name), { force: true });
 }
 
 /** Makes a folder and those above it that are missing; answers with the first one made. Rejects with the system's error

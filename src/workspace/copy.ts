@@ -14,6 +14,8 @@ export { checkDirs, type DirProblem } from './dirs.ts';
 export type CopyOptions = {
   /** Absolute paths that are left out wherever they lie in the tree, compared as real paths (the runs directory). */
   readonly exclude: readonly string[];
+  /** Asked before each entry; what it throws ends the copy. */
+  readonly goOn?: () => void;
 };
 
 export type Copied = {
@@ -46,6 +48,7 @@ export async function copyTree(from: string, to: string, options: CopyOptions): 
   let files = 0;
   try {
     for (const found of walk(top, { enter: (folder) => !leaveOut(folder) })) {
+      options.goOn?.();
       if (leaveOut(found)) continue;
       if (found.kind === 'dir') {
         folders.push(found);

@@ -3,6 +3,7 @@ import { hash as hashOf, randomBytes } from 'node:crypto';
 import { closeSync, constants, existsSync, fchmodSync, openSync, readdirSync } from 'node:fs';
 import { chmod, copyFile, type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { beforeWrite } from '../system/fence.ts';
 import { isMissing } from '../system/files.ts';
 import { hashFile, readSmall, readWhole, syncFolder, writeAt, writeWhole } from './content.ts';
 
@@ -69,6 +70,7 @@ export class Store {
 
   /** Begins adding. Nothing is in the store before `commit`; a batch that is never committed leaves only waste. */
   async begin(): Promise<Batch> {
+    beforeWrite(this.dir);
     await mkdir(this.largeDir, { recursive: true });
     this.findLarge();
     for (const name of namesIn(this.largeDir)) {
@@ -161,6 +163,11 @@ export class Batch {
   private async flush(): Promise<void> {
     if (this.file === undefined || this.end === undefined) return;
     const bytes = Buffer.concat(this.waiting);
+    // Whoever writes here at the same time has taken the run from us while we slept; its contents must stay.
+    beforeWrite(this.into.pack);
+    if ((await this.file.stat()).size !== this.end)
+      throw new Error(`another process writes into the snapshot store ${this.into.pack}`);
+    beforeWrite(this.into.pack);
     await writeAt(this.file, bytes, this.end);
     this.end += bytes.length;
     this.waiting = [];
