@@ -57,7 +57,11 @@ export async function drive(
   doors: Doors,
 ): Promise<Finished | Refusal> {
   const at = layout(runDir);
-  const answer = await acquireLock(runDir, { clock: doors.clock, takeOver: flags.takeOver === true });
+  const answer = await acquireLock(runDir, {
+    clock: doors.clock,
+    takeOver: flags.takeOver === true,
+    stoppedYields: true,
+  });
   if (answer.kind === 'refused') return refused('run-locked', answer.why, answer.fix ?? waitFor);
   const { lock } = answer;
   const over = new AbortController();

@@ -65,6 +65,8 @@ export type Circumstances = {
   readonly staleAfterMs: number;
   /** Whether a stopped or unreachable owner is not waited for. */
   readonly takeOver: boolean;
+  /** Whether a stopped owner can lose the run: only where it looks before each write. */
+  readonly stoppedYields: boolean;
 };
 
 /** Whose the run is. On this host what counts is what can be seen: a process that runs keeps its run whatever the clocks
@@ -93,14 +95,16 @@ export function judge(read: Exclude<LockRead, { kind: 'gone' }>, given: Circumst
     if (!isStopped(id))
       return { kind: 'held', owner, why: `${whose}; wait until it ends, or end that process` };
     const silentMs = silence(lock, given, lock.boot !== undefined && lock.boot === self.id.boot);
-    if (takeOver || silentMs > staleAfterMs) return ours('stopped');
     const asleep = `${whose}, and that process is stopped (its last sign of life was ${seconds(silentMs)} ago)`;
-    const left = `in ${seconds(staleAfterMs - silentMs)} it can be taken over`;
+    const why = `${asleep}; continue it with kill -CONT ${pid}, or end it with kill -KILL ${pid}`;
+    if (!given.stoppedYields) return { kind: 'held', owner, why };
+    if (takeOver || silentMs > staleAfterMs) return ours('stopped');
+    const left = seconds(staleAfterMs - silentMs);
     return {
       kind: 'held',
       owner,
-      why: `${asleep}; continue it with kill -CONT ${pid}, or end it with kill -KILL ${pid}; ${left}`,
-      fix: `continue it (kill -CONT ${pid}), end it (kill -KILL ${pid}), wait ${seconds(staleAfterMs - silentMs)} longer, or take the run over at once with --take-over`,
+      why,
+      fix: `do that, or take the run over: in ${left} this command does so by itself, and at once with --take-over`,
     };
   }
   const silentMs = silence(lock, given, false);
@@ -112,7 +116,7 @@ export function judge(read: Exclude<LockRead, { kind: 'gone' }>, given: Circumst
     kind: 'held',
     owner,
     why: `${why}; end it there, or try again: ${patience}`,
-    fix: `end it there, try again once it has been silent for ${seconds(staleAfterMs)}, or, if you know that it is gone, take the run over at once with --take-over`,
+    fix: `do that, or, if you know that it is gone, take the run over at once with --take-over`,
   };
 }
 

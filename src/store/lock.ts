@@ -52,6 +52,9 @@ export type LockOptions = {
   /** Whether an owner that is stopped, or out of our sight, is not waited for. One that runs on this host keeps its run
    *  all the same. */
   readonly takeOver?: boolean;
+  /** Whether an owner on this host that is stopped loses the run at all. Only for owners that ask `assertOwner` before
+   *  whatever they change. Default false. */
+  readonly stoppedYields?: boolean;
   /** Default 10 s. */
   readonly heartbeatMs?: number;
   /** Default: a timer that does not keep the process alive. */
@@ -109,6 +112,7 @@ const circumstances = (options: LockOptions, self: Self) => ({
   uptime: (options.uptime ?? uptimeMs)(),
   staleAfterMs: options.staleAfterMs ?? 60_000,
   takeOver: options.takeOver === true,
+  stoppedYields: options.stoppedYields === true,
 });
 
 /** Who owns the run now, as far as it can be told without taking it; undefined when nobody does. */
@@ -122,7 +126,7 @@ export async function ownerOf(
   if (highest === undefined) return undefined;
   const read = await readLock(folder, highest);
   if (read.kind !== 'read') return undefined;
-  const held = judge(read, circumstances({ clock, staleAfterMs }, thisProcess()));
+  const held = judge(read, circumstances({ clock, staleAfterMs, stoppedYields: true }, thisProcess()));
   return held.kind === 'held' ? held.owner : undefined;
 }
 

@@ -44,7 +44,10 @@ export type Home = {
 export type Options = {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  readonly watch?: (line: string, process: { kill(signal: NodeJS.Signals): void }) => void;
+  readonly watch?: (
+    line: string,
+    process: { readonly pid: number; kill(signal: NodeJS.Signals): void },
+  ) => void;
 };
 
 /** A temporary folder with `files` in it; it is also HOME, so that no git identity is found. */
@@ -88,7 +91,9 @@ function start(args: readonly string[], options: Options & { readonly cwd: strin
       stderr += text;
       const lines = (line + text).split('\n');
       line = lines.pop() ?? '';
-      for (const whole of lines) options.watch?.(whole, child);
+      const { pid = 0 } = child;
+      const kill = (signal: NodeJS.Signals) => void child.kill(signal);
+      for (const whole of lines) options.watch?.(whole, { pid, kill });
     });
     child.on('error', reject);
     child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
