@@ -275,11 +275,14 @@ main(given).then(
       return;
     }
     // A disk that is full or forbidden is the user's to mend, and no mistake of ours.
-    if (isCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EMFILE')) {
-      const path = error instanceof Error && 'path' in error ? `${String(error.path)}: ` : '';
-      io.err(
-        `error[system]: ${path}${systemWords(error)}\n  = fix: check the permissions and the disk's space\n`,
-      );
+    const refusal = [error, error instanceof Error ? error.cause : undefined].find((one) =>
+      isCode(one, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EMFILE', 'EIO'),
+    );
+    if (refusal !== undefined) {
+      const path = refusal instanceof Error && 'path' in refusal ? `${String(refusal.path)}: ` : '';
+      const what = refusal === error || !(error instanceof Error) ? systemWords(refusal) : error.message;
+      const then = resumeWith === undefined ? '' : `; then go on with the run: ${resumeWith}`;
+      io.err(`error[system]: ${path}${what}\n  = fix: check the permissions and the disk's space${then}\n`);
       process.exitCode = 1;
       return;
     }

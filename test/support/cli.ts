@@ -44,6 +44,8 @@ export type Home = {
 export type Options = {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Whom to run it as, user and group. */
+  readonly uid?: number;
   readonly watch?: (
     line: string,
     process: { readonly pid: number; kill(signal: NodeJS.Signals): void },
@@ -78,6 +80,7 @@ function start(args: readonly string[], options: Options & { readonly cwd: strin
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, {
       cwd: options.cwd,
+      ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
       env: cleanEnv(options.env),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
