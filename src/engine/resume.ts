@@ -1,6 +1,6 @@
 /** Going on with a run: what must be as it was, and what a killed engine left behind. */
 import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { epochVariable } from '../model/epoch-variable.ts';
@@ -112,7 +112,8 @@ export async function endLeftovers(
     group +
     (await sweep(`FACTORY_RUN_MARKER=${marker}`, brandsOf(marker), spare)) +
     (await sweep(`${epochVariable(marker)}=`, undefined, spare));
-  await removeNeighbours(runDir);
-  if (dir !== undefined) await removeNeighbours(dir);
+  const { root, snapshots } = layout(runDir);
+  for (const folder of [root, join(snapshots, 'trees'), ...(dir === undefined ? [] : [dir])])
+    await removeNeighbours(folder);
   return count;
 }

@@ -37,7 +37,9 @@ export async function writeFileAtomic(
     beforeWrite(path);
     await rename(neighbour, path);
   } catch (error) {
+    // Who took the folder over has removed the neighbour: then that is the trouble, and not that it is gone.
     await rm(neighbour, { force: true });
+    beforeWrite(path);
     throw error;
   }
   if (options.syncFolder === true) await syncFolder(dirname(path));

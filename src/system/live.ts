@@ -1,5 +1,5 @@
 /** What this process is at, so that a last signal can undo it at once: stages that run, folders that are half made. */
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { killNow, type Quarry } from './sweep.ts';
 
 const stages = new Set<Quarry>();
@@ -24,11 +24,13 @@ export function makingFolder(path: string): () => void {
 /** Kills every stage and removes every half-made folder, without waiting; for a process that is about to end itself. */
 export function dropEverything(): void {
   for (const stage of stages) killNow(stage);
-  for (const path of halfMade) {
-    try {
-      rmSync(path, { recursive: true, force: true });
-    } catch {
-      // A copy that still goes on in it: its name tells that it is none.
+  // Copies that are under way still put some files there, and who clears up already takes others away: once is not enough.
+  for (const path of halfMade)
+    for (let tries = 0; tries < 50 && existsSync(path); tries++) {
+      try {
+        rmSync(path, { recursive: true, force: true, maxRetries: 1, retryDelay: 10 });
+      } catch {
+        // What stays at last has a name that tells that it is no run.
+      }
     }
-  }
 }
