@@ -32,6 +32,7 @@ export type RunOptions = {
   readonly envPass?: readonly string[];
   readonly allowDirty?: boolean;
   readonly acceptChanges?: boolean;
+  readonly takeOver?: boolean;
   readonly maxSteps?: string;
   readonly maxVisits?: string;
   readonly maxWall?: string;
@@ -41,7 +42,11 @@ export type RunOptions = {
   readonly color?: boolean;
 };
 
-export type RunDoors = ViewIo & { readonly signal: AbortSignal };
+export type RunDoors = ViewIo & {
+  readonly signal: AbortSignal;
+  /** See `Doors`. */
+  readonly parting?: (command: string) => void;
+};
 
 export const usage = (message: string, fix: string): Refusal => ({
   problems: [{ code: 'usage', severity: 'error', message, fix }],
@@ -116,6 +121,8 @@ async function runOrResume(
       return usage('--resume needs --run-id', 'factory run PIPELINE --resume --run-id ID');
     return resumeById(options.runId, pipeline, options, io, view);
   }
+  if (options.takeOver === true)
+    return usage('--take-over goes with --resume', 'factory resume ID --take-over');
   const flags = flagsOf(options);
   if ('problems' in flags) return flags;
   const read = await readPipeline(pipeline, io.cwd);
@@ -169,6 +176,7 @@ export const doorsOf = (io: RunDoors, view: View) => ({
   watcher: view.watcher,
   log: view.log,
   ...(io.called === undefined ? {} : { called: io.called }),
+  ...(io.parting === undefined ? {} : { parting: io.parting }),
 });
 
 export function flagsOf(options: RunOptions): RunFlags | Refusal {
@@ -207,6 +215,7 @@ export function flagsOf(options: RunOptions): RunFlags | Refusal {
       .filter((name) => name !== ''),
     allowDirty: options.allowDirty === true,
     acceptChanges: options.acceptChanges === true,
+    ...(options.takeOver === true ? { takeOver: true } : {}),
     ...(options.workdir === undefined ? {} : { workdir: options.workdir }),
     ...(options.agent === undefined ? {} : { agent: options.agent }),
     ...(options.model === undefined ? {} : { model: options.model }),
@@ -222,7 +231,7 @@ export function flagsOf(options: RunOptions): RunFlags | Refusal {
 export async function settle(ended: Finished | Refusal, options: RunOptions, io: RunDoors): Promise<number> {
   if ('problems' in ended) {
     await refuse(ended.problems, io, options);
-    return 2;
+    return ended.code ?? 2;
   }
   const { result } = ended;
   if (options.json === true) io.out(`${JSON.stringify(result, null, 2)}\n`);

@@ -10,6 +10,7 @@ import { failed, reasonOf } from '../model/outcome.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { executableAttributes } from '../nodes/kind.ts';
 import { folderInScope, outsideScope } from '../policy/paths.ts';
+import { beforeWrite } from '../system/fence.ts';
 import { diff } from '../workspace/changes.ts';
 import { putBack } from '../workspace/restore.ts';
 import type { Changes, Snapshot, Snapshots } from '../workspace/snapshot.ts';
@@ -58,8 +59,10 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const at = nodeLayout(site.nodeDir);
       // What an earlier attempt said must never be taken for this one's word. Before the first there is nothing.
       if (visit.attempt > 1) {
-        for (const stale of [at.output, at.response, at.reasoning, at.verificationResults])
+        for (const stale of [at.output, at.response, at.reasoning, at.verificationResults]) {
+          beforeWrite(stale);
           await rm(stale, { recursive: true, force: true });
+        }
       }
       const { values, bad } = readAttributes(visit.node.attrs, kind.attributes);
       if (bad[0] !== undefined)

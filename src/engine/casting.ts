@@ -14,7 +14,8 @@ import { isMissing } from '../system/files.ts';
 import type { Inputs } from './inputs.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
-export type Refusal = { readonly problems: readonly Diagnostic[] };
+/** `code` is the exit code where it is not 2. */
+export type Refusal = { readonly problems: readonly Diagnostic[]; readonly code?: number };
 
 export const codergens = (graph: Graph, kinds: readonly NodeKind[]): readonly Node[] =>
   [...graph.nodes.values()].filter((node) => kindOf(node, kinds)?.type === 'codergen');

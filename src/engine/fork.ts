@@ -1,7 +1,6 @@
 /** A run that begins at a moment of another one: its folder is made whole, the other one is only read. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Json } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
@@ -16,7 +15,7 @@ import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { copyArtifacts, withOwnPaths } from './fork-artifacts.ts';
 import { sha256 } from './inputs.ts';
-import { type Made, makeWhole } from './prepare.ts';
+import { type Made, makeWhole, type NotMade } from './prepare.ts';
 
 export type NewFork = {
   readonly runId: string;
@@ -29,6 +28,8 @@ export type NewFork = {
   /** The records of the other run up to the moment, and the snapshot of its workspace then. */
   readonly records: readonly RunRecord[];
   readonly snapshot: string;
+  /** Fires: what was made until then goes. */
+  readonly signal: AbortSignal;
   /** The file variables' texts, by the name of the file in `inputs/`; those in `changed` are placed in the workspace
    *  anew. */
   readonly files: Readonly<Record<string, string>>;
@@ -47,7 +48,7 @@ export const hashOfRecords = (records: readonly RunRecord[]): string =>
   sha256(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
 
 /** Makes the run directory. Nothing is left behind when it refuses or fails. */
-export const makeFork = (wanted: NewFork): Promise<Made | { readonly problem: Diagnostic }> =>
+export const makeFork = (wanted: NewFork): Promise<Made | NotMade> =>
   makeWhole(wanted, 'snapshots', (building, final) => fill(wanted, building, final));
 
 async function fill(wanted: NewFork, building: string, final: string): Promise<{ notes: string[] }> {

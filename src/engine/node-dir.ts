@@ -4,6 +4,7 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
+import { beforeWrite } from '../system/fence.ts';
 import { isCode, writeJson } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 
@@ -35,6 +36,7 @@ export async function writeStage(dir: string, stage: Omit<Stage, 'schema_version
 /** Makes the folder ready for its `visit`-th visit: a finished earlier visit is moved to `visits/<n>/`, what a killed
  *  engine left of this very visit is thrown away. May be cut anywhere and done again. */
 export async function openVisit(dir: string, visit: number, marker: string): Promise<void> {
+  beforeWrite(dir);
   if (!made(dir)) await clear(dir, visit);
   await writeStage(dir, { visit, attempt: 1, marker, process: null });
 }
@@ -57,10 +59,16 @@ async function clear(dir: string, visit: number): Promise<void> {
     const archive = join(nodeLayout(dir).visits, String(stage.visit));
     await mkdir(archive, { recursive: true });
     // The stage file goes last: as long as it stands here, a cut move is taken up again.
-    for (const name of entries.filter((entry) => entry !== 'stage.json'))
+    for (const name of entries.filter((entry) => entry !== 'stage.json')) {
+      beforeWrite(dir);
       await rename(join(dir, name), join(archive, name));
+    }
+    beforeWrite(dir);
     await rename(join(dir, 'stage.json'), join(archive, 'stage.json'));
   } else {
-    for (const name of entries) await rm(join(dir, name), { recursive: true, force: true });
+    for (const name of entries) {
+      beforeWrite(dir);
+      await rm(join(dir, name), { recursive: true, force: true });
+    }
   }
 }

@@ -9,6 +9,7 @@ import type { Manifest } from '../model/manifest.ts';
 import { openLedger } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
 import { isCode, makeFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
+import { makingFolder } from '../system/live.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import type { Inputs } from './inputs.ts';
@@ -47,6 +48,8 @@ export type NewRun = {
   readonly goal: Json | undefined;
   readonly startNode: string;
   readonly startedAt: string;
+  /** Fires: what was made until then goes. */
+  readonly signal: AbortSignal;
   /** Files of the agent's that the run keeps, by name in `inputs/`. */
   readonly keep: Readonly<Record<string, string>>;
   readonly manifest: (facts: {
@@ -57,18 +60,20 @@ export type NewRun = {
 };
 
 export type Made = { readonly runDir: string; readonly notes: readonly string[] };
+/** Why there is no run directory; with a code where the process shall end by another one than for wrong input. */
+export type NotMade = { readonly problem: Diagnostic; readonly code?: number };
 
 /** Makes the run directory. Nothing is left behind when it refuses or fails. */
-export const makeRun = (wanted: NewRun): Promise<Made | { readonly problem: Diagnostic }> =>
+export const makeRun = (wanted: NewRun): Promise<Made | NotMade> =>
   makeWhole(wanted, 'workdir', (building, final) => fill(wanted, building, final));
 
 /** Makes a run directory by `fillIn`, which is given the folder to fill and the one that it will be; nothing is left
  *  behind when it refuses or fails. A WorkspaceError of its becomes a refusal with this code. */
 export async function makeWhole(
-  wanted: Pick<NewRun, 'runId' | 'unique' | 'runsDir'>,
+  wanted: Pick<NewRun, 'runId' | 'unique' | 'runsDir' | 'signal'>,
   code: 'workdir' | 'snapshots',
   fillIn: (building: string, final: string) => Promise<{ notes: string[] } | { problem: Diagnostic }>,
-): Promise<Made | { readonly problem: Diagnostic }> {
+): Promise<Made | NotMade> {
   const final = join(wanted.runsDir, wanted.runId);
   // A folder of this process's own: two that want the same id must not fill one folder.
   const building = join(wanted.runsDir, `.${wanted.runId}.${wanted.unique}.new`);
@@ -78,14 +83,18 @@ export async function makeWhole(
   } catch (error) {
     return unwritable(wanted.runsDir, 'cannot be made', error);
   }
+  let settled: () => void = () => {};
   const clear = async () => {
     await rm(building, { recursive: true, force: true });
+    settled();
     if (first !== undefined) await removeEmpty(wanted.runsDir, first);
   };
   try {
     await makeRunsDir(wanted.runsDir);
+    settled = makingFolder(building);
     await mkdir(building, { recursive: true });
     const made = await fillIn(building, final);
+    if (wanted.signal.aborted) throw new Cut();
     if ('problem' in made) {
       await clear();
       return made;
@@ -101,9 +110,11 @@ export async function makeWhole(
         },
       };
     }
+    settled();
     return { runDir: final, notes: made.notes };
   } catch (error) {
     await clear();
+    if (error instanceof Cut) return { problem: cutShort(wanted.signal), code: 130 };
     if (error instanceof WorkspaceError) {
       return {
         problem: {
@@ -122,6 +133,16 @@ export async function makeWhole(
     throw error;
   }
 }
+
+/** Thrown inside, when the signal fires. */
+class Cut extends Error {}
+
+const cutShort = ({ reason }: AbortSignal): Diagnostic => ({
+  code: 'interrupted',
+  severity: 'error',
+  message: `interrupted by ${String(reason)} before the run began; nothing of it is left`,
+  fix: 'the same command starts it again',
+});
 
 /** Gives the run its name; false when another one has it. A rename never replaces a folder that holds anything. */
 async function takeName(building: string, final: string): Promise<boolean> {
@@ -175,6 +196,9 @@ async function fill(
   } else {
     const copied = await snapshots.copyIn(wanted.workdir, {
       exclude: [wanted.runsDir, ...wanted.exclude],
+      goOn: () => {
+        if (wanted.signal.aborted) throw new Cut();
+      },
     });
     for (const { path, why } of copied.skipped) notes.push(`not copied: ${path} (${why})`);
     for (const path of copied.outsideLinks)

@@ -5,6 +5,7 @@ import type { Agent, Usage } from '../agents/agent.ts';
 import { expand } from '../dot/expand.ts';
 import { present } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
+import { epochVariable } from '../model/epoch-variable.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
@@ -13,6 +14,7 @@ import type { Site, StageProgram } from '../nodes/kind.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { Clock } from '../system/clock.ts';
+import { beforeWrite } from '../system/fence.ts';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
 import { maskStream } from '../system/mask.ts';
 import { readSome } from '../system/read.ts';
@@ -35,6 +37,9 @@ export type RunSetting = {
   readonly envPass: readonly string[];
   /** Value of `FACTORY_RUN_MARKER`. */
   readonly marker: string;
+  readonly epoch: number;
+  /** What this process, and so every stage, bears (see `system/brand.ts`); undefined where that cannot be. */
+  readonly brand: string | undefined;
   /** The folder that holds our own `factory`, first on a tool's PATH; and what starts it. */
   readonly factoryBin: string;
   readonly node: string;
@@ -107,6 +112,7 @@ export function siteFor(
       FACTORY_NODE_EXEC: setting.node,
       FACTORY_RUN_ID: setting.runId,
       FACTORY_RUN_MARKER: setting.marker,
+      [epochVariable(setting.marker)]: String(setting.epoch),
       FACTORY_NODE: node.id,
       FACTORY_VISIT: String(visit.visit),
       FACTORY_ATTEMPT: String(visit.attempt),
@@ -157,7 +163,8 @@ export function siteFor(
         mask: values,
         timeoutMs: limit,
         signal: visit.signal,
-        marker: `FACTORY_RUN_MARKER=${setting.marker}`,
+        marker: `${epochVariable(setting.marker)}=${setting.epoch}`,
+        ...(setting.brand === undefined ? {} : { brand: setting.brand }),
         started: (process) => visit.spawned(process),
       });
       return ended.kind === 'timed_out'
@@ -173,6 +180,7 @@ export function siteFor(
       // An earlier stage may have made a link of any folder on the way.
       if (!(await staysInside(setting.workspace, dirname(path))))
         throw new Error(`"${path}" leads out of the workspace by a link`);
+      beforeWrite(inWorkspace(path));
       await mkdir(dirname(inWorkspace(path)), { recursive: true });
       await writeFileAtomic(inWorkspace(path), content);
     },

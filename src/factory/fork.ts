@@ -82,6 +82,7 @@ export async function forkRun(
   const goal = goalOf(current);
   const { goal: _, ...base } = ready.manifest;
   const made = await makeFork({
+    signal: doors.signal,
     runId: where.runId,
     unique,
     runsDir: where.runsDir,
@@ -123,7 +124,10 @@ export async function forkRun(
     throw error;
   });
   if ('problems' in made) return made;
-  if ('problem' in made) return { problems: [made.problem] };
+  if ('problem' in made) {
+    const { problem, code } = made;
+    return { problems: [problem], ...(code === undefined ? {} : { code }) };
+  }
   for (const note of made.notes) doors.log('warn', note);
   const { casting, caps } = ready;
   return drive(

@@ -8,7 +8,6 @@ import type { Casting, LoadedScript, Refusal } from '../engine/casting.ts';
 import { cast, describePlan, loadScript, selfContained } from '../engine/casting.ts';
 import type { Inputs } from '../engine/inputs.ts';
 import { readInputs, sha256 } from '../engine/inputs.ts';
-import { resultOf } from '../engine/result.ts';
 import { givenVariables, whatChanged } from '../engine/resume.ts';
 import { textsOf, textsOfManifest } from '../engine/texts.ts';
 import { lint } from '../lint/lint.ts';
@@ -21,7 +20,7 @@ import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';
 import { isMissing } from '../system/files.ts';
-import { drive } from './drive.ts';
+import { drive, finishedRun } from './drive.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
@@ -40,20 +39,8 @@ export async function resumeRun(
   const loadedState = await loadCheckpoint(at.checkpoint);
   if (!loadedState.ok) return refused('checkpoint', loadedState.why);
   const { checkpoint } = loadedState;
-  if (checkpoint.ended !== null && checkpoint.ended.exit_node !== null) {
-    const { ended } = checkpoint;
-    const ending = { ok: ended.ok, exitNode: ended.exit_node, reason: ended.reason, code: ended.code };
-    return {
-      result: await resultOf(
-        manifest,
-        runDir,
-        { state: checkpoint, ending, interrupted: false },
-        doors.cwd,
-        doors.called,
-      ),
-      code: ended.code,
-    };
-  }
+  const finished = await finishedRun(manifest, checkpoint, runDir, doors);
+  if (finished !== undefined) return finished;
   const differs = await whatChanged(manifest, graph, flags, doors.cwd);
   if (differs.length > 0 && !flags.acceptChanges) return { problems: differs };
   for (const change of differs) doors.log('warn', `accepted: ${change.message}`);

@@ -83,6 +83,7 @@ export async function startRun(
     goal,
     startNode: startOf(graph, kinds).id,
     startedAt,
+    signal: doors.signal,
     keep,
     historian: buildsHistory(graph)
       ? {
@@ -142,7 +143,10 @@ export async function startRun(
       ],
     }),
   });
-  if ('problem' in made) return { problems: [made.problem] };
+  if ('problem' in made) {
+    const { problem, code } = made;
+    return { problems: [problem], ...(code === undefined ? {} : { code }) };
+  }
   for (const note of made.notes) doors.log('warn', note);
   return drive(graph, made.runDir, { casting, inputs: textsOf(inputs), caps, resumed: false }, flags, doors);
 }

@@ -1,9 +1,10 @@
 /** The door to durable files: a file is either the old one or the new one, never half of either. */
 import { randomBytes } from 'node:crypto';
 import { closeSync, fchmodSync, fdatasync, fsync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { mkdir, rmdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { beforeWrite } from './fence.ts';
 
 const datasync = promisify(fdatasync);
 const sync = promisify(fsync);
@@ -26,6 +27,7 @@ export async function writeFileAtomic(
   data: string | Uint8Array,
   options: WriteOptions = {},
 ): Promise<void> {
+  beforeWrite(path);
   const folder = dirname(path);
   const neighbour = join(folder, `.${basename(path).slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`);
   const mode = options.mode ?? 0o644;
@@ -40,9 +42,12 @@ export async function writeFileAtomic(
     } finally {
       closeSync(file);
     }
+    beforeWrite(path);
     renameSync(neighbour, path);
   } catch (error) {
+    // Who took the folder over has removed the neighbour: then that is the trouble, and not that it is gone.
     rmSync(neighbour, { force: true });
+    beforeWrite(path);
     throw error;
   }
   if (options.syncFolder === true) await syncFolder(folder);
@@ -62,6 +67,17 @@ async function openNew(path: string, folder: string): Promise<number> {
 /** Waits for both, also when one has failed: a descriptor must not be closed under a flush. */
 async function both(...work: readonly (Promise<void> | undefined)[]): Promise<void> {
   for (const one of await Promise.allSettled(work)) if (one.status === 'rejected') throw one.reason;
+}
+
+/** Removes the neighbours in `folder` that writes have left which were cut off, or wait to be renamed by somebody who was
+ *  stopped: without its neighbour a write cannot come to its end. A folder that is not there has none. */
+export async function removeNeighbours(folder: string): Promise<void> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
+  for (const name of names)
+    if (/^\..+\.[0-9a-f]{12}\.tmp$/.test(name)) await rm(join(folder, name), { force: true });
 }
 
 /** Makes a folder and those above it that are missing; answers with the first one made. Rejects with the system's error

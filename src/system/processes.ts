@@ -3,7 +3,8 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { accessSync, closeSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { groupEnded, groupStarted } from './live.ts';
+import { beforeWrite, mayWrite } from './fence.ts';
+import { isSole, stageStarted } from './live.ts';
 import {
   copyMasked,
   type MaskingCopy,
@@ -42,6 +43,7 @@ export const realSpawn: Spawn = {
 };
 
 async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise<Exit> {
+  beforeWrite(request.stdoutFile);
   const stdoutFile = descriptors.add(openOutput(request.stdoutFile));
   const stderrFile =
     request.stderrFile === request.stdoutFile ? stdoutFile : descriptors.add(openOutput(request.stderrFile));
@@ -77,14 +79,20 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
       : [copy(pipes?.[0], child.stdout, stdoutFile), copy(pipes?.[1], child.stderr, stderrFile)];
 
   const { leader } = started;
-  groupStarted(leader.pid);
-  const { stopped, broken } = await untilEnded(request, leader, started.exit, copies);
-  await endAll({
+  const quarry = {
     leader,
     ...(request.marker === undefined ? {} : { marker: request.marker }),
-    newerPidsOnly: performance.now() - startedAt < tooShortToWrap,
-  });
-  groupEnded(leader.pid);
+    ...(request.brand === undefined ? {} : { brand: request.brand }),
+  };
+  const ended = stageStarted(quarry);
+  const { stopped, broken } = await untilEnded(request, leader, started.exit, copies);
+  // Who took the run over while we slept has ended our stage, and what runs now is theirs.
+  if (mayWrite(request.stdoutFile)) {
+    const { brand: _, ...others } = { brand: undefined, ...quarry };
+    const newerPidsOnly = performance.now() - startedAt < tooShortToWrap;
+    await endAll({ ...(isSole() ? quarry : others), newerPidsOnly });
+  }
+  ended();
   const finished = await Promise.allSettled(copies.map((one) => one.finish()));
   const unwritten = finished.find((one) => one.status === 'rejected');
   if (broken !== undefined) throw broken.error;

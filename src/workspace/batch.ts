@@ -4,6 +4,7 @@ import { closeSync, fdatasync, fstatSync, lstatSync, mkdirSync, readdirSync } fr
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { beforeWrite } from '../system/fence.ts';
 import { syncFolder } from '../system/files.ts';
 import { hashFile, pour, readSmall, sha256, writeAt } from './content.ts';
 import type { Place } from './store.ts';
@@ -88,6 +89,7 @@ export class Batch {
     const { largeDir } = this.into;
     const known = await this.knownLarge(path);
     if (known !== undefined) return known;
+    beforeWrite(largeDir);
     const isNew = mkdirSync(largeDir, { recursive: true }) !== undefined;
     const neighbour = join(largeDir, `${randomBytes(8).toString('hex')}.tmp`);
     try {

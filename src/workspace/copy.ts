@@ -61,6 +61,7 @@ export async function copyTree(
   let files = 0;
   try {
     for (const found of walk(top, { enter: (folder) => !leaveOut(folder) })) {
+      options.goOn?.();
       if (leaveOut(found)) continue;
       if (found.kind === 'dir') {
         folders.push(found);

@@ -11,6 +11,7 @@ import {
   symlinkSync,
   unlinkSync,
 } from 'node:fs';
+import { beforeWrite } from '../system/fence.ts';
 import { hashFile } from './content.ts';
 import { below, fromBytes, parentOf, toBytes } from './names.ts';
 import type { Entry, Snapshot, Snapshots, Tree } from './snapshot.ts';
@@ -33,6 +34,7 @@ export type Restore = {
  *  restore that was cut off is finished by another. Restored files carry the time of the restore, so that a build
  *  tool sees what a stage's undone work made stale. */
 export async function restoreTree(r: Restore): Promise<void> {
+  beforeWrite(r.workspace);
   prepareTop(r.workspace);
   const work = new Work(r);
   await work.compare();
@@ -220,6 +222,7 @@ class Work {
       try {
         if (entry.kind === 'link') symlinkSync(toBytes(entry.target ?? ''), neighbour);
         else await this.r.store.writeTo(entry.hash ?? '', neighbour, entry.mode);
+        beforeWrite(this.r.workspace);
         renameSync(neighbour, place);
       } catch (error) {
         rmSync(neighbour, { force: true });
@@ -256,6 +259,7 @@ class Work {
 
   private acting(doing: string, path: string, act: () => void): void {
     try {
+      beforeWrite(this.r.workspace);
       act();
     } catch (error) {
       if (codeOf(error) === 'ENOENT' && doing === 'remove') return;

@@ -41,6 +41,8 @@ export type Changes = {
 export type CopyOptions = {
   /** Absolute paths that are left out wherever they lie in the tree, compared as real paths (the runs directory). */
   readonly exclude: readonly string[];
+  /** Asked before each entry; what it throws ends the copy. */
+  readonly goOn?: () => void;
 };
 
 export type Copied = {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fchmodSync, openSync, readdirSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { beforeWrite } from '../system/fence.ts';
 import { isCode, isMissing } from '../system/files.ts';
 import { Batch } from './batch.ts';
 import { pour, readWhole, sha256, writeWhole } from './content.ts';
@@ -85,6 +86,7 @@ export class Store {
 
   /** Begins adding. Nothing is in the store before `commit`; a batch that is never committed leaves only waste. */
   begin(): Batch {
+    beforeWrite(this.dir);
     return new Batch({
       dir: this.dir,
       largeDir: this.largeDir,
