@@ -30,7 +30,9 @@ import { fence, Superseded } from '../system/fence.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
 import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
+import type { Snapshot } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
+import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
@@ -110,11 +112,24 @@ export async function drive(
     }
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     if (loaded.snapshot === null) throw new Error('Internal: a checkpoint without a snapshot');
-    let snapshot = await snapshots.load(loaded.snapshot);
-    if (resumed) {
-      await snapshots.restore(snapshot);
-      if (given.change !== undefined) await carryOut(given.change, runDir);
-      snapshot = await snapshots.take(snapshot);
+    let snapshot: Snapshot;
+    try {
+      snapshot = await snapshots.load(loaded.snapshot);
+      if (resumed) {
+        await snapshots.restore(snapshot);
+        if (given.change !== undefined) await carryOut(given.change, runDir);
+        snapshot = await snapshots.take(snapshot);
+      }
+    } catch (error) {
+      if (error instanceof DamagedStore)
+        return refused(
+          'snapshot',
+          error.message,
+          'put that file back from a copy of the run directory, or begin a new run; nothing of it was used',
+        );
+      if (error instanceof WorkspaceError)
+        return refused('workspace', error.message, 'mend that in the run’s workspace and resume again');
+      throw error;
     }
     const options = { runId: manifest.run_id, epoch: lock.epoch };
     const events = await openJournal(at.events, options);

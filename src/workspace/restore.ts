@@ -16,7 +16,7 @@ import { hashFile } from './content.ts';
 import { below, fromBytes, parentOf, toBytes } from './names.ts';
 import type { Entry, Snapshot, Snapshots, Tree } from './snapshot.ts';
 import type { Store } from './store.ts';
-import { codeOf, trouble, WorkspaceError } from './trouble.ts';
+import { codeOf, isTooLong, trouble, WorkspaceError } from './trouble.ts';
 import { type Found, isUntouched, look, targetOf, walk } from './walk.ts';
 
 export type Restore = {
@@ -94,8 +94,8 @@ class Work {
   }
 
   async compare(): Promise<void> {
-    const { workspace, to } = this.r;
-    for (const found of walk(workspace, { unlock: true })) this.present.set(found.path, found);
+    const { to } = this.r;
+    this.lookAround();
 
     // Folders that something needs: their own way is cleared and they are made, chosen or not.
     const needed = new Set<string>();
@@ -136,6 +136,29 @@ class Work {
     for (const [path, found] of this.present) {
       if (found.kind === 'dir' && (found.mode & 0o500) !== 0o500 && !this.modes.has(path))
         this.modes.set(path, found.mode);
+    }
+  }
+
+  /** Finds what is there. A tree that was made deeper than the system's paths reach is taken apart: what holds the
+   *  part that cannot be named goes to the top under a neighbour's name, and from there away. */
+  private lookAround(): void {
+    const { workspace, only } = this.r;
+    for (;;) {
+      this.present.clear();
+      try {
+        for (const found of walk(workspace, { unlock: true })) this.present.set(found.path, found);
+        return;
+      } catch (error) {
+        const deepest = [...this.present.values()].filter((found) => found.kind === 'dir');
+        const folder = deepest.reduce((a, b) => (b.path.length > a.length ? b.path : a), '');
+        if (only !== undefined || !isTooLong(error) || parentOf(folder) === '') throw error;
+        this.acting('remove', folder, () => {
+          this.unlock(parentOf(folder));
+          renameSync(below(workspace, folder), below(workspace, neighbourName()));
+        });
+        this.realFolders.clear();
+        this.realFolders.add('');
+      }
     }
   }
 

@@ -44,7 +44,7 @@ export async function openSnapshots(where: {
   const load = async (id: string): Promise<Snapshot> => {
     if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`"${id}" is no name of a snapshot`);
     const text = await readFile(pathOf(id), 'utf8').catch((error: unknown) => {
-      throw isMissing(error) ? new Error(`there is no snapshot ${id} in ${dir}`) : error;
+      throw isMissing(error) ? new DamagedStore(`there is no snapshot ${id} in ${dir}`) : error;
     });
     const { tree, places } = readOrExplain(text, boot, pathOf(id));
     if (treeId(tree) !== id)

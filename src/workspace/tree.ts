@@ -28,6 +28,8 @@ export function treeId(tree: Tree): string {
 const encoding = 'utf16le';
 const pieceLength = 64 * 1024;
 
+const StoredFile = z.tuple([z.string(), z.int(), z.int(), z.string(), z.int(), z.string()], z.int());
+
 /** `trees/<id>.json`. A file has path, mode, size, hash, where it begins in the pack (-1: a file of its own), and its
  *  stat facts as one string of mtime, ctime and inode, empty where not kept. */
 const StoredTree = z.object({
@@ -41,7 +43,7 @@ const StoredTree = z.object({
     .describe(
       'The packs besides the first; a file that lies in one names it by a seventh item, counted from 1',
     ),
-  files: z.array(z.tuple([z.string(), z.int(), z.int(), z.string(), z.int(), z.string()], z.int())),
+  files: z.array(StoredFile).describe('Each on a line of its own'),
 });
 type StoredTree = z.infer<typeof StoredTree>;
 
@@ -51,7 +53,7 @@ export function writeTree(tree: Tree, boot: string, placeOf: (hash: string) => P
   const packs = [firstPack];
   const lists = { folders: '', links: '', files: '' };
   const add = (list: keyof typeof lists, item: StoredTree['folders' | 'links' | 'files'][number]): void => {
-    lists[list] += `${lists[list] === '' ? '' : ','}${JSON.stringify(item)}`;
+    lists[list] += `${lists[list] === '' ? '' : ',\n'}${JSON.stringify(item)}`;
   };
   for (const [path, e] of tree) {
     if (e.kind === 'dir') add('folders', [path, e.mode]);
@@ -66,7 +68,7 @@ export function writeTree(tree: Tree, boot: string, placeOf: (hash: string) => P
   }
   const more = packs.length > 1 ? `"packs":${JSON.stringify(packs.slice(1))},` : '';
   const { folders, links, files } = lists;
-  return `{"schema_version":1,"boot":${JSON.stringify(boot)},${more}"folders":[${folders}],"links":[${links}],"files":[${files}]}\n`;
+  return `{"schema_version":1,"boot":${JSON.stringify(boot)},${more}"folders":[${folders}],"links":[${links}],"files":[\n${files}\n]}\n`;
 }
 
 /** The tree of a text that `writeTree` made, and where its contents lie. Stat facts of another boot are dropped: after a loss of power a file may
@@ -75,12 +77,14 @@ export function readTree(
   text: string,
   boot: string,
 ): { readonly tree: Tree; readonly places: ReadonlyMap<string, Place> } {
-  const stored = StoredTree.parse(JSON.parse(text));
+  const { head, rows } = apart(text);
+  const stored = StoredTree.parse(head);
   const entries: [string, Entry][] = [];
   const places = new Map<string, Place>();
   for (const [path, mode] of stored.folders) entries.push([path, { kind: 'dir', mode }]);
   for (const [path, target] of stored.links) entries.push([path, { kind: 'link', mode: 0o777, target }]);
-  for (const [path, mode, size, hash, offset, facts, pack = 0] of stored.files) {
+  for (const row of rows) {
+    const [path, mode, size, hash, offset, facts, pack = 0] = StoredFile.parse(row);
     const known = boot !== '' && stored.boot === boot ? readFacts(facts) : {};
     entries.push([path, { kind: 'file', mode, size, hash, ...known }]);
     const name = pack === 0 ? firstPack : stored.packs?.[pack - 1];
@@ -88,6 +92,32 @@ export function readTree(
     if (offset >= 0) places.set(hash, { pack: name, offset, size });
   }
   return { tree: new Map(entries.sort(([a], [b]) => (a < b ? -1 : 1))), places };
+}
+
+const filesFollow = '"files":[\n';
+
+/** The text without its files, and these one by one: taken as one value, a large tree would be in memory three times. */
+function apart(text: string): { readonly head: unknown; readonly rows: Iterable<unknown> } {
+  const from = text.indexOf(filesFollow) + filesFollow.length;
+  if (from < filesFollow.length) {
+    // As it was written before: everything on one line.
+    const head = z.looseObject({ files: z.array(z.unknown()) }).parse(JSON.parse(text));
+    return { head: { ...head, files: [] }, rows: head.files };
+  }
+  const to = text.lastIndexOf('\n]}\n');
+  if (to !== text.length - 4 || to < from - 1) throw new Error('the list of files has no end');
+  return {
+    head: JSON.parse(`${text.slice(0, from)}]}`),
+    rows: linesOf(text.slice(from, Math.max(from, to))),
+  };
+}
+
+function* linesOf(list: string): Generator<unknown> {
+  for (let at = 0; at < list.length; ) {
+    const end = list.indexOf(',\n', at);
+    yield JSON.parse(list.slice(at, end < 0 ? list.length : end));
+    at = end < 0 ? list.length : end + 2;
+  }
 }
 
 const factsText = (e: Entry): string =>
