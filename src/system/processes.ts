@@ -14,7 +14,7 @@ import {
   realPipes,
   scratchFor,
 } from './outputs.ts';
-import { hasProc, isAlive, processId } from './proc.ts';
+import { hasProc, isAlive, processId, tooShortToWrap } from './proc.ts';
 import type { Exit, ProcessId, Spawn, SpawnRequest } from './spawn.ts';
 import { endAll, groupGone, killGroup } from './sweep.ts';
 import { unusable, whyNot } from './why-not.ts';
@@ -24,10 +24,6 @@ export { endGroup, sweep } from './sweep.ts';
 
 /** Node's timers go off at once when asked to wait longer than this (24.8 days). */
 const longestTimer = 2 ** 31 - 1;
-
-/** Within this time, in milliseconds, no machine gives out all its pids and begins anew, so that whatever a stage
- *  started has a higher pid than the stage. */
-const tooShortToWrap = 50;
 
 /** Real processes. A program's group is named by its pid; so is its session. */
 export const realSpawn: Spawn = {
@@ -82,7 +78,7 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
   await endAll({
     leader,
     ...(request.marker === undefined ? {} : { marker: request.marker }),
-    newerPidsOnly: performance.now() - startedAt < tooShortToWrap,
+    newerPidsOnly: performance.now() - startedAt < tooShortToWrap(),
   });
   groupEnded(leader.pid);
   const finished = await Promise.allSettled(copies.map((one) => one.finish()));
