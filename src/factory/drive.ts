@@ -25,11 +25,15 @@ import { openJournal } from '../store/journal.ts';
 import { acquireLock } from '../store/lock.ts';
 import { readManifest } from '../store/run-store.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
+import { collectGarbage } from '../system/memory.ts';
 import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
+
+/** From this many characters on, reading a pipeline leaves much behind. */
+const largeText = 200_000;
 
 /** What a resume changes about a run before it goes on. */
 export type Change = {
@@ -145,6 +149,7 @@ export async function drive(
     await tell.event({ type: 'PipelineStarted', agent, resumed: given.resumed });
     await tell.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
     await tell.flush();
+    if (graph.text.length > largeText) collectGarbage();
     const end = await run({
       setting,
       kinds,
