@@ -28,6 +28,7 @@ import { readManifest } from '../store/run-store.ts';
 import { brandOf, brandOurselves } from '../system/brand.ts';
 import { fence, Superseded } from '../system/fence.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
+import { collectGarbage } from '../system/memory.ts';
 import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
@@ -35,6 +36,9 @@ import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
+
+/** From this many characters on, reading a pipeline leaves much behind. */
+const largeText = 200_000;
 
 /** What a resume changes about a run before it goes on. */
 export type Change = {
@@ -214,6 +218,7 @@ export async function drive(
     });
     await tell.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
     await tell.flush();
+    if (graph.text.length > largeText) collectGarbage();
     const end = await run({
       setting,
       kinds,

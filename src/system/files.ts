@@ -20,6 +20,10 @@ export type WriteOptions = {
   readonly first?: () => Promise<void>;
 };
 
+/** No other process's, past or present. */
+const ours = randomBytes(6).toString('hex');
+let neighbours = 0;
+
 /** Writes a neighbour and renames it over `path`; missing parent folders are made. The small calls are synchronous: by
  *  way of the thread pool each would take three times as long. Only flushes, which may take long, are waited for. */
 export async function writeFileAtomic(
@@ -29,7 +33,7 @@ export async function writeFileAtomic(
 ): Promise<void> {
   beforeWrite(path);
   const folder = dirname(path);
-  const neighbour = join(folder, `.${basename(path).slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`);
+  const neighbour = join(folder, `.${basename(path).slice(0, 100)}.${ours}${neighbours++}.tmp`);
   const mode = options.mode ?? 0o644;
   const bytes = typeof data === 'string' ? Buffer.from(data) : data;
   const file = await openNew(neighbour, folder);
