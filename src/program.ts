@@ -4,6 +4,7 @@ import { flagsFirst, missingValue, usageProblem } from './commands/argv.ts';
 import { asCalled, programWords, sameAgain } from './commands/called.ts';
 import type { Io } from './commands/io.ts';
 import { realClock } from './system/clock.ts';
+import { DiskStop, diskTrouble } from './system/disk-trouble.ts';
 import { realEvery } from './system/every.ts';
 import { isCode, systemWords } from './system/files.ts';
 import { killLiveGroups } from './system/live.ts';
@@ -248,14 +249,22 @@ main(given).then(
   (code) => {
     process.exitCode = unwritten && code === 0 ? 1 : code;
   },
-  (error: unknown) => {
+  async (error: unknown) => {
     // A disk that is full or forbidden is the user's to mend, and no mistake of ours.
-    if (isCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EMFILE')) {
-      const path = error instanceof Error && 'path' in error ? `${String(error.path)}: ` : '';
-      io.err(
-        `error[system]: ${path}${systemWords(error)}\n  = fix: check the permissions and the disk's space\n`,
-      );
+    const trouble = diskTrouble(error);
+    if (trouble !== undefined) {
       process.exitCode = 1;
+      const { refuse } = await import('./commands/refuse.ts');
+      const path = trouble.path === undefined ? '' : `${trouble.path}: `;
+      const problem =
+        error instanceof DiskStop
+          ? { message: error.message, fix: error.fix }
+          : {
+              message: `${path}${systemWords(trouble.error)}`,
+              fix: "check the permissions and the disk's space",
+            };
+      const found = { code: 'system', severity: 'error' as const, ...problem };
+      await refuse([found], io, { json: given.includes('--json') }, 1);
       return;
     }
     io.err(

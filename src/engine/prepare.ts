@@ -1,5 +1,5 @@
 /** A run's beginning: its folder is made whole under another name and renamed, so that it exists entirely or not. */
-import { lstat, mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -8,10 +8,13 @@ import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { saveCheckpoint } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
-import { isCode, makeFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
+import { diskTrouble } from '../system/disk-trouble.ts';
+import { isCode, makeFolder, syncFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
+import { flushTree } from '../system/leftovers.ts';
 import { copyTree } from '../workspace/copy.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
+import { buildingName, removeAbandoned } from './building.ts';
 import type { Inputs } from './inputs.ts';
 
 /** What makes a history of commits for pipelines that build one. */
@@ -63,7 +66,7 @@ export type Made = { readonly runDir: string; readonly notes: readonly string[] 
 export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem: Diagnostic }> {
   const final = join(wanted.runsDir, wanted.runId);
   // A folder of this process's own: two that want the same id must not fill one folder.
-  const building = join(wanted.runsDir, `.${wanted.runId}.${wanted.unique}.new`);
+  const building = join(wanted.runsDir, buildingName(wanted.runId, wanted.unique));
   let first: string | undefined;
   try {
     first = await makeFolder(wanted.runsDir);
@@ -76,6 +79,7 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
   };
   try {
     await makeRunsDir(wanted.runsDir);
+    await removeAbandoned(wanted.runsDir, Date.parse(wanted.startedAt));
     await mkdir(building, { recursive: true });
     const made = await fill(wanted, building, final);
     if ('problem' in made) {
@@ -93,9 +97,13 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
         },
       };
     }
+    await syncFolder(wanted.runsDir);
     return { runDir: final, notes: made.notes };
   } catch (error) {
     await clear();
+    const trouble = diskTrouble(error);
+    if (trouble !== undefined && (trouble.path ?? building).startsWith(wanted.runsDir))
+      return unwritable(wanted.runsDir, 'cannot be written to', trouble.error);
     if (error instanceof WorkspaceError) {
       return {
         problem: {
@@ -106,7 +114,7 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
         },
       };
     }
-    if (isCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENAMETOOLONG'))
+    if (trouble !== undefined || isCode(error, 'ENAMETOOLONG'))
       return unwritable(wanted.runsDir, 'cannot be written to', error);
     throw error;
   }
@@ -199,6 +207,8 @@ async function fill(
   });
   // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
   await writeJson(at.barrier, { private: true });
+  // What is read again by a resume outlives a power cut from the beginning; the workspace does in its snapshot.
+  for (const folder of [at.inputs, at.history]) if (await isFolder(folder)) await flushTree(folder);
   await writeJson(at.manifest, manifest, { sync: true });
   await saveCheckpoint(at.checkpoint, firstCheckpoint(wanted, snapshot.id));
   return { notes };
@@ -212,6 +222,12 @@ async function linkedFolder(workspace: string): Promise<string | undefined> {
   }
   return undefined;
 }
+
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (is) => is.isDirectory(),
+    () => false,
+  );
 
 function firstCheckpoint(wanted: NewRun, snapshot: string): Checkpoint {
   return {

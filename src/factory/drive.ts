@@ -1,6 +1,6 @@
 /** The wiring proper: lock, snapshots, journals, agents and the loop, put together for one run. */
 
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Agent } from '../agents/agent.ts';
 import { createAgent } from '../agents/index.ts';
@@ -9,7 +9,7 @@ import { localAttempt } from '../engine/attempt.ts';
 import type { Caps } from '../engine/caps.ts';
 import type { Casting, Refusal } from '../engine/casting.ts';
 import { backendOf } from '../engine/casting.ts';
-import { resultOf } from '../engine/result.ts';
+import { nextCommand, resultOf } from '../engine/result.ts';
 import { endLeftovers } from '../engine/resume.ts';
 import { run, teller } from '../engine/run.ts';
 import type { RunSetting } from '../engine/site.ts';
@@ -24,7 +24,9 @@ import { loadCheckpoint, saveCheckpoint } from '../store/checkpoint.ts';
 import { openJournal } from '../store/journal.ts';
 import { acquireLock } from '../store/lock.ts';
 import { readManifest } from '../store/run-store.ts';
-import { writeFileAtomic, writeJson } from '../system/files.ts';
+import { DiskStop, diskTrouble } from '../system/disk-trouble.ts';
+import { systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
+import { removeNeighbours } from '../system/leftovers.ts';
 import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
@@ -62,6 +64,7 @@ export async function drive(
     const loaded = read.checkpoint;
     let ended = 0;
     if (given.resumed) {
+      await tidy(runDir);
       if (lock.takenOver !== undefined) {
         doors.log('warn', 'took the run over from an engine that is gone', {
           pid: lock.takenOver.pid,
@@ -165,9 +168,44 @@ export async function drive(
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
     await writeJson(at.result, result);
     return { result, code: end.ending.code };
+  } catch (error) {
+    const trouble = diskTrouble(error);
+    if (trouble === undefined) throw error;
+    throw await diskStop(runDir, trouble, error, doors);
   } finally {
-    await lock.release();
+    // A lock that cannot be written any more is free as soon as this process has ended.
+    await lock.release().catch((error: unknown) => {
+      doors.log('warn', 'the lock of the run was not given back', { why: systemWords(error) });
+    });
   }
+}
+
+/** Removes what a killed engine has left of files that it was just replacing. The workspace is restored as a whole. */
+async function tidy(runDir: string): Promise<void> {
+  const at = layout(runDir);
+  const apart = [at.workspace, at.history];
+  const folders = (await readdir(runDir, { withFileTypes: true }))
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(runDir, entry.name))
+    .filter((path) => !apart.includes(path));
+  for (const folder of [runDir, join(at.snapshots, 'trees'), ...folders]) await removeNeighbours(folder);
+}
+
+/** What the person is told: the file, the trouble, where the run stands and how it goes on. */
+async function diskStop(
+  runDir: string,
+  { path, error }: { readonly path: string | undefined; readonly error: Error },
+  cause: unknown,
+  doors: Doors,
+): Promise<DiskStop> {
+  const read = await readManifest(runDir).catch(() => undefined);
+  const ended = { status: 'failed', exitNode: null, failed: undefined, byModel: false } as const;
+  const next =
+    read?.ok === true
+      ? await nextCommand(read.manifest, ended, runDir, doors.cwd, doors.called ?? { program: 'factory' })
+      : 'start a new run';
+  const what = `${path ?? runDir}: ${systemWords(error)}; the run stands where its checkpoint says`;
+  return new DiskStop(what, `mend that (space, permissions, the disk itself), then: ${next}`, cause);
 }
 
 async function carryOut(change: Change, runDir: string): Promise<void> {

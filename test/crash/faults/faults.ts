@@ -23,6 +23,8 @@ if (plan !== undefined) {
 
   /** A call of Node's that changes something on the disk or starts a program. */
   type Call = {
+    /** A part of a write that a disk without space still takes; answers how many bytes. */
+    readonly part?: () => number;
     readonly kind: Kind;
     readonly name: string;
     readonly path: string;
@@ -60,8 +62,11 @@ if (plan !== undefined) {
     });
   };
 
+  /** How a call goes on: as it is, with what is to be done after it, or with an answer in its place. */
+  type Course = { readonly after: () => void; readonly answer?: { readonly value: number } };
+
   /** Counts the call, and does to it what is planned. */
-  const before = (call: Call): (() => void) => {
+  const before = (call: Call): Course => {
     const count = (name: string): number => {
       const next = (counts.get(name) ?? 0) + 1;
       counts.set(name, next);
@@ -94,10 +99,12 @@ if (plan !== undefined) {
         disk.cut(plan.seed);
         return kill();
       case 'error':
-        call.half?.();
+        if (call.part === undefined) call.half?.();
         throw failure(call, codes[call.kind] ?? 'EIO');
       case 'full':
         full = true;
+        // As the system does it: what fits is written and its length answered, the next write fails.
+        if (call.part !== undefined) return { after: () => {}, answer: { value: call.part() } };
         if (takesSpace.includes(call.kind)) {
           call.half?.();
           throw failure(call, 'ENOSPC');
@@ -108,11 +115,12 @@ if (plan !== undefined) {
     if (call.kind === 'create') disk.writing(call.path, true);
     if (call.kind === 'write') disk.writing(call.path, false);
     if (call.kind === 'rename' && call.to !== undefined) disk.renaming(call.path, call.to);
-    return () => {
+    const after = () => {
       if (call.kind === 'sync') disk.flushed(call.path);
       if (call.kind === 'rename' && call.to !== undefined) disk.renamed(call.path, call.to);
       if (action === 'after') kill();
     };
+    return { after };
   };
 
   const text = (path: unknown): string =>
@@ -172,6 +180,10 @@ if (plan !== undefined) {
     const data = bytes(args[1]);
     const from = typeof args[2] === 'number' && typeof args[1] !== 'string' ? args[2] : 0;
     const fd = args[0];
+    if (name === 'writeSync') {
+      const part = () => real.writeSync(fd, halfOf(data.subarray(from)));
+      return { kind: 'write', name, path, part, half: () => void part() };
+    }
     return { kind: 'write', name, path, half: () => void real.writeSync(fd, halfOf(data.subarray(from))) };
   };
   const wholeFile =
@@ -221,7 +233,8 @@ if (plan !== undefined) {
     function (this: unknown, ...args) {
       const call = inside > 0 ? undefined : reading(args, name);
       if (call === undefined) return fn.apply(this, args);
-      const after = before(call);
+      const { after, answer } = before(call);
+      if (answer !== undefined) return answer.value;
       inside++;
       try {
         return fn.apply(this, args);
@@ -237,7 +250,7 @@ if (plan !== undefined) {
       if (call === undefined || typeof done !== 'function') return fn.apply(this, args);
       let after: () => void;
       try {
-        after = before(call);
+        ({ after } = before(call));
       } catch (error) {
         process.nextTick(() => done(error));
         return undefined;
@@ -252,7 +265,7 @@ if (plan !== undefined) {
     async function (this: unknown, ...args) {
       const call = inside > 0 ? undefined : reading(args, name);
       if (call === undefined) return fn.apply(this, args);
-      const after = before(call);
+      const { after } = before(call);
       const answer = await fn.apply(this, args);
       after();
       return answer;
