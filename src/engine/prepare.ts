@@ -97,7 +97,12 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
         },
       };
     }
-    await syncFolder(wanted.runsDir);
+    try {
+      await syncFolder(wanted.runsDir);
+    } catch (error) {
+      await rm(final, { recursive: true, force: true });
+      throw error;
+    }
     return { runDir: final, notes: made.notes };
   } catch (error) {
     await clear();

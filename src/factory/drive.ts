@@ -1,6 +1,6 @@
 /** The wiring proper: lock, snapshots, journals, agents and the loop, put together for one run. */
 
-import { readdir, readFile } from 'node:fs/promises';
+import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Agent } from '../agents/agent.ts';
 import { createAgent } from '../agents/index.ts';
@@ -19,6 +19,7 @@ import type { Checkpoint } from '../model/checkpoint.ts';
 import type { Graph } from '../model/graph.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import type { RunResult } from '../model/result.ts';
 import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint, saveCheckpoint } from '../store/checkpoint.ts';
 import { openJournal } from '../store/journal.ts';
@@ -26,7 +27,7 @@ import { acquireLock } from '../store/lock.ts';
 import { readManifest } from '../store/run-store.ts';
 import { DiskStop, diskTrouble } from '../system/disk-trouble.ts';
 import { systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
-import { removeNeighbours } from '../system/leftovers.ts';
+import { hasNeighbours, removeNeighbours } from '../system/leftovers.ts';
 import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
@@ -179,6 +180,27 @@ export async function drive(
     });
   }
 }
+
+/** Where an engine was killed after the run had ended, but before it had said how: says it, and tidies up. Nothing
+ *  changes in a run that is whole, or that its owner is just bringing to its end. */
+export async function completeResult(runDir: string, result: RunResult, doors: Doors): Promise<void> {
+  const at = layout(runDir);
+  if ((await isThere(at.result)) && !(await hasNeighbours(at.locks))) return;
+  const answer = await acquireLock(runDir, { clock: doors.clock });
+  if (answer.kind === 'refused') return;
+  try {
+    await tidy(runDir);
+    if (!(await isThere(at.result))) await writeJson(at.result, result);
+  } finally {
+    await answer.lock.release();
+  }
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 
 /** Removes what a killed engine has left of files that it was just replacing. The workspace is restored as a whole. */
 async function tidy(runDir: string): Promise<void> {

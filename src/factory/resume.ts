@@ -20,7 +20,7 @@ import type { Manifest } from '../model/manifest.ts';
 import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';
-import { drive } from './drive.ts';
+import { completeResult, drive } from './drive.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
@@ -42,16 +42,10 @@ export async function resumeRun(
   if (checkpoint.ended !== null && checkpoint.ended.exit_node !== null) {
     const { ended } = checkpoint;
     const ending = { ok: ended.ok, exitNode: ended.exit_node, reason: ended.reason, code: ended.code };
-    return {
-      result: await resultOf(
-        manifest,
-        runDir,
-        { state: checkpoint, ending, interrupted: false },
-        doors.cwd,
-        doors.called,
-      ),
-      code: ended.code,
-    };
+    const end = { state: checkpoint, ending, interrupted: false };
+    const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
+    await completeResult(runDir, result, doors);
+    return { result, code: ended.code };
   }
   const differs = await whatChanged(manifest, graph, flags, doors.cwd);
   if (differs.length > 0 && !flags.acceptChanges) return { problems: differs };

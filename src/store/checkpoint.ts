@@ -3,7 +3,6 @@ import { open, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { Checkpoint } from '../model/checkpoint.ts';
-import { about } from '../system/disk-trouble.ts';
 import { isMissing, syncFolder, writeJson } from '../system/files.ts';
 import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
 
@@ -102,21 +101,16 @@ async function growList(path: string, ids: ReadonlySet<string>): Promise<number>
   }
   const known = new Set(kept);
   const added = [...ids].filter((id) => !known.has(id));
-  await about(path, rewriteEnd(path, kept, added));
-  if (kept.length === 0) await syncFolder(dirname(path));
-  return kept.length + added.length;
-}
-
-async function rewriteEnd(path: string, kept: readonly string[], added: readonly string[]): Promise<void> {
-  const text = (ids: readonly string[]) => ids.map((id) => `${id}\n`).join('');
   const file = await open(path, 'a', 0o644);
   try {
-    await file.truncate(Buffer.byteLength(text(kept)));
-    if (added.length > 0) await file.writeFile(text(added));
+    await file.truncate(Buffer.byteLength(kept.map((id) => `${id}\n`).join('')));
+    if (added.length > 0) await file.writeFile(added.map((id) => `${id}\n`).join(''));
     await file.datasync();
   } finally {
     await file.close();
   }
+  if (kept.length === 0) await syncFolder(dirname(path));
+  return kept.length + added.length;
 }
 
 const wholeLines = (text: string): string[] => text.split('\n').slice(0, -1);

@@ -1,13 +1,14 @@
 /** One owner for each run directory. Owners are numbered by epochs, each with a file `lock/<epoch>.json`; the highest
  *  one owns the run. A file of a new epoch comes into being whole and only once, so of two that want it one wins. */
+import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import * as z from 'zod';
 import { layout } from '../model/layout.ts';
 import type { Clock } from '../system/clock.ts';
-import { about } from '../system/disk-trouble.ts';
+import { named } from '../system/disk-trouble.ts';
 import { type Every, realEvery } from '../system/every.ts';
-import { isCode, isMissing, neighbourOf, syncFolder, writeJson } from '../system/files.ts';
+import { isCode, isMissing, syncFolder, writeJson } from '../system/files.ts';
 import { isAlive, type Self, thisProcess } from '../system/proc.ts';
 import { scan } from './journal-read.ts';
 
@@ -254,7 +255,7 @@ const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
 /** Makes the file of a new epoch, whole from the first moment; false when somebody else has made it. */
 async function create(folder: string, content: LockFile): Promise<boolean> {
   const path = fileOf(folder, content.epoch);
-  const neighbour = neighbourOf(path);
+  const neighbour = join(folder, `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`);
   const text = `${JSON.stringify(content, null, 2)}\n`;
   try {
     await writeNew(neighbour, text);
@@ -268,9 +269,9 @@ async function create(folder: string, content: LockFile): Promise<boolean> {
     await syncFolder(folder);
     return true;
   } catch (error) {
-    // Gone is our neighbour where the owner who came first has tidied up.
+    // Our neighbour is gone where an owner who came first has tidied up.
     if (isCode(error, 'EEXIST', 'ENOENT')) return false;
-    throw error;
+    throw named(path, error);
   } finally {
     await rm(neighbour, { force: true });
   }
@@ -279,8 +280,8 @@ async function create(folder: string, content: LockFile): Promise<boolean> {
 async function writeNew(path: string, text: string): Promise<void> {
   const file = await open(path, 'wx', 0o644);
   try {
-    await about(path, file.writeFile(text));
-    await about(path, file.datasync());
+    await file.writeFile(text);
+    await file.datasync();
   } finally {
     await file.close();
   }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { about } from './disk-trouble.ts';
+import { named } from './disk-trouble.ts';
 
 export type WriteOptions = {
   /** Permission bits of the new file, exactly (the umask does not apply). Default 0o644. */
@@ -20,31 +20,26 @@ export async function writeFileAtomic(
   options: WriteOptions = {},
 ): Promise<void> {
   await makeFolder(dirname(path));
-  const neighbour = neighbourOf(path);
+  const neighbour = join(
+    dirname(path),
+    `.${basename(path).slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`,
+  );
   try {
-    await about(path, fill(neighbour, data, options));
+    const file = await open(neighbour, 'wx', 0o600);
+    try {
+      await file.writeFile(data);
+      await file.chmod(options.mode ?? 0o644);
+      if (options.sync === true) await file.datasync();
+    } finally {
+      await file.close();
+    }
     await rename(neighbour, path);
   } catch (error) {
     await rm(neighbour, { force: true });
-    throw error;
+    throw named(path, error);
   }
   if (options.syncFolder === true) await syncFolder(dirname(path));
 }
-
-async function fill(path: string, data: string | Uint8Array, options: WriteOptions): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
-  try {
-    await file.writeFile(data);
-    await file.chmod(options.mode ?? 0o644);
-    if (options.sync === true) await file.datasync();
-  } finally {
-    await file.close();
-  }
-}
-
-/** A name beside `path` for its next content, to be renamed when it is whole. */
-export const neighbourOf = (path: string): string =>
-  join(dirname(path), `.${basename(path).slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`);
 
 /** Makes a folder and those above it that are missing; answers with the first one made. Rejects with the system's error
  *  where it may not, and then leaves none behind. Node's own recursive mkdir never ends in a file system that says of a new name that it does not
@@ -107,10 +102,10 @@ const meanings: Readonly<Record<string, string>> = {
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
-    await about(path, folder.sync());
+    await folder.sync();
   } catch (error) {
     // Some file systems (network, overlay) cannot flush a folder, and then there is nothing to do about it.
-    if (!isCode(error, 'EINVAL', 'ENOTSUP', 'EBADF')) throw error;
+    if (!isCode(error, 'EINVAL', 'ENOTSUP', 'EBADF')) throw named(path, error);
   } finally {
     await folder.close();
   }

@@ -9,14 +9,20 @@ const isNeighbour = (name: string): boolean => /^\..+\.[0-9a-f]{12}\.tmp$/.test(
 /** Removes from `folder` what a killed process has left there in place of the file that it was replacing. Nobody may be
  *  replacing files there at the time. A folder that is not there has nothing. */
 export async function removeNeighbours(folder: string): Promise<void> {
-  let names: string[];
+  for (const name of await neighboursIn(folder)) await rm(join(folder, name), { force: true });
+}
+
+/** Whether there is anything that `removeNeighbours` would remove. */
+export const hasNeighbours = async (folder: string): Promise<boolean> =>
+  (await neighboursIn(folder)).length > 0;
+
+async function neighboursIn(folder: string): Promise<string[]> {
   try {
-    names = await readdir(folder);
+    return (await readdir(folder)).filter(isNeighbour);
   } catch (error) {
-    if (isMissing(error)) return;
+    if (isMissing(error)) return [];
     throw error;
   }
-  for (const name of names.filter(isNeighbour)) await rm(join(folder, name), { force: true });
 }
 
 /** Flushes every file and folder of a tree to the disk; links are not followed. */

@@ -59,16 +59,7 @@ export async function digestOf(home: string, runDir: string): Promise<Digest> {
   for (const key of compared)
     facts[`checkpoint ${key}`] = masked(JSON.stringify(checkpoint[key]) ?? '', home);
   const result = await json(join(runDir, 'result.json'));
-  for (const key of [
-    'status',
-    'exit_code',
-    'exit_node',
-    'reason',
-    'stages',
-    'failed_stages',
-    'retries',
-    'proof',
-  ])
+  for (const key of ['status', 'exit_code', 'exit_node', 'reason', 'stages', 'retries', 'proof'])
     facts[`result ${key}`] = masked(JSON.stringify(result[key]) ?? '', home);
   await tree(join(runDir, 'workspace'), '', async (path, text) => {
     facts[`workspace ${path}`] = path.startsWith('.factory/order/') ? masked(text, home) : text;
@@ -113,7 +104,8 @@ async function tree(
 export async function routeOf(
   runDir: string,
 ): Promise<{ readonly began: readonly string[]; readonly ended: readonly string[] }> {
-  const lines = (await readFile(join(runDir, 'events.jsonl'), 'utf8')).split('\n').filter(Boolean);
+  // What stands behind the last line end is a line that was being written.
+  const lines = (await readFile(join(runDir, 'events.jsonl'), 'utf8')).split('\n').slice(0, -1);
   const began = new Set<string>();
   const ended = new Set<string>();
   for (const line of lines) {

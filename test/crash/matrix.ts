@@ -112,15 +112,15 @@ async function inGround(at: Ground, base: Baseline, point: Point, seed: number):
     wrong.push(`undisturbed, it ended with ${ended.code}`);
   const chance = random(seed ^ 0x5eed);
   let again = chance() < 0.35;
-  const powerCut = action === 'power';
+  let powerCut = action === 'power';
   for (let tries = 0; ended.signal !== null || (tries === 0 && !(await reachedExit(at))); tries++) {
     if (tries > 5) {
       wrong.push('it does not come to its end');
       break;
     }
-    const second = again
-      ? `engine:any:${1 + Math.floor(chance() * 300)}:${chance() < 0.5 ? 'kill' : 'power'}`
-      : '';
+    const how = chance() < 0.5 ? 'kill' : 'power';
+    const second = again ? `engine:any:${1 + Math.floor(chance() * 300)}:${how}` : '';
+    powerCut ||= again && how === 'power';
     again = false;
     if (!existsSync(at.runDir)) wrong.push(...(await nothingListed(at)));
     const there = existsSync(join(at.runDir, 'manifest.json'));
