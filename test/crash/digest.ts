@@ -50,7 +50,7 @@ const masked = (text: string, home: string): string =>
     .replace(/"snapshot": ?"[0-9a-f]{64}"/g, '"snapshot": "<tree>"');
 
 /** Artifacts that hold nothing but what is different in every run. */
-const volatile = /(^|\/)(stage\.json)$/;
+const volatile = /(^|\/)(stage|verification\.seconds)\.json$/;
 
 /** Digest of the run `runDir` of the folder `home`. */
 export async function digestOf(home: string, runDir: string): Promise<Digest> {

@@ -64,7 +64,7 @@ export async function main(argv: readonly string[], root: string): Promise<numbe
             for (const one of wrong) say(`    ${one.replaceAll('\n', '\n    | ')}\n`);
             say(`    npm run crash -- --point ${spell(point)} --seed ${seed}\n`);
           }
-          if ((passed + failed) % 100 === 0) say(`  ${passed + failed} done, ${failed} failed\n`);
+          if ((passed + failed) % 20 === 0) say(`  ${passed + failed} done, ${failed} failed\n`);
         }
       };
       await Promise.all(Array.from({ length: Number(values.jobs ?? '2') }, next));

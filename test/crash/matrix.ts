@@ -148,7 +148,9 @@ async function inGround(at: Ground, base: Baseline, point: Point, seed: number):
   return { fired, wrong };
 }
 
+/** Whether the run has ended at an exit, and has said how. */
 const reachedExit = async (at: Ground): Promise<boolean> => {
+  if (!existsSync(join(at.runDir, 'result.json'))) return false;
   const text = await readFile(join(at.runDir, 'checkpoint.json'), 'utf8').catch(() => '{}');
   const ended: unknown = Object.entries(JSON.parse(text)).find(([key]) => key === 'ended')?.[1];
   return typeof ended === 'object' && ended !== null && 'exit_node' in ended && ended.exit_node !== null;

@@ -41,6 +41,7 @@ if (plan !== undefined) {
   };
   const codes: Partial<Record<Kind, string>> = { spawn: 'EAGAIN', mode: 'EPERM' };
   const takesSpace: readonly Kind[] = ['create', 'write', 'sync', 'link', 'mkdir'];
+  const takes = ({ kind, name }: Call) => takesSpace.includes(kind) && !name.includes('truncate');
   const numbers: Readonly<Record<string, number>> = { EIO: -5, ENOSPC: -28, EAGAIN: -11, EPERM: -1 };
   const words: Readonly<Record<string, string>> = {
     EIO: 'i/o error',
@@ -85,7 +86,7 @@ if (plan !== undefined) {
       );
     }
     const action = hit ? point.action : undefined;
-    if (full && takesSpace.includes(call.kind)) throw failure(call, 'ENOSPC');
+    if (full && takes(call)) throw failure(call, 'ENOSPC');
     switch (action) {
       case 'kill':
         call.half?.();
@@ -105,7 +106,7 @@ if (plan !== undefined) {
         full = true;
         // As the system does it: what fits is written and its length answered, the next write fails.
         if (call.part !== undefined) return { after: () => {}, answer: { value: call.part() } };
-        if (takesSpace.includes(call.kind)) {
+        if (takes(call)) {
           call.half?.();
           throw failure(call, 'ENOSPC');
         }
@@ -314,7 +315,12 @@ if (plan !== undefined) {
           (args) => {
             const path = ofDescriptor(fd);
             if (!counted(path)) return undefined;
-            const half = () => void real.writeSync(fd, halfOf(bytes(args[0])));
+            const at = name === 'write' && typeof args[3] === 'number' ? args[3] : null;
+            const from = name === 'write' && typeof args[1] === 'number' ? args[1] : 0;
+            const half = () => {
+              const some = halfOf(bytes(args[0]).subarray(from));
+              real.writeSync(fd, some, 0, some.length, at);
+            };
             const writes = /^(write|writeFile|appendFile)$/.test(name);
             return { kind, name: `handle.${name}`, path, ...(writes ? { half } : {}) };
           },
