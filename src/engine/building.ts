@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isCode } from '../system/files.ts';
 import { processId, thisProcess } from '../system/proc.ts';
 
 const short = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);
@@ -29,9 +30,14 @@ export async function removeAbandoned(runsDir: string, now: number): Promise<voi
       where === here
         ? maker === undefined || short(maker.startTime) !== startTime
         : now - (await lastTouched(path)) > aDay;
-    if (gone) await rm(path, { recursive: true, force: true });
+    // Another user's stays: it must not keep this run from being made.
+    if (gone) await rm(path, { recursive: true, force: true }).catch(onlyDenied);
   }
 }
+
+const onlyDenied = (error: unknown): void => {
+  if (!isCode(error, 'EACCES', 'EPERM', 'ENOTEMPTY')) throw error;
+};
 
 const aDay = 24 * 60 * 60 * 1000;
 

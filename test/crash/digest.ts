@@ -41,7 +41,7 @@ const masked = (text: string, home: string): string =>
   text
     .replaceAll(home, '<home>')
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>')
-    .replace(/\bfactory-proof-\w{6}/g, 'factory-proof-<x>')
+    .replace(/\bfactory-proof-[\w.-]+/g, 'factory-proof-<x>')
     .replace(/\b[0-9a-f]{40}\b/g, '<commit>')
     .replace(/\b[0-9a-f]{12} (?=WO-)/g, '<commit> ')
     .replace(/a fresh checkout of [0-9a-f]{12}/g, 'a fresh checkout of <commit>')
@@ -69,6 +69,7 @@ export async function digestOf(home: string, runDir: string): Promise<Digest> {
       facts[`artifact ${node}/${path}`] = volatile.test(path) ? '' : masked(text, home);
     });
   }
+  facts['ignored'] = await readFile(join(home, '.factory/.gitignore'), 'utf8');
   const history = join(runDir, 'history.git');
   if (existsSync(history)) {
     const git = (...args: string[]) =>
