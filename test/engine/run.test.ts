@@ -56,6 +56,8 @@ async function prepared(
     env: {},
     envPass: [],
     marker: 'm',
+    epoch: 1,
+    brand: undefined,
     factoryBin: '/nowhere',
     node: 'node',
     variables: {},
@@ -184,6 +186,8 @@ function counting(): { readonly snapshots: Snapshots; walks: number } {
       load: async () => ({ id: 's0', tree: new Map() }),
       restore: async () => {},
       read: async () => Buffer.alloc(0),
+      copyIn: async () => ({ files: 0, skipped: [], outsideLinks: [] }),
+      checkout: async () => {},
     },
   };
   return counted;
