@@ -139,6 +139,7 @@ test.for<[command: string, what: string]>([
   ['export K+=/abs', absolute],
   ['PATH=bin:/opt/bin cmd', absolute],
   ['tar -C/tmp -xf a.tar', absolute],
+  ['tar -cf/tmp/a.tar a', absolute],
   ['curl file:///etc/passwd', absolute],
   ['cat {/etc/passwd,x}', absolute],
   ['cat ${X:-/etc/passwd}', absolute],
