@@ -65,7 +65,6 @@ export async function drive(
     const loaded = read.checkpoint;
     let ended = 0;
     if (given.resumed) {
-      await tidy(runDir);
       if (lock.takenOver !== undefined) {
         doors.log('warn', 'took the run over from an engine that is gone', {
           pid: lock.takenOver.pid,
@@ -73,6 +72,7 @@ export async function drive(
         });
       }
       ended = await endLeftovers(runDir, manifest, loaded);
+      await tidy(runDir);
       if (ended > 0)
         doors.log('warn', 'ended processes that a killed engine left running', { processes: ended });
     }
