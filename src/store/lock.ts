@@ -271,6 +271,8 @@ async function create(folder: string, content: LockFile): Promise<boolean> {
     try {
       await link(neighbour, path);
     } catch (error) {
+      // Our neighbour is gone where an owner who came first has tidied up.
+      if (isCode(error, 'ENOENT')) return false;
       // Some disks have no hard links: then the name comes first and the content a moment later.
       if (!isCode(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK')) throw error;
       await writeNew(path, text);
@@ -278,8 +280,7 @@ async function create(folder: string, content: LockFile): Promise<boolean> {
     await syncFolder(folder);
     return true;
   } catch (error) {
-    // Our neighbour is gone where an owner who came first has tidied up.
-    if (isCode(error, 'EEXIST', 'ENOENT')) return false;
+    if (isCode(error, 'EEXIST')) return false;
     throw named(path, error);
   } finally {
     await rm(neighbour, { force: true });
