@@ -92,15 +92,20 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const allowed =
         scope.allowed_write_paths === undefined ? undefined : implicitScope(visit, scope.allowed_write_paths);
       const violations = allowed === undefined ? [] : outside(changes, allowed);
-      if (allowed !== undefined && violations.length > 0) {
-        await putBack(snapshots, before, violations, (path) => outsideScope([path], allowed).length === 0);
-        const after = await snapshots.take(found.after);
-        const named = shown(violations);
+      // What was written where files were hidden is gone already, so that no diff has it.
+      const conflicts = site.conflicts();
+      if (violations.length + conflicts.length > 0) {
+        let { after } = found;
+        if (allowed !== undefined && violations.length > 0) {
+          await putBack(snapshots, before, violations, (path) => outsideScope([path], allowed).length === 0);
+          after = await snapshots.take(found.after);
+        }
+        const named = shown([...new Set([...violations, ...conflicts])].sort());
         // What else was wrong with the stage still decides how it may leave.
         const broke = reported.status === 'fail' && reported.broke;
         const also = broke ? ` (the stage also broke: ${reasonOf(reported)})` : '';
         const outcome = failed(
-          `guardrail_violation: wrote disallowed files: ${named.join(',')}${also}`,
+          `guardrail_violation: wrote disallowed files: ${named.join(',')}${hidden(conflicts)}${also}`,
           'guardrail',
           { broke },
         );
@@ -113,6 +118,9 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
     },
   };
 }
+
+const hidden = (conflicts: readonly string[]): string =>
+  conflicts.length === 0 ? '' : ` (${conflicts.length} of them where files are hidden from the agent)`;
 
 /** The workspace as the stage left it. What cannot be recorded cannot be judged: then everything is put back. */
 async function recorded(

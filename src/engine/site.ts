@@ -1,7 +1,7 @@
 /** What a node may touch while it runs: everything bounded to its workspace, its folder, its time and its secrets. */
 import { mkdir, realpath, stat } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
-import type { Agent, Usage } from '../agents/agent.ts';
+import type { Agent, AgentAction, Usage } from '../agents/agent.ts';
 import { expand } from '../dot/expand.ts';
 import { present } from '../model/attribute.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
@@ -15,8 +15,9 @@ import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { Clock } from '../system/clock.ts';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
 import { maskStream } from '../system/mask.ts';
-import { readSome } from '../system/read.ts';
+import { head, readSome } from '../system/read.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
+import { runAgentProgram } from './agent-door.ts';
 import { keepText } from './artifacts.ts';
 import { asText } from './context.ts';
 import type { Log, Watcher } from './watch.ts';
@@ -57,12 +58,18 @@ export type Visit = {
   readonly retries: number;
   /** 1-based number of the agent call that this attempt would make. */
   readonly call: number;
-  readonly timeout: { readonly ms: number; readonly explicit: boolean };
+  /** `explicit`: somebody said it, for this node or for the run; `runLeftMs` is what is left of the run's own time. */
+  readonly timeout: { readonly ms: number; readonly explicit: boolean; readonly runLeftMs: number };
   readonly snapshotId: string;
   readonly signal: AbortSignal;
   /** Told before the spawn (without a process) and after it. */
   readonly spawned: (process: ProcessId | undefined) => Promise<void>;
+  /** Told what an agent program did, already masked. */
+  readonly acted: (action: AgentAction) => void;
 };
+
+/** What an agent does beyond this in one attempt stands in its own output only. */
+const mostActions = 1000;
 
 /** Variables of an enclosing git operation or engine, which a stage must not act on. */
 const dropped = [
@@ -79,7 +86,11 @@ export function siteFor(
   setting: RunSetting,
   visit: Visit,
   spent: (usage: Usage) => void,
-): Site & { readonly mask: (text: string) => string } {
+): Site & {
+  readonly mask: (text: string) => string;
+  /** Paths that an agent wrote where files were hidden from it. */
+  readonly conflicts: () => readonly string[];
+} {
   const { node, state } = visit;
   const nodeDir = layout(setting.runDir).node(node.id);
   const pass = [
@@ -88,15 +99,19 @@ export function siteFor(
     ...listed(node.attrs.get('env_pass')?.value.text),
   ];
   const { env, mask: values } = stageEnvironment(setting.env, pass);
-  const mask = masker(values);
+  let hidden = masker(values);
+  const mask = (text: string) => hidden(text);
   // A secret may come in two pieces.
   const live = { answer: maskStream(values), reasoning: maskStream(values) };
   const deadline = setting.clock.monotonic() + visit.timeout.ms;
   const inWorkspace = (path: string) => join(setting.workspace, path);
 
-  const stageEnv = (): Record<string, string> => {
+  const conflicts: string[] = [];
+  let actions = 0;
+
+  const stageEnv = (from: Readonly<Record<string, string>> = env): Record<string, string> => {
     const clean: Record<string, string> = {};
-    for (const [name, value] of Object.entries(env))
+    for (const [name, value] of Object.entries(from))
       if (!dropped.includes(name) && value !== undefined) clean[name] = value;
     const access = present(node.attrs, 'access')?.value.text.trim() === 'run';
     return {
@@ -117,6 +132,11 @@ export function siteFor(
       ...(access ? { FACTORY_RUN_DIR: setting.runDir, FACTORY_SNAPSHOT: visit.snapshotId } : {}),
     };
   };
+
+  const writeContext = () =>
+    writeFileAtomic(nodeLayout(nodeDir).context, `${mask(JSON.stringify(state.context, null, 2))}\n`, {
+      mode: 0o444,
+    });
 
   return {
     graph: setting.graph,
@@ -142,11 +162,7 @@ export function siteFor(
       if (left <= 0) return { kind: 'timed_out', afterMs: visit.timeout.ms };
       const own = program.check === true ? setting.commandTimeoutMs : undefined;
       const limit = Math.min(left, own ?? left);
-      await writeFileAtomic(
-        nodeLayout(nodeDir).context,
-        `${mask(JSON.stringify(state.context, null, 2))}\n`,
-        { mode: 0o444 },
-      );
+      await writeContext();
       await visit.spawned(undefined);
       const ended = await setting.spawn.run({
         argv: program.argv,
@@ -165,6 +181,40 @@ export function siteFor(
         ? { kind: 'timed_out', afterMs: limit < left ? limit : visit.timeout.ms }
         : ended;
     },
+    runAgent: (program) =>
+      runAgentProgram(program, {
+        spawn: setting.spawn,
+        runDir: setting.runDir,
+        workspace: setting.workspace,
+        nodeDir,
+        environment(keys) {
+          const of = stageEnvironment(setting.env, pass, keys);
+          hidden = masker(of.mask);
+          return { env: stageEnv(of.env), mask: of.mask };
+        },
+        keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
+        limit: (wanted) =>
+          wanted === undefined
+            ? deadline - setting.clock.monotonic()
+            : Math.min(
+                wanted,
+                visit.timeout.explicit ? deadline - setting.clock.monotonic() : visit.timeout.runLeftMs,
+              ),
+        signal: visit.signal,
+        marker: setting.marker,
+        async beforeSpawn() {
+          await writeContext();
+          await visit.spawned(undefined);
+        },
+        spawned: (process) => visit.spawned(process),
+        conflicts: (paths) => conflicts.push(...paths),
+      }),
+    acted(action) {
+      actions += 1;
+      if (actions > mostActions) return;
+      visit.acted({ ...action, detail: head(mask(action.detail), 500), status: mask(action.status) });
+    },
+    conflicts: () => conflicts,
     keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
     readNodeFile: (name, limit, tail) => readSome(join(nodeDir, name), limit, tail),
     async readWorkspaceFile(path, limit) {

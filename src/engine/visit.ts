@@ -66,6 +66,7 @@ export async function visitNode(
     const left = wallLeft();
     const retries = own(state.retry_counts, node.id) ?? 0;
     const call = (own(state.calls, node.id) ?? 0) + 1;
+    let told: Promise<void> = Promise.resolve();
     const result = await attempted(prepared, {
       kind,
       before: snapshot,
@@ -76,13 +77,23 @@ export async function visitNode(
         attempt,
         retries,
         call,
-        timeout: { ms: Math.min(limit, left), explicit: wants.timeout !== undefined || left < limit },
+        timeout: {
+          ms: Math.min(limit, left),
+          explicit: wants.timeout !== undefined || left < limit,
+          runLeftMs: left,
+        },
         snapshotId: snapshot.id,
         signal,
         spawned: (process) =>
           writeStage(nodeDir, { visit, attempt, marker: setting.marker, process: process ?? null }),
+        acted: (action) => {
+          told = told.then(() => tell.event({ type: 'AgentActed', node_id: node.id, ...action }));
+          // Awaited below; until then a record that cannot be written must not count as nobody's error.
+          told.catch(() => {});
+        },
       },
     });
+    await told;
     // A workspace that cannot be recorded cannot be gone on with; the checkpoint stands before this stage.
     if ('trouble' in result) return { kind: 'stopped', reason: `${node.id}: ${result.trouble}` };
     if (signal.aborted) return { kind: 'interrupted' };

@@ -66,6 +66,10 @@ export const codergen = kind({
       ...(schema === undefined ? {} : { schema }),
       ...(site.timeout.explicit ? { timeoutMs: site.timeout.ms } : { idleMs: site.timeout.ms }),
       onText: (piece, channel) => site.stream(piece, channel),
+      run: (program) => site.runAgent(program),
+      keep: (name, content) => site.keep(name, content),
+      log: (level, message, fields) => site.log(level, message, fields),
+      acted: (action) => site.acted(action),
     };
     const report = await site.agent.agent.work(task, site.signal);
     return settle(report, { wanted, site, schema: schema?.schema });

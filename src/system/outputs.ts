@@ -17,6 +17,7 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { isCode } from './files.ts';
+import { headAndTail } from './head-and-tail.ts';
 import { maskStream } from './mask.ts';
 
 const writeTo = promisify(write);
@@ -97,8 +98,24 @@ export interface MaskingCopy {
 /** A pipe holds no more than this; who goes on writing after its stage has ended is not listened to for ever. */
 const mostAfterEnd = 4 * 1024 * 1024;
 
-export function copyMasked(source: Readable, file: number, values: readonly string[]): MaskingCopy {
-  const masker = maskStream(values);
+/** What is done with a stream on its way: values masked, a listener told, the file kept below `most` bytes. */
+export type Copying = {
+  readonly values: readonly string[];
+  readonly heardBy?: ((bytes: Buffer) => void) | undefined;
+  readonly most?: number | undefined;
+};
+
+export function copyMasked(source: Readable, file: number, how: Copying): MaskingCopy {
+  const masker = maskStream(how.values);
+  const kept = headAndTail(how.most ?? Number.POSITIVE_INFINITY);
+  const hear = (bytes: Buffer): Buffer => {
+    try {
+      if (bytes.length > 0) how.heardBy?.(bytes);
+    } catch {
+      // Somebody who only looks on must not break what is looked at.
+    }
+    return bytes;
+  };
   let received = 0;
   let writing = false;
   let over = false;
@@ -118,7 +135,7 @@ export function copyMasked(source: Readable, file: number, values: readonly stri
     received += chunk.length;
     source.pause();
     writing = true;
-    writeAll(file, masker.push(chunk)).then(() => {
+    writeAll(file, kept.push(hear(masker.push(chunk)))).then(() => {
       writing = false;
       source.resume();
     }, fail);
@@ -145,7 +162,8 @@ export function copyMasked(source: Readable, file: number, values: readonly stri
       source.removeAllListeners('data');
       source.destroy();
       if (failure !== undefined) throw failure.error;
-      await writeAll(file, masker.end());
+      await writeAll(file, kept.push(hear(masker.end())));
+      await writeAll(file, kept.end());
     },
   };
 }
