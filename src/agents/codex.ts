@@ -1,5 +1,5 @@
 /** The agent program `codex` (`codex exec`): a prompt on standard input, work in the workspace, an answer in a file. */
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../system/clock.ts';
 import { head } from '../system/read.ts';
@@ -43,6 +43,8 @@ export function codexAgent(options: CodexOptions): Agent {
         task.log('warn', 'codex.strict_read_scope hides nothing more: codex.workdir is the whole workspace');
       const program = await findExecutable('codex', settings.executable, env['PATH']);
       if ('problem' in program) return failed('config', program.problem);
+      if (settings.workdir !== task.workspace && !(await isFolder(settings.workdir)))
+        return failed('config', `codex.workdir: there is no folder ${settings.workdir}`);
       const modern = settings.json === true || (await isNativeOrOf('@openai/codex', program.path));
 
       const response = join(task.nodeDir, 'response.md');
@@ -91,6 +93,12 @@ export function codexAgent(options: CodexOptions): Agent {
     },
   };
 }
+
+const isFolder = async (path: string): Promise<boolean> =>
+  stat(path).then(
+    (is) => is.isDirectory(),
+    () => false,
+  );
 
 /** Says every so often that the program is still at work; the answer ends it. */
 function heartbeat(task: AgentTask, clock: Clock, ms: number, began: number): () => void {

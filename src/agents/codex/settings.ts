@@ -91,9 +91,11 @@ function read(task: Task, { env, model, effort }: CodexDefaults): CodexSettings 
       attribute('codex.model')?.text ??
       attribute('llm_model')?.text ??
       model ??
-      given(env['ATTRACTOR_CODEX_MODEL'], '')?.text,
+      variable(env, 'MODEL')?.text ??
+      given(env['FACTORY_MODEL'], 'FACTORY_MODEL')?.text,
     profile: either('profile')?.text,
-    effort: attribute('reasoning_effort')?.text ?? effort,
+    effort:
+      attribute('reasoning_effort')?.text ?? effort ?? given(env['FACTORY_EFFORT'], 'FACTORY_EFFORT')?.text,
     addDirs: listed(either('add_dirs')).map(inWorkspace),
     overrides: (either('config_overrides')?.text ?? '')
       .split(';;')
