@@ -98,6 +98,11 @@ export interface MaskingCopy {
 /** A pipe holds no more than this; who goes on writing after its stage has ended is not listened to for ever. */
 const mostAfterEnd = 4 * 1024 * 1024;
 
+/** Where little comes at a time, the pipe gathers it this long, in milliseconds: a look at each of a thousand lines a
+ *  second would cost more than all that is done with them. Two chunks that are larger together are no trickle. */
+const gatheringMs = 10;
+const muchAtOnce = 16 * 1024;
+
 /** What is done with a stream on its way: values masked, a listener told, the file kept below `most` bytes. */
 export type Copying = {
   readonly values: readonly string[];
@@ -131,13 +136,19 @@ export function copyMasked(source: Readable, file: number, how: Copying): Maskin
     source.destroy();
     breaks(error);
   };
+  let finishing = false;
+  let before = 0;
+  let timer: NodeJS.Timeout | undefined;
   source.on('data', (chunk: Buffer) => {
     received += chunk.length;
     source.pause();
     writing = true;
+    const trickles = chunk.length + before < muchAtOnce;
+    before = chunk.length;
     writeAll(file, kept.push(hear(masker.push(chunk)))).then(() => {
       writing = false;
-      source.resume();
+      if (trickles && !finishing) timer = setTimeout(() => source.resume(), gatheringMs);
+      else source.resume();
     }, fail);
   });
   source.once('end', () => {
@@ -154,6 +165,9 @@ export function copyMasked(source: Readable, file: number, how: Copying): Maskin
     broken,
     async finish() {
       const most = received + mostAfterEnd;
+      finishing = true;
+      clearTimeout(timer);
+      if (!writing) source.resume();
       for (let quiet = 0, before = received; !over && quiet < 3 && received < most; before = received) {
         await turn();
         quiet = writing || received !== before ? 0 : quiet + 1;
