@@ -10,6 +10,7 @@ import {
   unlinkSync,
   write,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -142,13 +143,23 @@ export function copyMasked(source: Readable, file: number, how: Copying): Maskin
   source.on('data', (chunk: Buffer) => {
     received += chunk.length;
     source.pause();
-    writing = true;
-    const trickles = chunk.length + before < muchAtOnce;
+    const bytes = kept.push(hear(masker.push(chunk)));
+    const trickles = !finishing && chunk.length + before < muchAtOnce;
     before = chunk.length;
-    writeAll(file, kept.push(hear(masker.push(chunk)))).then(() => {
+    if (trickles) {
+      // So little is written at once for less than it costs to ask another thread.
+      try {
+        for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);
+        timer = setTimeout(() => source.resume(), gatheringMs);
+      } catch (error) {
+        fail(error);
+      }
+      return;
+    }
+    writing = true;
+    writeAll(file, bytes).then(() => {
       writing = false;
-      if (trickles && !finishing) timer = setTimeout(() => source.resume(), gatheringMs);
-      else source.resume();
+      source.resume();
     }, fail);
   });
   source.once('end', () => {
