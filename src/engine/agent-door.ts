@@ -33,8 +33,8 @@ export type AgentDoor = {
   readonly marker: string;
   readonly spawned: (process: ProcessId) => Promise<void>;
   readonly beforeSpawn: () => Promise<void>;
-  /** Told the files that were made where hidden ones belong; they are gone again. */
-  readonly conflicts: (paths: readonly string[]) => void;
+  /** Told what was hidden, and the files that were made in its place; they are gone again. */
+  readonly wasHidden: (hidden: readonly string[], made: readonly string[]) => void;
 };
 
 /** Runs an agent's program to its end, with what it must not read out of sight meanwhile. */
@@ -60,8 +60,9 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
   const timeoutMs = door.limit(program.timeoutMs);
   if (timeoutMs <= 0) return { kind: 'timed_out', afterMs: 0 };
   const place = hidingPlace(door.runDir);
+  let hidden: readonly string[] = [];
   try {
-    if (program.unread !== undefined) await hide(door.workspace, place, program.unread);
+    if (program.unread !== undefined) hidden = await hide(door.workspace, place, program.unread);
   } catch (error) {
     if (!(error instanceof WorkspaceError)) throw error;
     return { kind: 'not_found', program: first, why: error.message };
@@ -89,7 +90,7 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
   } finally {
     stdout?.end();
     stderr?.end();
-    if (program.unread !== undefined) door.conflicts(await bringBack(door.workspace, place));
+    if (hidden.length > 0) door.wasHidden(hidden, await bringBack(door.workspace, place));
   }
 }
 

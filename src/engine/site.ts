@@ -88,8 +88,8 @@ export function siteFor(
   spent: (usage: Usage) => void,
 ): Site & {
   readonly mask: (text: string) => string;
-  /** Paths that an agent wrote where files were hidden from it. */
-  readonly conflicts: () => readonly string[];
+  /** What was hidden from this attempt's agent, and the files that it made in those places; they are gone again. */
+  readonly hidden: { readonly paths: readonly string[]; readonly made: readonly string[] };
 } {
   const { node, state } = visit;
   const nodeDir = layout(setting.runDir).node(node.id);
@@ -99,14 +99,14 @@ export function siteFor(
     ...listed(node.attrs.get('env_pass')?.value.text),
   ];
   const { env, mask: values } = stageEnvironment(setting.env, pass);
-  let hidden = masker(values);
-  const mask = (text: string) => hidden(text);
+  let masked = masker(values);
+  const mask = (text: string) => masked(text);
   // A secret may come in two pieces.
   const live = { answer: maskStream(values), reasoning: maskStream(values) };
   const deadline = setting.clock.monotonic() + visit.timeout.ms;
   const inWorkspace = (path: string) => join(setting.workspace, path);
 
-  const conflicts: string[] = [];
+  const hidden = { paths: [] as string[], made: [] as string[] };
   let actions = 0;
 
   const stageEnv = (from: Readonly<Record<string, string>> = env): Record<string, string> => {
@@ -189,7 +189,7 @@ export function siteFor(
         nodeDir,
         environment(keys) {
           const of = stageEnvironment(setting.env, pass, keys);
-          hidden = masker(of.mask);
+          masked = masker(of.mask);
           return { env: stageEnv(of.env), mask: of.mask };
         },
         keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
@@ -207,14 +207,21 @@ export function siteFor(
           await visit.spawned(undefined);
         },
         spawned: (process) => visit.spawned(process),
-        conflicts: (paths) => conflicts.push(...paths),
+        wasHidden(paths, made) {
+          hidden.paths.push(...paths);
+          hidden.made.push(...made);
+        },
       }),
     acted(action) {
       actions += 1;
       if (actions > mostActions) return;
-      visit.acted({ ...action, detail: head(mask(action.detail), 500), status: mask(action.status) });
+      visit.acted({
+        ...action,
+        detail: head(mask(action.detail), 500),
+        status: head(mask(action.status), 100),
+      });
     },
-    conflicts: () => conflicts,
+    hidden,
     keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
     readNodeFile: (name, limit, tail) => readSome(join(nodeDir, name), limit, tail),
     async readWorkspaceFile(path, limit) {

@@ -22,12 +22,16 @@ const HiddenList = z.object({
 });
 type HiddenList = z.infer<typeof HiddenList>;
 
-/** Moves the paths away. Rejects with a WorkspaceError when one of them cannot be moved; then all are where they were.
+/** Moves the paths away and answers which; what lies below them is meant too. Rejects with a WorkspaceError when one of them cannot be moved; then all are where they were.
  *  The list is on the disk before the first move. */
-export async function hide(workspace: string, place: HidingPlace, what: OutOfSight): Promise<void> {
+export async function hide(
+  workspace: string,
+  place: HidingPlace,
+  what: OutOfSight,
+): Promise<readonly string[]> {
   await bringBack(workspace, place);
   const paths = await toHide(workspace, what);
-  if (paths.length === 0) return;
+  if (paths.length === 0) return [];
   const folders = [...new Set(paths.flatMap(ancestors))].sort();
   const list: HiddenList = {
     schema_version: 1,
@@ -51,6 +55,7 @@ export async function hide(workspace: string, place: HidingPlace, what: OutOfSig
     await setModes(workspace, list.folders);
     // Whoever looks for them as another user than root finds a closed door.
     await chmod(place.folder, 0);
+    return paths;
   } catch (error) {
     await bringBack(workspace, place);
     throw trouble('hide', at, error);
@@ -72,6 +77,7 @@ export async function bringBack(workspace: string, place: HidingPlace): Promise<
     if (!isMissing(error)) throw error;
   });
   try {
+    await makeTop(workspace);
     for (const { path } of list.folders) {
       const found = look(workspace, path);
       if (found?.kind === 'dir') continue;
@@ -96,6 +102,14 @@ export async function bringBack(workspace: string, place: HidingPlace): Promise<
     throw trouble('bring hidden files back to', workspace, error);
   }
   return [...new Set(conflicts)].sort();
+}
+
+/** An agent may have taken the whole workspace away. */
+async function makeTop(workspace: string): Promise<void> {
+  const found = look(workspace, '');
+  if (found !== undefined && found.kind !== 'dir') await rm(workspace, { force: true });
+  await mkdir(workspace, { recursive: true });
+  if (found?.kind === 'dir' && (found.mode & 0o700) !== 0o700) await chmod(workspace, found.mode | 0o700);
 }
 
 async function readList(path: string): Promise<HiddenList | undefined> {

@@ -62,7 +62,7 @@ export async function programTask(
           marker,
           spawned: async () => {},
           beforeSpawn: async () => {},
-          conflicts: (paths) => conflicts.push(...paths),
+          wasHidden: (_, made) => conflicts.push(...made),
         }),
       ...more,
     });

@@ -51,6 +51,22 @@ test('a forged judge is undone, reported with its path, and fails the stage; the
   expect(await events(it, 'AgentActed')).toMatchObject([{ node_id: 'a', action: 'command', detail: 'make' }]);
 });
 
+test.for([
+  ['changes it', 'echo forged > ../.hidden/0/judge.sh'],
+  ['takes it away', 'rm -r ../.hidden/0'],
+  ['takes the workspace away', 'rm -r "$PWD"'],
+])('an agent that finds what is hidden and %s achieves nothing', async ([, deed]) => {
+  await using it = await project();
+  const ran = await run(it, `chmod 700 ../.hidden; ${deed}; ok`);
+  expect(ran.code).toBe(deed?.includes('PWD') ? 0 : 1);
+  expect(await it.read(judge)).toBe('the real judge\n');
+  if (ran.code === 0) return;
+  expect(await it.json('.factory/runs/r1/a/status.json')).toMatchObject({
+    failure_class: 'guardrail',
+    failure_reason: expect.stringContaining('scripts/scenarios/judge.sh'),
+  });
+});
+
 test('a run killed while files are hidden has them back when it is resumed, untouched', async () => {
   await using it = await project();
   const hanging = 'if [ ! -e "$HOME/begun" ]; then touch "$HOME/begun"; exec sleep 1000; fi; ok';

@@ -155,6 +155,15 @@ describe('what an agent made where files are hidden', () => {
       },
       ['scripts/scenarios/in/x'],
     ],
+    ['the whole workspace gone', (ws) => rmSync(ws, { recursive: true }), []],
+    [
+      'a link in place of the workspace',
+      (ws) => {
+        rmSync(ws, { recursive: true });
+        symlinkSync('outside', ws);
+      },
+      [],
+    ],
     ['the empty folder', (ws) => mkdirSync(join(ws, 'scripts/scenarios')), []],
   ];
   test.for(deeds)(
