@@ -27,8 +27,8 @@ export type AgentDoor = {
     readonly mask: readonly string[];
   };
   readonly keep: (name: string, content: string) => Promise<void>;
-  /** Milliseconds from now that the program may take, if it asks for `wanted`. */
-  readonly limit: (wanted: number | undefined) => number;
+  /** Milliseconds that the program may take. */
+  readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly marker: string;
   readonly spawned: (process: ProcessId) => Promise<void>;
@@ -57,8 +57,7 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
       2,
     )}\n`,
   );
-  const timeoutMs = door.limit(program.timeoutMs);
-  if (timeoutMs <= 0) return { kind: 'timed_out', afterMs: 0 };
+  if (door.timeoutMs <= 0) return { kind: 'timed_out', afterMs: 0 };
   const place = hidingPlace(door.runDir);
   let hidden: readonly string[] = [];
   try {
@@ -82,7 +81,7 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
       mostBytes: mostAgentOutput,
       ...(stdout === undefined ? {} : { onStdout: stdout.hear }),
       ...(stderr === undefined ? {} : { onStderr: stderr.hear }),
-      timeoutMs,
+      timeoutMs: door.timeoutMs,
       signal: door.signal,
       marker: `FACTORY_RUN_MARKER=${door.marker}`,
       started: door.spawned,

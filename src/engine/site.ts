@@ -181,8 +181,13 @@ export function siteFor(
         ? { kind: 'timed_out', afterMs: limit < left ? limit : visit.timeout.ms }
         : ended;
     },
-    runAgent: (program) =>
-      runAgentProgram(program, {
+    async runAgent(program) {
+      // A default gives way to the agent's own time; what somebody said for the node or the run does not.
+      const most = () =>
+        program.timeoutMs !== undefined && !visit.timeout.explicit
+          ? visit.timeout.runLeftMs
+          : deadline - setting.clock.monotonic();
+      const ended = await runAgentProgram(program, {
         spawn: setting.spawn,
         runDir: setting.runDir,
         workspace: setting.workspace,
@@ -193,13 +198,7 @@ export function siteFor(
           return { env: stageEnv(of.env), mask: of.mask };
         },
         keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
-        limit: (wanted) =>
-          wanted === undefined
-            ? deadline - setting.clock.monotonic()
-            : Math.min(
-                wanted,
-                visit.timeout.explicit ? deadline - setting.clock.monotonic() : visit.timeout.runLeftMs,
-              ),
+        timeoutMs: Math.min(program.timeoutMs ?? Number.POSITIVE_INFINITY, most()),
         signal: visit.signal,
         marker: setting.marker,
         async beforeSpawn() {
@@ -211,7 +210,11 @@ export function siteFor(
           hidden.paths.push(...paths);
           hidden.made.push(...made);
         },
-      }),
+      });
+      return ended.kind === 'timed_out' && ended.afterMs !== program.timeoutMs
+        ? { kind: 'timed_out', afterMs: visit.timeout.ms }
+        : ended;
+    },
     acted(action) {
       actions += 1;
       if (actions > mostActions) return;
