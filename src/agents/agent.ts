@@ -1,6 +1,44 @@
 /** Who does a codergen node's work: the contract every backend keeps. */
 import type { Json, JsonObject } from '../model/json.ts';
 import type { FailureClass, OutcomeWord } from '../model/outcome.ts';
+import type { Exit } from '../system/spawn.ts';
+
+/** A program that does an agent's work. What it gets of the machine is what is named here: the engine starts it in a
+ *  group of its own, ends all that it leaves behind, masks secrets in what it prints and keeps that as artifacts. */
+export type AgentProgram = {
+  /** Program and arguments; no shell in between. */
+  readonly argv: readonly [string, ...string[]];
+  /** Absolute. */
+  readonly cwd: string;
+  /** Variables added to the stage's environment, which has no secrets but those that `env_pass` names. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Names of secret variables that this program needs; of those that exist, only these pass. */
+  readonly keys: readonly string[];
+  /** Places outside the workspace that it needs: its configuration, its login. Absolute. */
+  readonly home: readonly { readonly path: string; readonly write: boolean }[];
+  /** Whether it needs the network. */
+  readonly network: boolean;
+  /** What of the workspace it must not read; out of sight while it runs. */
+  readonly unread?: ReadScope;
+  /** Given on standard input, then end of file; without it standard input is `/dev/null`, never ours. */
+  readonly stdin?: string;
+  /** Artifact names in the node's folder. Of a stream beyond 256 MiB head and tail are kept, with a note between. */
+  readonly stdoutName: string;
+  readonly stderrName: string;
+  /** Masked text as it arrives; characters come whole, a line may come in pieces. */
+  readonly onStdout?: (text: string) => void;
+  readonly onStderr?: (text: string) => void;
+  /** Milliseconds it may take, within the node's own `timeout`; it replaces a timeout that the node does not say. */
+  readonly timeoutMs?: number;
+};
+
+/** Paths are relative to the workspace. */
+export type ReadScope = {
+  /** Files and folders that are hidden; those that are not there are passed over. */
+  readonly hidden: readonly string[];
+  /** When given, of the rest only these, what lies below them and the folders above them stay in sight. */
+  readonly only?: readonly string[];
+};
 
 export type AgentTask = {
   readonly node: string;
@@ -24,6 +62,24 @@ export type AgentTask = {
   readonly idleMs?: number;
   /** Text as it arrives, for the live view; may be called never. */
   readonly onText?: (text: string, channel: 'answer' | 'reasoning') => void;
+  /** Runs a program for this task to its end. Never rejects for what the program does. When the task's signal fires, or
+   *  time is up, its whole group gets SIGTERM, SIGKILL 5 s later, and whatever carries the run's marker goes too. */
+  run(program: AgentProgram): Promise<Exit>;
+  /** Writes an artifact into the node's folder, secrets masked. */
+  keep(name: string, content: string): Promise<void>;
+  /** A record for the log; the node's name is added. */
+  log(level: 'debug' | 'info' | 'warn', message: string, fields?: Readonly<Record<string, Json>>): void;
+  /** Something the agent did, for `events.jsonl`. */
+  acted(action: AgentAction): void;
+};
+
+/** What an agent program did: a command it ran, files it changed, a tool it called. */
+export type AgentAction = {
+  readonly action: 'command' | 'file_change' | 'tool_call' | 'web_search';
+  /** The command, the paths, the tool's name, the query. */
+  readonly detail: string;
+  /** The program's own word for how it went: `completed`, `failed`. */
+  readonly status: string;
 };
 
 /** Tokens and money; null where the backend does not know. An unknown cost is never zero. */

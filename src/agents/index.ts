@@ -7,6 +7,7 @@ import { nearest } from '../model/nearest.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Agent } from './agent.ts';
 import { efforts } from './agent.ts';
+import { codexAgent } from './codex.ts';
 import { fakeAgent } from './fake.ts';
 import { keyProblem, openaiAgent, openaiDefaults } from './openai.ts';
 import { scriptedAgent } from './scripted.ts';
@@ -14,10 +15,10 @@ import { stubAgent } from './stub.ts';
 
 export { scriptMatchesInputs } from './scripted.ts';
 
-export const agentNames = ['fake', 'stub', 'scripted', 'openai'] as const;
+export const agentNames = ['fake', 'stub', 'scripted', 'openai', 'codex'] as const;
 
 /** Agents that pipelines written elsewhere may name, and that this version does not have. */
-const absentAgents: readonly string[] = ['codex', 'claude', 'command'];
+const absentAgents: readonly string[] = ['claude', 'command'];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Script = { readonly path: string; readonly script: AgentScript };
@@ -41,6 +42,7 @@ export type AgentRequest = {
 export type AgentPlan = { readonly chosenBy: string } & (
   | { readonly name: 'fake' | 'stub' }
   | { readonly name: 'scripted'; readonly script: Script }
+  | { readonly name: 'codex'; readonly model?: string; readonly effort?: string }
   | {
       readonly name: 'openai';
       readonly model: string;
@@ -93,6 +95,10 @@ export function createAgent(plan: AgentPlan, deps: AgentDeps): Agent {
         scriptPath: plan.script.path,
         readFile: deps.readFile,
       });
+    case 'codex': {
+      const { name: _, chosenBy: __, ...defaults } = plan;
+      return codexAgent({ ...defaults, env: deps.env, clock: deps.clock });
+    }
     case 'openai': {
       const apiKey = value(deps.env, 'OPENAI_API_KEY') ?? '';
       const { name: _, chosenBy: __, ...settings } = plan;
@@ -134,6 +140,20 @@ function planFor(
     case 'fake':
     case 'stub':
       return { plan: { name, chosenBy } };
+    case 'codex': {
+      const chosen = trimmed(model);
+      const asked = trimmed(effort);
+      if (asked !== undefined && !efforts.some((known) => known === asked))
+        return unknownEffort(asked, '--effort');
+      return {
+        plan: {
+          name,
+          chosenBy,
+          ...(chosen === undefined ? {} : { model: chosen }),
+          ...(asked === undefined ? {} : { effort: asked }),
+        },
+      };
+    }
     case 'scripted':
       return script === undefined
         ? problem(

@@ -92,6 +92,12 @@ export function recordOf(event: RunEvent): Parameters<Log> {
           reason: event.reason,
         },
       ];
+    case 'AgentActed':
+      return [
+        'debug',
+        'agent acted',
+        { node: event.node_id, action: event.action, detail: event.detail, status: event.status },
+      ];
     case 'GuardrailViolation':
       return ['warn', 'guardrail violation', { node: event.node_id, paths: event.paths }];
     case 'StageCompleted':

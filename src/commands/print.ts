@@ -62,6 +62,8 @@ export function liveLine(event: RunEvent, clock: number, paint: Paint, width: nu
         paint,
         width,
       );
+    case 'AgentActed':
+      return undefined;
     case 'GuardrailViolation':
       return fitted(
         (p) => `${at(p)} ${p.red('!')} ${event.node_id}`,

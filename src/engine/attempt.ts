@@ -97,16 +97,29 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const scope = readAttributes(visit.node.attrs, executableAttributes).values;
       const allowed =
         scope.allowed_write_paths === undefined ? undefined : implicitScope(visit, scope.allowed_write_paths);
-      const violations = allowed === undefined ? [] : outside(changes, allowed);
-      if (allowed !== undefined && violations.length > 0) {
-        await putBack(snapshots, before, violations, (path) => outsideScope([path], allowed).length === 0);
-        const after = await snapshots.take(found.after);
-        const named = shown(violations);
+      const isHidden = (path: string) =>
+        site.hidden.paths.some((folder) => path === folder || path.startsWith(`${folder}/`));
+      // Whoever was not to read a file cannot have changed it either, wherever it was found.
+      const touched = [...changes.created, ...changes.modified, ...changes.deleted].filter(isHidden);
+      const violations = [
+        ...new Set([...(allowed === undefined ? [] : outside(changes, allowed)), ...touched]),
+      ];
+      // What was made in a hidden file's place is gone already, so that no diff has it.
+      const { made } = site.hidden;
+      if (violations.length + made.length > 0) {
+        let { after } = found;
+        if (violations.length > 0) {
+          const may = (path: string) =>
+            !isHidden(path) && (allowed === undefined || outsideScope([path], allowed).length === 0);
+          await putBack(snapshots, before, violations, may);
+          after = await snapshots.take(found.after);
+        }
+        const named = shown([...new Set([...violations, ...made])].sort());
         // What else was wrong with the stage still decides how it may leave.
         const broke = reported.status === 'fail' && reported.broke;
         const also = broke ? ` (the stage also broke: ${reasonOf(reported)})` : '';
         const outcome = failed(
-          `guardrail_violation: wrote disallowed files: ${named.join(',')}${also}`,
+          `guardrail_violation: wrote disallowed files: ${named.join(',')}${whereHidden([...new Set([...made, ...touched])])}${also}`,
           'guardrail',
           { broke },
         );
@@ -119,6 +132,9 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
     },
   };
 }
+
+const whereHidden = (paths: readonly string[]): string =>
+  paths.length === 0 ? '' : ` (${paths.length} of them where files are hidden from the agent)`;
 
 /** The workspace as the stage left it. What cannot be recorded cannot be judged: then everything is put back. */
 async function recorded(

@@ -161,6 +161,8 @@ export function describePlan(plan: AgentPlan): string {
   switch (plan.name) {
     case 'openai':
       return `openai ${plan.model} at ${plan.baseURL}${plan.effort === undefined ? '' : `, effort ${plan.effort}`}`;
+    case 'codex':
+      return `codex${plan.model === undefined ? '' : ` ${plan.model}`} (the agent program, with its own login or key)`;
     case 'scripted':
       return `scripted (${basename(resolve(plan.script.path, '..'))}/${basename(plan.script.path)}: prepared answers, no model)`;
     case 'fake':

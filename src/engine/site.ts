@@ -1,7 +1,7 @@
 /** What a node may touch while it runs: everything bounded to its workspace, its folder, its time and its secrets. */
 import { mkdir, realpath, stat } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
-import type { Agent, Usage } from '../agents/agent.ts';
+import type { Agent, AgentAction, Usage } from '../agents/agent.ts';
 import { expand } from '../dot/expand.ts';
 import { present } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
@@ -17,8 +17,9 @@ import type { Clock } from '../system/clock.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
 import { type ByteMasker, maskStream } from '../system/mask.ts';
-import { readSome } from '../system/read.ts';
+import { head, readSome } from '../system/read.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
+import { runAgentProgram } from './agent-door.ts';
 import { keepText } from './artifacts.ts';
 import { asText } from './context.ts';
 import type { Log, Watcher } from './watch.ts';
@@ -62,12 +63,18 @@ export type Visit = {
   readonly retries: number;
   /** 1-based number of the agent call that this attempt would make. */
   readonly call: number;
-  readonly timeout: { readonly ms: number; readonly explicit: boolean };
+  /** `explicit`: somebody said it, for this node or for the run; `runLeftMs` is what is left of the run's own time. */
+  readonly timeout: { readonly ms: number; readonly explicit: boolean; readonly runLeftMs: number };
   readonly snapshotId: string;
   readonly signal: AbortSignal;
   /** Told of each process as soon as it exists. */
   readonly spawned: (process: ProcessId) => Promise<void>;
+  /** Told what an agent program did, already masked. */
+  readonly acted: (action: AgentAction) => void;
 };
+
+/** What an agent does beyond this in one attempt stands in its own output only. */
+const mostActions = 1000;
 
 /** Variables of an enclosing git operation or engine, which a stage must not act on. */
 const dropped = [
@@ -107,7 +114,11 @@ export function siteFor(
   setting: RunSetting,
   visit: Visit,
   spent: (usage: Usage) => void,
-): Site & { readonly mask: (text: string) => string } {
+): Site & {
+  readonly mask: (text: string) => string;
+  /** What was hidden from this attempt's agent, and the files that it made in those places; they are gone again. */
+  readonly hidden: { readonly paths: readonly string[]; readonly made: readonly string[] };
+} {
   const { node, state } = visit;
   const nodeDir = layout(setting.runDir).node(node.id);
   const pass = [
@@ -115,17 +126,23 @@ export function siteFor(
     ...listed(setting.graph.attrs.get('env_pass')?.value.text),
     ...listed(node.attrs.get('env_pass')?.value.text),
   ];
-  const { env, values, mask } = environmentOf(setting, pass);
+  const { env, values, mask: maskValues } = environmentOf(setting, pass);
+  let secret = values;
+  let masked = maskValues;
+  const mask = (text: string) => masked(text);
   // A secret may come in two pieces.
   let live: Readonly<Record<'answer' | 'reasoning', ByteMasker>> | undefined;
   const deadline = setting.clock.monotonic() + visit.timeout.ms;
   const inWorkspace = (path: string) => join(setting.workspace, path);
 
-  const stageEnv = (): Record<string, string> => {
+  const hidden = { paths: [] as string[], made: [] as string[] };
+  let actions = 0;
+
+  const stageEnv = (from: Readonly<Record<string, string>> = env): Record<string, string> => {
     const access = present(node.attrs, 'access')?.value.text.trim() === 'run';
     return {
-      ...env,
-      PATH: `${setting.factoryBin}${delimiter}${env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin'}`,
+      ...from,
+      PATH: `${setting.factoryBin}${delimiter}${from['PATH'] ?? '/usr/local/bin:/usr/bin:/bin'}`,
       PWD: setting.workspace,
       GIT_CEILING_DIRECTORIES: setting.runDir,
       FACTORY_NODE_EXEC: setting.node,
@@ -142,6 +159,11 @@ export function siteFor(
       ...(access ? { FACTORY_RUN_DIR: setting.runDir, FACTORY_SNAPSHOT: visit.snapshotId } : {}),
     };
   };
+
+  const writeContext = () =>
+    writeFileAtomic(nodeLayout(nodeDir).context, `${mask(JSON.stringify(state.context, null, 2))}\n`, {
+      mode: 0o444,
+    });
 
   return {
     graph: setting.graph,
@@ -167,11 +189,7 @@ export function siteFor(
       if (left <= 0) return { kind: 'timed_out', afterMs: visit.timeout.ms };
       const own = program.check === true ? setting.commandTimeoutMs : undefined;
       const limit = Math.min(left, own ?? left);
-      await writeFileAtomic(
-        nodeLayout(nodeDir).context,
-        `${mask(JSON.stringify(state.context, null, 2))}\n`,
-        { mode: 0o444 },
-      );
+      await writeContext();
       const ended = await setting.spawn.run({
         argv: program.argv,
         cwd: program.cwd === undefined ? setting.workspace : inWorkspace(program.cwd),
@@ -190,6 +208,51 @@ export function siteFor(
         ? { kind: 'timed_out', afterMs: limit < left ? limit : visit.timeout.ms }
         : ended;
     },
+    async runAgent(program) {
+      // A default gives way to the agent's own time; what somebody said for the node or the run does not.
+      const most = () =>
+        program.timeoutMs !== undefined && !visit.timeout.explicit
+          ? visit.timeout.runLeftMs
+          : deadline - setting.clock.monotonic();
+      const ended = await runAgentProgram(program, {
+        spawn: setting.spawn,
+        runDir: setting.runDir,
+        workspace: setting.workspace,
+        nodeDir,
+        environment(keys) {
+          const of = stageEnvironment(setting.env, pass, keys);
+          for (const name of dropped) delete of.env[name];
+          secret = of.mask;
+          masked = masker(secret);
+          live = undefined;
+          return { env: stageEnv(of.env), mask: secret };
+        },
+        keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
+        timeoutMs: Math.min(program.timeoutMs ?? Number.POSITIVE_INFINITY, most()),
+        signal: visit.signal,
+        marker: setting.marker,
+        ...(setting.brand === undefined ? {} : { brand: setting.brand }),
+        beforeSpawn: writeContext,
+        spawned: (process) => visit.spawned(process),
+        wasHidden(paths, made) {
+          hidden.paths.push(...paths);
+          hidden.made.push(...made);
+        },
+      });
+      return ended.kind === 'timed_out' && ended.afterMs !== program.timeoutMs
+        ? { kind: 'timed_out', afterMs: visit.timeout.ms }
+        : ended;
+    },
+    acted(action) {
+      actions += 1;
+      if (actions > mostActions) return;
+      visit.acted({
+        ...action,
+        detail: head(mask(action.detail), 500),
+        status: head(mask(action.status), 100),
+      });
+    },
+    hidden,
     keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
     readNodeFile: (name, limit, tail) => readSome(join(nodeDir, name), limit, tail),
     async readWorkspaceFile(path, limit) {
@@ -227,7 +290,7 @@ export function siteFor(
     schema: setting.schema,
     log: (level, message, fields = {}) => setting.log(level, message, { node: node.id, ...fields }),
     stream(text, channel) {
-      live ??= { answer: maskStream(values), reasoning: maskStream(values) };
+      live ??= { answer: maskStream(secret), reasoning: maskStream(secret) };
       setting.watcher.streamed(node.id, live[channel].push(Buffer.from(text)).toString(), channel);
     },
     spent(usage) {

@@ -68,6 +68,7 @@ export async function visitNode(
   let usage: Usage | undefined;
   for (let attempt = 1; ; attempt++) {
     const left = wallLeft();
+    let told: Promise<void> = Promise.resolve();
     const result = await attempted(prepared, {
       kind,
       before: snapshot,
@@ -78,12 +79,22 @@ export async function visitNode(
         attempt,
         retries,
         call: calls + 1,
-        timeout: { ms: Math.min(limit, left), explicit: wants.timeout !== undefined || left < limit },
+        timeout: {
+          ms: Math.min(limit, left),
+          explicit: wants.timeout !== undefined || left < limit,
+          runLeftMs: left,
+        },
         snapshotId: snapshot.id,
         signal,
         spawned: (process) => writeStage(nodeDir, { visit, attempt, marker: setting.marker, process }),
+        acted: (action) => {
+          told = told.then(() => tell.event({ type: 'AgentActed', node_id: node.id, ...action }));
+          // Awaited below; until then a record that cannot be written must not count as nobody's error.
+          told.catch(() => {});
+        },
       },
     });
+    await told;
     // A workspace that cannot be recorded cannot be gone on with; the checkpoint stands before this stage.
     if ('trouble' in result) return { kind: 'stopped', reason: `${node.id}: ${result.trouble}` };
     if (signal.aborted) return { kind: 'interrupted' };

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Agent } from '../agents/agent.ts';
 import { createAgent } from '../agents/index.ts';
 import { inHistory } from '../builder/in-history.ts';
+import { hidingPlace } from '../engine/agent-door.ts';
 import { localAttempt } from '../engine/attempt.ts';
 import type { Caps } from '../engine/caps.ts';
 import type { Casting, Refusal } from '../engine/casting.ts';
@@ -32,6 +33,7 @@ import { systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
 import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
+import { bringBack } from '../workspace/hide.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
@@ -113,6 +115,8 @@ export async function drive(
       if (ended > 0)
         doors.log('warn', 'ended processes that an earlier engine left running', { processes: ended });
     }
+    // What a killed engine had hidden from its agent comes back first: what is restored next is the whole workspace.
+    await bringBack(at.workspace, hidingPlace(runDir));
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     if (loaded.snapshot === null) throw new Error('Internal: a checkpoint without a snapshot');
     let snapshot: Snapshot;

@@ -163,8 +163,8 @@ export async function goOn(
             ? manifest.agent.describe
             : describePlan(main),
       ...(main === undefined || main.name === manifest.agent.name ? {} : { chosen_by: main.chosenBy }),
-      ...(main?.name === 'openai' ? { model: main.model } : {}),
-      ...(main?.name === 'openai' && main.effort !== undefined ? { effort: main.effort } : {}),
+      ...(main !== undefined && 'model' in main ? { model: main.model } : {}),
+      ...(main !== undefined && 'effort' in main ? { effort: main.effort } : {}),
       ...(keptText === undefined || script === undefined
         ? {}
         : { script: { path: script.path, sha256: sha256(script.text), stored: keptScript } }),

@@ -120,8 +120,8 @@ export async function startRun(
         name: main?.name ?? '',
         describe: main === undefined ? '' : describePlan(main),
         chosen_by: main?.chosenBy ?? '',
-        ...(main?.name === 'openai' ? { model: main.model } : {}),
-        ...(main?.name === 'openai' && main.effort !== undefined ? { effort: main.effort } : {}),
+        ...(main !== undefined && 'model' in main ? { model: main.model } : {}),
+        ...(main !== undefined && 'effort' in main ? { effort: main.effort } : {}),
         ...(flags.temperature === undefined ? {} : { temperature: flags.temperature }),
         ...(loaded.script !== undefined && scripted
           ? { script: { path: loaded.script.path, sha256: sha256(loaded.script.text), stored: keptScript } }

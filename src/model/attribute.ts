@@ -108,6 +108,26 @@ export const path = (): AttributeType<string> =>
     return problem === undefined ? yes(v.text.trim()) : no(problem);
   });
 
+const freePathProblem = (path: string): string | undefined =>
+  path.startsWith('/') ? pathProblem(path.replace(/^\/+/, '')) : pathProblem(path);
+const homeProblem = (path: string): string | undefined =>
+  path.includes('~') ? `"${path}" contains "~", which nobody expands` : freePathProblem(path);
+
+/** One path, absolute or relative to the workspace. */
+export const anyPath = (): AttributeType<string> =>
+  type('a path without ".." and "~"', (v) => {
+    const problem = homeProblem(v.text.trim());
+    return problem === undefined ? yes(v.text.trim()) : no(problem);
+  });
+
+/** Comma-separated paths, absolute or relative to the workspace. */
+export const anyPaths = (): AttributeType<readonly string[]> =>
+  type('a comma-separated list of paths without ".." and "~"', (v) => {
+    const read = list().read(v);
+    const why = read.ok ? read.value.flatMap((word) => homeProblem(word) ?? [])[0] : read.why;
+    return why === undefined ? read : no(why);
+  });
+
 /** Comma-separated paths relative to the workspace; a trailing slash means everything below. */
 export const paths = (): AttributeType<readonly string[]> =>
   type('a comma-separated list of paths inside the workspace', (v) => {

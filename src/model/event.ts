@@ -39,6 +39,16 @@ export const RunEvent = z.discriminatedUnion('type', [
     })
     .describe('An attempt asked for another; `retry_count` accumulates over the run.'),
   z
+    .object({
+      ...base,
+      type: z.literal('AgentActed'),
+      node_id,
+      action: z.enum(['command', 'file_change', 'tool_call', 'web_search']),
+      detail: z.string().describe('The command, the paths, the tool, the query; shortened'),
+      status: z.string().describe("The agent program's own word: completed, failed"),
+    })
+    .describe('What an agent program reports to have done; the first 1,000 of an attempt.'),
+  z
     .object({ ...base, type: z.literal('GuardrailViolation'), node_id, paths: z.array(z.string()) })
     .describe('A stage wrote outside its scope; the paths were put back.'),
   z

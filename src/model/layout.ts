@@ -18,6 +18,9 @@ export const layout = (run: string) => ({
   inputs: join(run, 'inputs'),
   snapshots: join(run, 'snapshots'),
   history: join(run, 'history.git'),
+  /** What of the workspace is out of an agent's sight, and the list of it. No node can have these names. */
+  hidden: join(run, '.hidden'),
+  hiddenList: join(run, '.hidden.json'),
   node: (id: string) => join(run, id),
 });
 export type Layout = ReturnType<typeof layout>;

@@ -49,7 +49,7 @@ export const Manifest = z.object({
   agent: z.object({
     name: z
       .string()
-      .describe('What was asked for: fake, stub, scripted, openai; empty when no node needs one'),
+      .describe('What was asked for: fake, stub, scripted, openai, codex; empty when no node needs one'),
     describe: z.string(),
     chosen_by: z.string(),
     script: z.object({ path: z.string(), sha256: hash, stored: z.string() }).optional(),

@@ -1,7 +1,7 @@
 /** Work done by an agent: the prompt is assembled and kept, the agent's report becomes the outcome. */
 import type { AgentReport, AgentTask } from '../agents/agent.ts';
 import { efforts } from '../agents/agent.ts';
-import { duration, flag, path, text, word } from '../model/attribute.ts';
+import { anyPath, anyPaths, duration, flag, list, path, paths, text, word } from '../model/attribute.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { failed, outcomeSynonyms, outcomeWords, saidNothing, succeeded } from '../model/outcome.ts';
@@ -27,8 +27,26 @@ const attributes = {
   llm_provider: text(),
   reasoning_effort: word(...efforts),
   'verification.plan_context_key': text(),
+  'codex.path': anyPath(),
+  'codex.sandbox': text(),
+  'codex.approval': text(),
+  'codex.workdir': anyPath(),
+  'codex.model': text(),
+  'codex.profile': text(),
+  'codex.add_dirs': anyPaths(),
+  'codex.block_read_paths': paths(),
+  'codex.auto_approve_commands': list(),
+  'codex.auto_approve_config_key': text(),
+  'codex.config_overrides': text(),
+  'codex.env_keys': list(),
   'codex.timeout_seconds': duration(),
   'codex.heartbeat_seconds': duration(),
+  'codex.skip_git_repo_check': flag(),
+  'codex.dangerous_bypass': flag(),
+  'codex.strict_read_scope': flag(),
+  'codex.disable_mcp': flag(),
+  'codex.allow_read_scenarios': flag(),
+  'codex.json': flag(),
 } as const;
 
 /** Bytes of a prompt file; a larger one is not a prompt. */
@@ -66,6 +84,10 @@ export const codergen = kind({
       ...(schema === undefined ? {} : { schema }),
       ...(site.timeout.explicit ? { timeoutMs: site.timeout.ms } : { idleMs: site.timeout.ms }),
       onText: (piece, channel) => site.stream(piece, channel),
+      run: (program) => site.runAgent(program),
+      keep: (name, content) => site.keep(name, content),
+      log: (level, message, fields) => site.log(level, message, fields),
+      acted: (action) => site.acted(action),
     };
     const report = await site.agent.agent.work(task, site.signal);
     return settle(report, { wanted, site, schema: schema?.schema });

@@ -1,5 +1,5 @@
 /** What a node type is: a file that says its shapes, its attributes and what running it means. */
-import type { Agent, Usage } from '../agents/agent.ts';
+import type { Agent, AgentAction, AgentProgram, Usage } from '../agents/agent.ts';
 import type { AttributeTable, AttributeValues } from '../model/attribute.ts';
 import { count, duration, flag, list, number, paths, text, word } from '../model/attribute.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -51,6 +51,10 @@ export interface Site {
   /** Milliseconds this stage may take; `explicit` when the node itself says `timeout`. */
   readonly timeout: { readonly ms: number; readonly explicit: boolean };
   run(program: StageProgram): Promise<Exit>;
+  /** Runs the program of this node's agent; rejects only when the run's own folders fail. */
+  runAgent(program: AgentProgram): Promise<Exit>;
+  /** Something that the agent did, for the journal. */
+  acted(action: AgentAction): void;
   /** Writes an artifact into the node's folder, secrets masked. */
   keep(name: string, content: string): Promise<void>;
   /** Reads a file of the node's folder or of the workspace as UTF-8; undefined when it is not there. At most `limit`

@@ -26,10 +26,15 @@ export type StageEnvironment = {
   readonly mask: string[];
 };
 
-/** The environment of a stage: everything but secrets, and those secrets that `pass` names. */
-export function stageEnvironment(env: Environment, pass: readonly string[]): StageEnvironment {
-  const secrets = secretNames(env);
-  const withheld = secrets.filter((name) => !pass.includes(name));
+/** The environment of a stage: everything but secrets, and those secrets that `pass` names. `also` names variables that
+ *  are secrets whatever they are called: they pass, and their values are hidden. */
+export function stageEnvironment(
+  env: Environment,
+  pass: readonly string[],
+  also: readonly string[] = [],
+): StageEnvironment {
+  const secrets = [...new Set([...secretNames(env), ...also])];
+  const withheld = secrets.filter((name) => !pass.includes(name) && !also.includes(name));
   const passed: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
     if (value !== undefined && !withheld.includes(name)) passed[name] = value;

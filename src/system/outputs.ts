@@ -10,6 +10,7 @@ import {
   unlinkSync,
   write,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -17,6 +18,7 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { isCode } from './files.ts';
+import { headAndTail } from './head-and-tail.ts';
 import { maskStream } from './mask.ts';
 
 const writeTo = promisify(write);
@@ -100,8 +102,29 @@ export interface MaskingCopy {
 /** A pipe holds no more than this; who goes on writing after its stage has ended is not listened to for ever. */
 const mostAfterEnd = 4 * 1024 * 1024;
 
-export function copyMasked(source: Readable, file: number, values: readonly string[]): MaskingCopy {
-  const masker = maskStream(values);
+/** Where little comes at a time, the pipe gathers it this long, in milliseconds: a look at each of a thousand lines a
+ *  second would cost more than all that is done with them. Two chunks that are larger together are no trickle. */
+const gatheringMs = 10;
+const muchAtOnce = 16 * 1024;
+
+/** What is done with a stream on its way: values masked, a listener told, the file kept below `most` bytes. */
+export type Copying = {
+  readonly values: readonly string[];
+  readonly heardBy?: ((bytes: Buffer) => void) | undefined;
+  readonly most?: number | undefined;
+};
+
+export function copyMasked(source: Readable, file: number, how: Copying): MaskingCopy {
+  const masker = maskStream(how.values);
+  const kept = headAndTail(how.most ?? Number.POSITIVE_INFINITY);
+  const hear = (bytes: Buffer): Buffer => {
+    try {
+      if (bytes.length > 0) how.heardBy?.(bytes);
+    } catch {
+      // Somebody who only looks on must not break what is looked at.
+    }
+    return bytes;
+  };
   let received = 0;
   let writing = false;
   let over = false;
@@ -117,11 +140,27 @@ export function copyMasked(source: Readable, file: number, values: readonly stri
     source.destroy();
     breaks(error);
   };
+  let finishing = false;
+  let before = 0;
+  let timer: NodeJS.Timeout | undefined;
   source.on('data', (chunk: Buffer) => {
     received += chunk.length;
     source.pause();
+    const bytes = kept.push(hear(masker.push(chunk)));
+    const trickles = !finishing && chunk.length + before < muchAtOnce;
+    before = chunk.length;
+    if (trickles) {
+      // So little is written at once for less than it costs to ask another thread.
+      try {
+        for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);
+        timer = setTimeout(() => source.resume(), gatheringMs);
+      } catch (error) {
+        fail(error);
+      }
+      return;
+    }
     writing = true;
-    writeAll(file, masker.push(chunk)).then(() => {
+    writeAll(file, bytes).then(() => {
       writing = false;
       source.resume();
     }, fail);
@@ -140,6 +179,9 @@ export function copyMasked(source: Readable, file: number, values: readonly stri
     broken,
     async finish() {
       const most = received + mostAfterEnd;
+      finishing = true;
+      clearTimeout(timer);
+      if (!writing) source.resume();
       for (let quiet = 0, before = received; !over && quiet < 3 && received < most; before = received) {
         await turn();
         quiet = writing || received !== before ? 0 : quiet + 1;
@@ -148,7 +190,8 @@ export function copyMasked(source: Readable, file: number, values: readonly stri
       source.removeAllListeners('data');
       source.destroy();
       if (failure !== undefined) throw failure.error;
-      await writeAll(file, masker.end());
+      await writeAll(file, kept.push(hear(masker.end())));
+      await writeAll(file, kept.end());
     },
   };
 }

@@ -52,27 +52,37 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
       ? undefined
       : descriptors.add(nameless(request.stdin, scratchFor(request.stdoutFile)));
   const masked = (request.mask ?? []).filter((value) => value !== '');
-  const pipes = masked.length === 0 ? undefined : await realPipes();
+  const heard = request.onStdout !== undefined || request.onStderr !== undefined;
+  const copied = masked.length > 0 || heard || request.mostBytes !== undefined;
+  const pipes = copied ? await realPipes() : undefined;
   for (const pipe of pipes ?? []) for (const end of [pipe.reader, pipe.writer]) descriptors.add(end);
-  const streams: readonly ('pipe' | number)[] =
-    masked.length === 0 ? [stdoutFile, stderrFile] : (pipes?.map((pipe) => pipe.writer) ?? ['pipe', 'pipe']);
+  const streams: readonly ('pipe' | number)[] = !copied
+    ? [stdoutFile, stderrFile]
+    : (pipes?.map((pipe) => pipe.writer) ?? ['pipe', 'pipe']);
 
   const startedAt = performance.now();
   const started = start(request, [stdin ?? 'ignore', ...streams]);
   if (started.leader === undefined) {
     return { kind: 'not_found', program: request.argv[0], why: whyNot(request, await started.failed) };
   }
-  const copy = (pipe: Pipe | undefined, stream: Readable | null, file: number): MaskingCopy => {
+  const copy = (
+    pipe: Pipe | undefined,
+    stream: Readable | null,
+    file: number,
+    heardBy: ((bytes: Buffer) => void) | undefined,
+  ): MaskingCopy => {
     if (pipe !== undefined) descriptors.close(pipe.writer);
     const reader = pipe === undefined ? stream : pipeReader(descriptors.giveAway(pipe.reader));
     if (reader === null) throw new Error('Internal: a masked stream has no pipe');
-    return copyMasked(reader, file, masked);
+    return copyMasked(reader, file, { values: masked, heardBy, most: request.mostBytes });
   };
   const { child } = started;
-  const copies =
-    masked.length === 0
-      ? []
-      : [copy(pipes?.[0], child.stdout, stdoutFile), copy(pipes?.[1], child.stderr, stderrFile)];
+  const copies = !copied
+    ? []
+    : [
+        copy(pipes?.[0], child.stdout, stdoutFile, request.onStdout),
+        copy(pipes?.[1], child.stderr, stderrFile, request.onStderr),
+      ];
 
   const { leader } = started;
   const quarry = {

@@ -16,12 +16,19 @@ export type SpawnRequest = {
   readonly env: Readonly<Record<string, string>>;
   /** Given on standard input, then end of file; without it standard input is `/dev/null`. */
   readonly stdin?: string;
-  /** Files that receive the whole of either stream, however long; created or emptied. */
+  /** Files that receive the whole of either stream, however long unless `mostBytes` says; created or emptied. */
   readonly stdoutFile: string;
   readonly stderrFile: string;
   /** Values that must not appear in the files: each occurrence becomes `***`, also across two writes.
    *  When empty the child writes straight to the files. */
   readonly mask?: readonly string[];
+  /** Called with what is written to the files, masked, as it arrives; a line, and a character, may come in pieces. What
+   *  they throw is their own affair. */
+  readonly onStdout?: (bytes: Buffer) => void;
+  readonly onStderr?: (bytes: Buffer) => void;
+  /** Bytes that each file may grow to. Of a longer stream the head and the tail are kept, and a line between them says
+   *  how much was left out. Without it there is no limit. */
+  readonly mostBytes?: number;
   /** Milliseconds until the whole process group gets SIGTERM, and SIGKILL `graceMs` later. */
   readonly timeoutMs?: number;
   /** Default 5000. */

@@ -25,6 +25,10 @@ export const taskFor = (more: Partial<AgentTask> = {}): AgentTask => ({
   workspace: tmpdir(),
   nodeDir: tmpdir(),
   attributes: {},
+  run: () => Promise.reject(new Error('this test has no programs')),
+  keep: async () => {},
+  log: () => {},
+  acted: () => {},
   ...more,
 });
 

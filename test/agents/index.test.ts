@@ -82,7 +82,7 @@ test.for<[string, Partial<AgentRequest>, string]>([
   [
     'ATTRACTION_BACKEND=codex is named, not passed over',
     { env: { ATTRACTION_BACKEND: 'codex', ...key } },
-    'agent-absent',
+    'codex (ATTRACTION_BACKEND)',
   ],
   ['a key beats the script', { env: key, script }, 'openai (OPENAI_API_KEY)'],
   [
@@ -126,10 +126,10 @@ test('nothing at all is answered with what could be set', () => {
     expect(text).toContain(word);
 });
 
-test.for(['codex', 'claude', 'command'])('%s is known, and not there', (word) => {
+test.for(['claude', 'command'])('%s is known, and not there', (word) => {
   const chosen = chooseAgent({ env: {}, nodeBackend: word });
   expect('problem' in chosen && chosen.problem.message).toBe(
-    `the node's agent.backend asks for the agent "${word}", which this version does not have; there are fake, stub, scripted, openai`,
+    `the node's agent.backend asks for the agent "${word}", which this version does not have; there are fake, stub, scripted, openai, codex`,
   );
 });
 
@@ -248,8 +248,11 @@ test('each plan makes the agent of its name', async () => {
     if (!('plan' in chosen)) throw new Error(chosen.problem.message);
     const agent = createAgent(chosen.plan, deps);
     expect(agent.name).toBe(name);
-    const report = await agent.work(taskFor(), new AbortController().signal);
-    expect(report.kind).toBe(name === 'fake' || name === 'stub' ? 'finished' : 'answered');
+    // Its program must not be started; that it is found is a test of its own.
+    const task = taskFor(name === 'codex' ? { attributes: { 'codex.path': '/nowhere/codex' } } : {});
+    const report = await agent.work(task, new AbortController().signal);
+    const kinds: Partial<Record<string, string>> = { fake: 'finished', stub: 'finished', codex: 'failed' };
+    expect(report.kind).toBe(kinds[name] ?? 'answered');
   }
   expect(server.requests[0]?.headers['authorization']).toBe('Bearer sk-key');
   expect(server.requests[0]?.body?.['reasoning']).toEqual({ effort: 'low', summary: 'auto' });

@@ -9,6 +9,11 @@ export type Reaction =
   | { readonly text: string; readonly reasoning?: readonly string[]; readonly usage?: Numbers | null }
   | { readonly json: unknown; readonly reasoning?: readonly string[]; readonly usage?: Numbers | null }
   | { readonly refusal: string }
+  /** Calls of the tools that the request offers, in place of text. */
+  | {
+      readonly calls: readonly { readonly name: string; readonly arguments: object }[];
+      readonly usage?: Numbers | null;
+    }
   /** An answer that ran out of room (or ended for another `reason`) after `text`. */
   | {
       readonly incomplete: true;
@@ -216,6 +221,19 @@ async function react(
   const item = `msg_${id}`;
   const index = thoughts.length > 0 ? 1 : 0;
   const at = { item_id: item, output_index: index, content_index: 0 };
+  if ('calls' in reaction) {
+    for (const [n, call] of callsOf(reaction.calls, id).entries()) {
+      const begun = { ...call, status: 'in_progress', arguments: '' };
+      const place = { item_id: call.id, output_index: n };
+      await send({ type: 'response.output_item.added', output_index: n, item: begun });
+      await send({ type: 'response.function_call_arguments.delta', ...place, delta: call.arguments });
+      await send({ type: 'response.function_call_arguments.done', ...place, arguments: call.arguments });
+      await send({ type: 'response.output_item.done', output_index: n, item: call });
+    }
+    await send({ type: 'response.completed', response: plain(reaction, id, model) });
+    out.end();
+    return;
+  }
   if ('refusal' in reaction) {
     await send({ type: 'response.refusal.delta', ...at, delta: reaction.refusal });
     await send({ type: 'response.refusal.done', ...at, refusal: reaction.refusal });
@@ -287,6 +305,7 @@ function plain(reaction: Reaction, id: string, model: string): object {
     content: [part],
   });
   if ('failed' in reaction) return { ...base, status: 'failed', error: reaction.failed, output: [] };
+  if ('calls' in reaction) return { ...base, output: callsOf(reaction.calls, id) };
   if ('refusal' in reaction)
     return { ...base, output: [message({ type: 'refusal', refusal: reaction.refusal })] };
   const reasoning =
@@ -309,6 +328,16 @@ function plain(reaction: Reaction, id: string, model: string): object {
       }
     : { ...base, output };
 }
+
+const callsOf = (calls: readonly { readonly name: string; readonly arguments: object }[], id: string) =>
+  calls.map((call, n) => ({
+    id: `fc_${id}_${n}`,
+    type: 'function_call',
+    status: 'completed',
+    call_id: `call_${id}_${n}`,
+    name: call.name,
+    arguments: JSON.stringify(call.arguments),
+  }));
 
 const whole = (id: string, text: string): object => plain({ text }, id, 'test');
 

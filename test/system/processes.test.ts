@@ -610,3 +610,50 @@ async function end(child: ChildProcess): Promise<void> {
   child.kill('SIGKILL');
   await gone;
 }
+
+describe('a program that somebody listens to', () => {
+  test('what is written is heard as it arrives, masked, and kept whole', async () => {
+    await using it = await stage();
+    const heard: Buffer[] = [];
+    const first = vi.fn();
+    const ended = it.sh(
+      'echo out; while ! [ -e go ]; do sleep 0.01; done; printf pass; printf word; echo err >&2',
+      {
+        mask: ['password'],
+        onStdout: (bytes) => {
+          heard.push(bytes);
+          first();
+        },
+      },
+    );
+    await vi.waitFor(() => expect(first).toHaveBeenCalled(), { timeout: 20_000, interval: 2 });
+    writeFileSync(it.at('go'), '');
+    expect(await ended).toEqual({ kind: 'exited', code: 0 });
+    expect(Buffer.concat(heard).toString()).toBe('out\n***');
+    expect(it.out()).toBe('out\n***');
+    expect(it.err()).toBe('err\n');
+  });
+
+  test('a listener that throws disturbs nothing', async () => {
+    await using it = await stage();
+    const ended = it.sh('echo out; echo err >&2', {
+      onStderr: () => {
+        throw new Error('no view');
+      },
+    });
+    expect(await ended).toEqual({ kind: 'exited', code: 0 });
+    expect(it.out() + it.err()).toBe('out\nerr\n');
+  });
+
+  test('of more than the limit head and tail are kept, on the disk and in memory', async () => {
+    await using it = await stage();
+    const before = process.memoryUsage.rss();
+    const ended = await it.sh('head -c 64000000 /dev/zero; echo; echo the end', { mostBytes: 100_000 });
+    expect(ended).toEqual({ kind: 'exited', code: 0 });
+    expect(statSync(it.at('out')).size).toBeLessThan(100_200);
+    expect(it.out().replace(/\0+/g, '0')).toBe(
+      '0\n[… 63900009 bytes left out: more than 100000 bytes were written …]\n0\nthe end\n',
+    );
+    expect(process.memoryUsage.rss() - before).toBeLessThan(48_000_000);
+  });
+});

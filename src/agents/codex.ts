@@ -1,0 +1,261 @@
+/** The agent program `codex` (`codex exec`): a prompt on standard input, work in the workspace, an answer in a file. */
+import { mkdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../system/clock.ts';
+import { head } from '../system/read.ts';
+import type { Exit } from '../system/spawn.ts';
+import type { Agent, AgentProgram, AgentReport, AgentTask } from './agent.ts';
+import { codexArgv, readScopeOf } from './codex/argv.ts';
+import { type CodexEvents, codexEvents } from './codex/events.ts';
+import { codexHome, isTemporary } from './codex/home.ts';
+import { type CodexDefaults, type CodexSettings, readSettings } from './codex/settings.ts';
+import { troubleOf } from './codex/trouble.ts';
+import { type Answer, parseAnswer, readAnswer } from './program/answer.ts';
+import { findExecutable, isNativeOrOf } from './program/executable.ts';
+import { lines } from './program/lines.ts';
+import { answerRequest, answerSchema } from './program/schema.ts';
+
+export type CodexOptions = CodexDefaults & { readonly clock: Clock };
+
+/** Variables that hold its keys, where nobody names more. */
+const ownKeys = ['OPENAI_API_KEY', 'CODEX_API_KEY'];
+
+type Failed = Extract<AgentReport, { kind: 'failed' }>;
+const failed = (failureClass: Failed['class'], reason: string): Failed => ({
+  kind: 'failed',
+  class: failureClass,
+  reason,
+});
+
+/** The agent. It rejects only where the engine's own doors (`run`, `keep`) do. */
+export function codexAgent(options: CodexOptions): Agent {
+  const { env, clock } = options;
+  return {
+    name: 'codex',
+    describe: 'codex (the agent program, with its own login or key)',
+    async work(task, signal) {
+      if (signal.aborted) return { kind: 'cancelled' };
+      const read = readSettings(task, options);
+      if ('problem' in read) return failed('config', read.problem);
+      const { settings } = read;
+      const { scope, narrow } = readScopeOf(settings, task.workspace);
+      if (settings.strictReadScope && !narrow)
+        task.log('warn', 'codex.strict_read_scope hides nothing more: codex.workdir is the whole workspace');
+      const program = await findExecutable('codex', settings.executable, env['PATH']);
+      if ('problem' in program) return failed('config', program.problem);
+      if (settings.workdir !== task.workspace && !(await isFolder(settings.workdir)))
+        return failed('config', `codex.workdir: there is no folder ${settings.workdir}`);
+      const modern = settings.json === true || (await isNativeOrOf('@openai/codex', program.path));
+
+      const response = join(task.nodeDir, 'response.md');
+      const schema = join(task.nodeDir, 'codex.output.schema.json');
+      const argv = codexArgv(settings, { schema, response }, modern);
+      // What an earlier attempt answered is not this one's answer.
+      await rm(response, { recursive: true, force: true });
+      await task.keep('codex.output.schema.json', `${JSON.stringify(answerSchema, null, 2)}\n`);
+      await task.keep('codex.args.txt', `${['codex', ...argv].join(' ')}\n`);
+
+      const view = viewOf(task, settings.json ?? modern, env);
+      const place = await placeOf(task, env, modern);
+      const began = clock.monotonic();
+      task.log('info', 'codex exec started', { program: program.path, workdir: settings.workdir });
+      const rest = heartbeat(task, clock, settings.heartbeatMs, began);
+      let exit: Exit;
+      try {
+        exit = await task.run({
+          argv: [program.path, ...argv],
+          cwd: task.workspace,
+          keys: [...new Set([...ownKeys, ...settings.envKeys])],
+          network: true,
+          unread: scope,
+          stdin: `${task.prompt}\n\n${answerRequest}\n`,
+          stdoutName: 'codex.stdout.log',
+          stderrName: 'codex.stderr.log',
+          onStdout: view.stdout,
+          onStderr: view.stderr,
+          ...place.given,
+          ...(settings.timeoutMs === undefined ? {} : { timeoutMs: settings.timeoutMs }),
+        });
+      } finally {
+        rest();
+        await place.leave();
+      }
+      view.end();
+      const report = await reportOf(exit, response, view, settings);
+      const elapsed_ms = Math.round(clock.monotonic() - began);
+      if (report.kind === 'failed') {
+        const how = report.class === 'timeout' ? 'timed out' : 'failed';
+        task.log('warn', `codex exec ${how}`, { elapsed_ms, reason: report.reason });
+      } else if (report.kind === 'finished') {
+        task.log('info', 'codex exec completed', { elapsed_ms, outcome: report.outcome });
+      }
+      return report;
+    },
+  };
+}
+
+const isFolder = async (path: string): Promise<boolean> =>
+  stat(path).then(
+    (is) => is.isDirectory(),
+    () => false,
+  );
+
+/** Says every so often that the program is still at work; the answer ends it. */
+function heartbeat(task: AgentTask, clock: Clock, ms: number, began: number): () => void {
+  const over = new AbortController();
+  const beat = async (): Promise<void> => {
+    for (;;) {
+      await clock.sleep(ms, over.signal);
+      if (over.signal.aborted) return;
+      task.log('info', 'codex exec still running', { elapsed_ms: Math.round(clock.monotonic() - began) });
+    }
+  };
+  void beat();
+  return () => over.abort();
+}
+
+/** The program's home, and another temporary folder where it would find its home in the usual one. */
+async function placeOf(
+  task: AgentTask,
+  env: CodexDefaults['env'],
+  modern: boolean,
+): Promise<{
+  readonly given: Pick<AgentProgram, 'env' | 'home'>;
+  leave(): Promise<void>;
+}> {
+  const home = codexHome(env);
+  const given = {
+    home: home === undefined ? [] : [{ path: home, write: true }],
+    // It may be relative, and the program starts elsewhere.
+    ...(home !== undefined && (env['CODEX_HOME']?.trim() ?? '') !== '' ? { env: { CODEX_HOME: home } } : {}),
+  };
+  if (!modern || home === undefined || !isTemporary(home, env)) return { given, leave: async () => {} };
+  const temporary = join(task.nodeDir, 'tmp');
+  task.log(
+    'warn',
+    'the home of codex lies among temporary files, where its sandbox fails; it gets another TMPDIR',
+    {
+      home,
+      tmpdir: temporary,
+    },
+  );
+  await mkdir(temporary, { recursive: true });
+  return {
+    given: { ...given, env: { ...given.env, TMPDIR: temporary } },
+    leave: () => rm(temporary, { recursive: true, force: true }),
+  };
+}
+
+type View = {
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+  readonly events: CodexEvents;
+  /** The last line on standard error that is not blank. */
+  readonly lastWords: () => string;
+  end(): void;
+};
+
+/** What is made of the output: events or text, for the live view, the journal and, where asked for, the log. */
+function viewOf(task: AgentTask, json: boolean, env: CodexDefaults['env']): View {
+  const streamed = /^(?:1|t|true)$/i.test(env['FACTORY_LOG_CODEX_STREAM']?.trim() ?? '');
+  const show = (text: string, channel: 'answer' | 'reasoning') => {
+    try {
+      task.onText?.(text, channel);
+    } catch {
+      // A view that fails is no reason to lose what comes after this text.
+    }
+  };
+  const events = codexEvents({ said: show, acted: (action) => task.acted(action) });
+  let last = '';
+  const lineOf = (stream: 'stdout' | 'stderr') => (line: string) => {
+    if (json && stream === 'stdout') events.line(line);
+    if (stream === 'stderr' && line.trim() !== '') last = line.trim();
+    if (!streamed) return;
+    for (const part of line.split('\r'))
+      if (part.trim() !== '') task.log('info', 'codex stream', { stream, text: part });
+  };
+  const out = lines(lineOf('stdout'));
+  const err = lines(lineOf('stderr'));
+  return {
+    stdout(text) {
+      if (!json) show(text, 'answer');
+      out.push(text);
+    },
+    stderr(text) {
+      if (!json) show(text, 'reasoning');
+      err.push(text);
+    },
+    events,
+    lastWords: () => head(last, 300),
+    end() {
+      out.end();
+      err.end();
+    },
+  };
+}
+
+async function reportOf(
+  exit: Exit,
+  response: string,
+  { events, lastWords }: View,
+  settings: CodexSettings,
+): Promise<AgentReport> {
+  if (exit.kind === 'cancelled') return { kind: 'cancelled' };
+  const file = await readAnswer(response);
+  const { tokens } = events;
+  const beside = {
+    ...(file?.text === undefined ? {} : { response: file.text }),
+    ...(tokens === undefined
+      ? {}
+      : {
+          usage: {
+            model: settings.model ?? 'codex',
+            input_tokens: tokens.input,
+            output_tokens: tokens.output,
+            cost_usd: null,
+          },
+        }),
+  };
+  const fail = (failureClass: Failed['class'], reason: string): AgentReport => ({
+    ...failed(failureClass, reason),
+    ...beside,
+  });
+  const because = (text: string | undefined) => (text === undefined || text === '' ? '' : `: ${text}`);
+  switch (exit.kind) {
+    case 'not_found':
+      return fail('config', `cannot start codex: ${exit.why}`);
+    case 'timed_out':
+      return fail(
+        'timeout',
+        `codex exec timeout after ${exit.afterMs / 1000}s${because(events.lastError)} (longer: timeout or codex.timeout_seconds on the node)`,
+      );
+    case 'signalled':
+      return fail('agent', `codex exec failed: ended by ${exit.signal}${because(lastWords())}`);
+    case 'exited': {
+      const message = events.failure ?? (exit.code === 0 ? undefined : events.lastError);
+      if (exit.code !== 0 || message !== undefined) {
+        const how = exit.code === 0 ? 'its turn failed' : `exit status ${exit.code}`;
+        const { class: failureClass, ...wait } = troubleOf(message ?? '');
+        return {
+          ...fail(failureClass, `codex exec failed: ${how}${because(message ?? lastWords())}`),
+          ...wait,
+        };
+      }
+      const answer = answerOf(file);
+      return 'problem' in answer
+        ? fail('agent', answer.problem)
+        : { kind: 'finished', ...answer.answer, ...beside, response: file?.text };
+    }
+  }
+}
+
+/** The answer of this attempt, if it wrote one that is valid. */
+function answerOf(
+  file: Awaited<ReturnType<typeof readAnswer>>,
+): { readonly answer: Answer } | { readonly problem: string } {
+  if (file === undefined)
+    return { problem: 'codex output missing: it ended with exit status 0 and wrote no answer (response.md)' };
+  if ('problem' in file) return { problem: `codex output ${file.problem}` };
+  const parsed = parseAnswer(file.text);
+  return 'problem' in parsed ? { problem: `codex output ${parsed.problem}` } : parsed;
+}

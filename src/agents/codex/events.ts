@@ -1,0 +1,119 @@
+/** The JSON lines of `codex exec --json`: what it says, does and spends. */
+import * as z from 'zod';
+import type { AgentAction } from '../agent.ts';
+
+const Item = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  command: z.string().optional(),
+  changes: z.array(z.looseObject({ path: z.string(), kind: z.unknown().optional() })).optional(),
+  server: z.string().optional(),
+  tool: z.string().optional(),
+  query: z.string().optional(),
+  exit_code: z.number().nullable().optional(),
+  status: z.string().optional(),
+});
+const Event = z.looseObject({
+  type: z.string(),
+  item: Item.optional(),
+  usage: z.looseObject({ input_tokens: z.number(), output_tokens: z.number() }).optional(),
+  message: z.string().optional(),
+  error: z.looseObject({ message: z.string().optional() }).nullable().optional(),
+});
+
+export interface CodexEvents {
+  /** Takes one line; a line that is no event says nothing. */
+  line(text: string): void;
+  /** The message of the turn that failed last, unless a later one succeeded. */
+  readonly failure: string | undefined;
+  /** The last error that it reported, final or not. */
+  readonly lastError: string | undefined;
+  readonly tokens: { readonly input: number; readonly output: number } | undefined;
+}
+
+/** `said` is told the text for the live view, `acted` what was done. */
+export function codexEvents(tell: {
+  readonly said: (text: string, channel: 'answer' | 'reasoning') => void;
+  readonly acted: (action: AgentAction) => void;
+}): CodexEvents {
+  let failure: string | undefined;
+  let lastError: string | undefined;
+  let tokens: CodexEvents['tokens'];
+  return {
+    line(text) {
+      const event = parse(text);
+      if (event === undefined) return;
+      switch (event.type) {
+        case 'turn.completed':
+          failure = undefined;
+          if (event.usage !== undefined) {
+            tokens = {
+              input: (tokens?.input ?? 0) + event.usage.input_tokens,
+              output: (tokens?.output ?? 0) + event.usage.output_tokens,
+            };
+          }
+          return;
+        case 'turn.failed':
+          failure = event.error?.message ?? lastError ?? 'the turn failed';
+          return;
+        case 'error':
+          lastError = event.message ?? event.error?.message;
+          return;
+        case 'item.started':
+          if (event.item?.type === 'command_execution')
+            tell.said(`$ ${event.item.command ?? ''}\n`, 'reasoning');
+          return;
+        case 'item.completed': {
+          lastError = undefined;
+          const { item } = event;
+          if (item === undefined) return;
+          if (item.type === 'agent_message') tell.said(`${item.text ?? ''}\n`, 'answer');
+          if (item.type === 'reasoning') tell.said(`${item.text ?? ''}\n`, 'reasoning');
+          const action = actionOf(item);
+          if (action !== undefined) tell.acted(action);
+          return;
+        }
+      }
+    },
+    get failure() {
+      return failure;
+    },
+    get lastError() {
+      return lastError;
+    },
+    get tokens() {
+      return tokens;
+    },
+  };
+}
+
+function parse(text: string): z.infer<typeof Event> | undefined {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    return Event.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function actionOf(item: z.infer<typeof Item>): AgentAction | undefined {
+  const status = item.status ?? 'completed';
+  switch (item.type) {
+    case 'command_execution': {
+      const code = item.exit_code == null || item.exit_code === 0 ? '' : ` (exit ${item.exit_code})`;
+      return { action: 'command', detail: item.command ?? '', status: `${status}${code}` };
+    }
+    case 'file_change':
+      return {
+        action: 'file_change',
+        detail: (item.changes ?? []).map((one) => one.path).join(', '),
+        status,
+      };
+    case 'mcp_tool_call':
+      return { action: 'tool_call', detail: `${item.server ?? ''}/${item.tool ?? ''}`, status };
+    case 'web_search':
+      return { action: 'web_search', detail: item.query ?? '', status };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,49 @@
+/** What codex's own failure events mean: whose failure it is, and how long to wait. */
+import type { FailureClass } from '../../model/outcome.ts';
+
+export type Trouble = { readonly class: FailureClass; readonly retryAfterMs?: number };
+
+/** The messages are the program's own sentences; each is known from its beginning, since a server's text may follow. */
+const known: readonly (readonly [RegExp, FailureClass])[] = [
+  [/^Quota exceeded/i, 'config'],
+  [/^Missing environment variable/i, 'config'],
+  [
+    /^(?:Your )?(?:access token|refresh token|login|session)\b.*\b(?:expired|revoked|invalid|could not)/i,
+    'config',
+  ],
+  [/^You(?:'|’)ve hit your usage limit/i, 'infra'],
+  [/^rate limit exceeded/i, 'infra'],
+  [/^We(?:'|’)re currently experiencing high demand/i, 'infra'],
+  [/^Selected model is at capacity/i, 'infra'],
+  [
+    /^(?:Reconnecting|Connection failed|stream disconnected|stream error|error sending request|timeout waiting)/i,
+    'infra',
+  ],
+];
+
+/** Whose failure the message of a `turn.failed` or `error` event is. */
+export function troubleOf(message: string): Trouble {
+  const wait = waitIn(message);
+  const told = (failureClass: FailureClass): Trouble => ({
+    class: failureClass,
+    ...(failureClass === 'infra' && wait !== undefined ? { retryAfterMs: wait } : {}),
+  });
+  const status = /^(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b/.exec(message)?.[1];
+  if (status !== undefined) return told(classOfStatus(Number(status)));
+  const found = known.find(([pattern]) => pattern.test(message));
+  return told(found?.[1] ?? 'agent');
+}
+
+function classOfStatus(status: number): FailureClass {
+  if (status === 401 || status === 402 || status === 403) return 'config';
+  return status === 408 || status === 429 || status >= 500 ? 'infra' : 'agent';
+}
+
+/** Milliseconds, where the message says when to come back. */
+function waitIn(message: string): number | undefined {
+  const found = /try again in (\d+(?:\.\d+)?) ?(ms|s|seconds?|m|minutes?|h|hours?)\b/i.exec(message);
+  if (found?.[1] === undefined) return undefined;
+  const unit = found[2]?.toLowerCase() ?? 's';
+  const each = unit === 'ms' ? 1 : unit.startsWith('s') ? 1000 : unit.startsWith('m') ? 60_000 : 3_600_000;
+  return Math.ceil(Number(found[1]) * each);
+}

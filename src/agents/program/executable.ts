@@ -1,0 +1,68 @@
+/** Finding an agent's program, and why it cannot be run. */
+import { constants } from 'node:fs';
+import { access, open, realpath, stat } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { isMissing } from '../../system/files.ts';
+
+export type Executable = { readonly path: string } | { readonly problem: string };
+
+/** The program of a path (absolute) or, without a slash, of a name on PATH. `what` is the program in messages. */
+export async function findExecutable(
+  what: string,
+  wanted: { readonly configured: string; readonly path: string },
+  searchPath: string | undefined,
+): Promise<Executable> {
+  const { configured, path } = wanted;
+  if (path.includes('/')) {
+    const problem = await whyNot(path);
+    return problem === undefined
+      ? { path }
+      : {
+          problem: `configured ${what} executable ${problem.replace('%', `${path} (configured as ${configured})`)}`,
+        };
+  }
+  let barred: string | undefined;
+  for (const folder of (searchPath ?? '').split(delimiter)) {
+    const candidate = join(folder === '' ? '.' : folder, path);
+    const problem = await whyNot(candidate);
+    if (problem === undefined) return { path: candidate };
+    if (!problem.startsWith('not found')) barred ??= candidate;
+  }
+  return {
+    problem:
+      barred === undefined
+        ? `${what} executable not found: no directory of PATH has "${path}"`
+        : `${what} executable is not executable: ${barred} (chmod +x), and no other directory of PATH has one`,
+  };
+}
+
+/** `%` stands for the path. */
+async function whyNot(path: string): Promise<string | undefined> {
+  try {
+    const is = await stat(path);
+    if (is.isDirectory()) return 'is a directory: %';
+    if (!is.isFile()) return 'is no file: %';
+    await access(path, constants.X_OK);
+    // To root everything is accessible; what no x bit allows cannot be started all the same.
+    return (is.mode & 0o111) === 0 ? 'is not executable: %' : undefined;
+  } catch (error) {
+    return isMissing(error) ? 'not found: %' : 'is not executable: %';
+  }
+}
+
+/** True for a program of the npm package `name` and for a native one; false for any other script. */
+export async function isNativeOrOf(name: string, path: string): Promise<boolean> {
+  try {
+    if ((await realpath(path)).includes(`/node_modules/${name}/`)) return true;
+    const file = await open(path, 'r');
+    try {
+      const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);
+      // ELF, Mach-O (either order of bytes, 64 bits) and Mach-O for several machines.
+      return ['7f454c46', 'cffaedfe', 'feedfacf', 'cafebabe'].includes(buffer.toString('hex'));
+    } finally {
+      await file.close();
+    }
+  } catch {
+    return false;
+  }
+}

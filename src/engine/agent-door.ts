@@ -1,0 +1,108 @@
+/** The door for agent programs: what one of them gets of the machine, and what is kept of it. */
+import { join } from 'node:path';
+import { StringDecoder } from 'node:string_decoder';
+import type { AgentProgram } from '../agents/agent.ts';
+import { layout } from '../model/layout.ts';
+import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
+import { bringBack, type HidingPlace, hide } from '../workspace/hide.ts';
+import { WorkspaceError } from '../workspace/trouble.ts';
+
+/** Bytes of one stream that an agent program may fill a file with. */
+export const mostAgentOutput = 256 * 1024 * 1024;
+
+/** Where in a run directory hidden files wait. */
+export const hidingPlace = (runDir: string): HidingPlace => ({
+  folder: layout(runDir).hidden,
+  list: layout(runDir).hiddenList,
+});
+
+export type AgentDoor = {
+  readonly spawn: Spawn;
+  readonly runDir: string;
+  readonly workspace: string;
+  readonly nodeDir: string;
+  /** The stage's environment with the secrets of these names, and the values that must not be seen. */
+  readonly environment: (keys: readonly string[]) => {
+    readonly env: Readonly<Record<string, string>>;
+    readonly mask: readonly string[];
+  };
+  readonly keep: (name: string, content: string) => Promise<void>;
+  /** Milliseconds that the program may take. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly marker: string;
+  readonly brand?: string;
+  readonly spawned: (process: ProcessId) => Promise<void>;
+  readonly beforeSpawn: () => Promise<void>;
+  /** Told what was hidden, and the files that were made in its place; they are gone again. */
+  readonly wasHidden: (hidden: readonly string[], made: readonly string[]) => void;
+};
+
+/** Runs an agent's program to its end, with what it must not read out of sight meanwhile. */
+export async function runAgentProgram(program: AgentProgram, door: AgentDoor): Promise<Exit> {
+  const [first] = program.argv;
+  const { env, mask } = door.environment(program.keys);
+  // What it was allowed, for those who ask later.
+  await door.keep(
+    'agent.program.json',
+    `${JSON.stringify(
+      {
+        argv: program.argv,
+        cwd: program.cwd,
+        keys: program.keys.filter((name) => env[name] !== undefined),
+        home: program.home,
+        network: program.network,
+        unread: program.unread ?? { hidden: [] },
+      },
+      null,
+      2,
+    )}\n`,
+  );
+  if (door.timeoutMs <= 0) return { kind: 'timed_out', afterMs: 0 };
+  const place = hidingPlace(door.runDir);
+  let hidden: readonly string[] = [];
+  try {
+    if (program.unread !== undefined) hidden = await hide(door.workspace, place, program.unread);
+  } catch (error) {
+    if (!(error instanceof WorkspaceError)) throw error;
+    return { kind: 'not_found', program: first, why: error.message };
+  }
+  const stdout = listener(program.onStdout);
+  const stderr = listener(program.onStderr);
+  try {
+    await door.beforeSpawn();
+    return await door.spawn.run({
+      argv: program.argv,
+      cwd: program.cwd,
+      env: { ...env, ...program.env },
+      ...(program.stdin === undefined ? {} : { stdin: program.stdin }),
+      stdoutFile: join(door.nodeDir, program.stdoutName),
+      stderrFile: join(door.nodeDir, program.stderrName),
+      mask,
+      mostBytes: mostAgentOutput,
+      ...(stdout === undefined ? {} : { onStdout: stdout.hear }),
+      ...(stderr === undefined ? {} : { onStderr: stderr.hear }),
+      timeoutMs: door.timeoutMs,
+      signal: door.signal,
+      marker: `FACTORY_RUN_MARKER=${door.marker}`,
+      ...(door.brand === undefined ? {} : { brand: door.brand }),
+      started: door.spawned,
+    });
+  } finally {
+    stdout?.end();
+    stderr?.end();
+    if (hidden.length > 0) door.wasHidden(hidden, await bringBack(door.workspace, place));
+  }
+}
+
+/** Bytes as they arrive become text, with no character cut in two. */
+function listener(
+  told: ((text: string) => void) | undefined,
+): { hear(bytes: Buffer): void; end(): void } | undefined {
+  if (told === undefined) return undefined;
+  const decoder = new StringDecoder('utf8');
+  const tell = (text: string) => {
+    if (text !== '') told(text);
+  };
+  return { hear: (bytes) => tell(decoder.write(bytes)), end: () => tell(decoder.end()) };
+}

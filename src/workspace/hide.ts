@@ -1,0 +1,220 @@
+/** Puts paths of a workspace out of sight and back, exactly, also after a crash at any moment. */
+import { chmod, mkdir, readFile, realpath, rename, rm, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { beforeWrite } from '../system/fence.ts';
+import { isMissing, writeJson } from '../system/files.ts';
+import { below, fromBytes, parentOf, toBytes } from './names.ts';
+import { trouble, WorkspaceError } from './trouble.ts';
+import { look, walk } from './walk.ts';
+
+/** Where what is hidden waits, and the list of it; both outside the workspace, on the same file system. Absolute. */
+export type HidingPlace = { readonly folder: string; readonly list: string };
+
+/** What is to be out of sight; paths relative to the workspace. With `only`, everything but these paths, what lies
+ *  below them and the folders that lead to them. */
+export type OutOfSight = { readonly hidden: readonly string[]; readonly only?: readonly string[] };
+
+/** The n-th path waits under the name n. `mode` is the permission bits of a folder, null for anything else. */
+const HiddenList = z.object({
+  schema_version: z.literal(1),
+  paths: z.array(z.object({ path: z.string(), mode: z.number().nullable() })),
+  folders: z.array(z.object({ path: z.string(), mode: z.number() })),
+});
+type HiddenList = z.infer<typeof HiddenList>;
+
+/** Moves the paths away and answers which; what lies below them is meant too. Rejects with a WorkspaceError when one of them cannot be moved; then all are where they were.
+ *  The list is on the disk before the first move. */
+export async function hide(
+  workspace: string,
+  place: HidingPlace,
+  what: OutOfSight,
+): Promise<readonly string[]> {
+  await bringBack(workspace, place);
+  const paths = await toHide(workspace, what);
+  if (paths.length === 0) return [];
+  const folders = [...new Set(paths.flatMap(ancestors))].sort();
+  const list: HiddenList = {
+    schema_version: 1,
+    paths: paths.map((path) => ({ path, mode: folderMode(workspace, path) ?? null })),
+    folders: folders.flatMap((path) => {
+      const mode = folderMode(workspace, path);
+      return mode === undefined ? [] : [{ path, mode }];
+    }),
+  };
+  beforeWrite(place.list);
+  await mkdir(place.folder, { recursive: true, mode: 0o700 });
+  await chmod(place.folder, 0o700);
+  await writeJson(place.list, list, { sync: true, syncFolder: true });
+  let at = '';
+  try {
+    await unlock(workspace, list.folders);
+    for (const [n, { path, mode }] of list.paths.entries()) {
+      at = path;
+      if (mode !== null) await unlock(workspace, [{ path, mode }]);
+      await rename(below(workspace, path), join(place.folder, String(n)));
+    }
+    await setModes(workspace, list.folders);
+    // Whoever looks for them as another user than root finds a closed door.
+    await chmod(place.folder, 0);
+    return paths;
+  } catch (error) {
+    await bringBack(workspace, place);
+    throw trouble('hide', at, error);
+  }
+}
+
+/** Moves everything back and answers, sorted, with the files that somebody made meanwhile where hidden ones belong:
+ *  they are removed, the originals win. Nothing happens where nothing is hidden. A call that was cut is finished by the
+ *  next one. */
+export async function bringBack(workspace: string, place: HidingPlace): Promise<readonly string[]> {
+  const list = await readList(place.list);
+  if (list === undefined) return [];
+  // Who took the run over may be hiding again.
+  beforeWrite(place.list);
+  const conflicts: string[] = [];
+  const clear = async (path: string): Promise<void> => {
+    conflicts.push(...filesAt(workspace, path));
+    await rm(below(workspace, path), { recursive: true, force: true });
+  };
+  await chmod(place.folder, 0o700).catch((error: unknown) => {
+    if (!isMissing(error)) throw error;
+  });
+  try {
+    await makeTop(workspace);
+    for (const { path } of list.folders) {
+      const found = look(workspace, path);
+      if (found?.kind === 'dir') continue;
+      // A file or a link in a folder's place would lead what is hidden elsewhere.
+      if (found !== undefined) await clear(path);
+      await mkdir(below(workspace, path), { mode: 0o700 });
+    }
+    await unlock(workspace, list.folders);
+    for (const [n, { path, mode }] of list.paths.entries()) {
+      if (look(place.folder, String(n)) !== undefined) {
+        if (look(workspace, path) !== undefined) await clear(path);
+        await rename(join(place.folder, String(n)), below(workspace, path));
+      }
+      if (mode !== null) await setModes(workspace, [{ path, mode }]);
+    }
+    await setModes(workspace, list.folders);
+    await rmdir(place.folder).catch((error: unknown) => {
+      if (!isMissing(error)) throw error;
+    });
+    await rm(place.list, { force: true });
+  } catch (error) {
+    throw trouble('bring hidden files back to', workspace, error);
+  }
+  return [...new Set(conflicts)].sort();
+}
+
+/** An agent may have taken the whole workspace away. */
+async function makeTop(workspace: string): Promise<void> {
+  const found = look(workspace, '');
+  if (found !== undefined && found.kind !== 'dir') await rm(workspace, { force: true });
+  await mkdir(workspace, { recursive: true });
+  if (found?.kind === 'dir' && (found.mode & 0o700) !== 0o700) await chmod(workspace, found.mode | 0o700);
+}
+
+async function readList(path: string): Promise<HiddenList | undefined> {
+  try {
+    return HiddenList.parse(JSON.parse(await readFile(path, 'utf8')));
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** What has to be moved: the topmost paths that are there. */
+async function toHide(workspace: string, { hidden, only }: OutOfSight): Promise<readonly string[]> {
+  const named: string[] = [];
+  for (const entry of hidden) named.push(...(await real(workspace, clean(entry))));
+  const inSight = only?.map(clean);
+  const others = inSight === undefined ? [] : [...outside(workspace, '', inSight)];
+  const all = [...new Set([...named, ...others])].sort();
+  return all.filter((path) => !ancestors(path).some((folder) => all.includes(folder)));
+}
+
+/** The path with the links on its way resolved, and what it leads to itself where that is in the workspace too. */
+async function real(workspace: string, path: string): Promise<readonly string[]> {
+  if (path === '') throw new WorkspaceError('cannot hide the whole workspace');
+  const found = look(workspace, path);
+  if (found === undefined) return [];
+  const root = await realpath(workspace);
+  const within = async (at: string): Promise<string | undefined> => {
+    const target = fromBytes(await realpath(below(workspace, at), { encoding: 'buffer' }));
+    if (target === root) return '';
+    return target.startsWith(`${root}/`) ? target.slice(root.length + 1) : undefined;
+  };
+  const folder = await within(parentOf(path));
+  if (folder === undefined)
+    throw new WorkspaceError(`cannot hide "${path}": it leads out of the workspace by a link`);
+  const itself =
+    folder === ''
+      ? path.slice(parentOf(path).length).replace(/^\//, '')
+      : `${folder}/${path.slice(path.lastIndexOf('/') + 1)}`;
+  if (found.kind !== 'link') return [itself];
+  const target = await within(path).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw trouble('hide', path, error);
+  });
+  return target === undefined || target === '' ? [itself] : [itself, target];
+}
+
+/** What lies in `folder` and is neither in sight nor on the way to something that is. */
+function* outside(workspace: string, folder: string, inSight: readonly string[]): Generator<string> {
+  const children = walk(String(folder === '' ? workspace : `${workspace}/${folder}`), { enter: () => false });
+  for (const { path: name, kind } of children) {
+    const path = folder === '' ? name : `${folder}/${name}`;
+    if (inSight.some((one) => one === '' || path === one || path.startsWith(`${one}/`))) continue;
+    if (!inSight.some((one) => one.startsWith(`${path}/`))) yield path;
+    else if (kind === 'dir') yield* outside(workspace, path, inSight);
+  }
+}
+
+/** Drops `.` and empty components, and a trailing slash. */
+const clean = (path: string): string =>
+  path
+    .split('/')
+    .filter((part) => part !== '' && part !== '.')
+    .join('/');
+
+/** The folders above a path, topmost first. */
+function ancestors(path: string): string[] {
+  const found: string[] = [];
+  for (let at = parentOf(path); at !== ''; at = parentOf(at)) found.unshift(at);
+  return found;
+}
+
+function folderMode(workspace: string, path: string): number | undefined {
+  const found = look(workspace, path);
+  return found?.kind === 'dir' ? found.mode : undefined;
+}
+
+/** Files, links and the like at and below a path; a folder without any is nobody's work. */
+function filesAt(workspace: string, path: string): string[] {
+  if (look(workspace, path)?.kind !== 'dir') return [path];
+  // Unlocked on the way, so that it can be removed.
+  return [...walk(`${workspace}/${path}`, { unlock: true })]
+    .filter((found) => found.kind !== 'dir')
+    .map((found) => `${path}/${found.path}`);
+}
+
+type Folder = { readonly path: string; readonly mode: number };
+
+/** Nothing can be moved out of a folder, nor a folder moved, that its owner may not write. */
+async function unlock(workspace: string, folders: readonly Folder[]): Promise<void> {
+  for (const { path } of folders) {
+    const mode = folderMode(workspace, path);
+    if (mode !== undefined && (mode & 0o700) !== 0o700)
+      await chmod(toBytes(`${workspace}/${path}`), mode | 0o700);
+  }
+}
+
+async function setModes(workspace: string, folders: readonly Folder[]): Promise<void> {
+  // The deepest first: a folder that is closed again cannot be entered.
+  for (const { path, mode } of [...folders].reverse()) {
+    const now = folderMode(workspace, path);
+    if (now !== undefined && now !== mode) await chmod(toBytes(`${workspace}/${path}`), mode);
+  }
+}

@@ -1,0 +1,411 @@
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
+import type { AgentReport } from '../../src/agents/agent.ts';
+import { codexAgent } from '../../src/agents/codex.ts';
+import { agentClock } from './clock.ts';
+import { keepsTheAgentContract, wellFormed } from './contract.ts';
+import { programTask } from './program-task.ts';
+
+const standIn = join(import.meta.dirname, '../support/codex-stand-in.sh');
+
+/** Codex in a workspace of its own, with the stand-in doing what `does` says. */
+async function codex(
+  does: string,
+  {
+    attributes = {},
+    env = {},
+    files = {},
+    clock = agentClock(0),
+  }: {
+    readonly attributes?: Readonly<Record<string, string>>;
+    readonly env?: Readonly<Record<string, string>>;
+    readonly files?: Readonly<Record<string, string>>;
+    readonly clock?: ReturnType<typeof agentClock>;
+  } = {},
+) {
+  const it = await programTask(files, { STAND_IN: does, ...env });
+  const agent = codexAgent({ env: it.env, clock });
+  const named = { 'codex.path': standIn, ...attributes };
+  return {
+    ...it,
+    agent,
+    attributes: named,
+    work: async (signal = new AbortController().signal): Promise<AgentReport> =>
+      wellFormed(await agent.work(it.task({ attributes: named }, signal), signal)),
+    [Symbol.asyncDispose]: it[Symbol.asyncDispose],
+  };
+}
+
+keepsTheAgentContract('codex', async () => {
+  const good = await codex('ok');
+  const endless = await codex('touch "$SEEN/begun"; exec sleep 1000');
+  const adapt = (it: typeof good): typeof good.agent => ({
+    ...it.agent,
+    work: (task, signal) =>
+      it.agent.work(
+        it.task(
+          {
+            attributes: { ...it.attributes, ...task.attributes },
+            ...(task.onText && { onText: task.onText }),
+          },
+          signal,
+        ),
+        signal,
+      ),
+  });
+  return {
+    agent: adapt(good),
+    broken: { agent: adapt(good), task: { attributes: { 'codex.path': '/nowhere/codex' } } },
+    endless: { agent: adapt(endless), begun: () => endless.made('seen/begun') },
+    async [Symbol.asyncDispose]() {
+      await good[Symbol.asyncDispose]();
+      await endless[Symbol.asyncDispose]();
+    },
+  };
+});
+
+describe('an answer', () => {
+  test('that this attempt wrote is the report, and the prompt came on standard input', async () => {
+    await using it = await codex('echo thinking; echo warning >&2; ok');
+    expect(await it.work()).toMatchObject({ kind: 'finished', outcome: 'success', notes: 'done' });
+    expect(it.read('seen/stdin')).toMatch(/^do it\n\n.*JSON.*\n$/);
+    expect(it.lines('seen/cwd')).toEqual([it.workspace]);
+    expect(it.read('codex.stdout.log')).toBe('thinking\n');
+    expect(it.read('codex.stderr.log')).toBe('warning\n');
+    expect(it.read('codex.args.txt')).toBe(`codex ${it.lines('seen/argv').join(' ')}\n`);
+    expect(JSON.parse(it.read('codex.output.schema.json'))).toMatchObject({ additionalProperties: false });
+    expect(it.shown.join('')).toBe('thinking\nwarning\n');
+    expect(JSON.parse(it.read('agent.program.json'))).toMatchObject({
+      cwd: it.workspace,
+      keys: [],
+      home: [{ path: it.at('home/.codex'), write: true }],
+      network: true,
+    });
+  });
+
+  const bad: readonly (readonly [string, string, RegExp])[] = [
+    ['nothing', ':', /^codex output missing: .*exit status 0/],
+    ['an empty file', ': > "$OUT"', /^codex output is not valid JSON: the answer is empty/],
+    ['prose', 'answer "All done."', /^codex output is not valid JSON: .*prose/],
+    ['another schema', `answer '{"result":"ok"}'`, /^codex output missing outcome$/],
+    [
+      'Latin-1',
+      `printf '{"outcome":"success","notes":"caf\\351"}' > "$OUT"`,
+      /^codex output is not UTF-8 text$/,
+    ],
+    ['a folder', 'mkdir "$OUT"', /^codex output is no plain file$/],
+    ['a link to a file of the system', 'ln -s /etc/passwd "$OUT"', /^codex output is no plain file$/],
+    ['a pipe', 'mkfifo "$OUT"', /^codex output is no plain file$/],
+    ['a sparse file of 10 GB', 'truncate -s 10G "$OUT"', /^codex output is larger than \d+ bytes$/],
+    [
+      'skipped',
+      `answer '{"outcome":"skipped"}'`,
+      /^codex output has the outcome "skipped", which is none of/,
+    ],
+  ];
+  test.for(bad)("that is %s fails the stage as the agent's failure", async ([, does, reason]) => {
+    await using it = await codex(does);
+    expect(await it.work()).toMatchObject({
+      kind: 'failed',
+      class: 'agent',
+      reason: expect.stringMatching(reason),
+    });
+  });
+
+  test("that an earlier attempt left over is not this one's", async () => {
+    await using it = await codex(':');
+    writeFileSync(join(it.nodeDir, 'response.md'), '{"outcome":"success"}');
+    expect(await it.work()).toMatchObject({ kind: 'failed', class: 'agent' });
+  });
+
+  test('does not count when the program ends with another code, and its last words are told', async () => {
+    await using it = await codex('echo "disk on fire" >&2; ok; exit 7');
+    expect(await it.work()).toMatchObject({
+      kind: 'failed',
+      class: 'agent',
+      reason: 'codex exec failed: exit status 7: disk on fire',
+      response: expect.stringContaining('success'),
+    });
+  });
+});
+
+describe('a program that cannot be started', () => {
+  test.for([
+    ['is not there', () => {}, 'configured codex executable not found: '],
+    ['is a folder', (at: string) => mkdirSync(at), 'configured codex executable is a directory: '],
+    [
+      'may not be executed',
+      (at: string) => writeFileSync(at, 'x'),
+      'configured codex executable is not executable: ',
+    ],
+  ] as const)('%s: the message names it', async ([, make, message]) => {
+    await using it = await codex('ok', { attributes: { 'codex.path': 'bin' } });
+    const path = it.at('program');
+    make(path);
+    const report = await it.agent.work(
+      it.task({ attributes: { 'codex.path': path } }),
+      new AbortController().signal,
+    );
+    expect(report).toMatchObject({
+      kind: 'failed',
+      class: 'config',
+      reason: `${message}${path} (configured as ${path})`,
+    });
+  });
+
+  test('is searched on PATH, where a file that may not be executed is passed over', async () => {
+    await using it = await codex('ok', { attributes: { 'codex.path': 'codex' } });
+    expect(await it.work()).toMatchObject({
+      class: 'config',
+      reason: expect.stringContaining('no directory of PATH has "codex"'),
+    });
+    for (const folder of ['first', 'second']) mkdirSync(it.at(folder));
+    writeFileSync(it.at('first/codex'), 'x');
+    it.env['PATH'] = `${it.at('first')}:${it.env['PATH']}`;
+    expect(await it.work()).toMatchObject({ class: 'config', reason: expect.stringContaining('chmod +x') });
+    copyFileSync(standIn, it.at('second/codex'));
+    it.env['PATH'] = `${it.at('first')}:${it.at('second')}:${process.env['PATH']}`;
+    expect(await it.work()).toMatchObject({ kind: 'finished' });
+  });
+
+  test('whose interpreter is missing is named as well', async () => {
+    await using it = await codex('ok', {
+      files: { 'bin/codex': '#!/nowhere/interpreter\n' },
+      attributes: { 'codex.path': 'bin/codex' },
+    });
+    expect(await it.work()).toMatchObject({
+      class: 'config',
+      reason: expect.stringContaining('interpreter'),
+    });
+  });
+
+  test('because its workdir is not there is told', async () => {
+    await using it = await codex('ok', { attributes: { 'codex.workdir': 'app' } });
+    expect(await it.work()).toMatchObject({
+      class: 'config',
+      reason: expect.stringContaining('codex.workdir'),
+    });
+  });
+});
+
+describe('a program that will not end', () => {
+  test('is ended with all that it started when its time is up, and the time is told', async () => {
+    await using it = await codex(
+      `echo $$ > "$SEEN/pid"; (setsid sh -c 'echo $$ > "$0/deep"; exec sleep 1000' "$SEEN" >/dev/null 2>&1 &); while [ ! -s "$SEEN/deep" ]; do :; done; exec sleep 1000`,
+      { attributes: { 'codex.timeout_seconds': '700ms' } },
+    );
+    expect(await it.work()).toMatchObject({
+      kind: 'failed',
+      class: 'timeout',
+      reason: 'codex exec timeout after 0.7s (longer: timeout or codex.timeout_seconds on the node)',
+    });
+    expect(it.isGone('seen/pid') && it.isGone('seen/deep')).toBe(true);
+    expect(it.logged.at(-1)).toMatchObject({ level: 'warn', message: 'codex exec timed out' });
+  });
+
+  test('is reported as running at every heartbeat', async () => {
+    const clock = agentClock(0);
+    await using it = await codex('while [ ! -e "$SEEN/go" ]; do sleep 0.01; done; ok', {
+      clock,
+      attributes: { 'codex.heartbeat_seconds': '20' },
+    });
+    const ended = it.work();
+    await it.made('seen/files');
+    const beats = () => it.logged.filter((line) => line.message === 'codex exec still running');
+    for (const count of [1, 2]) {
+      await clock.waiting(1);
+      clock.advance(20_000);
+      await vi.waitFor(() => expect(beats()).toHaveLength(count));
+    }
+    expect(beats().at(-1)?.fields).toEqual({ elapsed_ms: 40_000 });
+    writeFileSync(join(it.nodeDir, 'seen/go'), '');
+    expect(await ended).toMatchObject({ kind: 'finished' });
+  });
+});
+
+describe('what the program gets', () => {
+  test('of the secrets only its keys and those that the node names, none of them readable in what is kept', async () => {
+    await using it = await codex('echo "$OPENAI_API_KEY $MY_CREDENTIAL"; ok', {
+      env: {
+        OPENAI_API_KEY: 'sk-openai-12345678',
+        ANTHROPIC_API_KEY: 'sk-other-12345678',
+        MY_CREDENTIAL: 'credential-12345678',
+      },
+      attributes: {
+        'codex.env_keys': 'MY_CREDENTIAL, NOT_THERE',
+        'codex.config_overrides': 'a=credential-12345678',
+      },
+    });
+    await it.work();
+    const env = it.read('seen/env');
+    expect(env).toContain('OPENAI_API_KEY=sk-openai-12345678');
+    expect(env).toContain('MY_CREDENTIAL=credential-12345678');
+    expect(env).not.toContain('sk-other');
+    expect(it.read('codex.stdout.log')).toBe('*** ***\n');
+    expect(it.shown.join('')).toBe('*** ***\n');
+    expect(JSON.parse(it.read('agent.program.json'))).toMatchObject({
+      keys: ['OPENAI_API_KEY', 'MY_CREDENTIAL'],
+    });
+    expect(it.read('agent.program.json')).not.toContain('credential-1');
+  });
+
+  test('of the workspace what it may read, and what it makes where files are hidden is undone', async () => {
+    const files = { 'scripts/scenarios/judge.sh': 'real', 'README.md': 'r', 'app/main.txt': 'm' };
+    await using it = await codex(
+      'mkdir -p scripts/scenarios; echo forged > scripts/scenarios/judge.sh; echo new > app/new.txt; ok',
+      {
+        files,
+        attributes: { 'codex.workdir': 'app', 'codex.strict_read_scope': 'true' },
+      },
+    );
+    expect(await it.work()).toMatchObject({ kind: 'finished' });
+    expect(it.lines('seen/files')).toEqual(['./app/main.txt']);
+    expect(readFileSync(join(it.workspace, 'scripts/scenarios/judge.sh'), 'utf8')).toBe('real');
+    expect(it.inWorkspace().sort()).toEqual(['README.md', 'app', 'scripts']);
+    expect(it.conflicts).toEqual(['scripts/scenarios/judge.sh']);
+  });
+
+  test('a strict scope without a folder of its own hides nothing more, and that is told', async () => {
+    await using it = await codex('ok', {
+      files: { 'README.md': 'r' },
+      attributes: { 'codex.strict_read_scope': 'true' },
+    });
+    await it.work();
+    expect(it.lines('seen/files')).toEqual(['./README.md']);
+    expect(it.logged[0]).toMatchObject({
+      level: 'warn',
+      message: expect.stringContaining('strict_read_scope'),
+    });
+  });
+
+  test('what cannot be hidden stops it before it starts', async () => {
+    await using it = await codex('ok', { attributes: { 'codex.block_read_paths': 'out/x' } });
+    mkdirSync(it.at('elsewhere/x'), { recursive: true });
+    symlinkSync('../elsewhere', join(it.workspace, 'out'));
+    expect(await it.work()).toMatchObject({
+      class: 'config',
+      reason: 'cannot start codex: cannot hide "out/x": it leads out of the workspace by a link',
+    });
+  });
+});
+
+describe('its events as JSON lines', () => {
+  const event = (of: object) => `echo '${JSON.stringify(of)}'`;
+  const did = [
+    event({ type: 'thread.started', thread_id: 't' }),
+    event({
+      type: 'item.started',
+      item: { id: '1', type: 'command_execution', command: 'ls', status: 'in_progress' },
+    }),
+    event({
+      type: 'item.completed',
+      item: { id: '1', type: 'command_execution', command: 'ls', exit_code: 2, status: 'failed' },
+    }),
+    event({
+      type: 'item.completed',
+      item: {
+        id: '2',
+        type: 'file_change',
+        changes: [
+          { path: 'a.txt', kind: 'add' },
+          { path: 'b.txt', kind: 'update' },
+        ],
+        status: 'completed',
+      },
+    }),
+    event({ type: 'item.completed', item: { id: '3', type: 'agent_message', text: 'All done' } }),
+    event({ type: 'turn.completed', usage: { input_tokens: 5, cached_input_tokens: 2, output_tokens: 3 } }),
+  ].join('; ');
+
+  test('become what is shown, what was done and what it cost', async () => {
+    await using it = await codex(`${did}; ok`, { attributes: { 'codex.json': 'true', 'codex.model': 'm1' } });
+    expect(await it.work()).toMatchObject({
+      kind: 'finished',
+      usage: { model: 'm1', input_tokens: 5, output_tokens: 3, cost_usd: null },
+    });
+    expect(it.lines('seen/argv')).toContain('--json');
+    expect(it.shown.join('')).toBe('$ ls\nAll done\n');
+    expect(it.actions).toEqual([
+      { action: 'command', detail: 'ls', status: 'failed (exit 2)' },
+      { action: 'file_change', detail: 'a.txt, b.txt', status: 'completed' },
+    ]);
+  });
+
+  const failures: readonly (readonly [string, string, object])[] = [
+    [
+      'rate limit exceeded: Rate limit reached. Please try again in 11.054s. Visit',
+      'infra',
+      { retryAfterMs: 11_054 },
+    ],
+    ['unexpected status 401 Unauthorized: no', 'config', {}],
+    ['something else', 'agent', {}],
+  ];
+  test.for(failures)(
+    'a turn that failed with "%s" is of class %s, whatever the exit code and the answer',
+    async ([message, failureClass, more]) => {
+      for (const code of [0, 1]) {
+        await using it = await codex(
+          `${event({ type: 'turn.failed', error: { message } })}; ok; exit ${code}`,
+          {
+            attributes: { 'codex.json': '1' },
+          },
+        );
+        const report = await it.work();
+        expect(report).toMatchObject({
+          kind: 'failed',
+          class: failureClass,
+          reason: expect.stringContaining(message),
+          ...more,
+        });
+      }
+    },
+  );
+
+  test('are plain text where the program is not asked for them', async () => {
+    await using it = await codex(
+      `${event({ type: 'turn.failed', error: { message: 'unexpected status 401 x' } })}; ok`,
+    );
+    expect(await it.work()).toMatchObject({ kind: 'finished', outcome: 'success' });
+    expect(it.lines('seen/argv')).not.toContain('--json');
+  });
+});
+
+test('FACTORY_LOG_CODEX_STREAM writes each line of either stream to the log', async () => {
+  await using it = await codex('printf "one\\rtwo\\nthree"; echo four >&2; ok', {
+    env: { FACTORY_LOG_CODEX_STREAM: 'true' },
+  });
+  await it.work();
+  expect(it.logged.filter((line) => line.message === 'codex stream').map((line) => line.fields)).toEqual(
+    expect.arrayContaining([
+      { stream: 'stdout', text: 'one' },
+      { stream: 'stdout', text: 'two' },
+      { stream: 'stdout', text: 'three' },
+      { stream: 'stderr', text: 'four' },
+    ]),
+  );
+});
+
+test("a home among temporary files gets today's program another folder for those", async () => {
+  await using it = await codex('ok', { attributes: { 'codex.path': '' } });
+  const bin = it.at('node_modules/@openai/codex/bin');
+  mkdirSync(bin, { recursive: true });
+  copyFileSync(standIn, join(bin, 'codex'));
+  chmodSync(join(bin, 'codex'), 0o755);
+  it.env['PATH'] = `${bin}:${process.env['PATH']}`;
+  it.env['CODEX_HOME'] = join(it.at('tmp'), 'codex-home');
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  expect(it.lines('seen/env')).toContain(`TMPDIR=${it.nodeDir}/tmp`);
+  expect(it.lines('seen/env')).toContain(`CODEX_HOME=${it.at('tmp')}/codex-home`);
+  expect(it.lines('seen/argv')).toEqual(expect.arrayContaining(['--json', '--skip-git-repo-check']));
+  expect(it.logged[0]).toMatchObject({ level: 'warn' });
+  expect(() => statSync(join(it.nodeDir, 'tmp'))).toThrow();
+});

@@ -1,0 +1,221 @@
+import { expect, test } from 'vitest';
+import { codexArgv, readScopeOf } from '../../../src/agents/codex/argv.ts';
+import { codexHome, isTemporary } from '../../../src/agents/codex/home.ts';
+import { type CodexSettings, readSettings } from '../../../src/agents/codex/settings.ts';
+import { troubleOf } from '../../../src/agents/codex/trouble.ts';
+
+type Words = Readonly<Record<string, string>>;
+const files = { schema: '/n/codex.output.schema.json', response: '/n/response.md' };
+
+function settings(
+  attributes: Words = {},
+  env: Words = {},
+  flags: { model?: string; effort?: string } = {},
+): CodexSettings {
+  const read = readSettings({ attributes, workspace: '/w' }, { env, ...flags });
+  if ('problem' in read) throw new Error(read.problem);
+  return read.settings;
+}
+const problem = (attributes: Words, env: Words = {}): string | undefined => {
+  const read = readSettings({ attributes, workspace: '/w' }, { env });
+  return 'problem' in read ? read.problem : undefined;
+};
+const argv = (attributes: Words = {}, env: Words = {}, modern = false): string =>
+  codexArgv(settings(attributes, env), files, modern).join(' ');
+const end = '--color never --output-schema /n/codex.output.schema.json -o /n/response.md -';
+
+test('without a word the program works in the whole workspace, and may write there', () => {
+  expect(argv()).toBe(`exec -s workspace-write -C /w ${end}`);
+});
+
+test('every setting has its place', () => {
+  expect(
+    codexArgv(
+      settings({
+        'codex.approval': 'never',
+        'codex.sandbox': 'read-only',
+        'codex.model': 'm',
+        'codex.profile': 'p',
+        'codex.config_overrides': 'a=1;; b=[1,2] ;;',
+        'codex.disable_mcp': 'true',
+        'codex.auto_approve_commands': 'go test, make "x"',
+        'codex.auto_approve_config_key': 'key',
+        'codex.workdir': 'app/',
+        'codex.add_dirs': 'd1, /abs',
+        'codex.skip_git_repo_check': 'true',
+        'codex.dangerous_bypass': 'true',
+        reasoning_effort: 'high',
+      }),
+      files,
+      true,
+    ),
+  ).toEqual([
+    ...['-a', 'never', 'exec', '-s', 'read-only', '-m', 'm', '-p', 'p', '-c', 'a=1', '-c', 'b=[1,2]'],
+    ...['-c', 'model_reasoning_effort="high"', '-c', 'mcp_servers.memory_ops.enabled=false'],
+    ...['-c', 'key=["go test","make \\"x\\""]', '-C', '/w/app', '--skip-git-repo-check'],
+    ...['--add-dir', '/w/d1', '--add-dir', '/abs', '--dangerously-bypass-approvals-and-sandbox', '--json'],
+    ...end.split(' '),
+  ]);
+});
+
+const env = (name: string, value: string): Words => ({ [`ATTRACTOR_CODEX_${name}`]: value });
+const rows: readonly (readonly [string, Words, Words, string])[] = [
+  [
+    'the environment speaks where the node does not',
+    {},
+    env('MODEL', 'e'),
+    `exec -s workspace-write -m e -C /w ${end}`,
+  ],
+  [
+    'the node wins over the environment',
+    { 'codex.model': 'n' },
+    env('MODEL', 'e'),
+    `exec -s workspace-write -m n -C /w ${end}`,
+  ],
+  [
+    'a blank attribute says nothing',
+    { 'codex.model': ' ' },
+    env('MODEL', 'e'),
+    `exec -s workspace-write -m e -C /w ${end}`,
+  ],
+  [
+    'llm_model is a model too',
+    { llm_model: 'l' },
+    env('MODEL', 'e'),
+    `exec -s workspace-write -m l -C /w ${end}`,
+  ],
+  [
+    'a node cannot switch off what the environment switches on',
+    { 'codex.skip_git_repo_check': 'false' },
+    env('SKIP_GIT_REPO_CHECK', 'YES'),
+    `exec -s workspace-write -C /w --skip-git-repo-check ${end}`,
+  ],
+  [
+    'other words switch nothing on',
+    {},
+    env('DANGEROUS_BYPASS', 'maybe'),
+    `exec -s workspace-write -C /w ${end}`,
+  ],
+  [
+    'an MCP override of the node stays the only one',
+    { 'codex.disable_mcp': 'true', 'codex.config_overrides': 'mcp_servers.memory_ops.enabled = true' },
+    {},
+    `exec -s workspace-write -c mcp_servers.memory_ops.enabled = true -C /w ${end}`,
+  ],
+  [
+    'JSON lines are asked for where the node says so',
+    { 'codex.json': 'true' },
+    {},
+    `exec -s workspace-write -C /w --json ${end}`,
+  ],
+];
+test.for(rows)('%s', ([, attributes, environment, words]) => {
+  expect(argv(attributes, environment)).toBe(words);
+});
+
+test("today's program is asked for JSON lines unless the node says no", () => {
+  expect(argv({}, {}, true)).toBe(`exec -s workspace-write -C /w --skip-git-repo-check --json ${end}`);
+  expect(argv({ 'codex.json': 'false' }, {}, true)).not.toContain('--json');
+});
+
+const problems: readonly (readonly [Words, Words, RegExp])[] = [
+  [{ 'codex.path': '../bin/codex' }, {}, /^codex\.path: ".*" may have neither "~" nor ".."$/],
+  [{}, env('WORKDIR', '../escape'), /^ATTRACTOR_CODEX_WORKDIR: /],
+  [{ 'codex.workdir': '~/x' }, {}, /^codex\.workdir: /],
+  [{}, env('ADD_DIRS', 'ok,../x'), /^ATTRACTOR_CODEX_ADD_DIRS: "\.\.\/x"/],
+  [{ 'codex.block_read_paths': '/etc' }, {}, /^codex\.block_read_paths: "\/etc" is not inside the workspace/],
+  [{ 'codex.block_read_paths': './' }, {}, /is the whole workspace$/],
+  [
+    { 'codex.auto_approve_commands': 'make' },
+    {},
+    /^codex\.auto_approve_commands requires codex\.auto_approve_config_key$/,
+  ],
+  [
+    {},
+    env('TIMEOUT_SECONDS', 'soon'),
+    /^ATTRACTOR_CODEX_TIMEOUT_SECONDS is "soon", which is no length of time/,
+  ],
+  [{ 'codex.env_keys': 'A-B' }, {}, /"A-B" is no name of a variable$/],
+];
+test.for(problems)('%j with %j is refused with its place', ([attributes, environment, message]) => {
+  expect(problem(attributes, environment)).toMatch(message);
+});
+
+const times: readonly (readonly [Words, Words, number | undefined])[] = [
+  [{}, {}, undefined],
+  [{ 'codex.timeout_seconds': '30' }, {}, 30_000],
+  [{ 'codex.timeout_seconds': '2m' }, env('TIMEOUT_SECONDS', '9'), 120_000],
+  [{ 'codex.timeout_seconds': '0' }, env('TIMEOUT_SECONDS', '9'), 9000],
+];
+test.for(times)('the time in %j with %j is %s ms', ([attributes, environment, ms]) => {
+  expect(settings(attributes, environment).timeoutMs).toBe(ms);
+});
+
+const scopes: readonly (readonly [string, Words, object, boolean])[] = [
+  ['hides the scenarios', {}, { hidden: ['scripts/scenarios/'] }, false],
+  [
+    'hides what the node names too',
+    { 'codex.block_read_paths': 'a, b/' },
+    { hidden: ['scripts/scenarios/', 'a', 'b/'] },
+    false,
+  ],
+  [
+    'shows the scenarios where the node says so',
+    { 'codex.allow_read_scenarios': 'true', 'codex.block_read_paths': 'a' },
+    { hidden: ['a'] },
+    false,
+  ],
+  [
+    'is strict about the workdir, the added folders and the program',
+    {
+      'codex.strict_read_scope': 'true',
+      'codex.workdir': 'app',
+      'codex.add_dirs': 'docs,/elsewhere,/w/lib',
+      'codex.path': 'bin/codex',
+    },
+    { hidden: ['scripts/scenarios/'], only: ['app', 'docs', 'lib', 'bin/codex'] },
+    true,
+  ],
+  [
+    'is not strict about a program alone',
+    { 'codex.strict_read_scope': 'true', 'codex.path': 'bin/codex' },
+    { hidden: ['scripts/scenarios/'] },
+    false,
+  ],
+];
+test.for(scopes)('the read scope %s', ([, attributes, scope, narrow]) => {
+  expect(readScopeOf(settings(attributes), '/w')).toEqual({ scope, narrow });
+});
+
+test.for([
+  [{ CODEX_HOME: '/c' }, '/c', false],
+  [{ HOME: '/h' }, '/h/.codex', false],
+  [{ HOME: '/t/h', TMPDIR: '/t/' }, '/t/h/.codex', true],
+  [{ HOME: '/tt', TMPDIR: '/t' }, '/tt/.codex', false],
+] as const)('with %j the home is %s, among temporary files: %s', ([environment, home, temporary]) => {
+  expect(codexHome(environment)).toBe(home);
+  expect(isTemporary(home, environment)).toBe(temporary);
+});
+
+// The sentences are those of the program; see test/system.
+test.for([
+  ['unexpected status 401 Unauthorized: no, url: http://x', { class: 'config' }],
+  ['unexpected status 403 Forbidden: try again in 7s', { class: 'config' }],
+  [
+    'unexpected status 503 Service Unavailable: Please try again in 7s.',
+    { class: 'infra', retryAfterMs: 7000 },
+  ],
+  ['exceeded retry limit, last status: 429 Too Many Requests', { class: 'infra' }],
+  ['unexpected status 404 Not Found: model', { class: 'agent' }],
+  ['{"error":{"message":"Nope 429"}}', { class: 'agent' }],
+  ['Quota exceeded. Check your plan and billing details.', { class: 'config' }],
+  ['rate limit exceeded: Rate limit. Please try again in 120ms.', { class: 'infra', retryAfterMs: 120 }],
+  ['We’re currently experiencing high demand, which may cause temporary errors.', { class: 'infra' }],
+  ['Selected model is at capacity. Please try a different model.', { class: 'infra' }],
+  ['stream disconnected before completion: error sending request', { class: 'infra' }],
+  ["You've hit your usage limit. Try again in 2 hours.", { class: 'infra', retryAfterMs: 7_200_000 }],
+  ['Missing environment variable: `MOCK_KEY`.', { class: 'config' }],
+  ['I saw unexpected status 401 in your logs', { class: 'agent' }],
+] as const)('"%s" is %j', ([message, trouble]) => {
+  expect(troubleOf(message)).toEqual(trouble);
+});

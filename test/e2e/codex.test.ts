@@ -1,0 +1,127 @@
+/** The agent program codex in whole runs, through the built command line; a script stands in for the program. */
+import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type Home, home, root } from '../support/cli.ts';
+
+const pipeline = (attributes: string) => `digraph g {
+  start [shape=Mdiamond] exit [shape=Msquare]
+  a [prompt="Do it", agent.backend=codex, ${attributes}]
+  start -> a
+  a -> exit [condition="outcome=success"]
+}`;
+const project = (attributes = 'codex.json=true', more: Readonly<Record<string, string>> = {}) =>
+  home({
+    'p.dot': pipeline(attributes),
+    'w/scripts/scenarios/judge.sh': 'the real judge\n',
+    'w/src/main.txt': 'main\n',
+    ...more,
+  });
+const env = (does: string) => ({
+  STAND_IN: does,
+  ATTRACTOR_CODEX_PATH: join(root, 'test/support/codex-stand-in.sh'),
+});
+const run = (it: Home, does: string, more: Parameters<Home['factory']>[1] = {}) =>
+  it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], { ...more, env: env(does) });
+const events = async (it: Home, type: string) =>
+  (await it.records('.factory/runs/r1/events.jsonl')).filter((event) => event['type'] === type);
+const judge = '.factory/runs/r1/workspace/scripts/scenarios/judge.sh';
+
+test('a forged judge is undone, reported with its path, and fails the stage; the diff shows the rest only', async () => {
+  await using it = await project();
+  const said =
+    '{"type":"item.completed","item":{"id":"1","type":"command_execution","command":"make","exit_code":0}}';
+  const ran = await run(
+    it,
+    `echo '${said}'; mkdir -p scripts/scenarios; echo forged > scripts/scenarios/judge.sh; echo new > src/new.txt; ok`,
+  );
+  expect(ran.code).toBe(1);
+  expect(await it.read(judge)).toBe('the real judge\n');
+  expect(await it.json('.factory/runs/r1/a/workspace.diff.json')).toEqual({
+    created: ['src/new.txt'],
+    modified: [],
+    deleted: [],
+  });
+  expect(await it.json('.factory/runs/r1/a/status.json')).toMatchObject({
+    failure_class: 'guardrail',
+    failure_reason: expect.stringContaining('scripts/scenarios/judge.sh'),
+  });
+  expect(await events(it, 'GuardrailViolation')).toMatchObject([{ paths: ['scripts/scenarios/judge.sh'] }]);
+  expect(await events(it, 'AgentActed')).toMatchObject([{ node_id: 'a', action: 'command', detail: 'make' }]);
+});
+
+test.for([
+  ['changes it', 'echo forged > ../.hidden/0/judge.sh'],
+  ['takes it away', 'rm -r ../.hidden/0'],
+  ['takes the workspace away', 'rm -r "$PWD"'],
+])('an agent that finds what is hidden and %s achieves nothing', async ([, deed]) => {
+  await using it = await project();
+  const ran = await run(it, `chmod 700 ../.hidden; ${deed}; ok`);
+  expect(ran.code).toBe(deed?.includes('PWD') ? 0 : 1);
+  expect(await it.read(judge)).toBe('the real judge\n');
+  if (ran.code === 0) return;
+  expect(await it.json('.factory/runs/r1/a/status.json')).toMatchObject({
+    failure_class: 'guardrail',
+    failure_reason: expect.stringContaining('scripts/scenarios/judge.sh'),
+  });
+});
+
+test('a run killed while files are hidden has them back when it is resumed, untouched', async () => {
+  await using it = await project();
+  const hanging = 'if [ ! -e "$HOME/begun" ]; then touch "$HOME/begun"; exec sleep 1000; fi; ok';
+  const before = await stat(join(it.path, 'w/scripts/scenarios/judge.sh'));
+  const cut = await run(it, hanging, {
+    watch: (line, factory) => {
+      if (!line.includes('codex exec started')) return;
+      const look = setInterval(() => {
+        if (!existsSync(join(it.path, 'begun'))) return;
+        clearInterval(look);
+        factory.kill('SIGKILL');
+      }, 5);
+    },
+  });
+  expect(cut.signal).toBe('SIGKILL');
+  expect(existsSync(join(it.path, judge))).toBe(false);
+  const resumed = await it.factory(['resume', 'r1'], { env: env(hanging) });
+  expect(resumed.code, resumed.stderr).toBe(0);
+  expect(await it.read(judge)).toBe('the real judge\n');
+  expect((await stat(join(it.path, judge))).mtimeMs).toBeCloseTo(before.mtimeMs, -1);
+  expect((await it.list('.factory/runs/r1')).filter((name) => name.startsWith('.hidden'))).toEqual([]);
+  expect(await it.json('.factory/runs/r1/a/workspace.diff.json')).toEqual({
+    created: [],
+    modified: [],
+    deleted: [],
+  });
+});
+
+test('secrets stay out of the answer that is kept, and the keys of codex out of the other stages', async () => {
+  await using it = await home({
+    'p.dot': `digraph g {
+      start [shape=Mdiamond] exit [shape=Msquare]
+      a [prompt="Do it", agent.backend=codex]
+      t [shape=parallelogram, tool_command="env > seen.txt"]
+      start -> a
+      a -> t [condition="outcome=success"]
+      t -> exit [condition="outcome=success"]
+    }`,
+    'w/x': 'x',
+  });
+  const does = 'answer "{\\"outcome\\":\\"success\\",\\"notes\\":\\"key $CODEX_API_KEY\\"}"';
+  const ran = await it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], {
+    env: { ...env(does), CODEX_API_KEY: 'sk-codex-12345678' },
+  });
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(await it.read('.factory/runs/r1/a/response.md')).toContain('key ***');
+  expect(await it.json('.factory/runs/r1/a/status.json')).toMatchObject({ notes: 'key ***' });
+  expect(await it.read('.factory/runs/r1/workspace/seen.txt')).not.toContain('sk-codex');
+});
+
+test('a path of codex that leads out of the workspace is refused with its place before anything starts', async () => {
+  await using it = await project('codex.workdir="../out", codex.strict_read_scope=maybe');
+  const ran = await run(it, 'ok');
+  expect(ran.code).toBe(2);
+  expect(ran.stderr).toContain('codex.workdir');
+  expect(ran.stderr).toContain('codex.strict_read_scope');
+  expect(existsSync(join(it.path, '.factory/runs/r1'))).toBe(false);
+});

@@ -1,0 +1,221 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { bringBack, hide, type OutOfSight } from '../../src/workspace/hide.ts';
+import { asHeldByModes, make, picture, tempFolder, type Wanted } from './folders.ts';
+
+function rig(wanted: Wanted) {
+  const it = tempFolder();
+  const ws = join(it.path, 'ws');
+  make(it.path, { ws: {}, outside: {} });
+  make(ws, wanted);
+  const place = { folder: join(it.path, '.hidden'), list: join(it.path, '.hidden.json') };
+  return {
+    ...it,
+    ws,
+    place,
+    was: picture(ws),
+    hide: (what: OutOfSight) => hide(ws, place, what),
+    back: () => bringBack(ws, place),
+    /** Files and links in sight. */
+    seen: () => picture(ws).flatMap((line) => (/ folder \d+$/.test(line) ? [] : [line.split(' ')[0]])),
+  };
+}
+
+const tree: Wanted = {
+  'README.md': 'r',
+  'agent/main.txt': 'm',
+  'examples/other/secret.md': 'x',
+  'examples/specs/spec.md': 's',
+  'scripts/other.sh': { text: 'echo', mode: 0o755 },
+  'scripts/scenarios/user.sh': { text: 'echo holdout', mode: 0o750 },
+  'scripts/scenarios': { mode: 0o550 },
+  link: { link: 'README.md' },
+};
+
+const rows: readonly (readonly [string, OutOfSight, readonly string[]])[] = [
+  [
+    'a folder',
+    { hidden: ['scripts/scenarios/'] },
+    [
+      'README.md',
+      'agent/main.txt',
+      'examples/other/secret.md',
+      'examples/specs/spec.md',
+      'link',
+      'scripts/other.sh',
+    ],
+  ],
+  [
+    'a path that is not there, and one below a file',
+    { hidden: ['nope/x', 'README.md/x'] },
+    [
+      'README.md',
+      'agent/main.txt',
+      'examples/other/secret.md',
+      'examples/specs/spec.md',
+      'link',
+      'scripts/other.sh',
+      'scripts/scenarios/user.sh',
+    ],
+  ],
+  [
+    'a path and one below it',
+    { hidden: ['examples/specs/spec.md', './examples//'] },
+    ['README.md', 'agent/main.txt', 'link', 'scripts/other.sh', 'scripts/scenarios/user.sh'],
+  ],
+  [
+    'all but a few',
+    { hidden: [], only: ['agent', 'examples/specs/', 'scripts/other.sh'] },
+    ['agent/main.txt', 'examples/specs/spec.md', 'scripts/other.sh'],
+  ],
+  [
+    'all but a few, of which one is hidden too',
+    { hidden: ['scripts/scenarios'], only: ['scripts'] },
+    ['scripts/other.sh'],
+  ],
+  [
+    'a link, and what it leads to',
+    { hidden: ['link'] },
+    [
+      'agent/main.txt',
+      'examples/other/secret.md',
+      'examples/specs/spec.md',
+      'scripts/other.sh',
+      'scripts/scenarios/user.sh',
+    ],
+  ],
+];
+
+test.for(rows)('hidden and brought back: %s', async ([, what, seen]) => {
+  await using it = rig(tree);
+  const inode = statSync(join(it.ws, 'scripts/scenarios/user.sh')).ino;
+  const time = statSync(join(it.ws, 'scripts/scenarios/user.sh'), { bigint: true }).mtimeNs;
+  await it.hide(what);
+  expect(it.seen()).toEqual(seen);
+  expect(await it.back()).toEqual([]);
+  expect(picture(it.ws)).toEqual(it.was);
+  expect(statSync(join(it.ws, 'scripts/scenarios/user.sh')).ino).toBe(inode);
+  expect(statSync(join(it.ws, 'scripts/scenarios/user.sh'), { bigint: true }).mtimeNs).toBe(time);
+  expect(existsSync(it.place.folder) || existsSync(it.place.list)).toBe(false);
+});
+
+test('names in any bytes are hidden and brought back', async () => {
+  await using it = rig({ 'agent/x': 'x' });
+  writeFileSync(Buffer.from(`${it.ws}/caf\xe9`, 'latin1'), 'coffee');
+  const was = readdirSync(it.ws, 'buffer').map((name) => name.toString('latin1'));
+  await it.hide({ hidden: [], only: ['agent'] });
+  expect(readdirSync(it.ws)).toEqual(['agent']);
+  await it.back();
+  expect(readdirSync(it.ws, 'buffer').map((name) => name.toString('latin1'))).toEqual(was);
+});
+
+describe('what an agent made where files are hidden', () => {
+  const deeds: readonly (readonly [string, (ws: string) => void, readonly string[]])[] = [
+    [
+      'the file anew',
+      (ws) => make(ws, { 'scripts/scenarios/user.sh': 'forged' }),
+      ['scripts/scenarios/user.sh'],
+    ],
+    [
+      'another file in the hidden folder',
+      (ws) => make(ws, { 'scripts/scenarios/new/n.sh': 'n' }),
+      ['scripts/scenarios/new/n.sh'],
+    ],
+    ["a file in the folder's place", (ws) => make(ws, { 'scripts/scenarios': 'f' }), ['scripts/scenarios']],
+    [
+      "a link in the folder's place",
+      (ws) => symlinkSync('../../outside', join(ws, 'scripts/scenarios')),
+      ['scripts/scenarios'],
+    ],
+    ['the folder above gone', (ws) => rmSync(join(ws, 'scripts'), { recursive: true }), []],
+    [
+      'a link in place of the folder above',
+      (ws) => {
+        rmSync(join(ws, 'scripts'), { recursive: true });
+        symlinkSync('../outside', join(ws, 'scripts'));
+      },
+      ['scripts'],
+    ],
+    [
+      'a locked folder',
+      (ws) => {
+        make(ws, { 'scripts/scenarios/in/x': 'x' });
+        chmodSync(join(ws, 'scripts/scenarios/in'), 0);
+      },
+      ['scripts/scenarios/in/x'],
+    ],
+    ['the whole workspace gone', (ws) => rmSync(ws, { recursive: true }), []],
+    [
+      'a link in place of the workspace',
+      (ws) => {
+        rmSync(ws, { recursive: true });
+        symlinkSync('outside', ws);
+      },
+      [],
+    ],
+    ['the empty folder', (ws) => mkdirSync(join(ws, 'scripts/scenarios')), []],
+  ];
+  test.for(deeds)(
+    '%s: the original wins, and every file that had to go is named',
+    async ([, deed, named]) => {
+      await using it = rig({ 'scripts/scenarios/user.sh': { text: 'real', mode: 0o755 }, 'README.md': 'r' });
+      await it.hide({ hidden: ['scripts/scenarios', 'README.md'] });
+      deed(it.ws);
+      expect(await it.back()).toEqual(named);
+      expect(picture(it.ws)).toEqual(it.was);
+      expect(readdirSync(join(it.path, 'outside'))).toEqual([]);
+    },
+  );
+});
+
+test('a crash after any number of moves, away or back, loses nothing', async () => {
+  const paths = ['README.md', 'agent', 'scripts/scenarios'];
+  for (let away = 0; away <= paths.length; away++) {
+    for (let back = 0; back <= away; back++) {
+      await using it = rig(tree);
+      await it.hide({ hidden: paths });
+      chmodSync(it.place.folder, 0o700);
+      // As a crash leaves it: what comes later than `away` was not moved yet, what comes before `back` is back.
+      for (const [n, path] of paths.entries())
+        if (n >= away || n < back) await rename(join(it.place.folder, String(n)), join(it.ws, path));
+      expect(await it.back()).toEqual([]);
+      expect(picture(it.ws)).toEqual(it.was);
+      expect(await it.back()).toEqual([]);
+    }
+  }
+});
+
+test('what cannot be moved is an error that names it, and everything is where it was', async () => {
+  await using it = rig({ ...tree, out: { link: '../outside' } });
+  writeFileSync(join(it.path, 'outside/x'), 'x');
+  await expect(it.hide({ hidden: ['README.md', 'out/x'] })).rejects.toThrow(
+    'cannot hide "out/x": it leads out of the workspace by a link',
+  );
+  await expect(it.hide({ hidden: ['.'] })).rejects.toThrow('cannot hide the whole workspace');
+  expect(picture(it.ws)).toEqual(it.was);
+  expect(existsSync(it.place.list)).toBe(false);
+});
+
+test('a user whom modes hold hides, brings back, and finds the door closed meanwhile', async () => {
+  await using it = rig(tree);
+  await asHeldByModes(it.path, async () => {
+    const was = picture(it.ws);
+    await it.hide({ hidden: ['scripts/scenarios/'], only: ['agent'] });
+    expect(it.seen()).toEqual(['agent/main.txt']);
+    expect(() => readdirSync(it.place.folder)).toThrow(/EACCES/);
+    make(it.ws, { 'scripts/scenarios/user.sh': 'forged' });
+    expect(await it.back()).toEqual(['scripts/scenarios/user.sh']);
+    expect(picture(it.ws)).toEqual(was);
+  });
+});
