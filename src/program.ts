@@ -95,6 +95,7 @@ function withRunOptions(command: Command): Command {
       ),
   )
     .option('--accept-changes', 'resume although pipeline, prompts or flags have changed')
+    .option('--now', 'resume a parked run before its time')
     .option('--take-over', 'resume without waiting although the owner of the run is stopped or out of sight');
 }
 
@@ -115,6 +116,17 @@ function withAnswerers(command: Command): Command {
     .option('--max-steps <n>', 'stages that the run may make')
     .option('--max-visits <n>', 'visits that each node may get, whatever nodes and graph say')
     .option('--max-wall <duration>', 'time that the run may take, such as 2h')
+    .option('--max-cost-usd <usd>', 'what its model calls may cost')
+    .option('--max-tokens <n>', 'tokens that they may use, input and output together')
+    .option('--unknown-cost <word>', 'under such a limit: stop (default) or allow calls of unknown cost')
+    .addOption(
+      new Option(
+        '--prices <file>',
+        'prices of models over the bundled ones (also: FACTORY_PRICES)',
+      ).argParser(present),
+    )
+    .option('--park-after <duration>', 'the longest wait for a quota within the run (default: 2m)')
+    .option('--wait', 'while the run is parked for a quota, wait and go on')
     .option('--json', 'the result as JSON on standard output')
     .option('-q, --quiet', 'only what went wrong')
     .option('-v, --verbose', 'more records')

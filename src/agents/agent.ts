@@ -1,7 +1,11 @@
 /** Who does a codergen node's work: the contract every backend keeps. */
 import type { Json, JsonObject } from '../model/json.ts';
 import type { FailureClass, OutcomeWord } from '../model/outcome.ts';
+import type { Park } from '../model/park.ts';
+import type { Usage } from '../model/spent.ts';
 import type { Exit } from '../system/spawn.ts';
+
+export type { Park, Usage };
 
 /** A program that does an agent's work. What it gets of the machine is what is named here: the engine starts it in a
  *  group of its own, ends all that it leaves behind, masks secrets in what it prints and keeps that as artifacts. */
@@ -82,20 +86,16 @@ export type AgentAction = {
   readonly status: string;
 };
 
-/** Tokens and money; null where the backend does not know. An unknown cost is never zero. */
-export type Usage = {
-  readonly model: string;
-  readonly input_tokens: number | null;
-  readonly output_tokens: number | null;
-  readonly cost_usd: number | null;
-};
-
 /** How much a model may think, where it can be told. */
 export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
 
 /** What a report has beside its own say. */
 type Beside = {
+  /** What the call used, as far as the backend tells. `cost_usd` where the backend itself knows it: that wins over our
+   *  table of prices. */
   readonly usage?: Usage;
+  /** No model worked for it: without `usage` the call has cost nothing. */
+  readonly unbilled?: true;
   /** What the model tells of its reasoning, for `reasoning.md`. */
   readonly reasoning?: string;
   /** Evidence for the node's folder, under plain file names that no node uses itself; without the agent's key. */
@@ -126,9 +126,12 @@ export type AgentReport =
       readonly reason: string;
       readonly model?: 'api' | 'output';
       readonly retryAfterMs?: number;
+      /** Waiting (quota), a key (auth) or a payment (billing) mends it: the run is parked and not failed. */
+      readonly park?: Park;
       readonly response?: string;
     } & Beside)
-  | { readonly kind: 'cancelled' };
+  /** `usage`: what is known to have been spent until then. */
+  | { readonly kind: 'cancelled'; readonly usage?: Usage };
 
 /** Something that can carry out a task in a directory.
  *  `work` never rejects: whatever goes wrong is a report. When `signal` fires it settles as `cancelled`, leaving no
@@ -137,5 +140,12 @@ export interface Agent {
   readonly name: string;
   /** One line for people: what answers, e.g. `openai gpt-5.2 at https://api.openai.com/v1`. */
   readonly describe: string;
+  /** No model ever works for it, so that its calls need no limit. A call of any other agent that tells no `usage` costs an
+   *  unknown sum. */
+  readonly free?: true;
+  /** Its reports tell their own cost, so that its models need no price. */
+  readonly tellsCost?: true;
+  /** The model that would answer, as far as that is known before the call; without it the call has no price yet. */
+  modelFor?(task: Pick<AgentTask, 'node' | 'call' | 'attributes'>): string | undefined;
   work(task: AgentTask, signal: AbortSignal): Promise<AgentReport>;
 }

@@ -27,24 +27,28 @@ const failed = (failureClass: Failed['class'], reason: string): Failed => ({
   reason,
 });
 
+const notStarted = (reason: string): Failed => ({ ...failed('config', reason), unbilled: true });
+
 /** The agent. It rejects only where the engine's own doors (`run`, `keep`) do. */
 export function codexAgent(options: CodexOptions): Agent {
   const { env, clock } = options;
   return {
     name: 'codex',
     describe: 'codex (the agent program, with its own login or key)',
+    modelFor: ({ attributes }) =>
+      attributes['codex.model']?.trim() || attributes['llm_model']?.trim() || options.model,
     async work(task, signal) {
       if (signal.aborted) return { kind: 'cancelled' };
       const read = readSettings(task, options);
-      if ('problem' in read) return failed('config', read.problem);
+      if ('problem' in read) return notStarted(read.problem);
       const { settings } = read;
       const { scope, narrow } = readScopeOf(settings, task.workspace);
       if (settings.strictReadScope && !narrow)
         task.log('warn', 'codex.strict_read_scope hides nothing more: codex.workdir is the whole workspace');
       const program = await findExecutable('codex', settings.executable, env['PATH']);
-      if ('problem' in program) return failed('config', program.problem);
+      if ('problem' in program) return notStarted(program.problem);
       if (settings.workdir !== task.workspace && !(await isFolder(settings.workdir)))
-        return failed('config', `codex.workdir: there is no folder ${settings.workdir}`);
+        return notStarted(`codex.workdir: there is no folder ${settings.workdir}`);
       const modern = settings.json === true || (await isNativeOrOf('@openai/codex', program.path));
 
       const response = join(task.nodeDir, 'response.md');
@@ -200,22 +204,26 @@ async function reportOf(
   { events, lastWords }: View,
   settings: CodexSettings,
 ): Promise<AgentReport> {
-  if (exit.kind === 'cancelled') return { kind: 'cancelled' };
-  const file = await readAnswer(response);
   const { tokens } = events;
-  const beside = {
-    ...(file?.text === undefined ? {} : { response: file.text }),
-    ...(tokens === undefined
+  // A turn that did not end told nothing of what it used.
+  const whole = exit.kind === 'exited' && events.failure === undefined;
+  const usage =
+    tokens === undefined
       ? {}
       : {
           usage: {
             model: settings.model ?? 'codex',
             input_tokens: tokens.input,
             output_tokens: tokens.output,
+            ...(tokens.cached === undefined ? {} : { cached_input_tokens: tokens.cached }),
+            ...(tokens.reasoning === undefined ? {} : { reasoning_tokens: tokens.reasoning }),
             cost_usd: null,
+            ...(whole ? {} : { incomplete: true as const }),
           },
-        }),
-  };
+        };
+  if (exit.kind === 'cancelled') return { kind: 'cancelled', ...usage };
+  const file = await readAnswer(response);
+  const beside = { ...(file?.text === undefined ? {} : { response: file.text }), ...usage };
   const fail = (failureClass: Failed['class'], reason: string): AgentReport => ({
     ...failed(failureClass, reason),
     ...beside,
@@ -223,7 +231,7 @@ async function reportOf(
   const because = (text: string | undefined) => (text === undefined || text === '' ? '' : `: ${text}`);
   switch (exit.kind) {
     case 'not_found':
-      return fail('config', `cannot start codex: ${exit.why}`);
+      return notStarted(`cannot start codex: ${exit.why}`);
     case 'timed_out':
       return fail(
         'timeout',

@@ -8,6 +8,7 @@ import type { Agent, AgentReport, AgentTask } from './agent.ts';
 export function fakeAgent(): Agent {
   return {
     name: 'fake',
+    free: true,
     describe: "fake: answers what the nodes' test attributes say",
     async work(task, signal) {
       return signal.aborted ? { kind: 'cancelled' } : reportFor(task);

@@ -1,8 +1,9 @@
 /** A single-turn model behind the OpenAI Responses API: one prompt, one answer. */
 import type { JsonObject } from '../model/json.ts';
+import { sumOfUsages, type Usage } from '../model/spent.ts';
 import { masker } from '../policy/secrets.ts';
 import type { Clock } from '../system/clock.ts';
-import type { Agent, AgentReport, AgentTask, Usage } from './agent.ts';
+import type { Agent, AgentReport, AgentTask } from './agent.ts';
 import { ask, type Ways } from './openai/ask.ts';
 import type { Request } from './openai/client.ts';
 import type { Exchange } from './openai/ending.ts';
@@ -60,16 +61,24 @@ export function openaiAgent(options: OpenaiOptions): Agent {
   return {
     name: 'openai',
     describe: `openai ${settings.model} at ${shown}${options.effort === undefined ? '' : `, effort ${options.effort}`}`,
+    modelFor: (task) => attribute(task, 'llm_model') ?? settings.model,
     async work(task, signal) {
       const watch = watchCall(settings.clock, signal, task.timeoutMs);
       const along = ledger();
       try {
         const report = await call(task, watch, along);
-        if (signal.aborted || report.kind === 'cancelled') return { kind: 'cancelled' };
-        const whole = { ...report, ...along.beside() };
-        return whole.kind === 'failed' ? { ...whole, reason: mask(whole.reason) } : whole;
+        if (signal.aborted || report.kind === 'cancelled') return { kind: 'cancelled', ...along.spent() };
+        const { unbilled, ...beside } = along.beside();
+        return report.kind === 'failed'
+          ? {
+              ...report,
+              ...beside,
+              ...(unbilled === undefined ? {} : { unbilled }),
+              reason: mask(report.reason),
+            }
+          : { ...report, ...beside };
       } catch (error) {
-        if (signal.aborted) return { kind: 'cancelled' };
+        if (signal.aborted) return { kind: 'cancelled', ...along.spent() };
         const why = error instanceof Error ? error.message : String(error);
         return { kind: 'failed', class: 'internal', reason: mask(`the openai agent broke: ${why}`) };
       } finally {
@@ -131,10 +140,13 @@ export function openaiAgent(options: OpenaiOptions): Agent {
   function ledger(): Ledger {
     let usage: Usage | undefined;
     let reasoning = '';
+    // Whether an exchange that told no usage may have cost something all the same.
+    let untold = false;
     const artifacts: { name: string; content: string }[] = [];
     return {
       note(ended) {
-        usage = sum(usage, ended.usage);
+        if (ended.usage !== undefined) usage = sumOfUsages(usage, ended.usage);
+        else if (ended.kind !== 'trouble' || ended.trouble.unbilled !== true) untold = true;
         if (ended.reasoning !== '') reasoning = ended.reasoning;
         if (ended.evidence === undefined) return;
         const { what, raw } = ended.evidence;
@@ -142,8 +154,10 @@ export function openaiAgent(options: OpenaiOptions): Agent {
         const content = mask(`${JSON.stringify(raw, null, 2)}\n`);
         artifacts.push({ name: `raw_response_${what}${number}.json`, content });
       },
+      spent: () => (usage === undefined ? {} : { usage: untold ? { ...usage, incomplete: true } : usage }),
       beside: () => ({
-        ...(usage === undefined ? {} : { usage }),
+        ...(usage === undefined ? {} : { usage: untold ? { ...usage, incomplete: true as const } : usage }),
+        ...(usage === undefined && !untold ? { unbilled: true as const } : {}),
         ...(reasoning === '' ? {} : { reasoning: mask(reasoning) }),
         ...(artifacts.length === 0 ? {} : { artifacts }),
       }),
@@ -172,7 +186,8 @@ export function openaiAgent(options: OpenaiOptions): Agent {
 
 type Ledger = {
   note(ended: Exchange): void;
-  beside(): Pick<Extract<AgentReport, { kind: 'answered' }>, 'usage' | 'reasoning' | 'artifacts'>;
+  spent(): { readonly usage?: Usage };
+  beside(): Pick<Extract<AgentReport, { kind: 'failed' }>, 'usage' | 'reasoning' | 'artifacts' | 'unbilled'>;
 };
 
 /** Why this cannot be a key, or undefined; says nothing of the key itself. */
@@ -197,7 +212,7 @@ export function showURL(baseURL: string): string {
 /** A key as it is, and as a JSON text spells it. */
 const asWritten = (key: string): string[] => [key, JSON.stringify(key).slice(1, -1)];
 
-function attribute(task: AgentTask, key: string): string | undefined {
+function attribute(task: Pick<AgentTask, 'attributes'>, key: string): string | undefined {
   const value = Object.hasOwn(task.attributes, key) ? task.attributes[key]?.trim() : undefined;
   return value === '' ? undefined : value;
 }
@@ -207,18 +222,6 @@ function schemaFor(task: AgentTask): { readonly name: string; readonly schema: J
   if (task.schema === undefined) return undefined;
   const name = task.schema.name.replace(/[^A-Za-z0-9_-]+/g, '_').slice(0, 64);
   return { name: name === '' ? 'answer' : name, schema: task.schema.schema };
-}
-
-/** What several tries used; a number that one of them did not tell is at least what the others did. */
-function sum(a: Usage | undefined, b: Usage | undefined): Usage | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  const both = (x: number | null, y: number | null) => (x === null ? y : y === null ? x : x + y);
-  return {
-    model: b.model,
-    input_tokens: both(a.input_tokens, b.input_tokens),
-    output_tokens: both(a.output_tokens, b.output_tokens),
-    cost_usd: null,
-  };
 }
 
 const seconds = (ms: number): string => `${ms / 1000} s`;

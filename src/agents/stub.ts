@@ -5,6 +5,7 @@ import type { Agent } from './agent.ts';
 export function stubAgent(): Agent {
   return {
     name: 'stub',
+    free: true,
     describe: 'stub: does nothing and says so',
     async work(_task, signal) {
       if (signal.aborted) return { kind: 'cancelled' };

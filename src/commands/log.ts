@@ -130,6 +130,17 @@ export function recordOf(event: RunEvent): Parameters<Log> {
       return ['error', 'pipeline failed', { error: event.error }];
     case 'PipelineInterrupted':
       return ['warn', 'pipeline interrupted', { signal: event.signal, next: event.next_node }];
+    case 'PipelineParked':
+      return [
+        'warn',
+        'pipeline parked',
+        {
+          status: event.status,
+          node: event.node_id,
+          ...(event.wake_at === null ? {} : { wake_at: event.wake_at }),
+          reason: event.reason,
+        },
+      ];
     default:
       return unreachable(event);
   }

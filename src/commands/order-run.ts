@@ -255,7 +255,7 @@ async function settle(
   if (options.json === true) io.out(`${JSON.stringify({ schema_version: 1, ...ended }, null, 2)}\n`);
   if ('verdict' in ended) {
     if (options.json !== true) tell(ended, options, io);
-    if (ended.exit_code === 130) io.err(`${again(ended, options, io)}\n`);
+    if (goesOn(ended.exit_code)) io.err(`${again(ended, options, io)}\n`);
     return ended.exit_code;
   }
   const last = ended.orders.at(-1);
@@ -266,7 +266,7 @@ async function settle(
       io.out(`All ${ended.orders.length} work order(s) passed on ${ended.branch}\n`);
     else io.out(`Stopped at ${last?.name ?? 'the first work order'} (exit code ${ended.exit_code})\n`);
   }
-  if (ended.exit_code === 130 && last !== undefined && !last.skipped) io.err(`${again(last, options, io)}\n`);
+  if (goesOn(ended.exit_code) && last !== undefined && !last.skipped) io.err(`${again(last, options, io)}\n`);
   return ended.exit_code;
 }
 
@@ -296,6 +296,9 @@ function tell(told: Told, options: OrderRunOptions, io: OrderRunIo): void {
   const colour = told.verdict === 'PASS' ? paint.green : told.verdict === 'FAIL' ? paint.red : paint.yellow;
   io.out(`  Verdict: ${colour(told.verdict)}\n`);
 }
+
+/** Interrupted or parked. */
+const goesOn = (code: number): boolean => code === 130 || code === 75;
 
 /** What a person types to go on. */
 function again(told: Told, options: OrderRunOptions, { called }: OrderRunIo): string {

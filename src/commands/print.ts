@@ -3,8 +3,10 @@ import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
 import type { RunEvent } from '../model/event.ts';
 import { unreachable } from '../model/json.ts';
+import { isPaused, type PausedWord } from '../model/park.ts';
 import { forkWords } from '../model/point.ts';
 import type { RunResult } from '../model/result.ts';
+import { type Spent, tokensOf } from '../model/spent.ts';
 import { hintOf } from './hints.ts';
 
 export type Paint = ReturnType<typeof pc.createColors>;
@@ -96,6 +98,7 @@ export function liveLine(event: RunEvent, clock: number, paint: Paint, width: nu
     case 'PipelineCompleted':
     case 'PipelineFailed':
     case 'PipelineInterrupted':
+    case 'PipelineParked':
       return undefined;
     default:
       return unreachable(event);
@@ -108,9 +111,13 @@ export function summary(result: RunResult, paint: Paint): string {
   const head =
     result.status === 'completed'
       ? paint.green(`✓ success in ${elapsedWords(result.elapsed_ms)}`)
-      : result.status === 'interrupted'
-        ? paint.yellow(`■ ${result.reason} after ${elapsedWords(result.elapsed_ms)}`)
-        : paint.red(`✗ failed: ${result.reason}`);
+      : isPaused(result.status)
+        ? paint.yellow(
+            `■ parked${result.wake_at === undefined ? '' : ` until ${result.wake_at}`}: ${result.reason}`,
+          )
+        : result.status === 'interrupted'
+          ? paint.yellow(`■ ${result.reason} after ${elapsedWords(result.elapsed_ms)}`)
+          : paint.red(`✗ failed: ${result.reason}`);
   if (result.status === 'failed') {
     if (result.failed_node !== null) {
       rows.push([
@@ -126,6 +133,7 @@ export function summary(result: RunResult, paint: Paint): string {
     rows.push(['time', elapsedWords(result.elapsed_ms)]);
   }
   const tried = result.commits.reduce((sum, commit) => sum + commit.attempts, 0);
+  if (isPaused(result.status)) rows.push(['status', result.status], ['to mend', mends[result.status]]);
   rows.push([
     'stages',
     [
@@ -134,6 +142,7 @@ export function summary(result: RunResult, paint: Paint): string {
       ...(result.retries > 0 ? [`${result.retries} ${result.retries === 1 ? 'retry' : 'retries'}`] : []),
     ].join(', '),
   ]);
+  if (result.spent.calls > 0) rows.push(['spent', spentWords(result.spent)]);
   if (result.commits.length > 0) {
     rows.push([
       'commits',
@@ -161,6 +170,34 @@ export function summary(result: RunResult, paint: Paint): string {
   const next = result.next === '' ? [] : [`  ${paint.dim('next'.padEnd(9))} ${paint.bold(result.next)}`];
   return [head, ...table, ...next].join('\n');
 }
+
+const mends: Readonly<Record<PausedWord, string>> = {
+  paused_quota: 'nothing but waiting; the command below does that and goes on (--now tries at once)',
+  paused_auth:
+    'set the key (OPENAI_API_KEY) or the login of the agent program to one that is accepted, then resume',
+  paused_billing: "see the plan and the billing of the key's account, then resume",
+};
+
+/** `1.23 USD (4 calls, 120k tokens), 2 calls of unknown cost`. */
+export function spentWords(spent: Spent): string {
+  const calls = (n: number) => `${n} ${n === 1 ? 'call' : 'calls'}`;
+  const tokens = tokensOf(spent);
+  const size =
+    tokens >= 1e6
+      ? `${Number((tokens / 1e6).toFixed(1))}M`
+      : tokens >= 1e4
+        ? `${Math.round(tokens / 1000)}k`
+        : `${tokens}`;
+  return [
+    `${money(spent.cost_usd)} (${calls(spent.calls)}, ${size} tokens)`,
+    ...(spent.unknown_cost > 0 ? [`${calls(spent.unknown_cost)} of unknown cost`] : []),
+    ...(spent.cut > 0 ? [`${calls(spent.cut)} cut off`] : []),
+  ].join(', ');
+}
+
+/** `1.23 USD`; of small sums the two digits that tell. */
+const money = (usd: number): string =>
+  `${usd === 0 || usd >= 0.01 ? usd.toFixed(2) : String(Number(usd.toPrecision(2)))} USD`;
 
 const linesOfStream = 4;
 

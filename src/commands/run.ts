@@ -36,6 +36,13 @@ export type RunOptions = {
   readonly maxSteps?: string;
   readonly maxVisits?: string;
   readonly maxWall?: string;
+  readonly maxCostUsd?: string;
+  readonly maxTokens?: string;
+  readonly unknownCost?: string;
+  readonly prices?: string;
+  readonly parkAfter?: string;
+  readonly wait?: boolean;
+  readonly now?: boolean;
   readonly quiet?: boolean;
   readonly verbose?: boolean;
   readonly json?: boolean;
@@ -207,7 +214,10 @@ export function flagsOf(options: RunOptions): RunFlags | Refusal {
         (/^\d+$/.test(options.maxWall) ? Number(options.maxWall) * 1000 : Number.NaN));
   if (Number.isNaN(maxWallMs))
     return usage(`--max-wall ${options.maxWall} is not a duration`, 'for example --max-wall 2h');
+  const limits = limitsOf(options);
+  if ('problems' in limits) return limits;
   return {
+    ...limits,
     vars,
     envPass: (options.envPass ?? [])
       .flatMap((names) => names.split(','))
@@ -224,6 +234,42 @@ export function flagsOf(options: RunOptions): RunFlags | Refusal {
     ...(maxSteps === undefined ? {} : { maxSteps }),
     ...(maxVisits === undefined ? {} : { maxVisits }),
     ...(maxWallMs === undefined ? {} : { maxWallMs }),
+  };
+}
+
+/** The flags about money, tokens and waiting. */
+function limitsOf(
+  options: RunOptions,
+):
+  | Pick<RunFlags, 'maxCostUsd' | 'maxTokens' | 'unknownCost' | 'prices' | 'parkAfterMs' | 'wait' | 'now'>
+  | Refusal {
+  const { maxCostUsd: usd, maxTokens: tokens, unknownCost, prices, parkAfter, wait, now } = options;
+  if (usd !== undefined && !/^\d+(?:\.\d+)?$/.test(usd.trim()))
+    return usage(`--max-cost-usd ${usd} is not a number of at least 0`, 'for example --max-cost-usd 2.50');
+  if (tokens !== undefined && !(/^\d+$/.test(tokens.trim()) && Number.isSafeInteger(Number(tokens))))
+    return usage(
+      `--max-tokens ${tokens} is not a whole number of at least 0`,
+      'for example --max-tokens 500000',
+    );
+  if (unknownCost !== undefined && unknownCost !== 'stop' && unknownCost !== 'allow')
+    return usage(
+      `--unknown-cost ${unknownCost} is neither stop nor allow`,
+      'for example --unknown-cost allow',
+    );
+  const parkAfterMs =
+    parkAfter === undefined
+      ? undefined
+      : (durationMs(parkAfter) ?? (/^\d+$/.test(parkAfter) ? Number(parkAfter) * 1000 : Number.NaN));
+  if (Number.isNaN(parkAfterMs))
+    return usage(`--park-after ${parkAfter} is not a duration`, 'for example --park-after 10m');
+  return {
+    ...(usd === undefined ? {} : { maxCostUsd: Number(usd) }),
+    ...(tokens === undefined ? {} : { maxTokens: Number(tokens) }),
+    ...(unknownCost === undefined ? {} : { unknownCost }),
+    ...(prices === undefined ? {} : { prices }),
+    ...(parkAfterMs === undefined ? {} : { parkAfterMs }),
+    ...(wait === true ? { wait } : {}),
+    ...(now === true ? { now } : {}),
   };
 }
 

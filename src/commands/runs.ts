@@ -1,6 +1,7 @@
 /** `factory runs`: which runs there are, newest first, and which of them want somebody. */
 import { basename, resolve } from 'node:path';
 import { unreachable } from '../model/json.ts';
+import { isPaused } from '../model/park.ts';
 import { forkWords } from '../model/point.ts';
 import { quoteWord } from '../policy/words.ts';
 import type { RunSummary } from '../store/run-store.ts';
@@ -22,7 +23,12 @@ export async function runsCommand(options: RunsOptions, io: Io & { readonly cloc
   const runs = await listRuns(runsDir, io.clock);
   const program = io.called?.program ?? 'factory';
   const place = options.runsdir === undefined ? '' : ` --runsdir ${quoteWord(options.runsdir)}`;
-  const rows = runs.map((run) => ({ ...run, next: nextOf(run, program, place) }));
+  // Who waits for something stands above the others.
+  const sorted = [
+    ...runs.filter((run) => isPaused(run.status)),
+    ...runs.filter((run) => !isPaused(run.status)),
+  ];
+  const rows = sorted.map((run) => ({ ...run, next: nextOf(run, program, place) }));
   if (options.json === true) {
     const listed = rows.map(({ id, dir, status, startedAt, pipeline, ...run }) => ({
       run_id: id,
@@ -31,6 +37,8 @@ export async function runsCommand(options: RunsOptions, io: Io & { readonly cloc
       pipeline,
       started_at: startedAt,
       elapsed_ms: run.elapsedMs,
+      spent: run.spent,
+      wake_at: run.wakeAt,
       reason: run.reason,
       next_node: run.nextNode,
       failed_node: run.failedNode,
@@ -86,6 +94,9 @@ function mark(status: RunSummary['status'], word: string, paint: Paint): string 
       return paint.cyan(word);
     case 'interrupted':
     case 'crashed':
+    case 'paused_quota':
+    case 'paused_auth':
+    case 'paused_billing':
       return paint.yellow(word);
     case 'failed':
     case 'unreadable':
@@ -100,7 +111,8 @@ const storyOf = (run: RunSummary): string =>
     .filter((words) => words !== '')
     .join('; ');
 
-function standOf({ status, reason, nextNode }: RunSummary): string {
+function standOf({ status, reason, nextNode, wakeAt }: RunSummary): string {
+  if (wakeAt !== null) return `wakes ${wakeAt.slice(0, 16).replace('T', ' ')} UTC: ${reason}`;
   if (reason !== '') return reason;
   if (status === 'unreadable') return 'its files are damaged or missing';
   return nextNode === '' ? '' : `${status === 'running' ? 'at' : 'stopped before'} ${nextNode}`;
@@ -111,7 +123,11 @@ function nextOf({ id, status, nextNode, failedNode }: RunSummary, program: strin
   switch (status) {
     case 'interrupted':
     case 'crashed':
+    case 'paused_auth':
+    case 'paused_billing':
       return `${program} resume ${id}${place}`;
+    case 'paused_quota':
+      return `${program} resume ${id}${place} --wait`;
     case 'failed':
       if (nextNode !== '') return `${program} resume ${id}${place}`;
       return `${program} trace ${id}${place}${failedNode === '' ? '' : ` --node ${failedNode}`}`;

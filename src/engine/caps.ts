@@ -1,4 +1,5 @@
-/** The limits that end a run which would go on for ever. They count across resumes. */
+/** The limits that end a run which would go on for ever, or cost too much. They count across resumes. */
+import { type Spent, tokensOf } from '../model/spent.ts';
 
 export type Caps = {
   readonly maxSteps: number;
@@ -8,14 +9,30 @@ export type Caps = {
   readonly maxWallMs: number | undefined;
   /** Milliseconds for each command of a verification and each model call; undefined for the stage's own. */
   readonly commandTimeoutMs?: number | undefined;
+  readonly maxCostUsd?: number | undefined;
+  /** Input and output together. */
+  readonly maxTokens?: number | undefined;
+  /** Whether a cost that nobody knows passes under a limit. Default `stop`. */
+  readonly unknownCost?: 'stop' | 'allow' | undefined;
+  /** Milliseconds that a run waits for a quota by itself; for more it parks. Default 2 minutes. */
+  readonly parkAfterMs?: number | undefined;
 };
 
-export const defaultCaps = { maxSteps: 10_000, maxVisits: 50 } as const;
+export const defaultCaps = { maxSteps: 10_000, maxVisits: 50, parkAfterMs: 120_000 } as const;
+
+type NodeFacts = {
+  readonly id: string;
+  readonly maxVisits: number;
+  readonly visits: number;
+  readonly maxWallMs?: number | undefined;
+  /** Milliseconds of all its visits so far. */
+  readonly elapsedMs?: number;
+};
 
 /** Why the run may not make one more visit of `node`, or undefined when it may. */
 export function capHit(
   caps: Caps,
-  node: { readonly id: string; readonly maxVisits: number; readonly visits: number },
+  node: NodeFacts,
   run: { readonly steps: number; readonly elapsedMs: number },
 ): string | undefined {
   if (node.visits >= node.maxVisits) {
@@ -25,7 +42,100 @@ export function capHit(
     return `max_steps: the run made ${run.steps} steps, and its limit is ${caps.maxSteps} (max_steps on the graph, --max-steps)`;
   }
   if (caps.maxWallMs !== undefined && run.elapsedMs >= caps.maxWallMs) {
-    return `max_wall: the run took ${Math.round(run.elapsedMs / 1000)}s, and its limit is ${Math.round(caps.maxWallMs / 1000)}s (max_wall on the graph, --max-wall)`;
+    return `max_wall: the run took ${seconds(run.elapsedMs)}, and its limit is ${seconds(caps.maxWallMs)} (max_wall on the graph, --max-wall)`;
+  }
+  const took = node.elapsedMs ?? 0;
+  if (node.maxWallMs !== undefined && took >= node.maxWallMs) {
+    return `max_wall: node "${node.id}" took ${seconds(took)}, and its limit is ${seconds(node.maxWallMs)} (max_wall on the node)`;
   }
   return undefined;
 }
+
+const seconds = (ms: number): string => `${Math.round(ms / 1000)}s`;
+
+/** Limits on money and tokens, of the run or of one node. */
+export type SpendCaps = { readonly maxCostUsd?: number | undefined; readonly maxTokens?: number | undefined };
+
+/** The call that is about to be made: its input alone, by an estimate. `costUsd` is null where its price is not known,
+ *  undefined where its backend will tell or nothing can be said. */
+export type NextCall = {
+  readonly tokens: number;
+  readonly costUsd: number | null | undefined;
+  readonly model: string;
+};
+
+/** Whose limits are looked at: the run's, or those of the node named. */
+export type Purse = { readonly node?: string; readonly caps: SpendCaps; readonly spent: Spent };
+
+/** Why a purse is empty, or undefined. Without `next`: whether more was spent than allowed. With it: whether that call
+ *  may be made, leaving `kept` of the limits untouched. */
+export function spendHit(
+  { node, caps, spent }: Purse,
+  unknownCost: Caps['unknownCost'],
+  next?: NextCall,
+  kept: { readonly usd: number; readonly tokens: number } = { usd: 0, tokens: 0 },
+): string | undefined {
+  const who = node === undefined ? 'the run' : `node "${node}"`;
+  const where = (key: string) =>
+    node === undefined ? `${key} on the graph, --${key.replaceAll('_', '-')}` : `${key} on the node`;
+  const told = (key: string, has: string, limit: string) =>
+    `${key}: ${who} has spent ${has}, and its limit is ${limit} (${where(key)})`;
+  const would = (key: string, has: string, needs: string, limit: string, rest: string) =>
+    `${key}: ${who} has spent ${has}, the next call would send about ${needs}, and its limit is ${limit}${rest} (${where(key)})`;
+  const reserve = (amount: string, is: number) => (is > 0 ? ` with ${amount} kept for verification` : '');
+  const passes = unknownCost === 'allow';
+  if (caps.maxCostUsd !== undefined) {
+    const limit = money(caps.maxCostUsd);
+    if (spent.unknown_cost > 0 && !passes)
+      return `max_cost_usd: the cost of ${calls(spent.unknown_cost)} is not known, so a limit of ${limit} cannot be held; ${mend}`;
+    if (spent.cost_usd > caps.maxCostUsd) return told('max_cost_usd', money(spent.cost_usd), limit);
+    if (next !== undefined) {
+      if (next.costUsd === null && !passes)
+        return `max_cost_usd: there is no price for the model "${next.model}", so a limit of ${limit} cannot be held; ${mend}`;
+      const left = caps.maxCostUsd - kept.usd - spent.cost_usd;
+      if (left <= 0 || (next.costUsd ?? 0) > left)
+        return would(
+          'max_cost_usd',
+          money(spent.cost_usd),
+          money(next.costUsd ?? 0),
+          limit,
+          reserve(money(kept.usd), kept.usd),
+        );
+    }
+  }
+  if (caps.maxTokens !== undefined) {
+    const has = tokensOf(spent);
+    const limit = `${caps.maxTokens} tokens`;
+    if (spent.unknown_tokens > 0 && !passes)
+      return `max_tokens: ${calls(spent.unknown_tokens)} did not tell their tokens, so a limit of ${limit} cannot be held; let them pass with unknown_cost=allow on the graph or --unknown-cost allow`;
+    if (has > caps.maxTokens) return told('max_tokens', `${has} tokens`, limit);
+    if (next !== undefined) {
+      const left = caps.maxTokens - kept.tokens - has;
+      if (left <= 0 || next.tokens > left)
+        return would(
+          'max_tokens',
+          `${has} tokens`,
+          `${next.tokens}`,
+          limit,
+          reserve(`${kept.tokens}`, kept.tokens),
+        );
+    }
+  }
+  return undefined;
+}
+
+const mend =
+  'give the model a price (--prices FILE, FACTORY_PRICES), or let it pass with unknown_cost=allow on the graph or --unknown-cost allow';
+
+const calls = (n: number): string => (n === 1 ? '1 call' : `${n} calls`);
+
+/** Exact to a millionth. */
+const money = (usd: number): string => `${Number(usd.toFixed(6))} USD`;
+
+/** The limits on money, tokens and waiting as the manifest has them; only what was said. */
+export const spendCapsOf = ({ maxCostUsd, maxTokens, unknownCost, parkAfterMs }: Caps) => ({
+  ...(maxCostUsd === undefined ? {} : { max_cost_usd: maxCostUsd }),
+  ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+  ...(unknownCost === undefined ? {} : { unknown_cost: unknownCost }),
+  ...(parkAfterMs === undefined ? {} : { park_after_ms: parkAfterMs }),
+});

@@ -4,8 +4,11 @@ import { join } from 'node:path';
 import type { Json } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import type { Prices } from '../model/prices.ts';
+import type { Spent } from '../model/spent.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { saveCheckpoint } from '../store/checkpoint.ts';
+import { type JournalOptions, openJournal, readRecords } from '../store/journal.ts';
 import { messageOf } from '../store/problem.ts';
 import { openVisits, stateAfter } from '../store/visits.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
@@ -13,9 +16,11 @@ import { copyStore } from '../workspace/copy-store.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
+import { callRecords, openBooks } from './books.ts';
 import { copyArtifacts, withOwnPaths } from './fork-artifacts.ts';
 import { sha256 } from './inputs.ts';
 import { type Made, makeWhole, type NotMade } from './prepare.ts';
+import { pricesOf } from './price-file.ts';
 
 export type NewFork = {
   readonly runId: string;
@@ -80,16 +85,38 @@ async function fill(wanted: NewFork, building: string, final: string): Promise<{
   const visits = await openVisits(at.visits, 0, { runId: wanted.runId, epoch: 1 });
   for (const record of records) visits.append(record);
   await visits.close();
+  const spent = await copyCalls(
+    { from: from.calls, to: at.calls, prices: pricesOf(manifest) },
+    { runId: wanted.runId, epoch: 1 },
+    records,
+  );
   // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
   await writeJson(at.barrier, { private: true });
   await writeJson(at.manifest, manifest, { sync: true });
   const { completed_nodes: completed, ...rest } = state;
   await saveCheckpoint(
     at.checkpoint,
-    { ...rest, run_id: wanted.runId, epoch: 1, snapshot: id },
+    { ...rest, run_id: wanted.runId, epoch: 1, snapshot: id, spent },
     { seq: records.length, completed },
   );
   return { notes: lost.map((visit) => `the artifacts of ${visit} are no longer there, and not taken over`) };
+}
+
+/** What the visits that are taken over have spent counts for the new run as well. */
+async function copyCalls(
+  { from, to, prices }: { readonly from: string; readonly to: string; readonly prices: Prices },
+  options: JournalOptions,
+  visits: readonly RunRecord[],
+): Promise<Spent> {
+  const taken = new Set(visits.flatMap((one) => (one.type === 'Visit' ? [`${one.node} ${one.visit}`] : [])));
+  const read = await readRecords(from);
+  const records = callRecords(read.records).filter(({ node, visit }) => taken.has(`${node} ${visit}`));
+  if (records.length > 0) {
+    const journal = await openJournal(to, options);
+    for (const record of records) journal.append(record);
+    await journal.close();
+  }
+  return openBooks(records, prices, async () => {}).run();
 }
 
 const snapshotsIn = (records: readonly RunRecord[], snapshot: string): ReadonlySet<string> =>

@@ -105,6 +105,7 @@ export function outputCaptured(
   changed: ContextDelta,
   step: number,
   nodeDir: string,
+  usage?: Usage,
 ): TraceFacts {
   return {
     type: 'NodeOutputCaptured',
@@ -117,6 +118,7 @@ export function outputCaptured(
     ...(inFull(after, step) ? { context_after: after } : {}),
     context_delta: changed,
     status_path: nodeLayout(nodeDir).status,
+    ...(usage === undefined ? {} : { usage }),
   };
 }
 
@@ -124,7 +126,7 @@ export function outputCaptured(
 export function visited(
   node_type: string,
   change: Change,
-  { retries, calls }: Counts,
+  { retries, calls, tookMs = 0 }: Counts,
   { added, updated, removed }: ContextDelta,
   before: { readonly state: RunState; readonly snapshot: { readonly id: string } },
   after: RunState & { readonly snapshot: string },
@@ -152,5 +154,6 @@ export function visited(
     arrived,
     steps,
     elapsed_ms: after.elapsed_ms,
+    ...(tookMs > 0 ? { took_ms: tookMs } : {}),
   };
 }

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { Commit, RunResult } from '../model/result.ts';
+import { nothingSpent } from '../model/spent.ts';
 import { quoteWord } from '../policy/words.ts';
 import { readJournal } from '../store/journal-read.ts';
 import type { RunEnd } from './run.ts';
@@ -28,8 +29,8 @@ export async function resultOf(
   const { state, ending } = end;
   const commits = Commit.array().safeParse(state.context['build.commits']);
   const proof = RunResult.shape.proof.safeParse(state.context['build.proof']);
-  const status = end.interrupted ? 'interrupted' : ending.ok ? 'completed' : 'failed';
-  const last = ending.ok ? null : state.last_failure;
+  const status = end.parked?.status ?? (end.interrupted ? 'interrupted' : ending.ok ? 'completed' : 'failed');
+  const last = ending.ok || end.parked !== undefined ? null : state.last_failure;
   return {
     schema_version: 1,
     run_id: manifest.run_id,
@@ -45,6 +46,8 @@ export async function resultOf(
     failed_stages: await failedStages(layout(runDir).visits),
     retries: Object.values(state.retry_counts).reduce((sum, n) => sum + n, 0),
     elapsed_ms: state.elapsed_ms,
+    spent: state.spent ?? nothingSpent,
+    ...(end.parked?.wake_at == null ? {} : { wake_at: end.parked.wake_at }),
     commits: commits.success ? commits.data : [],
     proof: proof.success ? proof.data : null,
     ...(manifest.forked_from === undefined ? {} : { forked_from: manifest.forked_from }),
@@ -102,7 +105,8 @@ export async function nextCommand(
     const to = manifest.workdir_kind === 'git' ? '' : ` --to ${quoteWord(await newFolder(manifest, cwd))}`;
     return `${program} deliver ${named}${to}`;
   }
-  if (end.exitNode === null) return `${program} resume ${named}`;
+  if (end.exitNode === null)
+    return `${program} resume ${named}${end.status === 'paused_quota' ? ' --wait' : ''}`;
   // The run has reached an exit: a resume would change nothing.
   if (again !== undefined && (end.byModel || end.failed === undefined)) return again;
   return `${program} trace ${named}${end.failed === undefined ? '' : ` --node ${end.failed}`}`;

@@ -1,6 +1,7 @@
 /** Whether an attempt is followed by another one, and after how long. */
 import type { Outcome } from '../model/outcome.ts';
 import { failed } from '../model/outcome.ts';
+import { isLong } from './park.ts';
 
 export type RetryPolicy = {
   /** Extra attempts; undefined when neither node nor graph says. */
@@ -12,6 +13,8 @@ export type RetryPolicy = {
   readonly allowPartial: boolean;
   /** A codergen node: a failure of class `infra` gets two retries of its own unless `maxRetries` is given. */
   readonly isAgent: boolean;
+  /** Longer waits of a server are not waited for here. */
+  readonly parkAfterMs: number;
 };
 
 export type Retry =
@@ -28,15 +31,17 @@ export function retry(policy: RetryPolicy, attempt: number, outcome: Outcome): R
   if (outcome.status === 'fail') {
     const infra = outcome.class === 'infra';
     // A guardrail's verdict and a cancellation are final whatever the node asks for.
-    if (outcome.class === 'guardrail' || outcome.class === 'cancelled') return done;
+    if (outcome.class === 'guardrail' || outcome.class === 'cancelled' || outcome.class === 'budget')
+      return done;
+    if (outcome.park !== undefined && isLong(outcome.park, outcome.retryAfterMs, policy.parkAfterMs))
+      return done;
     if (!infra && !policy.onFail) return done;
     const own = infra && policy.isAgent && policy.maxRetries === undefined;
     if (attempt > (own ? infraRetries : (policy.maxRetries ?? 0))) return done;
     const planned = own ? infraDelayMs * 2 ** (attempt - 1) : backedOff(policy, attempt);
-    return {
-      again: true,
-      delayMs: Math.min(Math.max(planned, outcome.retryAfterMs ?? 0), policy.maxDelayMs),
-    };
+    // The server's own time counts, as far as a run waits for it at all.
+    const asked = Math.min(outcome.retryAfterMs ?? 0, Math.max(policy.parkAfterMs, policy.maxDelayMs));
+    return { again: true, delayMs: Math.max(Math.min(planned, policy.maxDelayMs), asked) };
   }
   if (outcome.status !== 'retry') return done;
   if (attempt <= (policy.maxRetries ?? 0)) return { again: true, delayMs: backedOff(policy, attempt) };

@@ -4,6 +4,7 @@ import type { RunState } from '../model/checkpoint.ts';
 import type { EventFacts, RunEvent } from '../model/event.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
+import type { Parked } from '../model/park.ts';
 import { kindOf } from '../model/resolve.ts';
 import type { TraceFacts } from '../model/trace.ts';
 import type { NodeKind } from '../nodes/kind.ts';
@@ -13,11 +14,13 @@ import type { VisitFacts } from '../store/visits.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { keepJson } from './artifacts.ts';
 import type { Attempt } from './attempt.ts';
+import type { Books } from './books.ts';
 import type { Caps } from './caps.ts';
-import { capHit, defaultCaps } from './caps.ts';
+import { capHit, defaultCaps, spendHit } from './caps.ts';
 import { delta } from './context.ts';
 import { feedback } from './feedback.ts';
 import { openVisit } from './node-dir.ts';
+import { parked } from './park.ts';
 import { inputCaptured, outputCaptured, stageEnded, status, visited } from './records.ts';
 import type { RunSetting } from './site.ts';
 import { advance } from './state.ts';
@@ -35,6 +38,7 @@ export type PreparedRun = {
   readonly state: RunState;
   readonly snapshot: Snapshot;
   readonly caps: Caps;
+  readonly books: Books;
   readonly events: Journal;
   readonly trace: Journal;
   /** Puts the visit that has ended and then the checkpoint on the disk; rejects when another engine has taken the run
@@ -49,6 +53,8 @@ export type RunEnd = {
   readonly state: RunState;
   readonly ending: Ending;
   readonly interrupted: boolean;
+  /** Set when the run waits for something outside. */
+  readonly parked?: Parked;
 };
 
 const testStop: Ending = { ok: false, exitNode: null, reason: 'test_stop', code: 1 };
@@ -73,6 +79,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       status: ending.ok ? 'completed' : 'failed',
       ended: endedAs(ending),
       elapsed_ms: Math.round(elapsed()),
+      spent: prepared.books.run(),
     };
     if (!alreadySaved) await prepared.save(state);
     if (ending.ok) {
@@ -88,7 +95,12 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
   const interrupt = async (at = state): Promise<RunEnd> => {
     await flushed;
     const next = at.next_node ?? '';
-    state = { ...at, status: 'interrupted', elapsed_ms: Math.round(elapsed()) };
+    state = {
+      ...at,
+      status: 'interrupted',
+      elapsed_ms: Math.round(elapsed()),
+      spent: prepared.books.run(),
+    };
     await prepared.save(state);
     await tell.trace({ type: 'PipelineInterrupted', signal: String(signal.reason) });
     await tell.event({ type: 'PipelineInterrupted', signal: String(signal.reason), next_node: next });
@@ -100,6 +112,23 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       code: 130,
     };
     return { state, ending, interrupted: true };
+  };
+  const park = async (at: RunState, waits: Parked): Promise<RunEnd> => {
+    await flushed;
+    state = {
+      ...at,
+      status: waits.status,
+      parked: waits,
+      elapsed_ms: Math.round(elapsed()),
+      spent: prepared.books.run(),
+    };
+    await prepared.save(state);
+    const { status, node, reason, wake_at } = waits;
+    await tell.trace({ type: 'PipelineParked', status, reason, wake_at });
+    await tell.event({ type: 'PipelineParked', status, node_id: node, reason, wake_at });
+    await tell.flush();
+    const ending = { ok: false, exitNode: null, reason: `${node}: ${reason}`, code: 75 };
+    return { state, ending, interrupted: false, parked: waits };
   };
   const stop = (reason: string): Promise<RunEnd> =>
     finish({ ok: false, exitNode: null, reason, code: 1 }, false);
@@ -113,6 +142,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       throw new Error(`Internal: no node ${id} in a linted graph`);
 
     const visits = own(state.visits, node.id) ?? 0;
+    const wants = readAttributes(node.attrs, executableAttributes).values;
     const maxVisits =
       prepared.caps.maxVisits ??
       readAttributes(node.attrs, commonAttributes).values.max_visits ??
@@ -120,11 +150,21 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       defaultCaps.maxVisits;
     const hit = capHit(
       prepared.caps,
-      { id: node.id, maxVisits, visits },
+      {
+        id: node.id,
+        maxVisits,
+        visits,
+        maxWallMs: wants.max_wall,
+        elapsedMs: own(state.node_ms ?? {}, node.id) ?? 0,
+      },
       { steps: state.steps, elapsedMs: elapsed() },
     );
     if (hit !== undefined) return stop(hit);
-    const wants = readAttributes(node.attrs, executableAttributes).values;
+    const overspent = spendHit(
+      { caps: prepared.caps, spent: prepared.books.run() },
+      prepared.caps.unknownCost,
+    );
+    if (overspent !== undefined) return stop(overspent);
     if (kind.type === 'codergen') {
       const hopeless = unfixableSource(graph, node, wants.allowed_write_paths ?? [], state.last_failure);
       if (hopeless !== undefined) return stop(hopeless);
@@ -155,28 +195,34 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       state = { ...atStart, context: contextBefore };
       return stop(ended.reason);
     }
-    const { outcome, usage, counts } = ended;
+    const { outcome, usage } = ended;
+    const counts = { ...ended.counts, tookMs: Math.round(clock.monotonic() - stageBegan) };
     const before = { state: { ...state, context: ended.context }, snapshot };
     snapshot = ended.snapshot;
 
     const at = clock.now().toISOString();
+    const facts = { node: node.id, type: kind.type, executable: kind.executable, at };
+    const asIfFailed = () => step(graph, before.state, { ...facts, feedback: {} }, outcome).route;
+    const waits =
+      outcome.status === 'fail' && outcome.park !== undefined
+        ? parked(outcome, asIfFailed(), { node: node.id, now: clock.now() })
+        : undefined;
+    if (waits !== undefined) {
+      return park({ ...atStart, context: contextBefore }, waits);
+    }
     await keepJson(nodeLayout(nodeDir).status, status(outcome));
     const told =
       outcome.status === 'fail'
         ? await feedback(nodeDir, { node: node.id, type: kind.type, at }, outcome)
         : {};
-    const next: Step = step(
-      graph,
-      before.state,
-      { node: node.id, type: kind.type, executable: kind.executable, feedback: told, at },
-      outcome,
-    );
+    const next: Step = step(graph, before.state, { ...facts, feedback: told }, outcome);
     const { decision } = next;
     const changed = delta(contextBefore, next.change.now.context);
     state = {
       ...advance(before.state, next.change, counts),
       snapshot: snapshot.id,
       elapsed_ms: Math.round(elapsed()),
+      spent: prepared.books.run(),
       ...(decision.do === 'finish'
         ? {
             status: decision.ending.ok ? ('completed' as const) : ('failed' as const),
@@ -201,7 +247,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       await tell.trace({ type: 'NodeExecutionErrored', node_id: node.id, error: outcome.reason });
     }
     await tell.trace(
-      outputCaptured(node.id, visits + 1, outcome, state.context, changed, state.steps, nodeDir),
+      outputCaptured(node.id, visits + 1, outcome, state.context, changed, state.steps, nodeDir, usage),
     );
     if (next.route !== undefined) {
       setting.log('debug', 'route selected', {

@@ -22,6 +22,7 @@ import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
 import { runAgentProgram } from './agent-door.ts';
 import { keepText } from './artifacts.ts';
 import { asText } from './context.ts';
+import type { Desk } from './desk.ts';
 import type { Log, Watcher } from './watch.ts';
 
 /** What stays the same for every stage of a run. */
@@ -71,6 +72,7 @@ export type Visit = {
   readonly spawned: (process: ProcessId) => Promise<void>;
   /** Told what an agent program did, already masked. */
   readonly acted: (action: AgentAction) => void;
+  readonly desk: Desk;
 };
 
 /** What an agent does beyond this in one attempt stands in its own output only. */
@@ -181,6 +183,11 @@ export function siteFor(
     clock: setting.clock,
     signal: visit.signal,
     agent: agentOf(setting, visit),
+    ask(task) {
+      const agent = setting.agentFor(node);
+      if (agent === undefined) throw new Error(`Internal: nobody answers for node ${node.id}`);
+      return visit.desk.ask(agent, task, visit.attempt, visit.signal);
+    },
     historyEnv: setting.historyEnv,
     timeout: visit.timeout,
     mask,

@@ -1,7 +1,7 @@
 /** The state of a run in memory, and how a visit changes it. */
 import type { Checkpoint, NodeOutcome, RunState } from '../model/checkpoint.ts';
 import type { Outcome } from '../model/outcome.ts';
-import { put } from '../model/own.ts';
+import { own, put } from '../model/own.ts';
 
 /** What a finished visit changes. */
 export type Change = {
@@ -18,15 +18,22 @@ export type Change = {
 };
 
 /** What a visit counted of its node, over all visits so far; nothing where it is 0. */
-export type Counts = { readonly retries: number; readonly calls: number };
+export type Counts = {
+  readonly retries: number;
+  readonly calls: number;
+  /** Milliseconds of this visit alone. */
+  readonly tookMs?: number;
+};
 
 /** The state after a visit. Takes `state` over: what it keeps by node is changed in place. */
-export function advance(state: RunState, change: Change, { retries, calls }: Counts): RunState {
+export function advance(state: RunState, change: Change, { retries, calls, tookMs = 0 }: Counts): RunState {
   const { node } = change;
   put(state.visits, node, change.visit);
   put(state.outcomes, node, change.outcome);
   if (retries > 0) put(state.retry_counts, node, retries);
   if (calls > 0) put(state.calls, node, calls);
   for (const [key, who] of Object.entries(change.origins)) put(state.origins, key, who);
-  return { ...state, ...change.now };
+  const node_ms = state.node_ms ?? {};
+  if (tookMs > 0) put(node_ms, node, (own(node_ms, node) ?? 0) + tookMs);
+  return { ...state, ...change.now, node_ms };
 }

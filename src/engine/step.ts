@@ -47,7 +47,9 @@ export function step(graph: Graph, before: RunState, stage: StageFacts, outcome:
   const way = route(graph, stage.node, outcome, conditionLookup(change.now.context, outcome));
   if (way.edge === undefined) {
     const because = reasonOf(outcome);
-    const reason = `no route from node ${stage.node} for outcome ${outcome.status}${because === '' ? '' : `: ${because}`}`;
+    const noRoute = `no route from node ${stage.node} for outcome ${outcome.status}${because === '' ? '' : `: ${because}`}`;
+    // Without a way to verification the limit is what ends the run.
+    const reason = outcome.status === 'fail' && outcome.class === 'budget' ? outcome.reason : noRoute;
     const ending = { ok: false, exitNode: null, reason, code: failureCode(change.now.last_failure) };
     // A resume makes a new visit of the node that no edge could leave.
     return {

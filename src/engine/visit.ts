@@ -1,19 +1,22 @@
 /** One visit of a node: attempts, until one is final. */
 import type { Usage } from '../agents/agent.ts';
 import { graphAttributes } from '../lint/words.ts';
-import { readAttributes } from '../model/attribute.ts';
+import { count, flag, number, readAttributes } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import type { Node } from '../model/graph.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
 import { reasonOf } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
+import { keptOf } from '../model/reserve.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { executableAttributes } from '../nodes/kind.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import type { AttemptRequest, AttemptResult } from './attempt.ts';
-import { capHit } from './caps.ts';
+import { capHit, defaultCaps, spendHit } from './caps.ts';
+import { openDesk } from './desk.ts';
 import { writeStage } from './node-dir.ts';
+import { withWait } from './park.ts';
 import { retry } from './retry.ts';
 import type { PreparedRun, Teller } from './run.ts';
 import type { Counts } from './state.ts';
@@ -33,6 +36,14 @@ export type VisitEnd =
 
 /** Milliseconds a stage may take when nobody says otherwise. */
 const defaultTimeoutMs = 30 * 60_000;
+
+/** What a node that asks an agent says of its own limits. */
+const purseAttributes = {
+  max_cost_usd: number(0),
+  max_tokens: count(),
+  uses_reserve: flag(),
+  goal_gate: flag(),
+} as const;
 
 export async function visitNode(
   prepared: PreparedRun,
@@ -54,20 +65,45 @@ export async function visitNode(
   const graphWants = readAttributes(setting.graph.attrs, graphAttributes).values;
   const perCall = kind.type === 'codergen' ? caps.commandTimeoutMs : undefined;
   const limit = wants.timeout ?? perCall ?? graphWants.default_timeout ?? defaultTimeoutMs;
-  const wallLeft = () =>
+  const began = at.elapsed();
+  const nodeElapsed = () => (own(at.state.node_ms ?? {}, node.id) ?? 0) + at.elapsed() - began;
+  const runLeft = () =>
     caps.maxWallMs === undefined ? Number.POSITIVE_INFINITY : caps.maxWallMs - at.elapsed();
+  const nodeLeft = () =>
+    wants.max_wall === undefined ? Number.POSITIVE_INFINITY : wants.max_wall - nodeElapsed();
+  const purse = readAttributes(node.attrs, purseAttributes).values;
+  // A judge verifies: what is kept for verification is its own.
+  const spares = kind.type === 'codergen' && purse.uses_reserve !== true && purse.goal_gate !== true;
+  const kept = keptOf(spares ? graphWants.verify_reserve : undefined, caps);
+  const wallLeft = () => Math.min(runLeft() - kept.ms, nodeLeft());
+  const desk = openDesk({
+    books: prepared.books,
+    caps,
+    nodeCaps: { maxCostUsd: purse.max_cost_usd, maxTokens: purse.max_tokens },
+    kept,
+    wallLeft: runLeft,
+    node: node.id,
+    visit,
+    clock: setting.clock,
+  });
+  const parkAfterMs = caps.parkAfterMs ?? defaultCaps.parkAfterMs;
   const wallHit = () =>
     capHit(
       caps,
-      { id: node.id, maxVisits: Number.POSITIVE_INFINITY, visits: 0 },
+      {
+        id: node.id,
+        maxVisits: Number.POSITIVE_INFINITY,
+        visits: 0,
+        maxWallMs: wants.max_wall,
+        elapsedMs: nodeElapsed(),
+      },
       { steps: -1, elapsedMs: at.elapsed() },
     );
   let { state, snapshot } = at;
   let retries = own(state.retry_counts, node.id) ?? 0;
   let calls = own(state.calls, node.id) ?? 0;
-  let usage: Usage | undefined;
   for (let attempt = 1; ; attempt++) {
-    const left = wallLeft();
+    const left = Math.max(0, wallLeft());
     let told: Promise<void> = Promise.resolve();
     const result = await attempted(prepared, {
       kind,
@@ -92,14 +128,15 @@ export async function visitNode(
           // Awaited below; until then a record that cannot be written must not count as nobody's error.
           told.catch(() => {});
         },
+        desk,
       },
     });
     await told;
     // A workspace that cannot be recorded cannot be gone on with; the checkpoint stands before this stage.
     if ('trouble' in result) return { kind: 'stopped', reason: `${node.id}: ${result.trouble}` };
     if (signal.aborted) return { kind: 'interrupted' };
+    if (desk.stop !== undefined) return { kind: 'stopped', reason: desk.stop };
     snapshot = result.after;
-    usage = result.usage ?? usage;
     if (kind.type === 'codergen') calls++;
     if (result.violations.length > 0) {
       await tell.event({ type: 'GuardrailViolation', node_id: node.id, paths: [...result.violations] });
@@ -107,9 +144,12 @@ export async function visitNode(
     const cut =
       result.outcome.status === 'fail' && result.outcome.class === 'timeout' ? wallHit() : undefined;
     if (cut !== undefined) return { kind: 'stopped', reason: cut };
-    const again = retry(retryPolicy(kind, wants, graphWants.default_max_retries), attempt, result.outcome);
+    const outcome = withWait(result.outcome, setting.clock.now(), parkAfterMs);
+    const policy = retryPolicy(kind, wants, graphWants.default_max_retries, parkAfterMs);
+    const again = retry(policy, attempt, outcome);
     if (!again.again) {
       const { context } = state;
+      const { usage } = desk;
       return { kind: 'ended', outcome: again.outcome, context, counts: { retries, calls }, snapshot, usage };
     }
     retries++;
@@ -123,7 +163,7 @@ export async function visitNode(
     });
     await setting.clock.sleep(Math.min(again.delayMs, Math.max(0, wallLeft())), signal);
     if (signal.aborted) return { kind: 'interrupted' };
-    const over = wallHit();
+    const over = wallHit() ?? spendHit({ caps, spent: prepared.books.run() }, caps.unknownCost);
     if (over !== undefined) return { kind: 'stopped', reason: over };
   }
 }
@@ -145,6 +185,7 @@ function retryPolicy(
   kind: NodeKind,
   wants: ReturnType<typeof readAttributes<typeof executableAttributes>>['values'],
   graphRetries: number | undefined,
+  parkAfterMs: number,
 ) {
   return {
     maxRetries: wants.max_retries ?? graphRetries,
@@ -154,5 +195,6 @@ function retryPolicy(
     onFail: wants.retry_on === 'fail',
     allowPartial: wants.allow_partial === true,
     isAgent: kind.type === 'codergen',
+    parkAfterMs,
   };
 }

@@ -1,6 +1,7 @@
 /** Several work orders, one after the other, onto one branch. */
 import { appliedOrders } from '../builder/history.ts';
 import { inspect, type Repository } from '../builder/repository.ts';
+import { pausedWords } from '../model/park.ts';
 import { listRuns, newRunId } from '../store/run-store.ts';
 import { sourceGit } from '../system/git.ts';
 import { readRequest } from './request.ts';
@@ -135,7 +136,7 @@ async function leftBehind(
 ): Promise<string | undefined> {
   if (wish.batch === null || wish.commit !== undefined) return undefined;
   for (const run of await listRuns(wish.runsDir, doors.clock)) {
-    if (!['interrupted', 'crashed', 'completed'].includes(run.status)) continue;
+    if (!['interrupted', 'crashed', 'completed', ...pausedWords].includes(run.status)) continue;
     const request = await readRequest(run.dir).catch(() => undefined);
     if (request === undefined || request.batch !== wish.batch || request.repo !== repo.top) continue;
     if (request.digest !== source.loaded.digest || request.baseline !== baseline) continue;

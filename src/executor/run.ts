@@ -14,6 +14,7 @@ import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { JsonObject } from '../model/json.ts';
 import { type Layout, layout } from '../model/layout.ts';
+import { isPaused } from '../model/park.ts';
 import { readManifest } from '../store/run-store.ts';
 import { GitError, sourceGit } from '../system/git.ts';
 import { ownCommit } from '../system/own-commit.ts';
@@ -274,7 +275,8 @@ async function settle(
         );
     }
   }
-  const interrupted = result.status === 'interrupted';
+  // A run that is parked is as little at its end as one that was stopped.
+  const interrupted = result.status === 'interrupted' || isPaused(result.status);
   const verdict = result.status === 'completed' ? 'PASS' : interrupted ? 'ERROR' : 'FAIL';
   const ending: Ending = {
     verdict,

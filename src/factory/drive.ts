@@ -7,9 +7,11 @@ import { createAgent } from '../agents/index.ts';
 import { inHistory } from '../builder/in-history.ts';
 import { hidingPlace } from '../engine/agent-door.ts';
 import { localAttempt } from '../engine/attempt.ts';
+import { type Books, callRecords, openBooks } from '../engine/books.ts';
 import type { Caps } from '../engine/caps.ts';
 import type { Casting, Refusal } from '../engine/casting.ts';
 import { backendOf } from '../engine/casting.ts';
+import { pricesOf } from '../engine/price-file.ts';
 import { nextCommand, resultOf } from '../engine/result.ts';
 import { endLeftovers } from '../engine/resume.ts';
 import { run, teller } from '../engine/run.ts';
@@ -21,9 +23,10 @@ import type { Graph } from '../model/graph.ts';
 import { unreachable } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import type { Prices } from '../model/prices.ts';
 import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint, openLedger } from '../store/checkpoint.ts';
-import { openJournal } from '../store/journal.ts';
+import { type Journal, openJournal, readRecords } from '../store/journal.ts';
 import { acquireLock, type Before } from '../store/lock.ts';
 import { readManifest } from '../store/run-store.ts';
 import { brandOf, brandOurselves } from '../system/brand.ts';
@@ -142,6 +145,7 @@ export async function drive(
     const events = await openJournal(at.events, options);
     const trace = await openJournal(at.trace, options);
     const ledger = await openLedger(runDir, options, read);
+    const books = await booksOf(at.calls, options, pricesOf(manifest));
     const agents = new Map<string, Agent>();
     for (const [backend, plan] of given.casting.plans) {
       agents.set(
@@ -173,7 +177,7 @@ export async function drive(
       watcher: doors.watcher,
       log: doors.log,
     };
-    const { completed_nodes, ...before } = loaded;
+    const { completed_nodes, parked: _, ...before } = loaded;
     const state: RunState = {
       ...before,
       epoch: lock.epoch,
@@ -181,6 +185,7 @@ export async function drive(
       ended: null,
       snapshot: snapshot.id,
       elapsed_ms: loaded.elapsed_ms + lostTime(loaded, lock.takenOver),
+      spent: books.run(),
     };
     const tell = teller({ setting, events, trace });
     const agent = main === undefined ? 'none' : manifest.agent.describe;
@@ -229,6 +234,7 @@ export async function drive(
       state,
       snapshot,
       caps: given.caps,
+      books,
       events,
       trace,
       save: async (next, visit) => {
@@ -245,6 +251,9 @@ export async function drive(
     await events.close();
     await trace.close();
     await ledger.close();
+    await books.close();
+    if (end.parked !== undefined)
+      await writeJson(at.manifest, { ...manifest, parked: end.parked }, { sync: true });
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
     await writeJson(at.result, result);
     return { result, code: end.ending.code };
@@ -261,6 +270,22 @@ export async function drive(
     });
     for (const open of fences) open();
   }
+}
+
+/** The run's books, upon what `calls.jsonl` has; the file is made with the first call. */
+async function booksOf(
+  path: string,
+  options: { readonly runId: string; readonly epoch: number },
+  prices: Prices,
+): Promise<Books & { close(): Promise<void> }> {
+  const { records } = await readRecords(path);
+  let journal: Journal | undefined;
+  const books = openBooks(callRecords(records), prices, async (record) => {
+    journal ??= await openJournal(path, options);
+    journal.append(record);
+    await journal.flush();
+  });
+  return { ...books, close: async () => journal?.close() };
 }
 
 /** Where a forked run began, and how many steps it had then. */

@@ -22,7 +22,7 @@ import { isMissing } from '../system/files.ts';
 import { GitError } from '../system/git.ts';
 import { packageVersion } from '../system/package.ts';
 import { drive } from './drive.ts';
-import { goOn } from './resume.ts';
+import { goOn, goOnWhenAwake } from './resume.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
@@ -131,13 +131,14 @@ export async function forkRun(
   }
   for (const note of made.notes) doors.log('warn', note);
   const { casting, caps } = ready;
-  return drive(
+  const ended = await drive(
     current,
     made.runDir,
     { casting, inputs: textsOf(inputs), caps, resumed: false },
     flags,
     doors,
   );
+  return goOnWhenAwake(made.runDir, current, ended, flags, doors);
 }
 
 /** The pipeline as the run keeps it. */

@@ -4,10 +4,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readGraph } from '../dot/read.ts';
 import type { Caps } from '../engine/caps.ts';
+import { spendCapsOf } from '../engine/caps.ts';
 import type { Casting, LoadedScript, Refusal } from '../engine/casting.ts';
 import { cast, describePlan, loadScript, selfContained } from '../engine/casting.ts';
 import type { Inputs } from '../engine/inputs.ts';
 import { readInputs, sha256 } from '../engine/inputs.ts';
+import { readPriceFile } from '../engine/price-file.ts';
+import { resultOf } from '../engine/result.ts';
 import { givenVariables, whatChanged } from '../engine/resume.ts';
 import { textsOf, textsOfManifest } from '../engine/texts.ts';
 import { lint } from '../lint/lint.ts';
@@ -25,8 +28,81 @@ import { completeResult, finishedRun } from './ended.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
-/** Goes on with a run where its checkpoint stands. `graph` is the pipeline as it is now, when it can be read. */
+/** Milliseconds between two looks at the clock while a run sleeps: the machine may sleep too. */
+const lookMs = 60_000;
+
+/** Goes on with a run where its checkpoint stands. `graph` is the pipeline as it is now, when it can be read. A run that
+ *  is parked for a quota goes on when its time has come: with `flags.wait` that is waited for, as often as it parks. */
 export async function resumeRun(
+  runDir: string,
+  graph: Graph | undefined,
+  flags: RunFlags,
+  doors: Doors,
+): Promise<Finished | Refusal> {
+  const sleeping = await stillParked(runDir, flags, doors);
+  if (sleeping !== undefined) return sleeping;
+  return goOnWhenAwake(runDir, graph, await resumeOnce(runDir, graph, flags, doors), flags, doors);
+}
+
+/** With `flags.wait`: goes on with a run that has parked itself, until it ends otherwise. */
+export async function goOnWhenAwake(
+  runDir: string,
+  graph: Graph | undefined,
+  ended: Finished | Refusal,
+  flags: RunFlags,
+  doors: Doors,
+): Promise<Finished | Refusal> {
+  let last = ended;
+  // What was asked for once is not asked for again.
+  const later: RunFlags = {
+    ...flags,
+    vars: {},
+    acceptChanges: false,
+    envPass: flags.envPass,
+    wait: true,
+    now: false,
+  };
+  const { script: _, ...again } = later;
+  while (
+    flags.wait === true &&
+    'result' in last &&
+    last.result.status === 'paused_quota' &&
+    !doors.signal.aborted
+  ) {
+    const sleeping = await stillParked(runDir, again, doors);
+    last = sleeping ?? (await resumeOnce(runDir, graph, again, doors));
+  }
+  return last;
+}
+
+/** The end of a run that is parked for a quota which is not there yet; undefined when it may go on. Waits where that is
+ *  asked for; a signal ends the wait. */
+async function stillParked(runDir: string, flags: RunFlags, doors: Doors): Promise<Finished | undefined> {
+  let told = false;
+  for (;;) {
+    const loaded = await loadCheckpoint(layout(runDir).checkpoint);
+    if (!loaded.ok) return undefined;
+    const state = loaded.checkpoint;
+    const { parked } = state;
+    if (state.status !== 'paused_quota' || parked?.wake_at == null || flags.now === true) return undefined;
+    const left = Date.parse(parked.wake_at) - doors.clock.now().getTime();
+    if (!(left > 0)) return undefined;
+    if (flags.wait !== true || doors.signal.aborted) {
+      const readRun = await readManifest(runDir);
+      if (!readRun.ok) return undefined;
+      const code = doors.signal.aborted ? 130 : 75;
+      const ending = { ok: false, exitNode: null, reason: `${parked.node}: ${parked.reason}`, code };
+      const end = { state, ending, interrupted: false, parked };
+      return { result: await resultOf(readRun.manifest, runDir, end, doors.cwd, doors.called), code };
+    }
+    if (!told)
+      doors.log('info', 'parked; waiting for the quota', { wake_at: parked.wake_at, node: parked.node });
+    told = true;
+    await doors.clock.sleep(Math.min(left, lookMs), doors.signal);
+  }
+}
+
+async function resumeOnce(
   runDir: string,
   graph: Graph | undefined,
   flags: RunFlags,
@@ -140,11 +216,22 @@ export async function goOn(
     maxWallMs: flags.maxWallMs ?? manifest.caps.max_wall_ms ?? undefined,
     ...(maxVisits === undefined ? {} : { maxVisits }),
     commandTimeoutMs: flags.commandTimeoutMs ?? manifest.caps.command_timeout_ms,
+    maxCostUsd: flags.maxCostUsd ?? manifest.caps.max_cost_usd,
+    maxTokens: flags.maxTokens ?? manifest.caps.max_tokens,
+    unknownCost: flags.unknownCost ?? manifest.caps.unknown_cost,
+    parkAfterMs: flags.parkAfterMs ?? manifest.caps.park_after_ms,
   };
+  // Prices only say how the same calls are counted, so another table changes nothing of the run.
+  const priced =
+    flags.prices === undefined
+      ? { kept: manifest.prices }
+      : await readPriceFile(undefined, flags.prices, {}, doors.cwd);
+  if ('problems' in priced) return priced;
   const main = casting.main;
   // The manifest says what the run goes on with, so that the next resume finds nothing changed.
+  const { parked: _, ...awake } = manifest;
   const next: Manifest = {
-    ...manifest,
+    ...awake,
     ...(given.fresh === undefined
       ? {}
       : {
@@ -174,7 +261,9 @@ export async function goOn(
       max_steps: caps.maxSteps,
       max_wall_ms: caps.maxWallMs ?? null,
       ...(caps.maxVisits === undefined ? {} : { max_visits: caps.maxVisits }),
+      ...spendCapsOf(caps),
     },
+    ...(priced.kept === undefined ? {} : { prices: priced.kept }),
   };
   return { casting, caps, manifest: next, script: keptText, answers: script };
 }

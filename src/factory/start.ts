@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import { recordBase, startHistory } from '../builder/history.ts';
 import type { Caps } from '../engine/caps.ts';
-import { defaultCaps } from '../engine/caps.ts';
+import { defaultCaps, spendCapsOf } from '../engine/caps.ts';
 import type { Refusal } from '../engine/casting.ts';
 import {
   cast,
@@ -16,6 +16,7 @@ import {
 import { readInputs, sha256 } from '../engine/inputs.ts';
 import { buildsHistory, goalOf, startOf, workdirOf } from '../engine/pipeline.ts';
 import { makeRun } from '../engine/prepare.ts';
+import { readPriceFile } from '../engine/price-file.ts';
 import { textsOf } from '../engine/texts.ts';
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
@@ -24,6 +25,7 @@ import { kinds } from '../nodes/index.ts';
 import { headCommit } from '../system/git.ts';
 import { packageVersion } from '../system/package.ts';
 import { drive } from './drive.ts';
+import { goOnWhenAwake } from './resume.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript } from './types.ts';
 
@@ -66,7 +68,13 @@ export async function startRun(
     maxWallMs: flags.maxWallMs ?? wanted.max_wall,
     ...(flags.maxVisits === undefined ? {} : { maxVisits: flags.maxVisits }),
     commandTimeoutMs: flags.commandTimeoutMs,
+    maxCostUsd: flags.maxCostUsd ?? wanted.max_cost_usd,
+    maxTokens: flags.maxTokens ?? wanted.max_tokens,
+    unknownCost: flags.unknownCost ?? wanted.unknown_cost,
+    parkAfterMs: flags.parkAfterMs ?? wanted.park_after,
   };
+  const priced = await readPriceFile(graph, flags.prices, doors.env, doors.cwd);
+  if ('problems' in priced) return priced;
   const workdir = workdirOf(graph, flags, doors.cwd);
   const goal = goalOf(graph);
   const marker = `${where.runId}.${sha256(`${where.runsDir}\0${doors.clock.now().toISOString()}\0${doors.clock.monotonic()}`).slice(0, 16)}`;
@@ -136,7 +144,9 @@ export async function startRun(
         max_wall_ms: caps.maxWallMs ?? null,
         ...(caps.maxVisits === undefined ? {} : { max_visits: caps.maxVisits }),
         ...(caps.commandTimeoutMs === undefined ? {} : { command_timeout_ms: caps.commandTimeoutMs }),
+        ...spendCapsOf(caps),
       },
+      ...(priced.kept === undefined ? {} : { prices: priced.kept }),
       env_pass: [...flags.envPass],
       not_enforced: [
         'isolation: stages see the whole machine; scopes are held by putting back what was written outside them',
@@ -148,5 +158,12 @@ export async function startRun(
     return { problems: [problem], ...(code === undefined ? {} : { code }) };
   }
   for (const note of made.notes) doors.log('warn', note);
-  return drive(graph, made.runDir, { casting, inputs: textsOf(inputs), caps, resumed: false }, flags, doors);
+  const ended = await drive(
+    graph,
+    made.runDir,
+    { casting, inputs: textsOf(inputs), caps, resumed: false },
+    flags,
+    doors,
+  );
+  return goOnWhenAwake(made.runDir, graph, ended, flags, doors);
 }

@@ -35,6 +35,17 @@ export type RunFlags = {
   readonly maxSteps?: number;
   readonly maxVisits?: number;
   readonly maxWallMs?: number;
+  readonly maxCostUsd?: number;
+  readonly maxTokens?: number;
+  /** Whether a cost that nobody knows passes under a limit. */
+  readonly unknownCost?: 'stop' | 'allow';
+  readonly parkAfterMs?: number;
+  /** A file of prices, as it was typed. */
+  readonly prices?: string;
+  /** Wait for as long as the run is parked for a quota, and go on. */
+  readonly wait?: boolean;
+  /** Go on with a parked run before its time. */
+  readonly now?: boolean;
   /** The commit of the workdir to begin with, in place of its HEAD. */
   readonly base?: string;
   /** Carry out work orders again that commits of the workdir say they carried out. */

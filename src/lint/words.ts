@@ -11,6 +11,7 @@ import {
   text,
   word,
 } from '../model/attribute.ts';
+import { reserve } from '../model/reserve.ts';
 
 /** Attributes of a graph. */
 export const graphAttributes = {
@@ -25,7 +26,10 @@ export const graphAttributes = {
   max_wall: duration(),
   max_tokens: count(),
   max_cost_usd: number(0),
-  unknown_cost: text(),
+  unknown_cost: word('stop', 'allow'),
+  verify_reserve: reserve(),
+  prices: text(),
+  park_after: duration(),
   retry_target: text(),
   fallback_retry_target: text(),
   agent_script: text(),

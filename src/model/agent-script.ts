@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import type { Diagnostic, Position } from './diagnostic.ts';
 import { failureClasses } from './outcome.ts';
+import { parkKinds } from './park.ts';
 
 const tokens = z.int().nonnegative().nullable().default(null);
 
@@ -10,6 +11,8 @@ const ScriptUsage = z
     model: z.string().default('scripted'),
     input_tokens: tokens,
     output_tokens: tokens,
+    cached_input_tokens: z.int().nonnegative().nullable().exactOptional(),
+    reasoning_tokens: z.int().nonnegative().nullable().exactOptional(),
     cost_usd: z.number().nonnegative().nullable().default(null),
   })
   .describe('What the call is to be counted as; a number that is missing is unknown, never zero.');
@@ -27,7 +30,14 @@ const Answer = z
       .optional()
       .describe('A file with the answer, relative to the script'),
     fail: z
-      .strictObject({ class: z.enum(failureClasses), reason: z.string().min(1) })
+      .strictObject({
+        class: z.enum(failureClasses),
+        reason: z.string().min(1),
+        park: z
+          .strictObject({ kind: z.enum(parkKinds), after_ms: z.number().nonnegative().exactOptional() })
+          .exactOptional()
+          .describe('What the call waits for; milliseconds until a quota is there again'),
+      })
       .optional()
       .describe('The call breaks'),
     usage: ScriptUsage.optional(),
@@ -127,13 +137,14 @@ const wordsFor = (path: readonly string[]): string => {
   return `answers.${node}, answer ${Number(index) + 1}${inside}`;
 };
 
-function positionAt(text: string, offset: number): Position {
+/** The place of an offset in a text. */
+export function positionAt(text: string, offset: number): Position {
   const before = text.slice(0, offset);
   const line = before.split('\n');
   return { offset, line: line.length, column: [...(line.at(-1) ?? '')].length + 1 };
 }
 
-type JsonMap = {
+export type JsonMap = {
   /** Where a path's key (or element) stands; of a path that is not there, where its nearest parent does. */
   offset(path: readonly string[]): number;
   readonly duplicates: readonly { readonly key: string; readonly offset: number }[];
@@ -143,7 +154,7 @@ type JsonMap = {
 const deepest = 500;
 
 /** Walks strict JSON and notes where each key and element stands, which `JSON.parse` does not tell. */
-function mapJson(text: string): JsonMap | { readonly problem: string; readonly offset: number } {
+export function mapJson(text: string): JsonMap | { readonly problem: string; readonly offset: number } {
   const places = new Map<string, number>();
   const duplicates: { key: string; offset: number }[] = [];
   let at = text.startsWith('\ufeff') ? 1 : 0;

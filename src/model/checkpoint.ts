@@ -3,6 +3,8 @@ import * as z from 'zod';
 import type { Json } from './json.ts';
 import type { Outcome } from './outcome.ts';
 import { failureClasses, outcomeWords, reasonOf } from './outcome.ts';
+import { Parked, pausedWords } from './park.ts';
+import { Spent } from './spent.ts';
 
 const counts = z.record(z.string(), z.number());
 const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
@@ -67,8 +69,13 @@ export const Checkpoint = z.object({
   last_failure: LastFailure.nullable(),
   snapshot: z.string().nullable(),
   elapsed_ms: z.number(),
-  status: z.enum(['running', 'completed', 'failed', 'interrupted']),
+  node_ms: counts.exactOptional().describe('Milliseconds of finished visits, by node'),
+  spent: Spent.exactOptional().describe(
+    'By all calls of the run, those of cut visits too; `calls.jsonl` has each',
+  ),
+  status: z.enum(['running', 'completed', 'failed', 'interrupted', ...pausedWords]),
   ended: Ended.nullable(),
+  parked: Parked.exactOptional(),
   at: z.string(),
 });
 export type Checkpoint = z.infer<typeof Checkpoint>;
@@ -81,6 +88,7 @@ export const BoundedCheckpoint = Checkpoint.omit({
   calls: true,
   outcomes: true,
   origins: true,
+  node_ms: true,
 });
 
 /** The state of a run in memory. What is kept by node or by context key (`visits`, `calls`, `retry_counts`, `outcomes`,

@@ -1,15 +1,12 @@
 /** `events.jsonl`: the story of a run, one record a line. The journal adds `seq`, `run_id` and `epoch`. */
 import * as z from 'zod';
 import { failureClasses } from './outcome.ts';
+import { pausedWords } from './park.ts';
+import { Usage } from './spent.ts';
 
 const base = { schema_version: z.literal(1), at: z.string().describe('RFC 3339, UTC') };
 const node_id = z.string();
-const usage = z.object({
-  model: z.string(),
-  input_tokens: z.number().nullable(),
-  output_tokens: z.number().nullable(),
-  cost_usd: z.number().nullable(),
-});
+const usage = Usage.optional().describe('Of all calls of the visit');
 
 const ForkPoint = z
   .object({ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() })
@@ -60,7 +57,7 @@ export const RunEvent = z.discriminatedUnion('type', [
       outcome: z.string(),
       notes: z.string(),
       elapsed_ms: z.number(),
-      usage: usage.optional(),
+      usage,
     })
     .describe('A visit ended with any outcome but fail.'),
   z
@@ -73,7 +70,7 @@ export const RunEvent = z.discriminatedUnion('type', [
       failure_class: z.enum(failureClasses),
       error: z.string().optional().describe('The reason again, when the stage broke instead of reporting'),
       elapsed_ms: z.number(),
-      usage: usage.optional(),
+      usage,
     })
     .describe('A visit ended with outcome fail.'),
   z
@@ -86,6 +83,16 @@ export const RunEvent = z.discriminatedUnion('type', [
   z
     .object({ ...base, type: z.literal('PipelineInterrupted'), signal: z.string(), next_node: z.string() })
     .describe('A signal stopped the run; a resume goes on at the next node.'),
+  z
+    .object({
+      ...base,
+      type: z.literal('PipelineParked'),
+      status: z.enum(pausedWords),
+      node_id,
+      reason: z.string(),
+      wake_at: z.string().nullable(),
+    })
+    .describe('The run waits for a quota, a key or a paid bill; a resume makes the visit again.'),
 ]);
 export type RunEvent = z.infer<typeof RunEvent>;
 

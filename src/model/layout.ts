@@ -10,6 +10,8 @@ export const layout = (run: string) => ({
   checkpoint: join(run, 'checkpoint.json'),
   /** What each finished visit changed; the checkpoint says how much of it counts. */
   visits: join(run, 'visits.jsonl'),
+  /** Every call of a model that costs something, as it begins and as it ends. */
+  calls: join(run, 'calls.jsonl'),
   result: join(run, 'result.json'),
   /** Ends Node's search for a package above the workspace. */
   barrier: join(run, 'package.json'),

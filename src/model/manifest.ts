@@ -1,5 +1,7 @@
 /** `manifest.json`: what a run was started from; with it a run is self-contained. Fields are only ever added. */
 import * as z from 'zod';
+import { Parked } from './park.ts';
+import { PriceFile } from './prices.ts';
 
 const hash = z.string().describe('SHA-256, hex');
 
@@ -76,7 +78,16 @@ export const Manifest = z.object({
     max_wall_ms: z.number().nullable(),
     max_visits: z.number().optional(),
     command_timeout_ms: z.number().optional(),
+    max_cost_usd: z.number().exactOptional(),
+    max_tokens: z.number().exactOptional(),
+    unknown_cost: z.enum(['stop', 'allow']).exactOptional(),
+    park_after_ms: z.number().exactOptional(),
   }),
+  prices: z
+    .object({ path: z.string(), sha256: hash, table: PriceFile })
+    .exactOptional()
+    .describe('Prices of models over the bundled ones'),
+  parked: Parked.exactOptional(),
   env_pass: z.array(z.string()),
   not_enforced: z.array(z.string()).describe('What this machine or version does not enforce, in words'),
 });

@@ -1,5 +1,6 @@
 /** How a stage ended, and what it wants remembered. */
 import type { Json, JsonObject } from './json.ts';
+import type { Park } from './park.ts';
 
 export const outcomeWords = ['success', 'partial_success', 'retry', 'fail', 'skipped'] as const;
 export type OutcomeWord = (typeof outcomeWords)[number];
@@ -13,7 +14,8 @@ export const outcomeSynonyms: Readonly<Record<string, OutcomeWord>> = {
 };
 
 /** Whose failure it is. `product`: what is being built; `scenario`: the judge; `infra`: network, quota, machine;
- *  `config`: this pipeline or its flags; `agent`: an agent program or its answer; `internal`: us. */
+ *  `config`: this pipeline or its flags; `agent`: an agent program or its answer; `internal`: us; `budget`: a call that
+ *  was not made because the rest of a limit is kept for verification. */
 export const failureClasses = [
   'product',
   'scenario',
@@ -24,6 +26,7 @@ export const failureClasses = [
   'agent',
   'cancelled',
   'internal',
+  'budget',
 ] as const;
 export type FailureClass = (typeof failureClasses)[number];
 
@@ -50,6 +53,8 @@ export type Failure = {
   readonly model?: 'api' | 'output';
   /** The server's own wait before a retry, in milliseconds. */
   readonly retryAfterMs?: number;
+  /** What the failed call waits for: the run may be parked until then. */
+  readonly park?: Park;
   /** True when the class is the stage's own word (`failure_class=…`) and not our reading of its exit. */
   readonly classSaid?: boolean;
   /** The exit code of the program that failed, when one ran to its end. */

@@ -2,6 +2,8 @@
 import * as z from 'zod';
 import { ForkedFrom } from './manifest.ts';
 import { failureClasses } from './outcome.ts';
+import { pausedWords } from './park.ts';
+import { nothingSpent, Spent } from './spent.ts';
 
 export const Commit = z.object({
   work_order: z.string(),
@@ -14,7 +16,7 @@ export type Commit = z.infer<typeof Commit>;
 export const RunResult = z.object({
   schema_version: z.literal(1),
   run_id: z.string(),
-  status: z.enum(['completed', 'failed', 'interrupted']),
+  status: z.enum(['completed', 'failed', 'interrupted', ...pausedWords]),
   exit_code: z.number(),
   exit_node: z.string().nullable(),
   reason: z.string().describe('Empty when the run completed'),
@@ -26,6 +28,8 @@ export const RunResult = z.object({
   failed_stages: z.number().describe('Visits that ended in fail'),
   retries: z.number(),
   elapsed_ms: z.number(),
+  spent: Spent.default(nothingSpent),
+  wake_at: z.string().exactOptional().describe('When a run that is parked for its quota can go on; RFC 3339'),
   commits: z.array(Commit),
   proof: z
     .array(z.string())

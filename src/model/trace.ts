@@ -1,5 +1,7 @@
 /** `trace.jsonl`: what each stage was given and gave, and why the route went where it went. */
 import type { JsonObject } from './json.ts';
+import type { PausedWord } from './park.ts';
+import type { Usage } from './spent.ts';
 
 /** One edge that was looked at. Only a candidate that lost has `lost`. */
 export type RouteCandidate = {
@@ -74,6 +76,8 @@ export type TraceFacts =
       readonly context_after?: JsonObject;
       readonly context_delta: ContextDelta;
       readonly status_path: string;
+      /** Of all model calls of the visit. */
+      readonly usage?: Usage;
     }
   | {
       readonly type: 'RouteEvaluated';
@@ -85,4 +89,10 @@ export type TraceFacts =
     }
   | { readonly type: 'PipelineCompleted' }
   | { readonly type: 'PipelineFailed'; readonly error: string }
-  | { readonly type: 'PipelineInterrupted'; readonly signal: string };
+  | { readonly type: 'PipelineInterrupted'; readonly signal: string }
+  | {
+      readonly type: 'PipelineParked';
+      readonly status: PausedWord;
+      readonly reason: string;
+      readonly wake_at: string | null;
+    };

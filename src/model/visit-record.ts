@@ -44,6 +44,7 @@ export const VisitRecord = z.object({
   arrived: z.object({ from: z.string(), conditional: z.boolean() }).nullable(),
   steps: z.int(),
   elapsed_ms: z.number(),
+  took_ms: z.number().exactOptional().describe('Milliseconds of this visit'),
 });
 export type VisitRecord = z.infer<typeof VisitRecord>;
 

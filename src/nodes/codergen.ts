@@ -1,7 +1,19 @@
 /** Work done by an agent: the prompt is assembled and kept, the agent's report becomes the outcome. */
 import type { AgentReport, AgentTask } from '../agents/agent.ts';
 import { efforts } from '../agents/agent.ts';
-import { anyPath, anyPaths, duration, flag, list, path, paths, text, word } from '../model/attribute.ts';
+import {
+  anyPath,
+  anyPaths,
+  count,
+  duration,
+  flag,
+  list,
+  number,
+  path,
+  paths,
+  text,
+  word,
+} from '../model/attribute.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { failed, outcomeSynonyms, outcomeWords, saidNothing, succeeded } from '../model/outcome.ts';
@@ -26,6 +38,10 @@ const attributes = {
   llm_model: text(),
   llm_provider: text(),
   reasoning_effort: word(...efforts),
+  max_cost_usd: number(0),
+  max_tokens: count(),
+  // May use what the run keeps for verification.
+  uses_reserve: flag(),
   'verification.plan_context_key': text(),
   'codex.path': anyPath(),
   'codex.sandbox': text(),
@@ -89,7 +105,7 @@ export const codergen = kind({
       log: (level, message, fields) => site.log(level, message, fields),
       acted: (action) => site.acted(action),
     };
-    const report = await site.agent.agent.work(task, site.signal);
+    const report = await site.ask(task);
     return settle(report, { wanted, site, schema: schema?.schema });
   },
 });
@@ -156,6 +172,7 @@ async function settle(
         broke: true,
         ...(report.model === undefined ? {} : { model: report.model }),
         ...(report.retryAfterMs === undefined ? {} : { retryAfterMs: report.retryAfterMs }),
+        ...(report.park === undefined ? {} : { park: report.park }),
       });
     case 'answered': {
       await site.keep('response.md', report.text);

@@ -1,5 +1,5 @@
 /** What a node type is: a file that says its shapes, its attributes and what running it means. */
-import type { Agent, AgentAction, AgentProgram, Usage } from '../agents/agent.ts';
+import type { Agent, AgentAction, AgentProgram, AgentReport, AgentTask, Usage } from '../agents/agent.ts';
 import type { AttributeTable, AttributeValues } from '../model/attribute.ts';
 import { count, duration, flag, list, number, paths, text, word } from '../model/attribute.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -46,6 +46,8 @@ export interface Site {
   readonly signal: AbortSignal;
   /** The agent for this node, with the number of this call (1-based over the run). */
   readonly agent: { readonly agent: Agent; readonly call: number } | undefined;
+  /** Has that agent work, within the limits on money and tokens; a limit that forbids it is a failed report. */
+  ask(task: AgentTask): Promise<AgentReport>;
   /** What makes `git` see the run's own history; empty when the run has none. */
   readonly historyEnv: Readonly<Record<string, string>>;
   /** Milliseconds this stage may take; `explicit` when the node itself says `timeout`. */
@@ -119,6 +121,7 @@ export const executableAttributes = {
   allowed_write_paths: paths(),
   requires_tool_success: flag(),
   required_tool_node: text(),
+  max_wall: duration(),
   env_pass: list(),
   access: word('run'),
 } as const;

@@ -5,6 +5,8 @@ import { ulid } from 'ulid';
 import * as z from 'zod';
 import { layout } from '../model/layout.ts';
 import { Manifest } from '../model/manifest.ts';
+import { isPaused, Parked, pausedWords } from '../model/park.ts';
+import { nothingSpent, Spent } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
 import { isCode, isMissing, makeFolder } from '../system/files.ts';
 import { ownerOf } from './lock.ts';
@@ -106,7 +108,7 @@ const isFile = (path: string): Promise<boolean> =>
     () => false,
   );
 
-const statusWords = ['running', 'completed', 'failed', 'interrupted'] as const;
+const statusWords = ['running', 'completed', 'failed', 'interrupted', ...pausedWords] as const;
 const Saved = z.object({
   status: z.enum(statusWords),
   // Of a checkpoint that lacks these the status counts all the same.
@@ -114,6 +116,8 @@ const Saved = z.object({
   elapsed_ms: z.number().catch(0),
   ended: z.object({ reason: z.string() }).nullish().catch(null),
   last_failure: z.object({ node: z.string() }).nullish().catch(null),
+  spent: Spent.optional().catch(undefined),
+  parked: Parked.optional().catch(undefined),
 });
 const Story = z.object({
   started_at: z.string(),
@@ -135,7 +139,10 @@ export type RunSummary = {
   readonly pipeline: string;
   /** Until its last checkpoint. */
   readonly elapsedMs: number;
-  /** Why it failed; empty otherwise. */
+  readonly spent: Spent;
+  /** When a run that is parked for its quota can go on (RFC 3339); null for any other. */
+  readonly wakeAt: string | null;
+  /** Why it failed, or what it waits for; empty otherwise. */
   readonly reason: string;
   /** Where it goes on; empty when it has reached an exit. */
   readonly nextNode: string;
@@ -168,7 +175,11 @@ async function summaryOf(id: string, dir: string, clock: Clock): Promise<RunSumm
     startedAt: story.success ? story.data.started_at : '',
     pipeline: story.success ? story.data.pipeline_path : '',
     elapsedMs: saved.success ? saved.data.elapsed_ms : 0,
-    reason: (saved.success && saved.data.ended?.reason) || '',
+    spent: (saved.success && saved.data.spent) || nothingSpent,
+    wakeAt: (saved.success && isPaused(status) && saved.data.parked?.wake_at) || null,
+    reason:
+      (saved.success && (saved.data.ended?.reason ?? (isPaused(status) ? saved.data.parked?.reason : ''))) ||
+      '',
     nextNode: (saved.success && saved.data.status !== 'completed' && saved.data.next_node) || '',
     failedNode: (saved.success && saved.data.last_failure?.node) || '',
     forkedFrom: (story.success && story.data.forked_from) || null,

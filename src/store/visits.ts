@@ -2,7 +2,7 @@
  *  any visit, so that the checkpoint need not repeat what grows with the run. */
 import { truncate } from 'node:fs/promises';
 import { type Checkpoint, nodeOutcome } from '../model/checkpoint.ts';
-import { put } from '../model/own.ts';
+import { own, put } from '../model/own.ts';
 import { RunRecord, type VisitRecord } from '../model/visit-record.ts';
 import { type Journal, type JournalOptions, openJournal } from './journal.ts';
 import { readJournal } from './journal-read.ts';
@@ -106,6 +106,7 @@ export function stateAfter(records: Iterable<RunRecord>, upTo = Number.POSITIVE_
         last_failure: null,
         snapshot: record.snapshot,
         elapsed_ms: 0,
+        node_ms: {},
         status: 'running',
         ended: null,
         at: record.at,
@@ -126,6 +127,10 @@ function addVisit(state: Checkpoint, record: VisitRecord): void {
   put(state.visits, node, record.visit);
   put(state.outcomes, node, nodeOutcome(record.outcome));
   if (record.calls > 0) put(state.calls, node, record.calls);
+  const took = record.took_ms ?? 0;
+  const spentMs = state.node_ms ?? {};
+  if (took > 0) put(spentMs, node, (own(spentMs, node) ?? 0) + took);
+  state.node_ms = spentMs;
   if (record.retries > 0) put(state.retry_counts, node, record.retries);
   for (const [key, value] of Object.entries(record.context.set)) put(state.context, key, value);
   for (const key of record.context.unset) delete state.context[key];

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { hintOf } from '../../src/commands/hints.ts';
 import { painter, summary } from '../../src/commands/print.ts';
 import type { RunResult } from '../../src/model/result.ts';
+import { nothingSpent } from '../../src/model/spent.ts';
 
 const result: RunResult = {
   schema_version: 1,
@@ -18,6 +19,7 @@ const result: RunResult = {
   failed_stages: 1,
   retries: 0,
   elapsed_ms: 1200,
+  spent: nothingSpent,
   commits: [],
   proof: null,
   run_dir: '/runs/r1',

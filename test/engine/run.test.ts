@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Attempt, localAttempt } from '../../src/engine/attempt.ts';
+import { openBooks } from '../../src/engine/books.ts';
 import { defaultCaps } from '../../src/engine/caps.ts';
 import { type PreparedRun, run } from '../../src/engine/run.ts';
 import type { RunSetting } from '../../src/engine/site.ts';
@@ -11,6 +12,7 @@ import type { Graph } from '../../src/model/graph.ts';
 import { layout } from '../../src/model/layout.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import { failed, succeeded } from '../../src/model/outcome.ts';
+import { bundledPrices } from '../../src/model/prices.ts';
 import { conditional } from '../../src/nodes/conditional.ts';
 import { exit } from '../../src/nodes/exit.ts';
 import type { NodeKind } from '../../src/nodes/kind.ts';
@@ -90,6 +92,7 @@ async function prepared(
     state,
     snapshot: { id: 's0', tree: new Map() },
     caps: { ...defaultCaps, maxSteps: 25, maxVisits: 8, maxWallMs: undefined },
+    books: openBooks([], bundledPrices, async () => {}),
     events,
     trace,
     save: async (next, visit) => {

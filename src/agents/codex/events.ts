@@ -16,7 +16,14 @@ const Item = z.looseObject({
 const Event = z.looseObject({
   type: z.string(),
   item: Item.optional(),
-  usage: z.looseObject({ input_tokens: z.number(), output_tokens: z.number() }).optional(),
+  usage: z
+    .looseObject({
+      input_tokens: z.number(),
+      output_tokens: z.number(),
+      cached_input_tokens: z.number().optional(),
+      reasoning_output_tokens: z.number().optional(),
+    })
+    .optional(),
   message: z.string().optional(),
   error: z.looseObject({ message: z.string().optional() }).nullable().optional(),
 });
@@ -28,7 +35,14 @@ export interface CodexEvents {
   readonly failure: string | undefined;
   /** The last error that it reported, final or not. */
   readonly lastError: string | undefined;
-  readonly tokens: { readonly input: number; readonly output: number } | undefined;
+  readonly tokens:
+    | {
+        readonly input: number;
+        readonly output: number;
+        readonly cached: number | undefined;
+        readonly reasoning: number | undefined;
+      }
+    | undefined;
 }
 
 /** `said` is told the text for the live view, `acted` what was done. */
@@ -50,6 +64,8 @@ export function codexEvents(tell: {
             tokens = {
               input: (tokens?.input ?? 0) + event.usage.input_tokens,
               output: (tokens?.output ?? 0) + event.usage.output_tokens,
+              cached: also(tokens?.cached, event.usage.cached_input_tokens),
+              reasoning: also(tokens?.reasoning, event.usage.reasoning_output_tokens),
             };
           }
           return;
@@ -86,6 +102,9 @@ export function codexEvents(tell: {
     },
   };
 }
+
+const also = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined ? b : a + (b ?? 0);
 
 function parse(text: string): z.infer<typeof Event> | undefined {
   if (!text.startsWith('{')) return undefined;

@@ -45,6 +45,8 @@ export function endOf(body: Body, raw: unknown, arrived: Arrived, request: Reque
             model: body.model ?? model,
             input_tokens: body.usage.input_tokens ?? null,
             output_tokens: body.usage.output_tokens ?? null,
+            ...detail('cached_input_tokens', body.usage.input_tokens_details?.cached_tokens),
+            ...detail('reasoning_tokens', body.usage.output_tokens_details?.reasoning_tokens),
             cost_usd: null,
           },
         }),
@@ -95,6 +97,9 @@ export function endOf(body: Body, raw: unknown, arrived: Arrived, request: Reque
       return trouble(ended(`${shown} ended the answer with a status that is not known: "${body.status}"`));
   }
 }
+
+const detail = <K extends string>(key: K, told: number | null | undefined): { [name in K]?: number } =>
+  told == null ? {} : ({ [key]: told } as { [name in K]: number });
 
 export const tooLarge = (arrived: Arrived, request: Request): Exchange => ({
   ...arrived,

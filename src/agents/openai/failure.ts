@@ -1,6 +1,6 @@
 /** What went wrong with a model call, in the words of a report. */
 import type { Clock } from '../../system/clock.ts';
-import type { AgentReport } from '../agent.ts';
+import type { AgentReport, Park } from '../agent.ts';
 import type { Fault } from './wire.ts';
 
 export type Failed = Extract<AgentReport, { kind: 'failed' }>;
@@ -11,6 +11,8 @@ export type Trouble = {
   readonly report: Failed;
   readonly again: boolean;
   readonly status?: number;
+  /** No model worked on it: the server said no, or was never reached. */
+  readonly unbilled?: true;
   readonly way?: 'lost' | 'refused';
 };
 
@@ -25,8 +27,13 @@ type Package = typeof import('openai');
 
 /** The report for an error that the package threw, or that reading the body did. */
 export function troubleOf(error: unknown, openai: Package, facts: Facts): Trouble {
-  if (error instanceof openai.APIConnectionError)
-    return cut(`${facts.shown} cannot be reached: ${rootOf(error)}`);
+  if (error instanceof openai.APIConnectionError) {
+    const root = rootOf(error);
+    const trouble = cut(`${facts.shown} cannot be reached: ${root}`);
+    return /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|certificate/i.test(root)
+      ? { ...trouble, unbilled: true }
+      : trouble;
+  }
   if (error instanceof openai.APIError && typeof error.status === 'number') {
     const { status } = error;
     const word = typeof error.code === 'string' ? error.code : (error.type ?? '');
@@ -37,12 +44,23 @@ export function troubleOf(error: unknown, openai: Package, facts: Facts): Troubl
     const fix = warm ? ': leave out --llm-temperature for this model' : '';
     const trouble = byStatus(status, word, `${short(error.message)}${fix}`, facts);
     const noStream = error.param === 'stream' || /\bstream(ing)?\b/i.test(error.message);
+    // What the server asks for with a quota is when it is there again.
+    const park: Park | undefined =
+      trouble.report.park ??
+      (status === 429 && retryAfterMs !== undefined
+        ? { kind: 'quota', wakeAtMs: facts.clock.now().getTime() + retryAfterMs }
+        : undefined);
     return {
       ...trouble,
       status,
+      unbilled: true,
       again: told === 'false' ? false : trouble.again,
       ...((status === 400 || status === 422) && noStream ? { way: 'refused' } : {}),
-      report: { ...trouble.report, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
+      report: {
+        ...trouble.report,
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+        ...(park === undefined ? {} : { park }),
+      },
     };
   }
   return cut(`the answer from ${facts.shown} was cut: ${rootOf(error)}`);
@@ -66,23 +84,30 @@ export function troubleOfFault(fault: Fault | null | undefined, facts: Facts): T
   return config(`${facts.shown} does not answer this prompt (${code}): ${said}`);
 }
 
-const config = (reason: string): Trouble => ({ report: api('config', reason), again: false });
+const config = (reason: string, kind?: Park['kind']): Trouble => ({
+  report: { ...api('config', reason), ...(kind === undefined ? {} : { park: { kind } }) },
+  again: false,
+});
 
 /** What the API's own words for errors mean, wherever they stand. */
 function byCode(code: string, said: string, { model, shown }: Facts): Trouble | undefined {
   switch (code) {
     case 'insufficient_quota':
       return {
-        report: api(
-          'infra',
-          `the quota of the key at ${shown} is used up (${said}): check its plan and billing`,
-        ),
+        report: {
+          ...api(
+            'infra',
+            `the quota of the key at ${shown} is used up (${said}): check its plan and billing`,
+          ),
+          park: { kind: 'billing' },
+        },
         // Waiting a minute mends a rate limit, not an empty purse.
         again: false,
       };
     case 'invalid_api_key':
       return config(
         `the key was refused by ${shown} (${said}): set OPENAI_API_KEY to a key that may use "${model}" there`,
+        'auth',
       );
     case 'model_not_found':
       return config(
@@ -108,6 +133,8 @@ function byStatus(status: number, code: string, said: string, facts: Facts): Tro
       return byCode(code, said, facts) ?? config(said);
     case status === 401 || status === 403:
       return byCode('invalid_api_key', said, facts) ?? config(said);
+    case status === 402:
+      return byCode('insufficient_quota', said, facts) ?? config(said);
     case status === 404:
       return byCode('model_not_found', said, facts) ?? config(said);
     case status === 429:
@@ -134,10 +161,35 @@ function serverWait(headers: Headers | undefined, clock: Clock): number | undefi
   const ms = Number(headers?.get('retry-after-ms') ?? Number.NaN);
   if (Number.isFinite(ms)) return Math.max(0, ms);
   const after = headers?.get('retry-after') ?? '';
-  if (after.trim() === '') return undefined;
+  if (after.trim() === '') return limitWait(headers);
   const seconds = Number(after);
   const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(after) - clock.now().getTime();
   return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
+}
+
+/** The longest of the waits that `x-ratelimit-reset-*` names, of the limits that are used up where the server says which
+ *  are; in milliseconds. */
+function limitWait(headers: Headers | undefined): number | undefined {
+  const waits = (['requests', 'tokens'] as const).flatMap((what) => {
+    const ms = lengthOf(headers?.get(`x-ratelimit-reset-${what}`) ?? '');
+    const remaining = headers?.get(`x-ratelimit-remaining-${what}`);
+    return ms === undefined ? [] : [{ ms, used: remaining == null || Number(remaining) <= 0 }];
+  });
+  const used = waits.filter((wait) => wait.used);
+  const counting = used.length > 0 ? used : waits;
+  return counting.length === 0 ? undefined : Math.max(...counting.map(({ ms }) => ms));
+}
+
+/** `6m0s`, `1.5s`, `120ms`, or seconds; in milliseconds. */
+function lengthOf(text: string): number | undefined {
+  const word = text.trim();
+  if (/^\d+(?:\.\d+)?$/.test(word)) return Number(word) * 1000;
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(word)) return undefined;
+  const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+  let sum = 0;
+  for (const [, number, unit] of word.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g))
+    sum += Number(number) * (units[unit ?? ''] ?? 0);
+  return Math.ceil(sum);
 }
 
 /** The innermost cause, which says more than `fetch failed`. */

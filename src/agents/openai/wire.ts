@@ -21,7 +21,12 @@ const Body = z.object({
   output_text: Text.catch(undefined),
   output: z.array(z.unknown()).nullish().catch(undefined),
   usage: z
-    .object({ input_tokens: z.number().nullish(), output_tokens: z.number().nullish() })
+    .object({
+      input_tokens: z.number().nullish(),
+      output_tokens: z.number().nullish(),
+      input_tokens_details: z.object({ cached_tokens: z.number().nullish() }).nullish().catch(undefined),
+      output_tokens_details: z.object({ reasoning_tokens: z.number().nullish() }).nullish().catch(undefined),
+    })
     .nullish()
     .catch(undefined),
   error: Fault.nullish().catch(undefined),

@@ -1,0 +1,97 @@
+/** Where a visit's calls of a model are paid: asked before each, told after it. */
+import type { Agent, AgentReport, AgentTask } from '../agents/agent.ts';
+import { sumOfUsages, type Usage } from '../model/spent.ts';
+import type { Clock } from '../system/clock.ts';
+import { type Books, type CallEnd, estimatedTokens, inputCost, type Stamp } from './books.ts';
+import { type Caps, type NextCall, type SpendCaps, spendHit } from './caps.ts';
+
+export type DeskSetting = {
+  readonly books: Books;
+  readonly caps: Caps;
+  /** The node's own limits. */
+  readonly nodeCaps: SpendCaps;
+  /** Of the run's limits, what this node must leave for verification. */
+  readonly kept: { readonly usd: number; readonly tokens: number; readonly ms: number };
+  /** Milliseconds that are left of the run's time; infinite without a limit. */
+  readonly wallLeft: () => number;
+  readonly node: string;
+  readonly visit: number;
+  readonly clock: Pick<Clock, 'now'>;
+};
+
+export interface Desk {
+  /** Has the agent work, unless a limit forbids it: then the report is a failure of class `budget`. */
+  ask(agent: Agent, task: AgentTask, attempt: number, signal: AbortSignal): Promise<AgentReport>;
+  /** Set when a limit of the run or the node is reached, so that the run ends. */
+  readonly stop: string | undefined;
+  /** What the visit's calls used, all together. */
+  readonly usage: Usage | undefined;
+}
+
+export function openDesk(at: DeskSetting): Desk {
+  const { books, caps, node } = at;
+  let stop: string | undefined;
+  let usage: Usage | undefined;
+  const refused = (reason: string): AgentReport => ({
+    kind: 'failed',
+    class: 'budget',
+    reason,
+    unbilled: true,
+  });
+  const mayNot = (next: NextCall, kept?: DeskSetting['kept']): string | undefined =>
+    spendHit({ node, caps: at.nodeCaps, spent: books.of(node) }, caps.unknownCost, next) ??
+    spendHit({ caps, spent: books.run() }, caps.unknownCost, next, kept);
+
+  return {
+    async ask(agent, task, attempt, signal) {
+      const stamp = (): Stamp => ({
+        schema_version: 1,
+        at: at.clock.now().toISOString(),
+        node,
+        visit: at.visit,
+        attempt,
+      });
+      if (agent.free !== true) {
+        const tokens = estimatedTokens(task.prompt);
+        const model = agent.modelFor?.(task);
+        const costUsd =
+          model === undefined || agent.tellsCost === true
+            ? undefined
+            : inputCost(books.prices, model, tokens);
+        const next: NextCall = { tokens, costUsd, model: model ?? '' };
+        stop = mayNot(next);
+        if (stop !== undefined) return refused(stop);
+        const spared =
+          at.kept.ms > 0 && at.wallLeft() <= at.kept.ms ? wallReserve(at) : mayNot(next, at.kept);
+        if (spared !== undefined) return refused(spared);
+        await books.begin(stamp(), { agent: agent.name, model: model ?? null, input_tokens: tokens });
+      }
+      const report = await agent.work(task, signal);
+      const how = endOf(agent, report);
+      if (how === undefined) return report;
+      const priced = await books.end(stamp(), how);
+      if (priced === undefined) return report;
+      usage = sumOfUsages(usage, priced);
+      return { ...report, usage: priced };
+    },
+    get stop() {
+      return stop;
+    },
+    get usage() {
+      return usage;
+    },
+  };
+}
+
+const wallReserve = ({ kept, wallLeft }: DeskSetting): string =>
+  `max_wall: ${Math.max(0, Math.round(wallLeft() / 1000))}s of the run's time are left, and ${Math.round(kept.ms / 1000)}s of it are kept for verification (verify_reserve)`;
+
+/** What the books are told; undefined where nothing was begun and nothing told. */
+function endOf(agent: Agent, report: AgentReport): CallEnd | undefined {
+  if (report.usage !== undefined) {
+    return { ended: report.kind === 'cancelled' ? 'cut' : 'told', usage: report.usage };
+  }
+  if (agent.free === true) return undefined;
+  if (report.kind === 'cancelled') return { ended: 'cut', usage: null };
+  return { ended: report.unbilled === true ? 'free' : 'untold', usage: null };
+}

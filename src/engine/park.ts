@@ -1,0 +1,60 @@
+/** Whether a failed call parks the run, and until when. Pure. */
+import type { Condition } from '../model/condition.ts';
+import type { Outcome } from '../model/outcome.ts';
+import { type Park, type Parked, pausedBy } from '../model/park.ts';
+import type { Route } from './route.ts';
+
+/** Milliseconds after which a quota is looked for again of which nobody says when it is there. */
+const guessMs = 15 * 60_000;
+
+/** The outcome with what it says of waiting in one form: a server's wait that is longer than `parkAfterMs` is a quota,
+ *  and a quota's wait stands in `retryAfterMs`. */
+export function withWait(outcome: Outcome, now: Date, parkAfterMs: number): Outcome {
+  if (outcome.status !== 'fail') return outcome;
+  const { park, retryAfterMs, class: failureClass } = outcome;
+  if (park === undefined) {
+    return failureClass === 'infra' && (retryAfterMs ?? 0) > parkAfterMs
+      ? { ...outcome, park: { kind: 'quota' } }
+      : outcome;
+  }
+  if (park.kind !== 'quota') return outcome;
+  const wait = park.wakeAtMs === undefined ? retryAfterMs : Math.max(0, park.wakeAtMs - now.getTime());
+  return { ...outcome, retryAfterMs: wait ?? guessMs };
+}
+
+/** What the run waits for after a final outcome, or undefined where it goes on. An edge whose condition is true carries
+ *  the failure; but a quota comes back by itself, so there the condition must speak of `failure_class`. */
+export function parked(
+  outcome: Outcome,
+  route: Route | undefined,
+  at: { readonly node: string; readonly now: Date },
+): Parked | undefined {
+  if (outcome.status !== 'fail' || outcome.park === undefined) return undefined;
+  const { kind } = outcome.park;
+  const condition = route?.how === 'condition' ? route.edge?.condition : undefined;
+  if (condition !== undefined && (kind !== 'quota' || namesClass(condition))) return undefined;
+  return {
+    status: pausedBy(kind),
+    node: at.node,
+    reason: outcome.reason,
+    wake_at:
+      kind === 'quota' ? new Date(at.now.getTime() + (outcome.retryAfterMs ?? guessMs)).toISOString() : null,
+    since: at.now.toISOString(),
+  };
+}
+
+/** Whether waiting for this is not for a retry within the run. */
+export const isLong = (park: Park, retryAfterMs: number | undefined, parkAfterMs: number): boolean =>
+  park.kind !== 'quota' || (retryAfterMs ?? guessMs) > parkAfterMs;
+
+function namesClass(condition: Condition): boolean {
+  switch (condition.op) {
+    case 'compare':
+    case 'truthy':
+      return condition.key === 'failure_class';
+    case 'not':
+      return namesClass(condition.of);
+    default:
+      return namesClass(condition.left) || namesClass(condition.right);
+  }
+}

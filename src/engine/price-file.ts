@@ -1,0 +1,60 @@
+/** The prices of a run: a file that a flag, the environment or the pipeline names, over the bundled table. */
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { present } from '../model/attribute.ts';
+import type { Graph } from '../model/graph.ts';
+import type { Manifest } from '../model/manifest.ts';
+import { bundledPrices, type Prices, parsePrices, pricesWith } from '../model/prices.ts';
+import type { Refusal } from './casting.ts';
+import { sha256 } from './inputs.ts';
+
+type Kept = NonNullable<Manifest['prices']>;
+
+/** The file that is named first of `--prices` (relative to `cwd`), `FACTORY_PRICES` (too) and the graph attribute
+ *  `prices` (relative to the pipeline's file); undefined where none is. */
+export async function readPriceFile(
+  graph: Graph | undefined,
+  flag: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): Promise<{ readonly kept: Kept | undefined } | Refusal> {
+  const variable = env['FACTORY_PRICES']?.trim() ?? '';
+  const attribute = graph === undefined ? undefined : present(graph.attrs, 'prices');
+  const [path, by] =
+    flag !== undefined
+      ? [resolve(cwd, flag), '--prices']
+      : variable !== ''
+        ? [resolve(cwd, variable), 'FACTORY_PRICES']
+        : graph !== undefined && attribute !== undefined
+          ? [resolve(cwd, dirname(graph.file), attribute.value.text.trim()), 'the graph attribute prices']
+          : [undefined, ''];
+  if (path === undefined) return { kept: undefined };
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const place =
+      by.startsWith('the') && graph !== undefined && attribute !== undefined
+        ? { place: { file: graph.file, span: attribute.valueSpan } }
+        : {};
+    return {
+      problems: [
+        {
+          code: 'prices',
+          severity: 'error',
+          message: `${by} names ${path}, which cannot be read: ${why}`,
+          ...place,
+          fix: 'name a file of prices; without one the bundled list prices count',
+        },
+      ],
+    };
+  }
+  const parsed = parsePrices(path, text);
+  if ('diagnostics' in parsed) return { problems: parsed.diagnostics };
+  return { kept: { path, sha256: sha256(text), table: parsed.prices } };
+}
+
+/** The prices that a manifest keeps. */
+export const pricesOf = ({ prices }: Pick<Manifest, 'prices'>): Prices =>
+  prices === undefined ? bundledPrices : pricesWith(prices.table, prices.path);

@@ -1,0 +1,110 @@
+/** What tokens cost: the bundled table, tables of the user's own over it, and the cost of a call by them. */
+import * as z from 'zod';
+import { mapJson, positionAt } from './agent-script.ts';
+import type { Diagnostic } from './diagnostic.ts';
+import { listDate, listPrices } from './price-list.ts';
+import type { Usage } from './spent.ts';
+
+const usd = z.number().nonnegative();
+
+const Price = z.strictObject({
+  input: usd,
+  output: usd,
+  cached_input: usd.exactOptional().describe('Default: as any other input'),
+});
+/** USD per million tokens. */
+export type Price = Readonly<z.infer<typeof Price>>;
+
+/** A file of prices. */
+export const PriceFile = z.strictObject({
+  format: z.literal('factory-prices/1'),
+  dated: z.string().regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a date like 2026-01-31'),
+  note: z.string().default(''),
+  models: z.record(z.string().min(1), Price),
+});
+export type PriceFile = z.infer<typeof PriceFile>;
+
+export type Prices = {
+  readonly dated: string;
+  /** Where they are from, in words: `bundled`, a path. */
+  readonly from: string;
+  /** By lower-case model name. */
+  readonly models: ReadonlyMap<string, Price>;
+};
+
+export const bundledPrices: Prices = {
+  dated: listDate,
+  from: 'bundled',
+  models: new Map(
+    listPrices.map(([model, input, cached, output]) => [
+      model,
+      cached === null ? { input, output } : { input, cached_input: cached, output },
+    ]),
+  ),
+};
+
+/** The bundled table with the models of a file over it. */
+export const pricesWith = (file: PriceFile, from: string): Prices => ({
+  dated: file.dated,
+  from,
+  models: new Map([
+    ...bundledPrices.models,
+    ...Object.entries(file.models).map(([model, price]): [string, Price] => [model.toLowerCase(), price]),
+  ]),
+});
+
+/** The price of a model, by its name as it is, else without a date or `latest` behind it, else without a provider's
+ *  name before it; undefined where the table has none. A longer name is another model. */
+export function priceOf(prices: Prices, model: string): Price | undefined {
+  const name = model.trim().toLowerCase();
+  const bare = name.slice(name.lastIndexOf('/') + 1);
+  const undated = (word: string) => word.replace(/[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$/, '');
+  for (const word of [name, undated(name), bare, undated(bare)]) {
+    const price = prices.models.get(word);
+    if (price !== undefined) return price;
+  }
+  return undefined;
+}
+
+/** Cost of a call in USD: what its backend told, else tokens by price; null when either is not known. */
+export function costOf(usage: Usage, prices: Prices): number | null {
+  if (usage.incomplete === true) return null;
+  if (usage.cost_usd !== null) return usage.cost_usd;
+  const price = priceOf(prices, usage.model);
+  if (price === undefined || usage.input_tokens === null || usage.output_tokens === null) return null;
+  const cached = Math.min(usage.cached_input_tokens ?? 0, usage.input_tokens);
+  const fresh = usage.input_tokens - cached;
+  const all =
+    fresh * price.input + cached * (price.cached_input ?? price.input) + usage.output_tokens * price.output;
+  return Math.round(all * 1e4) / 1e10;
+}
+
+/** Reads a file of prices; `file` is named in the diagnostics, which point at the offending part of `text`. */
+export function parsePrices(
+  file: string,
+  text: string,
+): { readonly prices: PriceFile } | { readonly diagnostics: readonly Diagnostic[] } {
+  const at = (message: string, offset: number, fix: string): Diagnostic => {
+    const start = positionAt(text, offset);
+    return { code: 'prices', severity: 'error', message, place: { file, span: { start, end: start } }, fix };
+  };
+  const example =
+    'write it like {"format": "factory-prices/1", "dated": "2026-01-31", "models": {"NAME": {"input": 1.25, "cached_input": 0.125, "output": 10}}}, in USD per million tokens';
+  const map = mapJson(text);
+  if ('problem' in map) return { diagnostics: [at(`not JSON: ${map.problem}`, map.offset, example)] };
+  const twice = map.duplicates.map(({ key, offset }) =>
+    at(`"${key}" is given twice; only one of them would count`, offset, 'remove one of the two'),
+  );
+  const read = PriceFile.safeParse(JSON.parse(text.replace(/^\ufeff/, '')));
+  if (read.success && twice.length === 0) return { prices: read.data };
+  const wrong = (read.error?.issues ?? []).flatMap((issue) => {
+    const path = issue.path.map(String);
+    const where = path.length === 0 ? 'the file' : path.join('.');
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) =>
+        at(`${where} has the unknown key "${key}"`, map.offset([...path, key]), example),
+      );
+    return [at(`${where}: ${issue.message}`, map.offset(path), example)];
+  });
+  return { diagnostics: [...twice, ...wrong] };
+}

@@ -1,0 +1,86 @@
+/** What model calls used and cost, one by one and in sums. */
+import * as z from 'zod';
+
+const count = z.number().nonnegative();
+
+/** Tokens and money of one call; null where nobody knows. An unknown cost is never zero. */
+export const Usage = z.object({
+  model: z.string(),
+  input_tokens: z.number().nullable().describe('Cached ones included'),
+  output_tokens: z.number().nullable().describe('Those of reasoning included'),
+  cached_input_tokens: z.number().nullable().exactOptional(),
+  reasoning_tokens: z.number().nullable().exactOptional(),
+  cost_usd: z.number().nullable(),
+  incomplete: z
+    .literal(true)
+    .exactOptional()
+    .describe('A part of the call was not told: the numbers are the least that it can have been'),
+});
+export type Usage = Readonly<z.infer<typeof Usage>>;
+
+export const Spent = z.object({
+  calls: count.describe('Model calls that cost something or may have'),
+  cost_usd: count.describe('Of the calls whose cost is known'),
+  unknown_cost: count.describe('Calls whose cost is not known'),
+  input_tokens: count,
+  cached_input_tokens: count,
+  output_tokens: count,
+  reasoning_tokens: count,
+  unknown_tokens: count.describe('Calls that did not tell their tokens'),
+  cut: count.describe(
+    'Calls that were cut off: counted by what was sent, which is the least they can have cost',
+  ),
+});
+export type Spent = Readonly<z.infer<typeof Spent>>;
+
+export const nothingSpent: Spent = {
+  calls: 0,
+  cost_usd: 0,
+  unknown_cost: 0,
+  input_tokens: 0,
+  cached_input_tokens: 0,
+  output_tokens: 0,
+  reasoning_tokens: 0,
+  unknown_tokens: 0,
+  cut: 0,
+};
+
+export const tokensOf = (spent: Spent): number => spent.input_tokens + spent.output_tokens;
+
+/** A sum of dollars without the dust of binary fractions. */
+const dollars = (usd: number): number => Math.round(usd * 1e10) / 1e10;
+
+/** The sum with one more call. `usd`: its cost, null where that is not known. */
+export function withCall(sum: Spent, usage: Usage | null, usd: number | null, cut = false): Spent {
+  const told = usage !== null && usage.input_tokens !== null && usage.output_tokens !== null;
+  return {
+    calls: sum.calls + 1,
+    cost_usd: dollars(sum.cost_usd + (usd ?? 0)),
+    unknown_cost: sum.unknown_cost + (usd === null ? 1 : 0),
+    input_tokens: sum.input_tokens + (usage?.input_tokens ?? 0),
+    cached_input_tokens: sum.cached_input_tokens + (usage?.cached_input_tokens ?? 0),
+    output_tokens: sum.output_tokens + (usage?.output_tokens ?? 0),
+    reasoning_tokens: sum.reasoning_tokens + (usage?.reasoning_tokens ?? 0),
+    unknown_tokens: sum.unknown_tokens + (cut || (told && usage?.incomplete !== true) ? 0 : 1),
+    cut: sum.cut + (cut ? 1 : 0),
+  };
+}
+
+/** Two usages as one: a number that either does not tell is at least what the other tells, and then `incomplete`. */
+export function sumOfUsages(a: Usage | undefined, b: Usage): Usage {
+  if (a === undefined) return b;
+  const both = (x: number | null | undefined, y: number | null | undefined): number | null =>
+    x == null ? (y ?? null) : y == null ? x : x + y;
+  const known = (u: Usage) => u.input_tokens !== null && u.output_tokens !== null && u.incomplete !== true;
+  const cached = both(a.cached_input_tokens, b.cached_input_tokens);
+  const reasoning = both(a.reasoning_tokens, b.reasoning_tokens);
+  return {
+    model: b.model,
+    input_tokens: both(a.input_tokens, b.input_tokens),
+    output_tokens: both(a.output_tokens, b.output_tokens),
+    ...(cached === null ? {} : { cached_input_tokens: cached }),
+    ...(reasoning === null ? {} : { reasoning_tokens: reasoning }),
+    cost_usd: a.cost_usd === null || b.cost_usd === null ? null : dollars(a.cost_usd + b.cost_usd),
+    ...(known(a) && known(b) ? {} : { incomplete: true as const }),
+  };
+}
