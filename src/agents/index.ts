@@ -94,7 +94,6 @@ export function createAgent(plan: AgentPlan, deps: AgentDeps): Agent {
         script: plan.script.script,
         scriptPath: plan.script.path,
         readFile: deps.readFile,
-        clock: deps.clock,
       });
     case 'codex': {
       const { name: _, chosenBy: __, ...defaults } = plan;

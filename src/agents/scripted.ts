@@ -2,12 +2,9 @@
 import { dirname, join } from 'node:path';
 import type { AgentScript } from '../model/agent-script.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
-import type { Clock } from '../system/clock.ts';
 import type { Agent, AgentReport, AgentTask } from './agent.ts';
 
 export type ScriptedOptions = {
-  /** For answers that wait for a quota. */
-  readonly clock?: Pick<Clock, 'now'>;
   readonly script: AgentScript;
   /** Where the script lies: `file` answers are relative to its folder. */
   readonly scriptPath: string;
@@ -17,13 +14,13 @@ export type ScriptedOptions = {
 
 /** The n-th call for a node gets the script's n-th answer for it; a call without an answer fails and says where to
  *  add one. */
-export function scriptedAgent({ script, scriptPath, readFile, clock }: ScriptedOptions): Agent {
+export function scriptedAgent({ script, scriptPath, readFile }: ScriptedOptions): Agent {
+  // Answers that say what they count for are held against the limits as a model's would be.
+  const counts = Object.values(script.answers).some((list) => list.some((one) => one.usage !== undefined));
+  const unbilled = counts ? { unbilled: true as const } : {};
   return {
     name: 'scripted',
-    // Answers that say what they count for are held against the limits as a model's would be.
-    ...(Object.values(script.answers).some((list) => list.some((one) => one.usage !== undefined))
-      ? {}
-      : { free: true as const }),
+    ...(counts ? {} : { free: true as const }),
     modelFor(task) {
       const usage = answersOf(task.node)[task.call - 1]?.usage;
       return usage === undefined || usage.cost_usd !== null ? undefined : usage.model;
@@ -52,7 +49,7 @@ export function scriptedAgent({ script, scriptPath, readFile, clock }: ScriptedO
       kind: 'failed',
       class: 'config',
       reason,
-      unbilled: true,
+      ...unbilled,
     });
     const prepared = answersOf(task.node);
     const next = prepared[task.call - 1];
@@ -63,31 +60,10 @@ export function scriptedAgent({ script, scriptPath, readFile, clock }: ScriptedO
           `add one under answers.${task.node} in ${scriptPath}`,
       );
     }
-    const usage = next.usage === undefined ? ({ unbilled: true } as const) : { usage: next.usage };
+    const usage = next.usage === undefined ? unbilled : { usage: next.usage };
     if (next.fail !== undefined) {
       const model = next.fail.class === 'infra' ? { model: 'api' as const } : {};
-      const { park } = next.fail;
-      const after = park?.after_ms;
-      const waits =
-        park === undefined
-          ? {}
-          : {
-              park: {
-                kind: park.kind,
-                ...(after === undefined || clock === undefined
-                  ? {}
-                  : { wakeAtMs: clock.now().getTime() + after }),
-              },
-              ...(after === undefined ? {} : { retryAfterMs: after }),
-            };
-      return {
-        kind: 'failed',
-        class: next.fail.class,
-        reason: next.fail.reason,
-        ...model,
-        ...waits,
-        ...usage,
-      };
+      return { kind: 'failed', class: next.fail.class, reason: next.fail.reason, ...model, ...usage };
     }
     if (next.text !== undefined) return { kind: 'answered', text: next.text, ...usage };
     if (next.json !== undefined)

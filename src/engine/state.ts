@@ -33,7 +33,8 @@ export function advance(state: RunState, change: Change, { retries, calls, tookM
   if (retries > 0) put(state.retry_counts, node, retries);
   if (calls > 0) put(state.calls, node, calls);
   for (const [key, who] of Object.entries(change.origins)) put(state.origins, key, who);
-  const node_ms = state.node_ms ?? {};
-  if (tookMs > 0) put(node_ms, node, (own(node_ms, node) ?? 0) + tookMs);
-  return { ...state, ...change.now, node_ms };
+  if (tookMs === 0) return { ...state, ...change.now };
+  const times = state.node_ms ?? {};
+  put(times, node, (own(times, node) ?? 0) + tookMs);
+  return { ...state, ...change.now, node_ms: times };
 }

@@ -2,7 +2,6 @@
 import * as z from 'zod';
 import type { Diagnostic, Position } from './diagnostic.ts';
 import { failureClasses } from './outcome.ts';
-import { parkKinds } from './park.ts';
 
 const tokens = z.int().nonnegative().nullable().default(null);
 
@@ -30,14 +29,7 @@ const Answer = z
       .optional()
       .describe('A file with the answer, relative to the script'),
     fail: z
-      .strictObject({
-        class: z.enum(failureClasses),
-        reason: z.string().min(1),
-        park: z
-          .strictObject({ kind: z.enum(parkKinds), after_ms: z.number().nonnegative().exactOptional() })
-          .exactOptional()
-          .describe('What the call waits for; milliseconds until a quota is there again'),
-      })
+      .strictObject({ class: z.enum(failureClasses), reason: z.string().min(1) })
       .optional()
       .describe('The call breaks'),
     usage: ScriptUsage.optional(),

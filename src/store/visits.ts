@@ -106,7 +106,6 @@ export function stateAfter(records: Iterable<RunRecord>, upTo = Number.POSITIVE_
         last_failure: null,
         snapshot: record.snapshot,
         elapsed_ms: 0,
-        node_ms: {},
         status: 'running',
         ended: null,
         at: record.at,
@@ -128,9 +127,11 @@ function addVisit(state: Checkpoint, record: VisitRecord): void {
   put(state.outcomes, node, nodeOutcome(record.outcome));
   if (record.calls > 0) put(state.calls, node, record.calls);
   const took = record.took_ms ?? 0;
-  const spentMs = state.node_ms ?? {};
-  if (took > 0) put(spentMs, node, (own(spentMs, node) ?? 0) + took);
-  state.node_ms = spentMs;
+  if (took > 0) {
+    const times = state.node_ms ?? {};
+    put(times, node, (own(times, node) ?? 0) + took);
+    state.node_ms = times;
+  }
   if (record.retries > 0) put(state.retry_counts, node, record.retries);
   for (const [key, value] of Object.entries(record.context.set)) put(state.context, key, value);
   for (const key of record.context.unset) delete state.context[key];

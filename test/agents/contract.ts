@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Agent, AgentReport, AgentTask } from '../../src/agents/agent.ts';
 import { failureClasses } from '../../src/model/outcome.ts';
+import { parkKinds } from '../../src/model/park.ts';
 
 /** An agent to be tried, and what the test may ask of it. */
 export type Subject = AsyncDisposable & {
@@ -38,10 +39,14 @@ const Usage = z.strictObject({
   model: z.string().min(1),
   input_tokens: z.int().nonnegative().nullable(),
   output_tokens: z.int().nonnegative().nullable(),
+  cached_input_tokens: z.int().nonnegative().nullable().optional(),
+  reasoning_tokens: z.int().nonnegative().nullable().optional(),
   cost_usd: z.number().nonnegative().nullable(),
+  incomplete: z.literal(true).optional(),
 });
 const beside = {
   usage: Usage.optional(),
+  unbilled: z.literal(true).optional(),
   reasoning: z.string().min(1).optional(),
   artifacts: z
     .array(z.strictObject({ name: z.string().regex(/^[a-z0-9_]+\.[a-z]+$/), content: z.string() }))
@@ -68,10 +73,13 @@ const Report = z.discriminatedUnion('kind', [
     reason: z.string().min(1),
     model: z.enum(['api', 'output']).optional(),
     retryAfterMs: z.number().nonnegative().optional(),
+    park: z
+      .strictObject({ kind: z.enum(parkKinds), wakeAtMs: z.number().nonnegative().optional() })
+      .optional(),
     response: z.string().optional(),
     ...beside,
   }),
-  z.strictObject({ kind: z.literal('cancelled') }),
+  z.strictObject({ kind: z.literal('cancelled'), usage: Usage.optional() }),
 ]);
 
 /** Fails the test when a report has not the shape it must have. */

@@ -45,7 +45,11 @@ test('text is streamed, a value is written with two-space indent, usage is passe
     usage: { model: 'scripted', input_tokens: 3, output_tokens: null, cost_usd: null },
   });
   expect(heard).toEqual([['{\n  "a": [\n    1\n  ]\n}', 'answer']]);
-  expect(await agent.work(taskFor({ call: 2 }), never)).toEqual({ kind: 'answered', text: 'null' });
+  expect(await agent.work(taskFor({ call: 2 }), never)).toEqual({
+    kind: 'answered',
+    text: 'null',
+    unbilled: true,
+  });
 });
 
 test('a file answer is read beside the script', async () => {
@@ -84,6 +88,7 @@ test('a prepared failure keeps its class, and only one of infra counts as the mo
     kind: 'failed',
     class: 'agent',
     reason: 'bad',
+    unbilled: true,
   });
 });
 

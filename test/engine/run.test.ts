@@ -167,7 +167,9 @@ test('after every stage visits.jsonl, folded, tells the state that the loop went
       expect(visits.records).toHaveLength(states.length + 1);
       for (const [nth, state] of states.entries()) {
         const { completed_nodes, ...told } = stateAfter(visits.records, nth + 2);
-        expect(told).toEqual({ ...state, status: 'running', ended: null });
+        // What was spent has its own file.
+        const { spent: _, ...rest } = state;
+        expect(told).toEqual({ ...rest, status: 'running', ended: null });
         expect(completed_nodes).toEqual(Object.keys(state.outcomes).sort());
       }
       const loaded = await loadCheckpoint(it.at('checkpoint.json'));

@@ -10,7 +10,9 @@ import type { ForkOptions } from '../../src/commands/fork.ts';
 import { forkCommand } from '../../src/commands/fork.ts';
 import type { RunOptions } from '../../src/commands/run.ts';
 import { resumeCommand, runCommand } from '../../src/commands/run.ts';
-import { realClock } from '../../src/system/clock.ts';
+import type { RunsOptions } from '../../src/commands/runs.ts';
+import { runsCommand } from '../../src/commands/runs.ts';
+import { type Clock, realClock } from '../../src/system/clock.ts';
 import { realEvery } from '../../src/system/every.ts';
 import { cleanEnv } from './cli.ts';
 
@@ -23,6 +25,7 @@ export type Stop = (line: string) => boolean;
 export async function house(
   files: Readonly<Record<string, string>>,
   env: (path: string) => Readonly<Record<string, string>> = () => ({}),
+  clock: Clock = realClock,
 ) {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'factory-house-')));
   for (const [name, text] of Object.entries(files)) {
@@ -45,7 +48,7 @@ export async function house(
       outIsTerminal: false,
       errIsTerminal: false,
       width: 100,
-      clock: realClock,
+      clock,
       every: realEvery,
       signal: controller.signal,
     };
@@ -61,9 +64,13 @@ export async function house(
       const { io, told } = doors(stop);
       return { code: await forkCommand(run, options, io), ...told };
     },
-    async resume(run: string, options: RunOptions = {}): Promise<Told> {
-      const { io, told } = doors();
+    async resume(run: string, options: RunOptions = {}, stop?: Stop): Promise<Told> {
+      const { io, told } = doors(stop);
       return { code: await resumeCommand(run, options, io), ...told };
+    },
+    async runs(options: RunsOptions = {}): Promise<Told> {
+      const { io, told } = doors();
+      return { code: await runsCommand(options, io), ...told };
     },
     async checkout(run: string, dir: string, options: CheckoutOptions = {}): Promise<Told> {
       const { io, told } = doors();

@@ -1,0 +1,190 @@
+/** Runs that wait: for a quota by the clock, for a key or a payment by somebody's hand. */
+import { expect, test } from 'vitest';
+import type { Clock } from '../../src/system/clock.ts';
+import { house } from '../support/house.ts';
+import { type Reaction, startModelServer } from '../support/model-server.ts';
+
+/** Waits of a run itself, in milliseconds; all others are watches over calls and locks. */
+const ownWaits = [60_000, 90_000, 600_000];
+
+/** A clock that jumps over the run's own waits, and notes them. */
+function jumping(): Clock & { readonly waits: number[] } {
+  let at = Date.parse('2026-03-01T00:00:00Z');
+  const waits: number[] = [];
+  return {
+    waits,
+    now: () => new Date(at),
+    monotonic: () => at,
+    async sleep(ms, signal) {
+      if (signal?.aborted === true) return;
+      if (!ownWaits.includes(ms))
+        return new Promise((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }));
+      waits.push(ms);
+      at += ms;
+    },
+  };
+}
+
+const plain = 'start -> work -> done';
+const dot = (edges = plain, attributes = '') => `digraph t { ${attributes}
+  start [shape=Mdiamond]; work [prompt="do it"]; done [shape=Msquare]
+  failed [shape=Msquare, outcome=fail]; other [shape=parallelogram, tool_command="true"]
+  ${edges}; other -> failed; start -> other [condition="outcome=fail"] }`;
+
+async function asking(graph: string, reactions: readonly Reaction[]) {
+  const server = await startModelServer(reactions);
+  const clock = jumping();
+  const env = () => ({ OPENAI_API_KEY: 'sk-parking-0123456789', OPENAI_BASE_URL: server.url });
+  const it = await house({ 'p.dot': graph, 'work/x.txt': '' }, env, clock);
+  return {
+    ...it,
+    clock,
+    server,
+    start: (options: object = {}) => it.run('p.dot', { runId: 'r1', workdir: 'work', ...options }),
+    async [Symbol.asyncDispose]() {
+      await server.close();
+      await it[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const limited = (after: string): Reaction => ({ status: 429, headers: { 'retry-after': after } });
+const checkpoint = '.factory/runs/r1/checkpoint.json';
+
+test('a long wait for a quota parks the run: state, wake time, exit code 75, and the command that goes on', async () => {
+  await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
+  const parked = await it.start();
+  expect(parked.code).toBe(75);
+  const wake_at = '2026-03-01T01:00:00.000Z';
+  expect(it.json(checkpoint)).toMatchObject({
+    status: 'paused_quota',
+    next_node: 'work',
+    ended: null,
+    parked: { status: 'paused_quota', node: 'work', wake_at },
+  });
+  expect(it.json('.factory/runs/r1/manifest.json').parked).toMatchObject({ status: 'paused_quota', wake_at });
+  expect(it.json('.factory/runs/r1/result.json')).toMatchObject({ status: 'paused_quota', exit_code: 75, wake_at });
+  expect(parked.out.trimEnd().split('\n').at(-1)).toMatch(/factory resume r1 --wait$/);
+  expect(parked.out).toContain(`parked until ${wake_at}`);
+
+  const early = await it.resume('r1');
+  expect(early.code).toBe(75);
+  expect(early.out).toContain(wake_at);
+  expect(it.server.requests).toHaveLength(1);
+
+  const listed = await it.runs();
+  expect(listed.out).toMatch(/r1 +paused_quota .*wakes 2026-03-01 01:00 UTC: too many requests/);
+  expect(listed.out).toMatch(/next: factory resume r1 --wait/);
+
+  const ended = await it.resume('r1', { wait: true, json: true });
+  expect(ended.code, ended.err).toBe(0);
+  expect(it.clock.now().toISOString() >= wake_at).toBe(true);
+  expect(it.json('.factory/runs/r1/manifest.json').parked).toBeUndefined();
+  expect(it.json(checkpoint).parked).toBeUndefined();
+  expect(JSON.parse(ended.out).wake_at).toBeUndefined();
+  const types = it.records('.factory/runs/r1/events.jsonl').map((one) => one['type']);
+  expect(types.filter((type) => type === 'PipelineParked')).toHaveLength(1);
+});
+
+test('a run that waits goes on as often as it parks, from the first command on', async () => {
+  await using it = await asking(dot(), [limited('3600'), limited('7200'), { text: 'ok' }]);
+  const ran = await it.start({ wait: true });
+  expect(ran.code, ran.err).toBe(0);
+  expect(it.clock.now().getTime() - Date.parse('2026-03-01T00:00:00Z')).toBe(3 * 3_600_000);
+  expect(it.records('.factory/runs/r1/events.jsonl').filter((one) => one['type'] === 'PipelineParked')).toHaveLength(2);
+});
+
+test('with --now a parked run is tried before its time', async () => {
+  await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
+  expect((await it.start()).code).toBe(75);
+  expect((await it.resume('r1', { now: true })).code).toBe(0);
+  expect(it.clock.waits).toEqual([]);
+});
+
+test('a wait is ended by a signal: the run stays parked', async () => {
+  await using it = await asking(dot(), [limited('3600')]);
+  expect((await it.start()).code).toBe(75);
+  const stopped = await it.resume('r1', { wait: true }, (line) => line.includes('waiting for the quota'));
+  expect(stopped.code).toBe(130);
+  expect(stopped.out.trimEnd()).toMatch(/factory resume r1 --wait$/);
+  expect(it.json(checkpoint).status).toBe('paused_quota');
+});
+
+test.for([
+  ['90', '', 0, [90_000]],
+  ['90', 'park_after="1m"', 75, []],
+  ['600', 'park_after="20m"', 0, [600_000]],
+] as const)('the server asks for %s s, %s: exit code %i', async ([after, attributes, code, waits]) => {
+  await using it = await asking(dot(plain, attributes), [limited(after), { text: 'ok' }]);
+  const ran = await it.start();
+  expect(ran.code, ran.err).toBe(code);
+  expect(it.clock.waits).toEqual(waits);
+});
+
+test('a short wait that never helps parks in the end', async () => {
+  await using it = await asking(dot(), Array.from({ length: 3 }, () => limited('90')));
+  expect((await it.start()).code).toBe(75);
+  expect(it.server.requests).toHaveLength(3);
+});
+
+test.for<[name: string, reaction: Reaction, status: string, mend: RegExp]>([
+  ['a key that is refused', { status: 401, body: { error: { message: 'no' } } }, 'paused_auth', /OPENAI_API_KEY/],
+  ['a key that may not', { status: 403, body: { error: { message: 'no' } } }, 'paused_auth', /OPENAI_API_KEY/],
+  ['a bill to pay', { status: 402, body: { error: { message: 'pay' } } }, 'paused_billing', /billing/],
+  [
+    'an empty purse',
+    { status: 429, body: { error: { message: 'empty', code: 'insufficient_quota' } } },
+    'paused_billing',
+    /billing/,
+  ],
+])('%s parks without a wake time, says how to mend it, and goes on at once', async ([, reaction, status, mend]) => {
+  await using it = await asking(dot(), [reaction, { text: 'ok' }]);
+  const parked = await it.start();
+  expect(parked.code).toBe(75);
+  expect(it.server.requests).toHaveLength(1);
+  expect(it.json(checkpoint)).toMatchObject({ status, parked: { wake_at: null } });
+  expect(parked.out).toMatch(mend);
+  expect(parked.out.trimEnd()).toMatch(/factory resume r1$/);
+  expect((await it.resume('r1')).code).toBe(0);
+  expect(it.clock.waits).toEqual([]);
+});
+
+const fails = (condition: string) => `${plain}; work -> failed [condition="${condition}"]`;
+test.for<[condition: string, reaction: Reaction, code: number]>([
+  ['failure_class=infra', limited('3600'), 3],
+  ['outcome=fail && failure_class!=product', limited('3600'), 3],
+  ['outcome=fail', limited('3600'), 75],
+  ['failure_class=product', limited('3600'), 75],
+  ['outcome=fail', { status: 401 }, 3],
+  ['failure_class=product', { status: 401 }, 75],
+])('an edge with %s: exit code', async ([condition, reaction, code]) => {
+  await using it = await asking(dot(fails(condition)), [reaction]);
+  expect((await it.start()).code).toBe(code);
+});
+
+test.for([
+  [{ 'x-ratelimit-reset-requests': '6m0s', 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-tokens': '1h' }, 3_600_000],
+  [
+    {
+      'x-ratelimit-reset-requests': '6m0s',
+      'x-ratelimit-remaining-requests': '0',
+      'x-ratelimit-reset-tokens': '2h',
+      'x-ratelimit-remaining-tokens': '5000',
+    },
+    360_000,
+  ],
+] as const)('the limits that are used up say when: %j', async ([headers, ms]) => {
+  await using it = await asking(dot(), [{ status: 429, headers }]);
+  expect((await it.start()).code).toBe(75);
+  expect(Date.parse(it.json(checkpoint).parked.wake_at)).toBe(Date.parse('2026-03-01T00:00:00Z') + ms);
+});
+
+test('parked runs stand above newer ones', async () => {
+  await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
+  await it.start();
+  it.clock.sleep(60_000);
+  expect((await it.run('p.dot', { runId: 'r2', workdir: 'work' })).code).toBe(0);
+  const listed = JSON.parse((await it.runs({ json: true })).out).runs;
+  expect(listed.map((one: { run_id: string }) => one.run_id)).toEqual(['r1', 'r2']);
+  expect(listed[0]).toMatchObject({ status: 'paused_quota', wake_at: '2026-03-01T01:00:00.000Z', needs_attention: true });
+});
