@@ -1,5 +1,7 @@
 /** Which environment variables are secrets, who gets them, and keeping their values out of what is written. */
 
+import { maskStream } from '../system/mask.ts';
+
 export { type ByteMasker, maskStream } from '../system/mask.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -48,30 +50,15 @@ function maskedForms(values: readonly string[]): string[] {
   return [...new Set(worth.flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]))];
 }
 
-const stars = '***';
-
-/** Replaces every occurrence of a value by `***`. Occurrences that overlap become one, so that no part of either is
- *  left: what `maskStream` does to bytes. */
+/** Replaces every occurrence of a value, however it is spelled, by `***`: what `maskStream` does to bytes. */
 export function masker(values: readonly string[]): (text: string) => string {
   const wanted = [...new Set(values)].filter((value) => value !== '');
+  if (wanted.length === 0) return (text) => text;
   return (text) => {
-    let masked = '';
-    let at = 0;
-    for (const [start, end] of occurrences(text, wanted)) {
-      if (start >= at) masked += text.slice(at, start) + stars;
-      at = Math.max(at, end);
-    }
-    return masked + text.slice(at);
+    const stream = maskStream(wanted);
+    const bytes = Buffer.from(text);
+    const masked = Buffer.concat([stream.push(bytes), stream.end()]);
+    // A text without values comes back as it was, whatever it holds.
+    return masked.equals(bytes) ? text : masked.toString();
   };
-}
-
-/** Every occurrence as [start, end), by start. */
-function occurrences(text: string, values: readonly string[]): [start: number, end: number][] {
-  const found: [number, number][] = [];
-  for (const value of values) {
-    for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1)) {
-      found.push([at, at + value.length]);
-    }
-  }
-  return found.sort(([a], [b]) => a - b);
 }

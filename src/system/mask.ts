@@ -1,4 +1,7 @@
-/** Keeps values out of a stream of bytes, wherever the stream happens to be cut. */
+/** Keeps values out of a stream of bytes, wherever the stream happens to be cut and however they are spelled: as they
+ *  are, escaped, URL-encoded, in base64 (any alignment, either alphabet, over several lines) or in hex. */
+import { type Automaton, automatonOf } from './automaton.ts';
+import { base64Forms, hexForms, textForms, urlForms } from './spellings.ts';
 
 const stars = Buffer.from('***');
 
@@ -9,55 +12,229 @@ export interface ByteMasker {
   end(): Buffer;
 }
 
-/** A masker of the given values (UTF-8; empty ones count for nothing). Each occurrence becomes `***`; occurrences that
- *  overlap become one, so that no part of either is left. How the input is cut makes no difference. */
-export function maskStream(values: readonly string[]): ByteMasker {
-  const needles = [...new Set(values)].filter((value) => value !== '').map((value) => Buffer.from(value));
-  let carry: Buffer = Buffer.alloc(0);
-  // Bytes at the start of `carry` that belong to an occurrence whose stars have been given already.
-  let covered = 0;
+/** Where one way of reading stands. It reads a chunk once; `found` is told every value, as positions in the stream. */
+interface Reader {
+  read(chunk: Uint8Array, at: number, found: (start: number, end: number) => void): void;
+  /** Where the earliest value begins that may still become whole; `at` when there is none. */
+  undecidedFrom(at: number): number;
+}
 
-  const step = (chunk: Uint8Array, last: boolean): Buffer => {
-    const bytes =
-      carry.length === 0
-        ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
-        : Buffer.concat([carry, chunk]);
-    const limit = last ? bytes.length : undecidedFrom(bytes, needles);
-    const out: Buffer[] = [];
-    let at = covered;
-    for (const [start, end] of occurrences(bytes, needles, limit)) {
-      if (start >= at) {
-        out.push(bytes.subarray(at, start), stars);
-        at = end;
-      } else at = Math.max(at, end);
-    }
-    if (at < limit) out.push(bytes.subarray(at, limit));
-    carry = Buffer.from(bytes.subarray(limit));
-    covered = Math.max(0, at - limit);
-    return Buffer.concat(out);
+/** The last positions of symbols: of a value that is under way, where it began. */
+type Trail = { readonly starts: Float64Array; readonly mask: number };
+const trailFor = (longest: number): Trail => {
+  const size = 2 ** Math.ceil(Math.log2(longest + 1));
+  return { starts: new Float64Array(size), mask: size - 1 };
+};
+
+/** Reads the bytes as they are. */
+function plainReader({ classes, width, next, depth, ends }: Automaton): Reader {
+  let state = 0;
+  return {
+    read(chunk, at, found) {
+      for (let i = 0; i < chunk.length; i++) {
+        state = next[state * width + (classes[chunk[i] ?? 0] ?? 0)] ?? 0;
+        const length = ends[state] ?? 0;
+        if (length > 0) found(at + i + 1 - length, at + i + 1);
+      }
+    },
+    undecidedFrom: (at) => at - (depth[state] ?? 0),
   };
-  return { push: (chunk) => step(chunk, false), end: () => step(new Uint8Array(), true) };
 }
 
-/** Where the first suffix begins that may still grow into a value. Everything before it is decided. */
-function undecidedFrom(bytes: Buffer, needles: readonly Buffer[]): number {
-  const longest = needles.reduce((most, needle) => Math.max(most, needle.length), 1);
-  for (let from = Math.max(0, bytes.length - longest + 1); from < bytes.length; from++) {
-    const length = bytes.length - from;
-    const grows = (needle: Buffer) =>
-      needle.length > length && needle[0] === bytes[from] && bytes.compare(needle, 0, length, from) === 0;
-    if (needles.some(grows)) return from;
-  }
-  return bytes.length;
+/** Between two symbols of an encoding no more than this is passed over: line ends, indentation, separators. */
+const mostSkipped = 16;
+const symbol = 0;
+const skipped = 1;
+const stranger = 2;
+/** A backslash: with `n` or `r` it is a line end in a JSON text. */
+const backslash = 3;
+
+/** Reads the symbols of an encoding and passes over what may stand between them. */
+function encodedReader(automaton: Automaton, kinds: Uint8Array): Reader {
+  const { classes, width, next, depth, ends, longest } = automaton;
+  const { starts, mask } = trailFor(longest);
+  let state = 0;
+  let count = 0;
+  let gap = 0;
+  let escaped = false;
+  return {
+    read(chunk, at, found) {
+      for (let i = 0; i < chunk.length; i++) {
+        const byte = chunk[i] ?? 0;
+        const kind = kinds[byte] ?? stranger;
+        if (escaped) {
+          escaped = false;
+          if (byte === 0x6e || byte === 0x72 || byte === 0x78) continue;
+        }
+        if (kind === symbol) {
+          gap = 0;
+          state = next[state * width + (classes[byte] ?? 0)] ?? 0;
+          starts[count & mask] = at + i;
+          count++;
+          const length = ends[state] ?? 0;
+          if (length > 0) found(starts[(count - length) & mask] ?? 0, at + i + 1);
+        } else if (state !== 0) {
+          gap++;
+          if (kind === stranger || gap > mostSkipped) state = 0;
+          else if (kind === backslash) escaped = true;
+        }
+      }
+    },
+    undecidedFrom(at) {
+      const read = depth[state] ?? 0;
+      return read === 0 ? at : (starts[(count - read) & mask] ?? at);
+    },
+  };
 }
 
-/** Every occurrence that begins before `limit`, as [start, end), by start. */
-function occurrences(bytes: Buffer, needles: readonly Buffer[], limit: number): [number, number][] {
-  const found: [number, number][] = [];
-  for (const needle of needles) {
-    for (let at = bytes.indexOf(needle); at !== -1 && at < limit; at = bytes.indexOf(needle, at + 1)) {
-      found.push([at, at + needle.length]);
+/** Reads bytes with `%41` for `A`. */
+function urlReader({ classes, width, next, depth, ends, longest }: Automaton): Reader {
+  const { starts, mask } = trailFor(longest);
+  let state = 0;
+  let count = 0;
+  // Characters of an escape that is under way, where it began, and its first digit.
+  let within = 0;
+  let began = 0;
+  let high = 0;
+  const take = (byte: number, start: number, end: number, found: (start: number, end: number) => void) => {
+    state = next[state * width + (classes[byte] ?? 0)] ?? 0;
+    starts[count & mask] = start;
+    count++;
+    const length = ends[state] ?? 0;
+    if (length > 0) found(starts[(count - length) & mask] ?? 0, end);
+  };
+  return {
+    read(chunk, at, found) {
+      for (let i = 0; i < chunk.length; i++) {
+        const byte = chunk[i] ?? 0;
+        if (within === 0 && byte !== 0x25) {
+          take(byte, at + i, at + i + 1, found);
+          continue;
+        }
+        const digit = within === 0 ? -1 : digitOf(byte);
+        if (digit >= 0) {
+          if (within === 1) {
+            within = 2;
+            high = digit;
+          } else {
+            within = 0;
+            take(high * 16 + digit, began, at + i + 1, found);
+          }
+          continue;
+        }
+        // It was none: its characters count as they are.
+        if (within > 0) {
+          take(0x25, began, began + 1, found);
+          if (within === 2) take((high < 10 ? 0x30 : 0x57) + high, began + 1, began + 2, found);
+          within = 0;
+        }
+        if (byte === 0x25) {
+          within = 1;
+          began = at + i;
+        } else take(byte, at + i, at + i + 1, found);
+      }
+    },
+    undecidedFrom(at) {
+      const read = depth[state] ?? 0;
+      if (read > 0) return starts[(count - read) & mask] ?? at;
+      return within > 0 ? began : at;
+    },
+  };
+}
+
+function digitOf(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+}
+
+const kindsOf = (symbols: RegExp, between: RegExp): Uint8Array =>
+  Uint8Array.from({ length: 256 }, (_, byte) => {
+    const character = String.fromCharCode(byte);
+    if (symbols.test(character)) return symbol;
+    if (character === '\\') return backslash;
+    return between.test(character) ? skipped : stranger;
+  });
+const base64Kinds = kindsOf(/[A-Za-z0-9+/_-]/, /[\r\n\t ]/);
+const hexKinds = kindsOf(/[0-9a-fA-F]/, /[\r\n\t :,_-]/);
+const otherAlphabet: Readonly<Record<number, number>> = { 45: 0x2b, 95: 0x2f };
+
+/** The readers of some values, each to be begun anew for a stream. */
+type Readers = readonly (() => Reader)[];
+const known = new Map<string, Readers>();
+/** Sets of values that are remembered: a run has few. */
+const mostKnown = 32;
+
+function readersOf(values: readonly string[]): Readers {
+  const key = JSON.stringify(values);
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const plain = automatonOf(values.flatMap(textForms));
+  const url = automatonOf(values.flatMap(urlForms));
+  const base64 = automatonOf(values.flatMap(base64Forms), (byte) => otherAlphabet[byte] ?? byte);
+  const hex = automatonOf(values.flatMap(hexForms), (byte) =>
+    byte >= 0x41 && byte <= 0x46 ? byte | 0x20 : byte,
+  );
+  const readers: Readers = [
+    () => plainReader(plain),
+    ...(url.longest === 0 ? [] : [() => urlReader(url)]),
+    ...(base64.longest === 0 ? [] : [() => encodedReader(base64, base64Kinds)]),
+    ...(hex.longest === 0 ? [] : [() => encodedReader(hex, hexKinds)]),
+  ];
+  if (known.size >= mostKnown) known.clear();
+  known.set(key, readers);
+  return readers;
+}
+
+/** A masker of the given values (UTF-8; empty ones count for nothing), those of 8 bytes and more in any encoding. Each
+ *  occurrence becomes `***`; occurrences that overlap become one, so that no part of either is left. How the input is
+ *  cut makes no difference; each byte is looked at once by each way of reading. */
+export function maskStream(values: readonly string[]): ByteMasker {
+  const wanted = [...new Set(values)].filter((value) => value !== '');
+  const readers = wanted.length === 0 ? [] : readersOf(wanted).map((open) => open());
+  let carry: Buffer = Buffer.alloc(0);
+  /** Where `carry` begins in the stream, and up to where stars have been given already. */
+  let base = 0;
+  let covered = 0;
+  let pending: [start: number, end: number][] = [];
+
+  const give = (limit: number): Buffer => {
+    const out: Buffer[] = [];
+    let at = Math.max(base, covered);
+    if (pending.length > 0) {
+      pending.sort(([a, aEnd], [b, bEnd]) => a - b || bEnd - aEnd);
+      let taken = 0;
+      for (const [start, end] of pending) {
+        if (start >= limit) break;
+        taken++;
+        if (start >= at && start >= covered) {
+          out.push(carry.subarray(at - base, start - base), stars);
+          covered = end;
+        } else covered = Math.max(covered, end);
+        at = Math.max(at, covered);
+      }
+      pending = pending.slice(taken);
     }
-  }
-  return found.sort(([a, aEnd], [b, bEnd]) => a - b || bEnd - aEnd);
+    if (at < limit) out.push(carry.subarray(at - base, limit - base));
+    // What is held is copied: the chunk's memory is somebody else's.
+    carry = Buffer.from(carry.subarray(limit - base));
+    base = limit;
+    return out.length === 1 && out[0] !== undefined ? Buffer.from(out[0]) : Buffer.concat(out);
+  };
+  return {
+    push(chunk) {
+      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+      if (readers.length === 0) return bytes;
+      const at = base + carry.length;
+      const end = at + bytes.length;
+      carry = carry.length === 0 ? bytes : Buffer.concat([carry, bytes]);
+      let limit = end;
+      for (const reader of readers) {
+        reader.read(bytes, at, (start, stop) => pending.push([start, stop]));
+        limit = Math.min(limit, reader.undecidedFrom(end));
+      }
+      return give(Math.max(base, limit));
+    },
+    end: () => give(base + carry.length),
+  };
 }
