@@ -64,6 +64,8 @@ export function orderRunCommands(
     .option('--work-order <file>', 'a work order, or a plan of several')
     .option('--run-id <id>', 'name of the run (default: a ULID)')
     .option('--resume', 'go on with the run that --run-id names')
+    .option('--wait', 'of a resume: while the run is parked for a quota, wait and go on')
+    .option('--now', 'of a resume: go on with a parked run before its time')
     .action(async (options: OrderRunOptions) => {
       const { orderRun } = await import('./order-run.ts');
       io.exit(await orderRun(options, io));

@@ -38,6 +38,9 @@ export type OrderRunOptions = {
   readonly runsdir?: string;
   readonly runId?: string;
   readonly resume?: boolean;
+  /** Of a resume: see `RunFlags`. */
+  readonly wait?: boolean;
+  readonly now?: boolean;
   readonly maxAttempts: number;
   readonly llmModel?: string;
   readonly llmTemperature?: number;
@@ -147,7 +150,11 @@ async function resume(options: OrderRunOptions, io: OrderRunIo, doors: OrderDoor
     );
   return holding(request.repo, doors, async (cut) => {
     if (cut !== undefined && cut.run_id !== request.run_id) await finishCut(cut, doors);
-    return resumeOrder(resolve(io.cwd, found.dir), doors);
+    const { wait, now } = options;
+    return resumeOrder(resolve(io.cwd, found.dir), doors, {
+      ...(wait === true ? { wait } : {}),
+      ...(now === true ? { now } : {}),
+    });
   });
 }
 

@@ -23,7 +23,9 @@ export interface Books {
   /** Settles when it is on the disk that the call begins. */
   begin(stamp: Stamp, call: Pick<Started, 'agent' | 'model' | 'input_tokens'>): Promise<void>;
   /** Answers the usage with its cost, where there is any. */
-  end(stamp: Stamp, how: CallEnd, run?: string): Promise<Usage | undefined>;
+  end(stamp: Stamp, how: CallEnd): Promise<Usage | undefined>;
+  /** A call that another run has made for this one. */
+  take(record: Ended & { readonly run: string }): Promise<void>;
 }
 
 /** Opens the books of a run upon the records there are. `write` puts a record on the disk. */
@@ -73,7 +75,11 @@ export function openBooks(
       take(record);
       await write(record);
     },
-    async end(stamp, { ended, usage }, run) {
+    async take(record) {
+      take(record);
+      await write(record);
+    },
+    async end(stamp, { ended, usage }) {
       const cost = usage === null ? null : costOf(usage, prices);
       const record: Ended = {
         ...stamp,
@@ -81,7 +87,6 @@ export function openBooks(
         ended,
         usage: usage === null ? null : { ...usage, cost_usd: cost },
         cost_usd: cost,
-        ...(run === undefined ? {} : { run }),
       };
       take(record);
       await write(record);

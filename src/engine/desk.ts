@@ -4,6 +4,7 @@ import { sumOfUsages, type Usage } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
 import { type Books, type CallEnd, estimatedTokens, inputCost, type Stamp } from './books.ts';
 import { type Caps, type NextCall, type SpendCaps, spendHit } from './caps.ts';
+import { gather, share } from './shared-budget.ts';
 
 export type DeskSetting = {
   readonly books: Books;
@@ -22,6 +23,9 @@ export type DeskSetting = {
 export interface Desk {
   /** Has the agent work, unless a limit forbids it: then the report is a failure of class `budget`. */
   ask(agent: Agent, task: AgentTask, attempt: number, signal: AbortSignal): Promise<AgentReport>;
+  /** Tells a stage's programs what they may spend, and takes over what they have spent; `nodeDir` is the stage's. */
+  share(nodeDir: string): Promise<void>;
+  gather(nodeDir: string, attempt: number): Promise<void>;
   /** Set when a limit of the run or the node is reached, so that the run ends. */
   readonly stop: string | undefined;
   /** What the visit's calls used, all together. */
@@ -42,15 +46,23 @@ export function openDesk(at: DeskSetting): Desk {
     spendHit({ node, caps: at.nodeCaps, spent: books.of(node) }, caps.unknownCost, next) ??
     spendHit({ caps, spent: books.run() }, caps.unknownCost, next, kept);
 
+  const stampOf = (attempt: number): Stamp => ({
+    schema_version: 1,
+    at: at.clock.now().toISOString(),
+    node,
+    visit: at.visit,
+    attempt,
+  });
   return {
+    share: (nodeDir) =>
+      share(nodeDir, caps, at.nodeCaps, {
+        run: books.run(),
+        node: books.of(node),
+        wallLeftMs: at.wallLeft(),
+      }),
+    gather: (nodeDir, attempt) => gather(nodeDir, stampOf(attempt), books),
     async ask(agent, task, attempt, signal) {
-      const stamp = (): Stamp => ({
-        schema_version: 1,
-        at: at.clock.now().toISOString(),
-        node,
-        visit: at.visit,
-        attempt,
-      });
+      const stamp = () => stampOf(attempt);
       if (agent.free !== true) {
         const tokens = estimatedTokens(task.prompt);
         const model = agent.modelFor?.(task);

@@ -23,6 +23,7 @@ import { runAgentProgram } from './agent-door.ts';
 import { keepText } from './artifacts.ts';
 import { asText } from './context.ts';
 import type { Desk } from './desk.ts';
+import { budgetFile, budgetVariable } from './shared-budget.ts';
 import type { Log, Watcher } from './watch.ts';
 
 /** What stays the same for every stage of a run. */
@@ -158,6 +159,7 @@ export function siteFor(
       FACTORY_NODE_DIR: nodeDir,
       FACTORY_OUTPUT: nodeLayout(nodeDir).output,
       FACTORY_CONTEXT: nodeLayout(nodeDir).context,
+      [budgetVariable]: budgetFile(nodeDir),
       ...(access ? { FACTORY_RUN_DIR: setting.runDir, FACTORY_SNAPSHOT: visit.snapshotId } : {}),
     };
   };
@@ -197,6 +199,7 @@ export function siteFor(
       const own = program.check === true ? setting.commandTimeoutMs : undefined;
       const limit = Math.min(left, own ?? left);
       await writeContext();
+      await visit.desk.share(nodeDir);
       const ended = await setting.spawn.run({
         argv: program.argv,
         cwd: program.cwd === undefined ? setting.workspace : inWorkspace(program.cwd),
@@ -211,6 +214,7 @@ export function siteFor(
         ...(setting.brand === undefined ? {} : { brand: setting.brand }),
         started: (process) => visit.spawned(process),
       });
+      await visit.desk.gather(nodeDir, visit.attempt);
       return ended.kind === 'timed_out'
         ? { kind: 'timed_out', afterMs: limit < left ? limit : visit.timeout.ms }
         : ended;
@@ -239,13 +243,17 @@ export function siteFor(
         signal: visit.signal,
         marker: setting.marker,
         ...(setting.brand === undefined ? {} : { brand: setting.brand }),
-        beforeSpawn: writeContext,
+        async beforeSpawn() {
+          await writeContext();
+          await visit.desk.share(nodeDir);
+        },
         spawned: (process) => visit.spawned(process),
         wasHidden(paths, made) {
           hidden.paths.push(...paths);
           hidden.made.push(...made);
         },
       });
+      await visit.desk.gather(nodeDir, visit.attempt);
       return ended.kind === 'timed_out' && ended.afterMs !== program.timeoutMs
         ? { kind: 'timed_out', afterMs: visit.timeout.ms }
         : ended;

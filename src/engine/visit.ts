@@ -1,7 +1,7 @@
 /** One visit of a node: attempts, until one is final. */
 import type { Usage } from '../agents/agent.ts';
 import { graphAttributes } from '../lint/words.ts';
-import { count, flag, number, readAttributes } from '../model/attribute.ts';
+import { flag, readAttributes } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import type { Node } from '../model/graph.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
@@ -37,10 +37,8 @@ export type VisitEnd =
 /** Milliseconds a stage may take when nobody says otherwise. */
 const defaultTimeoutMs = 30 * 60_000;
 
-/** What a node that asks an agent says of its own limits. */
+/** What a node that asks an agent says of the reserve. */
 const purseAttributes = {
-  max_cost_usd: number(0),
-  max_tokens: count(),
   uses_reserve: flag(),
   goal_gate: flag(),
 } as const;
@@ -79,7 +77,7 @@ export async function visitNode(
   const desk = openDesk({
     books: prepared.books,
     caps,
-    nodeCaps: { maxCostUsd: purse.max_cost_usd, maxTokens: purse.max_tokens },
+    nodeCaps: { maxCostUsd: wants.max_cost_usd, maxTokens: wants.max_tokens },
     kept,
     wallLeft: runLeft,
     node: node.id,

@@ -180,12 +180,16 @@ export async function runOrder(
 }
 
 /** Goes on with a run that was interrupted, or finishes what comes after its last stage. */
-export async function resumeOrder(runDir: string, doors: OrderDoors): Promise<Told | Refused> {
+export async function resumeOrder(
+  runDir: string,
+  doors: OrderDoors,
+  when: Pick<RunFlags, 'wait' | 'now'> = {},
+): Promise<Told | Refused> {
   const request = await readRequest(runDir);
   const manifest = await readManifest(runDir);
   if (!manifest.ok) return refused(1, manifest.why);
   const read = await readPipeline(manifest.manifest.pipeline_path, doors.cwd);
-  const flags: RunFlags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
+  const flags: RunFlags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false, ...when };
   const ended = await recorded(request, resolve(runDir, '..'), doors, () =>
     resumeRun(runDir, read.graph, flags, doors),
   );

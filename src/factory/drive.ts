@@ -15,9 +15,11 @@ import { pricesOf } from '../engine/price-file.ts';
 import { nextCommand, resultOf } from '../engine/result.ts';
 import { endLeftovers } from '../engine/resume.ts';
 import { run, teller } from '../engine/run.ts';
+import { gather, sharedBudget } from '../engine/shared-budget.ts';
 import type { RunSetting } from '../engine/site.ts';
 import type { Texts } from '../engine/texts.ts';
 import { schemaOf } from '../engine/texts.ts';
+import type { CallRecord } from '../model/call-record.ts';
 import type { Checkpoint, RunState } from '../model/checkpoint.ts';
 import type { Graph } from '../model/graph.ts';
 import { unreachable } from '../model/json.ts';
@@ -145,7 +147,28 @@ export async function drive(
     const events = await openJournal(at.events, options);
     const trace = await openJournal(at.trace, options);
     const ledger = await openLedger(runDir, options, read);
-    const books = await booksOf(at.calls, options, pricesOf(manifest));
+    let shared: Awaited<ReturnType<typeof sharedBudget>>;
+    const books = await booksOf(at.calls, options, pricesOf(manifest), (record) => shared?.tell(record));
+    // What the runs of a stage that was cut have spent is spent.
+    const cut = loaded.next_node;
+    if (resumed && cut !== null)
+      await gather(
+        at.node(cut),
+        {
+          schema_version: 1,
+          at: doors.clock.now().toISOString(),
+          node: cut,
+          visit: (loaded.visits[cut] ?? 0) + 1,
+          attempt: 1,
+        },
+        books,
+      );
+    shared = await sharedBudget(
+      doors.env,
+      given.caps,
+      { spent: books.run(), elapsedMs: loaded.elapsed_ms },
+      manifest.run_id,
+    );
     const agents = new Map<string, Agent>();
     for (const [backend, plan] of given.casting.plans) {
       agents.set(
@@ -233,7 +256,7 @@ export async function drive(
       attempt: localAttempt(setting, snapshots),
       state,
       snapshot,
-      caps: given.caps,
+      caps: shared?.caps ?? given.caps,
       books,
       events,
       trace,
@@ -252,6 +275,7 @@ export async function drive(
     await trace.close();
     await ledger.close();
     await books.close();
+    await shared?.close();
     if (end.parked !== undefined)
       await writeJson(at.manifest, { ...manifest, parked: end.parked }, { sync: true });
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
@@ -277,6 +301,7 @@ async function booksOf(
   path: string,
   options: { readonly runId: string; readonly epoch: number },
   prices: Prices,
+  tell: (record: CallRecord) => Promise<void> | undefined,
 ): Promise<Books & { close(): Promise<void> }> {
   const { records } = await readRecords(path);
   let journal: Journal | undefined;
@@ -284,6 +309,7 @@ async function booksOf(
     journal ??= await openJournal(path, options);
     journal.append(record);
     await journal.flush();
+    await tell(record);
   });
   return { ...books, close: async () => journal?.close() };
 }

@@ -1,19 +1,7 @@
 /** Work done by an agent: the prompt is assembled and kept, the agent's report becomes the outcome. */
 import type { AgentReport, AgentTask } from '../agents/agent.ts';
 import { efforts } from '../agents/agent.ts';
-import {
-  anyPath,
-  anyPaths,
-  count,
-  duration,
-  flag,
-  list,
-  number,
-  path,
-  paths,
-  text,
-  word,
-} from '../model/attribute.ts';
+import { anyPath, anyPaths, duration, flag, list, path, paths, text, word } from '../model/attribute.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { failed, outcomeSynonyms, outcomeWords, saidNothing, succeeded } from '../model/outcome.ts';
@@ -38,8 +26,6 @@ const attributes = {
   llm_model: text(),
   llm_provider: text(),
   reasoning_effort: word(...efforts),
-  max_cost_usd: number(0),
-  max_tokens: count(),
   // May use what the run keeps for verification.
   uses_reserve: flag(),
   'verification.plan_context_key': text(),

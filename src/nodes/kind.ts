@@ -122,6 +122,8 @@ export const executableAttributes = {
   requires_tool_success: flag(),
   required_tool_node: text(),
   max_wall: duration(),
+  max_cost_usd: number(0),
+  max_tokens: count(),
   env_pass: list(),
   access: word('run'),
 } as const;

@@ -27,7 +27,14 @@ async function scripted(graph: string, usages: Record<string, object[]>) {
     'work/x.txt': 'x',
   });
   const start = (options: object = {}) =>
-    it.run('p.dot', { runId: 'r1', script: 'agent.json', agent: 'scripted', workdir: 'work', json: true, ...options });
+    it.run('p.dot', {
+      runId: 'r1',
+      script: 'agent.json',
+      agent: 'scripted',
+      workdir: 'work',
+      json: true,
+      ...options,
+    });
   return Object.assign(it, { start });
 }
 
@@ -35,7 +42,14 @@ const usd = (cost_usd: number) => ({ model: 'm', input_tokens: 100, output_token
 
 test('what calls cost is summed in result, checkpoint, summary, list, events and trace', async () => {
   await using it = await scripted(row('', 'a', 'b'), {
-    a: [{ model: 'gpt-5.2-2025-12-11', input_tokens: 1_000_000, cached_input_tokens: 400_000, output_tokens: 100_000 }],
+    a: [
+      {
+        model: 'gpt-5.2-2025-12-11',
+        input_tokens: 1_000_000,
+        cached_input_tokens: 400_000,
+        output_tokens: 100_000,
+      },
+    ],
     b: [{ model: 'nobody-knows', input_tokens: 20_000, output_tokens: 4 }],
   });
   const ran = await it.start({ json: false });
@@ -70,9 +84,21 @@ test.for<[name: string, graph: string, usages: Record<string, object[]>, calls: 
     2,
     /^max_cost_usd: the run has spent 1\.2 USD, and its limit is 1 USD/,
   ],
-  ['the limit is reached exactly', row('max_cost_usd=1', 'a', 'b'), { a: [usd(1)], b: [usd(1)] }, 1, /^max_cost_usd: /],
+  [
+    'the limit is reached exactly',
+    row('max_cost_usd=1', 'a', 'b'),
+    { a: [usd(1)], b: [usd(1)] },
+    1,
+    /^max_cost_usd: /,
+  ],
   ['nothing may be spent', row('max_cost_usd=0', 'a'), { a: [usd(1)] }, 0, /^max_cost_usd: .*limit is 0 USD/],
-  ['tokens', row('max_tokens=200', 'a', 'b', 'c'), { a: [usd(0)], b: [usd(0)] }, 2, /^max_tokens: the run has spent 300 tokens/],
+  [
+    'tokens',
+    row('max_tokens=200', 'a', 'b', 'c'),
+    { a: [usd(0)], b: [usd(0)] },
+    2,
+    /^max_tokens: the run has spent 300 tokens/,
+  ],
   ['the last call went over', row('max_cost_usd=1', 'a'), { a: [usd(1.5)] }, 1, /^max_cost_usd: /],
   [
     'the input alone is too much',
@@ -88,8 +114,20 @@ test.for<[name: string, graph: string, usages: Record<string, object[]>, calls: 
     0,
     /^max_cost_usd: .*next call would send about 0\.00218/,
   ],
-  ['a price is not known', row('max_cost_usd=1', 'a'), { a: [{ model: 'odd', input_tokens: 1, output_tokens: 1 }] }, 0, /^max_cost_usd: there is no price for the model "odd"/],
-  ['tokens are not told', row('max_tokens=10000', 'a', 'b'), { a: [{ cost_usd: 0.1 }], b: [usd(0)] }, 1, /^max_tokens: 1 call did not tell/],
+  [
+    'a price is not known',
+    row('max_cost_usd=1', 'a'),
+    { a: [{ model: 'odd', input_tokens: 1, output_tokens: 1 }] },
+    0,
+    /^max_cost_usd: there is no price for the model "odd"/,
+  ],
+  [
+    'tokens are not told',
+    row('max_tokens=10000', 'a', 'b'),
+    { a: [{ cost_usd: 0.1 }], b: [usd(0)] },
+    1,
+    /^max_tokens: 1 call did not tell/,
+  ],
 ])('a run ends when %s', async ([, graph, usages, calls, reason]) => {
   await using it = await scripted(graph, usages);
   const ran = await it.start();
@@ -110,7 +148,11 @@ test("a node's own limit holds over all its visits", async () => {
 });
 
 test('a limit is raised at the resume, where all that was spent still counts', async () => {
-  await using it = await scripted(row('max_cost_usd=1', 'a', 'b', 'c'), { a: [usd(0.6)], b: [usd(0.6)], c: [usd(0.6)] });
+  await using it = await scripted(row('max_cost_usd=1', 'a', 'b', 'c'), {
+    a: [usd(0.6)],
+    b: [usd(0.6)],
+    c: [usd(0.6)],
+  });
   expect((await it.start()).code).toBe(1);
   const again = await it.resume('r1', { json: true });
   expect(again.code).toBe(1);
@@ -137,10 +179,16 @@ test('an unknown cost passes where that is allowed, and a price makes it known i
 });
 
 test.for([
-  ['{"format":"factory-prices/1","dated":"2026-02-01","models":{"x":{"input":-1,"output":1}}}', /prices\.json:1:\d+.*|models\.x\.input/],
+  [
+    '{"format":"factory-prices/1","dated":"2026-02-01","models":{"x":{"input":-1,"output":1}}}',
+    /prices\.json:1:\d+.*|models\.x\.input/,
+  ],
   ['{"format":"factory-prices/1"', /not JSON/],
   ['{"format":"factory-prices/1","dated":"today","models":{}}', /dated: must be a date/],
-  ['{"format":"factory-prices/1","dated":"2026-02-01","models":{"x":{"in":1,"output":1}}}', /unknown key "in"/],
+  [
+    '{"format":"factory-prices/1","dated":"2026-02-01","models":{"x":{"in":1,"output":1}}}',
+    /unknown key "in"/,
+  ],
 ] as const)('prices that are wrong are refused at their place: %s', async ([text, words]) => {
   await using it = await scripted(row('prices="prices.json"', 'a'), { a: [{}] });
   writeFileSync(join(it.path, 'prices.json'), text);

@@ -63,7 +63,11 @@ test('a long wait for a quota parks the run: state, wake time, exit code 75, and
     parked: { status: 'paused_quota', node: 'work', wake_at },
   });
   expect(it.json('.factory/runs/r1/manifest.json').parked).toMatchObject({ status: 'paused_quota', wake_at });
-  expect(it.json('.factory/runs/r1/result.json')).toMatchObject({ status: 'paused_quota', exit_code: 75, wake_at });
+  expect(it.json('.factory/runs/r1/result.json')).toMatchObject({
+    status: 'paused_quota',
+    exit_code: 75,
+    wake_at,
+  });
   expect(parked.out.trimEnd().split('\n').at(-1)).toMatch(/factory resume r1 --wait$/);
   expect(parked.out).toContain(`parked until ${wake_at}`);
 
@@ -91,7 +95,9 @@ test('a run that waits goes on as often as it parks, from the first command on',
   const ran = await it.start({ wait: true });
   expect(ran.code, ran.err).toBe(0);
   expect(it.clock.now().getTime() - Date.parse('2026-03-01T00:00:00Z')).toBe(3 * 3_600_000);
-  expect(it.records('.factory/runs/r1/events.jsonl').filter((one) => one['type'] === 'PipelineParked')).toHaveLength(2);
+  expect(
+    it.records('.factory/runs/r1/events.jsonl').filter((one) => one['type'] === 'PipelineParked'),
+  ).toHaveLength(2);
 });
 
 test('with --now a parked run is tried before its time', async () => {
@@ -122,14 +128,27 @@ test.for([
 });
 
 test('a short wait that never helps parks in the end', async () => {
-  await using it = await asking(dot(), Array.from({ length: 3 }, () => limited('90')));
+  await using it = await asking(
+    dot(),
+    Array.from({ length: 3 }, () => limited('90')),
+  );
   expect((await it.start()).code).toBe(75);
   expect(it.server.requests).toHaveLength(3);
 });
 
 test.for<[name: string, reaction: Reaction, status: string, mend: RegExp]>([
-  ['a key that is refused', { status: 401, body: { error: { message: 'no' } } }, 'paused_auth', /OPENAI_API_KEY/],
-  ['a key that may not', { status: 403, body: { error: { message: 'no' } } }, 'paused_auth', /OPENAI_API_KEY/],
+  [
+    'a key that is refused',
+    { status: 401, body: { error: { message: 'no' } } },
+    'paused_auth',
+    /OPENAI_API_KEY/,
+  ],
+  [
+    'a key that may not',
+    { status: 403, body: { error: { message: 'no' } } },
+    'paused_auth',
+    /OPENAI_API_KEY/,
+  ],
   ['a bill to pay', { status: 402, body: { error: { message: 'pay' } } }, 'paused_billing', /billing/],
   [
     'an empty purse',
@@ -137,17 +156,20 @@ test.for<[name: string, reaction: Reaction, status: string, mend: RegExp]>([
     'paused_billing',
     /billing/,
   ],
-])('%s parks without a wake time, says how to mend it, and goes on at once', async ([, reaction, status, mend]) => {
-  await using it = await asking(dot(), [reaction, { text: 'ok' }]);
-  const parked = await it.start();
-  expect(parked.code).toBe(75);
-  expect(it.server.requests).toHaveLength(1);
-  expect(it.json(checkpoint)).toMatchObject({ status, parked: { wake_at: null } });
-  expect(parked.out).toMatch(mend);
-  expect(parked.out.trimEnd()).toMatch(/factory resume r1$/);
-  expect((await it.resume('r1')).code).toBe(0);
-  expect(it.clock.waits).toEqual([]);
-});
+])(
+  '%s parks without a wake time, says how to mend it, and goes on at once',
+  async ([, reaction, status, mend]) => {
+    await using it = await asking(dot(), [reaction, { text: 'ok' }]);
+    const parked = await it.start();
+    expect(parked.code).toBe(75);
+    expect(it.server.requests).toHaveLength(1);
+    expect(it.json(checkpoint)).toMatchObject({ status, parked: { wake_at: null } });
+    expect(parked.out).toMatch(mend);
+    expect(parked.out.trimEnd()).toMatch(/factory resume r1$/);
+    expect((await it.resume('r1')).code).toBe(0);
+    expect(it.clock.waits).toEqual([]);
+  },
+);
 
 const fails = (condition: string) => `${plain}; work -> failed [condition="${condition}"]`;
 test.for<[condition: string, reaction: Reaction, code: number]>([
@@ -163,7 +185,14 @@ test.for<[condition: string, reaction: Reaction, code: number]>([
 });
 
 test.for([
-  [{ 'x-ratelimit-reset-requests': '6m0s', 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-tokens': '1h' }, 3_600_000],
+  [
+    {
+      'x-ratelimit-reset-requests': '6m0s',
+      'x-ratelimit-remaining-requests': '0',
+      'x-ratelimit-reset-tokens': '1h',
+    },
+    3_600_000,
+  ],
   [
     {
       'x-ratelimit-reset-requests': '6m0s',
@@ -186,5 +215,9 @@ test('parked runs stand above newer ones', async () => {
   expect((await it.run('p.dot', { runId: 'r2', workdir: 'work' })).code).toBe(0);
   const listed = JSON.parse((await it.runs({ json: true })).out).runs;
   expect(listed.map((one: { run_id: string }) => one.run_id)).toEqual(['r1', 'r2']);
-  expect(listed[0]).toMatchObject({ status: 'paused_quota', wake_at: '2026-03-01T01:00:00.000Z', needs_attention: true });
+  expect(listed[0]).toMatchObject({
+    status: 'paused_quota',
+    wake_at: '2026-03-01T01:00:00.000Z',
+    needs_attention: true,
+  });
 });

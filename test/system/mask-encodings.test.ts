@@ -54,6 +54,8 @@ test('in base64 of any alignment, alphabet and width no character stays that the
   );
 });
 
+/** Half a character has no UTF-8. */
+const wellFormed = (value: string) => Buffer.from(value).toString();
 const upTo = (text: string, hex: (bytes: Buffer) => string) => hex(Buffer.from(text));
 test.for<[name: string, spell: (value: string) => string]>([
   ['as it is', (value) => value],
@@ -83,11 +85,11 @@ test.for<[name: string, spell: (value: string) => string]>([
 ])('%s', ([, spell]) => {
   fc.assert(
     fc.property(secret, cuts, (value, sizes) => {
-      const spelled = spell(value.toWellFormed());
-      const shown = streamed(`say: ${spelled}; and ${spelled}.`, [value.toWellFormed()], sizes);
+      const spelled = spell(wellFormed(value));
+      const shown = streamed(`say: ${spelled}; and ${spelled}.`, [wellFormed(value)], sizes);
       // A leading escape sign stands before what was decoded.
       expect(shown.replaceAll('\\x***', '***')).toBe('say: ***; and ***.');
-      expect(masker([value.toWellFormed()])(`say: ${spelled}.`).replace('\\x***', '***')).toBe('say: ***.');
+      expect(masker([wellFormed(value)])(`say: ${spelled}.`).replace('\\x***', '***')).toBe('say: ***.');
     }),
   );
 });

@@ -1,0 +1,103 @@
+/** A budget that a run shares with the runs that its stages start: what is left is told to them, and they tell what they
+ *  spend. */
+import { readFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import * as z from 'zod';
+import { CallRecord } from '../model/call-record.ts';
+import { type Spent, tokensOf } from '../model/spent.ts';
+import { type Journal, openJournal, readRecords } from '../store/journal.ts';
+import { beforeWrite } from '../system/fence.ts';
+import { isMissing, writeJson } from '../system/files.ts';
+import type { Books, Stamp } from './books.ts';
+import type { Caps, SpendCaps } from './caps.ts';
+
+/** The variable that names the file. */
+export const budgetVariable = 'FACTORY_BUDGET';
+const budgetName = 'budget.json';
+const spentName = 'spent.jsonl';
+
+export const budgetFile = (nodeDir: string): string => join(nodeDir, budgetName);
+
+const left = z.number().nonnegative().nullable().describe('Null without a limit');
+const Budget = z.object({
+  schema_version: z.literal(1),
+  usd: left,
+  tokens: left,
+  ms: left,
+  unknown_cost: z.enum(['stop', 'allow']),
+});
+
+/** Writes down what a stage's own runs may spend. Without any limit there is nothing to write. */
+export async function share(
+  nodeDir: string,
+  caps: Caps,
+  nodeCaps: SpendCaps,
+  spent: { readonly run: Spent; readonly node: Spent; readonly wallLeftMs: number },
+): Promise<void> {
+  const least = (...each: (number | undefined)[]): number | null => {
+    const told = each.flatMap((one) => one ?? []);
+    return told.length === 0 ? null : Math.max(0, Math.min(...told));
+  };
+  const rest = (cap: number | undefined, used: number) => (cap === undefined ? undefined : cap - used);
+  const budget: z.infer<typeof Budget> = {
+    schema_version: 1,
+    usd: least(rest(caps.maxCostUsd, spent.run.cost_usd), rest(nodeCaps.maxCostUsd, spent.node.cost_usd)),
+    tokens: least(rest(caps.maxTokens, tokensOf(spent.run)), rest(nodeCaps.maxTokens, tokensOf(spent.node))),
+    ms: Number.isFinite(spent.wallLeftMs) ? Math.max(0, Math.round(spent.wallLeftMs)) : null,
+    unknown_cost: caps.unknownCost ?? 'stop',
+  };
+  if (budget.usd === null && budget.tokens === null && budget.ms === null) return;
+  await writeJson(budgetFile(nodeDir), budget);
+}
+
+/** Takes over what the runs of a stage have spent, once. */
+export async function gather(nodeDir: string, stamp: Stamp, books: Books): Promise<void> {
+  const path = join(nodeDir, spentName);
+  const { records } = await readRecords(path);
+  if (records.length === 0) return;
+  for (const record of records) {
+    const read = CallRecord.safeParse(record);
+    if (!read.success || read.data.type !== 'CallEnded') continue;
+    const run = typeof record['run_id'] === 'string' ? record['run_id'] : '';
+    await books.take({ ...read.data, ...stamp, type: 'CallEnded', run });
+  }
+  beforeWrite(path);
+  await rm(path, { force: true });
+}
+
+/** The other end: this run's limits with those of the stage that started it, and where it tells what it spends. */
+export async function sharedBudget(
+  env: Readonly<Record<string, string | undefined>>,
+  own: Caps,
+  soFar: { readonly spent: Spent; readonly elapsedMs: number },
+  runId: string,
+): Promise<
+  { readonly caps: Caps; tell(record: CallRecord): Promise<void>; close(): Promise<void> } | undefined
+> {
+  const path = env[budgetVariable]?.trim() ?? '';
+  if (path === '') return undefined;
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+  const budget = text === undefined ? undefined : Budget.parse(JSON.parse(text));
+  const least = (cap: number | undefined, rest: number | null | undefined, used: number) =>
+    rest == null ? cap : Math.min(cap ?? Number.POSITIVE_INFINITY, used + rest);
+  let journal: Journal | undefined;
+  return {
+    caps: {
+      ...own,
+      maxCostUsd: least(own.maxCostUsd, budget?.usd, soFar.spent.cost_usd),
+      maxTokens: least(own.maxTokens, budget?.tokens, tokensOf(soFar.spent)),
+      maxWallMs: least(own.maxWallMs, budget?.ms, soFar.elapsedMs),
+      ...(budget?.unknown_cost === 'allow' ? { unknownCost: 'allow' as const } : {}),
+    },
+    async tell(record) {
+      if (record.type !== 'CallEnded') return;
+      journal ??= await openJournal(join(dirname(path), spentName), { runId, epoch: 1 });
+      journal.append(record);
+      await journal.flush();
+    },
+    close: async () => journal?.close(),
+  };
+}
