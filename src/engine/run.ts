@@ -196,7 +196,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       return stop(ended.reason);
     }
     const { outcome, usage } = ended;
-    const counts = { ...ended.counts, tookMs: Math.round(clock.monotonic() - stageBegan) };
+    const tookMs = wants.max_wall === undefined ? 0 : Math.round(clock.monotonic() - stageBegan);
+    const counts = { ...ended.counts, tookMs };
     const before = { state: { ...state, context: ended.context }, snapshot };
     snapshot = ended.snapshot;
 
