@@ -80,6 +80,8 @@ export async function drive(
   const folders = new Set([runDir, await realpath(runDir)]);
   const fences = [...folders].map((folder) => fence(folder, lock.assertOwner));
   sayThatItStops(doors, over.signal);
+  /** The command that goes on with the run. */
+  let again: string | undefined;
   try {
     const readRun = await readManifest(runDir);
     if (!readRun.ok) return refused('manifest', readRun.why);
@@ -91,7 +93,7 @@ export async function drive(
     if (finished !== undefined) return finished;
     // Somebody may have gone on with the run between its making and our lock.
     const resumed = given.resumed || lock.epoch > 1;
-    const again = await nextCommand(
+    again = await nextCommand(
       manifest,
       { status: 'interrupted', exitNode: null, failed: undefined, byModel: false },
       runDir,
@@ -251,7 +253,7 @@ export async function drive(
   } catch (error) {
     const trouble = diskTrouble(error);
     if (trouble === undefined) throw error;
-    throw await diskStop(runDir, trouble, error, doors);
+    throw diskStop(runDir, trouble, error, again ?? `factory resume ${runDir}`);
   } finally {
     over.abort();
     // What broke the run (a folder that cannot be written any more) would break this too, and says more. A lock that

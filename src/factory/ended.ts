@@ -1,13 +1,12 @@
 /** Runs that are at their end, or whose disk is: what is said of them, and what is left of their files. */
 import { access, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { nextCommand, resultOf } from '../engine/result.ts';
+import { resultOf } from '../engine/result.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { RunResult } from '../model/result.ts';
 import { acquireLock } from '../store/lock.ts';
-import { readManifest } from '../store/run-store.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
 import { systemWords, writeJson } from '../system/files.ts';
 import { hasNeighbours, removeNeighbours } from '../system/leftovers.ts';
@@ -59,19 +58,13 @@ export async function tidy(runDir: string): Promise<void> {
   for (const folder of [runDir, join(at.snapshots, 'trees'), ...folders]) await removeNeighbours(folder);
 }
 
-/** What the person is told: the file, the trouble, where the run stands and how it goes on. */
-export async function diskStop(
+/** What the person is told: the file, the trouble, where the run stands and how it goes on. `next` is the command. */
+export function diskStop(
   runDir: string,
   { path, error }: { readonly path: string | undefined; readonly error: Error },
   cause: unknown,
-  doors: Doors,
-): Promise<DiskStop> {
-  const read = await readManifest(runDir).catch(() => undefined);
-  const ended = { status: 'failed', exitNode: null, failed: undefined, byModel: false } as const;
-  const next =
-    read?.ok === true
-      ? await nextCommand(read.manifest, ended, runDir, doors.cwd, doors.called ?? { program: 'factory' })
-      : 'start a new run';
+  next: string,
+): DiskStop {
   const what = `${path ?? runDir}: ${systemWords(error)}; the run stands where its checkpoint says`;
   return new DiskStop(what, `mend that (space, permissions, the disk itself), then: ${next}`, cause);
 }
