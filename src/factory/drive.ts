@@ -167,7 +167,7 @@ export async function drive(
     await events.close();
     await trace.close();
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
-    await writeJson(at.result, result);
+    await writeJson(at.result, result, flushed);
     return { result, code: end.ending.code };
   } catch (error) {
     const trouble = diskTrouble(error);
@@ -181,20 +181,32 @@ export async function drive(
   }
 }
 
-/** Where an engine was killed after the run had ended, but before it had said how: says it, and tidies up. Nothing
- *  changes in a run that is whole, or that its owner is just bringing to its end. */
-export async function completeResult(runDir: string, result: RunResult, doors: Doors): Promise<void> {
+/** Where an engine was killed after the run had ended, but before it had said how: says it, tidies up, and puts the
+ *  workspace right, which a power cut may have spoilt. `snapshot` is that of the last checkpoint. Nothing changes in a run
+ *  that is whole, or that its owner is just bringing to its end. */
+export async function completeResult(
+  runDir: string,
+  snapshot: string | null,
+  result: RunResult,
+  doors: Doors,
+): Promise<void> {
   const at = layout(runDir);
   if ((await isThere(at.result)) && !(await hasNeighbours(at.locks))) return;
   const answer = await acquireLock(runDir, { clock: doors.clock });
   if (answer.kind === 'refused') return;
   try {
     await tidy(runDir);
-    if (!(await isThere(at.result))) await writeJson(at.result, result);
+    if (await isThere(at.result)) return;
+    const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+    if (snapshot !== null) await snapshots.restore(await snapshots.load(snapshot));
+    await writeJson(at.result, result, flushed);
   } finally {
     await answer.lock.release();
   }
 }
+
+/** `result.json` says that the run is whole: it is on the disk, or it is not there. */
+const flushed = { sync: true, syncFolder: true } as const;
 
 const isThere = (path: string): Promise<boolean> =>
   access(path).then(

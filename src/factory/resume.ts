@@ -44,7 +44,7 @@ export async function resumeRun(
     const ending = { ok: ended.ok, exitNode: ended.exit_node, reason: ended.reason, code: ended.code };
     const end = { state: checkpoint, ending, interrupted: false };
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
-    await completeResult(runDir, result, doors);
+    await completeResult(runDir, checkpoint.snapshot, result, doors);
     return { result, code: ended.code };
   }
   const differs = await whatChanged(manifest, graph, flags, doors.cwd);
