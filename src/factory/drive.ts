@@ -27,7 +27,7 @@ import { acquireLock } from '../store/lock.ts';
 import { readManifest } from '../store/run-store.ts';
 import { DiskStop, diskTrouble } from '../system/disk-trouble.ts';
 import { systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
-import { hasNeighbours, removeNeighbours } from '../system/leftovers.ts';
+import { hasNeighbours, removeGitLocks, removeNeighbours } from '../system/leftovers.ts';
 import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
@@ -223,6 +223,7 @@ async function tidy(runDir: string): Promise<void> {
     .map((entry) => join(runDir, entry.name))
     .filter((path) => !apart.includes(path));
   for (const folder of [runDir, join(at.snapshots, 'trees'), ...folders]) await removeNeighbours(folder);
+  await removeGitLocks(at.history);
 }
 
 /** What the person is told: the file, the trouble, where the run stands and how it goes on. */
