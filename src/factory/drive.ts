@@ -37,7 +37,7 @@ import { bringBack } from '../workspace/hide.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
-import { diskStop, finishedRun, tidy } from './ended.ts';
+import { diskStop, finishedRun, flushed, tidy } from './ended.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
@@ -248,7 +248,7 @@ export async function drive(
     await trace.close();
     await ledger.close();
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
-    await writeJson(at.result, result);
+    await writeJson(at.result, result, flushed);
     return { result, code: end.ending.code };
   } catch (error) {
     const trouble = diskTrouble(error);
