@@ -13,7 +13,7 @@ import type { Snapshot } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import type { AttemptRequest, AttemptResult } from './attempt.ts';
 import { capHit } from './caps.ts';
-import { writeStage } from './node-dir.ts';
+import { noteProcess } from './node-dir.ts';
 import { retry } from './retry.ts';
 import type { PreparedRun, Teller } from './run.ts';
 import type { Counts } from './state.ts';
@@ -81,7 +81,7 @@ export async function visitNode(
         timeout: { ms: Math.min(limit, left), explicit: wants.timeout !== undefined || left < limit },
         snapshotId: snapshot.id,
         signal,
-        spawned: (process) => writeStage(nodeDir, { visit, attempt, marker: setting.marker, process }),
+        spawned: (process) => noteProcess(nodeDir, { visit, attempt, marker: setting.marker, process }),
       },
     });
     // A workspace that cannot be recorded cannot be gone on with; the checkpoint stands before this stage.
