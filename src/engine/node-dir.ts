@@ -29,7 +29,7 @@ export async function readStage(dir: string): Promise<Stage | undefined> {
 }
 
 /** Not flushed: what a killed engine left running is ended by what stands here, and a power cut leaves nothing running. */
-async function writeStage(dir: string, stage: Omit<Stage, 'schema_version'>): Promise<void> {
+export async function writeStage(dir: string, stage: Omit<Stage, 'schema_version'>): Promise<void> {
   await writeJson(nodeLayout(dir).stage, { schema_version: 1, ...stage });
 }
 
