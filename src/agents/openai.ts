@@ -8,7 +8,6 @@ import type { Exchange } from './openai/ending.ts';
 import { toolLoop } from './openai/loop.ts';
 import { readMode } from './openai/mode.ts';
 import { type Known, speak } from './openai/speak.ts';
-import { tools } from './openai/tools/index.ts';
 import { type Watch, watchCall } from './openai/watch.ts';
 
 export type OpenaiOptions = {
@@ -82,10 +81,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
     const config = (reason: string): AgentReport => ({ kind: 'failed', class: 'config', reason });
     const key = keyProblem(settings.apiKey);
     if (key !== undefined) return { kind: 'failed', class: 'config', reason: key, model: 'api' };
-    const read = readMode(
-      task,
-      tools.map(({ name }) => name),
-    );
+    const read = readMode(task);
     if ('problem' in read) return config(read.problem);
     const { api, loop } = read.mode;
     const first: Request = {

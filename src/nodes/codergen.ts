@@ -1,6 +1,6 @@
 /** Work done by an agent: the prompt is assembled and kept, the agent's report becomes the outcome. */
 import type { AgentReport, AgentTask } from '../agents/agent.ts';
-import { efforts } from '../agents/agent.ts';
+import { efforts, toolNames } from '../agents/agent.ts';
 import {
   anyPath,
   anyPaths,
@@ -12,6 +12,7 @@ import {
   paths,
   text,
   word,
+  words,
 } from '../model/attribute.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { Outcome } from '../model/outcome.ts';
@@ -38,7 +39,7 @@ const attributes = {
   max_turns: count(1),
   max_tokens: count(1),
   read_scope: paths(),
-  'openai.tools': list(),
+  'openai.tools': words(...toolNames),
   'openai.api': word('auto', 'responses', 'chat'),
   'openai.run_timeout': duration(),
   llm_model: text(),

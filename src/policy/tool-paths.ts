@@ -49,14 +49,17 @@ export function writeProblem(path: string, scope: ToolScope): string | undefined
       writable.length === 0 ? 'this stage writes nothing' : `this stage writes ${writable.join(', ')}`;
     return `${shown(path)} is not in allowed_write_paths: ${where}`;
   }
-  // A stage that is meant to leave something for the engine's pipelines names the place.
-  if (path.split('/')[0]?.toLowerCase() === '.factory' && writable === undefined)
-    return `${shown(path)} belongs to the factory: allowed_write_paths does not name it`;
+  // A stage that is meant to leave something there for the engine's pipelines says so in so many words.
+  const named = (writable ?? []).some((entry) => isOwn(clean(entry)));
+  if (isOwn(path) && !named)
+    return `${shown(path)} belongs to the factory, and allowed_write_paths does not name it`;
   return undefined;
 }
 
 /** A repository may lie in any folder, and on some systems `.GIT` is the same folder. */
 const isGit = (path: string): boolean => path.toLowerCase().split('/').includes('.git');
+
+const isOwn = (path: string): boolean => path.split('/')[0]?.toLowerCase() === '.factory';
 
 // Some file systems do not tell upper from lower case; hiding more than was named does no harm.
 const isHidden = (path: string, { hidden }: ToolScope): boolean =>

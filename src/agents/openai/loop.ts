@@ -13,6 +13,7 @@ import { repeats } from './repeats.ts';
 import { type SpeakDeps, speak } from './speak.ts';
 import type { FunctionCall, Turn } from './talk.ts';
 import { tools } from './tools/index.ts';
+import { resolvedScope } from './tools/place.ts';
 import { refused, type ToolResult } from './tools/tool.ts';
 import { asJson, transcript } from './transcript.ts';
 import { stopReport } from './turn.ts';
@@ -46,7 +47,14 @@ export async function toolLoop(
     ...(loop.finish ? [finishTool] : []),
   ];
   const root = await realpath(task.workspace);
-  const desk = { task, root, scope: loop.scope, clock, runMs: loop.runMs, signal: watch.signal };
+  const desk = {
+    task,
+    root,
+    scope: await resolvedScope(root, loop.scope),
+    clock,
+    runMs: loop.runMs,
+    signal: watch.signal,
+  };
   const work = hands(offered, loop.finish ? [finishTool.name] : [], desk);
   const instructions = instructionsFor(loop);
   const circle = repeats();
@@ -60,7 +68,11 @@ export async function toolLoop(
   record.add({ type: 'start', model: first.model, limits, scope, instructions, prompt: task.prompt });
 
   const end = async (report: AgentReport): Promise<AgentReport> => {
-    if (report.kind === 'cancelled') return report;
+    if (report.kind === 'cancelled') {
+      record.add({ type: 'end', kind: report.kind });
+      await record.save();
+      return report;
+    }
     const whole =
       report.kind === 'failed' && report.response === undefined && said !== ''
         ? { ...report, response: said }

@@ -3,7 +3,7 @@ import { durationMs } from '../../model/attribute.ts';
 import { nearest } from '../../model/nearest.ts';
 import { own } from '../../model/own.ts';
 import { type ToolScope, toolPath } from '../../policy/tool-paths.ts';
-import type { AgentTask } from '../agent.ts';
+import { type AgentTask, toolNames as known } from '../agent.ts';
 
 export type Api = 'auto' | 'responses' | 'chat';
 
@@ -30,11 +30,7 @@ const scenarios = 'scripts/scenarios/';
 
 type Task = Pick<AgentTask, 'attributes' | 'schema'>;
 
-/** `known` are the names of the tools that there are. */
-export function readMode(
-  task: Task,
-  known: readonly string[],
-): { readonly mode: Mode } | { readonly problem: string } {
+export function readMode(task: Task): { readonly mode: Mode } | { readonly problem: string } {
   const said = (key: string): string | undefined => own(task.attributes, key)?.trim() || undefined;
   const listed = (key: string): readonly string[] | undefined =>
     said(key)
@@ -51,7 +47,7 @@ export function readMode(
   if (word === 'single' || (word === undefined && wanted === undefined))
     return { mode: { api, loop: undefined } };
 
-  const strange = wanted?.find((name) => !known.includes(name));
+  const strange = wanted?.find((name) => !known.some((one) => one === name));
   if (strange !== undefined) {
     const near = nearest(strange, known);
     const hint = near === undefined ? `there are ${known.join(', ')}` : `did you mean "${near}"?`;

@@ -30,6 +30,7 @@ export function matcher(
     }
   }
   const began = elapsed();
+  const within = inTime();
   return (text, most) => {
     const left = allMs - (elapsed() - began);
     if (left <= 0) return undefined;
@@ -47,20 +48,31 @@ export function matcher(
       scan();
       return hits;
     }
-    return inTime(scan, Math.min(fileMs, left)) ? hits : undefined;
+    return within(scan, Math.min(fileMs, left)) ? hits : undefined;
   };
 }
 
-const call = new Script('scan()');
+const call = new Script('work()');
 
-/** Runs a function of ours that may be stuck in a regular expression: nothing else can stop one. */
-function inTime(scan: () => void, ms: number): boolean {
-  try {
-    call.runInContext(createContext({ scan }), { timeout: Math.max(1, Math.ceil(ms)) });
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
-      return false;
-    throw error;
-  }
+/** Runs functions of ours that may be stuck in a regular expression, which nothing else can stop; false when one was. */
+function inTime(): (work: () => void, ms: number) => boolean {
+  const world: { work: () => void } = { work: () => {} };
+  const context = createContext(world);
+  return (work, ms) => {
+    world.work = work;
+    try {
+      call.runInContext(context, { timeout: Math.max(1, Math.ceil(ms)) });
+      return true;
+    } catch (error) {
+      if (isTimeout(error)) return false;
+      throw error;
+    }
+  };
 }
+
+// It is no `Error` of ours: it comes from the other context.
+const isTimeout = (error: unknown): boolean =>
+  typeof error === 'object' &&
+  error !== null &&
+  'code' in error &&
+  error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';

@@ -2,7 +2,7 @@
 import { constants, type Stats } from 'node:fs';
 import { lstat, open, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sightProblem, toolPath, writeProblem } from '../../../policy/tool-paths.ts';
+import { sightProblem, type ToolScope, toolPath, writeProblem } from '../../../policy/tool-paths.ts';
 import { isCode, isMissing, systemWords } from '../../../system/files.ts';
 import type { Desk } from './tool.ts';
 
@@ -38,6 +38,25 @@ export async function placeToSee(said: string, desk: Desk): Promise<Seen | Probl
 /** The path of `real` relative to `root`; undefined when it lies outside. */
 export const within = (root: string, real: string): string | undefined =>
   real === root ? '' : real.startsWith(`${root}/`) ? real.slice(root.length + 1) : undefined;
+
+/** The scope with what its entries really are, where links lead there: nothing is hidden by one of its names only. */
+export async function resolvedScope(root: string, scope: ToolScope): Promise<ToolScope> {
+  const really = async (entries: readonly string[]): Promise<readonly string[]> => {
+    const all = new Set(entries);
+    for (const entry of entries) {
+      const real = await realpath(join(root, entry)).catch(() => undefined);
+      const inside = real === undefined ? undefined : within(root, real);
+      if (inside !== undefined && inside !== '') all.add(inside);
+    }
+    return [...all];
+  };
+  const { hidden, only } = scope;
+  return {
+    ...scope,
+    hidden: await really(hidden),
+    ...(only === undefined ? {} : { only: await really(only) }),
+  };
+}
 
 /** What stands at a path that may be written: a plain file with its permission bits, or nothing yet. */
 export type Target = {
@@ -100,7 +119,8 @@ export type FileText = {
 
 /** A plain file's text, its beginning where it is long; `problem` for a folder, a pipe, a binary file. */
 export async function textAt(seen: Pick<Seen, 'path' | 'real'>): Promise<FileText | Problem> {
-  const { path, real } = seen;
+  const { real } = seen;
+  const path = seen.path === '' ? '.' : seen.path;
   try {
     // Neither a pipe that nobody writes to nor a link that was put here since may hold us.
     const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);

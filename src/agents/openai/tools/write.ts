@@ -30,6 +30,6 @@ export async function put(target: Target, content: string): Promise<ToolResult> 
   } catch (error) {
     return refused(`"${path}" cannot be written: ${systemWords(error)}`);
   }
-  const was = before === undefined ? 'a new file' : `before ${before.bytes.length}`;
+  const was = before === undefined ? 'a new file' : `${before.bytes.length} before`;
   return did(`${path}: written, ${bytes.length} bytes (${was})`, true);
 }
