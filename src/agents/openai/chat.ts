@@ -193,7 +193,7 @@ async function exchange(
   }
 }
 
-/** How many tokens an answer may have is left to the server: it knows its model's room, and which word says so. */
+/** How many tokens an answer may have is left to the server, which knows its model's room, unless there is a cap. */
 function bodyOf(request: Request, stream: boolean) {
   const { model, effort, schema, prompt, talk } = request;
   const said = talk ?? { instructions: '', turns: [], tools: [], plain: true };
@@ -202,6 +202,7 @@ function bodyOf(request: Request, stream: boolean) {
     // Spelled as the package wants them, which types them one by one.
     messages: messagesOf(prompt, said) as { role: 'user'; content: string }[],
     stream,
+    ...(request.capped === true ? { max_tokens: request.budget } : {}),
     ...(stream ? { stream_options: { include_usage: true } } : {}),
     ...(effort === undefined ? {} : { reasoning_effort: effort as 'medium' }),
     ...(said.tools.length === 0

@@ -17,6 +17,8 @@ export type Request = {
   /** Tokens. */
   readonly budget: number;
   readonly prompt: string;
+  /** Whether `budget` is a limit that somebody set, and no server may be left to its own. */
+  readonly capped?: boolean;
   /** The tool loop: what was said since the prompt, and what the model may call. */
   readonly talk?: Talk;
   readonly schema: { readonly name: string; readonly schema: JsonObject } | undefined;

@@ -1,23 +1,23 @@
 /** A model at work: it calls tools, is told their results, and says in the end how it went. */
 import { realpath } from 'node:fs/promises';
 import type { JsonObject } from '../../model/json.ts';
-import { reservedKeyIn } from '../../policy/reserved.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { AgentReport, AgentTask, Usage } from '../agent.ts';
-import { parseAnswer } from '../program/answer.ts';
 import type { Request } from './client.ts';
-import { hands } from './hands.ts';
+import { type Hands, hands } from './hands.ts';
 import { capReached, nearness } from './limits.ts';
 import type { Loop } from './mode.ts';
 import { repeats } from './repeats.ts';
 import { type SpeakDeps, speak } from './speak.ts';
 import type { FunctionCall, Turn } from './talk.ts';
+import { bounded } from './tools/bounded.ts';
 import { tools } from './tools/index.ts';
 import { resolvedScope } from './tools/place.ts';
 import { refused, type ToolResult } from './tools/tool.ts';
-import { asJson, transcript } from './transcript.ts';
-import { stopReport } from './turn.ts';
-import { finishTool, instructionsFor, nothingSaid } from './words.ts';
+import { asJson, type Transcript, transcript } from './transcript.ts';
+import { type Answer, stopReport } from './turn.ts';
+import { finished, lastWord } from './verdict.ts';
+import { finishTool, instructionsFor } from './words.ts';
 
 export type LoopDeps = SpeakDeps & {
   readonly clock: Clock;
@@ -26,10 +26,15 @@ export type LoopDeps = SpeakDeps & {
   readonly used: () => Usage | undefined;
 };
 
-/** Calls of one turn that are carried out. */
+/** Calls of one turn that are carried out, and characters that all their results may have. */
 const mostCalls = 50;
+const mostResults = 200_000;
+/** However much was told before it, this much of a result is told. */
+const leastResult = 2_000;
 /** Times that a model may be asked again after an answer that is none. */
 const patience = 2;
+/** Tokens: servers refuse to answer in fewer. */
+const leastBudget = 16;
 
 /** Works until the model is done, a limit is reached, or the task is stopped. `first` is the request without a talk.
  *  Rejects only where the task's own doors do. */
@@ -41,179 +46,161 @@ export async function toolLoop(
 ): Promise<AgentReport> {
   const { clock, watch } = deps;
   const began = clock.monotonic();
+  const record = transcript(task, clock, deps.mask);
+  const instructions = instructionsFor(loop);
+  const { scope, ...limits } = loop;
+  record.add({ type: 'start', model: first.model, limits, scope, instructions, prompt: task.prompt });
+
+  const root = await realpath(task.workspace);
   const offered = tools.filter(({ name }) => loop.tools.includes(name));
   const words = [
     ...offered.map(({ name, description, parameters }) => ({ name, description, parameters })),
     ...(loop.finish ? [finishTool] : []),
   ];
-  const root = await realpath(task.workspace);
-  const desk = {
+  const work = hands(offered, loop.finish ? [finishTool.name] : [], {
     task,
     root,
-    scope: await resolvedScope(root, loop.scope),
+    scope: await resolvedScope(root, scope),
     clock,
     runMs: loop.runMs,
     signal: watch.signal,
-  };
-  const work = hands(offered, loop.finish ? [finishTool.name] : [], desk);
-  const instructions = instructionsFor(loop);
+  });
+  const stopped = () =>
+    watch.stopped === undefined ? undefined : stopReport(watch.stopped, task, first, deps.idleMs, '');
   const circle = repeats();
   const near = nearness(loop, task.timeoutMs);
-  const record = transcript(task, clock, deps.mask);
   const turns: Turn[] = [];
   let sent = 0;
   let said = '';
   let vain = 0;
-  const { scope, ...limits } = loop;
-  record.add({ type: 'start', model: first.model, limits, scope, instructions, prompt: task.prompt });
-
-  const end = async (report: AgentReport): Promise<AgentReport> => {
-    if (report.kind === 'cancelled') {
-      record.add({ type: 'end', kind: report.kind });
-      await record.save();
-      return report;
-    }
-    const whole =
-      report.kind === 'failed' && report.response === undefined && said !== ''
-        ? { ...report, response: said }
-        : report;
-    const { kind } = whole;
-    const outcome = whole.kind === 'finished' ? { outcome: whole.outcome } : {};
-    const reason = whole.kind === 'failed' ? { class: whole.class, reason: whole.reason } : {};
-    record.add({ type: 'end', kind, ...outcome, ...reason, usage: deps.used() ?? null });
-    await record.save();
-    return whole;
-  };
-  const fail = (reason: string) => end({ kind: 'failed', class: 'agent', reason });
-  const stopped = () =>
-    watch.stopped === undefined ? undefined : stopReport(watch.stopped, task, first, deps.idleMs, '');
 
   for (let turn = 1; ; turn += 1) {
     const tokens = tokensOf(deps.used());
     const taken = { turn, tokens, elapsedMs: clock.monotonic() - began };
     const cap = capReached(loop, taken);
-    if (cap !== undefined) return fail(cap);
+    if (cap !== undefined) return end(agentFailed(cap));
     addNote(turns, near(taken));
     const left = loop.maxTokens === undefined ? Number.POSITIVE_INFINITY : loop.maxTokens - tokens;
-    const budget = Math.min(first.budget, left);
-    const news = turns.slice(sent).flatMap((one) => (one.by === 'model' ? [] : [shownTurn(one)]));
-    record.add({ type: 'request', turn, budget, sends: news });
+    const budget = Math.max(leastBudget, Math.min(first.budget, left));
+    record.add({ type: 'request', turn, budget, sends: turns.slice(sent).flatMap(shownTurn) });
     sent = turns.length;
     const asked = clock.monotonic();
     const got = await speak(
-      { ...first, budget, talk: { instructions, turns, tools: words, plain: false } },
+      {
+        ...first,
+        budget,
+        capped: loop.maxTokens !== undefined,
+        talk: { instructions, turns, tools: words, plain: false },
+      },
       { ...deps, mayGrow: 2 * budget <= left },
     );
-    const ms = Math.round(clock.monotonic() - asked);
-    if ('report' in got) {
-      // The form of an answer is nothing that the model of a loop is held to; the API's troubles are told as such.
-      const { report } = got;
-      if (report.kind !== 'failed' || report.model !== 'output') return end(report);
-      const { model: _, ...rest } = report;
-      return end(rest);
-    }
+    if ('report' in got) return end(ofLoop(got.report));
     const { answer } = got;
     const calls = answer.calls ?? [];
-    const items = answer.items ?? [];
     if (answer.text.trim() !== '') said = answer.text;
-    record.add({
-      type: 'answer',
-      turn,
-      ms,
-      api: deps.api === 'auto' ? (deps.known.api ?? null) : deps.api,
-      text: answer.text,
-      ...(answer.reasoning === '' ? {} : { reasoning: answer.reasoning }),
-      calls: calls.map(({ id, name, arguments: args }) => ({ id, name, arguments: asJson(args) })),
-      ...(items.length === 0 ? {} : { items }),
-      usage: answer.usage ?? null,
-    });
+    turns.push({ by: 'model', text: answer.text, items: answer.items ?? [], calls });
+    record.add({ ...shownAnswer(answer, deps), turn, ms: Math.round(clock.monotonic() - asked) });
     await record.save();
-    turns.push({ by: 'model', text: answer.text, items, calls });
-    const { usage } = answer;
-    if (
-      loop.maxTokens !== undefined &&
-      !loop.uncounted &&
-      (usage?.input_tokens == null || usage.output_tokens == null)
-    )
-      return fail(
-        `max_tokens is ${loop.maxTokens}, and ${first.shown} does not say how many tokens it uses ` +
-          '(unknown_cost=allow goes on without knowing)',
+    task.log('debug', 'the model answered', { turn, calls: calls.map(({ name }) => name) });
+    if (loop.maxTokens !== undefined && !loop.uncounted && !isCounted(answer))
+      return end(
+        agentFailed(
+          `max_tokens is ${loop.maxTokens}, and ${first.shown} does not say how many tokens it uses ` +
+            '(unknown_cost=allow goes on without knowing)',
+        ),
       );
 
     if (calls.length === 0) {
-      const last = lastWord(answer.text, loop);
+      const last = lastWord(answer.text, loop.finish);
       if (last.report !== undefined) return end(last.report);
       vain += 1;
-      if (vain > patience) return fail(`"${first.model}" gave no answer: ${last.why}`);
+      if (vain > patience) return end(agentFailed(`"${first.model}" gave no answer: ${last.why}`));
       turns.push({ by: 'us', text: last.tell });
       continue;
     }
-
-    const results: ToolResult[] = [];
-    const finishes: FunctionCall[] = [];
-    for (const [n, call] of calls.entries()) {
-      const stop = stopped();
-      if (stop !== undefined) return end(stop);
-      if (loop.finish && call.name === finishTool.name) {
-        finishes.push(call);
-        continue;
-      }
-      const started = clock.monotonic();
-      const result =
-        n < mostCalls ? await work.carryOut(call) : refused(`more than ${mostCalls} calls at once`);
-      results.push(result);
-      turns.push({ by: 'tool', call, text: result.text });
-      record.add({
-        type: 'call',
-        turn,
-        id: call.id,
-        name: call.name,
-        arguments: asJson(call.arguments),
-        ok: result.ok,
-        ms: Math.round(clock.monotonic() - started),
-        result: result.text,
-      });
-    }
-    const stop = stopped();
-    if (stop !== undefined) return end(stop);
-    for (const call of finishes) {
-      const done = finished(call.arguments, results);
-      if ('report' in done) return end(done.report);
-      const result = refused(done.problem);
-      results.push(result);
-      turns.push({ by: 'tool', call, text: result.text });
-      record.add({
-        type: 'call',
-        turn,
-        id: call.id,
-        name: call.name,
-        arguments: asJson(call.arguments),
-        ok: false,
-        result: result.text,
-      });
-    }
+    const did = await carryOut(calls, turn, { loop, work, record, clock, stopped });
+    if ('report' in did) return end(did.report);
     await record.save();
-    const answered = turns.slice(-results.length).flatMap((one) => (one.by === 'tool' ? [one] : []));
+    turns.push(...did.told.map(({ call, result }) => ({ by: 'tool' as const, call, text: result.text })));
     const remembered = [];
-    for (const { call, text } of answered) remembered.push(await work.remembered(call, { ok: true, text }));
-    switch (circle.turn(remembered)) {
-      case 'stop': {
-        const [call] = calls;
-        return fail(
-          `"${first.model}" made the same call again and again, without any change: ` +
-            `${call?.name} ${(call?.arguments ?? '').slice(0, 200)}`,
-        );
-      }
-      case 'tell':
-        addNote(
-          turns,
-          '[note: you made these calls before, and nothing has changed since: do something else, or come to an end. ' +
-            'The work is stopped if this goes on]',
-        );
-        break;
-      case 'go on':
-    }
+    for (const { call, result } of did.told) remembered.push(await work.remembered(call, result));
+    const verdict = circle.turn(remembered);
+    if (verdict === 'tell') addNote(turns, inCircles);
+    if (verdict === 'stop') return end(agentFailed(circleReason(first.model, calls)));
   }
+
+  async function end(report: AgentReport): Promise<AgentReport> {
+    const { kind } = report;
+    const outcome = kind === 'finished' ? { outcome: report.outcome } : {};
+    const why = kind === 'failed' ? { class: report.class, reason: report.reason } : {};
+    record.add({ type: 'end', kind, ...outcome, ...why, usage: deps.used() ?? null });
+    await record.save();
+    return kind === 'failed' && report.response === undefined && said !== ''
+      ? { ...report, response: said }
+      : report;
+  }
+}
+
+const agentFailed = (reason: string): AgentReport => ({ kind: 'failed', class: 'agent', reason });
+
+/** No form is asked of an answer in a loop; the API's own troubles are told as such. */
+function ofLoop(report: AgentReport): AgentReport {
+  if (report.kind !== 'failed' || report.model !== 'output') return report;
+  const { model: _, ...rest } = report;
+  return rest;
+}
+
+type Told = { readonly call: FunctionCall; readonly result: ToolResult };
+
+/** Carries out the calls of one turn, in order, `finish` after all others. */
+async function carryOut(
+  calls: readonly FunctionCall[],
+  turn: number,
+  deps: {
+    readonly loop: Loop;
+    readonly work: Hands;
+    readonly record: Transcript;
+    readonly clock: Clock;
+    readonly stopped: () => AgentReport | undefined;
+  },
+): Promise<{ readonly told: readonly Told[] } | { readonly report: AgentReport }> {
+  const { loop, work, record, clock, stopped } = deps;
+  const isFinish = ({ name }: FunctionCall) => loop.finish && name === finishTool.name;
+  const told: Told[] = [];
+  let room = mostResults;
+  const tell = (call: FunctionCall, whole: ToolResult, ms: number): void => {
+    const result = { ...whole, text: bounded(whole.text, Math.max(room, leastResult)) };
+    room -= result.text.length;
+    told.push({ call, result });
+    const { id, name } = call;
+    record.add({
+      type: 'call',
+      turn,
+      id,
+      name,
+      arguments: asJson(call.arguments),
+      ok: result.ok,
+      ms,
+      result: result.text,
+    });
+  };
+  for (const call of calls.filter((one) => !isFinish(one))) {
+    const stop = stopped();
+    if (stop !== undefined) return { report: stop };
+    const began = clock.monotonic();
+    const result =
+      told.length < mostCalls ? await work.carryOut(call) : refused(`more than ${mostCalls} calls at once`);
+    tell(call, result, Math.round(clock.monotonic() - began));
+  }
+  const stop = stopped();
+  if (stop !== undefined) return { report: stop };
+  for (const call of calls.filter(isFinish)) {
+    const inVain = told.some(({ result }) => !result.ok);
+    const done = finished(call.arguments, inVain);
+    if ('report' in done) return done;
+    tell(call, refused(done.problem), 0);
+  }
+  return { told };
 }
 
 /** Adds words of ours to the last result: not every server takes a message between results and answer. */
@@ -225,53 +212,41 @@ function addNote(turns: Turn[], note: string | undefined): void {
   else turns.push({ by: 'us', text: note });
 }
 
+const inCircles =
+  '[note: you made these calls before, and nothing has changed since: do something else, or come to an end. ' +
+  'The work is stopped if this goes on]';
+
+const circleReason = (model: string, calls: readonly FunctionCall[]): string =>
+  `"${model}" made the same call again and again, without any change: ` +
+  `${calls[0]?.name} ${(calls[0]?.arguments ?? '').slice(0, 200)}`;
+
 const tokensOf = (usage: Usage | undefined): number =>
   (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
+const isCounted = ({ usage }: Answer): boolean =>
+  usage !== undefined && usage.input_tokens !== null && usage.output_tokens !== null;
 
 /** A result stands in the record with its call already; what was added to it is of interest. */
-function shownTurn(turn: Exclude<Turn, { by: 'model' }>): JsonObject {
-  if (turn.by === 'us') return { by: 'us', text: turn.text };
-  const note = /\n\n(\[note: [^\n]*\])$/.exec(turn.text)?.[1];
-  return { by: 'tool', id: turn.call.id, ...(note === undefined ? {} : { note }) };
+function shownTurn(turn: Turn): JsonObject[] {
+  if (turn.by === 'model') return [];
+  if (turn.by === 'us') return [{ by: 'us', text: turn.text }];
+  const notes = turn.text.match(/(?:\n\n\[note: [^\n]*\])+$/)?.[0].trim();
+  return [{ by: 'tool', id: turn.call.id, ...(notes === undefined ? {} : { notes }) }];
 }
 
-type LastWord =
-  | { readonly report: AgentReport }
-  | { readonly report?: undefined; readonly why: string; readonly tell: string };
-
-/** An answer without calls: the end, if there is something in it. */
-function lastWord(text: string, loop: Loop): LastWord {
-  if (text.trim() === '') return { why: 'it stopped without a word', tell: nothingSaid(loop.finish) };
-  if (!loop.finish) return { report: { kind: 'answered', text } };
-  const read = finished(text, []);
-  if ('report' in read) return read;
-  // Prose is an answer as well; one that tries to be the other kind should be that.
-  const tries = /^\s*(?:```\w*\s*)?\{/.test(text) && /"outcome"\s*:/.test(text);
-  return tries
-    ? { why: read.problem, tell: `${read.problem}. Call finish instead.` }
-    : { report: { kind: 'answered', text } };
-}
-
-/** The model's own say on how it went, after these calls of the same turn. */
-function finished(
-  text: string,
-  others: readonly ToolResult[],
-): { readonly report: AgentReport } | { readonly problem: string } {
-  const read = parseAnswer(text);
-  if ('problem' in read) return { problem: `the answer ${read.problem}` };
-  const { answer } = read;
-  const reserved = reservedKeyIn(answer.updates);
-  if (reserved !== undefined)
-    return { problem: `context_updates may not set "${reserved}", a key of the engine's own` };
-  if (others.some(({ ok }) => !ok))
-    return { problem: 'other calls of this turn failed: look at their results, then call finish alone' };
-  const bad = answer.outcome === 'fail' || answer.outcome === 'retry';
+function shownAnswer(answer: Answer, { api, known }: LoopDeps) {
+  const { text, reasoning, usage } = answer;
+  const items = answer.items ?? [];
   return {
-    report: {
-      kind: 'finished',
-      ...answer,
-      reason: bad && answer.reason.trim() === '' ? answer.notes : answer.reason,
-      response: `${JSON.stringify(asJson(text), null, 2)}\n`,
-    },
+    type: 'answer',
+    api: api === 'auto' ? (known.api ?? null) : api,
+    text,
+    ...(reasoning === '' ? {} : { reasoning }),
+    calls: (answer.calls ?? []).map(({ id, name, arguments: args }) => ({
+      id,
+      name,
+      arguments: asJson(args),
+    })),
+    ...(items.length === 0 ? {} : { items }),
+    usage: usage ?? null,
   };
 }

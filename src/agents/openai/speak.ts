@@ -51,10 +51,14 @@ async function byResponses(request: Request, deps: SpeakDeps): Promise<Settled> 
   )
     return got;
   const { report } = got;
-  // Not every server and model knows sealed thoughts, or not to keep what it hears.
-  if (report.kind !== 'failed' || !/\b(include|encrypted|store)\b/i.test(report.reason)) return got;
+  // Not every server and model knows sealed thoughts, or not to keep what it hears; few say so in words of their own.
+  const first = request.talk.turns.length === 0;
+  const named = report.kind === 'failed' && /\b(include|encrypted|store)\b/i.test(report.reason);
+  if (!first && !named) return got;
+  const plain = await once(true);
+  if ('report' in plain && plain.status !== undefined) return got;
   known.plain = true;
-  return once(true);
+  return plain;
 }
 
 const withPlain = (request: Request, plain: boolean): Request =>
