@@ -548,6 +548,39 @@ test('a server that does not know sealed thoughts is asked without them', async 
   ]);
 });
 
+test('a server that refuses the first request for no reason that it names is asked more plainly, once', async () => {
+  const refusal: Reaction = { status: 400, body: { error: { message: 'bad request' } } };
+  await using it = await job([refusal, calls(done())]);
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  await using never = await job([refusal, refusal, calls(done())]);
+  expect(await never.work()).toMatchObject({ kind: 'failed', class: 'config' });
+  expect(never.server.requests.map(({ body }) => body?.['store'])).toEqual([false, undefined]);
+});
+
+test('a cap of tokens is told to a server of chat completions, which else decides itself', async () => {
+  await using it = await job([calls(done())], { speaks: ['chat'], attributes: { max_tokens: '1000' } });
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  expect(it.server.requests.at(-1)?.body).toMatchObject({ max_tokens: 1000 });
+});
+
+test('a model may give up in the turn in which a call failed', async () => {
+  await using it = await job([
+    calls(call('read', { path: 'no' }), call('finish', { outcome: 'fail', notes: 'gone' })),
+  ]);
+  expect(await it.work()).toMatchObject({ kind: 'finished', outcome: 'fail', reason: 'gone' });
+});
+
+test('the results of a turn have room together: the later ones are shortened', async () => {
+  const files = { 'long.txt': `${'x'.repeat(60_000)}\n` };
+  const many = Array.from({ length: 52 }, () => call('read', { path: 'long.txt' }));
+  await using it = await job([calls(...many), calls(done())], { files });
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  const told = it.told();
+  expect(told.map(({ length }) => length > 40_000).lastIndexOf(true)).toBe(3);
+  expect(told.join('').length).toBeLessThan(320_000);
+  expect(told.at(-1)).toBe('error: more than 50 calls at once');
+});
+
 test('work that is stopped while a program runs leaves nothing of it, and no success', async () => {
   const stop = new AbortController();
   await using it = await job([calls(call('run', { argv: ['sh', '-c', 'echo $$ > pid; exec sleep 1000'] }))]);
