@@ -5,7 +5,6 @@ import type { Clock } from '../system/clock.ts';
 import type { Agent, AgentReport, AgentTask, Usage } from './agent.ts';
 import type { Request } from './openai/client.ts';
 import type { Exchange } from './openai/ending.ts';
-import { toolLoop } from './openai/loop.ts';
 import { readMode } from './openai/mode.ts';
 import { type Known, speak } from './openai/speak.ts';
 import { type Watch, watchCall } from './openai/watch.ts';
@@ -103,7 +102,9 @@ export function openaiAgent(options: OpenaiOptions): Agent {
       ways: {},
       chatWays: {},
     };
-    if (loop !== undefined)
+    if (loop !== undefined) {
+      // The tools are loaded by those who use them only.
+      const { toolLoop } = await import('./openai/loop.ts');
       return toolLoop(task, loop, first, {
         ...deps,
         api,
@@ -111,6 +112,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
         mask,
         used: () => along.beside().usage,
       });
+    }
     // Which API a server speaks is found out in a loop only: one prompt is not sent twice.
     const got = await speak(first, { ...deps, api: api === 'auto' ? 'responses' : api });
     return 'report' in got ? got.report : { kind: 'answered', text: got.answer.text };

@@ -53,7 +53,7 @@ export function hands(tools: readonly Tool[], others: readonly string[], desk: O
 
 function read(text: string): { readonly value: unknown } | { readonly problem: string } {
   try {
-    return { value: JSON.parse(text) };
+    return { value: JSON.parse(text.trim() === '' ? '{}' : text) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return {

@@ -98,6 +98,7 @@ export async function toolLoop(
     const { answer } = got;
     const calls = answer.calls ?? [];
     if (answer.text.trim() !== '') said = answer.text;
+    if (answer.text !== '' && calls.length > 0) show(task, '\n\n');
     turns.push({ by: 'model', text: answer.text, items: answer.items ?? [], calls });
     record.add({ ...shownAnswer(answer, deps), turn, ms: Math.round(clock.monotonic() - asked) });
     await record.save();
@@ -148,6 +149,15 @@ function ofLoop(report: AgentReport): AgentReport {
   if (report.kind !== 'failed' || report.model !== 'output') return report;
   const { model: _, ...rest } = report;
   return rest;
+}
+
+/** What the model says in one turn and in the next are two paragraphs. */
+function show(task: AgentTask, text: string): void {
+  try {
+    task.onText?.(text, 'answer');
+  } catch {
+    // A view that cannot show the text is no reason to lose it.
+  }
 }
 
 type Told = { readonly call: FunctionCall; readonly result: ToolResult };

@@ -121,6 +121,8 @@ test('of a narrow read scope only its paths are seen', async () => {
   expect((await it.use('list', { depth: 3 })).text).toBe('.: 2 entries\ndocs/\ndocs/a.md 1');
   expect((await it.use('search', { pattern: 'x' })).text).toBe('docs/a.md:1: x');
   expect(await it.use('read', { path: 'src/b.ts' })).toMatchObject({ ok: false });
+  expect((await it.use('run', { command: 'ls -A' })).text).toContain('stdout (5 bytes):\ndocs\n');
+  expect(it.inWorkspace()).toEqual(['c.txt', 'docs', 'src']);
 });
 
 test('binary files, folders and pipes are said to be what they are', async () => {
