@@ -93,6 +93,9 @@ export type Usage = {
 /** How much a model may think, where it can be told. */
 export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
 
+/** Tools that a model may be given where an agent has them of its own. */
+export const toolNames = ['read', 'list', 'search', 'write', 'patch', 'run'] as const;
+
 /** What a report has beside its own say. */
 type Beside = {
   readonly usage?: Usage;

@@ -138,6 +138,18 @@ export const paths = (): AttributeType<readonly string[]> =>
     return why === undefined ? read : { ok: false, why, also };
   });
 
+/** Comma-separated words, each one of a few. */
+export const words = <const W extends string>(...known: readonly W[]): AttributeType<readonly W[]> =>
+  type(`a comma-separated list of ${known.join(', ')}`, (v) => {
+    const read = list().read(v);
+    if (!read.ok) return read;
+    const found = read.value.flatMap((one) => known.filter((word) => word === one));
+    const strange = read.value.find((one) => !known.some((word) => word === one));
+    return strange === undefined
+      ? yes(found)
+      : no(`names "${strange}", which is none of ${known.join(', ')}`);
+  });
+
 /** One of a few words. */
 export const word = <const W extends string>(...words: readonly W[]): AttributeType<W> =>
   type(`one of ${words.join(', ')}`, (v) => {

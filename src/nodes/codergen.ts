@@ -1,7 +1,19 @@
 /** Work done by an agent: the prompt is assembled and kept, the agent's report becomes the outcome. */
 import type { AgentReport, AgentTask } from '../agents/agent.ts';
-import { efforts } from '../agents/agent.ts';
-import { anyPath, anyPaths, duration, flag, list, path, paths, text, word } from '../model/attribute.ts';
+import { efforts, toolNames } from '../agents/agent.ts';
+import {
+  anyPath,
+  anyPaths,
+  count,
+  duration,
+  flag,
+  list,
+  path,
+  paths,
+  text,
+  word,
+  words,
+} from '../model/attribute.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { failed, outcomeSynonyms, outcomeWords, saidNothing, succeeded } from '../model/outcome.ts';
@@ -23,6 +35,13 @@ const attributes = {
   prompt_expand: flag(),
   failure_feedback: flag(),
   'agent.backend': text(),
+  'agent.mode': word('single', 'agent'),
+  max_turns: count(1),
+  max_tokens: count(1),
+  read_scope: paths(),
+  'openai.tools': words(...toolNames),
+  'openai.api': word('auto', 'responses', 'chat'),
+  'openai.run_timeout': duration(),
   llm_model: text(),
   llm_provider: text(),
   reasoning_effort: word(...efforts),

@@ -27,7 +27,8 @@ export async function inBackground(
   for (;;) {
     const begun = await once(request, watch, openai, () =>
       client.responses.create(
-        { ...bodyFor(request), background: true },
+        // What the server does not keep it cannot be asked for.
+        { ...bodyFor(request), background: true, ...(request.talk === undefined ? {} : { store: true }) },
         { signal: watch.signal, fetchOptions: patient() },
       ),
     );

@@ -7,6 +7,9 @@ import { cut, type Trouble, troubleOf, troubleOfFault } from './failure.ts';
 import type { Watch } from './watch.ts';
 import { type Heard, hear, hearWhole } from './wire.ts';
 
+/** Parts of an answer; one with more is some server's endless loop. */
+const mostItems = 1000;
+
 /** Sends the prompt and reads the answer to its end. Never rejects for what the server does; when the watch fires the
  *  connection is closed and the answer is some trouble that nobody reads. */
 export async function exchange(
@@ -21,7 +24,12 @@ export async function exchange(
   let size = 0;
   let reasoning = '';
   let betweenParagraphs = false;
-  const arrived = (): Arrived => ({ text, reasoning: reasoning.trim() });
+  const items: unknown[] = [];
+  const arrived = (): Arrived => ({
+    text,
+    reasoning: reasoning.trim(),
+    ...(request.talk === undefined ? {} : { items }),
+  });
   const trouble = (it: Trouble): Exchange => ({ kind: 'trouble', trouble: it, ...arrived() });
   try {
     const response = await clientFor(request, openai)
@@ -58,6 +66,9 @@ export async function exchange(
         return trouble(troubleOfFault(heard.fault, request));
       case 'end':
         return endOf(heard.body, heard.raw, arrived(), request);
+      case 'item':
+        if (items.length < mostItems) items.push(heard.item);
+        return undefined;
       case 'paragraph':
         betweenParagraphs = reasoning !== '';
         return undefined;
