@@ -19,6 +19,8 @@ try {
     entryPoints: { cli: 'src/cli.ts' },
     splitting: true,
     minifySyntax: true,
+    // Less to read at every start; names stay, so that a stack can be read.
+    minifyWhitespace: true,
     // CommonJS dependencies in the bundle ask for Node's own modules with `require`.
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",

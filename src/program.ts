@@ -5,8 +5,9 @@ import { asCalled, programWords, sameAgain } from './commands/called.ts';
 import type { Io } from './commands/io.ts';
 import { realClock } from './system/clock.ts';
 import { realEvery } from './system/every.ts';
+import { Superseded } from './system/fence.ts';
 import { isCode, systemWords } from './system/files.ts';
-import { killLiveGroups } from './system/live.ts';
+import { dropEverything } from './system/live.ts';
 import { packageVersion } from './system/package.ts';
 
 if (process.platform === 'win32') {
@@ -17,7 +18,8 @@ if (process.platform === 'win32') {
 // A reader that went away (`factory … | head`) is no error; a full disk is.
 let unwritten = false;
 process.stdout.on('error', (error) => {
-  if (isCode(error, 'EPIPE') || unwritten) return;
+  // EIO: the terminal went away.
+  if (isCode(error, 'EPIPE', 'EIO') || unwritten) return;
   unwritten = true;
   process.stderr.write(`factory: standard output cannot be written: ${systemWords(error)}\n`);
   process.exitCode = process.exitCode || 1;
@@ -42,20 +44,35 @@ const io: Io = {
   },
 };
 
-/** Fires at the first SIGINT, SIGTERM or SIGHUP: stages are ended and the checkpoint saved. The second one ends us. */
+/** The command that goes on with the run under way. */
+let resumeWith: string | undefined;
+
+/** Milliseconds within which the same signal twice is one: `npx` passes on what the terminal has sent to both of us. */
+const oneSignalMs = 100;
+
+/** Fires at the first SIGINT, SIGTERM or SIGHUP: stages are ended and the checkpoint saved. The second one ends us, with
+ *  every stage killed where it stands and nothing half-made left. */
 function stopping(): AbortSignal {
   const controller = new AbortController();
+  let first = Number.NEGATIVE_INFINITY;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       if (controller.signal.aborted) {
-        killLiveGroups();
+        if (signal === controller.signal.reason && realClock.monotonic() - first < oneSignalMs) return;
+        dropEverything();
+        if (resumeWith !== undefined) io.err(`stopped at once by ${signal}; go on with:\n${resumeWith}\n`);
         process.exit(130);
       }
+      first = realClock.monotonic();
       controller.abort(signal);
     });
   }
   return controller.signal;
 }
+
+const parting = (command: string): void => {
+  resumeWith = command;
+};
 
 const collect = (value: string, earlier: readonly string[] = []): string[] => [...earlier, value];
 const present = (value: string): string => {
@@ -64,16 +81,25 @@ const present = (value: string): string => {
 };
 
 function withRunOptions(command: Command): Command {
+  return withAnswerers(
+    command
+      .addOption(
+        new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+      )
+      .addOption(
+        new Option(
+          '--workdir <dir>',
+          'the folder that is copied into the run (default: what the pipeline says, else .)',
+        ).argParser(present),
+      ),
+  )
+    .option('--accept-changes', 'resume although pipeline, prompts or flags have changed')
+    .option('--take-over', 'resume without waiting although the owner of the run is stopped or out of sight');
+}
+
+/** Who answers, with what, how far, and how it is told: for whatever drives a run to its end. */
+function withAnswerers(command: Command): Command {
   return command
-    .addOption(
-      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
-    )
-    .addOption(
-      new Option(
-        '--workdir <dir>',
-        'the folder that is copied into the run (default: what the pipeline says, else .)',
-      ).argParser(present),
-    )
     .option('--var <name=value>', 'sets a variable of the pipeline; repeatable', collect)
     .addOption(new Option('--agent <name>', 'who answers: openai, scripted, fake, stub').argParser(present))
     .addOption(new Option('--model <name>', 'the model, for nodes that name none').argParser(present))
@@ -85,7 +111,6 @@ function withRunOptions(command: Command): Command {
     )
     .option('--script <file>', 'an agent script in place of the one that the pipeline bundles')
     .option('--env-pass <names>', 'secrets that tools may see, by name; repeatable', collect)
-    .option('--accept-changes', 'resume although pipeline, prompts or flags have changed')
     .option('--max-steps <n>', 'stages that the run may make')
     .option('--max-visits <n>', 'visits that each node may get, whatever nodes and graph say')
     .option('--max-wall <duration>', 'time that the run may take, such as 2h')
@@ -156,6 +181,7 @@ async function main(argv: readonly string[]): Promise<number> {
         clock: realClock,
         every: realEvery,
         signal: stopping(),
+        parting,
       });
     });
   withRunOptions(program.command('resume <run>'))
@@ -167,7 +193,60 @@ async function main(argv: readonly string[]): Promise<number> {
         clock: realClock,
         every: realEvery,
         signal: stopping(),
+        parting,
       });
+    });
+  withAnswerers(
+    program
+      .command('fork <run>')
+      .description('start a new run from a moment of another one, which stays as it is')
+      .addOption(
+        new Option(
+          '--at <node[@visit]>',
+          'right after that visit (default: the latest finished one of the node)',
+        ).argParser(present),
+      )
+      .option('--before', 'right before that visit, which is then made again')
+      .addOption(
+        new Option(
+          '--pipeline <file>',
+          'a changed pipeline to go on with; its prompts are read anew',
+        ).argParser(present),
+      )
+      .option('--run-id <id>', 'name of the new run (default: a ULID)')
+      .addOption(
+        new Option(
+          '--runsdir <dir>',
+          'where the new run is kept (default: where the other one is); the other one is looked for there first, then in .factory/runs',
+        ).argParser(present),
+      ),
+  ).action(async (run, options) => {
+    const { forkCommand } = await import('./commands/fork.ts');
+    exitCode = await forkCommand(run, options, {
+      ...io,
+      clock: realClock,
+      every: realEvery,
+      signal: stopping(),
+    });
+  });
+  program
+    .command('checkout <run> <dir>')
+    .description("put a run's workspace, as it was at any moment, into a folder that is missing or empty")
+    .addOption(
+      new Option(
+        '--at <node[@visit]>',
+        'right after that visit (default: the latest finished one of the node; without --at: the latest checkpoint)',
+      ).argParser(present),
+    )
+    .option('--before', 'right before that visit')
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .option('--json', 'the result as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (run, dir, options) => {
+      const { checkoutCommand } = await import('./commands/checkout.ts');
+      exitCode = await checkoutCommand(run, dir, options, io);
     });
   program
     .command('validate <pipelines...>')
@@ -249,12 +328,20 @@ main(given).then(
     process.exitCode = unwritten && code === 0 ? 1 : code;
   },
   (error: unknown) => {
+    if (error instanceof Superseded) {
+      io.err(`error[run-taken]: ${error.message}\n  = fix: factory runs tells how the run stands\n`);
+      process.exitCode = 1;
+      return;
+    }
     // A disk that is full or forbidden is the user's to mend, and no mistake of ours.
-    if (isCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EMFILE')) {
-      const path = error instanceof Error && 'path' in error ? `${String(error.path)}: ` : '';
-      io.err(
-        `error[system]: ${path}${systemWords(error)}\n  = fix: check the permissions and the disk's space\n`,
-      );
+    const refusal = [error, error instanceof Error ? error.cause : undefined].find((one) =>
+      isCode(one, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EMFILE', 'EIO'),
+    );
+    if (refusal !== undefined) {
+      const path = refusal instanceof Error && 'path' in refusal ? `${String(refusal.path)}: ` : '';
+      const what = refusal === error || !(error instanceof Error) ? systemWords(refusal) : error.message;
+      const then = resumeWith === undefined ? '' : `; then go on with the run: ${resumeWith}`;
+      io.err(`error[system]: ${path}${what}\n  = fix: check the permissions and the disk's space${then}\n`);
       process.exitCode = 1;
       return;
     }

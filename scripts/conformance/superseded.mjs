@@ -14,30 +14,40 @@ const superseded = [
   ['quirk-retry-negative', /./, 'refused before the run'],
   ['fake-alias-env', /^exit code: expected 0, got 1/, 'a failed node that walks into an exit fails the run'],
   [
-    '02-plan-two-failures',
-    /: expected no TEMPLATE-MARKER/,
-    'the request for a revision repeats the whole request',
+    '14-run-pass',
+    /^prompt 1: expected no grep -q world/,
+    'prompts show what an order is judged by, its acceptance commands too: a programmer who cannot see them guesses',
   ],
-  ['14-run-pass', /^prompt 1: expected no grep -q world/, 'the prompt shows the acceptance commands'],
   [
     '32-run-exhausts-attempts',
     /^branch: expected work\/x, got main/,
-    'a branch is made only when an order has passed',
+    'work is done on a copy, and the branch is made and switched to only when the order has passed',
   ],
-  ['63-run-all-resume', /^step 2, /, 'a batch that is committed already succeeds with nothing to do'],
+  [
+    '63-run-all-resume',
+    /^step 2, /,
+    'a batch whose orders are all committed on the branch succeeds with nothing to do, where the model would be asked again',
+  ],
   [
     'planner-http.json: ',
     /^exit code: expected 1, got 3, saying .*exit_model_failed/,
-    'no answer of the model is 3',
+    'every way in which the model could not be asked is exit code 3, also what used to be 1 by its wording',
   ],
-  ['no retry, no fallback', /^requests: /, 'a stream that is refused for now is tried again'],
   [
-    'fallback: three refusals end it',
+    'no retry, no fallback',
     /^requests: /,
-    'a stage whose model could not be reached is tried again',
+    'a stream that is refused for now (429, 5xx) is tried again, as every other request is, after Retry-After',
   ],
-  ['API failure during a revision', /^requests: /, 'a stream that is refused for now is tried again'],
-  ['API failure during a revision', /^run\.json /, 'the run record is closed in every ending'],
+  [
+    'API failure during a revision',
+    /^requests: /,
+    'a stream that is refused for now (429, 5xx) is tried again, as every other request is, after Retry-After',
+  ],
+  [
+    'API failure during a revision',
+    /^run\.json /,
+    'run.json is closed in every ending: one that stays open cannot be told from a run that goes on',
+  ],
 ];
 
 /** Why a problem of this case is none, or undefined. */

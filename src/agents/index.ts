@@ -33,6 +33,7 @@ export type AgentRequest = {
   readonly model?: string;
   /** `--effort`. */
   readonly effort?: string;
+  readonly temperature?: number;
   /** The script that the pipeline bundles or the user names. */
   readonly script?: Script;
 };
@@ -48,6 +49,7 @@ export type AgentPlan = { readonly chosenBy: string } & (
       readonly baseURL: string;
       /** How much the model may think; without it that is the server's to say. */
       readonly effort?: string;
+      readonly temperature?: number;
       /** Milliseconds between two looks at an answer in the background, and that it may take. */
       readonly pollMs?: number;
       readonly pollDeadlineMs?: number;
@@ -129,7 +131,7 @@ function askedFor({ env, nodeBackend, flag }: AgentRequest): { word: string; by:
 function planFor(
   word: string,
   chosenBy: string,
-  { env, model, effort, script }: AgentRequest,
+  { env, model, effort, temperature, script }: AgentRequest,
 ): { readonly plan: AgentPlan } | { readonly problem: Diagnostic } {
   const name = agentNames.find((known) => known === word);
   switch (name) {
@@ -190,6 +192,7 @@ function planFor(
           model: chosen,
           baseURL,
           ...(asked === undefined ? {} : { effort: asked }),
+          ...(temperature === undefined ? {} : { temperature }),
           ...waits,
         },
       };

@@ -17,6 +17,8 @@ export type OpenaiOptions = {
   readonly model: string;
   /** Reasoning effort; the node's `reasoning_effort` wins over it. Not sent when neither is given. */
   readonly effort?: string;
+  /** Sampling temperature; not sent when it is not given. */
+  readonly temperature?: number;
   readonly clock: Clock;
   /** Budget of the first try, in tokens; an answer that does not fit gets one more try with twice as much. */
   readonly maxOutputTokens?: number;
@@ -46,6 +48,7 @@ export const openaiDefaults = {
   pollMs: 5_000,
   pollDeadlineMs: 2_400_000,
   maxAnswerBytes: 10 * 1024 * 1024,
+  firstRetryMs: 500,
 } as const;
 
 /** The agent. No message of its reports carries the key. */
@@ -83,6 +86,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
       idleMs: idleLimit(task),
       model: attribute(task, 'llm_model') ?? settings.model,
       effort: attribute(task, 'reasoning_effort') ?? settings.effort,
+      temperature: settings.temperature,
       budget: settings.maxOutputTokens,
       prompt: task.prompt,
       schema: schemaFor(task),

@@ -1,8 +1,8 @@
 /** Writes a proposal into the workspace: all of it or nothing. */
-import { mkdir, rm, symlink } from 'node:fs/promises';
+import { rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { WriteProposal } from '../model/proposal.ts';
-import { writeFileAtomic } from '../system/files.ts';
+import { makeFolder, writeFileAtomic } from '../system/files.ts';
 import { type CheckedWrite, checkProposal, type OrderScope, said, touchedBy } from './scope.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 
@@ -42,7 +42,7 @@ async function writeOne(
 ): Promise<void> {
   const path = join(workspace, write.path);
   const { before } = write;
-  const firstMade = await mkdir(dirname(path), { recursive: true });
+  const firstMade = await makeFolder(dirname(path));
   if (firstMade !== undefined) undo.push(() => rm(firstMade, { recursive: true, force: true }));
   await writeFileAtomic(path, write.content, { mode: before.is === 'absent' ? 0o644 : before.mode });
   switch (before.is) {

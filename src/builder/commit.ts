@@ -121,7 +121,8 @@ export async function commitOrder(
 export const subjectOf = (order: { readonly id: string; readonly title: string }): string =>
   `${order.id}: ${order.title}`.replace(/[\s\0]+/g, ' ').trim();
 
-async function moveHead({ historyDir, workspace, env }: Where, commit: string | null): Promise<void> {
+/** Moves the run's refs, HEAD and the index that stages see to `commit`; null is a history without one. */
+export async function moveHead({ historyDir, workspace, env }: Where, commit: string | null): Promise<void> {
   const git = historyGit(historyDir, env, { workTree: workspace });
   await moveRefs(git, commit);
   // For commands that ask git: HEAD on our branch, the index as it is there. What they did to either is undone.

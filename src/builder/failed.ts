@@ -1,7 +1,9 @@
 /** Why an attempt failed: what a tool of ours noted in it, or what the engine tells of the stage that failed. */
 import { readFile } from 'node:fs/promises';
-import { nodeLayout } from '../model/layout.ts';
+import { join } from 'node:path';
+import { inWorkspace, nodeLayout } from '../model/layout.ts';
 import { isMissing } from '../system/files.ts';
+import { readSome } from '../system/read.ts';
 import { briefOf, briefOfChecks } from './brief.ts';
 import { type Ending, type FailureStage, neverRetried } from './stage.ts';
 import type { CurrentOrder, FailureBrief } from './state.ts';
@@ -16,7 +18,10 @@ export async function whatFailed(
 ): Promise<{ brief: FailureBrief; hopeless: boolean }> {
   if (current.failed !== null) {
     const { stage, reason } = current.failed;
-    return { brief: briefOf(stage, reason), hopeless: neverRetried.has(stage) };
+    // What was no proposal is told apart by how it began; of one that was, only what is wrong with it is told.
+    const began = stage === 'llm_output_invalid' ? await beginning(place.workspace) : '';
+    const said = began === '' ? reason : `${reason}\nthe answer began:\n${began}`;
+    return { brief: briefOf(stage, said), hopeless: neverRetried.has(stage) };
   }
   const context = await contextOf(io);
   const text = (key: string): string => {
@@ -43,6 +48,14 @@ export async function whatFailed(
   ].join('');
   // A missing program is the same in every attempt; a model may answer the next time, whatever it was this time.
   return { brief: briefOf(stage, why), hopeless: failureClass === 'config' && nodeType !== 'codergen' };
+}
+
+/** Characters shown of an answer that could not be read. */
+const beginningLimit = 500;
+
+async function beginning(workspace: string): Promise<string> {
+  const head = await readSome(join(workspace, inWorkspace.orderProposal), beginningLimit * 4);
+  return [...(head ?? '').trim()].slice(0, beginningLimit).join('');
 }
 
 /** By the words of the verification node: its classes alone also tell of writes outside a scope, and of folders that an

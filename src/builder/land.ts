@@ -3,13 +3,14 @@ import type { Environment } from '../system/git.ts';
 import { sourceGit } from '../system/git.ts';
 import type { Author } from './author.ts';
 import { branchTaken, bring } from './deliver.ts';
+import { markedBy } from './landing.ts';
 import { dirtyPaths, type Refused } from './repository.ts';
 
 export type Landed = { readonly switched: boolean; readonly notes: readonly string[] };
 
 /** Moves `branch` from where it stood when the run began to `head`, then switches the working tree to it. Refused when
- *  the branch has moved meanwhile; a working tree that has changed meanwhile stays as it is, with a note. May be cut
- *  anywhere and done again. */
+ *  the branch has moved meanwhile; a working tree that has changed meanwhile stays as it is, with a note. What a cut
+ *  leaves half done is `mendLanding`'s to finish; after that it may be done again. */
 export async function land(options: {
   readonly historyDir: string;
   readonly repo: string;
@@ -20,6 +21,8 @@ export async function land(options: {
   /** The branch that the repository was on when the run began. */
   readonly startingBranch: string;
   readonly author: Author;
+  /** `NAME=value`, put into the environment of every git that moves something. */
+  readonly marker: string;
   readonly env: Environment;
 }): Promise<Landed | Refused> {
   const { repo, branch, base, head } = options;
@@ -28,6 +31,7 @@ export async function land(options: {
   const by = {
     GIT_COMMITTER_NAME: options.author.name,
     GIT_COMMITTER_EMAIL: options.author.email,
+    ...markedBy(options.marker),
   };
   const gone = 'the commits are in the run: factory deliver RUN --branch NAME puts them on another branch';
   const tip = await git.run(['rev-parse', '--verify', '--quiet', ref]);
@@ -54,6 +58,7 @@ export async function land(options: {
     // Files of the working tree and the branch move together, or neither does.
     const merged = await git.run([...still, 'merge', '--ff-only', '--quiet', '--no-overwrite-ignore', head], {
       env: by,
+      apart: true,
     });
     if (merged.ok) return { switched: true, notes: [] };
     return {
@@ -63,7 +68,10 @@ export async function land(options: {
   }
   if (tip.ok ? tip.text !== head : true) {
     const old = tip.ok ? tip.text : '0'.repeat(head.length);
-    const moved = await git.run(['update-ref', '-m', 'factory order run', ref, head, old], { env: by });
+    const moved = await git.run(['update-ref', '-m', 'factory order run', ref, head, old], {
+      env: by,
+      apart: true,
+    });
     if (!moved.ok)
       return { problem: `the branch "${branch}" was moved by somebody: ${moved.why}`, fix: gone };
   }
@@ -75,6 +83,7 @@ export async function land(options: {
   if (here !== options.startingBranch) return stays(`it is no longer on "${options.startingBranch}"`);
   const switched = await git.run([...still, 'checkout', '--quiet', '--no-overwrite-ignore', branch, '--'], {
     env: by,
+    apart: true,
   });
   return switched.ok ? { switched: true, notes: [] } : stays(switched.why);
 }

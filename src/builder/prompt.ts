@@ -4,7 +4,6 @@ import { join, sep } from 'node:path';
 import { emptySha256 } from '../model/proposal.ts';
 import type { WorkOrder } from '../model/work-order.ts';
 import { isMissing } from '../system/files.ts';
-import { excerpt } from './brief.ts';
 import { sha256 } from './scope.ts';
 import type { FailureBrief } from './state.ts';
 
@@ -16,13 +15,10 @@ export type PromptFacts = {
   readonly attempt: number;
   /** How the whole project will be checked. */
   readonly verify: readonly string[];
+  /** Why the attempt before failed. Nothing else of it is told: its files are gone, and a model that is shown them again
+   *  takes them for what is there. */
   readonly brief: FailureBrief | null;
-  /** The answer that failed; empty where there was none. */
-  readonly refused: string;
 };
-
-/** Characters shown of an answer that failed. */
-const refusedLimit = { head: 45_000, tail: 15_000 } as const;
 
 /** Placeholders that a template may use, each replaced wherever it stands. */
 export const placeholders = [
@@ -74,8 +70,7 @@ export async function renderPrompt(
     POSTCONDITIONS: bullets(order.postconditions.map((promise) => `${promise.path} exists`)),
     VERIFY_COMMANDS: bullets(facts.verify),
     CONTEXT_FILES: await contextFiles(workspace, shown(order)),
-    FAILURE_BRIEF:
-      facts.brief === null ? '(this is the first attempt)' : briefText(facts.brief, facts.refused),
+    FAILURE_BRIEF: facts.brief === null ? '(this is the first attempt)' : briefText(facts.brief),
     EMPTY_SHA256: emptySha256,
     ATTEMPT: String(facts.attempt),
   };
@@ -95,7 +90,7 @@ const shown = (order: WorkOrder): string[] => [
   ...new Set([...[...order.allowed_files].sort(), ...[...order.context_files].sort()]),
 ];
 
-const briefText = (brief: FailureBrief, refused: string): string =>
+const briefText = (brief: FailureBrief): string =>
   [
     `stage: ${brief.stage}`,
     ...(brief.command === null ? [] : [`command: ${brief.command}`]),
@@ -103,13 +98,7 @@ const briefText = (brief: FailureBrief, refused: string): string =>
     'what was said:',
     fence(brief.excerpt),
     brief.reminder,
-    ...(refused.trim() === ''
-      ? []
-      : [
-          '',
-          'This was the answer that failed; none of it was kept, and the files are as they are shown above:',
-          fence(excerpt(refused, refusedLimit)),
-        ]),
+    'Nothing of that attempt was kept: the files are as they are shown above.',
   ].join('\n');
 
 /** A fence longer than any in the text. */

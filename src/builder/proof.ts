@@ -110,7 +110,7 @@ async function runAll(
 ): Promise<string | undefined> {
   // Whoever checks the product must not see the run.
   const ours = Object.entries(withoutGit(io.env)).filter(
-    ([name]) => name === 'FACTORY_RUN_MARKER' || !name.startsWith('FACTORY_'),
+    ([name]) => /^FACTORY_RUN_(MARKER$|EPOCH_)/.test(name) || !name.startsWith('FACTORY_'),
   );
   const env = {
     ...Object.fromEntries(ours),

@@ -1,6 +1,7 @@
 /** The repository that a work order is for: whether it may be built upon, and on which branch the commits go. */
 import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { isCode } from '../system/files.ts';
 import { type Environment, type Git, sourceGit } from '../system/git.ts';
 import { branchProblem, branchTaken } from './deliver.ts';
 
@@ -49,14 +50,28 @@ export async function inspect(path: string, env: Environment): Promise<Repositor
   return { top: root, gitDir: await realpath(resolve(path, common)), head: head.text, branch: branch.text };
 }
 
-/** Changed and untracked paths; folders of tools like us do not count. */
-export async function dirtyPaths(git: Git): Promise<string[]> {
+/** The git folder that all working trees of the repository at `path` share; undefined where there is none. */
+export async function commonGitDir(path: string, env: Environment): Promise<string | undefined> {
+  const found = await sourceGit(path, env)
+    .run(['rev-parse', '--git-common-dir'])
+    .catch((error: unknown) => {
+      // The folder itself is not there.
+      if (isCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+      throw error;
+    });
+  return found?.ok === true ? realpath(resolve(path, found.text)) : undefined;
+}
+
+/** Changed and untracked paths; folders of tools like us do not count. With `each`, files of an untracked folder are named
+ *  one by one in place of the folder. */
+export async function dirtyPaths(git: Git, each = false): Promise<string[]> {
   const status = await git.list([
     'status',
     '--porcelain=v1',
     '-z',
     '--no-renames',
     '--ignore-submodules=dirty',
+    ...(each ? ['--untracked-files=all'] : []),
   ]);
   return status
     .map((line) => line.slice(3))

@@ -46,15 +46,16 @@ export async function checkProposal(
 ): Promise<Checked | StageFailure> {
   const violation = (reason: string) => stageFailure('write_scope_violation', reason);
   const paths = proposal.writes.map((write) => write.path);
-  const twice = [...new Set(paths.filter((path, at) => paths.indexOf(path) !== at))];
-  if (twice.length > 0) return violation(`written more than once: ${twice.join(', ')}`);
+  const once = new Set<string>();
+  const twice = [...new Set(paths.filter((path) => once.size === once.add(path).size))];
+  if (twice.length > 0) return violation(`written more than once: ${named(twice)}`);
   const allowed = new Set(order.allowed_files.map(normalizePath));
   const outside = paths.filter((path) => !allowed.has(path));
-  if (outside.length > 0) return violation(`not in allowed_files: ${outside.join(', ')}`);
+  if (outside.length > 0) return violation(`not in allowed_files: ${named(outside)}`);
 
   for (const path of paths) {
     const entry = forbiddenBy(order.forbidden ?? [], path);
-    if (entry !== undefined) return violation(`${path} is forbidden by ${JSON.stringify(entry)}`);
+    if (entry !== undefined) return violation(`${named([path])} is forbidden by ${JSON.stringify(entry)}`);
   }
 
   const root = await realpath(workspace);
@@ -66,7 +67,7 @@ export async function checkProposal(
       if ('reason' in looked) return violation(looked.reason);
       found.push({ path, content, before: looked.standing });
     } catch (error) {
-      return stageFailure('write_failed', `${path}: ${said(error)}`);
+      return stageFailure('write_failed', `${named([path])}: ${said(error)}`);
     }
   }
   const stale = found.filter((write, at) => hashOf(write.before) !== proposal.writes[at]?.base_sha256);
@@ -86,7 +87,19 @@ const isKept = (path: string): boolean => {
   return parts.includes('.git') || parts[0] === '.factory';
 };
 
-export const said = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** Characters of one name or message that are worth telling, and how many names are. */
+const tellable = { name: 200, message: 1000, names: 20 } as const;
+const short = (text: string, most: number): string =>
+  text.length <= most ? text : `${[...text.slice(0, most)].slice(0, -1).join('')}…`;
+
+/** Paths as a message names them: a proposal may hold any number, of any length. */
+function named(paths: readonly string[]): string {
+  const told = paths.slice(0, tellable.names).map((path) => short(path, tellable.name));
+  return told.join(', ') + (paths.length > told.length ? ` and ${paths.length - told.length} more` : '');
+}
+
+export const said = (error: unknown): string =>
+  short(error instanceof Error ? error.message : String(error), tellable.message);
 
 function hashOf(before: Standing): string {
   return before.is === 'absent' || before.bytes === undefined ? emptySha256 : sha256(before.bytes);

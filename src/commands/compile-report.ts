@@ -21,10 +21,13 @@ export type CompileEnd = {
 const mostShown = 3;
 const widest = 100;
 
-/** Attempt by attempt with what was found, then the places and figures. */
-export function compileReport(end: CompileEnd, verbose: boolean, paint: Paint): string {
+/** Attempt by attempt with what was found, those left out that `told` says were told already; then the places and
+ *  figures. */
+export function compileReport(end: CompileEnd, verbose: boolean, paint: Paint, told = 0): string {
   const { attempts, output } = end.evidence;
-  const lines = attempts.flatMap((it) => attemptLines(it, end.request.max_attempts, verbose, paint));
+  const lines = attempts
+    .slice(told)
+    .flatMap((it) => attemptLines(it, end.request.max_attempts, verbose, paint));
   const row = (key: string, value: string) => lines.push(`  ${paint.dim(`${key}:`.padEnd(14))} ${value}`);
   row('Compile hash', end.request.compile_hash);
   row('Run ID', end.runId);
@@ -53,7 +56,13 @@ export function endingLines(end: CompileEnd, paint: Paint): string {
   return `${lines.join('\n')}\n`;
 }
 
-function attemptLines(it: AttemptEvidence, most: number, verbose: boolean, paint: Paint): string[] {
+/** How one attempt went, as lines. */
+export function attemptLines(
+  it: Pick<AttemptEvidence, 'attempt' | 'checked'>,
+  most: number,
+  verbose: boolean,
+  paint: Paint,
+): string[] {
   const { checked } = it;
   const head = (word: string) => `  Attempt ${it.attempt}/${most} - ${word}`;
   if (checked === undefined) return [head(paint.red('no answer'))];

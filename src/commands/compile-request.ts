@@ -1,13 +1,13 @@
 /** What `factory plan SPEC` is asked for: flags become a request, or the reason why it cannot be carried out. */
 import { stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { type Problem, readUserText } from '../planner/desk.ts';
 import { compileHash, sha256 } from '../planner/hash.ts';
 import type { PlanRequest } from '../planner/request.ts';
 import { artifactsRoot, exportConflict } from '../planner/shelf.ts';
-import { hasPlaceholder } from '../planner/template.ts';
+import { hasPlaceholder, withDoctrine } from '../planner/template.ts';
+import { bundled, readDoctrine } from '../planner/texts.ts';
 import { ownCommit } from '../system/own-commit.ts';
-import { packageRoot } from '../system/package.ts';
 import { checkDirs } from '../workspace/dirs.ts';
 import type { RunDoors } from './run.ts';
 
@@ -64,8 +64,10 @@ export async function requestOf(
   const effort = options.effort?.trim() || compileDefaults.effort;
   if (!efforts.includes(effort))
     return wrong(usageWrong, `--effort ${effort} is unknown: ${efforts.join(', ')}`);
-  const templatePath = options.template ?? join(packageRoot(), 'prompts/plan.md');
+  const templatePath = options.template ?? bundled('plan.md');
   const template = await readUserText(io.cwd, templatePath, 'template');
+  const doctrine = await readDoctrine(io.cwd);
+  if ('problem' in doctrine) throw new Error(`Internal: ${doctrine.problem}`);
   if ('problem' in template)
     return wrong(template.wrong === 'file' ? refusedByFiles : usageWrong, template.problem);
   const spec = await readUserText(io.cwd, specPath, 'spec');
@@ -87,7 +89,12 @@ export async function requestOf(
     model,
     effort,
     max_attempts: attempts,
-    compile_hash: compileHash({ spec: spec.bytes, template: template.bytes, model, effort }),
+    compile_hash: compileHash({
+      spec: spec.bytes,
+      template: withDoctrine(template, doctrine.text),
+      model,
+      effort,
+    }),
     started_at: io.clock.now().toISOString(),
     version: await ownCommit(io.env),
   };

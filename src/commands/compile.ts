@@ -19,11 +19,12 @@ import {
 } from '../planner/records.ts';
 import { type PlanRequest, planRequestFile, readPlanRequest } from '../planner/request.ts';
 import { exportFindings, exportOrders, openShelf, writeRecords } from '../planner/shelf.ts';
+import { attemptsIn } from '../planner/state.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
 import { findRun, newRunId, validRunId } from '../store/run-store.ts';
 import { writeFileAtomic } from '../system/files.ts';
 import { packageRoot } from '../system/package.ts';
-import { compileReport, endingLines } from './compile-report.ts';
+import { attemptLines, compileReport, endingLines } from './compile-report.ts';
 import {
   type CompileOptions,
   compileDefaults,
@@ -50,8 +51,16 @@ const defaults: PlanDefaults = {
     default_max_output_tokens: openaiDefaults.maxOutputTokens,
     max_compile_attempts: compileDefaults.attempts,
     max_incomplete_retries: 1,
-    max_transport_retries: openaiDefaults.maxRetries,
+    max_incomplete_token_cap: 2 * openaiDefaults.maxOutputTokens,
+    // Of the parts of an exchange only its silence has a limit of ours; the others are the runtime's own.
+    connect_timeout: null,
     read_timeout: openaiDefaults.idleMs / 1000,
+    write_timeout: null,
+    pool_timeout: null,
+    max_transport_retries: openaiDefaults.maxRetries,
+    transport_retry_base_s: openaiDefaults.firstRetryMs / 1000,
+    poll_interval_s: openaiDefaults.pollMs / 1000,
+    poll_deadline_s: openaiDefaults.pollDeadlineMs / 1000,
   },
 };
 
@@ -137,14 +146,16 @@ export async function compileCommand(
       await close(problem.code, problem.problem);
       return say(problem);
     }
-    const ended = await start(request, runId, runsDir, options, io, view);
+    const live = telling(join(runsDir, runId), request.max_attempts, options, io, view);
+    const ended = await start(request, runId, runsDir, options, io, live.view);
     if ('problems' in ended) {
       const code = codeOfRefusal(ended, options);
       await close(code, ended.problems.map((found) => found.message).join('; '));
       await refuse(ended.problems, io, options, code);
       return code;
     }
-    return report(await finishCompile(layout(join(runsDir, runId)).root, ended, io), options, io);
+    const done = await finishCompile(layout(join(runsDir, runId)).root, ended, io);
+    return report(done, options, io, live.told());
   } catch (error) {
     await close(70, error instanceof Error ? error.message : String(error)).catch(() => {});
     throw error;
@@ -162,7 +173,8 @@ async function resumeCompile(
   if (options.runId === undefined) return say(wrong(usageWrong, '--resume needs --run-id'));
   const found = await findRun(runsDir, options.runId);
   if (!found.ok) return say(wrong(usageWrong, found.why));
-  if ((await readPlanRequest(found.dir)) === undefined)
+  const request = await readPlanRequest(found.dir);
+  if (request === undefined)
     return say(
       wrong(usageWrong, `the run ${found.id} was not started by factory plan: factory resume ${found.id}`),
     );
@@ -178,12 +190,13 @@ async function resumeCompile(
     ...(options.effort === undefined ? {} : { effort: options.effort }),
   };
   const read = await readPipeline(compilePipeline(), io.cwd);
-  const ended = await resumeRun(found.dir, read.graph, flags, doorsOf(io, view));
+  const live = telling(found.dir, request.max_attempts, options, io, view);
+  const ended = await resumeRun(found.dir, read.graph, flags, doorsOf(io, live.view));
   if ('problems' in ended) {
     await refuse(ended.problems, io, options, usageWrong);
     return usageWrong;
   }
-  return report(await finishCompile(found.dir, ended, io), options, io);
+  return report(await finishCompile(found.dir, ended, io), options, io, live.told());
 }
 
 /** Everything that is left to do when the run of a compilation has ended: records, exports, and the exit code. May be
@@ -305,6 +318,7 @@ const doorsOf = (io: RunDoors, view: View) => ({
   signal: io.signal,
   watcher: view.watcher,
   log: view.log,
+  ...(io.called === undefined ? {} : { called: io.called }),
 });
 
 /** A run without anybody who could answer is one whose model could not be asked. */
@@ -322,14 +336,40 @@ async function refusal({ code, problem }: Wrong, options: CompileOptions, io: Ru
   return code;
 }
 
-/** Tells the end on standard output, what went wrong on standard error too. */
-function report(done: FinishedCompile, options: CompileOptions, io: RunDoors): number {
+/** The view, which also tells each attempt on standard output as its answer has been checked: a long compilation shows
+ *  how it goes. */
+function telling(runDir: string, most: number, options: CompileOptions, io: RunDoors, view: View) {
+  let told = 0;
+  const silent = options.json === true || options.quiet === true;
+  const tell = () => {
+    const state = attemptsIn(layout(runDir).workspace);
+    const paint = painter(paints(io, io.outIsTerminal, options.color));
+    for (const { attempt, findings, parse_error: parseError } of state.slice(told)) {
+      const it = { attempt, checked: { findings, parseError } };
+      view.clear();
+      io.out(`${attemptLines(it, most, options.verbose === true, paint).join('\n')}\n`);
+    }
+    told = Math.max(told, state.length);
+  };
+  const watcher: View['watcher'] = {
+    ...view.watcher,
+    event(event) {
+      view.watcher.event(event);
+      const checked = event.type === 'StageCompleted' || event.type === 'StageFailed';
+      if (!silent && checked && event.node_id === 'check') tell();
+    },
+  };
+  return { view: { ...view, watcher }, told: () => told };
+}
+
+/** Tells the end on standard output, what went wrong on standard error too. `told`: attempts that were told before. */
+function report(done: FinishedCompile, options: CompileOptions, io: RunDoors, told: number): number {
   if (options.json === true) {
     const more: JsonObject = { exit_code: done.code, artifacts_dir: done.dir, run_dir: done.runDir };
     io.out(`${JSON.stringify({ ...done.records.run, ...more }, null, 2)}\n`);
   } else if (options.quiet !== true) {
     const paint = painter(paints(io, io.outIsTerminal, options.color));
-    io.out(compileReport(done, options.verbose === true, paint));
+    io.out(compileReport(done, options.verbose === true, paint, told));
   }
   if (options.printSummary === true && options.json !== true)
     io.out(done.records.files.get('compile/compile_summary.json') ?? '');

@@ -9,7 +9,7 @@ import { type Pushed, push, pushCommand } from '../builder/push.ts';
 import { readRecord } from '../builder/record.ts';
 import { type CommandIo, probeOf } from '../builder/tool.ts';
 import { verifyCommands } from '../builder/verify.ts';
-import { Checkpoint } from '../model/checkpoint.ts';
+import { BoundedCheckpoint } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { quoteWord } from '../policy/words.ts';
@@ -102,7 +102,7 @@ async function deliverRun(
   const { env } = io;
   const run = layout(dir);
   const { run_id } = manifest;
-  const checkpoint = await readRecord(run.checkpoint, Checkpoint).catch((error: unknown) => {
+  const checkpoint = await readRecord(run.checkpoint, BoundedCheckpoint).catch((error: unknown) => {
     if (isMissing(error)) return undefined;
     throw error;
   });

@@ -1,8 +1,9 @@
 /** Log records on standard error: readable lines, or JSON with `FACTORY_LOG_FORMAT=json`. */
-import { pino } from 'pino';
 import type { Log } from '../engine/watch.ts';
 import type { RunEvent } from '../model/event.ts';
 import { unreachable } from '../model/json.ts';
+import { forkWords } from '../model/point.ts';
+import type { Clock } from '../system/clock.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -32,30 +33,33 @@ export function logLevel(word: string | undefined): LogLevel {
   }
 }
 
-/** A log that writes to `to` at once, so that nothing is lost at an exit. */
-export function openLog(to: (line: string) => void, level: LogLevel, format: 'json' | 'text'): Log {
-  const stream = {
-    write(line: string): void {
-      to(format === 'json' ? line : readable(line));
-    },
+const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
+
+/** A log that writes to `to` at once, so that nothing is lost at an exit. A logging library is not worth its weight here:
+ *  to load one takes as long as to run two stages. */
+export function openLog(
+  to: (line: string) => void,
+  level: LogLevel,
+  format: 'json' | 'text',
+  clock: Pick<Clock, 'now'>,
+): Log {
+  const least = levels.indexOf(level);
+  return (at, message, fields = {}) => {
+    if (levels.indexOf(at) < least) return;
+    const time = clock.now().toISOString();
+    const word = at.toUpperCase();
+    to(
+      format === 'json'
+        ? `${JSON.stringify({ level: word, time, ...fields, msg: message })}\n`
+        : readable(time, word, message, fields),
+    );
   };
-  const logger = pino(
-    {
-      level,
-      base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label.toUpperCase() }) },
-    },
-    stream,
-  );
-  return (at, message, fields = {}) => logger[at](fields, message);
 }
 
 /** `10:20:30 INFO  stage started node=plan visit=1` */
-function readable(line: string): string {
-  const { time, level, msg, ...fields }: Record<string, unknown> = JSON.parse(line);
+function readable(time: string, level: string, message: string, fields: object): string {
   const shown = Object.entries(fields).map(([key, value]) => `${key}=${quoted(value)}`);
-  return `${[String(time).slice(11, 19), String(level).padEnd(5), String(msg), ...shown].join(' ')}\n`;
+  return `${[time.slice(11, 19), level.padEnd(5), message, ...shown].join(' ')}\n`;
 }
 
 function quoted(value: unknown): string {
@@ -67,7 +71,14 @@ function quoted(value: unknown): string {
 export function recordOf(event: RunEvent): Parameters<Log> {
   switch (event.type) {
     case 'PipelineStarted':
-      return ['info', event.resumed ? 'pipeline resumed' : 'pipeline starting', { agent: event.agent }];
+      return [
+        'info',
+        event.resumed ? 'pipeline resumed' : 'pipeline starting',
+        {
+          agent: event.agent,
+          ...(event.forked_from === undefined ? {} : { forked_from: forkWords(event.forked_from) }),
+        },
+      ];
     case 'StageStarted':
       return ['info', 'stage started', { node: event.node_id, visit: event.visit }];
     case 'StageRetrying':

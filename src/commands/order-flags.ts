@@ -5,6 +5,9 @@ import type { OrderRunIo, OrderRunOptions } from './order-run.ts';
 /** The model that is asked where nobody names one. */
 export const defaultModel = 'gpt-5.2';
 
+/** What `order run` does where nobody says otherwise. */
+export const orderDefaults = { maxAttempts: 5, timeoutSeconds: 600, push: true } as const;
+
 const whole = (word: string): number => {
   if (!/^[+-]?\d+$/.test(word)) throw new InvalidArgumentError('a whole number is wanted.');
   return Number(word);
@@ -13,6 +16,12 @@ const number = (word: string): number => {
   if (word.trim() === '' || !Number.isFinite(Number(word)))
     throw new InvalidArgumentError('a number is wanted.');
   return Number(word);
+};
+
+const temperature = (word: string): number => {
+  const value = number(word);
+  if (value < 0 || value > 2) throw new InvalidArgumentError('a number from 0 to 2 is wanted.');
+  return value;
 };
 
 /** Registers `order run` and `order run-all`; `io.exit` is given the exit code. */
@@ -28,11 +37,16 @@ export function orderRunCommands(
       .option('--artifacts-dir <dir>', 'root of the artifact tree (default: ARTIFACTS_DIR, else ./artifacts)')
       .option('--out <dir>', 'a copy of the artifacts, outside the repository')
       .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)')
-      .option('--max-attempts <n>', 'attempts that an order gets', whole, 5)
+      .option('--max-attempts <n>', 'attempts that an order gets', whole, orderDefaults.maxAttempts)
       .option('--llm-model <name>', `the model that is asked (default: ${defaultModel})`)
       .option('--model <name>', 'the same')
-      .option('--llm-temperature <n>', 'recorded only', number, 0)
-      .option('--timeout-seconds <n>', 'time of each command and model call', number, 600)
+      .option('--llm-temperature <n>', 'sampling temperature, sent when given', temperature)
+      .option(
+        '--timeout-seconds <n>',
+        'time of each command and model call',
+        number,
+        orderDefaults.timeoutSeconds,
+      )
       .option('--commit-hash <revision>', 'where a new branch begins (default: HEAD)')
       .option('--branch <name>', 'the branch of the commits (default: factory/…)')
       .option('--reuse-branch', 'the branch must be there')

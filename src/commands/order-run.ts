@@ -8,6 +8,7 @@ import { type BatchTold, type Item, runBatch, type Teller } from '../executor/ba
 import { holding } from '../executor/hold.ts';
 import { readRequest } from '../executor/request.ts';
 import {
+  finishCut,
   type OrderDoors,
   type Refused,
   refused,
@@ -20,6 +21,7 @@ import { readSources } from '../executor/source.ts';
 import { quoteWord } from '../policy/words.ts';
 import { findRun, newRunId, validRunId } from '../store/run-store.ts';
 import type { Spawn } from '../system/spawn.ts';
+import { asCalled } from './called.ts';
 import { paints } from './io.ts';
 import { defaultModel } from './order-flags.ts';
 import { painter } from './print.ts';
@@ -38,7 +40,7 @@ export type OrderRunOptions = {
   readonly resume?: boolean;
   readonly maxAttempts: number;
   readonly llmModel?: string;
-  readonly llmTemperature: number;
+  readonly llmTemperature?: number;
   readonly model?: string;
   readonly timeoutSeconds: number;
   readonly commitHash?: string;
@@ -74,7 +76,12 @@ export async function orderRun(options: OrderRunOptions, io: OrderRunIo): Promis
   const repo = resolve(io.cwd, options.repo);
   const wish = await wishOf(options, io, repo, null);
   const [source] = sources;
-  const told = await holding(repo, doors, async (): Promise<Told | Refused | BatchEnd> => {
+  const told = await holding(repo, doors, async (cut): Promise<Told | Refused | BatchEnd> => {
+    const finished = cut === undefined ? undefined : await finishCut(cut, doors);
+    // What was asked for is what that run has done.
+    const same = sources.length === 1 && cut?.digest === source?.loaded.digest;
+    if (same && finished !== undefined && (wish.branch ?? finished.branch) === finished.branch)
+      return finished;
     if (source === undefined || sources.length > 1) {
       const items = sources.map((one) => ({ name: one.loaded.order.id, read: async () => one }));
       const batch = resolve(io.cwd, options.workOrder ?? '');
@@ -117,9 +124,10 @@ export async function orderRunAll(options: OrderRunOptions, io: OrderRunIo): Pro
   if (options.json !== true && options.quiet !== true) io.out(`Found ${items.length} work order(s)\n`);
   const repo = resolve(io.cwd, options.repo);
   const wish = await wishOf(options, io, repo, await realpath(folder));
-  const told = await holding(repo, doors, () =>
-    runBatch(repo, items, wish, doors, tellerOf(options, io, items.length)),
-  );
+  const told = await holding(repo, doors, async (cut) => {
+    if (cut !== undefined) await finishCut(cut, doors);
+    return runBatch(repo, items, wish, doors, tellerOf(options, io, items.length));
+  });
   return settle(told, options, io);
 }
 
@@ -137,7 +145,10 @@ async function resume(options: OrderRunOptions, io: OrderRunIo, doors: OrderDoor
       `${options.runId} was not started by "factory order run"`,
       `factory resume ${options.runId}`,
     );
-  return holding(request.repo, doors, () => resumeOrder(resolve(io.cwd, found.dir), doors));
+  return holding(request.repo, doors, async (cut) => {
+    if (cut !== undefined && cut.run_id !== request.run_id) await finishCut(cut, doors);
+    return resumeOrder(resolve(io.cwd, found.dir), doors);
+  });
 }
 
 function wrongFlags(options: OrderRunOptions): Refused | undefined {
@@ -210,8 +221,6 @@ function doorsOf(options: OrderRunOptions, io: OrderRunIo): OrderDoors {
   const view = openView(options, io);
   if (options.python !== undefined)
     view.log('info', '--python is not needed: commands run with the PATH as it is');
-  if (options.llmTemperature !== 0)
-    view.log('warn', '--llm-temperature is recorded only: the models that are asked take none');
   return {
     cwd: io.cwd,
     env: io.env,
@@ -220,6 +229,7 @@ function doorsOf(options: OrderRunOptions, io: OrderRunIo): OrderDoors {
     watcher: view.watcher,
     log: view.log,
     spawn: io.spawn,
+    ...(io.called === undefined ? {} : { called: io.called }),
   };
 }
 
@@ -245,7 +255,7 @@ async function settle(
   if (options.json === true) io.out(`${JSON.stringify({ schema_version: 1, ...ended }, null, 2)}\n`);
   if ('verdict' in ended) {
     if (options.json !== true) tell(ended, options, io);
-    if (ended.exit_code === 130) io.err(`${again(ended, options)}\n`);
+    if (ended.exit_code === 130) io.err(`${again(ended, options, io)}\n`);
     return ended.exit_code;
   }
   const last = ended.orders.at(-1);
@@ -256,13 +266,13 @@ async function settle(
       io.out(`All ${ended.orders.length} work order(s) passed on ${ended.branch}\n`);
     else io.out(`Stopped at ${last?.name ?? 'the first work order'} (exit code ${ended.exit_code})\n`);
   }
-  if (ended.exit_code === 130 && last !== undefined && !last.skipped) io.err(`${again(last, options)}\n`);
+  if (ended.exit_code === 130 && last !== undefined && !last.skipped) io.err(`${again(last, options, io)}\n`);
   return ended.exit_code;
 }
 
 function tell(told: Told, options: OrderRunOptions, io: OrderRunIo): void {
   const paint = painter(paints(io, io.outIsTerminal, options.color));
-  for (const note of told.notes) io.err(`WARNING: ${note}\n`);
+  for (const note of told.notes) io.err(`WARNING: ${asCalled(note, io.called?.program)}\n`);
   if (told.push !== null && !told.push.ok && told.push.remote !== '') {
     const why = told.push.stderr.trim().split('\n').at(-1) ?? '';
     const by = pushCommand(options.repo ?? '.', told.push.remote, told.branch);
@@ -288,7 +298,10 @@ function tell(told: Told, options: OrderRunOptions, io: OrderRunIo): void {
 }
 
 /** What a person types to go on. */
-function again(told: Told, options: OrderRunOptions): string {
+function again(told: Told, options: OrderRunOptions, { called }: OrderRunIo): string {
   const runs = options.runsdir === undefined ? '' : ` --runsdir ${quoteWord(options.runsdir)}`;
-  return `go on with it: factory order run --resume --run-id ${told.run_id}${runs}`;
+  return asCalled(
+    `go on with it: factory order run --resume --run-id ${told.run_id}${runs}`,
+    called?.program,
+  );
 }

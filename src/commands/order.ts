@@ -2,6 +2,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { readAnswer } from '../builder/answer.ts';
 import { applyProposal } from '../builder/apply.ts';
 import { buildCommits, inHand, openBuild, preflightProblem, skipApplied } from '../builder/build.ts';
 import { commitOrder } from '../builder/commit.ts';
@@ -143,9 +144,8 @@ export const orderPrompt = (
       written: null,
       failed: null,
     };
-    const refused = hand.current.brief === null ? '' : await answerOf(workspace);
     // An answer to an earlier prompt must not be taken for the answer to this one.
-    await rm(join(workspace, inWorkspace.orderProposal), { force: true });
+    await rm(join(workspace, inWorkspace.orderProposal), { recursive: true, force: true });
     const unmet = await preflightProblem(workspace, order);
     if (unmet !== undefined) {
       const failed = stageFailure('preflight', unmet);
@@ -162,7 +162,7 @@ export const orderPrompt = (
     });
     if (template === undefined) return no('config', `there is no template at ${path}`);
     const verify = await foretold(workspace, order, probeOf(io));
-    const facts = { order, attempt, verify, brief: current.brief, refused };
+    const facts = { order, attempt, verify, brief: current.brief };
     const prompt = await renderPrompt(template, workspace, facts);
     if ('problem' in prompt) return no('config', `${path}: ${prompt.problem}`);
     await writeFileAtomic(join(workspace, inWorkspace.orderPrompt), prompt.text);
@@ -170,13 +170,6 @@ export const orderPrompt = (
     return yes(`${order.id}, attempt ${attempt}: ${inWorkspace.orderPrompt} is written`, {
       updates: { 'order.attempt': attempt, 'order.stage': '' },
     });
-  });
-
-/** The model's answer as it stands; empty when there is none. */
-const answerOf = (workspace: string): Promise<string> =>
-  readFile(join(workspace, inWorkspace.orderProposal), 'utf8').catch((error: unknown) => {
-    if (isMissing(error)) return '';
-    throw error;
   });
 
 /** `<stage>: why`, with the stage's class. */
@@ -199,7 +192,8 @@ export const orderApply = (options: OrderOptions, io: CommandIo): Promise<number
         ...build.state,
         current: { ...hand.current, touched: [...touched], failed: null, written: null, ...result },
       });
-    const parsed = parseProposal(await answerOf(workspace));
+    const answer = await readAnswer(workspace);
+    const parsed = 'stage' in answer ? answer : parseProposal(answer.text);
     if ('stage' in parsed) {
       await end([], { failed: parsed });
       return refuse(parsed);

@@ -11,7 +11,6 @@ import {
   filesOf,
   namesIn,
   npmOf,
-  type Problem,
   readAnswer,
   readContext,
   readIfThere,
@@ -20,9 +19,10 @@ import {
 import { emit, fileText, manifestFile } from '../planner/emit.ts';
 import { isError, type PlanFinding, toDiagnostic } from '../planner/finding.ts';
 import { compileHash, sha256 } from '../planner/hash.ts';
-import { defaultRevisionTemplate, revisionPrompt } from '../planner/revise.ts';
+import { revisionPrompt } from '../planner/revise.ts';
 import { type PlanState, readState, unbegun, writeState } from '../planner/state.ts';
-import { hasPlaceholder, planPromptText } from '../planner/template.ts';
+import { hasPlaceholder, planPromptText, withDoctrine } from '../planner/template.ts';
+import { readDoctrine, readRevisionTemplate } from '../planner/texts.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
 
 export type PlanIo = {
@@ -36,14 +36,16 @@ export type PlanIo = {
 };
 
 type Shared = { readonly json?: boolean | undefined };
-export type PlanPromptOptions = Shared & {
+/** `doctrine`: the file with the rules for work orders; default the bundled one. */
+type Ruled = Shared & { readonly doctrine?: string | undefined };
+export type PlanPromptOptions = Ruled & {
   readonly spec: string;
   readonly template: string;
   readonly repo?: string | undefined;
   readonly model?: string | undefined;
   readonly effort?: string | undefined;
 };
-export type PlanCheckOptions = Shared & {
+export type PlanCheckOptions = Ruled & {
   readonly attempts?: number | string | undefined;
   readonly template?: string | undefined;
   readonly rules?: 'strict' | 'lenient' | undefined;
@@ -67,6 +69,8 @@ export async function planPrompt(options: PlanPromptOptions, io: PlanIo): Promis
     const problem = `the template ${options.template} has no {{PRODUCT_SPEC}}: put it where the spec belongs`;
     return refuse(io, options, problem);
   }
+  const doctrine = await readDoctrine(io.cwd, options.doctrine);
+  if ('problem' in doctrine) return refuse(io, options, doctrine.problem);
   const repo = options.repo === undefined ? null : resolve(io.cwd, options.repo);
   const files = await filesOf(repo ?? io.cwd);
   if ('problem' in files) return refuse(io, options, files.problem);
@@ -80,11 +84,18 @@ export async function planPrompt(options: PlanPromptOptions, io: PlanIo): Promis
     template: { path: options.template, sha256: sha256(template.bytes) },
     model,
     effort,
-    compile_hash: compileHash({ spec: spec.bytes, template: template.bytes, model, effort }),
+    compile_hash: compileHash({
+      spec: spec.bytes,
+      template: withDoctrine(template, doctrine.text),
+      model,
+      effort,
+    }),
     repo,
   };
-  const prompt = planPromptText(template.text, spec.text, files.list);
+  const basis = { spec: spec.text, files: files.list, doctrine: doctrine.text };
+  const prompt = planPromptText(template.text, basis);
   await clearPlan(io.cwd);
+  await writeFileAtomic(join(io.cwd, inWorkspace.planSpec), spec.text);
   await writeFileAtomic(join(io.cwd, inWorkspace.planOriginal), prompt);
   await writeFileAtomic(join(io.cwd, inWorkspace.planPrompt), prompt);
   await writeState(io.cwd, state);
@@ -119,8 +130,10 @@ export async function planCheck(options: PlanCheckOptions, io: PlanIo): Promise<
       `--attempts is ${JSON.stringify(options.attempts)}: give a whole number of at least 1`,
     );
   }
-  const template = await readRevisionTemplate(options, io);
+  const template = await readRevisionTemplate(io.cwd, options.template);
   if ('problem' in template) return refuse(io, options, template.problem);
+  const doctrine = await readDoctrine(io.cwd, options.doctrine);
+  if ('problem' in doctrine) return refuse(io, options, doctrine.problem);
   const state = (await readState(io.cwd)) ?? unbegun(io.now());
   if ('problem' in state)
     return refuse(io, options, `${state.problem}; begin again with factory plan prompt`);
@@ -152,6 +165,11 @@ export async function planCheck(options: PlanCheckOptions, io: PlanIo): Promise<
   else await rm(checked, { force: true });
   if (label === 'revise') {
     const prompt = revisionPrompt(template.text, {
+      basis: {
+        spec: (await readIfThere(join(io.cwd, inWorkspace.planSpec))) ?? '(it was not kept)',
+        files: files.list,
+        doctrine: doctrine.text,
+      },
       originalPrompt: (await readIfThere(join(io.cwd, inWorkspace.planOriginal))) ?? '',
       previousAnswer: answer,
       findings,
@@ -292,6 +310,7 @@ export function planCommand(
     .description('render the planning prompt and begin a plan in this workspace')
     .requiredOption('--spec <file>', 'what is to be built')
     .requiredOption('--template <file>', 'the prompt, with {{PRODUCT_SPEC}} and, if wanted, {{REPO_FILES}}')
+    .option('--doctrine <file>', 'the rules that stand where the template has {{WORK_ORDER_RULES}}')
     .option('--repo <dir>', 'count the files of this folder as there, instead of the workspace')
     .option('--model <name>', 'model that will answer, for the compile hash')
     .option('--effort <level>', 'its reasoning effort, for the compile hash')
@@ -302,6 +321,7 @@ export function planCommand(
     .description(`check the model's answer in ${inWorkspace.planAnswer}`)
     .option('--attempts <n>', 'answers that may be checked before giving up', String(defaultAttempts))
     .option('--template <file>', 'the prompt that asks for a revision')
+    .option('--doctrine <file>', 'the rules that it repeats')
     .addOption(
       new Option(
         '--rules <which>',
@@ -318,18 +338,6 @@ export function planCommand(
     .option('--json', 'answer with one JSON object')
     .action((options: PlanEmitOptions) => finish(planEmit(options, io)));
   return plan;
-}
-
-async function readRevisionTemplate(
-  options: PlanCheckOptions,
-  io: PlanIo,
-): Promise<{ text: string } | Problem> {
-  if (options.template === undefined) return { text: defaultRevisionTemplate };
-  const template = await readUserText(io.cwd, options.template, 'template');
-  if ('problem' in template || hasPlaceholder(template.text, 'FINDINGS')) return template;
-  return {
-    problem: `the template ${options.template} has no {{FINDINGS}}: put it where the findings belong`,
-  };
 }
 
 type Told = {

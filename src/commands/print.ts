@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
 import type { RunEvent } from '../model/event.ts';
 import { unreachable } from '../model/json.ts';
+import { forkWords } from '../model/point.ts';
 import type { RunResult } from '../model/result.ts';
 import { hintOf } from './hints.ts';
 
@@ -51,7 +52,7 @@ export function liveLine(event: RunEvent, clock: number, paint: Paint, width: nu
   const at = (p: Paint) => p.dim(elapsedWords(clock).padStart(7));
   switch (event.type) {
     case 'PipelineStarted':
-      return `${event.resumed ? 'resuming' : 'starting'} with agent ${paint.bold(event.agent)}`;
+      return `${event.resumed ? 'resuming' : 'starting'}${event.forked_from === undefined ? '' : ` from ${forkWords(event.forked_from)}`} with agent ${paint.bold(event.agent)}`;
     case 'StageStarted':
       return undefined;
     case 'StageRetrying':
@@ -154,6 +155,7 @@ export function summary(result: RunResult, paint: Paint): string {
     ]);
   }
   if (result.agent !== 'none') rows.push(['agent', result.agent]);
+  if (result.forked_from !== undefined) rows.push(['fork of', forkWords(result.forked_from)]);
   rows.push(['run', result.run_dir], ['files', result.workspace]);
   const table = rows.map(([name, text]) => `  ${paint.dim(name.padEnd(9))} ${text}`);
   const next = result.next === '' ? [] : [`  ${paint.dim('next'.padEnd(9))} ${paint.bold(result.next)}`];

@@ -5,6 +5,7 @@ import { workdirOf } from '../engine/pipeline.ts';
 import type { Environment, Finished, Refusal, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import { durationMs } from '../model/attribute.ts';
+import { layout } from '../model/layout.ts';
 import { readPlanRequest } from '../planner/request.ts';
 import { quoteWord } from '../policy/words.ts';
 import { findRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
@@ -31,6 +32,7 @@ export type RunOptions = {
   readonly envPass?: readonly string[];
   readonly allowDirty?: boolean;
   readonly acceptChanges?: boolean;
+  readonly takeOver?: boolean;
   readonly maxSteps?: string;
   readonly maxVisits?: string;
   readonly maxWall?: string;
@@ -40,9 +42,13 @@ export type RunOptions = {
   readonly color?: boolean;
 };
 
-export type RunDoors = ViewIo & { readonly signal: AbortSignal };
+export type RunDoors = ViewIo & {
+  readonly signal: AbortSignal;
+  /** See `Doors`. */
+  readonly parting?: (command: string) => void;
+};
 
-const usage = (message: string, fix: string): Refusal => ({
+export const usage = (message: string, fix: string): Refusal => ({
   problems: [{ code: 'usage', severity: 'error', message, fix }],
 });
 
@@ -58,8 +64,33 @@ export async function runCommand(
 
 /** Goes on with a run by its id, with the pipeline that it was started from. */
 export async function resumeCommand(run: string, options: RunOptions, io: RunDoors): Promise<number> {
+  const order = await orderOf(run, options, io);
+  if (order !== undefined) return order();
   const view = openView(options, io);
   return settle(await resumeById(run, undefined, options, io, view), options, io);
+}
+
+/** A run that `factory order run` began is over only when its branch has landed, so it is gone on with there. */
+async function orderOf(
+  run: string,
+  options: RunOptions,
+  io: RunDoors,
+): Promise<(() => Promise<number>) | undefined> {
+  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
+  if (!found.ok) return undefined;
+  const { requestFile } = await import('../executor/request.ts');
+  if (!(await isThere(join(layout(found.dir).inputs, requestFile)))) return undefined;
+  const { orderRun } = await import('./order-run.ts');
+  const { orderDefaults } = await import('./order-flags.ts');
+  const { realSpawn } = await import('../system/processes.ts');
+  const about = new Set(['runsdir', 'json', 'quiet', 'verbose', 'color']);
+  const other = Object.keys(options).find((name) => !about.has(name));
+  if (other !== undefined) {
+    const why = `a run of "factory order run" goes on as it began: ${other} cannot be changed`;
+    return () => settle(usage(why, 'leave out the flag'), options, io);
+  }
+  const doors = { ...io, spawn: realSpawn, signal: () => io.signal };
+  return () => orderRun({ ...orderDefaults, ...options, resume: true, runId: found.id }, doors);
 }
 
 /** The run of a compilation leaves records beside its run directory, whoever brings it to its end. */
@@ -90,6 +121,8 @@ async function runOrResume(
       return usage('--resume needs --run-id', 'factory run PIPELINE --resume --run-id ID');
     return resumeById(options.runId, pipeline, options, io, view);
   }
+  if (options.takeOver === true)
+    return usage('--take-over goes with --resume', 'factory resume ID --take-over');
   const flags = flagsOf(options);
   if ('problems' in flags) return flags;
   const read = await readPipeline(pipeline, io.cwd);
@@ -135,7 +168,7 @@ const refused = (message: string): Refusal => ({
   problems: [{ code: 'no-run', severity: 'error', message }],
 });
 
-const doorsOf = (io: RunDoors, view: View) => ({
+export const doorsOf = (io: RunDoors, view: View) => ({
   cwd: io.cwd,
   env: io.env as Environment,
   clock: io.clock,
@@ -143,9 +176,10 @@ const doorsOf = (io: RunDoors, view: View) => ({
   watcher: view.watcher,
   log: view.log,
   ...(io.called === undefined ? {} : { called: io.called }),
+  ...(io.parting === undefined ? {} : { parting: io.parting }),
 });
 
-function flagsOf(options: RunOptions): RunFlags | Refusal {
+export function flagsOf(options: RunOptions): RunFlags | Refusal {
   const vars: Record<string, string> = {};
   for (const pair of options.var ?? []) {
     const at = pair.indexOf('=');
@@ -181,6 +215,7 @@ function flagsOf(options: RunOptions): RunFlags | Refusal {
       .filter((name) => name !== ''),
     allowDirty: options.allowDirty === true,
     acceptChanges: options.acceptChanges === true,
+    ...(options.takeOver === true ? { takeOver: true } : {}),
     ...(options.workdir === undefined ? {} : { workdir: options.workdir }),
     ...(options.agent === undefined ? {} : { agent: options.agent }),
     ...(options.model === undefined ? {} : { model: options.model }),
@@ -193,10 +228,10 @@ function flagsOf(options: RunOptions): RunFlags | Refusal {
 }
 
 /** Tells the end, and turns it into an exit code. */
-async function settle(ended: Finished | Refusal, options: RunOptions, io: RunDoors): Promise<number> {
+export async function settle(ended: Finished | Refusal, options: RunOptions, io: RunDoors): Promise<number> {
   if ('problems' in ended) {
     await refuse(ended.problems, io, options);
-    return 2;
+    return ended.code ?? 2;
   }
   const { result } = ended;
   if (options.json === true) io.out(`${JSON.stringify(result, null, 2)}\n`);
@@ -206,7 +241,7 @@ async function settle(ended: Finished | Refusal, options: RunOptions, io: RunDoo
   return ended.code;
 }
 
-const isThere = async (path: string): Promise<boolean> =>
+export const isThere = async (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     () => false,

@@ -1,6 +1,7 @@
 /** `factory runs`: which runs there are, newest first, and which of them want somebody. */
 import { basename, resolve } from 'node:path';
 import { unreachable } from '../model/json.ts';
+import { forkWords } from '../model/point.ts';
 import { quoteWord } from '../policy/words.ts';
 import type { RunSummary } from '../store/run-store.ts';
 import { listRuns } from '../store/run-store.ts';
@@ -33,6 +34,7 @@ export async function runsCommand(options: RunsOptions, io: Io & { readonly cloc
       reason: run.reason,
       next_node: run.nextNode,
       failed_node: run.failedNode,
+      forked_from: run.forkedFrom,
       run_dir: dir,
       next: run.next,
     }));
@@ -93,7 +95,12 @@ function mark(status: RunSummary['status'], word: string, paint: Paint): string 
   }
 }
 
-function storyOf({ status, reason, nextNode }: RunSummary): string {
+const storyOf = (run: RunSummary): string =>
+  [run.forkedFrom === null ? '' : `fork of ${forkWords(run.forkedFrom)}`, standOf(run)]
+    .filter((words) => words !== '')
+    .join('; ');
+
+function standOf({ status, reason, nextNode }: RunSummary): string {
   if (reason !== '') return reason;
   if (status === 'unreadable') return 'its files are damaged or missing';
   return nextNode === '' ? '' : `${status === 'running' ? 'at' : 'stopped before'} ${nextNode}`;

@@ -15,6 +15,8 @@ export interface View {
   readonly log: Log;
   /** A warning about the pipeline's text. */
   warn(found: Diagnostic, text: string | undefined): void;
+  /** Takes the line away that tells what is going on, for what is printed beside the view. */
+  clear(): void;
 }
 
 /** `every` moves the line that tells what is going on. */
@@ -33,7 +35,7 @@ export function openView(wishes: Wishes, io: ViewIo): View {
           ? 'debug'
           : 'info';
   const json = io.env['FACTORY_LOG_FORMAT']?.trim().toLowerCase() === 'json';
-  const log = openLog(io.err, level, json ? 'json' : 'text');
+  const log = openLog(io.err, level, json ? 'json' : 'text', io.clock);
   const colour = paints(io, io.errIsTerminal, wishes.color);
   const warn = (found: Diagnostic, text: string | undefined): void => {
     if (level === 'error') return;
@@ -53,6 +55,7 @@ export function openView(wishes: Wishes, io: ViewIo): View {
     return {
       log,
       warn,
+      clear: () => {},
       watcher: {
         event: exitsHeld(
           (event) => {
@@ -68,6 +71,7 @@ export function openView(wishes: Wishes, io: ViewIo): View {
   }
   const screen = openScreen(io, colour);
   return {
+    clear: screen.clear,
     // Between live lines only what went wrong is worth a record.
     log: (at, message, fields) => {
       if ((at === 'info' || at === 'debug') && level !== 'debug') return;

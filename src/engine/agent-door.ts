@@ -30,7 +30,9 @@ export type AgentDoor = {
   /** Milliseconds from now that the program may take, if it asks for `wanted`. */
   readonly limit: (wanted: number | undefined) => number;
   readonly signal: AbortSignal;
+  /** As a spawn takes them. */
   readonly marker: string;
+  readonly brand?: string;
   readonly spawned: (process: ProcessId) => Promise<void>;
   readonly beforeSpawn: () => Promise<void>;
   /** Told what was hidden, and the files that were made in its place; they are gone again. */
@@ -84,7 +86,8 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
       ...(stderr === undefined ? {} : { onStderr: stderr.hear }),
       timeoutMs,
       signal: door.signal,
-      marker: `FACTORY_RUN_MARKER=${door.marker}`,
+      marker: door.marker,
+      ...(door.brand === undefined ? {} : { brand: door.brand }),
       started: door.spawned,
     });
   } finally {

@@ -10,6 +10,7 @@ import { failed, reasonOf } from '../model/outcome.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { executableAttributes } from '../nodes/kind.ts';
 import { folderInScope, outsideScope } from '../policy/paths.ts';
+import { beforeWrite } from '../system/fence.ts';
 import { diff } from '../workspace/changes.ts';
 import { putBack } from '../workspace/restore.ts';
 import type { Changes, Snapshot, Snapshots } from '../workspace/snapshot.ts';
@@ -56,9 +57,13 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       });
       const usage = () => (spent === undefined ? {} : { usage: spent });
       const at = nodeLayout(site.nodeDir);
-      // What an earlier attempt said must never be taken for this one's word.
-      for (const stale of [at.output, at.response, at.reasoning, at.verificationResults])
-        await rm(stale, { recursive: true, force: true });
+      // What an earlier attempt said must never be taken for this one's word. Before the first there is nothing.
+      if (visit.attempt > 1) {
+        for (const stale of [at.output, at.response, at.reasoning, at.verificationResults]) {
+          beforeWrite(stale);
+          await rm(stale, { recursive: true, force: true });
+        }
+      }
       const { values, bad } = readAttributes(visit.node.attrs, kind.attributes);
       if (bad[0] !== undefined)
         throw new Error(`Internal: attribute ${bad[0].attribute.key} of a linted node ${bad[0].why}`);

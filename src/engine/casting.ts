@@ -14,7 +14,8 @@ import { isMissing } from '../system/files.ts';
 import type { Inputs } from './inputs.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
-export type Refusal = { readonly problems: readonly Diagnostic[] };
+/** `code` is the exit code where it is not 2. */
+export type Refusal = { readonly problems: readonly Diagnostic[]; readonly code?: number };
 
 export const codergens = (graph: Graph, kinds: readonly NodeKind[]): readonly Node[] =>
   [...graph.nodes.values()].filter((node) => kindOf(node, kinds)?.type === 'codergen');
@@ -39,6 +40,7 @@ export function cast(
     flag: string | undefined;
     model: string | undefined;
     effort: string | undefined;
+    temperature?: number | undefined;
     script: LoadedScript | undefined;
   },
 ): Casting | Refusal {
@@ -53,6 +55,7 @@ export function cast(
       ...(choice.flag === undefined ? {} : { flag: choice.flag }),
       ...(choice.model === undefined ? {} : { model: choice.model }),
       ...(choice.effort === undefined ? {} : { effort: choice.effort }),
+      ...(choice.temperature === undefined ? {} : { temperature: choice.temperature }),
       ...(choice.script === undefined ? {} : { script: choice.script }),
     });
     if ('plan' in chosen) plans.set(backend, chosen.plan);

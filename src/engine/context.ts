@@ -1,7 +1,7 @@
 /** The run's context: merging, looking up, and what changed. */
 import type { Json, JsonObject } from '../model/json.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
-import { own } from '../model/own.ts';
+import { own, put } from '../model/own.ts';
 import type { ContextDelta } from '../model/trace.ts';
 
 /** A value as a word in a condition or a prompt: strings as they are, nothing as the empty string, the rest as JSON. */
@@ -36,9 +36,9 @@ export function delta(before: Context, after: Context): ContextDelta {
   const added: Record<string, Json> = {};
   const updated: Record<string, JsonObject> = {};
   for (const [key, value] of Object.entries(after)) {
-    const was = before[key];
-    if (was === undefined) added[key] = value;
-    else if (!same(was, value)) updated[key] = { before: was, after: value };
+    const was = own(before, key);
+    if (was === undefined) put(added, key, value);
+    else if (!same(was, value)) put(updated, key, { before: was, after: value });
   }
-  return { added, updated, removed: Object.keys(before).filter((key) => after[key] === undefined) };
+  return { added, updated, removed: Object.keys(before).filter((key) => own(after, key) === undefined) };
 }

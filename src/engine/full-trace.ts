@@ -29,6 +29,7 @@ export function* fullTrace(records: Iterable<TraceRecord>): Generator<TraceRecor
         : applied(context, record['context_delta']);
       yield { ...record, context_after: { ...context } };
     } else {
+      if (record['type'] === 'ForkLoaded' && isRecord(record['context'])) context = { ...record['context'] };
       yield record;
     }
   }

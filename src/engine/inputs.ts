@@ -9,6 +9,7 @@ import type { Attribute, Graph } from '../model/graph.ts';
 import { inWorkspace } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { nearest } from '../model/nearest.ts';
+import { own } from '../model/own.ts';
 import { isCode, isMissing } from '../system/files.ts';
 
 type Frozen = { readonly path: string; readonly text: string; readonly sha256: string };
@@ -28,11 +29,13 @@ const inputLimit = 10 * 1024 * 1024;
 export const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
 
 /** Reads everything that the pipeline and the flags name. `given` holds `--var name=value`; its paths are relative to
- *  `cwd`, those in the pipeline to the pipeline's file. */
+ *  `cwd`, those in the pipeline to the pipeline's file. Variables in `kept` that are not given stay as they are there,
+ *  with their texts; its prompts and schemas, where it has them, are taken in place of the files. */
 export async function readInputs(
   graph: Graph,
   given: Readonly<Record<string, string>>,
   cwd: string,
+  kept: Pick<Inputs, 'variables' | 'files'> & Partial<Inputs> = { variables: {}, files: {} },
 ): Promise<{ readonly inputs: Inputs } | { readonly problems: readonly Diagnostic[] }> {
   const base = dirname(resolve(cwd, graph.file));
   const problems: Diagnostic[] = [];
@@ -55,6 +58,13 @@ export async function readInputs(
   }
   for (const { name, value: fallback, file } of declared) {
     const chosen = given[name];
+    const inherited = own(kept.variables, name);
+    if (chosen === undefined && inherited !== undefined) {
+      variables[name] = inherited;
+      const text = own(kept.files, name);
+      if (text !== undefined) files[name] = text;
+      continue;
+    }
     const isFile = file || chosen?.startsWith('@') === true;
     if (!isFile) {
       variables[name] = { value: chosen ?? fallback };
@@ -93,8 +103,8 @@ export async function readInputs(
       file: { source, sha256: sha256(read.text), stored },
     };
   }
-  const prompts = await frozen(graph, 'prompt', base, problems);
-  const schemas = await frozen(graph, 'response_schema', base, problems);
+  const prompts = kept.prompts ?? (await frozen(graph, 'prompt', base, problems));
+  const schemas = kept.schemas ?? (await frozen(graph, 'response_schema', base, problems));
   for (const [reference, schema] of Object.entries(schemas)) {
     try {
       JSON.parse(schema.text);

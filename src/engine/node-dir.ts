@@ -1,9 +1,11 @@
 /** A node's folder of artifacts: the latest visit at the top, earlier ones under `visits/<n>/`. */
+import { mkdirSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
-import { writeJson } from '../system/files.ts';
+import { beforeWrite } from '../system/fence.ts';
+import { isCode, writeJson } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 
 /** `stage.json`: which visit the folder belongs to, and the process that is or was at work in it. */
@@ -26,26 +28,47 @@ export async function readStage(dir: string): Promise<Stage | undefined> {
   }
 }
 
-/** Flushed: a resume ends what a killed engine left running by what stands here. */
+/** Not flushed: what a killed engine left running is ended by what stands here, and a power cut leaves nothing running. */
 export async function writeStage(dir: string, stage: Omit<Stage, 'schema_version'>): Promise<void> {
-  await writeJson(nodeLayout(dir).stage, { schema_version: 1, ...stage }, { sync: true });
+  await writeJson(nodeLayout(dir).stage, { schema_version: 1, ...stage });
 }
 
 /** Makes the folder ready for its `visit`-th visit: a finished earlier visit is moved to `visits/<n>/`, what a killed
  *  engine left of this very visit is thrown away. May be cut anywhere and done again. */
 export async function openVisit(dir: string, visit: number, marker: string): Promise<void> {
-  await mkdir(dir, { recursive: true });
+  beforeWrite(dir);
+  if (!made(dir)) await clear(dir, visit);
+  await writeStage(dir, { visit, attempt: 1, marker, process: null });
+}
+
+/** False when there was something of that name. */
+function made(dir: string): boolean {
+  try {
+    mkdirSync(dir);
+    return true;
+  } catch (error) {
+    if (isCode(error, 'EEXIST')) return false;
+    throw error;
+  }
+}
+
+async function clear(dir: string, visit: number): Promise<void> {
   const entries = (await readdir(dir)).filter((name) => name !== 'visits');
   const stage = await readStage(dir);
   if (entries.length > 0 && stage !== undefined && stage.visit < visit) {
     const archive = join(nodeLayout(dir).visits, String(stage.visit));
     await mkdir(archive, { recursive: true });
     // The stage file goes last: as long as it stands here, a cut move is taken up again.
-    for (const name of entries.filter((entry) => entry !== 'stage.json'))
+    for (const name of entries.filter((entry) => entry !== 'stage.json')) {
+      beforeWrite(dir);
       await rename(join(dir, name), join(archive, name));
+    }
+    beforeWrite(dir);
     await rename(join(dir, 'stage.json'), join(archive, 'stage.json'));
   } else {
-    for (const name of entries) await rm(join(dir, name), { recursive: true, force: true });
+    for (const name of entries) {
+      beforeWrite(dir);
+      await rm(join(dir, name), { recursive: true, force: true });
+    }
   }
-  await writeStage(dir, { visit, attempt: 1, marker, process: null });
 }

@@ -1,15 +1,15 @@
 /** A run's beginning: its folder is made whole under another name and renamed, so that it exists entirely or not. */
 import { lstat, mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { Checkpoint } from '../model/checkpoint.ts';
+import type { RunState } from '../model/checkpoint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Json } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
-import { saveCheckpoint } from '../store/checkpoint.ts';
+import { openLedger } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
 import { isCode, makeFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
-import { copyTree } from '../workspace/copy.ts';
+import { makingFolder } from '../system/live.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import type { Inputs } from './inputs.ts';
@@ -48,6 +48,8 @@ export type NewRun = {
   readonly goal: Json | undefined;
   readonly startNode: string;
   readonly startedAt: string;
+  /** Fires: what was made until then goes. */
+  readonly signal: AbortSignal;
   /** Files of the agent's that the run keeps, by name in `inputs/`. */
   readonly keep: Readonly<Record<string, string>>;
   readonly manifest: (facts: {
@@ -58,9 +60,20 @@ export type NewRun = {
 };
 
 export type Made = { readonly runDir: string; readonly notes: readonly string[] };
+/** Why there is no run directory; with a code where the process shall end by another one than for wrong input. */
+export type NotMade = { readonly problem: Diagnostic; readonly code?: number };
 
 /** Makes the run directory. Nothing is left behind when it refuses or fails. */
-export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem: Diagnostic }> {
+export const makeRun = (wanted: NewRun): Promise<Made | NotMade> =>
+  makeWhole(wanted, 'workdir', (building, final) => fill(wanted, building, final));
+
+/** Makes a run directory by `fillIn`, which is given the folder to fill and the one that it will be; nothing is left
+ *  behind when it refuses or fails. A WorkspaceError of its becomes a refusal with this code. */
+export async function makeWhole(
+  wanted: Pick<NewRun, 'runId' | 'unique' | 'runsDir' | 'signal'>,
+  code: 'workdir' | 'snapshots',
+  fillIn: (building: string, final: string) => Promise<{ notes: string[] } | { problem: Diagnostic }>,
+): Promise<Made | NotMade> {
   const final = join(wanted.runsDir, wanted.runId);
   // A folder of this process's own: two that want the same id must not fill one folder.
   const building = join(wanted.runsDir, `.${wanted.runId}.${wanted.unique}.new`);
@@ -70,14 +83,18 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
   } catch (error) {
     return unwritable(wanted.runsDir, 'cannot be made', error);
   }
+  let settled: () => void = () => {};
   const clear = async () => {
     await rm(building, { recursive: true, force: true });
+    settled();
     if (first !== undefined) await removeEmpty(wanted.runsDir, first);
   };
   try {
     await makeRunsDir(wanted.runsDir);
+    settled = makingFolder(building);
     await mkdir(building, { recursive: true });
-    const made = await fill(wanted, building, final);
+    const made = await fillIn(building, final);
+    if (wanted.signal.aborted) throw new Cut();
     if ('problem' in made) {
       await clear();
       return made;
@@ -93,16 +110,21 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
         },
       };
     }
+    settled();
     return { runDir: final, notes: made.notes };
   } catch (error) {
     await clear();
+    if (error instanceof Cut) return { problem: cutShort(wanted.signal), code: 130 };
     if (error instanceof WorkspaceError) {
       return {
         problem: {
-          code: 'workdir',
+          code,
           severity: 'error',
           message: error.message,
-          fix: 'mend that in the workdir, or leave it out of the copy by naming it in .factoryignore',
+          fix:
+            code === 'snapshots'
+              ? 'nothing was made; a moment that another snapshot holds can still be forked'
+              : 'mend that in the workdir, or leave it out of the copy by naming it in .factoryignore',
         },
       };
     }
@@ -111,6 +133,16 @@ export async function makeRun(wanted: NewRun): Promise<Made | { readonly problem
     throw error;
   }
 }
+
+/** Thrown inside, when the signal fires. */
+class Cut extends Error {}
+
+const cutShort = ({ reason }: AbortSignal): Diagnostic => ({
+  code: 'interrupted',
+  severity: 'error',
+  message: `interrupted by ${String(reason)} before the run began; nothing of it is left`,
+  fix: 'the same command starts it again',
+});
 
 /** Gives the run its name; false when another one has it. A rename never replaces a folder that holds anything. */
 async function takeName(building: string, final: string): Promise<boolean> {
@@ -158,11 +190,15 @@ async function fill(
   if (begun !== undefined && 'problem' in begun) return begun;
   if (begun !== undefined) notes.push(...begun.notes);
 
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
   if (wanted.workdir === undefined) {
     await mkdir(at.workspace, { recursive: true });
   } else {
-    const copied = await copyTree(wanted.workdir, at.workspace, {
+    const copied = await snapshots.copyIn(wanted.workdir, {
       exclude: [wanted.runsDir, ...wanted.exclude],
+      goOn: () => {
+        if (wanted.signal.aborted) throw new Cut();
+      },
     });
     for (const { path, why } of copied.skipped) notes.push(`not copied: ${path} (${why})`);
     for (const path of copied.outsideLinks)
@@ -191,7 +227,7 @@ async function fill(
     if (recorded !== undefined && 'problem' in recorded) return recorded;
   }
 
-  const snapshot = await (await openSnapshots({ workspace: at.workspace, dir: at.snapshots })).take();
+  const snapshot = await snapshots.take();
   const manifest = wanted.manifest({
     workspace: layout(final).workspace,
     workdirKind: begun?.kind ?? (wanted.workdir === undefined ? 'none' : 'folder'),
@@ -200,7 +236,21 @@ async function fill(
   // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
   await writeJson(at.barrier, { private: true });
   await writeJson(at.manifest, manifest, { sync: true });
-  await saveCheckpoint(at.checkpoint, firstCheckpoint(wanted, snapshot.id));
+  const state = firstState(wanted, snapshot.id);
+  const ledger = await openLedger(building, { runId: wanted.runId, epoch: state.epoch });
+  try {
+    await ledger.save(state, {
+      schema_version: 1,
+      type: 'Start',
+      at: wanted.startedAt,
+      next_node: wanted.startNode,
+      context: state.context,
+      origins: state.origins,
+      snapshot: snapshot.id,
+    });
+  } finally {
+    await ledger.close();
+  }
   return { notes };
 }
 
@@ -213,13 +263,12 @@ async function linkedFolder(workspace: string): Promise<string | undefined> {
   return undefined;
 }
 
-function firstCheckpoint(wanted: NewRun, snapshot: string): Checkpoint {
+function firstState(wanted: NewRun, snapshot: string): RunState {
   return {
     schema_version: 1,
     run_id: wanted.runId,
     epoch: 1,
     last_completed_node: '',
-    completed_nodes: [],
     retry_counts: {},
     context: wanted.goal === undefined ? {} : { 'graph.goal': wanted.goal },
     origins: wanted.goal === undefined ? {} : { 'graph.goal': 'engine' },

@@ -1,17 +1,19 @@
 /** The records that tell a stage: pure functions of what happened. */
 import type { Usage } from '../agents/agent.ts';
 import { present } from '../model/attribute.ts';
-import type { Checkpoint } from '../model/checkpoint.ts';
+import type { RunState } from '../model/checkpoint.ts';
 import type { EventFacts } from '../model/event.ts';
 import type { Node, Value } from '../model/graph.ts';
 import type { Json, JsonObject } from '../model/json.ts';
 import { nodeLayout } from '../model/layout.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
 import { reasonOf } from '../model/outcome.ts';
-import type { TraceFacts } from '../model/trace.ts';
-import { delta } from './context.ts';
+import { own, put } from '../model/own.ts';
+import type { ContextDelta, TraceFacts } from '../model/trace.ts';
+import type { VisitFacts } from '../store/visits.ts';
 import { inFull } from './full-trace.ts';
 import type { RunSetting } from './site.ts';
+import type { Change, Counts } from './state.ts';
 
 /** `status.json`: the seven fields of every stage, and the class when it failed. */
 export function status(outcome: Outcome): JsonObject {
@@ -64,7 +66,7 @@ export function inputCaptured(
   setting: RunSetting,
   node: Node,
   visit: number,
-  state: Checkpoint,
+  state: RunState,
   nodeDir: string,
 ): TraceFacts {
   return {
@@ -99,8 +101,8 @@ export function outputCaptured(
   node_id: string,
   visit: number,
   outcome: Outcome,
-  before: Context,
   after: Context,
+  changed: ContextDelta,
   step: number,
   nodeDir: string,
 ): TraceFacts {
@@ -113,7 +115,42 @@ export function outputCaptured(
     ...(outcome.status === 'fail' ? { failure_class: outcome.class } : {}),
     context_updates: outcome.updates,
     ...(inFull(after, step) ? { context_after: after } : {}),
-    context_delta: delta(before, after),
+    context_delta: changed,
     status_path: nodeLayout(nodeDir).status,
+  };
+}
+
+/** The line of `visits.jsonl` for a visit that led from one state to another. */
+export function visited(
+  node_type: string,
+  change: Change,
+  { retries, calls }: Counts,
+  { added, updated, removed }: ContextDelta,
+  before: { readonly state: RunState; readonly snapshot: { readonly id: string } },
+  after: RunState & { readonly snapshot: string },
+): VisitFacts {
+  const context: Record<string, Json> = {};
+  for (const [key, value] of Object.entries(added)) put(context, key, value);
+  for (const key of Object.keys(updated)) put(context, key, own(after.context, key) ?? null);
+  const { last_failure, next_node, arrived, steps, at } = change.now;
+  return {
+    schema_version: 1,
+    type: 'Visit',
+    at,
+    node: change.node,
+    node_type,
+    visit: change.visit,
+    before: before.snapshot.id,
+    after: after.snapshot,
+    outcome: change.now.last_outcome,
+    retries,
+    calls,
+    context: { set: context, unset: [...removed] },
+    origins: { set: change.origins },
+    ...(last_failure === before.state.last_failure ? {} : { last_failure }),
+    next_node,
+    arrived,
+    steps,
+    elapsed_ms: after.elapsed_ms,
   };
 }

@@ -1,7 +1,8 @@
 /** How a run ended, in the words of `result.json`. */
 import { access } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import type { Checkpoint } from '../model/checkpoint.ts';
+import type { RunState } from '../model/checkpoint.ts';
+import type { Json, JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { Commit, RunResult } from '../model/result.ts';
@@ -41,11 +42,12 @@ export async function resultOf(
     failure_output: last === null ? '' : printed(state, last.node),
     agent: manifest.agent.describe === '' ? 'none' : manifest.agent.describe,
     stages: state.steps,
-    failed_stages: await failedStages(layout(runDir).events),
+    failed_stages: await failedStages(layout(runDir).visits),
     retries: Object.values(state.retry_counts).reduce((sum, n) => sum + n, 0),
     elapsed_ms: state.elapsed_ms,
     commits: commits.success ? commits.data : [],
     proof: proof.success ? proof.data : null,
+    ...(manifest.forked_from === undefined ? {} : { forked_from: manifest.forked_from }),
     run_dir: runDir,
     workspace: layout(runDir).workspace,
     next: await nextCommand(
@@ -58,16 +60,22 @@ export async function resultOf(
   };
 }
 
-/** Of the whole run, whichever process saw them. */
-async function failedStages(events: string): Promise<number> {
+/** Of the whole run, whichever process saw them, and of the runs that it was forked from. */
+async function failedStages(visits: string): Promise<number> {
   let failed = 0;
-  for await (const entry of readJournal(events))
-    if (entry.kind === 'record' && entry.record['type'] === 'StageFailed') failed++;
+  for await (const entry of readJournal(visits)) {
+    if (entry.kind !== 'record') continue;
+    const { outcome } = entry.record;
+    if (isObject(outcome) && outcome['status'] === 'fail') failed++;
+  }
   return failed;
 }
 
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** The end of what the failed stage printed, as later stages were told. */
-function printed({ context }: Checkpoint, node: string): string {
+function printed({ context }: RunState, node: string): string {
   if (context['last_failure.node_id'] !== node) return '';
   const lines = String(context['last_failure.summary'] ?? '').split('\n');
   const from = lines.findIndex((line) => /^(?:stderr|stdout|codex_stderr|verification):$/.test(line));

@@ -16,7 +16,7 @@ export type Route = {
  *  the first suggested id that is an unconditional target; any unconditional edge; none. Ties go to the highest
  *  weight, then to the smallest target id. A stage that broke leaves only by a condition that is true. */
 export function route(graph: Graph, node: string, outcome: Outcome, lookup: (key: string) => string): Route {
-  const edges = graph.edges.filter((edge) => edge.from === node).sort(byWeightThenName);
+  const edges = leaving(graph).get(node) ?? [];
   const isTrue = (edge: Edge) => edge.condition !== undefined && evaluate(edge.condition, lookup);
   const conditional = edges.filter(isTrue);
   const open = edges.filter((edge) => edge.condition === undefined);
@@ -35,6 +35,23 @@ export function route(graph: Graph, node: string, outcome: Outcome, lookup: (key
     })
     .sort((a, b) => compare(a.to, b.to) || compare(a.condition, b.condition));
   return { edge, how, candidates };
+}
+
+const known = new WeakMap<Graph, ReadonlyMap<string, readonly Edge[]>>();
+
+/** The edges that leave each node, in the order in which ties are broken; found once for a graph. */
+function leaving(graph: Graph): ReadonlyMap<string, readonly Edge[]> {
+  const found = known.get(graph);
+  if (found !== undefined) return found;
+  const edges = new Map<string, Edge[]>();
+  for (const edge of graph.edges) {
+    const same = edges.get(edge.from);
+    if (same === undefined) edges.set(edge.from, [edge]);
+    else same.push(edge);
+  }
+  for (const same of edges.values()) same.sort(byWeightThenName);
+  known.set(graph, edges);
+  return edges;
 }
 
 function choose(

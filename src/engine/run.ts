@@ -1,6 +1,6 @@
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
-import type { Checkpoint } from '../model/checkpoint.ts';
+import type { RunState } from '../model/checkpoint.ts';
 import type { EventFacts, RunEvent } from '../model/event.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
@@ -9,15 +9,18 @@ import type { TraceFacts } from '../model/trace.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { commonAttributes, executableAttributes } from '../nodes/kind.ts';
 import type { Journal } from '../store/journal.ts';
+import type { VisitFacts } from '../store/visits.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { keepJson } from './artifacts.ts';
 import type { Attempt } from './attempt.ts';
 import type { Caps } from './caps.ts';
 import { capHit, defaultCaps } from './caps.ts';
+import { delta } from './context.ts';
 import { feedback } from './feedback.ts';
 import { openVisit } from './node-dir.ts';
-import { inputCaptured, outputCaptured, stageEnded, status } from './records.ts';
+import { inputCaptured, outputCaptured, stageEnded, status, visited } from './records.ts';
 import type { RunSetting } from './site.ts';
+import { advance } from './state.ts';
 import type { Ending, Step } from './step.ts';
 import { step } from './step.ts';
 import { unfixableSource } from './unfixable.ts';
@@ -28,20 +31,22 @@ export type PreparedRun = {
   readonly setting: RunSetting;
   readonly kinds: readonly NodeKind[];
   readonly attempt: Attempt;
-  readonly state: Checkpoint;
+  /** Taken over: what it keeps by node grows in place. */
+  readonly state: RunState;
   readonly snapshot: Snapshot;
   readonly caps: Caps;
   readonly events: Journal;
   readonly trace: Journal;
-  /** Saves the checkpoint; rejects when another engine has taken the run over. */
-  readonly save: (state: Checkpoint) => Promise<void>;
+  /** Puts the visit that has ended and then the checkpoint on the disk; rejects when another engine has taken the run
+   *  over. */
+  readonly save: (state: RunState, visit?: VisitFacts) => Promise<void>;
   readonly signal: AbortSignal;
   /** Node after whose checkpoint the run stops, as if it had been interrupted. */
   readonly stopAfter: string | undefined;
 };
 
 export type RunEnd = {
-  readonly state: Checkpoint;
+  readonly state: RunState;
   readonly ending: Ending;
   readonly interrupted: boolean;
 };
@@ -59,7 +64,10 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
   const graphWants = readAttributes(graph.attrs, graphAttributes).values;
   const tell = teller(prepared);
 
+  /** The flush of what was told last. */
+  let flushed = Promise.resolve();
   const finish = async (ending: Ending, alreadySaved: boolean): Promise<RunEnd> => {
+    await flushed;
     state = {
       ...state,
       status: ending.ok ? 'completed' : 'failed',
@@ -78,6 +86,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     return { state, ending, interrupted: false };
   };
   const interrupt = async (at = state): Promise<RunEnd> => {
+    await flushed;
     const next = at.next_node ?? '';
     state = { ...at, status: 'interrupted', elapsed_ms: Math.round(elapsed()) };
     await prepared.save(state);
@@ -130,6 +139,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     state = { ...state, context: { ...state.context, current_node: node.id } };
 
     const atStart = state;
+    await flushed;
     const ended = await visitNode(prepared, tell, {
       node,
       kind,
@@ -145,8 +155,9 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       state = { ...atStart, context: contextBefore };
       return stop(ended.reason);
     }
-    const { outcome, usage } = ended;
-    ({ state, snapshot } = ended);
+    const { outcome, usage, counts } = ended;
+    const before = { state: { ...state, context: ended.context }, snapshot };
+    snapshot = ended.snapshot;
 
     const at = clock.now().toISOString();
     await keepJson(nodeLayout(nodeDir).status, status(outcome));
@@ -156,13 +167,14 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         : {};
     const next: Step = step(
       graph,
-      state,
+      before.state,
       { node: node.id, type: kind.type, executable: kind.executable, feedback: told, at },
       outcome,
     );
     const { decision } = next;
+    const changed = delta(contextBefore, next.change.now.context);
     state = {
-      ...next.state,
+      ...advance(before.state, next.change, counts),
       snapshot: snapshot.id,
       elapsed_ms: Math.round(elapsed()),
       ...(decision.do === 'finish'
@@ -173,7 +185,10 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         : {}),
     };
     // The checkpoint goes first: an event without a checkpoint is a story about a run that nobody can continue.
-    await prepared.save(state);
+    await prepared.save(
+      state,
+      visited(kind.type, next.change, counts, changed, before, { ...state, snapshot: snapshot.id }),
+    );
     if (outcome.status === 'fail') {
       setting.log('info', 'failure detail', {
         node: node.id,
@@ -186,7 +201,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       await tell.trace({ type: 'NodeExecutionErrored', node_id: node.id, error: outcome.reason });
     }
     await tell.trace(
-      outputCaptured(node.id, visits + 1, outcome, contextBefore, state.context, state.steps, nodeDir),
+      outputCaptured(node.id, visits + 1, outcome, state.context, changed, state.steps, nodeDir),
     );
     if (next.route !== undefined) {
       setting.log('debug', 'route selected', {
@@ -203,7 +218,9 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         candidates: next.route.candidates,
       });
     }
-    await tell.flush();
+    // What can be got ready for the next stage meanwhile is; it starts only when the story is on the disk.
+    flushed = tell.flush();
+    flushed.catch(() => {});
     if (decision.do === 'finish') {
       // A run that has ended stays ended, also where a test asks to be stopped here.
       if (prepared.stopAfter === node.id)
@@ -238,8 +255,7 @@ export function teller({ setting, events, trace }: Pick<PreparedRun, 'setting' |
       await trace.append({ schema_version: 1, type, at: stamp().at, ...rest });
     },
     async flush(): Promise<void> {
-      await events.flush();
-      await trace.flush();
+      await Promise.all([events.flush(), trace.flush()]);
     },
   };
 }

@@ -4,7 +4,8 @@ import { delimiter, dirname, join } from 'node:path';
 import type { Agent, AgentAction, Usage } from '../agents/agent.ts';
 import { expand } from '../dot/expand.ts';
 import { present } from '../model/attribute.ts';
-import type { Checkpoint } from '../model/checkpoint.ts';
+import type { RunState } from '../model/checkpoint.ts';
+import { epochVariable } from '../model/epoch-variable.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
@@ -13,6 +14,7 @@ import type { Site, StageProgram } from '../nodes/kind.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { Clock } from '../system/clock.ts';
+import { beforeWrite } from '../system/fence.ts';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
 import { maskStream } from '../system/mask.ts';
 import { head, readSome } from '../system/read.ts';
@@ -36,6 +38,9 @@ export type RunSetting = {
   readonly envPass: readonly string[];
   /** Value of `FACTORY_RUN_MARKER`. */
   readonly marker: string;
+  readonly epoch: number;
+  /** What this process, and so every stage, bears (see `system/brand.ts`); undefined where that cannot be. */
+  readonly brand: string | undefined;
   /** The folder that holds our own `factory`, first on a tool's PATH; and what starts it. */
   readonly factoryBin: string;
   readonly node: string;
@@ -52,7 +57,7 @@ export type RunSetting = {
 
 export type Visit = {
   readonly node: Node;
-  readonly state: Checkpoint;
+  readonly state: RunState;
   readonly visit: number;
   readonly attempt: number;
   readonly retries: number;
@@ -62,8 +67,8 @@ export type Visit = {
   readonly timeout: { readonly ms: number; readonly explicit: boolean; readonly runLeftMs: number };
   readonly snapshotId: string;
   readonly signal: AbortSignal;
-  /** Told before the spawn (without a process) and after it. */
-  readonly spawned: (process: ProcessId | undefined) => Promise<void>;
+  /** Told of each process as soon as it exists. */
+  readonly spawned: (process: ProcessId) => Promise<void>;
   /** Told what an agent program did, already masked. */
   readonly acted: (action: AgentAction) => void;
 };
@@ -122,6 +127,7 @@ export function siteFor(
       FACTORY_NODE_EXEC: setting.node,
       FACTORY_RUN_ID: setting.runId,
       FACTORY_RUN_MARKER: setting.marker,
+      [epochVariable(setting.marker)]: String(setting.epoch),
       FACTORY_NODE: node.id,
       FACTORY_VISIT: String(visit.visit),
       FACTORY_ATTEMPT: String(visit.attempt),
@@ -163,7 +169,6 @@ export function siteFor(
       const own = program.check === true ? setting.commandTimeoutMs : undefined;
       const limit = Math.min(left, own ?? left);
       await writeContext();
-      await visit.spawned(undefined);
       const ended = await setting.spawn.run({
         argv: program.argv,
         cwd: program.cwd === undefined ? setting.workspace : inWorkspace(program.cwd),
@@ -174,7 +179,8 @@ export function siteFor(
         mask: values,
         timeoutMs: limit,
         signal: visit.signal,
-        marker: `FACTORY_RUN_MARKER=${setting.marker}`,
+        marker: `${epochVariable(setting.marker)}=${setting.epoch}`,
+        ...(setting.brand === undefined ? {} : { brand: setting.brand }),
         started: (process) => visit.spawned(process),
       });
       return ended.kind === 'timed_out'
@@ -201,11 +207,9 @@ export function siteFor(
                 visit.timeout.explicit ? deadline - setting.clock.monotonic() : visit.timeout.runLeftMs,
               ),
         signal: visit.signal,
-        marker: setting.marker,
-        async beforeSpawn() {
-          await writeContext();
-          await visit.spawned(undefined);
-        },
+        marker: `${epochVariable(setting.marker)}=${setting.epoch}`,
+        ...(setting.brand === undefined ? {} : { brand: setting.brand }),
+        beforeSpawn: writeContext,
         spawned: (process) => visit.spawned(process),
         wasHidden(paths, made) {
           hidden.paths.push(...paths);
@@ -231,6 +235,7 @@ export function siteFor(
       // An earlier stage may have made a link of any folder on the way.
       if (!(await staysInside(setting.workspace, dirname(path))))
         throw new Error(`"${path}" leads out of the workspace by a link`);
+      beforeWrite(inWorkspace(path));
       await mkdir(dirname(inWorkspace(path)), { recursive: true });
       await writeFileAtomic(inWorkspace(path), content);
     },
@@ -293,7 +298,7 @@ const listed = (text: string | undefined): readonly string[] =>
 /** What `${var.x}`, `${ctx.key}` and `${node.id.key}` stand for; undefined when it cannot be known. */
 function known(
   setting: RunSetting,
-  state: Checkpoint,
+  state: RunState,
   kind: 'var' | 'ctx' | 'node',
   key: string,
 ): string | undefined {

@@ -1,7 +1,7 @@
 /** What a finished stage means for the run: pure, so that a resume is the same loop entered in the middle. */
 
 import { present } from '../model/attribute.ts';
-import type { Checkpoint, LastFailure } from '../model/checkpoint.ts';
+import { type LastFailure, nodeOutcome, type RunState } from '../model/checkpoint.ts';
 import type { Graph } from '../model/graph.ts';
 import type { Json } from '../model/json.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
@@ -10,6 +10,7 @@ import { own } from '../model/own.ts';
 import { conditionLookup } from './context.ts';
 import type { Route } from './route.ts';
 import { route } from './route.ts';
+import type { Change } from './state.ts';
 
 /** How a run ends. `code` is the process's exit code. */
 export type Ending = {
@@ -20,7 +21,7 @@ export type Ending = {
 };
 
 export type Step = {
-  readonly state: Checkpoint;
+  readonly change: Change;
   /** Undefined for an exit node that ends the run. */
   readonly route: Route | undefined;
   readonly decision:
@@ -39,33 +40,38 @@ export type StageFacts = {
   readonly at: string;
 };
 
-/** Merges `outcome` into the state and decides where the run goes. */
-export function step(graph: Graph, before: Checkpoint, stage: StageFacts, outcome: Outcome): Step {
-  const state = complete(before, stage, outcome);
-  if (stage.type === 'exit') return atExit(graph, before, state, stage.node);
-  const way = route(graph, stage.node, outcome, conditionLookup(state.context, outcome));
+/** What `outcome` changes in the state, and where the run goes. */
+export function step(graph: Graph, before: RunState, stage: StageFacts, outcome: Outcome): Step {
+  const change = complete(before, stage, outcome);
+  if (stage.type === 'exit') return atExit(graph, before, change);
+  const way = route(graph, stage.node, outcome, conditionLookup(change.now.context, outcome));
   if (way.edge === undefined) {
     const because = reasonOf(outcome);
     const reason = `no route from node ${stage.node} for outcome ${outcome.status}${because === '' ? '' : `: ${because}`}`;
-    const ending = { ok: false, exitNode: null, reason, code: failureCode(state.last_failure) };
+    const ending = { ok: false, exitNode: null, reason, code: failureCode(change.now.last_failure) };
     // A resume makes a new visit of the node that no edge could leave.
     return {
-      state: { ...state, next_node: stage.node, arrived: before.arrived },
+      change: leading(change, stage.node, before.arrived),
       route: way,
       decision: { do: 'finish', ending },
     };
   }
   const arrived = { from: stage.node, conditional: way.how === 'condition' };
   return {
-    state: { ...state, next_node: way.edge.to, arrived },
+    change: leading(change, way.edge.to, arrived),
     route: way,
     decision: { do: 'run', node: way.edge.to },
   };
 }
 
-function complete(before: Checkpoint, stage: StageFacts, outcome: Outcome): Checkpoint {
+const leading = (change: Change, next_node: string | null, arrived: RunState['arrived']): Change => ({
+  ...change,
+  now: { ...change.now, next_node, arrived },
+});
+
+/** The change, but for where it leads. */
+function complete(before: RunState, stage: StageFacts, outcome: Outcome): Change {
   const context = mergedContext(before, stage, outcome);
-  const failure = outcome.status === 'fail';
   const model =
     outcome.status !== 'fail'
       ? undefined
@@ -85,35 +91,28 @@ function complete(before: Checkpoint, stage: StageFacts, outcome: Outcome): Chec
         }
       : clears(before.last_failure, stage, outcome)
         ? null
-        : before.last_failure !== null && stage.executable && outcome.status === 'success'
+        : before.last_failure?.executable_success_since === false &&
+            stage.executable &&
+            outcome.status === 'success'
           ? { ...before.last_failure, executable_success_since: true }
           : before.last_failure;
-  const origins = { ...before.origins };
   const setter = stage.type === 'tool' ? 'tool' : stage.type === 'codergen' ? 'agent' : 'engine';
-  if (stage.type !== 'conditional') for (const key of Object.keys(outcome.updates)) origins[key] = setter;
+  const set = stage.type === 'conditional' ? [] : Object.keys(outcome.updates);
   return {
-    ...before,
-    context,
-    origins,
-    steps: before.steps + 1,
-    visits: { ...before.visits, [stage.node]: (own(before.visits, stage.node) ?? 0) + 1 },
-    outcomes: {
-      ...before.outcomes,
-      [stage.node]: {
-        status: outcome.status,
-        label: outcome.label,
-        notes: outcome.notes,
-        reason: reasonOf(outcome),
-        class: failure ? outcome.class : null,
-      },
+    node: stage.node,
+    visit: (own(before.visits, stage.node) ?? 0) + 1,
+    outcome: nodeOutcome(outcome),
+    origins: Object.fromEntries(set.map((key) => [key, setter])),
+    now: {
+      context,
+      steps: before.steps + 1,
+      last_completed_node: stage.node,
+      last_outcome: outcome,
+      last_failure: last,
+      next_node: null,
+      arrived: before.arrived,
+      at: stage.at,
     },
-    completed_nodes: before.completed_nodes.includes(stage.node)
-      ? before.completed_nodes
-      : [...before.completed_nodes, stage.node].sort(),
-    last_completed_node: stage.node,
-    last_outcome: outcome,
-    last_failure: last,
-    at: stage.at,
   };
 }
 
@@ -123,7 +122,7 @@ function clears(last: LastFailure | null, stage: StageFacts, outcome: Outcome): 
   return last.node === stage.node || (stage.type === 'verification' && outcome.status === 'success');
 }
 
-function mergedContext(before: Checkpoint, stage: StageFacts, outcome: Outcome): Context {
+function mergedContext(before: RunState, stage: StageFacts, outcome: Outcome): Context {
   const context: Record<string, Json> = { ...before.context, ...outcome.updates };
   if (clears(before.last_failure, stage, outcome)) {
     for (const key of Object.keys(context)) if (key.startsWith('last_failure.')) delete context[key];
@@ -134,15 +133,16 @@ function mergedContext(before: Checkpoint, stage: StageFacts, outcome: Outcome):
   return context;
 }
 
-function atExit(graph: Graph, before: Checkpoint, state: Checkpoint, exit: string): Step {
+function atExit(graph: Graph, before: RunState, change: Change): Step {
+  const exit = change.node;
+  const last = change.now.last_failure;
   const finish = (ok: boolean, reason: string): Step => {
-    const ending = { ok, exitNode: exit, reason, code: ok ? 0 : failureCode(state.last_failure) };
-    return { state: { ...state, next_node: null }, route: undefined, decision: { do: 'finish', ending } };
+    const ending = { ok, exitNode: exit, reason, code: ok ? 0 : failureCode(last) };
+    return { change, route: undefined, decision: { do: 'finish', ending } };
   };
   const node = graph.nodes.get(exit);
   const attribute = (key: string) =>
     node === undefined ? undefined : present(node.attrs, key)?.value.text.trim();
-  const last = state.last_failure;
   const cause = last === null ? '' : `: ${last.node}: ${last.reason}`;
   if (attribute('outcome') === 'fail') {
     const label = attribute('label');
@@ -160,7 +160,7 @@ function atExit(graph: Graph, before: Checkpoint, state: Checkpoint, exit: strin
   }
   for (const gate of graph.nodes.values()) {
     const is = present(gate.attrs, 'goal_gate')?.value.text.trim();
-    const stands = own(state.outcomes, gate.id);
+    const stands = gate.id === exit ? change.outcome : own(before.outcomes, gate.id);
     if (is === undefined || !/^(true|1|t)$/i.test(is) || stands === undefined) continue;
     if (stands.status === 'success' || stands.status === 'partial_success') continue;
     const target = retryTarget(graph, gate.id);
@@ -171,7 +171,7 @@ function atExit(graph: Graph, before: Checkpoint, state: Checkpoint, exit: strin
       );
     }
     return {
-      state: { ...state, next_node: target, arrived: { from: exit, conditional: true } },
+      change: leading(change, target, { from: exit, conditional: true }),
       route: undefined,
       decision: { do: 'run', node: target },
     };

@@ -2,9 +2,9 @@
 import type { Usage } from '../agents/agent.ts';
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
-import type { Checkpoint } from '../model/checkpoint.ts';
+import type { RunState } from '../model/checkpoint.ts';
 import type { Node } from '../model/graph.ts';
-import type { Outcome } from '../model/outcome.ts';
+import type { Context, Outcome } from '../model/outcome.ts';
 import { reasonOf } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 import type { NodeKind } from '../nodes/kind.ts';
@@ -16,12 +16,14 @@ import { capHit } from './caps.ts';
 import { writeStage } from './node-dir.ts';
 import { retry } from './retry.ts';
 import type { PreparedRun, Teller } from './run.ts';
+import type { Counts } from './state.ts';
 
 export type VisitEnd =
   | {
       readonly kind: 'ended';
       readonly outcome: Outcome;
-      readonly state: Checkpoint;
+      readonly context: Context;
+      readonly counts: Counts;
       readonly snapshot: Snapshot;
       readonly usage: Usage | undefined;
     }
@@ -38,7 +40,7 @@ export async function visitNode(
   at: {
     readonly node: Node;
     readonly kind: NodeKind;
-    readonly state: Checkpoint;
+    readonly state: RunState;
     readonly snapshot: Snapshot;
     readonly visit: number;
     readonly nodeDir: string;
@@ -61,11 +63,11 @@ export async function visitNode(
       { steps: -1, elapsedMs: at.elapsed() },
     );
   let { state, snapshot } = at;
+  let retries = own(state.retry_counts, node.id) ?? 0;
+  let calls = own(state.calls, node.id) ?? 0;
   let usage: Usage | undefined;
   for (let attempt = 1; ; attempt++) {
     const left = wallLeft();
-    const retries = own(state.retry_counts, node.id) ?? 0;
-    const call = (own(state.calls, node.id) ?? 0) + 1;
     let told: Promise<void> = Promise.resolve();
     const result = await attempted(prepared, {
       kind,
@@ -76,7 +78,7 @@ export async function visitNode(
         visit,
         attempt,
         retries,
-        call,
+        call: calls + 1,
         timeout: {
           ms: Math.min(limit, left),
           explicit: wants.timeout !== undefined || left < limit,
@@ -84,8 +86,7 @@ export async function visitNode(
         },
         snapshotId: snapshot.id,
         signal,
-        spawned: (process) =>
-          writeStage(nodeDir, { visit, attempt, marker: setting.marker, process: process ?? null }),
+        spawned: (process) => writeStage(nodeDir, { visit, attempt, marker: setting.marker, process }),
         acted: (action) => {
           told = told.then(() => tell.event({ type: 'AgentActed', node_id: node.id, ...action }));
           // Awaited below; until then a record that cannot be written must not count as nobody's error.
@@ -99,7 +100,7 @@ export async function visitNode(
     if (signal.aborted) return { kind: 'interrupted' };
     snapshot = result.after;
     usage = result.usage ?? usage;
-    if (kind.type === 'codergen') state = { ...state, calls: { ...state.calls, [node.id]: call } };
+    if (kind.type === 'codergen') calls++;
     if (result.violations.length > 0) {
       await tell.event({ type: 'GuardrailViolation', node_id: node.id, paths: [...result.violations] });
     }
@@ -107,16 +108,16 @@ export async function visitNode(
       result.outcome.status === 'fail' && result.outcome.class === 'timeout' ? wallHit() : undefined;
     if (cut !== undefined) return { kind: 'stopped', reason: cut };
     const again = retry(retryPolicy(kind, wants, graphWants.default_max_retries), attempt, result.outcome);
-    if (!again.again) return { kind: 'ended', outcome: again.outcome, state, snapshot, usage };
-    state = {
-      ...state,
-      retry_counts: { ...state.retry_counts, [node.id]: retries + 1 },
-      context: { ...state.context, [`internal.retry_count.${node.id}`]: retries + 1 },
-    };
+    if (!again.again) {
+      const { context } = state;
+      return { kind: 'ended', outcome: again.outcome, context, counts: { retries, calls }, snapshot, usage };
+    }
+    retries++;
+    state = { ...state, context: { ...state.context, [`internal.retry_count.${node.id}`]: retries } };
     await tell.event({
       type: 'StageRetrying',
       node_id: node.id,
-      retry_count: retries + 1,
+      retry_count: retries,
       reason: reasonOf(result.outcome),
       delay_ms: again.delayMs,
     });

@@ -68,6 +68,7 @@ export async function runBatch(
     const asked: Wish = {
       ...wish,
       branch,
+      auto: wish.branch === undefined,
       reuse: ours || wish.reuse,
       create: !ours && wish.create,
       runId: newRunId(doors.clock),

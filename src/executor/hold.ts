@@ -1,27 +1,24 @@
 /** One run at a time on a repository: a lock in its git folder, which all its working trees share and no commit holds. */
-import { realpath } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { cutLanding, endLanding, type Landing, mendLanding } from '../builder/landing.ts';
+import { commonGitDir } from '../builder/repository.ts';
+import type { Log } from '../engine/watch.ts';
 import { acquireLock } from '../store/lock.ts';
 import type { Clock } from '../system/clock.ts';
 import { isCode } from '../system/files.ts';
-import { type Environment, sourceGit } from '../system/git.ts';
+import type { Environment } from '../system/git.ts';
 import { type Refused, refused } from './run.ts';
 
-/** Does `act` while nobody else works on the repository at `repo`. What is no repository is left to `act` to refuse. */
+/** Does `act` while nobody else works on the repository at `repo`; before it, what a run that was killed while it landed
+ *  left half done is finished, and `cut` tells of it. What is no repository is left to `act` to refuse. */
 export async function holding<T>(
   repo: string,
-  doors: { readonly env: Environment; readonly clock: Clock },
-  act: () => Promise<T>,
+  doors: { readonly env: Environment; readonly clock: Clock; readonly log: Log },
+  act: (cut: Landing | undefined) => Promise<T>,
 ): Promise<T | Refused> {
-  const found = await sourceGit(repo, doors.env)
-    .run(['rev-parse', '--git-common-dir'])
-    .catch((error: unknown) => {
-      // The folder itself is not there.
-      if (isCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
-      throw error;
-    });
-  if (found?.ok !== true) return act();
-  const place = join(await realpath(resolve(repo, found.text)), 'factory');
+  const gitDir = await commonGitDir(repo, doors.env);
+  if (gitDir === undefined) return act(undefined);
+  const place = join(gitDir, 'factory');
   const answer = await acquireLock(place, { clock: doors.clock }).catch((error: unknown) => {
     if (isCode(error, 'EACCES', 'EROFS', 'EPERM'))
       return { kind: 'refused' as const, why: `${place} cannot be written` };
@@ -32,7 +29,13 @@ export async function holding<T>(
     return refused(1, `another run works on the repository ${repo}: ${why}`);
   }
   try {
-    return await act();
+    const cut = await cutLanding(gitDir);
+    const mended = cut === undefined ? undefined : await mendLanding(cut, doors);
+    if (cut === undefined || mended === undefined) return await act(undefined);
+    if (typeof mended === 'object') return refused(1, mended.problem, mended.fix);
+    if (mended === 'landed') doors.log('info', 'a landing that was cut is finished', { run: cut.run_id });
+    if (mended === 'left') await endLanding(gitDir);
+    return await act(mended === 'left' ? undefined : cut);
   } finally {
     await answer.lock.release();
   }

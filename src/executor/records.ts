@@ -61,7 +61,7 @@ function runRecord(request: Request, ending: Ending | undefined, outputs: JsonOb
     status,
     reason: ending?.reason ?? '',
     work_order_id: request.work_order_id,
-    version: { factory: packageVersion(), git_commit: null, git_dirty: null },
+    version: { factory: packageVersion(), ...request.program },
     config: configOf(request),
     inputs: {
       work_order_path: request.work_order_path,

@@ -37,6 +37,9 @@ export const Request = z.object({
   timeout_seconds: z.number(),
   batch: z.string().nullable().describe('The folder whose orders are carried out one after the other'),
   started_at: z.string(),
+  program: z
+    .object({ git_commit: z.string().nullable(), git_dirty: z.boolean().nullable() })
+    .default({ git_commit: null, git_dirty: null }),
 });
 export type Request = z.infer<typeof Request>;
 

@@ -5,9 +5,10 @@ import { fixedAuthor } from '../builder/author.ts';
 import { judgeExemption } from '../builder/exemption.ts';
 import { headRef, historyGit, readHistoryStart } from '../builder/in-history.ts';
 import { land } from '../builder/land.ts';
+import { beginLanding, endLanding, type Landing } from '../builder/landing.ts';
 import type { LoadedOrder } from '../builder/orders.ts';
 import { type Pushed, push } from '../builder/push.ts';
-import { chooseBranch, type Repository } from '../builder/repository.ts';
+import { chooseBranch, commonGitDir, type Repository } from '../builder/repository.ts';
 import type { Doors, Finished, Refusal, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -15,6 +16,7 @@ import type { JsonObject } from '../model/json.ts';
 import { type Layout, layout } from '../model/layout.ts';
 import { readManifest } from '../store/run-store.ts';
 import { GitError, sourceGit } from '../system/git.ts';
+import { ownCommit } from '../system/own-commit.ts';
 import { packageRoot } from '../system/package.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { checkDirs } from '../workspace/dirs.ts';
@@ -39,13 +41,16 @@ export type Wish = {
   readonly artifacts: string;
   readonly out: string | undefined;
   readonly branch: string | undefined;
+  /** The branch is one of our own naming, made for an earlier order of the same batch. */
+  readonly auto?: boolean;
   readonly reuse: boolean;
   readonly create: boolean;
   readonly commit: string | undefined;
   readonly push: boolean;
   readonly allowExempt: boolean;
   readonly model: string;
-  readonly temperature: number;
+  /** Undefined where nobody asked for one: then none is sent. */
+  readonly temperature: number | undefined;
   readonly maxAttempts: number;
   readonly timeoutSeconds: number;
   readonly agent: string | undefined;
@@ -118,7 +123,7 @@ export async function runOrder(
     work_order_id: loaded.order.id,
     digest: loaded.digest,
     branch: choice.branch,
-    branch_mode: choice.mode,
+    branch_mode: wish.auto === true ? 'auto' : choice.mode,
     branch_existed: choice.existed,
     starting_branch: repo.branch,
     baseline: choice.baseline,
@@ -129,11 +134,12 @@ export async function runOrder(
     out_dir: wish.out ?? null,
     planner_ref: plannerRef,
     model: wish.model,
-    temperature: wish.temperature,
+    temperature: wish.temperature ?? 0,
     max_attempts: wish.maxAttempts,
     timeout_seconds: wish.timeoutSeconds,
     batch: wish.batch,
     started_at: doors.clock.now().toISOString(),
+    program: await ownCommit(doors.env),
   };
   const asGiven = join(request.artifacts, 'work_order.input.json');
   await openRecords(request, loaded.order);
@@ -153,6 +159,7 @@ export async function runOrder(
     exclude: [wish.artifacts],
     commandTimeoutMs: wish.timeoutSeconds * 1000,
     model: wish.model,
+    ...(wish.temperature === undefined ? {} : { temperature: wish.temperature }),
     keep: { [requestFile]: `${JSON.stringify(request, null, 2)}\n` },
     ...(wish.agent === undefined ? {} : { agent: wish.agent }),
     ...(wish.script === undefined ? {} : { script: wish.script }),
@@ -224,6 +231,7 @@ async function settle(
   let commits: string[] = [];
   let tree: string | null = null;
   let commit: string | null = null;
+  const gitDir = result.status === 'completed' ? await commonGitDir(request.repo, doors.env) : undefined;
   if (result.status === 'completed') {
     const history = historyGit(run.history, doors.env);
     const head = await history.text(['rev-parse', headRef]);
@@ -231,6 +239,9 @@ async function settle(
     commit = head === request.baseline ? null : head;
     commits = commit === null ? [] : [commit];
     const start = await readHistoryStart(run.history);
+    const marker = await markerOf(result.run_dir);
+    if (gitDir !== undefined)
+      await beginLanding(gitDir, { ...(await noted(request, doors)), run_dir: result.run_dir, head, marker });
     const landed = await land({
       historyDir: run.history,
       repo: request.repo,
@@ -240,6 +251,7 @@ async function settle(
       head,
       startingBranch: request.starting_branch,
       author: start.author ?? fixedAuthor,
+      marker,
       env: doors.env,
     }).catch((error: unknown) => {
       if (!(error instanceof GitError)) throw error;
@@ -279,6 +291,8 @@ async function settle(
     await rm(target, { recursive: true, force: true });
     await cp(request.artifacts, target, { recursive: true });
   }
+  // Only now is everything done that a run which was cut from here on would have to do again.
+  if (gitDir !== undefined) await endLanding(gitDir);
   const last = attempts.at(-1)?.failure_brief;
   return {
     run_id: request.run_id,
@@ -294,6 +308,46 @@ async function settle(
     run_dir: result.run_dir,
     push: pushed,
     notes,
+  };
+}
+
+/** Brings a run to its end that was killed while it landed; undefined where that cannot be done any more. */
+export async function finishCut(cut: Landing, doors: OrderDoors): Promise<Told | undefined> {
+  const there = await readRequest(cut.run_dir).catch(() => undefined);
+  const told = there === undefined ? undefined : await resumeOrder(cut.run_dir, doors);
+  if (told !== undefined && !('problems' in told)) return told;
+  doors.log('warn', 'the records of a run that was cut while it landed cannot be closed', {
+    run: cut.run_id,
+  });
+  const gitDir = await commonGitDir(cut.repo, doors.env);
+  if (gitDir !== undefined) await endLanding(gitDir);
+  return undefined;
+}
+
+async function markerOf(runDir: string): Promise<string> {
+  const read = await readManifest(runDir);
+  if (!read.ok) throw new Error(`Internal: ${read.why}`);
+  return `FACTORY_RUN_MARKER=${read.manifest.marker}`;
+}
+
+/** Where the repository stands as the landing begins. */
+async function noted(
+  request: Request,
+  doors: OrderDoors,
+): Promise<Omit<Landing, 'run_dir' | 'head' | 'marker'>> {
+  const git = sourceGit(request.repo, doors.env);
+  const on = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
+  const at = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
+  return {
+    version: 1,
+    run_id: request.run_id,
+    digest: request.digest,
+    repo: request.repo,
+    branch: request.branch,
+    existed: request.branch_existed,
+    base: request.baseline,
+    from: { branch: on.ok ? on.text : '', commit: at.ok ? at.text : request.baseline },
+    began_at: doors.clock.now().toISOString(),
   };
 }
 

@@ -1,6 +1,6 @@
 /** The wiring proper: lock, snapshots, journals, agents and the loop, put together for one run. */
 
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Agent } from '../agents/agent.ts';
 import { createAgent } from '../agents/index.ts';
@@ -10,26 +10,31 @@ import { localAttempt } from '../engine/attempt.ts';
 import type { Caps } from '../engine/caps.ts';
 import type { Casting, Refusal } from '../engine/casting.ts';
 import { backendOf } from '../engine/casting.ts';
-import { resultOf } from '../engine/result.ts';
+import { nextCommand, resultOf } from '../engine/result.ts';
 import { endLeftovers } from '../engine/resume.ts';
 import { run, teller } from '../engine/run.ts';
 import type { RunSetting } from '../engine/site.ts';
 import type { Texts } from '../engine/texts.ts';
 import { schemaOf } from '../engine/texts.ts';
-import type { Checkpoint } from '../model/checkpoint.ts';
+import type { Checkpoint, RunState } from '../model/checkpoint.ts';
 import type { Graph } from '../model/graph.ts';
+import { unreachable } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { kinds } from '../nodes/index.ts';
-import { loadCheckpoint, saveCheckpoint } from '../store/checkpoint.ts';
+import { loadCheckpoint, openLedger } from '../store/checkpoint.ts';
 import { openJournal } from '../store/journal.ts';
-import { acquireLock } from '../store/lock.ts';
+import { acquireLock, type Before } from '../store/lock.ts';
 import { readManifest } from '../store/run-store.ts';
+import { brandOf, brandOurselves } from '../system/brand.ts';
+import { fence, Superseded } from '../system/fence.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
 import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
 import { bringBack } from '../workspace/hide.ts';
+import type { Snapshot } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
+import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
@@ -40,6 +45,10 @@ export type Change = {
   readonly files: Readonly<Record<string, string>>;
   readonly script: string | undefined;
 };
+
+/** Milliseconds within which a signal may come twice though it was sent once: `npx` passes on what the terminal has sent to
+ *  all of them. */
+const oneSignalMs = 100;
 
 const waitFor = 'wait for its end, or stop it with Ctrl-C where it runs; factory runs tells how it stands';
 
@@ -52,9 +61,20 @@ export async function drive(
   doors: Doors,
 ): Promise<Finished | Refusal> {
   const at = layout(runDir);
-  const answer = await acquireLock(runDir, { clock: doors.clock });
-  if (answer.kind === 'refused') return refused('run-locked', answer.why, waitFor);
+  const answer = await acquireLock(runDir, {
+    clock: doors.clock,
+    takeOver: flags.takeOver === true,
+    stoppedYields: true,
+  });
+  if (answer.kind === 'refused') return refused('run-locked', answer.why, answer.fix ?? waitFor);
   const { lock } = answer;
+  const over = new AbortController();
+  const signal = AbortSignal.any([doors.signal, lock.lost]);
+  // Nothing of the run is changed any more once another engine has it, not by whatever is under way either.
+  const folders = new Set([runDir, await realpath(runDir)]);
+  const fences = [...folders].map((folder) => fence(folder, lock.assertOwner));
+  sayThatItStops(doors, over.signal);
+  let failed = true;
   try {
     const readRun = await readManifest(runDir);
     if (!readRun.ok) return refused('manifest', readRun.why);
@@ -62,31 +82,63 @@ export async function drive(
     const read = await loadCheckpoint(at.checkpoint);
     if (!read.ok) return refused('checkpoint', read.why);
     const loaded = read.checkpoint;
+    const finished = await finishedRun(manifest, loaded, runDir, doors);
+    if (finished !== undefined) {
+      failed = false;
+      return finished;
+    }
+    // Somebody may have gone on with the run between its making and our lock.
+    const resumed = given.resumed || lock.epoch > 1;
+    const again = await nextCommand(
+      manifest,
+      { status: 'interrupted', exitNode: null, failed: undefined, byModel: false },
+      runDir,
+      doors.cwd,
+      doors.called ?? { program: 'factory' },
+    );
+    doors.parting?.(again);
+    const brand = brandOf(manifest.marker, lock.epoch);
+    const branded = brandOurselves(brand);
     let ended = 0;
-    if (given.resumed) {
-      if (lock.takenOver !== undefined) {
-        doors.log('warn', 'took the run over from an engine that is gone', {
-          pid: lock.takenOver.pid,
-          host: lock.takenOver.host,
-        });
-      }
-      ended = await endLeftovers(runDir, manifest, loaded);
+    if (resumed) {
+      const { takenOver } = lock;
+      if (takenOver !== undefined) doors.log('warn', ...takeoverNotice(takenOver));
+      ended = await endLeftovers(
+        runDir,
+        manifest,
+        loaded,
+        takenOver?.how === 'stopped' ? [takenOver.pid] : [],
+      );
       if (ended > 0)
-        doors.log('warn', 'ended processes that a killed engine left running', { processes: ended });
+        doors.log('warn', 'ended processes that an earlier engine left running', { processes: ended });
     }
     // What a killed engine had hidden from its agent comes back first: what is restored next is the whole workspace.
     await bringBack(at.workspace, hidingPlace(runDir));
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     if (loaded.snapshot === null) throw new Error('Internal: a checkpoint without a snapshot');
-    let snapshot = await snapshots.load(loaded.snapshot);
-    if (given.resumed) {
-      await snapshots.restore(snapshot);
-      if (given.change !== undefined) await carryOut(given.change, runDir);
-      snapshot = await snapshots.take(snapshot);
+    let snapshot: Snapshot;
+    try {
+      snapshot = await snapshots.load(loaded.snapshot);
+      if (resumed) {
+        await snapshots.restore(snapshot);
+        if (given.change !== undefined) await carryOut(given.change, runDir);
+        snapshot = await snapshots.take(snapshot);
+      }
+    } catch (error) {
+      if (error instanceof DamagedStore)
+        return refused(
+          'snapshot',
+          error.message,
+          'put that file back from a copy of the run directory, or begin a new run; nothing of it was used',
+        );
+      if (error instanceof WorkspaceError)
+        return refused('workspace', error.message, 'mend that in the run’s workspace and resume again');
+      throw error;
     }
     const options = { runId: manifest.run_id, epoch: lock.epoch };
     const events = await openJournal(at.events, options);
     const trace = await openJournal(at.trace, options);
+    const ledger = await openLedger(runDir, options, read);
     const agents = new Map<string, Agent>();
     for (const [backend, plan] of given.casting.plans) {
       agents.set(
@@ -105,6 +157,8 @@ export async function drive(
       env: doors.env,
       envPass: [...manifest.env_pass, ...flags.envPass],
       marker: manifest.marker,
+      epoch: lock.epoch,
+      brand: (await branded) ? brand : undefined,
       factoryBin: join(packageRoot(), 'dist', 'bin'),
       node: process.execPath,
       variables: given.inputs.variables,
@@ -116,8 +170,9 @@ export async function drive(
       watcher: doors.watcher,
       log: doors.log,
     };
-    const state: Checkpoint = {
-      ...loaded,
+    const { completed_nodes, ...before } = loaded;
+    const state: RunState = {
+      ...before,
       epoch: lock.epoch,
       status: 'running',
       ended: null,
@@ -131,20 +186,36 @@ export async function drive(
       pipeline_path: manifest.pipeline_path,
       workdir: manifest.original_workdir,
       workspace: at.workspace,
-      resume: given.resumed,
+      resume: resumed,
       agent,
     });
-    if (given.resumed) {
+    if (resumed) {
       await tell.trace({
         type: 'ResumeLoaded',
         last_completed_node: state.last_completed_node,
         last_outcome: state.last_outcome?.status ?? '',
-        completed_nodes: state.completed_nodes,
-        ...(lock.takenOver === undefined ? {} : { taken_over_from: lock.takenOver }),
+        completed_nodes,
+        ...(lock.takenOver === undefined ? {} : { taken_over_from: previous(lock.takenOver) }),
         processes_ended: ended,
       });
     }
-    await tell.event({ type: 'PipelineStarted', agent, resumed: given.resumed });
+    const fork = forkPoint(manifest);
+    // A fork that was cut before its first stage tells it when it is taken up again.
+    if (fork !== undefined && state.steps === fork.steps) {
+      const { last_completed_node, context } = state;
+      await tell.trace({
+        type: 'ForkLoaded',
+        forked_from: fork.from,
+        last_completed_node,
+        context: { ...context },
+      });
+    }
+    await tell.event({
+      type: 'PipelineStarted',
+      agent,
+      resumed,
+      ...(fork === undefined ? {} : { forked_from: fork.from }),
+    });
     await tell.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
     await tell.flush();
     const end = await run({
@@ -156,23 +227,83 @@ export async function drive(
       caps: given.caps,
       events,
       trace,
-      save: async (next) => {
+      save: async (next, visit) => {
+        lock.assertOwner();
         if (!(await lock.stillOwner()))
-          throw new Error(`another engine has taken over run ${manifest.run_id}; this one stops`);
-        await saveCheckpoint(at.checkpoint, next);
+          throw new Superseded(
+            `the lock of run ${manifest.run_id} is gone: ${at.locks} was removed or taken over; this process stops`,
+          );
+        await ledger.save(next, visit);
       },
-      signal: doors.signal,
+      signal,
       stopAfter: doors.env['ATTRACTION_TEST_STOP_AFTER_NODE'] || undefined,
     });
     await events.close();
     await trace.close();
+    await ledger.close();
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
     await writeJson(at.result, result);
+    failed = false;
     return { result, code: end.ending.code };
   } finally {
-    await lock.release();
+    over.abort();
+    // What broke the run (a folder that cannot be written any more) would break this too, and says more.
+    await lock.release().catch((error: unknown) => {
+      if (!failed) throw error;
+    });
+    for (const open of fences) open();
   }
 }
+
+/** Where a forked run began, and how many steps it had then. */
+function forkPoint({ forked_from }: Manifest) {
+  if (forked_from === undefined) return undefined;
+  const { run_id, node, visit, before, seq } = forked_from;
+  return { from: { run_id, node, visit, before }, steps: seq - 1 };
+}
+
+/** A run that has reached an exit, as it ended; undefined for one that goes on. */
+export async function finishedRun(
+  manifest: Manifest,
+  state: Checkpoint,
+  runDir: string,
+  doors: Pick<Doors, 'cwd' | 'called'>,
+): Promise<Finished | undefined> {
+  const { ended } = state;
+  if (ended === null || ended.exit_node === null) return undefined;
+  const ending = { ok: ended.ok, exitNode: ended.exit_node, reason: ended.reason, code: ended.code };
+  const end = { state, ending, interrupted: false };
+  return { result: await resultOf(manifest, runDir, end, doors.cwd, doors.called), code: ended.code };
+}
+
+/** Tells at the first signal what it does and what another one would do. */
+function sayThatItStops({ signal, clock, log }: Doors, over: AbortSignal): void {
+  const say = async () => {
+    await clock.sleep(oneSignalMs, over);
+    if (!over.aborted)
+      log('warn', 'stopping: the stage is ended and the run saved; once more stops at once', {
+        signal: String(signal.reason),
+      });
+  };
+  if (signal.aborted) return;
+  signal.addEventListener('abort', () => void say(), { once: true, signal: over });
+}
+
+function takeoverNotice({ pid, host, how, heartbeat }: Before): [string, Record<string, string | number>] {
+  const facts = { pid, host, heartbeat };
+  switch (how) {
+    case 'gone':
+      return ['took the run over from an engine that is gone', facts];
+    case 'silent':
+      return ['took the run over from an engine out of sight, which should be silent', facts];
+    case 'stopped':
+      return ['took the run over from an engine that is stopped; it changes nothing when it wakes', facts];
+    default:
+      return unreachable(how);
+  }
+}
+
+const previous = ({ pid, host, epoch, heartbeat }: Before) => ({ pid, host, epoch, heartbeat });
 
 async function carryOut(change: Change, runDir: string): Promise<void> {
   const at = layout(runDir);
@@ -186,9 +317,13 @@ async function carryOut(change: Change, runDir: string): Promise<void> {
   await writeJson(at.manifest, change.manifest, { sync: true });
 }
 
-/** Milliseconds that a killed engine worked after its last checkpoint, as far as its last sign of life tells. */
-const lostTime = (loaded: Checkpoint, before: { readonly heartbeat: string } | undefined): number =>
-  before === undefined ? 0 : Math.max(0, Date.parse(before.heartbeat) - Date.parse(loaded.at)) || 0;
+/** Milliseconds that an earlier engine worked after its last checkpoint, as far as its last sign of life tells: never more
+ *  than it held the run, whatever a wall clock that was set between the two makes of it. */
+const lostTime = (loaded: Checkpoint, before: Before | undefined): number => {
+  if (before === undefined) return 0;
+  const between = Date.parse(before.heartbeat) - Date.parse(loaded.at);
+  return Math.max(0, Math.min(between, before.heldMs ?? between)) || 0;
+};
 
 const historyEnvironment = (history: string, workspace: string): Readonly<Record<string, string>> => ({
   GIT_DIR: history,

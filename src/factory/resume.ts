@@ -4,11 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readGraph } from '../dot/read.ts';
 import type { Caps } from '../engine/caps.ts';
-import type { LoadedScript, Refusal } from '../engine/casting.ts';
+import type { Casting, LoadedScript, Refusal } from '../engine/casting.ts';
 import { cast, describePlan, loadScript, selfContained } from '../engine/casting.ts';
 import type { Inputs } from '../engine/inputs.ts';
 import { readInputs, sha256 } from '../engine/inputs.ts';
-import { resultOf } from '../engine/result.ts';
 import { givenVariables, whatChanged } from '../engine/resume.ts';
 import { textsOf, textsOfManifest } from '../engine/texts.ts';
 import { lint } from '../lint/lint.ts';
@@ -20,7 +19,8 @@ import type { Manifest } from '../model/manifest.ts';
 import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';
-import { drive } from './drive.ts';
+import { isMissing } from '../system/files.ts';
+import { drive, finishedRun } from './drive.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
@@ -39,20 +39,8 @@ export async function resumeRun(
   const loadedState = await loadCheckpoint(at.checkpoint);
   if (!loadedState.ok) return refused('checkpoint', loadedState.why);
   const { checkpoint } = loadedState;
-  if (checkpoint.ended !== null && checkpoint.ended.exit_node !== null) {
-    const { ended } = checkpoint;
-    const ending = { ok: ended.ok, exitNode: ended.exit_node, reason: ended.reason, code: ended.code };
-    return {
-      result: await resultOf(
-        manifest,
-        runDir,
-        { state: checkpoint, ending, interrupted: false },
-        doors.cwd,
-        doors.called,
-      ),
-      code: ended.code,
-    };
-  }
+  const finished = await finishedRun(manifest, checkpoint, runDir, doors);
+  if (finished !== undefined) return finished;
   const differs = await whatChanged(manifest, graph, flags, doors.cwd);
   if (differs.length > 0 && !flags.acceptChanges) return { problems: differs };
   for (const change of differs) doors.log('warn', `accepted: ${change.message}`);
@@ -75,18 +63,59 @@ export async function resumeRun(
     fresh = read.inputs;
     inputs = textsOf(fresh);
   }
+  const wanted = flags.acceptChanges ? flags.script : undefined;
+  const ready = await goOn(current, manifest, { inputs: at.inputs, fresh, script: wanted }, flags, doors);
+  if ('problems' in ready) return ready;
+  const { casting, caps, script } = ready;
+  const change = { manifest: ready.manifest, files: fresh?.files ?? {}, script };
+  return drive(current, runDir, { casting, inputs, caps, resumed: true, change }, flags, doors);
+}
+
+/** What a run goes on with: who answers, its limits, and the manifest that says so. The agent's script is the one that
+ *  `given.script` names (a path as it was typed), else the one kept in `given.inputs`, the folder of the run's inputs. */
+export async function goOn(
+  current: Graph,
+  manifest: Manifest,
+  given: {
+    readonly inputs: string;
+    /** Inputs that take the place of the manifest's. */
+    readonly fresh: Inputs | undefined;
+    readonly script: string | undefined;
+  },
+  flags: RunFlags,
+  doors: Doors,
+): Promise<
+  | {
+      readonly casting: Casting;
+      readonly caps: Caps;
+      readonly manifest: Manifest;
+      /** Text of a script that the run is to keep; undefined where it has one or needs none. */
+      readonly script: string | undefined;
+      readonly answers: LoadedScript | undefined;
+    }
+  | Refusal
+> {
   let script: LoadedScript | undefined;
   let keptText: string | undefined;
-  if (flags.acceptChanges && flags.script !== undefined) {
-    const loaded = await loadScript(current, flags.script, doors.cwd);
+  if (given.script !== undefined) {
+    const loaded = await loadScript(current, given.script, doors.cwd);
     if ('problems' in loaded) return loaded;
     script = loaded.script;
     const whole = script === undefined ? undefined : await selfContained(script);
     if (whole !== undefined && 'problems' in whole) return whole;
     keptText = whole === undefined ? undefined : `${JSON.stringify(whole, null, 2)}\n`;
   } else if (manifest.agent.script !== undefined) {
-    const path = join(at.inputs, manifest.agent.script.stored);
-    const text = await readFile(path, 'utf8');
+    const path = join(given.inputs, manifest.agent.script.stored);
+    const text = await readFile(path, 'utf8').catch((error: unknown) => {
+      if (isMissing(error)) return undefined;
+      throw error;
+    });
+    if (text === undefined)
+      return refused(
+        'agent-script-file',
+        `run ${manifest.run_id} no longer has the script that answers in it (${path})`,
+        'put back a copy of the file, or name one with --script (a resume takes it with --accept-changes)',
+      );
     const parsed = parseAgentScript(path, text);
     if ('diagnostics' in parsed) return { problems: parsed.diagnostics };
     script = { path, script: parsed.script, text };
@@ -97,6 +126,7 @@ export async function resumeRun(
     flag: flags.agent ?? (manifest.agent.name === '' ? undefined : manifest.agent.name),
     model: flags.model ?? manifest.agent.model,
     effort: flags.effort ?? manifest.agent.effort,
+    temperature: manifest.agent.temperature,
     script,
   });
   if ('problems' in casting) return casting;
@@ -111,13 +141,13 @@ export async function resumeRun(
   // The manifest says what the run goes on with, so that the next resume finds nothing changed.
   const next: Manifest = {
     ...manifest,
-    ...(fresh === undefined
+    ...(given.fresh === undefined
       ? {}
       : {
           pipeline: { text: current.text, sha256: sha256(current.text) },
-          prompts: { ...fresh.prompts },
-          schemas: { ...fresh.schemas },
-          variables: fresh.variables,
+          prompts: { ...given.fresh.prompts },
+          schemas: { ...given.fresh.schemas },
+          variables: given.fresh.variables,
         }),
     agent: {
       ...manifest.agent,
@@ -125,9 +155,10 @@ export async function resumeRun(
       describe:
         main === undefined
           ? manifest.agent.describe
-          : main.name === 'scripted'
+          : main.name === 'scripted' && manifest.agent.name === 'scripted' && keptText === undefined
             ? manifest.agent.describe
             : describePlan(main),
+      ...(main === undefined || main.name === manifest.agent.name ? {} : { chosen_by: main.chosenBy }),
       ...(main !== undefined && 'model' in main ? { model: main.model } : {}),
       ...(main !== undefined && 'effort' in main ? { effort: main.effort } : {}),
       ...(keptText === undefined || script === undefined
@@ -141,6 +172,5 @@ export async function resumeRun(
       ...(caps.maxVisits === undefined ? {} : { max_visits: caps.maxVisits }),
     },
   };
-  const change = { manifest: next, files: fresh?.files ?? {}, script: keptText };
-  return drive(current, runDir, { casting, inputs, caps, resumed: true, change }, flags, doors);
+  return { casting, caps, manifest: next, script: keptText, answers: script };
 }

@@ -47,6 +47,7 @@ export async function startRun(
     flag: flags.agent,
     model: flags.model,
     effort: flags.effort,
+    temperature: flags.temperature,
     script: loaded.script,
   });
   if ('problems' in casting) return casting;
@@ -82,6 +83,7 @@ export async function startRun(
     goal,
     startNode: startOf(graph, kinds).id,
     startedAt,
+    signal: doors.signal,
     keep,
     historian: buildsHistory(graph)
       ? {
@@ -120,6 +122,7 @@ export async function startRun(
         chosen_by: main?.chosenBy ?? '',
         ...(main !== undefined && 'model' in main ? { model: main.model } : {}),
         ...(main !== undefined && 'effort' in main ? { effort: main.effort } : {}),
+        ...(flags.temperature === undefined ? {} : { temperature: flags.temperature }),
         ...(loaded.script !== undefined && scripted
           ? { script: { path: loaded.script.path, sha256: sha256(loaded.script.text), stored: keptScript } }
           : {}),
@@ -140,7 +143,10 @@ export async function startRun(
       ],
     }),
   });
-  if ('problem' in made) return { problems: [made.problem] };
+  if ('problem' in made) {
+    const { problem, code } = made;
+    return { problems: [problem], ...(code === undefined ? {} : { code }) };
+  }
   for (const note of made.notes) doors.log('warn', note);
   return drive(graph, made.runDir, { casting, inputs: textsOf(inputs), caps, resumed: false }, flags, doors);
 }

@@ -15,6 +15,8 @@ export type Doors = {
   readonly watcher: Watcher;
   readonly log: Log;
   readonly called?: Called;
+  /** Told, once there is a run, the command that goes on with it, for the case that we are ended before we can say so. */
+  readonly parting?: (command: string) => void;
 };
 
 /** What a person asked for with flags; only what was given. */
@@ -24,6 +26,8 @@ export type RunFlags = {
   readonly agent?: string;
   readonly model?: string;
   readonly effort?: string;
+  /** Sampling temperature that the model is asked with. */
+  readonly temperature?: number;
   readonly script?: string;
   readonly envPass: readonly string[];
   readonly allowDirty: boolean;
@@ -39,6 +43,8 @@ export type RunFlags = {
   readonly commandTimeoutMs?: number;
   /** Absolute folders in the workdir that are not copied. */
   readonly exclude?: readonly string[];
+  /** Go on although the run's owner is stopped or out of sight, without waiting until it has been silent for long. */
+  readonly takeOver?: boolean;
   /** Files that the run keeps in its `inputs/`, by name. */
   readonly keep?: Readonly<Record<string, string>>;
 };

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { Json } from './json.ts';
 import type { Outcome } from './outcome.ts';
-import { failureClasses, outcomeWords } from './outcome.ts';
+import { failureClasses, outcomeWords, reasonOf } from './outcome.ts';
 
 const counts = z.record(z.string(), z.number());
 const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
@@ -15,6 +15,15 @@ export const NodeOutcome = z.object({
   class: z.enum(failureClasses).nullable(),
 });
 export type NodeOutcome = z.infer<typeof NodeOutcome>;
+
+/** What is remembered of a node's latest outcome. */
+export const nodeOutcome = (outcome: Outcome): NodeOutcome => ({
+  status: outcome.status,
+  label: outcome.label,
+  notes: outcome.notes,
+  reason: reasonOf(outcome),
+  class: outcome.status === 'fail' ? outcome.class : null,
+});
 
 export const LastFailure = z.object({
   node: z.string(),
@@ -63,3 +72,17 @@ export const Checkpoint = z.object({
   at: z.string(),
 });
 export type Checkpoint = z.infer<typeof Checkpoint>;
+
+/** What stands in `checkpoint.json` however long the run; `visits.jsonl` tells the rest. */
+export const BoundedCheckpoint = Checkpoint.omit({
+  completed_nodes: true,
+  retry_counts: true,
+  visits: true,
+  calls: true,
+  outcomes: true,
+  origins: true,
+});
+
+/** The state of a run in memory. What is kept by node or by context key (`visits`, `calls`, `retry_counts`, `outcomes`,
+ *  `origins`) belongs to the run and grows in place: copied at every step it would cost more with every node. */
+export type RunState = Readonly<Omit<Checkpoint, 'completed_nodes'>>;

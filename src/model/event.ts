@@ -11,9 +11,19 @@ const usage = z.object({
   cost_usd: z.number().nullable(),
 });
 
+const ForkPoint = z
+  .object({ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() })
+  .describe('The moment of another run that this one began at');
+
 export const RunEvent = z.discriminatedUnion('type', [
   z
-    .object({ ...base, type: z.literal('PipelineStarted'), agent: z.string(), resumed: z.boolean() })
+    .object({
+      ...base,
+      type: z.literal('PipelineStarted'),
+      agent: z.string(),
+      resumed: z.boolean(),
+      forked_from: ForkPoint.exactOptional(),
+    })
     .describe('The run begins, or goes on after a resume; names the agent that answers.'),
   z
     .object({ ...base, type: z.literal('StageStarted'), node_id, visit: z.number(), node_type: z.string() })

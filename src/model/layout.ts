@@ -8,6 +8,8 @@ export const layout = (run: string) => ({
   events: join(run, 'events.jsonl'),
   trace: join(run, 'trace.jsonl'),
   checkpoint: join(run, 'checkpoint.json'),
+  /** What each finished visit changed; the checkpoint says how much of it counts. */
+  visits: join(run, 'visits.jsonl'),
   result: join(run, 'result.json'),
   /** Ends Node's search for a package above the workspace. */
   barrier: join(run, 'package.json'),
@@ -54,6 +56,7 @@ export const inWorkspace = {
   planPrompt: '.factory/plan/prompt.md',
   planAnswer: '.factory/plan/answer.json',
   planState: '.factory/plan/state.json',
+  planSpec: '.factory/plan/spec.md',
   planOriginal: '.factory/plan/original-prompt.md',
   planChecked: '.factory/plan/plan.json',
   planNormalized: '.factory/plan/manifest_normalized.json',

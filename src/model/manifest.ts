@@ -16,6 +16,21 @@ export const FileVariable = z.object({
     .optional(),
 });
 
+/** Where a run that was forked from another one began. */
+export const ForkedFrom = z.object({
+  run_id: z.string(),
+  run_dir: z.string().describe('Absolute, as it was then'),
+  node: z.string(),
+  visit: z.int().positive(),
+  before: z.boolean().describe('Right before that visit; else right after it'),
+  seq: z.int().positive().describe('The last record of `visits.jsonl` that the two runs have in common'),
+  sha256: hash.describe('Of those records as the other run has them, a line each'),
+  changed: z
+    .array(z.string())
+    .describe('What differs from the other run: pipeline, var NAME, agent, script, model, effort, …'),
+});
+export type ForkedFrom = z.infer<typeof ForkedFrom>;
+
 export const Manifest = z.object({
   schema_version: z.literal(1),
   run_id: z.string(),
@@ -40,6 +55,7 @@ export const Manifest = z.object({
     script: z.object({ path: z.string(), sha256: hash, stored: z.string() }).optional(),
     model: z.string().optional(),
     effort: z.string().optional().describe('Reasoning effort for nodes that name none'),
+    temperature: z.number().optional().describe('Sampling temperature, where one was asked for'),
   }),
   base_commit: z.string().nullable().describe('HEAD of the workdir where it is the top of a git repository'),
   workdir_kind: z.enum(['none', 'folder', 'git']),
@@ -53,6 +69,7 @@ export const Manifest = z.object({
     })
     .optional()
     .describe('Only for pipelines whose tools build a history'),
+  forked_from: ForkedFrom.exactOptional(),
   marker: z.string().describe('Value of FACTORY_RUN_MARKER in every process of the run'),
   caps: z.object({
     max_steps: z.number(),

@@ -1,5 +1,6 @@
 /** `result.json` and `factory run --json`: how a run ended, for programs. Fields are only ever added. */
 import * as z from 'zod';
+import { ForkedFrom } from './manifest.ts';
 import { failureClasses } from './outcome.ts';
 
 export const Commit = z.object({
@@ -33,6 +34,7 @@ export const RunResult = z.object({
     .describe(
       'What was run on the final commit by itself: empty when nothing could be, null without a proof',
     ),
+  forked_from: ForkedFrom.exactOptional(),
   run_dir: z.string(),
   workspace: z.string(),
   next: z.string().describe('The next command to type; empty when there is none'),

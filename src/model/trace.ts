@@ -35,6 +35,19 @@ export type TraceFacts =
       readonly taken_over_from?: { readonly pid: number; readonly host: string; readonly epoch: number };
       readonly processes_ended: number;
     }
+  | {
+      readonly type: 'ForkLoaded';
+      /** The moment of another run that this one begins at. */
+      readonly forked_from: {
+        readonly run_id: string;
+        readonly node: string;
+        readonly visit: number;
+        readonly before: boolean;
+      };
+      readonly last_completed_node: string;
+      /** In full: the records before it are the other run's. */
+      readonly context: JsonObject;
+    }
   | { readonly type: 'PipelineStarted'; readonly start_node: string }
   | {
       readonly type: 'NodeInputCaptured';

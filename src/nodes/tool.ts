@@ -60,7 +60,9 @@ export const tool = kind({
         const said = await site.readNodeFile('output.json', outputLimit + 1);
         // Written anew by us, so that no secret of the tool's stays in it.
         if (said !== undefined && said.length <= outputLimit) await site.keep('output.json', said);
-        return judge(code, parseOutput(said), await markedClass(site));
+        const written = parseOutput(said);
+        const failing = code !== 0 || ('output' in written && written.output.outcome === 'fail');
+        return judge(code, written, failing ? await markedClass(site) : undefined);
       }
     }
   },

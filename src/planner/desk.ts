@@ -115,6 +115,7 @@ export async function clearPlan(cwd: string): Promise<void> {
   await rm(join(cwd, inWorkspace.planChecked), { force: true });
   await rm(join(cwd, inWorkspace.planAnswer), { force: true });
   await rm(join(cwd, inWorkspace.planNormalized), { force: true });
+  await rm(join(cwd, inWorkspace.planSpec), { force: true });
   for (const name of await namesIn(folder)) {
     if (/^attempt-\d+$/.test(name)) await rm(join(folder, name), { recursive: true, force: true });
   }

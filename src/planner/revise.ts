@@ -1,12 +1,14 @@
 /** The prompt that asks a model to mend its plan. */
 import { fixFor, isError, type PlanFinding } from './finding.ts';
-import { fill } from './template.ts';
+import { basisValues, fill, type PlanBasis } from './template.ts';
 
 /** A finding as it was kept; its code may be one that this version does not know. */
 export type EarlierFinding = Omit<PlanFinding, 'code'> & { readonly code: string };
 
 export type Revision = {
-  /** The first prompt, whole: a model that is told only its mistakes forgets the rules. */
+  /** Told again: a model that is told only its mistakes forgets the rules. */
+  readonly basis: PlanBasis;
+  /** The first prompt, whole, for templates that want it. */
   readonly originalPrompt: string;
   readonly previousAnswer: string;
   /** Errors and warnings. */
@@ -15,32 +17,13 @@ export type Revision = {
   readonly earlier: readonly (readonly EarlierFinding[])[];
 };
 
-/** Used when no template is given. */
-export const defaultRevisionTemplate = `{{ORIGINAL_PROMPT}}
-
----
-
-You have answered this already. Your answer was checked, and these findings must be mended:
-
-{{FINDINGS}}
-
-{{SAME_AGAIN}}
-
-Your answer was:
-
-<previous_answer>
-{{PREVIOUS_ANSWER}}
-</previous_answer>
-
-Answer again with the whole corrected JSON object and nothing else. Change only what the findings ask for.
-`;
-
 /** Longest previous answer, in UTF-16 units, that is quoted whole. */
 const maxQuoted = 400_000;
 
 /** Fills `template`; what is filled in is never expanded again. */
 export const revisionPrompt = (template: string, revision: Revision): string =>
   fill(template, {
+    ...basisValues(revision.basis),
     ORIGINAL_PROMPT: revision.originalPrompt,
     FINDINGS: listed(revision.findings),
     PREVIOUS_ANSWER: quoted(revision.previousAnswer),

@@ -1,4 +1,5 @@
 /** `.factory/plan/state.json`: how far a plan has come, from one `factory plan` command to the next. */
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -74,6 +75,17 @@ export async function readState(
     return {
       problem: `${inWorkspace.planState} is not JSON: ${error instanceof Error ? error.message : error}`,
     };
+  }
+}
+
+/** The attempts that were checked so far, for whoever tells them meanwhile; none where they cannot be read. */
+export function attemptsIn(workspace: string): PlanState['attempts'] {
+  try {
+    const text = readFileSync(join(workspace, inWorkspace.planState), 'utf8');
+    return PlanState.safeParse(JSON.parse(text)).data?.attempts ?? [];
+  } catch (error) {
+    if (isMissing(error) || error instanceof SyntaxError) return [];
+    throw error;
   }
 }
 

@@ -22,6 +22,33 @@ export function listFiles(files: readonly string[]): string {
   return lines.join('\n');
 }
 
+/** A template's bytes with the rules for work orders in place, as a compile hash counts them: its own, byte for byte,
+ *  where it does not ask for the rules. */
+export const withDoctrine = (
+  template: { readonly text: string; readonly bytes: Buffer },
+  doctrine: string,
+): Buffer =>
+  hasPlaceholder(template.text, rules)
+    ? Buffer.from(fill(template.text, { [rules]: doctrine.trimEnd() }))
+    : template.bytes;
+
+const rules = 'WORK_ORDER_RULES';
+
+/** What a plan is made from. */
+export type PlanBasis = {
+  readonly spec: string;
+  readonly files: readonly string[];
+  /** The rules for work orders that every template of ours repeats. */
+  readonly doctrine: string;
+};
+
+/** The values that a prompt for a plan and one for its revision share. */
+export const basisValues = ({ spec, files, doctrine }: PlanBasis) => ({
+  PRODUCT_SPEC: spec,
+  REPO_FILES: listFiles(files),
+  [rules]: doctrine.trimEnd(),
+});
+
 /** The prompt that asks for a plan. `{{DOCTRINE}}` and `{{REPO_HINTS}}` of older templates are left empty. */
-export const planPromptText = (template: string, spec: string, files: readonly string[]): string =>
-  fill(template, { PRODUCT_SPEC: spec, REPO_FILES: listFiles(files), DOCTRINE: '', REPO_HINTS: '' });
+export const planPromptText = (template: string, basis: PlanBasis): string =>
+  fill(template, { ...basisValues(basis), DOCTRINE: '', REPO_HINTS: '' });

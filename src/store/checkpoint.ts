@@ -1,69 +1,158 @@
-/** `checkpoint.json` on disk: replaced as a whole, flushed before anybody is told of it. */
-import { open, readFile } from 'node:fs/promises';
+/** `checkpoint.json` on disk: replaced as a whole, flushed before anybody is told of it. What would grow with the run
+ *  stands in `visits.jsonl` beside it, and the checkpoint says how much of that counts. */
+import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
-import { Checkpoint } from '../model/checkpoint.ts';
-import { isMissing, syncFolder, writeJson } from '../system/files.ts';
+import { BoundedCheckpoint, Checkpoint, type RunState } from '../model/checkpoint.ts';
+import { layout } from '../model/layout.ts';
+import { isMissing, writeJson } from '../system/files.ts';
+import type { Journal } from './journal.ts';
 import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
+import { openVisits, readVisits, stateAfter, type VisitFacts } from './visits.ts';
 
-/** Up to this many ids stand in the checkpoint itself; more go to a file that grows, so that saving stays cheap. */
+/** Up to this many entries of a list stand in the checkpoint itself; more are told by `visits.jsonl` alone, so that
+ *  saving stays cheap. */
 const mostInline = 1000;
-const listName = 'completed_nodes.txt';
+const visitsName = 'visits.jsonl';
 
 const InFile = z.object({
-  ...Checkpoint.shape,
+  ...BoundedCheckpoint.shape,
   completed_nodes: z.array(z.string()).optional(),
-  completed_nodes_file: z
-    .string()
-    .regex(/^[A-Za-z0-9_.-]+$/)
-    .optional()
-    .describe('Next to the checkpoint: an id a line, in the order they completed'),
-  completed_nodes_count: z.int().min(0).optional().describe('How many lines of that file count'),
+  completed_nodes_file: z.string().optional().describe('Whose lines of type Visit name the nodes'),
+  completed_nodes_count: z.int().min(0).optional().describe('How many different ones they name'),
+  retry_counts: Checkpoint.shape.retry_counts.optional().describe('Left out where there are more than 1,000'),
+  visits_file: z.string().regex(/^[A-Za-z0-9_.-]+$/),
+  visits_seq: z.int().positive().describe('Number of the last line of that file that counts'),
 });
 
 /** What is checked before saving. The context is left out: any value of it loads again, and it may be large. */
-const Loadable = Checkpoint.omit({ context: true, outcomes: true });
+const Loadable = BoundedCheckpoint.omit({ context: true, last_outcome: true });
+
+/** How a checkpoint and its `visits.jsonl` belong together. */
+export type Beside = {
+  /** Number of the last line that counts. */
+  readonly seq: number;
+  /** Sorted ids of the nodes that completed, or how many there are when they are more than 1,000. */
+  readonly completed: readonly string[] | number;
+  /** Puts the lines on the disk; begun beside the flush of the checkpoint, which takes its place only then. */
+  readonly flush?: () => Promise<void>;
+};
 
 /** Replaces the checkpoint at `path`. When it settles the new one outlives a power cut; until then a crash leaves the
  *  old one. Rejects when it cannot be written, or is none that could be loaded again. */
-export async function saveCheckpoint(path: string, checkpoint: Checkpoint): Promise<void> {
-  const checked = Loadable.safeParse(checkpoint);
+export async function saveCheckpoint(path: string, state: RunState, beside: Beside): Promise<void> {
+  const checked = Loadable.safeParse(state);
   if (!checked.success)
     throw new Error(`Internal: a checkpoint that nobody could load: ${z.prettifyError(checked.error)}`);
-  const { completed_nodes, ...rest } = checkpoint;
-  const ids = new Set(completed_nodes);
-  const list =
-    ids.size <= mostInline
-      ? { completed_nodes: [...ids].sort() }
-      : {
-          completed_nodes_file: listName,
-          completed_nodes_count: await growList(join(dirname(path), listName), ids),
-        };
-  await writeJson(path, ordered(rest, list), { sync: true, syncFolder: true });
-}
-
-/** The list of completed nodes stands where readers of the file look for it, after `last_completed_node`. */
-function ordered(rest: Omit<Checkpoint, 'completed_nodes'>, list: object): object {
-  const { schema_version, run_id, epoch, last_completed_node, ...others } = rest;
-  return { schema_version, run_id, epoch, last_completed_node, ...list, ...others };
-}
-
-export type LoadedCheckpoint =
-  | { readonly ok: true; readonly checkpoint: Checkpoint }
-  | (Unreadable & { readonly missing: boolean });
-
-/** Loads the checkpoint at `path`, or says what is wrong with which file and how to go on. Rejects only when the file is
- *  there and may not be read. */
-export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
-  const broken = (what: string): LoadedCheckpoint => {
-    const fix = 'put back a copy of the file if there is one, else start a new run (without --resume)';
-    return { ...unreadable(`${path} ${what}`, fix), missing: false };
+  const { completed } = beside;
+  const count = typeof completed === 'number' ? completed : completed.length;
+  const content = {
+    schema_version: state.schema_version,
+    run_id: state.run_id,
+    epoch: state.epoch,
+    last_completed_node: state.last_completed_node,
+    ...(typeof completed !== 'number' && count <= mostInline
+      ? { completed_nodes: completed }
+      : { completed_nodes_file: visitsName, completed_nodes_count: count }),
+    ...(hasAtMost(state.retry_counts, mostInline) ? { retry_counts: state.retry_counts } : {}),
+    context: state.context,
+    next_node: state.next_node,
+    arrived: state.arrived,
+    steps: state.steps,
+    last_outcome: state.last_outcome,
+    last_failure: state.last_failure,
+    snapshot: state.snapshot,
+    elapsed_ms: state.elapsed_ms,
+    status: state.status,
+    ended: state.ended,
+    at: state.at,
+    visits_file: visitsName,
+    visits_seq: beside.seq,
   };
+  await writeJson(path, content, {
+    sync: true,
+    syncFolder: true,
+    ...(beside.flush === undefined ? {} : { first: beside.flush }),
+  });
+}
+
+/** Whether a record has no more entries than that; does not look at more of them. */
+function hasAtMost(record: object, most: number): boolean {
+  let count = 0;
+  for (const key in record) if (Object.hasOwn(record, key) && ++count > most) return false;
+  return true;
+}
+
+/** The two files that tell how a run stands, and the only way to change them. */
+export interface Ledger {
+  /** Adds the line of the visit that has ended (or of the beginning), then replaces the checkpoint, which counts it. */
+  save(state: RunState, visit?: VisitFacts): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens the ledger of a run to go on from what `loadCheckpoint` has read, or from nothing. Lines of visits that no
+ *  checkpoint counts go. */
+export async function openLedger(
+  runDir: string,
+  options: { readonly runId: string; readonly epoch: number },
+  from?: Pick<Loaded, 'checkpoint' | 'visits'>,
+): Promise<Ledger> {
+  const at = layout(runDir);
+  const journal: Journal = await openVisits(at.visits, from?.visits.end ?? 0, options);
+  let seq = from?.visits.seq ?? 0;
+  const sorted = [...(from?.checkpoint.completed_nodes ?? [])];
+  let count = sorted.length;
+  return {
+    async save(state, visit) {
+      if (visit !== undefined) {
+        seq = journal.append(visit);
+        if (visit.type === 'Visit' && visit.visit === 1) {
+          count += 1;
+          if (count <= mostInline) insert(sorted, visit.node);
+          else sorted.length = 0;
+        }
+      }
+      await saveCheckpoint(at.checkpoint, state, {
+        seq,
+        completed: count <= mostInline ? sorted : count,
+        flush: () => journal.flush(),
+      });
+    },
+    close: () => journal.close(),
+  };
+}
+
+function insert(sorted: string[], id: string): void {
+  let from = 0;
+  for (let to = sorted.length; from < to; ) {
+    const middle = (from + to) >> 1;
+    if ((sorted[middle] ?? '') < id) from = middle + 1;
+    else to = middle;
+  }
+  sorted.splice(from, 0, id);
+}
+
+export type Loaded = {
+  readonly ok: true;
+  readonly checkpoint: Checkpoint;
+  /** The last line of `visits.jsonl` that counts: its number, and where it ends. */
+  readonly visits: { readonly seq: number; readonly end: number };
+};
+export type LoadedCheckpoint = Loaded | (Unreadable & { readonly missing: boolean });
+
+/** Loads the checkpoint at `path` with what the file beside it tells, or says what is wrong with which file and how to
+ *  go on. Rejects only when a file is there and may not be read. */
+export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
+  const fix = 'put back a copy of the file if there is one, else start a new run (without --resume)';
+  const broken = (what: string): LoadedCheckpoint => ({
+    ...unreadable(`${path} ${what}`, fix),
+    missing: false,
+  });
   const text = await textOf(path);
   if (text === undefined) {
     const what = `there is no checkpoint ${path}, so there is no run that could go on`;
-    const fix = 'check the run id and --runsdir, or start a new run (without --resume)';
-    return { ...unreadable(what, fix), missing: true };
+    const mend = 'check the run id and --runsdir, or start a new run (without --resume)';
+    return { ...unreadable(what, mend), missing: true };
   }
   let value: unknown;
   try {
@@ -73,47 +162,29 @@ export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
   }
   const read = InFile.safeParse(value);
   if (!read.success) return broken(`is no checkpoint of this version (${inALine(read.error)})`);
-  const { completed_nodes, completed_nodes_file, completed_nodes_count, ...rest } = read.data;
-  const loaded = (ids: readonly string[]): LoadedCheckpoint => ({
-    ok: true,
-    checkpoint: { ...rest, completed_nodes: [...new Set(ids)].sort() },
-  });
-  if (completed_nodes !== undefined) return loaded(completed_nodes);
-  if (completed_nodes_file === undefined || completed_nodes_count === undefined) {
-    return broken('is no checkpoint of this version (completed_nodes: missing)');
-  }
-  const ids = wholeLines((await textOf(join(dirname(path), completed_nodes_file))) ?? '');
-  if (ids.length < completed_nodes_count) {
+  const { visits_file, visits_seq } = read.data;
+  const small = BoundedCheckpoint.parse(read.data);
+  const visits = await readVisits(join(dirname(path), visits_file), visits_seq);
+  if (!visits.ok) return { ...visits, missing: false };
+  const folded = stateAfter(visits.records);
+  if (
+    folded.run_id !== small.run_id ||
+    folded.steps !== small.steps ||
+    folded.last_completed_node !== small.last_completed_node
+  ) {
     return broken(
-      `counts ${completed_nodes_count} completed nodes, but ${completed_nodes_file} beside it has ${ids.length}`,
+      `tells of ${whereItStands(small)}, but the lines of ${visits_file} beside it that it counts end at ${whereItStands(folded)}`,
     );
   }
-  return loaded(ids.slice(0, completed_nodes_count));
+  return {
+    ok: true,
+    checkpoint: { ...folded, ...small },
+    visits: { seq: visits_seq, end: visits.end },
+  };
 }
 
-/** Makes the file hold `ids` and answers how many lines it has. Lines are only added, except that lines of a stage
- *  whose checkpoint was never written go; so the lines that the present checkpoint counts stay as they are. */
-async function growList(path: string, ids: ReadonlySet<string>): Promise<number> {
-  const kept: string[] = [];
-  for (const id of wholeLines((await textOf(path)) ?? '')) {
-    if (!ids.has(id)) break;
-    kept.push(id);
-  }
-  const known = new Set(kept);
-  const added = [...ids].filter((id) => !known.has(id));
-  const file = await open(path, 'a', 0o644);
-  try {
-    await file.truncate(Buffer.byteLength(kept.map((id) => `${id}\n`).join('')));
-    if (added.length > 0) await file.writeFile(added.map((id) => `${id}\n`).join(''));
-    await file.datasync();
-  } finally {
-    await file.close();
-  }
-  if (kept.length === 0) await syncFolder(dirname(path));
-  return kept.length + added.length;
-}
-
-const wholeLines = (text: string): string[] => text.split('\n').slice(0, -1);
+const whereItStands = (state: Pick<Checkpoint, 'run_id' | 'steps' | 'last_completed_node'>): string =>
+  `run ${state.run_id} after ${state.steps} stages${state.last_completed_node === '' ? '' : ` ("${state.last_completed_node}" was the last)`}`;
 
 async function textOf(path: string): Promise<string | undefined> {
   try {

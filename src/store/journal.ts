@@ -3,6 +3,7 @@ import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } f
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { beforeWrite } from '../system/fence.ts';
 import { syncFolder } from '../system/files.ts';
 import { scan } from './journal-read.ts';
 
@@ -40,11 +41,13 @@ export async function openJournal(path: string, options: JournalOptions): Promis
       `${path}: epoch ${before.epoch} has written here, and ours is only ${epoch}; another process owns this run`,
     );
   }
+  beforeWrite(path);
   const file = openSync(path, 'a', 0o644);
   let seq = before.seq;
   let dirty = false;
   let open = true;
   try {
+    beforeWrite(path);
     if (before.torn) ftruncateSync(file, before.end);
     if (options.sync !== false) await syncFolder(dirname(path));
   } catch (error) {
@@ -68,6 +71,7 @@ export async function openJournal(path: string, options: JournalOptions): Promis
       const stamped = { ...record, run_id: runId, seq: seq + 1, epoch };
       const line = Buffer.from(`${JSON.stringify(stamped)}\n`);
       let written = 0;
+      beforeWrite(path);
       try {
         while (written < line.length) written += writeSync(file, line, written);
       } catch (error) {

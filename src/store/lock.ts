@@ -1,55 +1,47 @@
 /** One owner for each run directory. Owners are numbered by epochs, each with a file `lock/<epoch>.json`; the highest
  *  one owns the run. A file of a new epoch comes into being whole and only once, so of two that want it one wins. */
 import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { link, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import * as z from 'zod';
 import { layout } from '../model/layout.ts';
-import type { Clock } from '../system/clock.ts';
-import { type Every, realEvery } from '../system/every.ts';
+import { type Clock, uptimeMs } from '../system/clock.ts';
+import { type Continued, type Every, realContinued, realEvery } from '../system/every.ts';
+import { Superseded } from '../system/fence.ts';
 import { isCode, isMissing, syncFolder, writeJson } from '../system/files.ts';
-import { isAlive, type Self, thisProcess } from '../system/proc.ts';
+import { type Self, thisProcess } from '../system/proc.ts';
 import { scan } from './journal-read.ts';
+import { type Before, judge, LockFile, type LockRead, type Owner } from './lock-file.ts';
 
-const LockFile = z.object({
-  schema_version: z.literal(1),
-  epoch: z.int().positive(),
-  pid: z.int().positive(),
-  start_time: z.string().describe('Of the process, as the kernel counts'),
-  boot: z.string().optional(),
-  pid_space: z.string().describe('Pids of another boot or container say nothing here'),
-  host: z.string(),
-  since: z.string(),
-  heartbeat: z.iso.datetime(),
-  released: z.string().nullable(),
-});
-type LockFile = z.infer<typeof LockFile>;
-
-/** Who owns a run, for people. `since` and `heartbeat` are RFC 3339. */
-export type Owner = {
-  readonly pid: number;
-  readonly host: string;
-  readonly epoch: number;
-  readonly since: string;
-  readonly heartbeat: string;
-};
+export type { Before, Owner } from './lock-file.ts';
 
 export interface Lock {
   /** Higher than that of every owner before. */
   readonly epoch: number;
-  /** The owner whose lock was taken over because it was dead. */
-  readonly takenOver?: Pick<Owner, 'pid' | 'host' | 'epoch' | 'heartbeat'>;
-  /** False once a later owner has taken the run (a process that was stopped for long must look before it writes), or
-   *  the run directory is gone. Rejects when the last heartbeat could not be written. */
+  /** The owner whose lock was taken over: it was dead, out of sight and silent, or stopped. */
+  readonly takenOver?: Before;
+  /** Throws `Superseded` once a later owner has taken the run. A look at one name, made right before each write: a
+   *  process that was stopped for long does not know that it was. */
+  assertOwner(): void;
+  /** Fires as soon as we notice that a later owner has taken the run; its reason is the `Superseded`. */
+  readonly lost: AbortSignal;
+  /** False once a later owner has taken the run, or the run directory is gone. Rejects when the last heartbeat could not
+   *  be written. */
   stillOwner(): Promise<boolean>;
-  /** Gives the run free and stops the heartbeat. Twice is as once. */
+  /** Gives the run free, if it is still ours, and stops the heartbeat. Twice is as once. */
   release(): Promise<void>;
 }
 
 export type LockAnswer =
   | { readonly kind: 'acquired'; readonly lock: Lock }
-  /** `why` says who has it and what to do; `owner` is unknown when the lock cannot be read. */
-  | { readonly kind: 'refused'; readonly owner: Owner | undefined; readonly why: string };
+  /** `why` says who has it and what to do, `fix` what a person who can take it over may do; `owner` is unknown when
+   *  the lock cannot be read. */
+  | {
+      readonly kind: 'refused';
+      readonly owner: Owner | undefined;
+      readonly why: string;
+      readonly fix?: string;
+    };
 
 export type LockOptions = {
   readonly clock: Clock;
@@ -57,24 +49,37 @@ export type LockOptions = {
   readonly self?: Self;
   /** How long an owner that we cannot see (another host or container) may be silent. Default 60 s. */
   readonly staleAfterMs?: number;
+  /** Whether an owner that is stopped, or out of our sight, is not waited for. One that runs on this host keeps its run
+   *  all the same. */
+  readonly takeOver?: boolean;
+  /** Whether an owner on this host that is stopped loses the run at all. Only for owners that ask `assertOwner` before
+   *  whatever they change. Default false. */
+  readonly stoppedYields?: boolean;
   /** Default 10 s. */
   readonly heartbeatMs?: number;
   /** Default: a timer that does not keep the process alive. */
   readonly every?: Every;
+  /** Default: at SIGCONT. */
+  readonly continued?: Continued;
+  /** Milliseconds since the machine started. */
+  readonly uptime?: () => number;
 };
 
 /** Takes the run in `runDir`, or says who has it. An owner that released it, whose process has ended, or that is out of
  *  our sight and silent for too long is followed by us with the next epoch. */
 export async function acquireLock(runDir: string, options: LockOptions): Promise<LockAnswer> {
   const folder = layout(runDir).locks;
-  const { clock, self = thisProcess(), staleAfterMs = 60_000 } = options;
+  const { clock, self = thisProcess() } = options;
   await mkdir(folder, { recursive: true });
   for (let tries = 0; tries < 100; tries++) {
     const highest = await highestEpoch(folder);
     const before = highest === undefined ? undefined : await readLock(folder, highest);
     if (before?.kind === 'gone') continue;
-    const held = before === undefined ? undefined : judge(before, self, clock, staleAfterMs);
-    if (held?.kind === 'held') return { kind: 'refused', owner: held.owner, why: held.why };
+    const held = before === undefined ? undefined : judge(before, circumstances(options, self));
+    if (held?.kind === 'held') {
+      const { owner, why, fix } = held;
+      return { kind: 'refused', owner, why, ...(fix === undefined ? {} : { fix }) };
+    }
 
     const epoch = 1 + (highest ?? (await lastEpochWritten(runDir)));
     const now = clock.now().toISOString();
@@ -88,16 +93,27 @@ export async function acquireLock(runDir: string, options: LockOptions): Promise
       host: self.host,
       since: now,
       heartbeat: now,
+      held_ms: 0,
+      uptime_ms: (options.uptime ?? uptimeMs)(),
       released: null,
     };
     if (!(await create(folder, ours))) continue;
     return {
       kind: 'acquired',
-      lock: hold(folder, ours, held?.kind === 'dead' ? held.owner : undefined, options),
+      lock: hold(folder, ours, held?.kind === 'ours' ? held.before : undefined, options),
     };
   }
   throw new Error(`${folder}: other processes took the lock a hundred times while we tried`);
 }
+
+const circumstances = (options: LockOptions, self: Self) => ({
+  self,
+  now: options.clock.now().getTime(),
+  uptime: (options.uptime ?? uptimeMs)(),
+  staleAfterMs: options.staleAfterMs ?? 60_000,
+  takeOver: options.takeOver === true,
+  stoppedYields: options.stoppedYields === true,
+});
 
 /** Who owns the run now, as far as it can be told without taking it; undefined when nobody does. */
 export async function ownerOf(
@@ -110,27 +126,54 @@ export async function ownerOf(
   if (highest === undefined) return undefined;
   const read = await readLock(folder, highest);
   if (read.kind !== 'read') return undefined;
-  const held = judge(read, thisProcess(), clock, staleAfterMs);
+  const held = judge(read, circumstances({ clock, staleAfterMs, stoppedYields: true }, thisProcess()));
   return held.kind === 'held' ? held.owner : undefined;
 }
 
-function hold(folder: string, first: LockFile, takenOver: Owner | undefined, options: LockOptions): Lock {
+function hold(folder: string, first: LockFile, takenOver: Before | undefined, options: LockOptions): Lock {
   const path = fileOf(folder, first.epoch);
+  const uptime = options.uptime ?? uptimeMs;
+  const began = options.clock.monotonic();
+  const lost = new AbortController();
   let content = first;
   let released = false;
   let trouble: { readonly error: unknown } | undefined;
   let writing: Promise<void> = Promise.resolve();
 
+  const assertOwner = (): void => {
+    // Epochs are numbered without a gap, so that whoever took the run after us has made this very name.
+    if (!existsSync(fileOf(folder, first.epoch + 1))) return;
+    const error = new Superseded(takenBy(folder, first.epoch + 1));
+    if (!lost.signal.aborted) lost.abort(error);
+    throw error;
+  };
+  const isOurs = (): boolean => {
+    try {
+      assertOwner();
+      return true;
+    } catch (error) {
+      if (error instanceof Superseded) return false;
+      throw error;
+    }
+  };
   const write = async (next: LockFile): Promise<void> => {
-    // A run directory that was removed meanwhile must not come back by our heartbeat.
-    if (!(await exists(path))) return;
+    // A run directory that was removed meanwhile must not come back by our heartbeat; what is no longer ours stays as
+    // it is.
+    if (!(await exists(path)) || !isOurs()) return;
     content = next;
     await writeJson(path, next);
   };
   const beat = () => {
     writing = writing
       .then(() =>
-        released ? undefined : write({ ...content, heartbeat: options.clock.now().toISOString() }),
+        released
+          ? undefined
+          : write({
+              ...content,
+              heartbeat: options.clock.now().toISOString(),
+              held_ms: Math.round(options.clock.monotonic() - began),
+              uptime_ms: uptime(),
+            }),
       )
       .then(
         () => {
@@ -142,32 +185,42 @@ function hold(folder: string, first: LockFile, takenOver: Owner | undefined, opt
       );
   };
   const stopBeating = (options.every ?? realEvery)(options.heartbeatMs ?? 10_000, beat);
+  // Awake again: we know at once whether the run is still ours, and say that we are alive.
+  const stopListening = (options.continued ?? realContinued)(() => {
+    if (!released && isOurs()) beat();
+  });
 
   return {
     epoch: first.epoch,
-    ...(takenOver === undefined
-      ? {}
-      : {
-          takenOver: {
-            pid: takenOver.pid,
-            host: takenOver.host,
-            epoch: takenOver.epoch,
-            heartbeat: takenOver.heartbeat,
-          },
-        }),
+    ...(takenOver === undefined ? {} : { takenOver }),
+    assertOwner,
+    lost: lost.signal,
     async stillOwner() {
       await writing;
       if (trouble !== undefined) throw trouble.error;
-      return !released && (await highestEpoch(folder)) === first.epoch;
+      return !released && isOurs() && (await highestEpoch(folder)) === first.epoch;
     },
     async release() {
       if (released) return;
       released = true;
       stopBeating();
+      stopListening();
       await writing;
       await write({ ...content, released: options.clock.now().toISOString() });
     },
   };
+}
+
+/** Who has it now, for the one who had it before. */
+function takenBy(folder: string, epoch: number): string {
+  let who = 'another process';
+  try {
+    const { pid, host, since } = LockFile.parse(JSON.parse(readFileSync(fileOf(folder, epoch), 'utf8')));
+    who = `process ${pid} on ${host} (at ${since})`;
+  } catch {
+    // That the name is there says enough.
+  }
+  return `this run was taken over by ${who}; this process was stopped or silent for too long, owns it no longer and has changed nothing in it since`;
 }
 
 const fileOf = (folder: string, epoch: number): string =>
@@ -184,12 +237,6 @@ async function highestEpoch(folder: string): Promise<number | undefined> {
     throw error;
   }
 }
-
-type LockRead =
-  | { readonly kind: 'read'; readonly lock: LockFile }
-  /** Not a lock file as we write it: made on a disk without hard links and not yet complete, or damaged. */
-  | { readonly kind: 'unreadable'; readonly path: string; readonly epoch: number; readonly changedAt: number }
-  | { readonly kind: 'gone' };
 
 async function readLock(folder: string, epoch: number): Promise<LockRead> {
   const path = fileOf(folder, epoch);
@@ -211,44 +258,6 @@ const parsed = (text: string): unknown => {
     return undefined;
   }
 };
-
-type Judged =
-  | { readonly kind: 'free' }
-  | { readonly kind: 'dead'; readonly owner: Owner }
-  | { readonly kind: 'held'; readonly owner: Owner | undefined; readonly why: string };
-
-function judge(
-  read: Exclude<LockRead, { kind: 'gone' }>,
-  self: Self,
-  clock: Clock,
-  staleAfterMs: number,
-): Judged {
-  const now = clock.now().getTime();
-  const patience = `try again: it is taken over once it has been silent for ${seconds(staleAfterMs)}`;
-  if (read.kind === 'unreadable') {
-    if (now - read.changedAt > staleAfterMs) return { kind: 'free' };
-    const why = `the lock ${read.path} cannot be read; perhaps it is just being made`;
-    return { kind: 'held', owner: undefined, why: `${why}; ${patience}` };
-  }
-  const { lock } = read;
-  if (lock.released !== null) return { kind: 'free' };
-  const { pid, host, epoch, since, heartbeat } = lock;
-  const owner = { pid, host, epoch, since, heartbeat };
-  const whose = `this run is owned by process ${pid} on ${host} since ${since}`;
-  if (host === self.host && lock.pid_space === self.pidSpace) {
-    const id = { pid, startTime: lock.start_time, ...(lock.boot === undefined ? {} : { boot: lock.boot }) };
-    if (!isAlive(id)) return { kind: 'dead', owner };
-    return { kind: 'held', owner, why: `${whose}; wait until it ends, or end that process` };
-  }
-  const silentMs = now - Date.parse(heartbeat);
-  if (silentMs > staleAfterMs) return { kind: 'dead', owner };
-  const sight =
-    host === self.host ? 'before a restart or in another container' : 'which cannot be looked at from here';
-  const why = `${whose}, ${sight}; its last sign of life was ${seconds(Math.max(0, silentMs))} ago`;
-  return { kind: 'held', owner, why: `${why}; end it there, or ${patience}` };
-}
-
-const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
 
 /** Makes the file of a new epoch, whole from the first moment; false when somebody else has made it. */
 async function create(folder: string, content: LockFile): Promise<boolean> {

@@ -117,7 +117,15 @@ const Saved = z.object({
   ended: z.object({ reason: z.string() }).nullish().catch(null),
   last_failure: z.object({ node: z.string() }).nullish().catch(null),
 });
-const Story = z.object({ started_at: z.string(), pipeline_path: z.string() });
+const Story = z.object({
+  started_at: z.string(),
+  pipeline_path: z.string(),
+  forked_from: z
+    .object({ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() })
+    .optional()
+    .catch(undefined),
+});
+type ForkLink = NonNullable<z.infer<typeof Story>['forked_from']>;
 
 export type RunSummary = {
   readonly id: string;
@@ -135,6 +143,8 @@ export type RunSummary = {
   readonly nextNode: string;
   /** The node whose failure stands last; empty when none does. */
   readonly failedNode: string;
+  /** The moment of another run that it began at; null for a run with a beginning of its own. */
+  readonly forkedFrom: ForkLink | null;
 };
 
 /** The runs of a directory, newest first. A damaged run is listed too, and says so. */
@@ -163,6 +173,7 @@ async function summaryOf(id: string, dir: string, clock: Clock): Promise<RunSumm
     reason: (saved.success && saved.data.ended?.reason) || '',
     nextNode: (saved.success && saved.data.status !== 'completed' && saved.data.next_node) || '',
     failedNode: (saved.success && saved.data.last_failure?.node) || '',
+    forkedFrom: (story.success && story.data.forked_from) || null,
   };
 }
 

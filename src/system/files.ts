@@ -1,7 +1,13 @@
 /** The door to durable files: a file is either the old one or the new one, never half of either. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { closeSync, fchmodSync, fdatasync, fsync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeWrite } from './fence.ts';
+
+const datasync = promisify(fdatasync);
+const sync = promisify(fsync);
 
 export type WriteOptions = {
   /** Permission bits of the new file, exactly (the umask does not apply). Default 0o644. */
@@ -10,34 +16,68 @@ export type WriteOptions = {
   readonly sync?: boolean;
   /** Flush the folder after the rename too, so that the new name itself outlives a power cut. Default false. */
   readonly syncFolder?: boolean;
+  /** Begun beside the flush; the rename waits for it, and does not happen when it rejects. */
+  readonly first?: () => Promise<void>;
 };
 
-/** Writes a neighbour and renames it over `path`; missing parent folders are made. */
+/** Writes a neighbour and renames it over `path`; missing parent folders are made. The small calls are synchronous: by
+ *  way of the thread pool each would take three times as long. Only flushes, which may take long, are waited for. */
 export async function writeFileAtomic(
   path: string,
   data: string | Uint8Array,
   options: WriteOptions = {},
 ): Promise<void> {
-  await makeFolder(dirname(path));
-  const neighbour = join(
-    dirname(path),
-    `.${basename(path).slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`,
-  );
+  beforeWrite(path);
+  const folder = dirname(path);
+  const neighbour = join(folder, `.${basename(path).slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`);
+  const mode = options.mode ?? 0o644;
+  const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+  const file = await openNew(neighbour, folder);
   try {
-    const file = await open(neighbour, 'wx', 0o600);
     try {
-      await file.writeFile(data);
-      await file.chmod(options.mode ?? 0o644);
-      if (options.sync === true) await file.datasync();
+      fchmodSync(file, mode);
+      for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);
+      const flushed = options.sync === true ? datasync(file) : undefined;
+      if (flushed !== undefined || options.first !== undefined) await both(options.first?.(), flushed);
     } finally {
-      await file.close();
+      closeSync(file);
     }
-    await rename(neighbour, path);
+    beforeWrite(path);
+    renameSync(neighbour, path);
   } catch (error) {
-    await rm(neighbour, { force: true });
+    // Who took the folder over has removed the neighbour: then that is the trouble, and not that it is gone.
+    rmSync(neighbour, { force: true });
+    beforeWrite(path);
     throw error;
   }
-  if (options.syncFolder === true) await syncFolder(dirname(path));
+  if (options.syncFolder === true) await syncFolder(folder);
+}
+
+/** Opens a file that is not there yet, and makes the folder where that is missing too. */
+async function openNew(path: string, folder: string): Promise<number> {
+  try {
+    return openSync(path, 'wx', 0o600);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  await makeFolder(folder);
+  return openSync(path, 'wx', 0o600);
+}
+
+/** Waits for both, also when one has failed: a descriptor must not be closed under a flush. */
+async function both(...work: readonly (Promise<void> | undefined)[]): Promise<void> {
+  for (const one of await Promise.allSettled(work)) if (one.status === 'rejected') throw one.reason;
+}
+
+/** Removes the neighbours in `folder` that writes have left which were cut off, or wait to be renamed by somebody who was
+ *  stopped: without its neighbour a write cannot come to its end. A folder that is not there has none. */
+export async function removeNeighbours(folder: string): Promise<void> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
+  for (const name of names)
+    if (/^\..+\.[0-9a-f]{12}\.tmp$/.test(name)) await rm(join(folder, name), { force: true });
 }
 
 /** Makes a folder and those above it that are missing; answers with the first one made. Rejects with the system's error
@@ -98,14 +138,14 @@ const meanings: Readonly<Record<string, string>> = {
 
 /** Flushes a folder's list of names to the disk. */
 export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
+  const folder = openSync(path, 'r');
   try {
-    await folder.sync();
+    await sync(folder);
   } catch (error) {
     // Some file systems (network, overlay) cannot flush a folder, and then there is nothing to do about it.
     if (!isCode(error, 'EINVAL', 'ENOTSUP', 'EBADF')) throw error;
   } finally {
-    await folder.close();
+    closeSync(folder);
   }
 }
 

@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { execa } from 'execa';
 import { isMissing, writeFileAtomic } from './files.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -20,6 +19,8 @@ export type GitCall = {
   readonly input?: string | Uint8Array;
   readonly inputFile?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** In a process group of its own, and not ended with us: Ctrl-C must not cut what moves somebody's files. */
+  readonly apart?: boolean;
 };
 
 /** One repository (or place) and whose settings count there. */
@@ -152,6 +153,8 @@ function git(setup: {
           ? { inputFile: call.inputFile }
           : { stdin: 'ignore' as const };
     try {
+      // Loaded when git is called: most runs never do, and a process that is small starts its stages faster.
+      const { execa } = await import('execa');
       const ended = await execa('git', [...options, ...args], {
         cwd: setup.cwd,
         env: { ...setup.env, ...call.env },
@@ -160,6 +163,7 @@ function git(setup: {
         maxBuffer: 1024 * 1024 * 1024,
         reject: false,
         stripFinalNewline: false,
+        ...(call.apart === true ? { detached: true, cleanup: false } : {}),
         ...input,
       });
       if (!ended.failed) {

@@ -1,16 +1,36 @@
-/** Process groups of stages that are running now, so that a last signal can end them at once. */
-const live = new Set<number>();
+/** What this process is at, so that a last signal can undo it at once: stages that run, folders that are half made. */
+import { existsSync, rmSync } from 'node:fs';
+import { killNow, type Quarry } from './sweep.ts';
 
-export const groupStarted = (pid: number): void => void live.add(pid);
-export const groupEnded = (pid: number): void => void live.delete(pid);
+const stages = new Set<Quarry>();
 
-/** SIGKILL to every group, without waiting; for a process that is about to end itself. */
-export function killLiveGroups(): void {
-  for (const pid of live) {
-    try {
-      process.kill(-pid, 'SIGKILL');
-    } catch {
-      // It has ended by itself.
+/** The answer says that the stage has ended. */
+export function stageStarted(stage: Quarry): () => void {
+  stages.add(stage);
+  return () => void stages.delete(stage);
+}
+
+/** True while no more than one stage of this process runs: then whatever bears its brand is that stage's. */
+export const isSole = (): boolean => stages.size <= 1;
+
+const halfMade = new Set<string>();
+
+/** The answer says that the folder is whole now, or gone. */
+export function makingFolder(path: string): () => void {
+  halfMade.add(path);
+  return () => void halfMade.delete(path);
+}
+
+/** Kills every stage and removes every half-made folder, without waiting; for a process that is about to end itself. */
+export function dropEverything(): void {
+  for (const stage of stages) killNow(stage);
+  // Copies that are under way still put some files there, and who clears up already takes others away: once is not enough.
+  for (const path of halfMade)
+    for (let tries = 0; tries < 50 && existsSync(path); tries++) {
+      try {
+        rmSync(path, { recursive: true, force: true, maxRetries: 1, retryDelay: 10 });
+      } catch {
+        // What stays at last has a name that tells that it is no run.
+      }
     }
-  }
 }

@@ -24,11 +24,14 @@ import { maskStream } from './mask.ts';
 const writeTo = promisify(write);
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
+/** A device, or a name that the system keeps for a stream; `/dev/shm` is a folder like any other. */
+const isDevice = (path: string): boolean => path.startsWith('/dev/') && !path.startsWith('/dev/shm/');
+
 /** Opens an output file, new and empty. What stood there before is taken away, not emptied: a stage may have put a link
- *  there that leads elsewhere, or a pipe that nobody reads. What lies under `/dev/` is opened as it is. */
+ *  there that leads elsewhere, or a pipe that nobody reads. A device is opened as it is. */
 export function openOutput(path: string): number {
   // Appending keeps every line when a program opens the file again (`/dev/stderr`) or both streams share it.
-  if (path.startsWith('/dev/')) return openSync(path, O_WRONLY | O_APPEND);
+  if (isDevice(path)) return openSync(path, O_WRONLY | O_APPEND);
   const flags = O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW;
   try {
     return openSync(path, flags, 0o644);
@@ -202,4 +205,4 @@ async function writeAll(file: number, bytes: Buffer): Promise<void> {
 
 /** Where a file without a name can be made for a program whose output goes to `outputFile`. */
 export const scratchFor = (outputFile: string): string =>
-  outputFile.startsWith('/dev/') ? tmpdir() : dirname(outputFile);
+  isDevice(outputFile) ? tmpdir() : dirname(outputFile);

@@ -16,6 +16,8 @@ export type ProcessFacts = {
   readonly startTime: string;
   /** False for a zombie: it has ended and only waits to be collected. */
   readonly alive: boolean;
+  /** Stopped by a signal (SIGSTOP, Ctrl-Z): it does nothing until it is continued. */
+  readonly stopped: boolean;
   /** A thread of the kernel has no environment and cannot be ended. */
   readonly kernel: boolean;
 };
@@ -47,6 +49,7 @@ export function factsOf(pid: number): ProcessFacts | undefined {
     session: Number(fields[3]),
     startTime: fields[19] ?? '',
     alive,
+    stopped: state === 'T',
     kernel: (Number(fields[6]) & kernelThread) !== 0,
   };
 }
@@ -62,10 +65,10 @@ export function lastPid(): number | undefined {
   return Number.isInteger(last) ? last : undefined;
 }
 
-/** Whether the environment that `pid` was started with holds `entry` (`NAME=value`). `unknown` when it shows none
- *  just now: a process that is just becoming another program has none for a moment. */
+/** Whether the environment that `pid` was started with holds `entry` (`NAME=value`, or `NAME=` for any value).
+ *  `unknown` when it shows none just now: a process that is just becoming another program has none for a moment. */
 export function carries(pid: number, entry: string): boolean | 'unknown' {
-  const wanted = `\0${Buffer.from(entry).toString('latin1')}\0`;
+  const wanted = `\0${Buffer.from(entry).toString('latin1')}${entry.endsWith('=') ? '' : '\0'}`;
   const environment = read(`/proc/${pid}/environ`);
   if (environment === undefined) return false;
   if (environment !== '') return `\0${environment}\0`.includes(wanted);
@@ -115,6 +118,13 @@ export function isAlive(id: ProcessId): boolean {
     return facts?.alive === true && facts.startTime === id.startTime;
   }
   return psSays(id.pid, 'lstart=') === id.startTime && psSays(id.pid, 'stat=')?.startsWith('Z') === false;
+}
+
+/** Whether this very process has been stopped by a signal. Linux only; elsewhere false. */
+export function isStopped(id: ProcessId): boolean {
+  if (!hasProc || !isOfThisBoot(id)) return false;
+  const facts = factsOf(id.pid);
+  return facts?.stopped === true && facts.startTime === id.startTime;
 }
 
 /** A process as other machines may tell it: `pidSpace` names the boot and pid namespace in which its pid means

@@ -1,8 +1,10 @@
 /** Starts a stage's process in a group of its own, keeps its output, and leaves nothing of it behind. */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import { closeSync } from 'node:fs';
+import { accessSync, closeSync, constants, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { groupEnded, groupStarted } from './live.ts';
+import { beforeWrite, mayWrite } from './fence.ts';
+import { isSole, stageStarted } from './live.ts';
 import {
   copyMasked,
   type MaskingCopy,
@@ -41,6 +43,7 @@ export const realSpawn: Spawn = {
 };
 
 async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise<Exit> {
+  beforeWrite(request.stdoutFile);
   const stdoutFile = descriptors.add(openOutput(request.stdoutFile));
   const stderrFile =
     request.stderrFile === request.stdoutFile ? stdoutFile : descriptors.add(openOutput(request.stderrFile));
@@ -86,14 +89,20 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
       ];
 
   const { leader } = started;
-  groupStarted(leader.pid);
-  const { stopped, broken } = await untilEnded(request, leader, started.exit, copies);
-  await endAll({
+  const quarry = {
     leader,
     ...(request.marker === undefined ? {} : { marker: request.marker }),
-    newerPidsOnly: performance.now() - startedAt < tooShortToWrap,
-  });
-  groupEnded(leader.pid);
+    ...(request.brand === undefined ? {} : { brand: request.brand }),
+  };
+  const ended = stageStarted(quarry);
+  const { stopped, broken } = await untilEnded(request, leader, started.exit, copies);
+  // Who took the run over while we slept has ended our stage, and what runs now is theirs.
+  if (mayWrite(request.stdoutFile)) {
+    const { brand: _, ...others } = { brand: undefined, ...quarry };
+    const newerPidsOnly = performance.now() - startedAt < tooShortToWrap;
+    await endAll({ ...(isSole() ? quarry : others), newerPidsOnly });
+  }
+  ended();
   const finished = await Promise.allSettled(copies.map((one) => one.finish()));
   const unwritten = finished.find((one) => one.status === 'rejected');
   if (broken !== undefined) throw broken.error;
@@ -113,7 +122,9 @@ type Started =
 function start(request: SpawnRequest, stdio: StdioOptions): Started {
   const [program, ...args] = request.argv;
   try {
-    const child = spawn(program, args, { cwd: request.cwd, env: request.env, stdio, detached: true });
+    const file = located(program, request.env['PATH'] ?? '');
+    const options = { cwd: request.cwd, env: request.env, stdio, detached: true, argv0: program };
+    const child = spawn(file, args, options);
     const exit = new Promise<Ended>((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }));
     });
@@ -125,6 +136,32 @@ function start(request: SpawnRequest, stdio: StdioOptions): Started {
     return { child, leader: processId(child.pid) ?? { pid: child.pid, startTime: '' }, exit };
   } catch (error) {
     return { failed: Promise.resolve(codeOf(error)) };
+  }
+}
+
+let shell: { readonly path: string; readonly file: string } | undefined;
+
+/** Where the shell is that PATH names, looked for once for each PATH: every stage starts it, and the system would try
+ *  each folder again in the new process. Any other program is the system's to find. */
+function located(program: string, path: string): string {
+  if (program !== 'sh') return program;
+  if (shell?.path !== path) {
+    const folders = path.split(delimiter);
+    // What a relative folder means depends on where the program is started.
+    const found = folders.every(isAbsolute)
+      ? folders.map((folder) => join(folder, program)).find(isProgram)
+      : undefined;
+    shell = { path, file: found ?? program };
+  }
+  return shell.file;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
   }
 }
 

@@ -38,6 +38,8 @@ export type SpawnRequest = {
   /** `NAME=value` as it stands in `env`: whatever process still carries it when the program has ended, however it
    *  ended, is ended too. */
   readonly marker?: string;
+  /** The brand that this process bears and hands down: who bears it and is younger than the program is ended too. */
+  readonly brand?: string;
   /** Called once the process exists; awaited before the answer is given. */
   readonly started?: (process: ProcessId) => void | Promise<void>;
 };

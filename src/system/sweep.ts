@@ -1,5 +1,6 @@
 /** Ends what a stage leaves behind: its group, its session, and whatever carries its marker. */
 import { setTimeout as wait } from 'node:timers/promises';
+import { brandOn } from './brand.ts';
 import type { ProcessFacts } from './proc.ts';
 import {
   allPids,
@@ -18,8 +19,12 @@ import type { ProcessId } from './spawn.ts';
 export type Quarry = {
   /** The stage's own process: it leads a group and a session, both named by its pid. Nothing older is touched. */
   readonly leader?: ProcessId;
-  /** `NAME=value` in the environment. */
+  /** `NAME=value` in the environment; `NAME=` for any value. */
   readonly marker?: string;
+  /** The brand, or what it begins with. */
+  readonly brand?: string;
+  /** Left alone, as we and our parents are. */
+  readonly spare?: readonly number[];
   /** Every process to be found has a pid given out after the leader's, and pids have not begun anew since. */
   readonly newerPidsOnly?: boolean;
 };
@@ -44,7 +49,7 @@ export async function endAll(quarry: Quarry): Promise<number> {
   for (let round = 0, nothing = 0; round < 500 && nothing < 10; round++) {
     const newest = lastPid();
     if (newest !== undefined && newest === seen && undecided.length === 0) return ended;
-    spared ??= ourselves().pids;
+    spared ??= new Set([...ourselves().pids, ...(quarry.spare ?? [])]);
     const from = seen;
     const pids = allPids().filter(
       (pid) =>
@@ -73,7 +78,7 @@ const isNewer = (pid: number, from: number, newest: number): boolean =>
 type Found = { readonly ours: readonly ProcessId[]; readonly undecided: readonly number[] };
 
 function look(pids: readonly number[], quarry: Quarry, spared: ReadonlySet<number>): Found {
-  const { leader, marker } = quarry;
+  const { leader, marker, brand } = quarry;
   // Once our leader is gone, a process with its pid is a stranger, and so are the group and session of that name.
   const named = leader !== undefined && isTheirs(leader) ? leader.pid : undefined;
   const ours = new Map<number, ProcessId>();
@@ -86,10 +91,13 @@ function look(pids: readonly number[], quarry: Quarry, spared: ReadonlySet<numbe
     if (leader !== undefined && Number(facts.startTime) < Number(leader.startTime)) continue;
     const related = named !== undefined && (facts.session === named || facts.group === named);
     const marked = related || (marker !== undefined && carries(pid, marker));
-    if (marked === true) ours.set(pid, facts);
+    const branded = marked !== true && brand !== undefined && brandOn(pid)?.startsWith(brand) === true;
+    if (marked === true || branded) ours.set(pid, facts);
     else {
       others.push(facts);
-      if (marked === 'unknown' && mayDescend(facts, leader, spared)) undecided.push(pid);
+      // A brand shows at any moment, so that one that has none is a stranger.
+      if (marked === 'unknown' && brand === undefined && mayDescend(facts, leader, spared))
+        undecided.push(pid);
     }
   }
   // Children of what was found, also those that were given another environment.
@@ -167,10 +175,22 @@ async function until(done: () => boolean, mostMs: number): Promise<void> {
     await wait(pause);
 }
 
-/** Ends every process that carries `marker` (`NAME=value`) in its environment, and their children, but neither
- *  ourselves nor our parents. Answers how many there were. Where the system does not show environments: 0. */
-export async function sweep(marker: string): Promise<number> {
-  return endAll({ marker });
+/** Ends every process that carries `marker` (`NAME=value`, or `NAME=` for any value) in its environment or bears a brand
+ *  that begins with `brand`, and their children, but neither ourselves, our parents nor those of `spare`. Answers how
+ *  many there were. Where the system does not show environments: 0. */
+export async function sweep(marker: string, brand?: string, spare: readonly number[] = []): Promise<number> {
+  return endAll({ marker, spare, ...(brand === undefined ? {} : { brand }) });
+}
+
+/** Kills what can be found of the quarry at once, without waiting for its end; for a process that is about to end
+ *  itself. What hides from a few looks is found by the next resume. */
+export function killNow(quarry: Quarry): void {
+  const { leader } = quarry;
+  if (leader !== undefined) killGroup(leader, 'SIGKILL');
+  if (!hasProc) return;
+  const spared = ourselves().pids;
+  for (let round = 0; round < 5; round++)
+    if (!look(allPids(), quarry, spared).ours.some(killOne) && round > 0) return;
 }
 
 /** Ends the group that `id` leads or led, by SIGKILL, and waits until it is gone; false when nobody was in it.

@@ -1,54 +1,116 @@
 /** Reading and writing bytes: whole, exactly, and without following links. */
 import { createHash, hash as hashOf } from 'node:crypto';
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { copyFile, type FileHandle, open, rm } from 'node:fs/promises';
+import { isCode } from '../system/files.ts';
 
 /** Contents above this many bytes are read in pieces and kept in files of their own. */
 export const largeFrom = 1024 * 1024;
 
-/** SHA-256 (hex) and size of a regular file, read in pieces; `sync` flushes it to the disk first. */
+export const sha256 = (bytes: Buffer): string => hashOf('sha256', bytes, 'hex');
+
+/** SHA-256 (hex) and size of a regular file, read in pieces. */
 export async function hashFile(
   path: string | Buffer,
-  sync = false,
 ): Promise<{ readonly hash: string; readonly size: number }> {
-  const small = sync ? undefined : readSmall(path);
-  if (small !== undefined) return { hash: hashOf('sha256', small, 'hex'), size: small.length };
+  const small = readSmall(path);
+  if (small !== undefined) return { hash: sha256(small), size: small.length };
   const file = await open(path, noFollow);
   try {
-    if (sync) await file.sync();
-    const hash = createHash('sha256');
-    const buffer = Buffer.allocUnsafe(largeFrom);
-    let size = 0;
-    for (;;) {
-      const { bytesRead } = await file.read(buffer, 0, buffer.length, size);
-      if (bytesRead === 0) return { hash: hash.digest('hex'), size };
-      hash.update(buffer.subarray(0, bytesRead));
-      size += bytesRead;
-    }
+    return await inPieces(file);
   } finally {
     await file.close();
   }
 }
 
-/** Flushes the names in a folder. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
+/** Copies a regular file to the new file `to`, sharing its blocks where the file system can; holes and long runs of
+ *  zeros become holes. `sync` flushes it. The answer describes the bytes of the copy. Leaves nothing when it fails. */
+export async function pour(
+  from: string | Buffer,
+  to: string | Buffer,
+  how: { readonly mode: number; readonly sync?: boolean },
+): Promise<{ readonly hash: string; readonly size: number }> {
+  const source = await open(from, noFollow);
   try {
-    await folder.sync();
+    const shared = await clone(from, to);
+    const copy = await open(to, shared ? constants.O_RDWR : 'wx+', 0o600);
+    try {
+      const poured = shared
+        ? await inPieces(copy)
+        : await inPieces(source, (...piece) => put(copy, ...piece));
+      if (!shared) await copy.truncate(poured.size);
+      await copy.chmod(how.mode);
+      if (how.sync === true) await copy.sync();
+      return poured;
+    } finally {
+      await copy.close();
+    }
+  } catch (error) {
+    if (!isCode(error, 'EEXIST')) await rm(to, { force: true });
+    throw error;
   } finally {
-    await folder.close();
+    await source.close();
   }
 }
 
-// A pipe that took the file's place must not block, nor a link be followed.
-const noFollow = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-const scratch = Buffer.allocUnsafe(largeFrom + 1);
+async function clone(from: string | Buffer, to: string | Buffer): Promise<boolean> {
+  try {
+    await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);
+    return true;
+  } catch (error) {
+    // Every file system says in its own way that it cannot; a reason that matters comes again with the plain copy.
+    if (isCode(error, 'EEXIST')) throw error;
+    return false;
+  }
+}
 
-/** The bytes of a file that is not large, valid until the next call; undefined for a large one. */
-export function readSmall(path: string | Buffer): Buffer | undefined {
+/** Reads a file from its beginning and hands each piece on with its place. */
+async function inPieces(
+  file: FileHandle,
+  take?: (bytes: Buffer, position: number) => Promise<void>,
+): Promise<{ readonly hash: string; readonly size: number }> {
+  const hash = createHash('sha256');
+  const buffer = Buffer.allocUnsafe(largeFrom);
+  let size = 0;
+  for (;;) {
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, size);
+    if (bytesRead === 0) return { hash: hash.digest('hex'), size };
+    const piece = buffer.subarray(0, bytesRead);
+    hash.update(piece);
+    await take?.(piece, size);
+    size += bytesRead;
+  }
+}
+
+const blockSize = 64 * 1024;
+const zeros = Buffer.alloc(blockSize);
+
+/** Writes what is not zero, in runs of whole blocks. */
+async function put(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
+  let from = 0;
+  for (let at = 0; at <= bytes.length; at += blockSize) {
+    const block = bytes.subarray(at, at + blockSize);
+    if (block.length > 0 && !block.equals(zeros.subarray(0, block.length))) continue;
+    for (let done = from; done < Math.min(at, bytes.length); )
+      done += (await file.write(bytes, done, Math.min(at, bytes.length) - done, position + done))
+        .bytesWritten;
+    from = at + blockSize;
+  }
+  for (let done = from; done < bytes.length; )
+    done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
+}
+
+// A pipe that took the file's place must not block, nor a link be followed.
+export const noFollow = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const scratch = Buffer.allocUnsafeSlow(largeFrom + 1);
+
+/** The bytes of a regular file that is not large, valid until the next call; undefined for a large one. `expected`,
+ *  the size that was seen, saves looking for more where just that much comes. */
+export function readSmall(path: string | Buffer, expected?: number): Buffer | undefined {
   const file = openSync(path, noFollow);
   try {
-    const size = readWhole(file, scratch, 0);
+    const first = readSync(file, scratch, 0, scratch.length, 0);
+    const size = first === expected ? first : first + readWhole(file, scratch.subarray(first), first);
     return size > largeFrom ? undefined : scratch.subarray(0, size);
   } finally {
     closeSync(file);
@@ -70,8 +132,6 @@ export function writeWhole(file: number, bytes: Buffer): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 }
 
-export async function writeAt(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
-  for (let at = 0; at < bytes.length; ) {
-    at += (await file.write(bytes, at, bytes.length - at, position + at)).bytesWritten;
-  }
+export function writeAt(file: number, bytes: Buffer, position: number): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at, bytes.length - at, position + at);
 }

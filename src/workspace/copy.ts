@@ -1,36 +1,49 @@
 /** The copy of a workdir that a run works in. */
-import { chmodSync, constants, lstatSync, lutimesSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
-import { chmod, copyFile, readFile, realpath } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  futimesSync,
+  lstatSync,
+  lutimesSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  type Stats,
+  symlinkSync,
+} from 'node:fs';
+import { lstat, readFile, realpath } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { isMissing } from '../system/files.ts';
+import { pour, readSmall, writeWhole } from './content.ts';
 import { isWithin, realOf } from './dirs.ts';
 import { type Ignore, readIgnore } from './ignore.ts';
 import { below, parentOf, shown, toBytes } from './names.ts';
+import type { Copied, CopyOptions } from './snapshot.ts';
 import { codeOf, isDenied, trouble, WorkspaceError } from './trouble.ts';
 import { type Found, targetOf, walk } from './walk.ts';
 
 export { checkDirs, type DirProblem } from './dirs.ts';
 
-export type CopyOptions = {
-  /** Absolute paths that are left out wherever they lie in the tree, compared as real paths (the runs directory). */
-  readonly exclude: readonly string[];
-};
+export type { Copied, CopyOptions } from './snapshot.ts';
 
-export type Copied = {
-  /** Regular files and links. */
-  readonly files: number;
-  /** Sockets, pipes and devices, which are not copied. */
-  readonly skipped: readonly { readonly path: string; readonly why: string }[];
-  /** Links that lead out of the tree, absolute ones included; they are kept as they are. */
-  readonly outsideLinks: readonly string[];
-};
+/** Told of every file that was read whole: its path, its bytes (valid until it returns) and the facts of its copy.
+ *  What it throws ends the copy. */
+type Reader = (path: string, bytes: Buffer, copy: Stats) => void;
 
 /** Copies the tree at `from` (a folder or a link to one) to `to`, which must be missing or empty. Modes are exact
  *  whatever the umask, modification times are kept, links stay links, hard links become files of their own. Left
  *  out: anything called `.git`, `.factory/runs` at the top, `exclude`, `to` itself, and what `.factoryignore` at the
  *  top names. Paths in the answer are slash paths, sorted. Rejects with a WorkspaceError that names the path when
  *  something cannot be read or written; what was copied until then stays. */
-export async function copyTree(from: string, to: string, options: CopyOptions): Promise<Copied> {
+export async function copyTree(
+  from: string,
+  to: string,
+  options: CopyOptions,
+  copied?: Reader,
+): Promise<Copied> {
   const top = await realpath(resolve(from)).catch((error: unknown) => {
     throw trouble('copy the folder', from, error);
   });
@@ -39,13 +52,16 @@ export async function copyTree(from: string, to: string, options: CopyOptions): 
   const target = await prepareTarget(to);
   const leaveOut = await exclusions(top, [...options.exclude, target], await ignoreOf(top));
 
-  const tasks = tasksAtOnce(16);
+  // Large files go on while small ones are copied; the small ones one by one, since a call through the thread pool
+  // costs more than the copy.
+  const tasks = tasksAtOnce(2);
   const folders: Found[] = [];
   const links: string[] = [];
   const skipped: { path: string; why: string }[] = [];
   let files = 0;
   try {
     for (const found of walk(top, { enter: (folder) => !leaveOut(folder) })) {
+      options.goOn?.();
       if (leaveOut(found)) continue;
       if (found.kind === 'dir') {
         folders.push(found);
@@ -57,7 +73,10 @@ export async function copyTree(from: string, to: string, options: CopyOptions): 
         skipped.push({ path: found.path, why: specialKind(found) });
       } else {
         files += 1;
-        await tasks.add(() => copyOne(top, target, found));
+        // Ctrl-C and the tasks get a turn.
+        if (files % 256 === 0) await lstat(target);
+        if (!tasks.did(() => copySmall(top, target, found, copied)))
+          await tasks.add(() => copyLarge(top, target, found));
       }
     }
   } finally {
@@ -108,35 +127,69 @@ async function exclusions(
     paths.add(await realOf(place));
     // A link that is called so is left out too: copied, it would lead the stages into the runs.
     paths.add(join(await realOf(dirname(resolve(place))), basename(place)));
-    const stat = lstatSync(await realOf(place), { bigint: true, throwIfNoEntry: false });
+    const stat = lstatSync(await realOf(place), { throwIfNoEntry: false });
     if (stat?.isDirectory()) identities.add(`${stat.dev} ${stat.ino}`);
   }
+  const left = new Set([...paths].filter((path) => isWithin(top, path)).map((path) => relative(top, path)));
   let asked: Found | undefined;
   let answer = false;
   return (found) => {
     if (found === asked) return answer;
     asked = found;
-    const name = found.path.slice(found.path.lastIndexOf('/') + 1);
+    const { path, kind, stat } = found;
     answer =
-      name === '.git' ||
-      paths.has(join(top, found.path)) ||
-      (found.kind === 'dir' && identities.has(`${found.stat.dev} ${found.stat.ino}`)) ||
-      ignored(found.path, found.kind === 'dir');
+      path === '.git' ||
+      path.endsWith('/.git') ||
+      left.has(path) ||
+      (kind === 'dir' && identities.has(`${stat.dev} ${stat.ino}`)) ||
+      ignored(path, kind === 'dir');
     return answer;
   };
 }
 
-async function copyOne(top: string, target: string, found: Found): Promise<void> {
-  const source = below(top, found.path);
+/** Copies a file that is not large; false when it is. Reading and writing takes half the time of the system's own
+ *  copying, which looks for blocks to share first. */
+function copySmall(top: string, target: string, found: Found, copied: Reader | undefined): boolean {
+  const bytes = copying(top, found, () => readSmall(below(top, found.path), found.stat.size));
+  if (bytes === 'gone') return true;
+  if (bytes === undefined) return false;
+  const stat = writing(found.path, () => {
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
+    const file = openSync(below(target, found.path), flags, found.mode & 0o777);
+    try {
+      writeWhole(file, bytes);
+      futimesSync(file, found.stat.atimeMs / 1e3, found.stat.mtimeMs / 1e3);
+      const made = fstatSync(file);
+      if ((made.mode & 0o7777) === found.mode) return made;
+      fchmodSync(file, found.mode);
+      return fstatSync(file);
+    } finally {
+      closeSync(file);
+    }
+  });
+  copied?.(found.path, bytes, stat);
+  return true;
+}
+
+async function copyLarge(top: string, target: string, found: Found): Promise<void> {
   const copy = below(target, found.path);
   try {
-    await copyFile(source, copy, constants.COPYFILE_FICLONE);
-    // The system call has set the mode; only these bits do not survive the writing that follows it.
-    if ((found.mode & 0o6000) !== 0) await chmod(copy, found.mode);
+    await pour(below(top, found.path), copy, { mode: found.mode });
     setTimes(copy, found);
   } catch (error) {
-    // A file that vanished while the tree was read was not there.
-    if (codeOf(error) === 'ENOENT' && lstatSync(source, { throwIfNoEntry: false }) === undefined) return;
+    copying(top, found, () => {
+      throw error;
+    });
+  }
+}
+
+/** Tells a file that vanished while the tree was read, which then was not there, from one that cannot be copied. */
+function copying<T>(top: string, found: Found, act: () => T): T | 'gone' {
+  try {
+    return act();
+  } catch (error) {
+    const isGone = lstatSync(below(top, found.path), { throwIfNoEntry: false }) === undefined;
+    if (codeOf(error) === 'ENOENT' && isGone) return 'gone';
     throw trouble('copy', found.path, error);
   }
 }
@@ -150,11 +203,11 @@ function copyLink(top: string, target: string, found: Found): void {
 }
 
 const setTimes = (path: string | Buffer, found: Found): void =>
-  lutimesSync(path, Number(found.stat.atimeNs) / 1e9, Number(found.stat.mtimeNs) / 1e9);
+  lutimesSync(path, found.stat.atimeMs / 1e3, found.stat.mtimeMs / 1e3);
 
-function writing(path: string, act: () => void): void {
+function writing<T>(path: string, act: () => T): T {
   try {
-    act();
+    return act();
   } catch (error) {
     throw trouble('write the copy of', path, error);
   }
@@ -198,6 +251,16 @@ function tasksAtOnce(most: number) {
         .finally(() => running.delete(one));
       running.add(one);
       if (running.size >= most) await Promise.race(running);
+    },
+    /** What a task that is done at once answers; true when it was denied. */
+    did(task: () => boolean): boolean {
+      throwFailed();
+      try {
+        return task();
+      } catch (error) {
+        note(error);
+        return true;
+      }
     },
     async idle(): Promise<void> {
       await Promise.all(running);

@@ -11,11 +11,12 @@ import {
   symlinkSync,
   unlinkSync,
 } from 'node:fs';
+import { beforeWrite } from '../system/fence.ts';
 import { hashFile } from './content.ts';
 import { below, fromBytes, parentOf, toBytes } from './names.ts';
 import type { Entry, Snapshot, Snapshots, Tree } from './snapshot.ts';
 import type { Store } from './store.ts';
-import { codeOf, trouble, WorkspaceError } from './trouble.ts';
+import { codeOf, isTooLong, trouble, WorkspaceError } from './trouble.ts';
 import { type Found, isUntouched, look, targetOf, walk } from './walk.ts';
 
 export type Restore = {
@@ -33,6 +34,7 @@ export type Restore = {
  *  restore that was cut off is finished by another. Restored files carry the time of the restore, so that a build
  *  tool sees what a stage's undone work made stale. */
 export async function restoreTree(r: Restore): Promise<void> {
+  beforeWrite(r.workspace);
   prepareTop(r.workspace);
   const work = new Work(r);
   await work.compare();
@@ -92,8 +94,8 @@ class Work {
   }
 
   async compare(): Promise<void> {
-    const { workspace, to } = this.r;
-    for (const found of walk(workspace, { unlock: true })) this.present.set(found.path, found);
+    const { to } = this.r;
+    this.lookAround();
 
     // Folders that something needs: their own way is cleared and they are made, chosen or not.
     const needed = new Set<string>();
@@ -137,6 +139,29 @@ class Work {
     }
   }
 
+  /** Finds what is there. A tree that was made deeper than the system's paths reach is taken apart: what holds the
+   *  part that cannot be named goes to the top under a neighbour's name, and from there away. */
+  private lookAround(): void {
+    const { workspace, only } = this.r;
+    for (;;) {
+      this.present.clear();
+      try {
+        for (const found of walk(workspace, { unlock: true })) this.present.set(found.path, found);
+        return;
+      } catch (error) {
+        const deepest = [...this.present.values()].filter((found) => found.kind === 'dir');
+        const folder = deepest.reduce((a, b) => (b.path.length > a.length ? b.path : a), '');
+        if (only !== undefined || !isTooLong(error) || parentOf(folder) === '') throw error;
+        this.acting('remove', folder, () => {
+          this.unlock(parentOf(folder));
+          renameSync(below(workspace, folder), below(workspace, neighbourName()));
+        });
+        this.realFolders.clear();
+        this.realFolders.add('');
+      }
+    }
+  }
+
   private async difference(
     path: string,
     entry: Entry,
@@ -148,14 +173,14 @@ class Work {
     if (!(await this.hasContent(path, entry, found))) return 'all';
     if (found.mode === entry.mode) return 'none';
     // A second name may lie outside the workspace: a mode set here would be set there.
-    return found.stat.nlink > 1n ? 'all' : 'mode';
+    return found.stat.nlink > 1 ? 'all' : 'mode';
   }
 
   private async hasContent(path: string, entry: Entry, found: Found): Promise<boolean> {
-    if (BigInt(entry.size ?? -1) !== found.stat.size) return false;
+    if (entry.size !== found.stat.size) return false;
     for (const tree of this.r.known) {
       const known = tree.get(path);
-      if (known !== undefined && isUntouched(found, known)) return known.hash === entry.hash;
+      if (known !== undefined && isUntouched(found.stat, known)) return known.hash === entry.hash;
     }
     try {
       return (await hashFile(below(this.r.workspace, path))).hash === entry.hash;
@@ -220,6 +245,7 @@ class Work {
       try {
         if (entry.kind === 'link') symlinkSync(toBytes(entry.target ?? ''), neighbour);
         else await this.r.store.writeTo(entry.hash ?? '', neighbour, entry.mode);
+        beforeWrite(this.r.workspace);
         renameSync(neighbour, place);
       } catch (error) {
         rmSync(neighbour, { force: true });
@@ -256,6 +282,7 @@ class Work {
 
   private acting(doing: string, path: string, act: () => void): void {
     try {
+      beforeWrite(this.r.workspace);
       act();
     } catch (error) {
       if (codeOf(error) === 'ENOENT' && doing === 'remove') return;

@@ -2,7 +2,7 @@
 
 export type EntryKind = 'file' | 'dir' | 'link';
 
-/** One path of a tree. Numbers that are compared with the file system are decimal strings of bigints. */
+/** One path of a tree. */
 export type Entry = {
   readonly kind: EntryKind;
   /** Permission bits, e.g. 0o755. */
@@ -12,10 +12,11 @@ export type Entry = {
   readonly hash?: string;
   /** Links only: the target as it stands. */
   readonly target?: string;
-  /** Stat facts that tell an untouched file without reading it (never compared across restores). */
-  readonly mtimeNs?: string;
-  readonly ctimeNs?: string;
-  readonly ino?: string;
+  /** Stat facts that tell an untouched file without reading it, as Node's Stats have them: milliseconds with their
+   *  fraction, which tell a quarter of a microsecond. All three or none. */
+  readonly mtimeMs?: number;
+  readonly ctimeMs?: number;
+  readonly ino?: number;
 };
 
 /** Slash paths relative to the workspace, sorted by code unit. The root itself is not listed. */
@@ -37,9 +38,28 @@ export type Changes = {
   };
 };
 
+export type CopyOptions = {
+  /** Absolute paths that are left out wherever they lie in the tree, compared as real paths (the runs directory). */
+  readonly exclude: readonly string[];
+  /** Asked before each entry; what it throws ends the copy. */
+  readonly goOn?: () => void;
+};
+
+export type Copied = {
+  /** Regular files and links. */
+  readonly files: number;
+  /** Sockets, pipes and devices, which are not copied. */
+  readonly skipped: readonly { readonly path: string; readonly why: string }[];
+  /** Links that lead out of the tree, absolute ones included; they are kept as they are. */
+  readonly outsideLinks: readonly string[];
+};
+
 /** Snapshots of one workspace, kept in `dir` (`<run>/snapshots`). Safe to open from a second process for reading
  *  while the first one waits. */
 export interface Snapshots {
+  /** Fills the workspace, which must be missing or empty, with a copy of the folder `from` as `copyTree` makes it, and
+   *  keeps what it reads: the first `take` need not read it again. */
+  copyIn(from: string, options: CopyOptions): Promise<Copied>;
   /** Takes the workspace as it is now. Files whose stat facts equal those in `since` are not read. Contents and
    *  manifest are on disk (fsynced) when it settles. */
   take(since?: Snapshot): Promise<Snapshot>;
@@ -48,6 +68,9 @@ export interface Snapshots {
   /** Makes the workspace equal to `to`, touching only what differs from it now: content, mode, links, existence.
    *  `only` limits it to paths it answers true for (others stay as they are). */
   restore(to: Snapshot, only?: (path: string) => boolean): Promise<void>;
+  /** Puts a snapshot into another folder, which must be missing or empty: content, modes, links and empty folders as
+   *  they were. Rejects with a WorkspaceError where it may not, and leaves nothing in the folder when it fails. */
+  checkout(id: string, folder: string): Promise<void>;
   /** A file's bytes as they were in a snapshot. */
   read(hash: string): Promise<Buffer>;
 }

@@ -1,38 +1,51 @@
 /** Contents by their SHA-256: small ones one after another in a pack, large ones in files of their own. */
-import { hash as hashOf, randomBytes } from 'node:crypto';
-import { closeSync, constants, existsSync, fchmodSync, openSync, readdirSync } from 'node:fs';
-import { chmod, copyFile, type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, fchmodSync, openSync, readdirSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing } from '../system/files.ts';
-import { hashFile, readSmall, readWhole, syncFolder, writeAt, writeWhole } from './content.ts';
+import { beforeWrite } from '../system/fence.ts';
+import { isCode, isMissing } from '../system/files.ts';
+import { Batch } from './batch.ts';
+import { pour, readWhole, sha256, writeWhole } from './content.ts';
+import { DamagedStore } from './trouble.ts';
 
-const chunkSize = 4 * 1024 * 1024;
+/** Where a content lies: the name of the pack, and bytes from its beginning. */
+export type Place = { readonly pack: string; readonly offset: number; readonly size: number };
 
-/** Where a content lies in the pack. */
-export type Place = { readonly offset: number; readonly size: number };
+export const firstPack = 'pack';
 
-/** The store in `dir`: `pack` holds contents without any frame, `large/<hash>` one content each. Where a content lies
- *  in the pack is told by the snapshots that have it, which are written after the pack is flushed: what a cut-off
- *  take has left in the pack is waste that nothing names. Any number of processes may read; one at a time may write. */
+/** The store in `dir`: packs hold contents without any frame, `large/<hash>` one content each. Where a content lies
+ *  in a pack is told by the snapshots that have it, which are written after the pack is flushed: what a cut-off take
+ *  has left in a pack is waste that nothing names. Any number of processes may read, and as many may write: each
+ *  opening of the store writes into a pack of its own. */
 export class Store {
   private readonly places = new Map<string, Place>();
   private readonly large = new Set<string>();
-  private readonly pack: string;
   private readonly largeDir: string;
+  private own: string | undefined;
 
   constructor(private readonly dir: string) {
-    this.pack = join(dir, 'pack');
     this.largeDir = join(dir, 'large');
     this.findLarge();
   }
 
-  /** Learns where contents lie, from a snapshot on disk. */
-  learn(places: ReadonlyMap<string, Place>): void {
-    for (const [hash, place] of places) if (!this.places.has(hash)) this.places.set(hash, place);
+  /** Learns where the contents of a tree lie. Throws a DamagedStore when one of them is not there any more: a pack
+   *  that is too short, a file that is missing. */
+  learn(places: ReadonlyMap<string, Place>, hashes: Iterable<string>): void {
     this.findLarge();
+    const ends = new Map<string, number>();
+    for (const place of places.values())
+      ends.set(place.pack, Math.max(ends.get(place.pack) ?? 0, place.offset + place.size));
+    for (const [pack, end] of ends) {
+      const size = statSync(join(this.dir, pack), { throwIfNoEntry: false })?.size;
+      if (size === undefined) throw damaged(`${join(this.dir, pack)} is missing`);
+      if (size < end) throw damaged(`${join(this.dir, pack)} has ${size} bytes where ${end} were written`);
+    }
+    for (const [hash, place] of places) if (!this.places.has(hash)) this.places.set(hash, place);
+    for (const hash of hashes) if (!this.has(hash)) throw damaged(`${join(this.largeDir, hash)} is missing`);
   }
 
-  /** Where a content lies in the pack; undefined for a large one. */
+  /** Where a content lies in a pack; undefined for a large one. */
   placeOf(hash: string): Place | undefined {
     return this.places.get(hash);
   }
@@ -41,20 +54,24 @@ export class Store {
     return this.places.has(hash) || this.large.has(hash);
   }
 
-  /** The content, checked against its hash. Rejects when the store knows of none or holds other bytes. */
+  /** The content, checked against its hash. Rejects with a DamagedStore when the store holds other bytes or none. */
   async read(hash: string): Promise<Buffer> {
-    const bytes = this.large.has(hash) ? await readFile(join(this.largeDir, hash)) : this.readPacked(hash);
-    if (hashOf('sha256', bytes, 'hex') !== hash) throw damaged(hash);
+    const bytes = this.large.has(hash)
+      ? await readFile(join(this.largeDir, hash)).catch((error: unknown) => {
+          throw isMissing(error) ? damaged(`${join(this.largeDir, hash)} is missing`) : error;
+        })
+      : this.readPacked(hash);
+    if (sha256(bytes) !== hash) throw this.wrong(hash);
     return bytes;
   }
 
-  /** Writes a content to the new file `path` with exactly this mode. */
+  /** Writes a content to the new file `path` with exactly this mode. Rejects as `read` does; the file may be there
+   *  in part then. */
   async writeTo(hash: string, path: string | Buffer, mode: number): Promise<void> {
     if (this.large.has(hash)) {
-      const flags = constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL;
-      await copyFile(join(this.largeDir, hash), path, flags);
-      if ((await hashFile(path)).hash !== hash) throw damaged(hash);
-      await chmod(path, mode);
+      const kept = join(this.largeDir, hash);
+      if (!existsSync(kept)) throw damaged(`${kept} is missing`);
+      if ((await pour(kept, path, { mode })).hash !== hash) throw this.wrong(hash);
       return;
     }
     const bytes = await this.read(hash);
@@ -68,23 +85,34 @@ export class Store {
   }
 
   /** Begins adding. Nothing is in the store before `commit`; a batch that is never committed leaves only waste. */
-  async begin(): Promise<Batch> {
-    await mkdir(this.largeDir, { recursive: true });
-    this.findLarge();
-    for (const name of namesIn(this.largeDir)) {
-      if (name.endsWith('.tmp')) await rm(join(this.largeDir, name), { force: true });
-    }
-    const isNew = !existsSync(this.pack);
+  begin(): Batch {
+    beforeWrite(this.dir);
     return new Batch({
-      pack: this.pack,
+      dir: this.dir,
       largeDir: this.largeDir,
       has: (hash) => this.has(hash),
-      keep: async (places) => {
-        if (isNew) await syncFolder(this.dir);
+      openPack: () => this.openPack(),
+      keep: (places) => {
         for (const [hash, place] of places) this.places.set(hash, place);
       },
       keepLarge: (hash) => this.large.add(hash),
     });
+  }
+
+  /** The pack of this opening. Another process never has the same one: its end would not be where we think. */
+  private openPack(): { readonly name: string; readonly file: number; readonly isNew: boolean } {
+    if (this.own !== undefined)
+      return { name: this.own, file: openSync(join(this.dir, this.own), 'r+'), isNew: false };
+    for (const name of [firstPack, `${firstPack}-${randomBytes(8).toString('hex')}`]) {
+      try {
+        const file = openSync(join(this.dir, name), 'wx+', 0o600);
+        this.own = name;
+        return { name, file, isNew: true };
+      } catch (error) {
+        if (!isCode(error, 'EEXIST')) throw error;
+      }
+    }
+    throw new Error(`Internal: no name was left for a pack in ${this.dir}`);
   }
 
   private findLarge(): void {
@@ -94,97 +122,25 @@ export class Store {
   private readPacked(hash: string): Buffer {
     const place = this.places.get(hash);
     if (place === undefined) throw new Error(`the snapshot store knows of no content ${hash}`);
-    const file = openSync(this.pack, 'r');
+    const file = openSync(join(this.dir, place.pack), 'r');
     try {
       const bytes = Buffer.alloc(place.size);
-      if (readWhole(file, bytes, place.offset) < place.size) throw damaged(hash);
+      if (readWhole(file, bytes, place.offset) < place.size) throw this.wrong(hash);
       return bytes;
+    } catch (error) {
+      throw isMissing(error) ? damaged(`${join(this.dir, place.pack)} is missing`) : error;
     } finally {
       closeSync(file);
     }
   }
-}
 
-type Into = {
-  readonly pack: string;
-  readonly largeDir: string;
-  has(hash: string): boolean;
-  /** Called when the pack is flushed. */
-  keep(places: ReadonlyMap<string, Place>): Promise<void>;
-  keepLarge(hash: string): void;
-};
-
-/** Contents on their way into the store. */
-export class Batch {
-  private readonly added = new Map<string, Place>();
-  private waiting: Buffer[] = [];
-  private waitingSize = 0;
-  private end: number | undefined;
-  private file: FileHandle | undefined;
-
-  constructor(private readonly into: Into) {}
-
-  /** Adds the content of a regular file; the answer describes the bytes that were stored. A link is not followed. */
-  async addFile(path: string | Buffer): Promise<{ readonly hash: string; readonly size: number }> {
-    const bytes = readSmall(path);
-    if (bytes === undefined) return this.addLarge(path);
-    const size = bytes.length;
-    const hash = hashOf('sha256', bytes, 'hex');
-    if (!this.into.has(hash) && !this.added.has(hash)) {
-      this.waiting.push(Buffer.from(bytes));
-      this.end ??= await this.openPack();
-      this.added.set(hash, { offset: this.end + this.waitingSize, size });
-      this.waitingSize += size;
-      if (this.waitingSize >= chunkSize) await this.flush();
-    }
-    return { hash, size };
-  }
-
-  /** Everything added is on disk and in the store when this settles. */
-  async commit(): Promise<void> {
-    if (this.added.size === 0) return;
-    await this.flush();
-    await this.file?.datasync();
-    await this.into.keep(this.added);
-  }
-
-  /** To be called in any case, once. */
-  async close(): Promise<void> {
-    await this.file?.close();
-  }
-
-  private async openPack(): Promise<number> {
-    this.file = await open(this.into.pack, constants.O_RDWR | constants.O_CREAT, 0o600);
-    return (await this.file.stat()).size;
-  }
-
-  private async flush(): Promise<void> {
-    if (this.file === undefined || this.end === undefined) return;
-    const bytes = Buffer.concat(this.waiting);
-    await writeAt(this.file, bytes, this.end);
-    this.end += bytes.length;
-    this.waiting = [];
-    this.waitingSize = 0;
-  }
-
-  private async addLarge(path: string | Buffer): Promise<{ readonly hash: string; readonly size: number }> {
-    const first = await hashFile(path);
-    if (this.into.has(first.hash)) return first;
-    const neighbour = join(this.into.largeDir, `${randomBytes(8).toString('hex')}.tmp`);
-    try {
-      await copyFile(path, neighbour, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
-      await chmod(neighbour, 0o600);
-      // Hashed again from the copy: a name in the store is never another content's.
-      const stored = await hashFile(neighbour, true);
-      await rename(neighbour, join(this.into.largeDir, stored.hash));
-      await syncFolder(this.into.largeDir);
-      this.into.keepLarge(stored.hash);
-      return stored;
-    } finally {
-      await rm(neighbour, { force: true });
-    }
+  private wrong(hash: string): DamagedStore {
+    const where = this.places.get(hash)?.pack ?? join('large', hash);
+    return damaged(`${join(this.dir, where)} holds other bytes than were written there (content ${hash})`);
   }
 }
+
+const damaged = (what: string): DamagedStore => new DamagedStore(`the snapshot store is damaged: ${what}`);
 
 function namesIn(folder: string): readonly string[] {
   try {
@@ -194,6 +150,3 @@ function namesIn(folder: string): readonly string[] {
     throw error;
   }
 }
-
-const damaged = (hash: string): Error =>
-  new Error(`the snapshot store is damaged: it holds other bytes under ${hash}`);

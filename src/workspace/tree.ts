@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { Entry, Tree } from './snapshot.ts';
-import type { Place } from './store.ts';
+import { firstPack, type Place } from './store.ts';
 
 /** Same kind, mode, content or target: what a name of a tree and a diff are made of. */
 export const isSame = (a: Entry, b: Entry): boolean =>
@@ -10,13 +10,25 @@ export const isSame = (a: Entry, b: Entry): boolean =>
 
 /** The tree's name: SHA-256 (hex) over path, kind, mode and content of every entry, in order. */
 export function treeId(tree: Tree): string {
-  const parts: string[] = [];
-  // Neither a path nor a target can hold a NUL, so no two trees give one text.
-  for (const [path, entry] of tree)
-    parts.push(path, entry.kind, entry.mode.toString(8), entry.hash ?? entry.target ?? '');
-  // UTF-16, because names in other bytes are kept as lone surrogates, which UTF-8 would make one and the same.
-  return createHash('sha256').update(parts.join('\0'), 'utf16le').digest('hex');
+  const whole = createHash('sha256');
+  let text = '';
+  let between = '';
+  for (const [path, entry] of tree) {
+    // Neither a path nor a target can hold a NUL, so no two trees give one text.
+    text += `${between}${path}\0${entry.kind}\0${entry.mode.toString(8)}\0${entry.hash ?? entry.target ?? ''}`;
+    between = '\0';
+    if (text.length < pieceLength) continue;
+    whole.update(text, encoding);
+    text = '';
+  }
+  return whole.update(text, encoding).digest('hex');
 }
+
+// Names in other bytes are kept as lone surrogates, which UTF-8 would make one and the same.
+const encoding = 'utf16le';
+const pieceLength = 64 * 1024;
+
+const StoredFile = z.tuple([z.string(), z.int(), z.int(), z.string(), z.int(), z.string()], z.int());
 
 /** `trees/<id>.json`. A file has path, mode, size, hash, where it begins in the pack (-1: a file of its own), and its
  *  stat facts as one string of mtime, ctime and inode, empty where not kept. */
@@ -25,22 +37,38 @@ const StoredTree = z.object({
   boot: z.string().describe('The start of the system in which the stat facts were taken'),
   folders: z.array(z.tuple([z.string(), z.int()])),
   links: z.array(z.tuple([z.string(), z.string()])),
-  files: z.array(z.tuple([z.string(), z.int(), z.int(), z.string(), z.int(), z.string()])),
+  packs: z
+    .array(z.string().regex(/^pack(?:-[0-9a-f]+)?$/))
+    .optional()
+    .describe(
+      'The packs besides the first; a file that lies in one names it by a seventh item, counted from 1',
+    ),
+  files: z.array(StoredFile).describe('Each on a line of its own'),
 });
 type StoredTree = z.infer<typeof StoredTree>;
 
-/** The text of a tree's file; `placeOf` tells where a content lies in the pack. */
+/** The text of a tree's file; `placeOf` tells where a content lies. Put together piece by piece: as one value to be
+ *  made JSON, a large tree would be in memory twice more. */
 export function writeTree(tree: Tree, boot: string, placeOf: (hash: string) => Place | undefined): string {
-  const stored: StoredTree = { schema_version: 1, boot, folders: [], links: [], files: [] };
+  const packs = [firstPack];
+  const lists = { folders: '', links: '', files: '' };
+  const add = (list: keyof typeof lists, item: StoredTree['folders' | 'links' | 'files'][number]): void => {
+    lists[list] += `${lists[list] === '' ? '' : ',\n'}${JSON.stringify(item)}`;
+  };
   for (const [path, e] of tree) {
-    if (e.kind === 'dir') stored.folders.push([path, e.mode]);
-    else if (e.kind === 'link') stored.links.push([path, e.target ?? '']);
+    if (e.kind === 'dir') add('folders', [path, e.mode]);
+    else if (e.kind === 'link') add('links', [path, e.target ?? '']);
     else {
-      const offset = placeOf(e.hash ?? '')?.offset ?? -1;
-      stored.files.push([path, e.mode, e.size ?? 0, e.hash ?? '', offset, factsText(e)]);
+      const place = placeOf(e.hash ?? '');
+      let pack = packs.indexOf(place?.pack ?? firstPack);
+      if (pack < 0) pack = packs.push(place?.pack ?? firstPack) - 1;
+      const file = [path, e.mode, e.size ?? 0, e.hash ?? '', place?.offset ?? -1, factsText(e)] as const;
+      add('files', pack === 0 ? [...file] : [...file, pack]);
     }
   }
-  return `${JSON.stringify(stored)}\n`;
+  const more = packs.length > 1 ? `"packs":${JSON.stringify(packs.slice(1))},` : '';
+  const { folders, links, files } = lists;
+  return `{"schema_version":1,"boot":${JSON.stringify(boot)},${more}"folders":[${folders}],"links":[${links}],"files":[\n${files}\n]}\n`;
 }
 
 /** The tree of a text that `writeTree` made, and where its contents lie. Stat facts of another boot are dropped: after a loss of power a file may
@@ -49,25 +77,53 @@ export function readTree(
   text: string,
   boot: string,
 ): { readonly tree: Tree; readonly places: ReadonlyMap<string, Place> } {
-  const stored = StoredTree.parse(JSON.parse(text));
+  const { head, rows } = apart(text);
+  const stored = StoredTree.parse(head);
   const entries: [string, Entry][] = [];
   const places = new Map<string, Place>();
   for (const [path, mode] of stored.folders) entries.push([path, { kind: 'dir', mode }]);
   for (const [path, target] of stored.links) entries.push([path, { kind: 'link', mode: 0o777, target }]);
-  for (const [path, mode, size, hash, offset, facts] of stored.files) {
+  for (const row of rows) {
+    const [path, mode, size, hash, offset, facts, pack = 0] = StoredFile.parse(row);
     const known = boot !== '' && stored.boot === boot ? readFacts(facts) : {};
     entries.push([path, { kind: 'file', mode, size, hash, ...known }]);
-    if (offset >= 0) places.set(hash, { offset, size });
+    const name = pack === 0 ? firstPack : stored.packs?.[pack - 1];
+    if (name === undefined) throw new Error(`no pack ${pack}`);
+    if (offset >= 0) places.set(hash, { pack: name, offset, size });
   }
   return { tree: new Map(entries.sort(([a], [b]) => (a < b ? -1 : 1))), places };
 }
 
-export type Facts = Required<Pick<Entry, 'mtimeNs' | 'ctimeNs' | 'ino'>>;
+const filesFollow = '"files":[\n';
+
+/** The text without its files, and these one by one: taken as one value, a large tree would be in memory three times. */
+function apart(text: string): { readonly head: unknown; readonly rows: Iterable<unknown> } {
+  const from = text.indexOf(filesFollow) + filesFollow.length;
+  if (from < filesFollow.length) {
+    // As it was written before: everything on one line.
+    const head = z.looseObject({ files: z.array(z.unknown()) }).parse(JSON.parse(text));
+    return { head: { ...head, files: [] }, rows: head.files };
+  }
+  const to = text.lastIndexOf('\n]}\n');
+  if (to !== text.length - 4 || to < from - 1) throw new Error('the list of files has no end');
+  return {
+    head: JSON.parse(`${text.slice(0, from)}]}`),
+    rows: linesOf(text.slice(from, Math.max(from, to))),
+  };
+}
+
+function* linesOf(list: string): Generator<unknown> {
+  for (let at = 0; at < list.length; ) {
+    const end = list.indexOf(',\n', at);
+    yield JSON.parse(list.slice(at, end < 0 ? list.length : end));
+    at = end < 0 ? list.length : end + 2;
+  }
+}
 
 const factsText = (e: Entry): string =>
-  e.mtimeNs === undefined ? '' : `${e.mtimeNs} ${e.ctimeNs ?? ''} ${e.ino ?? ''}`;
+  e.mtimeMs === undefined ? '' : `${e.mtimeMs} ${e.ctimeMs ?? ''} ${e.ino ?? ''}`;
 
-function readFacts(text: string): Facts | Record<string, never> {
-  const [mtimeNs, ctimeNs, ino] = text.split(' ');
-  return mtimeNs === undefined || ctimeNs === undefined || ino === undefined ? {} : { mtimeNs, ctimeNs, ino };
+function readFacts(text: string): Pick<Entry, 'mtimeMs' | 'ctimeMs' | 'ino'> {
+  const [mtimeMs, ctimeMs, ino] = text.split(' ').map(Number);
+  return mtimeMs === undefined || ctimeMs === undefined || ino === undefined ? {} : { mtimeMs, ctimeMs, ino };
 }

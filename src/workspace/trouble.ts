@@ -3,7 +3,12 @@ import { shown } from './names.ts';
 
 /** The file system refused something; the message names the path and the mend. Not our fault, not a crash. */
 export class WorkspaceError extends Error {
-  override readonly name = 'WorkspaceError';
+  override readonly name: string = 'WorkspaceError';
+}
+
+/** The snapshots on disk are not what was written there; nothing of them was used. */
+export class DamagedStore extends WorkspaceError {
+  override readonly name = 'DamagedStore';
 }
 
 /** The error code of a system call (`ENOENT`), empty for any other error. */
@@ -13,6 +18,10 @@ export const codeOf = (error: unknown): string =>
 /** True where the system denies access: the file's mode, the folder's, or the user. */
 export const isDenied = (error: unknown): boolean =>
   ['EACCES', 'EPERM'].includes(codeOf(error instanceof WorkspaceError ? error.cause : error));
+
+/** True where a path is longer than the system takes. */
+export const isTooLong = (error: unknown): boolean =>
+  codeOf(error instanceof WorkspaceError ? error.cause : error) === 'ENAMETOOLONG';
 
 const words: Readonly<Record<string, string>> = {
   EACCES:

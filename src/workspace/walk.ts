@@ -1,5 +1,5 @@
 /** What lies in a folder now: every path with its facts, links not followed, no content read. */
-import { type BigIntStats, chmodSync, lstatSync, readdirSync, readlinkSync } from 'node:fs';
+import { chmodSync, lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { isMissing } from '../system/files.ts';
 import { below, fromBytes } from './names.ts';
 import type { Entry, EntryKind } from './snapshot.ts';
@@ -12,7 +12,7 @@ export type Found = {
   readonly kind: EntryKind | 'special';
   /** Permission bits with setuid, setgid and sticky; always 0o777 for links, which have none of their own. */
   readonly mode: number;
-  readonly stat: BigIntStats;
+  readonly stat: Stats;
 };
 
 export type WalkOptions = {
@@ -67,7 +67,8 @@ function listOnce(root: string, folder: string): Frame {
   return { keys: keys.sort(), found, next: 0 };
 }
 
-function namesIn(root: string, folder: string): readonly string[] {
+/** The names in a folder, unsorted; none when it has gone. */
+export function namesIn(root: string, folder: string): readonly string[] {
   try {
     return readNames(below(root, folder));
   } catch (error) {
@@ -82,19 +83,19 @@ function readNames(path: string | Buffer): readonly string[] {
   return names.some((name) => name.includes('\uFFFD')) ? readdirSync(path, 'buffer').map(fromBytes) : names;
 }
 
+/** For lstat: undefined instead of an error where nothing is. */
+export const orUndefined = { throwIfNoEntry: false } as const;
+
+export const kindOf = (stat: Stats): EntryKind | 'special' =>
+  stat.isFile() ? 'file' : stat.isDirectory() ? 'dir' : stat.isSymbolicLink() ? 'link' : 'special';
+
 /** One path as it is now; undefined when it is not there. */
 export function look(root: string, path: string): Found | undefined {
   try {
-    const stat = lstatSync(below(root, path), { bigint: true, throwIfNoEntry: false });
+    const stat = lstatSync(below(root, path), orUndefined);
     if (stat === undefined) return undefined;
-    const kind = stat.isFile()
-      ? 'file'
-      : stat.isDirectory()
-        ? 'dir'
-        : stat.isSymbolicLink()
-          ? 'link'
-          : 'special';
-    return { path, kind, mode: kind === 'link' ? 0o777 : Number(stat.mode & 0o7777n), stat };
+    const kind = kindOf(stat);
+    return { path, kind, mode: kind === 'link' ? 0o777 : stat.mode & 0o7777, stat };
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw trouble('look at', path, error);
@@ -111,14 +112,10 @@ export function targetOf(root: string, path: string): string {
   }
 }
 
-/** True when nothing has touched the file since `was` was taken: size, mode, times and inode are the same. */
-export function isUntouched(found: Found, was: Entry): boolean {
-  return (
-    was.ctimeNs !== undefined &&
-    was.mode === found.mode &&
-    BigInt(was.size ?? -1) === found.stat.size &&
-    was.ctimeNs === String(found.stat.ctimeNs) &&
-    was.mtimeNs === String(found.stat.mtimeNs) &&
-    was.ino === String(found.stat.ino)
-  );
-}
+/** True when nothing has touched the regular file since `was` was taken: size, mode, times and inode are the same. */
+export const isUntouched = (stat: Stats, was: Entry): boolean =>
+  was.ctimeMs === stat.ctimeMs &&
+  was.mtimeMs === stat.mtimeMs &&
+  was.ino === stat.ino &&
+  was.size === stat.size &&
+  was.mode === (stat.mode & 0o7777);

@@ -25,6 +25,19 @@ keepsTheAgentContract('openai', async () => {
   };
 });
 
+test('a temperature is sent when one is given, and a model that takes none is told apart', async () => {
+  const { requests } = await tell([{ text: 'a' }], { temperature: 0.5 });
+  expect(requests[0]?.body?.['temperature']).toBe(0.5);
+  expect((await tell([{ text: 'a' }])).requests[0]?.body).not.toHaveProperty('temperature');
+  const error = { message: "Unsupported parameter: 'temperature'", param: 'temperature' };
+  const { report } = await tell([{ status: 400, body: { error } }], { temperature: 0 });
+  expect(report).toMatchObject({
+    kind: 'failed',
+    class: 'config',
+    reason: expect.stringMatching(/Unsupported parameter.*leave out --llm-temperature/),
+  });
+});
+
 test('the prompt is sent as a streamed request, and the answer comes back as it is', async () => {
   const { report, requests, heard } = await tell([
     { text: 'Half a {"json": ', reasoning: ['let me', ' see'] },

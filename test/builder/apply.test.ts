@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -91,6 +91,46 @@ describe('a proposal', () => {
       stages.push((await apply(it.path, [path], write(path, 'x'))).failure?.stage);
     }
     expect(stages).toEqual([...Array.from({ length: 4 }, () => 'write_scope_violation'), 'write_failed']);
+  });
+
+  const long = 'n'.repeat(5000);
+  test.for<[string, string]>([
+    ['a name of 5,000 characters', long],
+    ['a folder with a name of 5,000 characters', `new/deep/${long}/f`],
+    ['folders beyond every limit', `new/${'d/'.repeat(2500)}f`],
+    ['a folder', 'dir'],
+    ['a folder with a slash', 'dir/'],
+    ['a file as a folder', 'file/below'],
+    ['a file as a folder, deep', 'file/below/deep/f'],
+    ['a pipe', 'pipe'],
+    ['below a pipe', 'pipe/f'],
+    ['a link to a device', 'null'],
+    ['a link to a folder', 'shortcut'],
+    ['below a link to a device', 'null/f'],
+  ])('that names %s is a failed stage, and nothing is written, nor any folder made', async ([, path]) => {
+    using it = folder({ 'dir/in': '1', file: 'f' });
+    execFileSync('mkfifo', [join(it.path, 'pipe')]);
+    symlinkSync('/dev/null', join(it.path, 'null'));
+    symlinkSync('dir', join(it.path, 'shortcut'));
+    const seen = () => readdirSync(it.path, { recursive: true }).sort();
+    const was = seen();
+    const text = JSON.stringify({ summary: '', writes: [write('ok.txt', 'fine'), write(path, 'x')] });
+    const parsed = parseProposal(text);
+    if ('stage' in parsed) throw new Error(parsed.reason);
+    const allowed_files = parsed.proposal.writes.map((one) => one.path);
+    const applied = await applyProposal(it.path, { allowed_files }, parsed.proposal);
+    expect(applied.failure?.stage).toMatch(/^write_(?:scope_violation|failed)$/);
+    expect(applied.failure?.reason.length).toBeLessThan(2000);
+    expect(seen()).toEqual(was);
+  });
+
+  test('of very many files is refused soon, and not all of them are named', async () => {
+    using it = folder();
+    const writes = Array.from({ length: 150_000 }, (_, n) => write(`f${n}`, ''));
+    const { failure } = await applyProposal(it.path, { allowed_files: ['a'] }, { summary: '', writes });
+    expect(failure?.reason).toMatch(/^not in allowed_files: f0, .*, f19 and 149980 more$/);
+    const twice = await apply(it.path, ['a'], ...['a', 'b', 'a', 'a', 'b'].map((path) => write(path, '')));
+    expect(twice.failure?.reason).toBe('written more than once: a, b');
   });
 
   test('with one stale hash writes nothing at all and says which hash is right', async () => {

@@ -64,7 +64,12 @@ describe('a compilation', () => {
     expect(server.requests.map((r) => r.body?.['model'])).toEqual(['gpt-5.2-codex', 'gpt-5.2-codex']);
     const [first, second] = server.requests.map((r) => String(r.body?.['input']));
     expect(first).toBe('RULES\nSPEC {{REPO_FILES}}');
-    for (const part of [first, '[E003] WO-01: ', JSON.stringify(bad).slice(0, 80)])
+    for (const part of [
+      'SPEC {{REPO_FILES}}',
+      '## Acceptance commands',
+      '[E003] WO-01: ',
+      JSON.stringify(bad).slice(0, 80),
+    ])
       expect(second).toContain(part);
 
     const files = await artifacts(it, 'R1');
@@ -208,7 +213,7 @@ describe('a compilation', () => {
       },
     });
     expect(cut.code, cut.stderr).toBe(130);
-    expect(cut.stderr.trimEnd().split('\n').at(-1)).toBe('factory resume R1');
+    expect(cut.stderr.trimEnd().split('\n').at(-1)).toMatch(/^node \S+cli\.js resume R1$/);
     const half = await artifacts(it, 'R1');
     expect(inTree(half, 'run.json')).toMatchObject({
       success: false,
@@ -343,6 +348,33 @@ describe('before a model is paid', () => {
       expect(await tree(join(it.path, '.factory'))).toEqual({});
     },
   );
+
+  test('each attempt is told as soon as it is checked, once, with the findings', async () => {
+    await using it = await home({ 'spec.md': 'S' });
+    let out = '';
+    let before = 'not asked';
+    await using server = await startModelServer((_, index) => {
+      if (index === 1) before = out;
+      return { json: index === 0 ? bad : good };
+    });
+    const io = {
+      ...{ cwd: it.path, outIsTerminal: false, errIsTerminal: false, width: 80, clock: realClock },
+      env: {
+        ...{ PATH: process.env['PATH'], HOME: it.path },
+        ...{ OPENAI_API_KEY: 'sk-testing', OPENAI_BASE_URL: server.url },
+      },
+      out: (text: string) => {
+        out += text;
+      },
+      err: () => {},
+      every: () => () => {},
+      signal: new AbortController().signal,
+    };
+    expect(await compileCommand('spec.md', {}, io)).toBe(0);
+    expect(before).toMatch(/^ {2}Attempt 1\/5 - fail\n {4}\[E003\] WO-01: [^\n]*\n$/);
+    expect(out.match(/Attempt/g)).toHaveLength(2);
+    expect(out).toContain('Attempt 2/5 - PASS');
+  });
 
   test('a step of a plan is still a step, whatever flags a compilation has', async () => {
     await using it = await home({ 'spec.md': 'S', 'tpl.md': '{{PRODUCT_SPEC}}' });

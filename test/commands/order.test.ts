@@ -1,5 +1,16 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
@@ -385,23 +396,33 @@ describe('prompt', () => {
     expect(judged).not.toContain(never);
   });
 
-  test('shows the answer that failed, within bounds, and none that an agent never gave', async () => {
+  test('tells why the attempt before failed, and nothing of what it wrote', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1)], { 'keep.txt': 'k\n', 'f1.txt': 'old\n' });
+    const prompt = () => readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
+    await b.propose(answer('f1.txt', 'FIRST-TRY\n', 'old\n'));
+    b.context({
+      'last_failure.node_id': 'accept',
+      'last_failure.node_type': 'verification',
+      'last_failure.reason': 'a command failed',
+      'last_failure.class': 'product',
+    });
+    const command = { command: 'grep -q x f1.txt', exit_code: 1, stdout: 'SAID', stderr: '' };
+    put(b.run.root, { 'accept/verification.results.json': JSON.stringify({ commands: [command] }) });
+    await orderRollback({ attempts: 5 }, b.io);
+    await b.snapshot();
+    await orderPrompt({}, b.io);
+    for (const part of ['acceptance_failed', 'grep -q x f1.txt', 'exit code: 1', 'SAID', sha('old\n')])
+      expect(prompt()).toContain(part);
+    expect(prompt()).not.toContain('FIRST-TRY');
+  });
+
+  test('tells how an answer began that was no proposal, and no more of it', async () => {
     using it = folder();
     const b = await build(it.path, [order(1)]);
-    const prompt = () => readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8');
-    await b.propose(answer('f1.txt', `HEAD ${'x'.repeat(100_000)} TAIL`, 'stale'));
-    expect(prompt()).not.toContain('answer that failed');
+    await b.propose(`Sorry, ${'é'.repeat(5000)} TAIL`);
     await orderRollback({ attempts: 5 }, b.io);
-    await b.snapshot();
-    await orderPrompt({}, b.io);
-    for (const part of ['answer that failed', 'HEAD xxx', 'xxx TAIL', 'characters left out'])
-      expect(prompt()).toContain(part);
-    expect(prompt().length).toBeLessThan(70_000);
-    b.context({ 'last_failure.node_id': 'propose', 'last_failure.class': 'agent' });
-    await orderRollback({ attempts: 5 }, b.io);
-    await b.snapshot();
-    await orderPrompt({}, b.io);
-    expect(prompt()).not.toContain('answer that failed');
+    expect(b.state().current.brief.excerpt).toMatch(/began:\nSorry, é{493}$/);
   });
 
   test.for([
@@ -447,6 +468,42 @@ describe('prompt', () => {
       failure_reason: expect.stringContaining('{{TITEL}}'),
     });
   });
+});
+
+test.for<[string, (path: string) => void]>([
+  ['bytes that are no UTF-8', (path) => writeFileSync(path, Buffer.from('{"summary":"\xff"}', 'latin1'))],
+  [
+    'bytes that are no UTF-8 in a content',
+    (path) => writeFileSync(path, Buffer.from(answer('f1.txt', '\xe9'), 'latin1')),
+  ],
+  ['more than any answer may have', (path) => writeFileSync(path, 'x'.repeat(10_485_761))],
+  [
+    'a gigabyte',
+    (path) => {
+      writeFileSync(path, '');
+      truncateSync(path, 2 ** 30);
+    },
+  ],
+  ['a file of 204,801 bytes', (path) => writeFileSync(path, answer('f1.txt', 'x'.repeat(204_801)))],
+  ['a folder', (path) => mkdirSync(path)],
+  ['a link to a device', (path) => symlinkSync('/dev/zero', path)],
+  ['a pipe', (path) => void execFileSync('mkfifo', [path])],
+  ['nothing at all', () => {}],
+])('an answer that is %s is no proposal, and nothing is written', async ([, make]) => {
+  using it = folder();
+  const b = await build(it.path, [order(1)]);
+  await orderNext({}, b.io);
+  await b.snapshot();
+  await orderPrompt({}, b.io);
+  make(join(b.workspace, '.factory/order/proposal.json'));
+  expect(await orderApply({}, b.io)).toBe(1);
+  expect(b.output()).toMatchObject({
+    failure_class: 'agent',
+    failure_reason: expect.stringMatching(/^llm_output_invalid: /),
+  });
+  expect(await orderRollback({ attempts: 2 }, b.io)).toBe(0);
+  expect(b.output()).toMatchObject({ preferred_next_label: 'again' });
+  expect(tree(b.workspace)).toEqual({ 'keep.txt': 'k\n' });
 });
 
 test.for([

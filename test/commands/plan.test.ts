@@ -146,7 +146,12 @@ describe('factory plan prompt', () => {
     await answer(plan(order('WO-01', 'a')));
     expect(await planCheck({}, io)).toBe(0);
     await begin();
-    expect(await listing('.factory/plan')).toEqual(['original-prompt.md', 'prompt.md', 'state.json']);
+    expect(await listing('.factory/plan')).toEqual([
+      'original-prompt.md',
+      'prompt.md',
+      'spec.md',
+      'state.json',
+    ]);
     expect(await planEmit({}, io)).toBe(2);
   });
 });
@@ -170,7 +175,6 @@ describe('factory plan check', () => {
 
   test('findings exit with 2, name codes and orders, and ask for a revision while attempts remain', async () => {
     await begin();
-    const original = await text('.factory/plan/prompt.md');
     const bad = plan(order('WO-01', 'a'), order('WO-02', 'b', { acceptance_commands: ['x | y'] }), {
       ...order('WO-03', 'c'),
       allowed_files: ['c', 'd'],
@@ -186,8 +190,9 @@ describe('factory plan check', () => {
     });
     expect(said.out).toMatch(/error\[E003\] WO-02: acceptance_commands: /);
     const prompt = await text('.factory/plan/prompt.md');
-    expect(prompt).toContain(original);
-    expect(prompt).toContain('[E104] WO-03');
+    for (const part of ['Build a thing.', '- template.md', '## Acceptance commands', '[E104] WO-03'])
+      expect(prompt).toContain(part);
+    expect(prompt).not.toContain('Rules.');
     expect(prompt).toContain(bad);
     expect(prompt).not.toContain('same findings');
     expect(await listing('.factory/plan')).not.toContain('plan.json');
@@ -212,6 +217,20 @@ describe('factory plan check', () => {
     await planCheck({ template: 'revise.md' }, io);
     expect(await text('.factory/plan/prompt.md')).toMatch(/^AGAIN:These are the same findings/);
     expect(await text('.factory/plan/prompt.md')).toContain('Build a thing.');
+  });
+
+  test('what an earlier answer was found wrong with is not told again', async () => {
+    await begin();
+    await answer(
+      plan(order('WO-01', 'a', { title: 'FIRST', preconditions: [{ kind: 'file_exists', path: 'x' }] })),
+    );
+    await planCheck({}, io);
+    expect(await text('.factory/plan/prompt.md')).toContain('[E101] WO-01: ');
+    await answer(plan(order('WO-01', 'a', { title: 'SECOND', acceptance_commands: ['true | cat'] })));
+    await planCheck({}, io);
+    const prompt = await text('.factory/plan/prompt.md');
+    for (const part of ['[E003] WO-01: ', 'SECOND', 'Build a thing.']) expect(prompt).toContain(part);
+    for (const part of ['E101', 'FIRST']) expect(prompt).not.toContain(part);
   });
 
   test('a plan that was valid is no longer to be had once an answer is refused', async () => {

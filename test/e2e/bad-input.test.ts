@@ -1,5 +1,5 @@
 /** Bad input gets a clear message, an honest exit code, and leaves nothing half-made. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cli, home, root } from '../support/cli.ts';
@@ -298,4 +298,21 @@ test('a text that is no pipeline is not also judged as a graph', async () => {
     ['undirected-graph', 'undirected-edge'],
     ['bad-id', 'bad-id'],
   ]);
+});
+
+test('a resume whose snapshots are damaged is refused with the file that is, and changes nothing', async () => {
+  await using at = await home({
+    'p.dot': `digraph p { workdir="none" start [shape=Mdiamond] exit [shape=Msquare]
+      make [shape=parallelogram, tool_command="echo made > made"]
+      no [shape=parallelogram, tool_command="exit 1"]
+      start -> make -> no  no -> exit [condition="outcome=success"] }`,
+  });
+  expect((await at.factory(['run', 'p.dot', '--run-id', 'one'])).code).toBe(1);
+  const run = join(at.path, '.factory/runs/one');
+  await writeFile(join(run, 'snapshots/pack'), 'm');
+  const again = await at.factory(['resume', 'one']);
+  expect(again.code).toBe(2);
+  expect(again.stderr).toContain('snapshots/pack has 1 bytes where 5 were written');
+  expect(again.stderr).toContain('begin a new run');
+  expect(await readFile(join(run, 'workspace/made'), 'utf8')).toBe('made\n');
 });

@@ -42,3 +42,16 @@ test('whatever was left out of a trace is put back', () => {
     ),
   );
 });
+
+test('a fork is told of from the context that it began with', () => {
+  const began = { type: 'ForkLoaded', context: { a: 1, b: 2 } };
+  const records = [
+    began,
+    { type: 'NodeInputCaptured' },
+    { type: 'NodeOutputCaptured', context_delta: { added: { c: 3 }, updated: {}, removed: ['a'] } },
+  ];
+  expect([...fullTrace(records)].slice(1)).toEqual([
+    { ...records[1], context_before: { a: 1, b: 2 } },
+    { ...records[2], context_after: { b: 2, c: 3 } },
+  ]);
+});

@@ -11,6 +11,7 @@ const wanted = (runsDir: string, begin: () => Promise<unknown>) => ({
   runsDir,
   workdir: undefined,
   exclude: [],
+  signal: new AbortController().signal,
   inputs: { variables: {}, files: {}, prompts: {}, schemas: {} },
   historian: {
     begin: async () => {

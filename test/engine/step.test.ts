@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { advance } from '../../src/engine/state.ts';
 import type { StageFacts } from '../../src/engine/step.ts';
 import { step } from '../../src/engine/step.ts';
-import type { Checkpoint } from '../../src/model/checkpoint.ts';
+import type { RunState } from '../../src/model/checkpoint.ts';
 import type { Graph } from '../../src/model/graph.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import { failed, succeeded } from '../../src/model/outcome.ts';
@@ -19,7 +20,7 @@ const facts = (node: string, type = 'tool', feedback = {}): StageFacts => ({
 function play(
   graph: Graph,
   stages: readonly (readonly [string, string, Outcome])[],
-  from: Checkpoint = freshState('start'),
+  from: RunState = freshState('start'),
 ) {
   let state = from;
   let last: ReturnType<typeof step> | undefined;
@@ -30,10 +31,10 @@ function play(
       facts(node, type, outcome.status === 'fail' ? { 'last_failure.node_id': node } : {}),
       outcome,
     );
-    state = last.state;
+    state = advance(state, last.change, { retries: 0, calls: 0 });
   }
   if (last === undefined) throw new Error('no stage played');
-  return last;
+  return { ...last, state };
 }
 
 describe('no failure walks into a success', () => {
@@ -193,7 +194,7 @@ test('updates are merged, the engine keeps outcome and current_node, and it is k
   expect(state).toMatchObject({
     steps: 2,
     visits: { a: 1, b: 1 },
-    completed_nodes: ['a', 'b'],
+    outcomes: { a: { status: 'success' }, b: { status: 'success' } },
     next_node: 'c',
   });
 });

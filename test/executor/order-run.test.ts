@@ -8,7 +8,8 @@ import { acquireLock } from '../../src/store/lock.ts';
 import { realClock } from '../../src/system/clock.ts';
 import { realSpawn } from '../../src/system/processes.ts';
 import { bareEnv, emptySha, git, put, repository } from '../builder/support.ts';
-import { home } from '../support/cli.ts';
+import { home, root } from '../support/cli.ts';
+import { startModelServer } from '../support/model-server.ts';
 
 const order = (n: number, more: object = {}) => ({
   id: `WO-0${n}`,
@@ -71,12 +72,34 @@ test('a batch lands on one branch order by order, stops at a failure, and goes o
   expect(second.code, second.stderr).toBe(0);
   expect(second.stdout).toContain('already committed');
   expect(git(it.repo, 'log', '--format=%s', 'main..')).toBe('WO-02: Step 2\nWO-01: Step 1');
+  expect(it.newest('run.json').git_workflow).toMatchObject({ working_branch: branch, branch_mode: 'auto' });
   expect(git(it.repo, 'for-each-ref', '--format=%(refname:short)', 'refs/heads')).toBe(`${branch}\nmain`);
 
   const third = await it.order('run-all', '--workdir', 'wos', '--no-push');
   expect(third.stdout).toContain('Nothing to do');
   expect(third.code).toBe(0);
   expect(git(it.repo, 'status', '--porcelain')).toBe('');
+});
+
+test('a temperature is asked for only when it is given; the record says so, and which program was at work', async () => {
+  await using it = await place([order(1)]);
+  await using server = await startModelServer(() => answer('f1.txt', '1\n'));
+  const env = { OPENAI_API_KEY: 'sk-testing', OPENAI_BASE_URL: server.url };
+  const run = (...more: string[]) => {
+    const flags = ['--repo', 'repo', '--work-order', 'wos/WO-01.json', '--artifacts-dir', 'art', '--no-push'];
+    return it.factory(['order', 'run', ...flags, ...more], { env });
+  };
+  const ran = await run('--llm-temperature', '0.25', '--branch', 'one');
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(server.requests[0]?.body?.['temperature']).toBe(0.25);
+  const record = it.newest('run.json');
+  expect(record.config.llm_temperature).toBe(0.25);
+  const own = existsSync(join(root, '.git')) ? git(root, 'rev-parse', 'HEAD').slice(0, 12) : null;
+  expect(record.version.git_commit).toBe(own);
+  git(it.repo, 'switch', '-q', 'main');
+  expect((await run('--branch', 'two')).code).toBe(0);
+  expect(server.requests[1]?.body).not.toHaveProperty('temperature');
+  expect((await run('--llm-temperature', '3', '--branch', 'three')).code).toBe(2);
 });
 
 test('an order that was interrupted is gone on with, and the repository is untouched until it succeeds', async () => {
@@ -110,10 +133,12 @@ test('an order that was interrupted is gone on with, and the repository is untou
   expect(it.newest('run.json')).toMatchObject({ verdict: null, status: 'interrupted' });
   expect(it.newest('run_summary.json')).toMatchObject({ verdict: 'ERROR', attempts: [] });
   const again = ran.stderr.trim().split('\n').at(-1) ?? '';
+  expect(again).toMatch(/: node \S+cli\.js order run --resume/);
   const id = /--run-id (\S+)/.exec(again)?.[1] ?? '';
 
   writeFileSync(join(it.path, '.factory/runs', id, 'go'), '');
-  const resumed = await it.factory(['order', 'run', '--resume', '--run-id', id]);
+  // What `factory runs` proposes does the same as the command that was printed.
+  const resumed = await it.factory(['resume', id]);
   expect(resumed.code, resumed.stderr).toBe(0);
   expect(git(it.repo, 'branch', '--show-current')).toBe('w');
   expect(existsSync(join(it.repo, 'tracked.txt'))).toBe(false);

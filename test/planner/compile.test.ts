@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
@@ -9,7 +11,8 @@ import { isError, toDiagnostic } from '../../src/planner/finding.ts';
 import { asciiJson, canonicalHash, compileHash } from '../../src/planner/hash.ts';
 import { normalizeOrder } from '../../src/planner/normalize.ts';
 import { isSame, revisionPrompt } from '../../src/planner/revise.ts';
-import { fill, listFiles, planPromptText } from '../../src/planner/template.ts';
+import { fill, listFiles, planPromptText, withDoctrine } from '../../src/planner/template.ts';
+import { packageRoot } from '../../src/system/package.ts';
 
 const order = (id: string, files: readonly string[], more: JsonObject = {}): JsonObject => ({
   id,
@@ -381,11 +384,11 @@ test('hashes are those of the documented bytes', () => {
 
 describe('prompts', () => {
   test('text from the spec is never expanded', () => {
-    const prompt = planPromptText(
-      '{{PRODUCT_SPEC}}|{{REPO_FILES}}|{{DOCTRINE}}|{{OTHER}}',
-      "{{REPO_FILES}} $& $' {{DOCTRINE}}",
-      ['a'],
-    );
+    const prompt = planPromptText('{{PRODUCT_SPEC}}|{{REPO_FILES}}|{{DOCTRINE}}|{{OTHER}}', {
+      spec: "{{REPO_FILES}} $& $' {{DOCTRINE}}",
+      files: ['a'],
+      doctrine: '',
+    });
     expect(prompt).toBe("{{REPO_FILES}} $& $' {{DOCTRINE}}|- a||{{OTHER}}");
     expect(fill('{{constructor}}{{TO_STRING}}', {})).toBe('{{constructor}}{{TO_STRING}}');
   });
@@ -401,14 +404,47 @@ describe('prompts', () => {
     none,
   ).findings;
 
-  test('a revision has the first prompt, every finding with its code, warnings too, and the answer', () => {
-    const prompt = revisionPrompt('{{ORIGINAL_PROMPT}}\n{{FINDINGS}}\n{{PREVIOUS_ANSWER}}\n{{SAME_AGAIN}}', {
-      originalPrompt: 'the doctrine {{FINDINGS}}',
-      previousAnswer: '{"a": "{{ORIGINAL_PROMPT}}"}',
-      findings,
-      earlier: [],
+  const basis = { spec: 'SPEC', files: ['there.txt'], doctrine: 'RULES\n' };
+  const promptFile = (name: string) => readFileSync(join(packageRoot(), 'prompts', name), 'utf8');
+
+  test('the first prompt and the one for a revision hold the same rules, and no code of a finding', () => {
+    const doctrine = promptFile('doctrine.md');
+    const first = planPromptText(promptFile('plan.md'), { ...basis, doctrine });
+    const later = revisionPrompt(promptFile('revise.md'), {
+      ...{
+        basis: { ...basis, doctrine },
+        originalPrompt: 'TEMPLATE',
+        previousAnswer: 'ANSWER',
+        findings: [],
+      },
+      earlier: [findings],
     });
-    expect(prompt).toContain('the doctrine {{FINDINGS}}\n- [E003] WO-01: ');
+    for (const prompt of [first, later]) {
+      for (const part of [doctrine.trimEnd(), 'SPEC', '- there.txt']) expect(prompt).toContain(part);
+      expect(prompt).not.toMatch(/\{\{[A-Z_]+\}\}|\b[EW]\d{3}\b/);
+    }
+    expect(later).toContain('ANSWER');
+    expect(later).not.toContain('TEMPLATE');
+  });
+
+  test('a compile hash counts the rules where the template asks for them', () => {
+    const template = (text: string) => ({ text, bytes: Buffer.from(`\ufeff${text}`) });
+    expect(withDoctrine(template('a {{WORK_ORDER_RULES}}'), 'R\n').toString()).toBe('a R');
+    expect(withDoctrine(template('a'), 'R').toString()).toBe('\ufeffa');
+  });
+
+  test('a revision has the rules, the spec, the files, every finding with its code, warnings too, and the answer', () => {
+    const prompt = revisionPrompt(
+      '{{WORK_ORDER_RULES}}{{PRODUCT_SPEC}}{{REPO_FILES}}{{ORIGINAL_PROMPT}}\n{{FINDINGS}}\n{{PREVIOUS_ANSWER}}\n{{SAME_AGAIN}}',
+      {
+        basis,
+        originalPrompt: ' whole {{FINDINGS}}',
+        previousAnswer: '{"a": "{{ORIGINAL_PROMPT}}"}',
+        findings,
+        earlier: [],
+      },
+    );
+    expect(prompt).toContain('RULESSPEC- there.txt whole {{FINDINGS}}\n- [E003] WO-01: ');
     expect(prompt).toMatch(/- \[W101\] WO-01: warning: /);
     expect(prompt).toContain('{"a": "{{ORIGINAL_PROMPT}}"}');
     expect(prompt).not.toContain('same findings');
@@ -416,7 +452,7 @@ describe('prompts', () => {
 
   test('the same findings twice are said to be the same, in whatever order they come', () => {
     const prompt = (earlier: (typeof findings)[]) =>
-      revisionPrompt('{{SAME_AGAIN}}', { originalPrompt: '', previousAnswer: '', findings, earlier });
+      revisionPrompt('{{SAME_AGAIN}}', { basis, originalPrompt: '', previousAnswer: '', findings, earlier });
     expect(prompt([[...findings].reverse()])).toContain('same findings as for the answer before');
     expect(prompt([findings, findings.slice(1)])).toContain('same findings as for your answer 2 answers ago');
     expect(prompt([findings.slice(1)])).toBe('');

@@ -1,49 +1,97 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Checkpoint } from '../../src/model/checkpoint.ts';
+import type { Checkpoint, RunState } from '../../src/model/checkpoint.ts';
 import { failed, succeeded } from '../../src/model/outcome.ts';
-import { loadCheckpoint, saveCheckpoint } from '../../src/store/checkpoint.ts';
+import { type Ledger, loadCheckpoint, openLedger, saveCheckpoint } from '../../src/store/checkpoint.ts';
+import { openVisits, type VisitFacts } from '../../src/store/visits.ts';
+import { freshState } from '../support/graph.ts';
 import { temp } from '../system/temp.ts';
 
-const checkpoint = (more: Partial<Checkpoint> = {}): Checkpoint => ({
+const start: VisitFacts = {
   schema_version: 1,
-  run_id: 'R',
-  epoch: 2,
-  last_completed_node: 'b',
-  completed_nodes: ['a', 'b'],
-  retry_counts: { a: 1 },
-  context: { 'tool.n': 1, text: 'ä', deep: { list: [1.5, null, true] } },
-  origins: { 'tool.n': 'tool' },
-  next_node: 'c',
-  arrived: { from: 'b', conditional: false },
-  steps: 3,
-  visits: { a: 2, b: 1 },
-  calls: {},
-  outcomes: {},
-  last_outcome: failed('no', 'infra', { retryAfterMs: 5 }),
-  last_failure: null,
-  snapshot: 'abc',
-  elapsed_ms: 12.5,
-  status: 'running',
-  ended: null,
+  type: 'Start',
   at: '2026-01-01T00:00:00.000Z',
-  ...more,
-});
+  next_node: 'start',
+  context: {},
+  origins: {},
+  snapshot: 's0',
+};
+const at = '2026-01-01T00:00:01.000Z';
+const fresh = (): RunState => freshState('start', { run_id: 'R', snapshot: 's0' });
+
+/** The state after a first visit of `node` or, with `visit`, a later one. */
+function after(before: RunState, node: string, more: Partial<RunState> = {}, visit = 1) {
+  const outcome = more.last_outcome ?? succeeded();
+  const state: RunState = {
+    ...before,
+    last_completed_node: node,
+    steps: before.steps + 1,
+    next_node: 'next',
+    arrived: { from: node, conditional: false },
+    last_outcome: outcome,
+    at,
+    ...more,
+  };
+  const line: VisitFacts = {
+    schema_version: 1,
+    type: 'Visit',
+    at,
+    node,
+    node_type: 'tool',
+    visit,
+    before: 's0',
+    after: state.snapshot ?? '',
+    outcome,
+    retries: 0,
+    calls: 0,
+    context: { set: {}, unset: [] },
+    origins: { set: {} },
+    next_node: state.next_node,
+    arrived: state.arrived,
+    steps: state.steps,
+    elapsed_ms: state.elapsed_ms,
+  };
+  return { state, line };
+}
+
+/** Saves first visits of these nodes, one after another. */
+async function visitAll(ledger: Ledger, from: RunState, nodes: readonly string[]): Promise<RunState> {
+  let state = from;
+  for (const node of nodes) {
+    const next = after(state, node);
+    state = next.state;
+    await ledger.save(state, next.line);
+  }
+  return state;
+}
+
+async function begun(dir: string): Promise<Ledger> {
+  const ledger = await openLedger(dir, { runId: 'R', epoch: 1 });
+  await ledger.save(fresh(), start);
+  return ledger;
+}
 
 const ids = (count: number) => Array.from({ length: count }, (_, n) => `n${String(n).padStart(6, '0')}`);
 
-async function reload(path: string): Promise<Checkpoint> {
-  const loaded = await loadCheckpoint(path);
+async function load(dir: string) {
+  const loaded = await loadCheckpoint(`${dir}/checkpoint.json`);
   if (!loaded.ok) throw new Error(loaded.why);
-  return loaded.checkpoint;
+  return loaded;
 }
+const reload = async (dir: string): Promise<Checkpoint> => (await load(dir)).checkpoint;
+const inFile = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
+
+test('a run at its beginning is loaded as it was saved', async () => {
+  await using it = await temp();
+  await (await begun(it.dir)).close();
+  expect(await reload(it.dir)).toEqual({ ...fresh(), completed_nodes: [] });
+});
 
 test.for([
-  { name: 'in the middle', more: {} },
   {
-    name: 'at its beginning',
-    more: { last_completed_node: '', completed_nodes: [], last_outcome: null, snapshot: null, arrived: null },
+    name: 'in the middle',
+    more: { last_outcome: failed('no', 'infra', { retryAfterMs: 5 }), elapsed_ms: 12.5 },
   },
   {
     name: 'at its end',
@@ -51,83 +99,155 @@ test.for([
       next_node: null,
       status: 'completed',
       ended: { exit_node: 'exit', ok: true, reason: '', code: 0 },
-      last_outcome: succeeded(),
     },
   },
-  { name: 'with 1,000 nodes', more: { completed_nodes: ids(1000) } },
-  { name: 'with 1,001 nodes', more: { completed_nodes: ids(1001) } },
-] satisfies { name: string; more: Partial<Checkpoint> }[])(
-  'a checkpoint $name is loaded as it was saved',
+  {
+    name: 'whose workspace was changed since',
+    more: { snapshot: 'other', context: { x: [1.5, null, true] } },
+  },
+] satisfies { name: string; more: Partial<RunState> }[])(
+  'a run $name is loaded as it was saved',
   async ({ more }) => {
     await using it = await temp();
-    await saveCheckpoint(it.at('checkpoint.json'), checkpoint(more));
-    expect(await reload(it.at('checkpoint.json'))).toEqual(checkpoint(more));
+    const ledger = await begun(it.dir);
+    const { state, line } = after(fresh(), 'a', more);
+    await ledger.save(state, line);
+    await ledger.close();
+    const loaded = await reload(it.dir);
+    expect(loaded).toMatchObject({ ...more, completed_nodes: ['a'], visits: { a: 1 }, steps: 1 });
+    expect(Object.keys(loaded).sort()).toEqual(Object.keys({ ...state, completed_nodes: [] }).sort());
   },
 );
 
 test('the context keeps the types of its values', async () => {
   await using it = await temp();
+  const ledger = await begun(it.dir);
   await fc.assert(
     fc.asyncProperty(fc.jsonValue(), async (value) => {
       const kept = JSON.parse(JSON.stringify(value));
-      await saveCheckpoint(it.at('c.json'), checkpoint({ context: { value: kept } }));
-      expect((await reload(it.at('c.json'))).context['value']).toEqual(kept);
+      await ledger.save({ ...fresh(), context: { value: kept } });
+      expect((await reload(it.dir)).context['value']).toEqual(kept);
     }),
     { numRuns: 30 },
   );
+  await ledger.close();
 });
 
-test('completed nodes are written sorted and without repeats', async () => {
+test('completed nodes are written sorted and without repeats, where readers look for them', async () => {
   await using it = await temp();
-  await saveCheckpoint(it.at('c.json'), checkpoint({ completed_nodes: ['b', 'a', 'b', 'B'] }));
-  const text = readFileSync(it.at('c.json'), 'utf8');
-  expect(JSON.parse(text).completed_nodes).toEqual(['B', 'a', 'b']);
+  const ledger = await begun(it.dir);
+  const state = await visitAll(ledger, fresh(), ['b', 'a', 'B']);
+  const again = after(state, 'b', {}, 2);
+  await ledger.save(again.state, again.line);
+  await ledger.close();
+  const text = readFileSync(it.at('checkpoint.json'), 'utf8');
+  expect(inFile(it.at('checkpoint.json'))).toMatchObject({
+    completed_nodes: ['B', 'a', 'b'],
+    retry_counts: {},
+    visits_file: 'visits.jsonl',
+    visits_seq: 5,
+  });
+  expect(Object.keys(inFile(it.at('checkpoint.json'))).slice(0, 5)).toEqual([
+    'schema_version',
+    'run_id',
+    'epoch',
+    'last_completed_node',
+    'completed_nodes',
+  ]);
   expect(text.startsWith('{\n  "schema_version": 1,\n  "run_id": "R",\n')).toBe(true);
   expect(text.endsWith('}\n')).toBe(true);
-  expect(readdirSync(it.dir)).toEqual(['c.json']);
+  expect(readdirSync(it.dir).sort()).toEqual(['checkpoint.json', 'visits.jsonl']);
 });
 
-test('more than 1,000 completed nodes live in a file that grows, which the checkpoint names', async () => {
+test('from 1,001 completed nodes on they live in the file that grows, which the checkpoint names, and it stops growing', async () => {
   await using it = await temp();
-  const path = it.at('checkpoint.json');
-  // Nodes complete in no particular order.
-  const order = ids(1003).toReversed();
-  await saveCheckpoint(path, checkpoint({ completed_nodes: order.slice(0, 1001) }));
-  const before = readFileSync(it.at('completed_nodes.txt'), 'utf8');
-  await saveCheckpoint(path, checkpoint({ completed_nodes: order.toSorted() }));
-  expect(readFileSync(it.at('completed_nodes.txt'), 'utf8').startsWith(before)).toBe(true);
-  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({
-    completed_nodes_file: 'completed_nodes.txt',
+  const nodes = ids(1003).toReversed();
+  // The first 1,000 without a flush each.
+  const journal = await openVisits(it.at('visits.jsonl'), 0, { runId: 'R', epoch: 1 });
+  journal.append(start);
+  let state = fresh();
+  for (const node of nodes.slice(0, 1000)) {
+    const next = after(state, node);
+    state = next.state;
+    journal.append(next.line);
+  }
+  await journal.close();
+  const completed = nodes.slice(0, 1000).sort();
+  await saveCheckpoint(it.at('checkpoint.json'), state, { seq: 1001, completed });
+  expect(inFile(it.at('checkpoint.json')).completed_nodes).toEqual(ids(1003).slice(3));
+  const sizes: number[] = [];
+  const ledger = await openLedger(it.dir, { runId: 'R', epoch: 1 }, await load(it.dir));
+  await visitAll(
+    {
+      async save(...given) {
+        await ledger.save(...given);
+        sizes.push(readFileSync(it.at('checkpoint.json')).length);
+      },
+      close: ledger.close,
+    },
+    state,
+    nodes.slice(1000),
+  );
+  await ledger.close();
+  expect(inFile(it.at('checkpoint.json'))).toMatchObject({
+    completed_nodes_file: 'visits.jsonl',
     completed_nodes_count: 1003,
   });
-  expect(readFileSync(path, 'utf8')).not.toContain('"completed_nodes":');
-  expect((await reload(path)).completed_nodes).toEqual(ids(1003));
+  expect(Object.keys(inFile(it.at('checkpoint.json')))).not.toContain('completed_nodes');
+  expect(new Set(sizes).size).toBe(1);
+  expect(sizes[0]).toBeLessThan(1500);
+  expect((await reload(it.dir)).completed_nodes).toEqual(ids(1003));
 });
 
-test('a crash between the list of completed nodes and the checkpoint loses nothing and adds nothing', async () => {
+test('more than 1,000 retry counts are told by the file that grows alone', async () => {
   await using it = await temp();
-  const path = it.at('checkpoint.json');
-  await saveCheckpoint(path, checkpoint({ completed_nodes: ids(1100) }));
-  for (const torn of ['z_never_saved\n', 'z_never_saved\nz_torn']) {
-    appendFileSync(it.at('completed_nodes.txt'), torn);
-    expect((await reload(path)).completed_nodes).toEqual(ids(1100));
-  }
-  const old = readFileSync(path);
-  await saveCheckpoint(path, checkpoint({ completed_nodes: [...ids(1100), 'other'] }));
-  expect((await reload(path)).completed_nodes).toEqual([...ids(1100), 'other']);
-  // The checkpoint before would still be right, had the rename not come.
-  writeFileSync(path, old);
-  expect((await reload(path)).completed_nodes).toEqual(ids(1100));
+  const ledger = await begun(it.dir);
+  const counts = (count: number) => Object.fromEntries(ids(count).map((id) => [id, 1]));
+  await ledger.save({ ...fresh(), retry_counts: counts(1000) });
+  expect(inFile(it.at('checkpoint.json')).retry_counts).toEqual(counts(1000));
+  await ledger.save({ ...fresh(), retry_counts: counts(1001) });
+  expect(Object.keys(inFile(it.at('checkpoint.json')))).not.toContain('retry_counts');
+  await ledger.close();
+});
+
+test('a crash between the line of a visit and the checkpoint loses nothing and adds nothing', async () => {
+  await using it = await temp();
+  const ledger = await begun(it.dir);
+  const state = await visitAll(ledger, fresh(), ['a']);
+  const old = readFileSync(it.at('checkpoint.json'));
+  await visitAll(ledger, state, ['b']);
+  await ledger.close();
+  // The rename never came.
+  writeFileSync(it.at('checkpoint.json'), old);
+  const loaded = await load(it.dir);
+  expect(loaded.checkpoint).toMatchObject({ completed_nodes: ['a'], steps: 1 });
+  const next = await openLedger(it.dir, { runId: 'R', epoch: 2 }, loaded);
+  await visitAll(next, { ...loaded.checkpoint, epoch: 2 }, ['c']);
+  await next.close();
+  expect(await reload(it.dir)).toMatchObject({ completed_nodes: ['a', 'c'], steps: 2, epoch: 2 });
 });
 
 test('a checkpoint that cannot be written rejects and leaves the one before', async () => {
   await using it = await temp();
-  const path = it.at('c.json');
-  await saveCheckpoint(path, checkpoint());
-  await expect(saveCheckpoint(path, checkpoint({ elapsed_ms: Number.NaN }))).rejects.toThrow(/elapsed_ms/);
-  expect(await reload(path)).toEqual(checkpoint());
+  const ledger = await begun(it.dir);
+  const { state, line } = after(fresh(), 'a', { elapsed_ms: Number.NaN });
+  await expect(ledger.save(state, line)).rejects.toThrow(/elapsed_ms/);
+  await ledger.close();
+  expect(await reload(it.dir)).toEqual({ ...fresh(), completed_nodes: [] });
   writeFileSync(it.at('file'), '');
-  await expect(saveCheckpoint(it.at('file', 'c.json'), checkpoint())).rejects.toThrow();
+  await expect(saveCheckpoint(it.at('file', 'c.json'), fresh(), { seq: 1, completed: [] })).rejects.toThrow();
+});
+
+test('the checkpoint takes its place only when the lines that it counts are on the disk', async () => {
+  await using it = await temp();
+  await (await begun(it.dir)).close();
+  const flush = () => Promise.reject(new Error('the disk is gone'));
+  const state = { ...fresh(), elapsed_ms: 99 };
+  await expect(
+    saveCheckpoint(it.at('checkpoint.json'), state, { seq: 1, completed: [], flush }),
+  ).rejects.toThrow('the disk is gone');
+  expect((await reload(it.dir)).elapsed_ms).toBe(0);
+  expect(readdirSync(it.dir).sort()).toEqual(['checkpoint.json', 'visits.jsonl']);
 });
 
 test.for([
@@ -151,13 +271,48 @@ test.for([
   });
 });
 
-test('a list of completed nodes that lacks lines is told', async () => {
+test.for([
+  {
+    what: 'missing',
+    harm: (dir: string) => rmSync(`${dir}/visits.jsonl`),
+    why: /visits\.jsonl is missing or empty; put back a copy of the file/,
+  },
+  {
+    what: 'cut short',
+    harm: (dir: string) =>
+      writeFileSync(
+        `${dir}/visits.jsonl`,
+        readFileSync(`${dir}/visits.jsonl`, 'utf8').split('\n').slice(0, 2).join('\n'),
+      ),
+    why: /visits\.jsonl has only 1 of the 3 records/,
+  },
+  {
+    what: "another run's",
+    harm: (dir: string) =>
+      writeFileSync(
+        `${dir}/visits.jsonl`,
+        readFileSync(`${dir}/visits.jsonl`, 'utf8').replaceAll('"run_id":"R"', '"run_id":"Q"'),
+      ),
+    why: /tells of run R after 2 stages \("b" was the last\), but the lines of visits\.jsonl .* end at run Q after 2/,
+  },
+])('visits that are $what are told', async ({ harm, why }) => {
   await using it = await temp();
-  await saveCheckpoint(it.at('c.json'), checkpoint({ completed_nodes: ids(1001) }));
-  expect(existsSync(it.at('completed_nodes.txt'))).toBe(true);
-  writeFileSync(it.at('completed_nodes.txt'), 'a\nb\n');
-  expect(await loadCheckpoint(it.at('c.json'))).toMatchObject({
+  const ledger = await begun(it.dir);
+  await visitAll(ledger, fresh(), ['a', 'b']);
+  await ledger.close();
+  harm(it.dir);
+  expect(await loadCheckpoint(it.at('checkpoint.json'))).toMatchObject({
     ok: false,
-    why: expect.stringMatching(/counts 1001 .* has 2/),
+    missing: false,
+    why: expect.stringMatching(why),
+  });
+});
+
+test('a checkpoint of a version that kept no visits is told', async () => {
+  await using it = await temp();
+  writeFileSync(it.at('checkpoint.json'), JSON.stringify({ ...fresh(), completed_nodes: [] }));
+  expect(await loadCheckpoint(it.at('checkpoint.json'))).toMatchObject({
+    ok: false,
+    why: expect.stringMatching(/no checkpoint of this version \(visits_file: /),
   });
 });

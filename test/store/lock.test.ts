@@ -1,18 +1,21 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { openJournal } from '../../src/store/journal.ts';
 import { acquireLock, type Lock, type LockOptions, ownerOf } from '../../src/store/lock.ts';
 import type { Clock } from '../../src/system/clock.ts';
-import { processId, type Self, thisProcess } from '../../src/system/proc.ts';
+import { Superseded } from '../../src/system/fence.ts';
+import { isStopped, processId, type Self, thisProcess } from '../../src/system/proc.ts';
 import { temp } from '../system/temp.ts';
 
 /** A clock and a timer that the test moves. */
 function hands() {
   let ms = Date.parse('2026-01-01T00:00:00.000Z');
+  let up = 1_000_000;
+  const wakes = new Set<() => void>();
   const beats = new Set<() => void>();
-  const clock: Clock = { now: () => new Date(ms), monotonic: () => ms, sleep: () => Promise.resolve() };
+  const clock: Clock = { now: () => new Date(ms), monotonic: () => up, sleep: () => Promise.resolve() };
   return {
     options: {
       clock,
@@ -20,9 +23,22 @@ function hands() {
         beats.add(work);
         return () => void beats.delete(work);
       },
+      continued: (work) => {
+        wakes.add(work);
+        return () => void wakes.delete(work);
+      },
+      uptime: () => up,
     } satisfies LockOptions,
     pass(seconds: number) {
       ms += seconds * 1000;
+      up += seconds * 1000;
+    },
+    /** Somebody sets the wall clock. */
+    set(seconds: number) {
+      ms += seconds * 1000;
+    },
+    wake: () => {
+      for (const work of wakes) work();
     },
     beat: () => {
       for (const work of beats) work();
@@ -131,14 +147,165 @@ describe('an owner that cannot be seen from here', () => {
 
   test('is not thought silent because its clock is ahead', async () => {
     await using it = await temp();
-    const { options, pass } = hands();
+    const { options, set } = hands();
     await take(it.dir, { ...options, self: elsewhere });
-    pass(-3600);
+    set(-3600);
     expect(await acquireLock(it.dir, options)).toMatchObject({
       kind: 'refused',
       why: expect.stringMatching(/life was 0 s ago/),
     });
   });
+});
+
+/** A process of ours that holds the run and is stopped. */
+async function stoppedHolder() {
+  const holder = spawn('sleep', ['1000'], { stdio: 'ignore' });
+  const id = processId(holder.pid ?? 0);
+  if (id === undefined) throw new Error('the holder does exist');
+  holder.kill('SIGSTOP');
+  await vi.waitFor(() => expect(isStopped(id)).toBe(true), { timeout: 20_000, interval: 2 });
+  return {
+    id,
+    self: { ...thisProcess(), id },
+    goOn: async () => {
+      holder.kill('SIGCONT');
+      await vi.waitFor(() => expect(isStopped(id)).toBe(false), { timeout: 20_000, interval: 2 });
+    },
+    [Symbol.asyncDispose]: async () => {
+      const gone = once(holder, 'exit');
+      holder.kill('SIGKILL');
+      await gone;
+    },
+  };
+}
+
+describe.skipIf(process.platform !== 'linux')('an owner on this host that is stopped', () => {
+  test('keeps the run for a minute, in which it is said how to go on', async () => {
+    await using it = await temp();
+    await using holder = await stoppedHolder();
+    const { options, pass } = hands();
+    const mine = { ...options, stoppedYields: true };
+    await take(it.dir, { ...mine, self: holder.self });
+    pass(45);
+    const refusal = await acquireLock(it.dir, mine);
+    const { pid } = holder.id;
+    expect(refusal).toMatchObject({
+      kind: 'refused',
+      owner: { pid },
+      why: expect.stringMatching(
+        `is stopped .* 45 s ago.*kill -CONT ${pid}, or end it with kill -KILL ${pid}`,
+      ),
+      fix: expect.stringMatching(/in 15 s .*at once with --take-over/),
+    });
+    pass(16);
+    expect((await take(it.dir, mine)).takenOver).toMatchObject({ pid, epoch: 1, how: 'stopped' });
+  });
+
+  test('loses it at once to somebody who asks for that, and learns of it when it wakes', async () => {
+    await using it = await temp();
+    await using holder = await stoppedHolder();
+    const { options, wake, beat } = hands();
+    const held = await take(it.dir, { ...options, self: holder.self });
+    await take(it.dir, { ...options, stoppedYields: true, takeOver: true });
+    expect(held.lost.aborted).toBe(false);
+    wake();
+    expect(held.lost.reason).toBeInstanceOf(Superseded);
+    expect(() => held.assertOwner()).toThrow(`taken over by process ${process.pid} on ${thisProcess().host}`);
+    const path = it.at('lock', '000001.json');
+    const was = readFileSync(path, 'utf8');
+    beat();
+    await held.release();
+    expect(readFileSync(path, 'utf8')).toBe(was);
+  });
+
+  test('loses nothing when it goes on before anybody came, however long it slept', async () => {
+    await using it = await temp();
+    await using holder = await stoppedHolder();
+    const { options, pass, wake } = hands();
+    const held = await take(it.dir, { ...options, self: holder.self });
+    pass(8 * 3600);
+    await holder.goOn();
+    for (const takeOver of [false, true])
+      expect(await acquireLock(it.dir, { ...options, takeOver, stoppedYields: true })).toMatchObject({
+        kind: 'refused',
+        owner: { pid: holder.id.pid },
+        why: expect.stringContaining('wait until it ends'),
+      });
+    wake();
+    expect(await held.stillOwner()).toBe(true);
+  });
+
+  test('never loses what it would not look after before each write', async () => {
+    await using it = await temp();
+    await using holder = await stoppedHolder();
+    const { options, pass } = hands();
+    await take(it.dir, { ...options, self: holder.self });
+    pass(3600);
+    expect(await acquireLock(it.dir, { ...options, takeOver: true })).toMatchObject({
+      kind: 'refused',
+      why: expect.stringContaining(`kill -CONT ${holder.id.pid}`),
+    });
+  });
+
+  test.for([{ hours: 48 }, { hours: -48 }])(
+    'is not judged by a wall clock that jumps $hours h',
+    async ({ hours }) => {
+      await using it = await temp();
+      await using holder = await stoppedHolder();
+      const { options, pass, set } = hands();
+      const mine = { ...options, stoppedYields: true };
+      await take(it.dir, { ...mine, self: holder.self });
+      pass(5);
+      set(hours * 3600);
+      expect(await acquireLock(it.dir, mine)).toMatchObject({
+        kind: 'refused',
+        why: expect.stringContaining('life was 5 s ago'),
+      });
+      pass(60);
+      expect((await take(it.dir, mine)).takenOver).toMatchObject({ how: 'stopped' });
+    },
+  );
+});
+
+test('a running owner keeps its run whatever the clocks say: after the machine slept, and when they are set', async () => {
+  await using it = await temp();
+  const { options, pass, set } = hands();
+  await take(it.dir, options);
+  for (const change of [() => pass(24 * 3600), () => set(-72 * 3600), () => set(1000 * 3600)]) {
+    change();
+    expect(await acquireLock(it.dir, { ...options, takeOver: true, stoppedYields: true })).toMatchObject({
+      kind: 'refused',
+      owner: { pid: process.pid },
+    });
+  }
+});
+
+test('an owner out of sight loses the run at once to somebody who asks for that', async () => {
+  await using it = await temp();
+  const { options } = hands();
+  await take(it.dir, { ...options, self: elsewhere });
+  expect(await acquireLock(it.dir, options)).toMatchObject({ fix: expect.stringContaining('--take-over') });
+  const lock = await take(it.dir, { ...options, takeOver: true });
+  expect(lock.takenOver).toMatchObject({ host: 'elsewhere', how: 'silent' });
+});
+
+test('a pid that has gone to another process is no owner', async () => {
+  await using it = await temp();
+  const { options } = hands();
+  const id = { ...thisProcess().id, startTime: '1' };
+  await take(it.dir, { ...options, self: { ...thisProcess(), id } });
+  expect((await take(it.dir, options)).takenOver).toMatchObject({ pid: process.pid, how: 'gone' });
+});
+
+test('a lock tells how long it was held by a clock that is never set', async () => {
+  await using it = await temp();
+  const { options, pass, set, beat } = hands();
+  const first = await take(it.dir, { ...options, self: elsewhere });
+  pass(20);
+  set(-7200);
+  beat();
+  await first.stillOwner();
+  expect((await take(it.dir, { ...options, takeOver: true })).takenOver).toMatchObject({ heldMs: 20_000 });
 });
 
 test('a heartbeat does not bring back a run directory that was removed', async () => {

@@ -44,7 +44,14 @@ export type Home = {
 export type Options = {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  readonly watch?: (line: string, process: { kill(signal: NodeJS.Signals): void }) => void;
+  /** In a process group of its own, all of which `kill` reaches, as Ctrl-C would. */
+  readonly group?: boolean;
+  /** Whom to run it as, user and group. */
+  readonly uid?: number;
+  readonly watch?: (
+    line: string,
+    process: { readonly pid: number; kill(signal: NodeJS.Signals): void },
+  ) => void;
 };
 
 /** A temporary folder with `files` in it; it is also HOME, so that no git identity is found. */
@@ -75,9 +82,14 @@ function start(args: readonly string[], options: Options & { readonly cwd: strin
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, {
       cwd: options.cwd,
+      ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
       env: cleanEnv(options.env),
       stdio: ['ignore', 'pipe', 'pipe'],
+      detached: options.group === true,
     });
+    const kill = (signal: NodeJS.Signals) => {
+      if (child.pid !== undefined) process.kill(options.group === true ? -child.pid : child.pid, signal);
+    };
     let stdout = '';
     let stderr = '';
     let line = '';
@@ -88,7 +100,7 @@ function start(args: readonly string[], options: Options & { readonly cwd: strin
       stderr += text;
       const lines = (line + text).split('\n');
       line = lines.pop() ?? '';
-      for (const whole of lines) options.watch?.(whole, child);
+      for (const whole of lines) options.watch?.(whole, { pid: child.pid ?? 0, kill });
     });
     child.on('error', reject);
     child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }));

@@ -58,8 +58,8 @@ test.for(rows)('%s is told as such', ([, before, after, told]) => {
 });
 
 test('facts of the file system alone are no change', () => {
-  const one = snapshot({ a: { ...file(), mtimeNs: '1', ctimeNs: '1', ino: '1' } });
-  const other = snapshot({ a: { ...file(), mtimeNs: '2', ctimeNs: '2', ino: '2' } });
+  const one = snapshot({ a: { ...file(), mtimeMs: 1, ctimeMs: 1, ino: 1 } });
+  const other = snapshot({ a: { ...file(), mtimeMs: 2, ctimeMs: 2, ino: 2 } });
   expect(other.id).toBe(one.id);
   expect(diff(one, other)).toEqual(nothing);
 });

@@ -29,12 +29,10 @@ export function tempFolder(): { readonly path: string; [Symbol.asyncDispose](): 
   };
 }
 
-function openUp(folder: string): void {
+function openUp(folder: string | Buffer): void {
   chmodSync(folder, 0o700);
-  for (const entry of readdirSync(folder, { withFileTypes: true, encoding: 'buffer' })) {
-    if (entry.isDirectory() && entry.name.toString().indexOf('\uFFFD') < 0)
-      openUp(join(folder, entry.name.toString()));
-  }
+  for (const entry of readdirSync(folder, { withFileTypes: true, encoding: 'buffer' }))
+    if (entry.isDirectory()) openUp(inside(folder, entry.name));
 }
 
 /** What to make: text is a file, `{link}` a link, `{mode, text}` a file of that mode, `{mode}` or `{}` a folder. */
@@ -106,10 +104,13 @@ export async function asHeldByModes<T>(folder: string, act: () => Promise<T>): P
   }
 }
 
-function giveAway(path: string): void {
+function giveAway(path: string | Buffer): void {
   const stat = lstatSync(path);
   if (stat.isSymbolicLink()) return;
-  if (stat.isDirectory()) for (const name of readdirSync(path)) giveAway(join(path, name));
+  if (stat.isDirectory()) for (const name of readdirSync(path, 'buffer')) giveAway(inside(path, name));
   chownSync(path, nobody, nobody);
   chmodSync(path, stat.mode & 0o7777);
 }
+
+const inside = (folder: string | Buffer, name: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(folder), Buffer.from('/'), name]);

@@ -378,3 +378,18 @@ test('a snapshot that another opening has taken is restored', async () => {
   await again.restore(it.before);
   expect(picture(it.ws)).toEqual(it.was);
 });
+
+test('a tree deeper than the system’s paths reach cannot be recorded, is named so, and is taken away', async () => {
+  await using it = await rig({ a: 'a', 'd/x': 'x' });
+  const deep = join(it.ws, 'd', ...Array.from({ length: 14 }, () => 'n'.repeat(250)));
+  mkdirSync(deep, { recursive: true });
+  // Relative names go on where whole paths end.
+  execFileSync('sh', [
+    '-c',
+    `cd "${deep}" && mkdir -p ${'m'.repeat(250)}/${'m'.repeat(250)}/${'m'.repeat(250)}/end`,
+  ]);
+  writeFileSync(it.at('a'), 'b');
+  await expect(it.snapshots.take(it.before)).rejects.toThrow(/cannot .*nnn.*: the path is longer/);
+  await it.snapshots.restore(it.before);
+  expect(picture(it.ws)).toEqual(it.was);
+});

@@ -13,6 +13,7 @@ export type Request = {
   readonly shown: string;
   readonly model: string;
   readonly effort: string | undefined;
+  readonly temperature: number | undefined;
   /** Tokens. */
   readonly budget: number;
   readonly prompt: string;
@@ -22,6 +23,8 @@ export type Request = {
   /** Tries after the first one, and what they may wait in all; each way of asking has its own. */
   readonly maxRetries: number;
   readonly maxWaitMs: number;
+  /** Milliseconds before the second try where the server asks for none; doubled from try to try. */
+  readonly firstRetryMs: number;
   /** Milliseconds between two looks at an answer in the background, and for all of them. */
   readonly pollMs: number;
   readonly pollDeadlineMs: number;
@@ -45,6 +48,7 @@ export const bodyFor = (request: Request) => ({
   model: request.model,
   input: request.prompt,
   max_output_tokens: request.budget,
+  ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
   ...(request.effort === undefined
     ? {}
     : // The server knows which efforts its model has, and says so.

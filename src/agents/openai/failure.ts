@@ -32,7 +32,10 @@ export function troubleOf(error: unknown, openai: Package, facts: Facts): Troubl
     const word = typeof error.code === 'string' ? error.code : (error.type ?? '');
     const retryAfterMs = serverWait(error.headers, facts.clock);
     const told = error.headers?.get('x-should-retry');
-    const trouble = byStatus(status, word, short(error.message), facts);
+    // Reasoning models take no temperature, whichever it is.
+    const warm = status === 400 && (error.param === 'temperature' || /\btemperature\b/i.test(error.message));
+    const fix = warm ? ': leave out --llm-temperature for this model' : '';
+    const trouble = byStatus(status, word, `${short(error.message)}${fix}`, facts);
     const noStream = error.param === 'stream' || /\bstream(ing)?\b/i.test(error.message);
     return {
       ...trouble,

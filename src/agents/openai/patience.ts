@@ -4,8 +4,6 @@ import type { Exchange } from './ending.ts';
 import type { Trouble } from './failure.ts';
 import type { Watch } from './watch.ts';
 
-const firstWaitMs = 500;
-
 export interface Patience {
   /** Tries so far, the first one included. */
   readonly tries: number;
@@ -23,7 +21,7 @@ export function patience(request: Request, watch: Watch, mostMs = request.maxWai
       return retries + 1;
     },
     async wait({ again, report }) {
-      const wait = report.retryAfterMs ?? Math.min(firstWaitMs * 2 ** retries, mostMs);
+      const wait = report.retryAfterMs ?? Math.min(request.firstRetryMs * 2 ** retries, mostMs);
       if (!again || retries >= request.maxRetries || waited + wait > mostMs) return false;
       await request.clock.sleep(wait, watch.signal);
       waited += wait;

@@ -1,0 +1,65 @@
+/** What is run: pipelines, and trees of files. The same bytes every time. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const attributes = 'shape=parallelogram, tool_command="true"';
+const frame = (lines: readonly string[]): string =>
+  `digraph bench {\n${lines.map((line) => `  ${line}\n`).join('')}}\n`;
+
+export const nodeName = (number: number): string => `n${number}`;
+
+/** `count` tool nodes in a row. Every statement ends in a semicolon and every node is declared before its edges, as
+ *  the strictest reader of the dialect wants; the cap on steps is an attribute, as there may be no flag for it. */
+export function chain(count: number): string {
+  const numbers = Array.from({ length: count }, (_, index) => index + 1);
+  return frame([
+    `graph [max_steps=${count + 10}];`,
+    'start [shape=Mdiamond];',
+    'done [shape=Msquare];',
+    ...numbers.map((number) => `${nodeName(number)} [${attributes}];`),
+    `start -> ${nodeName(1)};`,
+    ...numbers.slice(1).map((number) => `${nodeName(number - 1)} -> ${nodeName(number)};`),
+    `${nodeName(count)} -> done;`,
+  ]);
+}
+
+/** `count` tool nodes that are read and checked and never run: the start leads straight to the exit, and to the first
+ *  of them only if it fails, so that a program with no command but `run` can be measured at reading. */
+export function detour(count: number): string {
+  const numbers = Array.from({ length: count }, (_, index) => index + 1);
+  const next = (number: number) => (number === count ? 'done' : nodeName(number + 1));
+  return frame([
+    'start [shape=Mdiamond];',
+    'done [shape=Msquare];',
+    'bad [shape=Msquare];',
+    ...numbers.map((number) => `${nodeName(number)} [${attributes}, label="Step ${number}", timeout=30s];`),
+    'start -> done [condition="outcome=success"];',
+    `start -> ${nodeName(1)} [condition="outcome=fail"];`,
+    ...numbers.flatMap((number) => [
+      `${nodeName(number)} -> ${next(number)} [condition="outcome=success"];`,
+      `${nodeName(number)} -> bad [condition="outcome=fail"];`,
+    ]),
+  ]);
+}
+
+/** A tree of `count` files, a hundred to a folder, of 256 bytes to 8 KiB as sources are. Gives their slash paths. */
+export function makeTree(folder: string, count: number): string[] {
+  let state = 12345;
+  const random = () => {
+    state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+    return state / 2 ** 32;
+  };
+  const bytes = Buffer.from(Array.from({ length: 8192 }, () => Math.floor(random() * 256)));
+  mkdirSync(folder, { recursive: true });
+  return Array.from({ length: count }, (_, index) => {
+    const inner = `d${Math.floor(index / 10000)}/d${Math.floor(index / 100) % 100}`;
+    if (index % 100 === 0) mkdirSync(join(folder, inner), { recursive: true });
+    const path = `${inner}/f${index}.txt`;
+    // The number first: no two files are alike, as a store that keeps equal ones once would profit from.
+    writeFileSync(
+      join(folder, path),
+      Buffer.concat([Buffer.from(`${index}\n`), bytes.subarray(0, Math.floor(256 * 32 ** random()))]),
+    );
+    return path;
+  });
+}

@@ -1,0 +1,37 @@
+/** How large the cases are. */
+
+export type Sizes = {
+  readonly nodes: number;
+  readonly manyNodes: number;
+  /** Files of the workspace over which `fileNodes` nodes run. */
+  readonly files: number;
+  readonly fileNodes: number;
+  readonly copyFiles: number;
+  readonly graphNodes: number;
+  readonly atOnce: number;
+  /** Nodes of each of the runs at once. */
+  readonly atOnceNodes: number;
+};
+
+export const fullSizes: Sizes = {
+  nodes: 200,
+  manyNodes: 10_000,
+  files: 10_000,
+  fileNodes: 20,
+  copyFiles: 50_000,
+  graphNodes: 10_000,
+  atOnce: 20,
+  atOnceNodes: 20,
+};
+
+/** Small enough to be run between two edits; its figures tell a trend, not whether a target is met. */
+export const quickSizes: Sizes = {
+  nodes: 50,
+  manyNodes: 500,
+  files: 1000,
+  fileNodes: 10,
+  copyFiles: 1000,
+  graphNodes: 1000,
+  atOnce: 5,
+  atOnceNodes: 20,
+};

@@ -1,0 +1,202 @@
+/** A landing that was cut: what stands in the repository's git folder while a branch and the working tree are moved, and
+ *  how whoever works on the repository next brings the move to its end. */
+import { createHash } from 'node:crypto';
+import { lstat, readFile, readlink, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import * as z from 'zod';
+import type { Clock } from '../system/clock.ts';
+import { isMissing, writeJson } from '../system/files.ts';
+import type { Environment, Git } from '../system/git.ts';
+import { sourceGit } from '../system/git.ts';
+import { sweep } from '../system/sweep.ts';
+import { readRecord } from './record.ts';
+import { dirtyPaths, type Refused } from './repository.ts';
+
+export const Landing = z.object({
+  version: z.literal(1),
+  run_id: z.string(),
+  run_dir: z.string(),
+  digest: z.string().describe('Of the work order that the commits carry out'),
+  repo: z.string(),
+  branch: z.string(),
+  existed: z.boolean(),
+  base: z.string(),
+  head: z.string(),
+  from: z
+    .object({ branch: z.string(), commit: z.string() })
+    .describe('Where the working tree stood; the branch is empty for a detached HEAD'),
+  marker: z.string().describe('`NAME=value` in the environment of every git that moves something'),
+  began_at: z.string(),
+});
+export type Landing = z.infer<typeof Landing>;
+
+const journal = (gitDir: string): string => join(gitDir, 'factory', 'landing.json');
+
+/** Notes, on disk before anything moves, what is about to be moved. `gitDir` is shared by all working trees. */
+export const beginLanding = (gitDir: string, landing: Landing): Promise<void> =>
+  writeJson(journal(gitDir), landing, { sync: true, syncFolder: true });
+
+export const endLanding = (gitDir: string): Promise<void> => rm(journal(gitDir), { force: true });
+
+/** The landing that was begun and has not ended; undefined when there is none. */
+export async function cutLanding(gitDir: string): Promise<Landing | undefined> {
+  try {
+    return await readRecord(journal(gitDir), Landing);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** `before`: nothing had moved. `landed`: all has, by now at least. `left`: somebody has gone on from there by hand, and
+ *  nothing was touched. */
+export type Mended = 'before' | 'landed' | 'left';
+
+/** Ends what the dead landing left running, takes away its lock files and finishes the move, if it had begun. Only paths
+ *  that the move changes are touched, and of these only such as stand at the old or the new content, or at a part of the
+ *  new. The caller holds the repository's lock. */
+export async function mendLanding(
+  landing: Landing,
+  doors: { readonly env: Environment; readonly clock: Clock },
+): Promise<Mended | Refused> {
+  const { repo, branch, base, head, from } = landing;
+  await sweep(landing.marker);
+  if (!(await isFolder(repo))) return 'left';
+  const git = sourceGit(repo, doors.env);
+  if (!(await git.run(['cat-file', '-e', `${head}^{commit}`])).ok) return 'before';
+  await removeLocks(git, landing, doors.clock);
+  const ref = `refs/heads/${branch}`;
+  const tip = await git.run(['rev-parse', '--verify', '--quiet', ref]);
+  const on = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
+  const moved = tip.ok && tip.text === head;
+  const unmoved = landing.existed ? tip.ok && tip.text === base : !tip.ok;
+  if ((!moved && !unmoved) || !on.ok || (on.text !== branch && on.text !== from.branch)) return 'left';
+  const dirty = await dirtyPaths(git, true);
+  if (dirty.length === 0 && unmoved) return 'before';
+  if (dirty.length === 0 && on.text === branch) return 'landed';
+
+  const changes = await changesOf(git, from.commit, head);
+  const changed = new Set(changes.map(({ path }) => path));
+  // A tree that had changes of its own was not to be switched.
+  if (from.branch !== branch && dirty.some((path) => !changed.has(path))) return 'left';
+  const strange = await strangers(git, repo, changes, head);
+  if (strange.length > 0 && !dirty.some((path) => changed.has(path) && !strange.includes(path)))
+    return 'left';
+  if (strange.length > 0) {
+    return {
+      problem: `the run ${landing.run_id} was cut while it switched ${repo} to "${branch}", and ${strange.slice(0, 5).join(', ')} changed since`,
+      fix: `save what you need, then: git reset --hard ${moved && on.text === branch ? head : from.commit}`,
+    };
+  }
+  const call = { env: markedBy(landing.marker), apart: true };
+  const gone = changes.filter(({ deleted }) => deleted).map(({ path }) => path);
+  const here = changes.filter(({ deleted }) => !deleted).map(({ path }) => path);
+  const only = ['--pathspec-from-file=-', '--pathspec-file-nul'];
+  const paths = (list: readonly string[]) => ({ ...call, input: `${list.join('\0')}\0` });
+  if (gone.length > 0)
+    await git.text(['--literal-pathspecs', 'rm', '-q', '-f', '-r', '--ignore-unmatch', ...only], paths(gone));
+  if (here.length > 0)
+    await git.text(['--literal-pathspecs', 'checkout', '-q', '-f', head, ...only], paths(here));
+  const old = landing.existed ? base : '0'.repeat(head.length);
+  if (!moved) await git.text(['update-ref', '-m', 'factory order run', ref, head, old], call);
+  if (on.text !== branch) await git.text(['symbolic-ref', '-m', 'factory order run', 'HEAD', ref], call);
+  return 'landed';
+}
+
+/** Adds the marker by which a git that outlives its run is found. */
+export function markedBy(marker: string): Readonly<Record<string, string>> {
+  const at = marker.indexOf('=');
+  return { [marker.slice(0, at)]: marker.slice(at + 1) };
+}
+
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+
+type Change = { readonly path: string; readonly deleted: boolean; readonly blobs: readonly string[] };
+
+async function changesOf(git: Git, from: string, to: string): Promise<Change[]> {
+  const raw = await git.list(['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to]);
+  const changes: Change[] = [];
+  // `:100644 100644 <old> <new> M` and the path, alternating.
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const [, , before = '', after = '', word = ''] = (raw[at] ?? '').split(' ');
+    changes.push({ path: raw[at + 1] ?? '', deleted: word === 'D', blobs: [before, after] });
+  }
+  return changes;
+}
+
+/** Of the changed paths those where something stands that cannot come from the move: it makes the old content, the new, a
+ *  part of it, or nothing. */
+async function strangers(
+  git: Git,
+  repo: string,
+  changes: readonly Change[],
+  head: string,
+): Promise<string[]> {
+  const strange: string[] = [];
+  const files: Change[] = [];
+  for (const change of changes) {
+    const place = join(repo, change.path);
+    const found = await lstat(place).catch((error: unknown) => {
+      if (isMissing(error)) return undefined;
+      throw error;
+    });
+    if (found?.isFile() === true) files.push(change);
+    else if (found?.isSymbolicLink() === true) {
+      const id = blobId(Buffer.from(await readlink(place)), head.length);
+      if (!change.blobs.includes(id)) strange.push(change.path);
+    } else if (found !== undefined) strange.push(change.path);
+  }
+  // Git itself hashes by path, so that line ends and filters count as they do for it; a name with a line end is last.
+  const plain = files.filter(({ path }) => !/[\n"\\]/.test(path));
+  const ids = await git.run(['hash-object', '--stdin-paths'], {
+    input: plain.map(({ path }) => `${path}\n`).join(''),
+  });
+  const hashed = ids.ok ? ids.text.split('\n') : [];
+  for (const change of files) {
+    if (change.blobs.includes(hashed[plain.indexOf(change)] ?? '-')) continue;
+    const id = await git.run(['hash-object', '--', change.path]);
+    if (id.ok && change.blobs.includes(id.text)) continue;
+    const whole = await git.run(['cat-file', '--filters', `${head}:${change.path}`]);
+    const part = await readFile(join(repo, change.path));
+    const begun = whole.ok && whole.stdout.subarray(0, part.length).equals(part);
+    if (!begun) strange.push(change.path);
+  }
+  return strange;
+}
+
+/** The id that git gives a content, in a repository whose ids have that many digits. */
+const blobId = (content: Buffer, digits: number): string =>
+  createHash(digits === 64 ? 'sha256' : 'sha1')
+    .update(`blob ${content.length}\0`)
+    .update(content)
+    .digest('hex');
+
+/** Lock files of git that came into being since the landing began: whoever made them was swept away. */
+async function removeLocks(git: Git, landing: Landing, clock: Clock): Promise<void> {
+  const names = [
+    'index.lock',
+    'HEAD.lock',
+    'ORIG_HEAD.lock',
+    'packed-refs.lock',
+    'config.lock',
+    `refs/heads/${landing.branch}.lock`,
+  ];
+  const paths = await git.text(['rev-parse', ...names.flatMap((name) => ['--git-path', name])]);
+  for (const line of paths.split('\n')) {
+    const path = resolve(landing.repo, line);
+    const since = await stat(path).catch((error: unknown) => {
+      if (isMissing(error)) return undefined;
+      throw error;
+    });
+    if (since === undefined || since.mtimeMs < Math.floor(Date.parse(landing.began_at) / 1000) * 1000)
+      continue;
+    // Somebody else's git holds its locks for moments only.
+    await clock.sleep(500);
+    const now = await stat(path).catch(() => undefined);
+    if (now?.ino === since.ino) await rm(path, { force: true });
+  }
+}

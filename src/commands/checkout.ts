@@ -1,0 +1,162 @@
+/** `factory checkout`: the workspace of a run, as it was at any moment, in a folder of its own. */
+import { lstat, readdir, realpath } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { layout } from '../model/layout.ts';
+import { momentText, parsePoint } from '../model/point.ts';
+import { findMoment, readSoFar } from '../store/moment.ts';
+import { messageOf } from '../store/problem.ts';
+import { findRun } from '../store/run-store.ts';
+import { isCode, isMissing, systemWords } from '../system/files.ts';
+import { isWithin, realOf } from '../workspace/dirs.ts';
+import type { Tree } from '../workspace/snapshot.ts';
+import { openSnapshots } from '../workspace/snapshots.ts';
+import { WorkspaceError } from '../workspace/trouble.ts';
+import type { Io } from './io.ts';
+import { refuse } from './refuse.ts';
+
+export type CheckoutOptions = {
+  readonly at?: string;
+  readonly before?: boolean;
+  readonly runsdir?: string;
+  readonly json?: boolean;
+  readonly color?: boolean;
+};
+
+/** What is to be put where. A visit of 0 is the run's beginning. */
+type Wanted = {
+  readonly runId: string;
+  readonly runDir: string;
+  readonly snapshot: string;
+  readonly node: string;
+  readonly visit: number;
+  readonly before: boolean;
+};
+
+const no = (code: string, message: string, fix?: string): Diagnostic => ({
+  code,
+  severity: 'error',
+  message,
+  ...(fix === undefined ? {} : { fix }),
+});
+
+/** Puts the workspace of a run into a folder that is missing or empty. Answers with the exit code. */
+export async function checkoutCommand(
+  run: string,
+  dir: string,
+  options: CheckoutOptions,
+  io: Io,
+): Promise<number> {
+  const wanted = await wantedOf(run, options, io);
+  if ('message' in wanted) return refused(wanted, options, io);
+  const folder = resolve(io.cwd, dir);
+  const wrong = dir.trim() === '' ? badDir('its name is empty') : await dirProblem(folder, wanted.runDir);
+  if (wrong !== undefined) return refused(wrong, options, io);
+  const at = layout(wanted.runDir);
+  let tree: Tree;
+  try {
+    const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+    tree = (await snapshots.load(wanted.snapshot)).tree;
+    await snapshots.checkout(wanted.snapshot, folder);
+  } catch (error) {
+    if (error instanceof WorkspaceError || !(error instanceof Error && 'code' in error))
+      return refused(no('checkout', messageOf(error)), options, io, 1);
+    throw error;
+  }
+  const count = (kind: 'file' | 'dir' | 'link') => [...tree.values()].filter((e) => e.kind === kind).length;
+  const { runId, node, visit, before, snapshot } = wanted;
+  const counts = { files: count('file'), folders: count('dir'), links: count('link') };
+  if (options.json === true) {
+    const told = {
+      schema_version: 1,
+      run_id: runId,
+      node,
+      visit,
+      before,
+      snapshot,
+      dir: folder,
+      ...counts,
+    };
+    io.out(`${JSON.stringify(told, null, 2)}\n`);
+    return 0;
+  }
+  const when = visit === 0 ? 'as it began' : momentText(wanted);
+  io.out(`run ${runId} ${when}: ${some(counts.files, 'file')}${and(counts)} in ${folder}\n`);
+  return 0;
+}
+
+async function refused(problem: Diagnostic, options: CheckoutOptions, io: Io, code = 2): Promise<number> {
+  await refuse([problem], io, options, code);
+  return code;
+}
+
+const some = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
+const and = ({ links }: { readonly links: number }): string =>
+  links === 0 ? '' : `, ${some(links, 'link')}`;
+
+async function wantedOf(run: string, options: CheckoutOptions, io: Io): Promise<Wanted | Diagnostic> {
+  const point = options.at === undefined ? undefined : parsePoint(options.at);
+  if (point !== undefined && 'problem' in point) return no('usage', `--at ${point.problem}`, point.fix);
+  if (point === undefined && options.before === true)
+    return no('usage', '--before needs --at', 'name a visit: --at NODE@VISIT --before');
+  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
+  if (!found.ok) return no('no-run', found.why);
+  const runDir = resolve(io.cwd, found.dir);
+  const read = await readSoFar(runDir);
+  if (!read.ok) return no('run-files', read.why);
+  const { checkpoint, records } = read;
+  const { run_id: runId } = checkpoint;
+  if (point === undefined) {
+    const { last_completed_node: node, snapshot } = checkpoint;
+    if (snapshot === null) return no('run-files', `the checkpoint of run ${runId} names no snapshot`);
+    const last = records.at(-1);
+    return { runId, runDir, snapshot, node, visit: last?.type === 'Visit' ? last.visit : 0, before: false };
+  }
+  const moment = findMoment(records, point, options.before === true);
+  if (!moment.ok) return no('no-visit', `run ${runId}: ${moment.why}`, moment.fix);
+  const { visit, snapshot, before } = moment;
+  return { runId, runDir, snapshot, node: visit.node, visit: visit.visit, before };
+}
+
+const badDir = (why: string): Diagnostic =>
+  no(
+    'checkout-dir',
+    `the folder to check out into: ${why}`,
+    'name a folder that does not exist, or an empty one',
+  );
+
+/** Why nothing may be put into `folder`, which is absolute; undefined when it may. Nothing is touched. */
+async function dirProblem(folder: string, runDir: string): Promise<Diagnostic | undefined> {
+  try {
+    const there = await lstat(folder).catch((error: unknown) => {
+      if (isCode(error, 'ENOENT')) return undefined;
+      throw error;
+    });
+    if (there?.isSymbolicLink() === true)
+      return badDir(`${folder} is a link, and nothing is written through links`);
+    if (there !== undefined && !there.isDirectory()) return badDir(`${folder} is not a folder`);
+    const real = await realOf(folder);
+    if (isWithin(await realpath(runDir), real)) return badDir(`${folder} lies in the folder of the run`);
+    for (let above = real; above !== dirname(above); above = dirname(above)) {
+      if (await isRunFolder(above)) return badDir(`${folder} lies in the folder of another run, ${above}`);
+    }
+    if (there !== undefined && (await readdir(folder)).length > 0) return badDir(`${folder} is not empty`);
+    return undefined;
+  } catch (error) {
+    if (isCode(error, 'EACCES', 'EPERM', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'))
+      return badDir(`${folder} cannot be reached: ${systemWords(error)}`);
+    throw error;
+  }
+}
+
+async function isRunFolder(folder: string): Promise<boolean> {
+  const { manifest, snapshots } = layout(folder);
+  for (const path of [manifest, snapshots]) {
+    const there = await lstat(path).catch((error: unknown) => {
+      if (isMissing(error) || isCode(error, 'EACCES')) return undefined;
+      throw error;
+    });
+    if (there === undefined) return false;
+  }
+  return true;
+}

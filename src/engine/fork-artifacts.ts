@@ -1,0 +1,124 @@
+/** What the stages of a run left behind, taken over by a run that was forked from it. */
+import type { Dirent } from 'node:fs';
+import { constants } from 'node:fs';
+import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Json } from '../model/json.ts';
+import { layout, nodeLayout } from '../model/layout.ts';
+import type { RunRecord } from '../model/visit-record.ts';
+import { isMissing } from '../system/files.ts';
+import { readStage, writeStage } from './node-dir.ts';
+
+/** How often a folder is looked for again that its run moves away meanwhile. */
+const patience = 20;
+/** Nodes that are copied at once. */
+const atOnce = 16;
+
+/** Copies the folders of the visits in `records` from the run in `from` to the one in `to`, each where it stood after
+ *  the last of them. Answers with the visits whose folders are not there any more, as `node@visit`. */
+export async function copyArtifacts(
+  from: string,
+  to: string,
+  records: readonly RunRecord[],
+  marker: string,
+): Promise<string[]> {
+  const last = new Map<string, number>();
+  for (const record of records) if (record.type === 'Visit') last.set(record.node, record.visit);
+  const lost: string[] = [];
+  const nodes = [...last];
+  for (let at = 0; at < nodes.length; at += atOnce) {
+    const some = nodes.slice(at, at + atOnce).map(async ([node, visits]) => {
+      const [source, target] = [layout(from).node(node), layout(to).node(node)];
+      for (let visit = 1; visit <= visits; visit++) {
+        const folder = visit === visits ? target : join(nodeLayout(target).visits, String(visit));
+        if (!(await copyVisit(source, visit, folder))) lost.push(`${node}@${visit}`);
+        // Its processes are the other run's, which a resume of this one must not end.
+        else await writeStage(folder, { visit, attempt: 1, marker, process: null });
+      }
+    });
+    await Promise.all(some);
+  }
+  return lost.sort();
+}
+
+async function copyVisit(source: string, visit: number, target: string): Promise<boolean> {
+  for (let tries = 0; tries < patience; tries++) {
+    const archive = join(nodeLayout(source).visits, String(visit));
+    const top = (await readStage(source))?.visit === visit;
+    const copied = await copyFolder(top ? source : archive, target, top);
+    // A visit that begins meanwhile moves the one before it, file by file and the stage file last.
+    const moving = top && (await entriesOf(archive)).length > 0;
+    const isTop = (await readStage(source))?.visit === visit;
+    if (copied && !moving && isTop === top) return true;
+    await clear(target);
+    if (!copied && !top && !isTop) return false;
+  }
+  return false;
+}
+
+/** All but the folders of other visits goes. */
+async function clear(target: string): Promise<void> {
+  for (const entry of await entriesOf(target)) {
+    if (entry.name !== 'visits') await rm(join(target, entry.name), { recursive: true, force: true });
+  }
+}
+
+/** False when the folder, or something that was in it, is gone. */
+async function copyFolder(from: string, to: string, withoutVisits: boolean): Promise<boolean> {
+  const entries = await entriesOf(from);
+  if (entries.length === 0) return false;
+  await mkdir(to, { recursive: true });
+  for (const entry of entries) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.name.endsWith('.tmp') || (withoutVisits && entry.name === 'visits')) continue;
+    try {
+      if (entry.isDirectory()) await copyTree(source, target);
+      else if (entry.isFile()) await copyFile(source, target, constants.COPYFILE_FICLONE);
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
+  }
+  return true;
+}
+
+async function copyTree(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true });
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) await copyTree(source, target);
+    else if (entry.isFile()) await copyFile(source, target, constants.COPYFILE_FICLONE);
+  }
+}
+
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** The records with paths of artifacts, which the engine tells later stages of, in the new run's folder. */
+export function withOwnPaths(
+  records: readonly RunRecord[],
+  from: readonly string[],
+  to: string,
+): RunRecord[] {
+  const key = 'last_failure.artifacts';
+  return records.map((record) => {
+    if (record.type !== 'Visit' || !Object.hasOwn(record.context.set, key)) return record;
+    const artifacts = moved(record.context.set[key] ?? null, from, to);
+    return { ...record, context: { ...record.context, set: { ...record.context.set, [key]: artifacts } } };
+  });
+}
+
+function moved(value: Json, from: readonly string[], to: string): Json {
+  if (typeof value === 'string') {
+    const folder = from.find((one) => value.startsWith(`${one}/`));
+    return folder === undefined ? value : `${to}${value.slice(folder.length)}`;
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, moved(text, from, to)]));
+}

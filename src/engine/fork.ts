@@ -1,0 +1,117 @@
+/** A run that begins at a moment of another one: its folder is made whole, the other one is only read. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Json } from '../model/json.ts';
+import { inWorkspace, layout } from '../model/layout.ts';
+import type { Manifest } from '../model/manifest.ts';
+import type { RunRecord } from '../model/visit-record.ts';
+import { saveCheckpoint } from '../store/checkpoint.ts';
+import { messageOf } from '../store/problem.ts';
+import { openVisits, stateAfter } from '../store/visits.ts';
+import { writeFileAtomic, writeJson } from '../system/files.ts';
+import { copyStore } from '../workspace/copy-store.ts';
+import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
+import { openSnapshots } from '../workspace/snapshots.ts';
+import { WorkspaceError } from '../workspace/trouble.ts';
+import { copyArtifacts, withOwnPaths } from './fork-artifacts.ts';
+import { sha256 } from './inputs.ts';
+import { type Made, makeWhole, type NotMade } from './prepare.ts';
+
+export type NewFork = {
+  readonly runId: string;
+  /** A word that no other process uses. */
+  readonly unique: string;
+  readonly runsDir: string;
+  /** The folder of the other run, and other names that it may have in its records. */
+  readonly from: string;
+  readonly alsoCalled: readonly string[];
+  /** The records of the other run up to the moment, and the snapshot of its workspace then. */
+  readonly records: readonly RunRecord[];
+  readonly snapshot: string;
+  /** Fires: what was made until then goes. */
+  readonly signal: AbortSignal;
+  /** The file variables' texts, by the name of the file in `inputs/`; those in `changed` are placed in the workspace
+   *  anew. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly changed: ReadonlySet<string>;
+  /** The pipeline's, which may be another one than the other run had. */
+  readonly goal: Json | undefined;
+  /** Other files that the run keeps, by name in `inputs/`. */
+  readonly keep: Readonly<Record<string, string>>;
+  readonly manifest: (workspace: string) => Manifest;
+  /** Undefined for a run without commits; `workspace` stands as it did at the moment. */
+  readonly history: ((from: string, to: string, workspace: string) => Promise<void>) | undefined;
+};
+
+/** SHA-256 of records as they stand in `visits.jsonl`. */
+export const hashOfRecords = (records: readonly RunRecord[]): string =>
+  sha256(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+
+/** Makes the run directory. Nothing is left behind when it refuses or fails. */
+export const makeFork = (wanted: NewFork): Promise<Made | NotMade> =>
+  makeWhole(wanted, 'snapshots', (building, final) => fill(wanted, building, final));
+
+async function fill(wanted: NewFork, building: string, final: string): Promise<{ notes: string[] }> {
+  const at = layout(building);
+  const from = layout(wanted.from);
+  // A build goes back to snapshots that stand in the workspace's own files; no other run knows their names.
+  const named = wanted.history === undefined ? snapshotsIn(wanted.records, wanted.snapshot) : undefined;
+  await copyStore(from.snapshots, at.snapshots, named);
+  await mkdir(at.workspace);
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+  const then = await loaded(snapshots, wanted.snapshot);
+  await snapshots.restore(then);
+  await wanted.history?.(from.history, at.history, at.workspace);
+  for (const [stored, text] of Object.entries(wanted.files)) {
+    await writeFileAtomic(join(at.inputs, stored), text, { sync: true });
+    if (wanted.changed.has(stored))
+      await writeFileAtomic(join(at.workspace, inWorkspace.inputs, stored), text);
+  }
+  for (const [name, text] of Object.entries(wanted.keep))
+    await writeFileAtomic(join(at.inputs, name), text, { sync: true });
+  const { id } = await snapshots.take(then);
+
+  const manifest = wanted.manifest(layout(final).workspace);
+  const lost = await copyArtifacts(wanted.from, building, wanted.records, manifest.marker);
+  const taken = withGoal(wanted.records, wanted.goal);
+  const records = withOwnPaths(taken, [wanted.from, ...wanted.alsoCalled], final);
+  const state = stateAfter(records);
+  const visits = await openVisits(at.visits, 0, { runId: wanted.runId, epoch: 1 });
+  for (const record of records) visits.append(record);
+  await visits.close();
+  // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
+  await writeJson(at.barrier, { private: true });
+  await writeJson(at.manifest, manifest, { sync: true });
+  const { completed_nodes: completed, ...rest } = state;
+  await saveCheckpoint(
+    at.checkpoint,
+    { ...rest, run_id: wanted.runId, epoch: 1, snapshot: id },
+    { seq: records.length, completed },
+  );
+  return { notes: lost.map((visit) => `the artifacts of ${visit} are no longer there, and not taken over`) };
+}
+
+const snapshotsIn = (records: readonly RunRecord[], snapshot: string): ReadonlySet<string> =>
+  new Set([
+    snapshot,
+    ...records.flatMap((one) => (one.type === 'Start' ? [one.snapshot] : [one.before, one.after])),
+  ]);
+
+/** The goal is the pipeline's, and no stage can set it: what it is now, it was from the beginning. */
+function withGoal(records: readonly RunRecord[], goal: Json | undefined): RunRecord[] {
+  const key = 'graph.goal';
+  return records.map((record) => {
+    if (record.type !== 'Start') return record;
+    const { [key]: _, ...context } = record.context;
+    const { [key]: __, ...origins } = record.origins;
+    return goal === undefined
+      ? { ...record, context, origins }
+      : { ...record, context: { ...context, [key]: goal }, origins: { ...origins, [key]: 'engine' } };
+  });
+}
+
+/** A snapshot that cannot be had is no mistake of ours. */
+const loaded = (snapshots: Snapshots, id: string): Promise<Snapshot> =>
+  snapshots.load(id).catch((error: unknown) => {
+    throw error instanceof WorkspaceError ? error : new WorkspaceError(messageOf(error), { cause: error });
+  });

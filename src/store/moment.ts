@@ -1,0 +1,88 @@
+/** A moment of a run, found in its visits: what stood there, and what was to come next. */
+
+import type { Checkpoint } from '../model/checkpoint.ts';
+import { layout } from '../model/layout.ts';
+import { nearestOf } from '../model/nearest.ts';
+import { own } from '../model/own.ts';
+import type { Point } from '../model/point.ts';
+import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
+import { loadCheckpoint } from './checkpoint.ts';
+import type { Unreadable } from './problem.ts';
+import { readVisits } from './visits.ts';
+
+export type Moment = {
+  readonly ok: true;
+  /** The visit that was named. */
+  readonly visit: VisitRecord;
+  /** True for the moment right before that visit, false for the one after it. */
+  readonly before: boolean;
+  /** The snapshot of the workspace. */
+  readonly snapshot: string;
+  /** The records up to this moment, the Start record first. */
+  readonly records: readonly RunRecord[];
+};
+
+/** What there is not, and what there is. */
+export type NoMoment = { readonly ok: false; readonly why: string; readonly fix: string };
+
+const noMoment = (why: string, fix: string): NoMoment => ({ ok: false, why, fix });
+
+/** A run as far as its checkpoint has come: the checkpoint, and the records of the visits that it counts. Only reads, so
+ *  the run may be going on: the checkpoint is read first, and what stands behind it in the records does not count. */
+export async function readSoFar(
+  runDir: string,
+): Promise<
+  { readonly ok: true; readonly checkpoint: Checkpoint; readonly records: readonly RunRecord[] } | Unreadable
+> {
+  const at = layout(runDir);
+  const loaded = await loadCheckpoint(at.checkpoint);
+  if (!loaded.ok) return loaded;
+  const { checkpoint } = loaded;
+  const read = await readVisits(at.visits, loaded.visits.seq);
+  return read.ok ? { ok: true, checkpoint, records: read.records } : read;
+}
+
+/** Right after the visit that `point` names, or with `before` right before it; else which visits there are. `records`
+ *  are those of a run from the first one on. */
+export function findMoment(records: readonly RunRecord[], point: Point, before: boolean): Moment | NoMoment {
+  const visits = records.filter((record) => record.type === 'Visit');
+  const ofNode = visits.filter((record) => record.node === point.node);
+  const visit =
+    point.visit === undefined ? ofNode.at(-1) : ofNode.find((record) => record.visit === point.visit);
+  if (visit === undefined) return noSuchVisit(visits, ofNode, point);
+  const count = records.indexOf(visit) + (before ? 0 : 1);
+  return {
+    ok: true,
+    visit,
+    before,
+    snapshot: before ? visit.before : visit.after,
+    records: records.slice(0, count),
+  };
+}
+
+function noSuchVisit(visits: readonly VisitRecord[], ofNode: readonly VisitRecord[], point: Point): NoMoment {
+  const there = finishedVisits(visits);
+  if (visits.length === 0) return noMoment('the run has finished no visit yet', 'wait until it has');
+  const last = ofNode.at(-1);
+  if (last !== undefined)
+    return noMoment(
+      `node "${point.node}" has no finished visit ${point.visit}: its last one is ${last.visit}`,
+      `name one of ${there}`,
+    );
+  const meant = nearestOf(point.node, [...new Set(visits.map(({ node }) => node))]);
+  return noMoment(
+    `the run has finished no visit of a node "${point.node}"`,
+    `${meant === undefined ? '' : `did you mean "${meant}"? `}finished are: ${there}`,
+  );
+}
+
+const mostListed = 20;
+
+/** `start, check@1-3, fix@1-2`, in the order in which nodes were first reached. */
+function finishedVisits(visits: readonly VisitRecord[]): string {
+  const last: Record<string, number> = {};
+  for (const { node, visit } of visits) last[node] = Math.max(visit, own(last, node) ?? 0);
+  const words = Object.entries(last).map(([node, visit]) => (visit === 1 ? node : `${node}@1-${visit}`));
+  const more = words.length - mostListed;
+  return words.slice(0, mostListed).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}

@@ -1,0 +1,143 @@
+/** `visits.jsonl`: what every finished visit changed. Folded from its first line on it gives the state of the run after
+ *  any visit, so that the checkpoint need not repeat what grows with the run. */
+import { truncate } from 'node:fs/promises';
+import { type Checkpoint, nodeOutcome } from '../model/checkpoint.ts';
+import { put } from '../model/own.ts';
+import { RunRecord, type VisitRecord } from '../model/visit-record.ts';
+import { type Journal, type JournalOptions, openJournal } from './journal.ts';
+import { readJournal } from './journal-read.ts';
+import { inALine, type Unreadable, unreadable } from './problem.ts';
+
+/** A record before the journal has stamped it with run, number and epoch. */
+export type VisitFacts = RunRecord extends infer R
+  ? R extends RunRecord
+    ? Omit<R, 'run_id' | 'seq' | 'epoch'>
+    : never
+  : never;
+
+export type ReadVisits =
+  | {
+      readonly ok: true;
+      /** The Start record and the visits after it, numbered 1, 2, 3 … without a gap. */
+      readonly records: readonly RunRecord[];
+      /** Bytes of the file up to the end of the last of them. */
+      readonly end: number;
+    }
+  | Unreadable;
+
+/** The records of the journal at `path` up to the one numbered `upTo` (default: all), or what is wrong with the file.
+ *  What stands behind that one is not looked at: it tells of visits whose checkpoint was never written. Rejects only
+ *  when the file is there and may not be read. */
+export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY): Promise<ReadVisits> {
+  const damaged = (what: string): Unreadable =>
+    unreadable(`${path} ${what}`, 'put back a copy of the file if there is one, else start a new run');
+  const records: RunRecord[] = [];
+  const ends: number[] = [];
+  let trouble: Unreadable | undefined;
+  for await (const entry of readJournal(path)) {
+    if (trouble !== undefined) break;
+    const { line, offset } = entry.cursor;
+    if (entry.kind === 'unreadable') {
+      trouble = damaged(`is damaged: line ${line} ${entry.why}`);
+      continue;
+    }
+    const read = RunRecord.safeParse(entry.record);
+    if (!read.success) {
+      trouble = damaged(`has a line ${line} that is no record of this version (${inALine(read.error)})`);
+      continue;
+    }
+    const record = read.data;
+    // An owner that woke up after it was followed may have written one more line: the follower's own takes its place.
+    for (let last = records.at(-1); last !== undefined && supersedes(record, last); last = records.at(-1)) {
+      records.pop();
+      ends.pop();
+    }
+    if (record.seq !== records.length + 1)
+      trouble = damaged(`is damaged: line ${line} is number ${record.seq}, not ${records.length + 1}`);
+    else if ((record.type === 'Start') !== (record.seq === 1))
+      trouble = damaged(`is damaged: line ${line} is a ${record.type} record where none belongs`);
+    if (trouble === undefined) {
+      records.push(record);
+      ends.push(offset);
+    }
+  }
+  // Trouble behind the records that count is of no account.
+  if (trouble !== undefined && records.length < upTo) return trouble;
+  if (records.length === 0) return damaged('is missing or empty');
+  if (records.length < upTo && upTo !== Number.POSITIVE_INFINITY)
+    return damaged(`has only ${records.length} of the ${upTo} records that the checkpoint counts`);
+  const count = Math.min(records.length, upTo);
+  return { ok: true, records: records.slice(0, count), end: ends[count - 1] ?? 0 };
+}
+
+const supersedes = (later: RunRecord, earlier: RunRecord): boolean =>
+  later.epoch > earlier.epoch && later.seq <= earlier.seq;
+
+/** Opens the journal to go on after the record whose end is at `end` bytes; what stands behind it goes. */
+export async function openVisits(path: string, end: number, options: JournalOptions): Promise<Journal> {
+  if (end > 0) await truncate(path, end);
+  return openJournal(path, options);
+}
+
+/** The state of a run after the record numbered `upTo` (default: the last one), as its checkpoint would tell it: running,
+ *  about to enter `next_node`. Pure. Throws when the first record is no Start. */
+export function stateAfter(records: Iterable<RunRecord>, upTo = Number.POSITIVE_INFINITY): Checkpoint {
+  let state: Checkpoint | undefined;
+  for (const record of records) {
+    if (record.seq > upTo) break;
+    if (record.type === 'Start') {
+      if (state !== undefined) throw new Error('Internal: visits that begin twice');
+      state = {
+        schema_version: 1,
+        run_id: record.run_id,
+        epoch: record.epoch,
+        last_completed_node: '',
+        completed_nodes: [],
+        retry_counts: {},
+        context: { ...record.context },
+        origins: { ...record.origins },
+        next_node: record.next_node,
+        arrived: null,
+        steps: 0,
+        visits: {},
+        calls: {},
+        outcomes: {},
+        last_outcome: null,
+        last_failure: null,
+        snapshot: record.snapshot,
+        elapsed_ms: 0,
+        status: 'running',
+        ended: null,
+        at: record.at,
+      };
+    } else {
+      if (state === undefined) throw new Error('Internal: visits without a beginning');
+      addVisit(state, record);
+    }
+  }
+  if (state === undefined) throw new Error('Internal: visits without a beginning');
+  state.completed_nodes = Object.keys(state.visits).sort();
+  return state;
+}
+
+/** Makes `state`, which is the fold's own, that after one more visit. */
+function addVisit(state: Checkpoint, record: VisitRecord): void {
+  const { node } = record;
+  put(state.visits, node, record.visit);
+  put(state.outcomes, node, nodeOutcome(record.outcome));
+  if (record.calls > 0) put(state.calls, node, record.calls);
+  if (record.retries > 0) put(state.retry_counts, node, record.retries);
+  for (const [key, value] of Object.entries(record.context.set)) put(state.context, key, value);
+  for (const key of record.context.unset) delete state.context[key];
+  for (const [key, who] of Object.entries(record.origins.set)) put(state.origins, key, who);
+  if (record.last_failure !== undefined) state.last_failure = record.last_failure;
+  state.epoch = record.epoch;
+  state.last_completed_node = node;
+  state.last_outcome = record.outcome;
+  state.next_node = record.next_node;
+  state.arrived = record.arrived;
+  state.steps = record.steps;
+  state.snapshot = record.after;
+  state.elapsed_ms = record.elapsed_ms;
+  state.at = record.at;
+}

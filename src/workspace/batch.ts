@@ -1,0 +1,142 @@
+/** Contents on their way into the store: named only after they are on the disk. */
+import { randomBytes } from 'node:crypto';
+import { closeSync, fdatasync, fstatSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeWrite } from '../system/fence.ts';
+import { syncFolder } from '../system/files.ts';
+import { hashFile, pour, readSmall, sha256, writeAt } from './content.ts';
+import type { Place } from './store.ts';
+
+export type Into = {
+  /** The store's folder, and the one in it for large contents. */
+  readonly dir: string;
+  readonly largeDir: string;
+  has(hash: string): boolean;
+  openPack(): { readonly name: string; readonly file: number; readonly isNew: boolean };
+  /** Called when the pack is flushed. */
+  keep(places: ReadonlyMap<string, Place>): void;
+  keepLarge(hash: string): void;
+};
+
+export type Kept = { readonly hash: string; readonly size: number };
+
+const chunkSize = 2 * 1024 * 1024;
+
+export class Batch {
+  private readonly added = new Map<string, Place>();
+  private pack: ReturnType<Into['openPack']> | undefined;
+  /** What is not yet written, and where in the pack it belongs. */
+  private chunk = Buffer.alloc(0);
+  private filled = 0;
+  private end = 0;
+  private hasLargeDir = false;
+
+  constructor(private readonly into: Into) {}
+
+  /** Adds the content of a regular file; the answer describes the bytes that were stored. A link is not followed. */
+  async addFile(path: string | Buffer, expected?: number): Promise<Kept> {
+    const bytes = readSmall(path, expected);
+    return bytes === undefined ? this.addLarge(path) : this.addBytes(bytes);
+  }
+
+  /** Adds a content that is not large. */
+  addBytes(bytes: Buffer): Kept {
+    const size = bytes.length;
+    const hash = sha256(bytes);
+    if (!this.into.has(hash) && !this.added.has(hash)) {
+      this.pack ??= this.begin();
+      if (this.filled + size > this.chunk.length) this.flush();
+      if (this.chunk.length === 0) this.chunk = Buffer.allocUnsafeSlow(chunkSize);
+      bytes.copy(this.chunk, this.filled);
+      this.added.set(hash, { pack: this.pack.name, offset: this.end + this.filled, size });
+      this.filled += size;
+    }
+    return { hash, size };
+  }
+
+  /** Everything added is on disk and in the store when this settles. */
+  async commit(): Promise<void> {
+    if (this.pack === undefined) return;
+    this.flush();
+    await flushed(this.pack.file);
+    if (this.pack.isNew) await syncFolder(this.into.dir);
+    this.into.keep(this.added);
+  }
+
+  /** To be called in any case, once. */
+  close(): void {
+    if (this.pack !== undefined) closeSync(this.pack.file);
+  }
+
+  private begin(): ReturnType<Into['openPack']> {
+    const pack = this.into.openPack();
+    // What an earlier take has left there without a name stays as it is.
+    this.end = fstatSync(pack.file).size;
+    return pack;
+  }
+
+  private flush(): void {
+    if (this.pack === undefined || this.filled === 0) return;
+    writeAt(this.pack.file, this.chunk.subarray(0, this.filled), this.end);
+    this.end += this.filled;
+    this.filled = 0;
+  }
+
+  /** Poured first and named by what was poured: a name in the store is never another content's. */
+  private async addLarge(path: string | Buffer): Promise<Kept> {
+    const { largeDir } = this.into;
+    const known = await this.knownLarge(path);
+    if (known !== undefined) return known;
+    beforeWrite(largeDir);
+    const isNew = mkdirSync(largeDir, { recursive: true }) !== undefined;
+    const neighbour = join(largeDir, `${randomBytes(8).toString('hex')}.tmp`);
+    try {
+      const stored = await pour(path, neighbour, { mode: 0o600, sync: true });
+      if (!this.hasLargeDir) await sweep(largeDir, neighbour);
+      this.hasLargeDir = true;
+      if (this.into.has(stored.hash)) return stored;
+      await rename(neighbour, join(largeDir, stored.hash));
+      await syncFolder(largeDir);
+      if (isNew) await syncFolder(this.into.dir);
+      this.into.keepLarge(stored.hash);
+      return stored;
+    } finally {
+      await rm(neighbour, { force: true });
+    }
+  }
+
+  /** A large file whose size the store knows is read before anything is written: it was probably only touched. */
+  private async knownLarge(path: string | Buffer): Promise<Kept | undefined> {
+    const size = lstatSync(path).size;
+    const sizes = namesOf(this.into.largeDir).map((name) => sizeOf(join(this.into.largeDir, name)));
+    if (!sizes.includes(size)) return undefined;
+    const found = await hashFile(path);
+    return this.into.has(found.hash) ? found : undefined;
+  }
+}
+
+const flushed = promisify(fdatasync);
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** Takes away what takes that were cut off have left: neighbours a day older than `ours`, by the file system's own
+ *  time. Younger ones may be another process's. */
+async function sweep(folder: string, ours: string): Promise<void> {
+  const now = lstatSync(ours).mtimeMs;
+  for (const name of namesOf(folder)) {
+    if (!name.endsWith('.tmp')) continue;
+    const stat = lstatSync(join(folder, name), { throwIfNoEntry: false });
+    if (stat !== undefined && stat.mtimeMs < now - dayMs) await rm(join(folder, name), { force: true });
+  }
+}
+
+const namesOf = (folder: string): readonly string[] => {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+};
+
+const sizeOf = (path: string): number | undefined => lstatSync(path, { throwIfNoEntry: false })?.size;

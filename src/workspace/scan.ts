@@ -1,0 +1,258 @@
+/** What a workspace holds now, found with one stat a path: folders that nothing happened in are not listed again, and
+ *  files whose facts are known are not read. */
+import { chmodSync, lstatSync, type Stats, statfsSync } from 'node:fs';
+import { isMissing } from '../system/files.ts';
+import { below } from './names.ts';
+import type { Entry, Tree } from './snapshot.ts';
+import { isSame } from './tree.ts';
+import { codeOf, isDenied, trouble } from './trouble.ts';
+import { isUntouched, kindOf, namesIn, orUndefined, targetOf } from './walk.ts';
+
+export type Scan = {
+  /** A tree whose facts may tell the content of a file that this scanner has not seen yet. */
+  readonly before: Tree;
+  /** True for a content that need not be kept again. */
+  readonly has: (hash: string) => boolean;
+  /** Where unknown contents go. The answer describes the bytes that were stored. */
+  readonly keep: (
+    place: string | Buffer,
+    expected: number,
+  ) => Promise<{ readonly hash: string; readonly size: number }>;
+};
+
+/** A name in a folder: what it was when it was looked at last, and the way to it, made once. */
+type Child = { readonly path: string; readonly place: string | Buffer; entry: Entry; folder?: Folder };
+
+type Folder = {
+  readonly path: string;
+  names: readonly string[];
+  /** One for each name. */
+  children: readonly Child[];
+  /** Vouch for the list of names; without them it is read each time. */
+  facts: Stats | undefined;
+  /** How the children stand in a tree: a folder's contents may come later than the folder. Made when needed. */
+  order: readonly { readonly child: Child; readonly inside: boolean }[] | undefined;
+};
+
+const newFolder = (path: string): Folder => ({
+  path,
+  names: [],
+  children: [],
+  facts: undefined,
+  order: undefined,
+});
+
+/** What has no place in a tree: a socket, a pipe, a device, a name that has gone since it was listed. */
+const nothing: Entry = { kind: 'file', mode: 0 };
+
+/** Looks at one workspace again and again. What it remembers is believed only where the facts agree. */
+export class Scanner {
+  private top = newFolder('');
+  private tree: Tree = new Map();
+  private changed = false;
+  private unread: { readonly child: Child; readonly stat: Stats }[] = [];
+  /** The file system's own time, in milliseconds, before anything was listed or read in this scan. */
+  private clock: number | undefined;
+  /** The device on which a folder's times tell whether its names are the same. */
+  private honest: number | undefined;
+
+  constructor(private readonly workspace: string) {}
+
+  /** The tree as it is now: the very map of the last scan when everything is as it was then. A workspace that is not
+   *  there, or is no folder, is an empty one. Rejects with a WorkspaceError that names what cannot be looked at. */
+  async scan(s: Scan): Promise<Tree> {
+    this.changed = false;
+    this.unread = [];
+    this.clock = undefined;
+    const stat = lstatSync(this.workspace, orUndefined);
+    if (stat === undefined || !stat.isDirectory()) {
+      this.forget();
+      return this.tree;
+    }
+    this.honest ??= tellsNames(this.workspace) ? stat.dev : -1;
+    // Asking for the time touches the top.
+    this.top.facts = undefined;
+    try {
+      this.enter(stat, s);
+      await this.read(s);
+    } catch (error) {
+      this.forget();
+      throw error;
+    }
+    if (this.changed) this.tree = treeOf(this.top);
+    return this.tree;
+  }
+
+  /** To be called when what was kept has not reached the store: nothing is known any more. */
+  forget(): void {
+    this.top = newFolder('');
+    this.tree = new Map();
+  }
+
+  // A list instead of recursion, since trees may be deep.
+  private enter(top: Stats, s: Scan): void {
+    const open = [{ folder: this.top, stat: top }];
+    for (let at = open.pop(); at !== undefined; at = open.pop()) {
+      this.list(at.folder, at.stat);
+      for (const child of at.folder.children) {
+        const stat = look(child);
+        // The common case first and alone: everything else is rare.
+        if (stat?.isFile() === true && isUntouched(stat, child.entry)) continue;
+        this.see(at.folder, child, stat, s);
+        if (child.folder !== undefined && stat !== undefined) open.push({ folder: child.folder, stat });
+      }
+    }
+  }
+
+  /** Brings the names of a folder up to date. */
+  private list(folder: Folder, stat: Stats): void {
+    const { facts } = folder;
+    if (
+      facts !== undefined &&
+      facts.ctimeMs === stat.ctimeMs &&
+      facts.mtimeMs === stat.mtimeMs &&
+      facts.ino === stat.ino
+    )
+      return;
+    folder.facts = stat.dev === this.honest && this.isPast(stat) ? stat : undefined;
+    const names = namesIn(this.workspace, folder.path);
+    if (names.length === folder.names.length && names.every((name, n) => name === folder.names[n])) return;
+    const known = new Map(folder.names.map((name, n) => [name, folder.children[n]]));
+    folder.names = names;
+    folder.children = names.map((name) => {
+      const path = folder.path === '' ? name : `${folder.path}/${name}`;
+      const child = known.get(name) ?? { path, place: below(this.workspace, path), entry: nothing };
+      known.delete(name);
+      return child;
+    });
+    folder.order = undefined;
+    for (const child of known.values()) if (child?.entry !== nothing) this.changed = true;
+  }
+
+  /** Takes what is at a path now. */
+  private see(folder: Folder, child: Child, stat: Stats | undefined, s: Scan): void {
+    const kind = stat === undefined ? 'special' : kindOf(stat);
+    if (kind !== 'dir' && child.folder !== undefined) {
+      delete child.folder;
+      folder.order = undefined;
+    }
+    if (stat === undefined || kind === 'special') this.become(child, nothing);
+    else if (kind === 'dir') {
+      this.become(child, { kind, mode: stat.mode & 0o7777 });
+      if (child.folder === undefined) folder.order = undefined;
+      child.folder ??= newFolder(child.path);
+    } else if (kind === 'link') {
+      this.become(child, { kind, mode: 0o777, target: targetOf(this.workspace, child.path) });
+    } else {
+      const before = s.before.get(child.path);
+      if (before?.hash !== undefined && isUntouched(stat, before) && s.has(before.hash))
+        this.become(child, this.isPast(stat) ? before : withoutFacts(before));
+      else this.unread.push({ child, stat });
+    }
+  }
+
+  private become(child: Child, is: Entry): void {
+    const was = child.entry;
+    if (was === is || (was !== nothing && isSame(was, is) && was.ctimeMs === is.ctimeMs)) return;
+    child.entry = is;
+    this.changed = true;
+  }
+
+  /** Reads what the facts do not vouch for. */
+  private async read(s: Scan): Promise<void> {
+    for (const { child, stat } of this.unread) {
+      // A file touched within the clock's grain could be touched again without its facts showing it; one whose length
+      // is not what was seen has been. Without facts it is read again next time. Asked before the content is read.
+      const past = this.isPast(stat);
+      try {
+        const { hash, size } = await s.keep(child.place, stat.size);
+        const { mtimeMs, ctimeMs, ino } = stat;
+        const facts = past && size === stat.size ? { mtimeMs, ctimeMs, ino } : {};
+        this.become(child, { kind: 'file', mode: stat.mode & 0o7777, size, hash, ...facts });
+      } catch (error) {
+        if (codeOf(error) !== 'ENOENT')
+          throw trouble(isDenied(error) ? 'read' : 'keep the content of', child.path, error);
+        this.become(child, nothing);
+      }
+    }
+    this.unread = [];
+  }
+
+  private isPast(stat: Stats): boolean {
+    this.clock ??= timeIn(this.workspace);
+    return stat.ctimeMs < this.clock - grainMs;
+  }
+}
+
+const withoutFacts = ({ kind, mode, size, hash }: Entry): Entry =>
+  size === undefined || hash === undefined ? { kind, mode } : { kind, mode, size, hash };
+
+/** The coarsest step of a system's clock, twice. */
+const grainMs = 20;
+
+function look(child: Child): Stats | undefined {
+  try {
+    return lstatSync(child.place, orUndefined);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw trouble('look at', child.path, error);
+  }
+}
+
+/** The time of the folder's file system, in its own steps, which need be neither the system's nor that of the place
+ *  where the snapshots are kept. Found by setting the mode that the folder has; the distant past where that is
+ *  not permitted, so that nothing counts as old. */
+function timeIn(folder: string): number {
+  try {
+    chmodSync(folder, lstatSync(folder).mode & 0o7777);
+    return lstatSync(folder).ctimeMs;
+  } catch {
+    return Number.NEGATIVE_INFINITY;
+  }
+}
+
+// Their folders' times change with every name that comes and goes; of others (network, FAT, FUSE) nobody knows.
+const honestTypes: ReadonlySet<number> = new Set([
+  0xef53, // ext2, ext3, ext4
+  0x01021994, // tmpfs
+  0x58465342, // XFS
+  0x9123683e, // Btrfs
+  0xf2f52010, // F2FS
+  0x2fc12fc1, // ZFS
+  0x794c7630, // overlay
+]);
+
+function tellsNames(folder: string): boolean {
+  try {
+    return process.platform === 'linux' && honestTypes.has(statfsSync(folder).type);
+  } catch {
+    return false;
+  }
+}
+
+/** Sorted by code unit of the whole path. */
+function treeOf(top: Folder): Tree {
+  const tree = new Map<string, Entry>();
+  const open = [{ order: orderOf(top), next: 0 }];
+  for (let at = open.at(-1); at !== undefined; at = open.at(-1)) {
+    const one = at.order[at.next++];
+    if (one === undefined) open.pop();
+    else if (!one.inside) {
+      if (one.child.entry !== nothing) tree.set(one.child.path, one.child.entry);
+    } else if (one.child.folder !== undefined) open.push({ order: orderOf(one.child.folder), next: 0 });
+  }
+  return tree;
+}
+
+// A folder stands under its name and, for its contents, under its name with a slash: sorted together they give the
+// order of whole paths ("a", "a-b", "a/x").
+function orderOf(folder: Folder): NonNullable<Folder['order']> {
+  folder.order ??= folder.children
+    .flatMap((child, n) => {
+      const key = folder.names[n] ?? '';
+      const itself = { key, child, inside: false };
+      return child.folder === undefined ? [itself] : [itself, { key: `${key}/`, child, inside: true }];
+    })
+    .sort((a, b) => (a.key < b.key ? -1 : 1));
+  return folder.order;
+}

@@ -1,0 +1,204 @@
+/** The bench itself, with sizes that are over in a moment. What it measures is not looked at: only what it says. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { CaseResult } from '../../bench/contest.ts';
+import type { Options } from '../../bench/flags.ts';
+import { bench } from '../../bench/main.ts';
+import { Failed, measure } from '../../bench/measure.ts';
+import { plainEnv } from '../../bench/scratch.ts';
+import { cli, root } from '../support/cli.ts';
+
+const tiny = {
+  nodes: 3,
+  manyNodes: 5,
+  files: 12,
+  fileNodes: 2,
+  copyFiles: 12,
+  graphNodes: 8,
+  atOnce: 2,
+  atOnceNodes: 3,
+};
+
+let folder = '';
+let scratch = '';
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'factory-test-')));
+  scratch = join(folder, 'tmp');
+  await mkdir(scratch);
+  vi.stubEnv('TMPDIR', scratch);
+});
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await rm(folder, { recursive: true, force: true });
+});
+
+type Report = { readonly interrupted: boolean; readonly cases: readonly CaseResult[] };
+const readReport = async (file: string): Promise<Report> => JSON.parse(await readFile(file, 'utf8'));
+
+async function benched(name: string, options: Partial<Options>) {
+  const json = join(folder, `${name}.json`);
+  const plot = join(folder, `${name}.svg`);
+  const said: string[] = [];
+  const code = await bench(
+    {
+      quick: true,
+      only: [],
+      runs: 1,
+      against: undefined,
+      limitMs: 60_000,
+      json,
+      plot,
+      ...options,
+    },
+    root,
+    tiny,
+    new AbortController().signal,
+    { out: (text) => said.push(text), tell: () => {} },
+  );
+  const report = await readReport(json);
+  return { code, report, text: said.join('\n'), plot };
+}
+const named = (report: Report, name: string) => report.cases.find((each) => each.name === name);
+
+test('measured against itself every case has figures of both, their ratio, and its targets', async () => {
+  const { code, report, text, plot } = await benched('self', { against: [process.execPath, cli] });
+  expect(code).toBe(0);
+  expect(report).toMatchObject({
+    schema_version: 1,
+    interrupted: false,
+    quick: true,
+    against: [process.execPath, cli],
+    sizes: tiny,
+    machine: { node: process.version },
+  });
+  const beside: Record<string, string[]> = {
+    version: ['factory', 'node -e 0'],
+    'one-node': ['factory', 'against'],
+    nodes: ['factory', 'against', "spawn('sh -c true')"],
+    graph: ['factory', 'against', 'factory validate'],
+    'at-once': ['factory', 'against'],
+    'many-nodes': ['factory', 'against'],
+    files: ['factory', 'against', 'sha256 pass'],
+    copy: ['factory', 'against', 'cp -a'],
+  };
+  expect(report.cases.map(({ name }) => name)).toEqual(Object.keys(beside));
+  for (const each of report.cases) {
+    expect(each.failed).toEqual({});
+    expect(Object.keys(each.measured).sort()).toEqual(beside[each.name]?.sort());
+    for (const figures of Object.values(each.measured)) expect(figures).not.toEqual({});
+    for (const compared of each.compared) {
+      // So few nodes tell no growth.
+      if (/^cost of a last node|^the same /.test(compared.what)) {
+        expect(compared).not.toHaveProperty('value');
+        continue;
+      }
+      expect(compared.value?.values).toHaveLength(1);
+      expect(Number.isFinite(compared.value?.median)).toBe(true);
+      if (compared.limit !== undefined)
+        expect(compared.met).toBe((compared.value?.median ?? 0) <= compared.limit);
+      expect(text).toContain(compared.what);
+    }
+    expect(each.compared.some(({ limit }) => limit !== undefined)).toBe(true);
+    if (each.name !== 'version')
+      expect(each.compared.some(({ what }) => what.endsWith(': factory / against'))).toBe(true);
+  }
+  const { wall_ms: ours } = named(report, 'one-node')?.measured['factory'] ?? {};
+  const { wall_ms: theirs } = named(report, 'one-node')?.measured['against'] ?? {};
+  const wall = named(report, 'one-node')?.compared.find(({ what }) => what === 'wall: factory / against');
+  expect(wall?.value?.median).toBe((ours?.median ?? 0) / (theirs?.median ?? 0));
+  // Four costs: less than a block.
+  expect(named(report, 'many-nodes')?.costs['factory']).toHaveLength(1);
+  expect(named(report, 'at-once')?.measured['factory']?.lost_n?.values).toEqual([0]);
+  expect(existsSync(plot)).toBe(false);
+  expect(await readdir(scratch)).toEqual([]);
+});
+
+test('a program that fails is reported with its last words, and ours is measured all the same', async () => {
+  const against = ['sh', '-c', 'echo "no such thing: $1" >&2; exit 3', 'other'];
+  const { code, report, text } = await benched('failing', { against, only: ['one-node', 'at-once'] });
+  expect(code).toBe(0);
+  const one = named(report, 'one-node');
+  expect(one?.failed['against']).toMatch(/ended with code 3:\s+no such thing: run/);
+  expect(one?.measured['factory']?.wall_ms?.values).toHaveLength(1);
+  expect(one?.compared.find(({ what }) => what === 'wall: factory / against')).not.toHaveProperty('value');
+  expect(named(report, 'at-once')?.failed['against']).toMatch(/^2 of 2 runs were lost/);
+  expect(text).toMatch(/against FAILED: sh -c .* ended with code 3/);
+  expect(text).toMatch(/wall: factory \/ against +not measured/);
+});
+
+test('a program that wants the pipeline before its flags gets it there', async () => {
+  const script = `case "$2" in --*) exit 1 ;; esac; mkdir -p "$6/$8/n1"; echo '{"outcome":"success"}' > "$6/$8/n1/status.json"`;
+  const { report } = await benched('order', { against: ['sh', '-c', script, 'other'], only: ['one-node'] });
+  expect(named(report, 'one-node')?.failed).toEqual({});
+  expect(named(report, 'one-node')?.measured['against']?.wall_ms?.values).toHaveLength(1);
+});
+
+test('a program that claims success and did nothing has failed', async () => {
+  const { report } = await benched('idle', { against: ['true'], only: ['one-node'] });
+  expect(named(report, 'one-node')?.failed['against']).toMatch(
+    /n1\/status\.json does not show that the node was run/,
+  );
+});
+
+test('a program of this house that fails makes the bench fail', async () => {
+  const json = join(folder, 'broken.json');
+  const code = await bench(
+    { quick: true, only: ['version'], runs: 1, against: undefined, limitMs: 60_000, json, plot: undefined },
+    folder,
+    tiny,
+    new AbortController().signal,
+    { out: () => {}, tell: () => {} },
+  );
+  expect(code).toBe(1);
+  expect((await readReport(json)).cases[0]?.failed['factory']).toMatch(/cli\.js --version ended with code 1/);
+});
+
+test('a program that never ends is ended at its limit, and has failed', async () => {
+  const starter = {
+    scratch: folder,
+    env: plainEnv(process.env, folder),
+    signal: new AbortController().signal,
+  };
+  const ending = measure(['sleep', '600'], { ...starter, limitMs: 20 });
+  await expect(ending).rejects.toThrow(Failed);
+  await expect(ending).rejects.toThrow('sleep 600 took longer than 0.02 s');
+});
+
+test('nothing that chooses for a program is handed on to it, least of all further certificates', () => {
+  const env = {
+    PATH: '/bin',
+    HOME: '/home/ada',
+    NODE_EXTRA_CA_CERTS: '/c',
+    FACTORY_AGENT: 'x',
+    NODE_OPTIONS: '-r y',
+  };
+  expect(plainEnv(env, '/s')).toEqual({ PATH: '/bin', HOME: '/s' });
+});
+
+test('Ctrl-C ends what was started, keeps what was measured and leaves nothing behind', async () => {
+  const json = join(folder, 'cut.json');
+  const flags = ['--quick', '--runs', '1', '--only', 'version,many-nodes', '--json', json];
+  const child = spawn(process.execPath, [join(root, 'bench/run.mjs'), ...flags], {
+    env: { ...process.env, TMPDIR: scratch },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const ended = once(child, 'close');
+  child.stderr.resume();
+  const begun = async () => {
+    const [inner = 'none yet'] = await readdir(scratch);
+    return existsSync(join(scratch, inner, 'many-nodes/runs-factory/many-nodes-1-0/n3/status.json'));
+  };
+  await expect.poll(begun, { timeout: 50_000, interval: 20 }).toBe(true);
+  child.kill('SIGINT');
+  expect(await ended).toEqual([130, null]);
+  expect(await readdir(scratch)).toEqual([]);
+  const report = await readReport(json);
+  expect(report.interrupted).toBe(true);
+  expect(report.cases.map(({ name }) => name)).toEqual(['version']);
+});

@@ -1,0 +1,145 @@
+/** One owner for each run: whoever comes second is told who has it, and who lost it changes nothing. */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { isAlive, isStopped, processId } from '../../src/system/proc.ts';
+import { type Home, home } from '../support/cli.ts';
+
+const linux = process.platform === 'linux';
+const patient = { timeout: 30_000, interval: 5 };
+
+/** Leaves behind what nobody's environment, session, group, folder or stream tells of. */
+const hide = `for name in a b; do
+  env -i PATH="$PATH" setsid sh -c 'echo $$ > '"$1.$name"'; cd /; exec env -i sleep 1000' >/dev/null 2>&1 </dev/null &
+done
+while ! [ -s "$1.a" ] || ! [ -s "$1.b" ]; do :; done
+`;
+const pidIn = (path: string) => Number(readFileSync(path, 'utf8'));
+const lives = (pid: number) => {
+  const id = processId(pid);
+  return pid > 1 && id !== undefined && isAlive(id);
+};
+
+/** Stage `two` hides two processes and waits when it runs for the first time. */
+const pipeline = `digraph g {
+  workdir="none"
+  start [shape=Mdiamond]
+  one [shape=parallelogram, tool_command="echo one >> log.txt"]
+  two [shape=parallelogram, tool_command="echo two >> log.txt; if mkdir $FLAG.d 2>/dev/null; then sh $FLAG.sh $FLAG; touch $FLAG; exec sleep 1000; fi; echo finished >> log.txt"]
+  exit [shape=Msquare]
+  start -> one -> two -> exit
+}`;
+
+/** Content of every file of the run, and which there are. */
+const pictureOf = (dir: string): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(dir, { recursive: true, encoding: 'utf8' })
+      .sort()
+      .map((name) => {
+        const path = join(dir, name);
+        const is = statSync(path);
+        const what = is.isFile() ? createHash('sha256').update(readFileSync(path)).digest('hex') : 'folder';
+        return [name, `${what} ${is.mode} ${is.mtimeMs}`];
+      }),
+  );
+
+/** A run in the middle of stage `two`, with its process. */
+async function underWay(it: Home) {
+  const flag = join(it.path, 'flag');
+  writeFileSync(`${flag}.sh`, hide);
+  const env = { FLAG: flag };
+  let engine: { readonly pid: number; kill(signal: NodeJS.Signals): void } | undefined;
+  const ran = it.factory(['run', 'p.dot', '--run-id', 'r1'], {
+    env,
+    watch: (_line, child) => {
+      engine = child;
+    },
+  });
+  await vi.waitFor(() => expect(existsSync(flag)).toBe(true), patient);
+  if (engine === undefined) throw new Error('it has said nothing');
+  return { env, ran, engine, hidden: [pidIn(`${flag}.a`), pidIn(`${flag}.b`)] };
+}
+
+test.skipIf(!linux)(
+  'a run is taken over from an engine that is stopped; when that one wakes it changes nothing and says why',
+  async () => {
+    await using it = await home({ 'p.dot': pipeline });
+    const { env, ran, engine, hidden } = await underWay(it);
+    expect(hidden.map(lives)).toEqual([true, true]);
+    const running = await it.factory(['resume', 'r1', '--take-over'], { env });
+    expect(running.code).toBe(2);
+    expect(running.stderr).toMatch(new RegExp(`owned by process ${engine.pid} on .*wait until it ends`));
+
+    engine.kill('SIGSTOP');
+    const id = processId(engine.pid);
+    await vi.waitFor(() => expect(id !== undefined && isStopped(id)).toBe(true), patient);
+    const refused = await it.factory(['resume', 'r1'], { env });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(new RegExp(`process is stopped.*kill -CONT ${engine.pid}`));
+    expect(refused.stderr).toMatch(/in \d+ s .*--take-over/);
+
+    const taken = await it.factory(['run', 'p.dot', '--resume', '--run-id', 'r1', '--take-over'], { env });
+    expect(taken.code, taken.stderr).toBe(0);
+    expect(hidden.map(lives)).toEqual([false, false]);
+    expect(await it.read('.factory/runs/r1/workspace/log.txt')).toBe('one\ntwo\nfinished\n');
+    const before = pictureOf(join(it.path, '.factory'));
+    engine.kill('SIGCONT');
+    const old = await ran;
+    expect(old.code, old.stderr).toBe(1);
+    expect(old.stderr).toMatch(/error\[run-taken\]: .*taken over by process \d+ on /);
+    expect(pictureOf(join(it.path, '.factory'))).toEqual(before);
+  },
+);
+
+test.skipIf(!linux)(
+  'of eight resumes of a killed run one goes on, the others are told who; nothing hidden outlives it',
+  async () => {
+    await using it = await home({
+      'p.dot': pipeline.replace(
+        'echo finished',
+        `while ! [ -e $FLAG.go ]; do sleep 0.05; done; sh $FLAG.sh $FLAG.2; echo finished`,
+      ),
+    });
+    const { env, ran, engine, hidden } = await underWay(it);
+    engine.kill('SIGKILL');
+    await ran;
+    expect(hidden.map(lives)).toEqual([true, true]);
+    let over = 0;
+    const all = Array.from({ length: 8 }, async () => {
+      const one = await it.factory(['resume', 'r1'], { env });
+      over += 1;
+      if (over === 7) writeFileSync(`${env.FLAG}.go`, '');
+      return one;
+    });
+    const ended = await Promise.all(all);
+    expect(ended.map(({ code }) => code).sort()).toEqual([0, 2, 2, 2, 2, 2, 2, 2]);
+    const winner = readdirSync(join(it.path, '.factory/runs/r1/lock')).sort().at(-1);
+    expect(winner).toBe('000002.json');
+    const { pid } = JSON.parse(await it.read('.factory/runs/r1/lock/000002.json'));
+    for (const { code, stderr } of ended)
+      if (code === 2) expect(stderr).toContain(`this run is owned by process ${pid} on `);
+    expect(await it.read('.factory/runs/r1/workspace/log.txt')).toBe('one\ntwo\nfinished\n');
+    const later = [pidIn(`${env.FLAG}.2.a`), pidIn(`${env.FLAG}.2.b`)];
+    expect([...hidden, ...later].map(lives)).toEqual([false, false, false, false]);
+  },
+);
+
+test('a run directory whose owner is on another host waits for its silence, or for --take-over', async () => {
+  await using it = await home({ 'p.dot': pipeline });
+  const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'one', FLAG: join(it.path, 'flag') };
+  mkdirSync(`${env.FLAG}.d`);
+  await it.factory(['run', 'p.dot', '--run-id', 'r1'], { env });
+  const path = join(it.path, '.factory/runs/r1/lock/000001.json');
+  const lock = JSON.parse(readFileSync(path, 'utf8'));
+  writeFileSync(path, JSON.stringify({ ...lock, host: 'elsewhere', released: null }));
+  const refused = await it.factory(['resume', 'r1'], { env });
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toMatch(/on elsewhere since .*cannot be looked at from here.*silent for 60 s/);
+  const taken = await it.factory(['resume', 'r1', '--take-over'], { env: { FLAG: env.FLAG } });
+  expect(taken.code, taken.stderr).toBe(0);
+  expect(taken.stderr).toContain('took the run over from an engine out of sight');
+  const unasked = await it.factory(['run', 'p.dot', '--take-over'], { env });
+  expect(unasked.code).toBe(2);
+  expect(unasked.stderr).toContain('--take-over goes with --resume');
+});

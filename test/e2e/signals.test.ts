@@ -1,0 +1,75 @@
+/** Signals, and readers that go away: a run stops in order, at once, or not at all, and can always be gone on with. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { isAlive, processId } from '../../src/system/proc.ts';
+import { cleanEnv, cli, home } from '../support/cli.ts';
+
+const patient = { timeout: 30_000, interval: 5 };
+const stage = (command: string, more = '') => `digraph g {
+  workdir="none"
+  start [shape=Mdiamond]
+  one [shape=parallelogram, tool_command="${command}"${more}]
+  exit [shape=Msquare]
+  start -> one
+  one -> exit [condition="outcome=success"]
+}`;
+const deaf = `trap '' TERM INT HUP; echo $$ > $FLAG.part; mv $FLAG.part $FLAG; while :; do sleep 1000; done`;
+const lastLine = (text: string) => text.trimEnd().split('\n').at(-1);
+
+test('a second signal ends a run at once, though a stage heeds none, and it can be gone on with', async () => {
+  await using it = await home({ 'p.dot': stage(`if [ ! -e $FLAG ]; then ${deaf}; fi`) });
+  const env = { FLAG: join(it.path, 'flag') };
+  const gone = () => vi.waitFor(() => expect(existsSync(env.FLAG)).toBe(true), patient);
+  const ran = await it.factory(['run', 'p.dot', '--run-id', 'r1'], {
+    env,
+    watch: (line, engine) => {
+      if (line.includes('stage started node=one')) void gone().then(() => engine.kill('SIGTERM'));
+      if (line.includes('once more stops at once')) engine.kill('SIGINT');
+    },
+  });
+  expect(ran.code).toBe(130);
+  expect(lastLine(ran.stderr)).toMatch(/^node \S+cli\.js resume r1$/);
+  const id = processId(Number(readFileSync(env.FLAG, 'utf8')));
+  expect(id !== undefined && isAlive(id)).toBe(false);
+  const resumed = await it.factory(['resume', 'r1'], { env });
+  expect(resumed.code, resumed.stderr).toBe(0);
+});
+
+test('a terminal that hangs up in the delay before a retry stops the run in order', async () => {
+  await using it = await home({
+    'p.dot': stage('exit 1', ', retry_on=fail, max_retries=3, retry_delay=3h, retry_max_delay=3h'),
+  });
+  const ran = await it.factory(['run', 'p.dot', '--run-id', 'r1'], {
+    watch: (line, engine) => {
+      if (line.includes('requested retry')) engine.kill('SIGHUP');
+    },
+  });
+  expect(ran.code).toBe(130);
+  expect(lastLine(ran.stdout)).toMatch(/next +node \S+cli\.js resume r1$/);
+  expect(await it.json('.factory/runs/r1/checkpoint.json')).toMatchObject({
+    status: 'interrupted',
+    next_node: 'one',
+  });
+  expect(await it.json('.factory/runs/r1/lock/000001.json')).toMatchObject({ released: expect.any(String) });
+});
+
+test('readers that go away early change nothing about a run', async () => {
+  await using it = await home({ 'p.dot': stage('until [ -e $FLAG ]; do sleep 0.02; done') });
+  const env = cleanEnv({ HOME: it.path, FLAG: join(it.path, 'flag'), FACTORY_LOG_LEVEL: 'debug' });
+  const engine = spawn(process.execPath, [cli, 'run', 'p.dot', '--run-id', 'r1'], {
+    cwd: it.path,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = once(engine, 'exit');
+  await once(engine.stderr, 'data');
+  engine.stdout.destroy();
+  engine.stderr.destroy();
+  const { writeFile } = await import('node:fs/promises');
+  await writeFile(join(it.path, 'flag'), '');
+  expect(await ended).toEqual([0, null]);
+  expect(await it.json('.factory/runs/r1/result.json')).toMatchObject({ status: 'completed' });
+});

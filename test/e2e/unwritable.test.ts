@@ -1,0 +1,51 @@
+/** A run directory that cannot be written any more stops the run with the reason; mended, the run goes on. */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { cli, home } from '../support/cli.ts';
+
+const pipeline = `digraph g {
+  workdir="none"
+  start [shape=Mdiamond]
+  one [shape=parallelogram, tool_command="echo one >> log.txt"]
+  two [shape=parallelogram, tool_command="echo two >> log.txt; if mkdir $FLAG 2>/dev/null; then chmod $MODE $RUN; fi"]
+  exit [shape=Msquare]
+  start -> one -> two -> exit
+}`;
+
+/** Modes hold nobody back who is root: then the run is somebody else's, if that one can read the program at all. */
+const uid = process.getuid?.() === 0 ? 65_534 : undefined;
+const canRun = (): boolean => {
+  try {
+    execFileSync(process.execPath, [cli, '--version'], {
+      cwd: '/',
+      ...(uid === undefined ? {} : { uid, gid: uid }),
+    });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+test.skipIf(!canRun()).for([
+  { name: 'for new files', mode: '555', names: /r1\/\.checkpoint\.json\.\w+\.tmp: permission denied/ },
+  { name: 'in all of it', mode: '-R a-w', names: /permission denied/ },
+  { name: 'and cannot be looked into', mode: '000', names: /r1\/\S+: permission denied/ },
+])('a run directory that becomes forbidden $name', async ({ mode, names }) => {
+  await using it = await home({ 'p.dot': pipeline });
+  const run = join(it.path, '.factory/runs/r1');
+  const env = { FLAG: join(it.path, 'flag'), RUN: run, MODE: mode };
+  const own = uid === undefined ? {} : { uid };
+  if (uid !== undefined) for (const path of [it.path, join(it.path, 'p.dot')]) chownSync(path, uid, uid);
+  const stopped = await it.factory(['run', 'p.dot', '--run-id', 'r1'], { env, ...own });
+  execFileSync('chmod', ['-R', 'u+rwX', run]);
+  chmodSync(run, 0o755);
+  expect(stopped.code, stopped.stderr).toBe(1);
+  expect(stopped.stderr).toMatch(names);
+  expect(stopped.stderr).toMatch(/fix: check the permissions.*then go on with the run: node \S+ resume r1$/m);
+  expect(await it.json('.factory/runs/r1/checkpoint.json')).toMatchObject({ next_node: 'two' });
+  const resumed = await it.factory(['resume', 'r1'], { env, ...own });
+  expect(resumed.code, resumed.stderr).toBe(0);
+  expect(await it.read('.factory/runs/r1/workspace/log.txt')).toBe('one\ntwo\n');
+});

@@ -1,0 +1,36 @@
+/** A store of snapshots, copied for another run. */
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { copyStore } from '../../src/workspace/copy-store.ts';
+import { openSnapshots } from '../../src/workspace/snapshots.ts';
+import { folder } from '../builder/support.ts';
+import { treeOf } from '../support/house.ts';
+
+test('a copy gives back what the store had, and is written to without touching it', async () => {
+  using it = folder({ 'workspace/a.txt': 'a\n', 'workspace/big': 'x'.repeat(9 * 1024 * 1024) });
+  const [workspace, dir, copy] = ['workspace', 'snapshots', 'copy'].map((name) => join(it.path, name));
+  if (workspace === undefined || dir === undefined || copy === undefined) throw new Error('no names');
+  const store = await openSnapshots({ workspace, dir });
+  const one = await store.take();
+  writeFileSync(join(workspace, 'b.txt'), 'b\n');
+  const two = await store.take(one);
+  writeFileSync(join(dir, 'large', 'half.tmp'), 'half');
+  const before = treeOf(dir);
+
+  await copyStore(dir, copy, new Set([one.id]));
+  expect(readdirSync(join(copy, 'trees'))).toEqual([`${one.id}.json`]);
+  expect(readdirSync(join(copy, 'large')).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+  const other = join(it.path, 'other');
+  mkdirSync(other);
+  const copied = await openSnapshots({ workspace: other, dir: copy });
+  await copied.restore(await copied.load(one.id));
+  expect(treeOf(other)).toEqual(treeOf(workspace, ['b.txt']));
+  await expect(copied.load(two.id)).rejects.toThrow(/there is no snapshot|missing/);
+  writeFileSync(join(other, 'c.txt'), 'c\n');
+  await copied.take();
+  expect(treeOf(dir)).toEqual(before);
+
+  await copyStore(dir, join(it.path, 'all'));
+  expect(readdirSync(join(it.path, 'all/trees'))).toHaveLength(2);
+});
