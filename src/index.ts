@@ -14,7 +14,8 @@ export type { Diagnostic, Place, Position, Span } from './model/diagnostic.ts';
 export { RunEvent } from './model/event.ts';
 export type { Attribute, Edge, Graph, Node, Value } from './model/graph.ts';
 export { Manifest } from './model/manifest.ts';
-export { FileWrite, proposalSchema, WriteProposal } from './model/proposal.ts';
+export { FileWrite, WriteProposal } from './model/proposal.ts';
+export { proposalSchema } from './model/proposal-schema.ts';
 export { RunResult } from './model/result.ts';
 export type { Plan, VerifyContract } from './model/work-order.ts';
 /** One work order as it is read, with its parts: zod schemas, and the types of what they read. */

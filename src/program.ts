@@ -4,6 +4,7 @@ import { flagsFirst, missingValue, usageProblem } from './commands/argv.ts';
 import { asCalled, programWords, sameAgain } from './commands/called.ts';
 import type { Io } from './commands/io.ts';
 import { realClock } from './system/clock.ts';
+import { DiskStop, diskTrouble } from './system/disk-trouble.ts';
 import { realEvery } from './system/every.ts';
 import { Superseded } from './system/fence.ts';
 import { isCode, systemWords } from './system/files.ts';
@@ -327,22 +328,27 @@ main(given).then(
   (code) => {
     process.exitCode = unwritten && code === 0 ? 1 : code;
   },
-  (error: unknown) => {
+  async (error: unknown) => {
     if (error instanceof Superseded) {
       io.err(`error[run-taken]: ${error.message}\n  = fix: factory runs tells how the run stands\n`);
       process.exitCode = 1;
       return;
     }
     // A disk that is full or forbidden is the user's to mend, and no mistake of ours.
-    const refusal = [error, error instanceof Error ? error.cause : undefined].find((one) =>
-      isCode(one, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EMFILE', 'EIO'),
-    );
-    if (refusal !== undefined) {
-      const path = refusal instanceof Error && 'path' in refusal ? `${String(refusal.path)}: ` : '';
-      const what = refusal === error || !(error instanceof Error) ? systemWords(refusal) : error.message;
-      const then = resumeWith === undefined ? '' : `; then go on with the run: ${resumeWith}`;
-      io.err(`error[system]: ${path}${what}\n  = fix: check the permissions and the disk's space${then}\n`);
+    const trouble = diskTrouble(error);
+    if (trouble !== undefined) {
       process.exitCode = 1;
+      const { refuse } = await import('./commands/refuse.ts');
+      const path = trouble.path === undefined ? '' : `${trouble.path}: `;
+      const problem =
+        error instanceof DiskStop
+          ? { message: error.message, fix: error.fix }
+          : {
+              message: `${path}${systemWords(trouble.error)}`,
+              fix: "check the permissions and the disk's space",
+            };
+      const found = { code: 'system', severity: 'error' as const, ...problem };
+      await refuse([found], io, { json: given.includes('--json') }, 1);
       return;
     }
     io.err(

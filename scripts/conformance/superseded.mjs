@@ -26,7 +26,7 @@ const superseded = [
   [
     '63-run-all-resume',
     /^step 2, /,
-    'a batch whose orders are all committed on the branch succeeds with nothing to do, where the model would be asked again',
+    'a batch whose orders are all committed on the branch already has nothing to do, which is a success',
   ],
   [
     'planner-http.json: ',

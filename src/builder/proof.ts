@@ -1,7 +1,7 @@
 /** Proof before success: the final commit by itself, in a folder that is part of nothing, has to hold. */
 
 import { constants } from 'node:fs';
-import { cp, lstat, mkdir, mkdtemp, realpath, rm, stat } from 'node:fs/promises';
+import { cp, lstat, mkdir, mkdtemp, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { WorkOrder } from '../model/work-order.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
@@ -83,15 +83,24 @@ export async function prove(
   }
 }
 
-/** A folder below the system's temporary one that lies in no repository, where there is such a place. */
+/** A folder below the system's temporary one that lies in no repository, where there is such a place. One that was
+ *  left there by a proof of the same run that was killed goes. */
 async function freshFolder(env: Environment): Promise<string> {
+  // The marker is this run's alone; by hand there is none, and nothing to tell whose a folder is.
+  const marker = env['FACTORY_RUN_MARKER'] ?? '';
+  const prefix = marker === '' ? 'factory-proof-' : `factory-proof-${marker}-`;
+  const make = async (place: string): Promise<string> => {
+    const left = marker === '' ? [] : (await readdir(place)).filter((name) => name.startsWith(prefix));
+    for (const name of left) await rm(join(place, name), { recursive: true, force: true });
+    return mkdtemp(join(place, prefix));
+  };
   const places = [env['TMPDIR'] ?? '/tmp', '/tmp', '/var/tmp'];
   for (const place of places) {
     const real = await realpath(place).catch(() => undefined);
-    if (real !== undefined && !(await isInRepository(real))) return mkdtemp(join(real, 'factory-proof-'));
+    if (real !== undefined && !(await isInRepository(real))) return make(real);
   }
   // Git is kept from looking upwards in any case.
-  return mkdtemp(join(await realpath(places[0] ?? '/tmp'), 'factory-proof-'));
+  return make(await realpath(places[0] ?? '/tmp'));
 }
 
 async function isInRepository(path: string): Promise<boolean> {

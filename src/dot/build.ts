@@ -6,7 +6,7 @@ import type { Attribute, Attributes, Edge, Graph, Node } from '../model/graph.ts
 import { parseCondition } from './condition.ts';
 import type { Outline, Scope } from './dialect.ts';
 import type { BadText, Token } from './lex.ts';
-import type { Parsed, Tree } from './parse.ts';
+import type { Parsed, Tree, Trees } from './parse.ts';
 import type { Positions } from './positions.ts';
 import { attributeOf } from './value.ts';
 
@@ -87,7 +87,7 @@ export function build(
   source: Source,
   header: NonNullable<Outline['header']>,
   items: Outline['items'],
-  parsed: ReadonlyMap<Outline['items'][number], Parsed>,
+  trees: Pick<Trees, 'get'>,
 ): { readonly graph: Graph; readonly bad: readonly BadText[] } {
   const { positions } = source;
   const bad: BadText[] = [];
@@ -201,7 +201,7 @@ export function build(
   for (const item of items) {
     const state = stateOf(item.scope);
     if (item.kind === 'open') continue;
-    const one = parsed.get(item);
+    const one = trees.get(item);
     if (one === undefined) continue;
     const { tree, token } = one;
     switch (tree.type) {

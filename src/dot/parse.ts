@@ -102,20 +102,45 @@ function explain(statement: Statement, error: unknown): BadText {
   );
 }
 
-/** Every statement that reads; what does not is told, each at its own place. */
-export function parseStatements(statements: readonly Statement[]): { parsed: Parsed[]; bad: BadText[] } {
-  const parsed: Parsed[] = [];
+/** The trees of statements, made a batch at a time as they are asked for: those of a large file, all at once, would take
+ *  many times its size. */
+export type Trees = {
+  /** Of a statement; undefined when it does not read. To be asked for in order. */
+  get(statement: Statement): Parsed | undefined;
+  /** Every statement that does not read, each told at its own place. Reads those that nobody has asked for. */
+  bad(): readonly BadText[];
+};
+
+export function treesOf(statements: readonly Statement[]): Trees {
   const bad: BadText[] = [];
-  const read = (some: readonly Statement[]) => {
+  const read = (some: readonly Statement[]): readonly Parsed[] => {
     try {
-      for (const one of paired(some, trees(some))) parsed.push(one);
+      return paired(some, trees(some));
     } catch (error) {
       const [first] = some;
-      if (first === undefined) return;
-      if (some.length > 1) for (const one of some) read([one]);
-      else bad.push(explain(first, error));
+      if (first === undefined) return [];
+      if (some.length > 1) return some.flatMap((one) => read([one]));
+      bad.push(explain(first, error));
+      return [];
     }
   };
-  for (let from = 0; from < statements.length; from += batch) read(statements.slice(from, from + batch));
-  return { parsed, bad };
+  let next = 0;
+  let now: ReadonlySet<Statement> = new Set();
+  let parsed: ReadonlyMap<Statement, Parsed> = new Map();
+  const readNext = () => {
+    const some = statements.slice(next, next + batch);
+    next += batch;
+    now = new Set(some);
+    parsed = new Map(read(some).map((one) => [one.statement, one]));
+  };
+  return {
+    get(statement) {
+      while (!now.has(statement) && next < statements.length) readNext();
+      return parsed.get(statement);
+    },
+    bad() {
+      while (next < statements.length) readNext();
+      return bad;
+    },
+  };
 }

@@ -4,7 +4,7 @@ import type { Graph } from '../model/graph.ts';
 import { build } from './build.ts';
 import { outline } from './dialect.ts';
 import type { BadText } from './lex.ts';
-import { parseStatements } from './parse.ts';
+import { treesOf } from './parse.ts';
 import { positionsOf } from './positions.ts';
 
 const mostCharacters = 64 * 1024 * 1024;
@@ -57,10 +57,9 @@ export function readGraph(
 
   const { header, items, bad: refused, whole } = outline(text);
   const statements = items.flatMap((item) => (item.kind === 'statement' ? [item] : []));
-  const { parsed, bad: unread } = parseStatements(statements);
-  const byStatement = new Map(parsed.map((one) => [one.statement, one]));
-  const built =
-    header === undefined ? undefined : build({ file, text, positions }, header, items, byStatement);
+  const trees = treesOf(statements);
+  const built = header === undefined ? undefined : build({ file, text, positions }, header, items, trees);
+  const unread = trees.bad();
   const bad = [...refused, ...unread, ...(built?.bad ?? [])].sort((a, b) => a.start - b.start);
   return {
     graph: whole && unread.length === 0 ? built?.graph : undefined,

@@ -10,6 +10,7 @@ import { failed, reasonOf } from '../model/outcome.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { executableAttributes } from '../nodes/kind.ts';
 import { folderInScope, outsideScope } from '../policy/paths.ts';
+import { diskTrouble } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { diff } from '../workspace/changes.ts';
 import { putBack } from '../workspace/restore.ts';
@@ -67,7 +68,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const { values, bad } = readAttributes(visit.node.attrs, kind.attributes);
       if (bad[0] !== undefined)
         throw new Error(`Internal: attribute ${bad[0].attribute.key} of a linted node ${bad[0].why}`);
-      const reported = masked(await ran(kind, values, site), site.mask);
+      const reported = masked(await ran(kind, values, site, setting.workspace), site.mask);
       if (!kind.executable) {
         await keepJson(at.diff, unchanged);
         return { outcome: reported, after: before, violations: [] };
@@ -143,22 +144,33 @@ async function recorded(
   try {
     return { after: await snapshots.take(before) };
   } catch (error) {
-    if (!(error instanceof WorkspaceError)) throw error;
+    if (!(error instanceof WorkspaceError) || isDisks(error, '')) throw error;
     await snapshots.restore(before);
     return { after: await snapshots.take(before), unreadable: error.message };
   }
 }
 
-/** The kind's verdict; whatever it throws is our fault and fails the stage as such. */
+/** A disk that is full or broken is no stage's doing; that access is denied may be, but only in the workspace, where a
+ *  stage can take it away. (An empty `workspace` is everywhere.) */
+function isDisks(error: unknown, workspace: string): boolean {
+  const trouble = diskTrouble(error);
+  if (trouble === undefined) return false;
+  const denied = trouble.code === 'EACCES' || trouble.code === 'EPERM';
+  return !(denied && trouble.path?.startsWith(workspace) !== false);
+}
+
+/** The kind's verdict. Trouble with the disk is thrown: the run stops before this stage, and the stage is made again when
+ *  the run goes on. */
 async function ran(
   kind: NodeKind,
   values: AttributeValues<NodeKind['attributes']>,
   site: ReturnType<typeof siteFor>,
+  workspace: string,
 ): Promise<Outcome> {
   try {
     return await kind.run(values, site);
   } catch (error) {
-    if (isWorldTrouble(error)) {
+    if (isWorldTrouble(error) && !isDisks(error, workspace)) {
       return failed(`cannot use the run directory: ${error.message}`, 'infra', { broke: true });
     }
     throw error;

@@ -28,6 +28,7 @@ export type NewFork = {
   /** The records of the other run up to the moment, and the snapshot of its workspace then. */
   readonly records: readonly RunRecord[];
   readonly snapshot: string;
+  readonly startedAt: string;
   /** Fires: what was made until then goes. */
   readonly signal: AbortSignal;
   /** The file variables' texts, by the name of the file in `inputs/`; those in `changed` are placed in the workspace

@@ -1,5 +1,5 @@
 /** A run's beginning: its folder is made whole under another name and renamed, so that it exists entirely or not. */
-import { lstat, mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { RunState } from '../model/checkpoint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -8,10 +8,13 @@ import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { openLedger } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
-import { isCode, makeFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
+import { diskTrouble } from '../system/disk-trouble.ts';
+import { isCode, makeFolder, syncFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
+import { flushTree } from '../system/leftovers.ts';
 import { makingFolder } from '../system/live.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
+import { buildingName, removeAbandoned } from './building.ts';
 import type { Inputs } from './inputs.ts';
 
 /** What makes a history of commits for pipelines that build one. */
@@ -70,13 +73,13 @@ export const makeRun = (wanted: NewRun): Promise<Made | NotMade> =>
 /** Makes a run directory by `fillIn`, which is given the folder to fill and the one that it will be; nothing is left
  *  behind when it refuses or fails. A WorkspaceError of its becomes a refusal with this code. */
 export async function makeWhole(
-  wanted: Pick<NewRun, 'runId' | 'unique' | 'runsDir' | 'signal'>,
+  wanted: Pick<NewRun, 'runId' | 'unique' | 'runsDir' | 'signal' | 'startedAt'>,
   code: 'workdir' | 'snapshots',
   fillIn: (building: string, final: string) => Promise<{ notes: string[] } | { problem: Diagnostic }>,
 ): Promise<Made | NotMade> {
   const final = join(wanted.runsDir, wanted.runId);
   // A folder of this process's own: two that want the same id must not fill one folder.
-  const building = join(wanted.runsDir, `.${wanted.runId}.${wanted.unique}.new`);
+  const building = join(wanted.runsDir, buildingName(wanted.runId, wanted.unique));
   let first: string | undefined;
   try {
     first = await makeFolder(wanted.runsDir);
@@ -91,6 +94,7 @@ export async function makeWhole(
   };
   try {
     await makeRunsDir(wanted.runsDir);
+    await removeAbandoned(wanted.runsDir, Date.parse(wanted.startedAt));
     settled = makingFolder(building);
     await mkdir(building, { recursive: true });
     const made = await fillIn(building, final);
@@ -110,11 +114,20 @@ export async function makeWhole(
         },
       };
     }
+    try {
+      await syncFolder(wanted.runsDir);
+    } catch (error) {
+      await rm(final, { recursive: true, force: true });
+      throw error;
+    }
     settled();
     return { runDir: final, notes: made.notes };
   } catch (error) {
     await clear();
     if (error instanceof Cut) return { problem: cutShort(wanted.signal), code: 130 };
+    const trouble = diskTrouble(error);
+    if (trouble !== undefined && (trouble.path ?? building).startsWith(wanted.runsDir))
+      return unwritable(wanted.runsDir, 'cannot be written to', trouble.error);
     if (error instanceof WorkspaceError) {
       return {
         problem: {
@@ -128,7 +141,7 @@ export async function makeWhole(
         },
       };
     }
-    if (isCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENAMETOOLONG'))
+    if (trouble !== undefined || isCode(error, 'ENAMETOOLONG'))
       return unwritable(wanted.runsDir, 'cannot be written to', error);
     throw error;
   }
@@ -235,6 +248,8 @@ async function fill(
   });
   // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
   await writeJson(at.barrier, { private: true });
+  // What is read again by a resume outlives a power cut from the beginning; the workspace does in its snapshot.
+  for (const folder of [at.inputs, at.history]) if (await isFolder(folder)) await flushTree(folder);
   await writeJson(at.manifest, manifest, { sync: true });
   const state = firstState(wanted, snapshot.id);
   const ledger = await openLedger(building, { runId: wanted.runId, epoch: state.epoch });
@@ -262,6 +277,12 @@ async function linkedFolder(workspace: string): Promise<string | undefined> {
   }
   return undefined;
 }
+
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (is) => is.isDirectory(),
+    () => false,
+  );
 
 function firstState(wanted: NewRun, snapshot: string): RunState {
   return {

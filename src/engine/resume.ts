@@ -1,6 +1,6 @@
 /** Going on with a run: what must be as it was, and what a killed engine left behind. */
 import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { epochVariable } from '../model/epoch-variable.ts';
@@ -8,7 +8,6 @@ import type { Graph } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { brandsOf } from '../system/brand.ts';
-import { removeNeighbours } from '../system/files.ts';
 import { endGroup, sweep } from '../system/processes.ts';
 import { sha256 } from './inputs.ts';
 import { readStage } from './node-dir.ts';
@@ -96,7 +95,7 @@ export async function whatChanged(
 }
 
 /** Ends what another engine left running: by what its stages carry and bear, and by the process that its stage wrote
- *  down. What it was about to put in place of a file goes too, so that it cannot when it is only asleep. `spare` names
+ *  down.  `spare` names
  *  processes that stay: the engine itself, where it was stopped and not killed. Answers how many processes it ended. */
 export async function endLeftovers(
   runDir: string,
@@ -108,12 +107,9 @@ export async function endLeftovers(
   const dir = checkpoint.next_node === null ? undefined : layout(runDir).node(checkpoint.next_node);
   const stage = dir === undefined ? undefined : await readStage(dir);
   const group = stage?.process != null && (await endGroup(stage.process)) ? 1 : 0;
-  const count =
+  return (
     group +
     (await sweep(`FACTORY_RUN_MARKER=${marker}`, brandsOf(marker), spare)) +
-    (await sweep(`${epochVariable(marker)}=`, undefined, spare));
-  const { root, snapshots } = layout(runDir);
-  for (const folder of [root, join(snapshots, 'trees'), ...(dir === undefined ? [] : [dir])])
-    await removeNeighbours(folder);
-  return count;
+    (await sweep(`${epochVariable(marker)}=`, undefined, spare))
+  );
 }

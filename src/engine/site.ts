@@ -16,7 +16,7 @@ import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { Clock } from '../system/clock.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
-import { maskStream } from '../system/mask.ts';
+import { type ByteMasker, maskStream } from '../system/mask.ts';
 import { head, readSome } from '../system/read.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
 import { runAgentProgram } from './agent-door.ts';
@@ -86,6 +86,33 @@ const dropped = [
   'GIT_PREFIX',
 ];
 
+type StageEnvironment = {
+  readonly env: Readonly<Record<string, string>>;
+  /** What must not appear in what is written. */
+  readonly values: readonly string[];
+  readonly mask: (text: string) => string;
+};
+const environments = new WeakMap<RunSetting, Map<string, StageEnvironment>>();
+
+/** What stages get of the engine's environment when these secrets are passed; worked out once for a run. */
+function environmentOf(
+  setting: RunSetting,
+  pass: readonly string[],
+  keys: readonly string[] = [],
+): StageEnvironment {
+  const known = environments.get(setting) ?? new Map<string, StageEnvironment>();
+  environments.set(setting, known);
+  const key = JSON.stringify([pass, keys]);
+  let found = known.get(key);
+  if (found === undefined) {
+    const { env: given, mask: values } = stageEnvironment(setting.env, pass, keys);
+    for (const name of dropped) delete given[name];
+    found = { env: given, values, mask: masker(values) };
+    known.set(key, found);
+  }
+  return found;
+}
+
 /** The site of one attempt. Secrets are masked in whatever is kept. */
 export function siteFor(
   setting: RunSetting,
@@ -103,11 +130,11 @@ export function siteFor(
     ...listed(setting.graph.attrs.get('env_pass')?.value.text),
     ...listed(node.attrs.get('env_pass')?.value.text),
   ];
-  const { env, mask: values } = stageEnvironment(setting.env, pass);
-  let masked = masker(values);
+  const { env, values, mask: maskSecrets } = environmentOf(setting, pass);
+  let masked = maskSecrets;
   const mask = (text: string) => masked(text);
   // A secret may come in two pieces.
-  const live = { answer: maskStream(values), reasoning: maskStream(values) };
+  let live: Readonly<Record<'answer' | 'reasoning', ByteMasker>> | undefined;
   const deadline = setting.clock.monotonic() + visit.timeout.ms;
   const inWorkspace = (path: string) => join(setting.workspace, path);
 
@@ -115,13 +142,10 @@ export function siteFor(
   let actions = 0;
 
   const stageEnv = (from: Readonly<Record<string, string>> = env): Record<string, string> => {
-    const clean: Record<string, string> = {};
-    for (const [name, value] of Object.entries(from))
-      if (!dropped.includes(name) && value !== undefined) clean[name] = value;
     const access = present(node.attrs, 'access')?.value.text.trim() === 'run';
     return {
-      ...clean,
-      PATH: `${setting.factoryBin}${delimiter}${clean['PATH'] ?? '/usr/local/bin:/usr/bin:/bin'}`,
+      ...from,
+      PATH: `${setting.factoryBin}${delimiter}${from['PATH'] ?? '/usr/local/bin:/usr/bin:/bin'}`,
       PWD: setting.workspace,
       GIT_CEILING_DIRECTORIES: setting.runDir,
       FACTORY_NODE_EXEC: setting.node,
@@ -194,9 +218,9 @@ export function siteFor(
         workspace: setting.workspace,
         nodeDir,
         environment(keys) {
-          const of = stageEnvironment(setting.env, pass, keys);
-          masked = masker(of.mask);
-          return { env: stageEnv(of.env), mask: of.mask };
+          const of = environmentOf(setting, pass, keys);
+          masked = of.mask;
+          return { env: stageEnv(of.env), mask: of.values };
         },
         keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
         limit: (wanted) =>
@@ -262,8 +286,10 @@ export function siteFor(
     frozenPrompt: (reference) => own(setting.prompts, reference),
     schema: setting.schema,
     log: (level, message, fields = {}) => setting.log(level, message, { node: node.id, ...fields }),
-    stream: (text, channel) =>
-      setting.watcher.streamed(node.id, live[channel].push(Buffer.from(text)).toString(), channel),
+    stream(text, channel) {
+      live ??= { answer: maskStream(values), reasoning: maskStream(values) };
+      setting.watcher.streamed(node.id, live[channel].push(Buffer.from(text)).toString(), channel);
+    },
     spent(usage) {
       spent(usage);
       setting.watcher.spent(node.id, usage);

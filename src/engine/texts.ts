@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import type { JsonObject } from '../model/json.ts';
 import type { Manifest } from '../model/manifest.ts';
-import { proposalSchema } from '../model/proposal.ts';
+import { proposalSchemaOf } from '../model/proposal.ts';
 import { workPlanSchema, workPlanSchemaName } from '../model/work-order.ts';
 import type { Inputs } from './inputs.ts';
 
@@ -35,7 +35,7 @@ export function schemaOf(
   files: Readonly<Record<string, string>>,
 ): { name: string; schema: JsonObject } | undefined {
   if (reference === workPlanSchemaName) return { name: workPlanSchemaName, schema: workPlanSchema };
-  if (reference === 'proposal') return { name: 'proposal', schema: proposalSchema };
+  if (reference === 'proposal') return { name: 'proposal', schema: proposalSchemaOf() };
   const text = files[reference];
   return text === undefined
     ? undefined

@@ -27,16 +27,22 @@ import { openJournal } from '../store/journal.ts';
 import { acquireLock, type Before } from '../store/lock.ts';
 import { readManifest } from '../store/run-store.ts';
 import { brandOf, brandOurselves } from '../system/brand.ts';
+import { diskTrouble } from '../system/disk-trouble.ts';
 import { fence, Superseded } from '../system/fence.ts';
-import { writeFileAtomic, writeJson } from '../system/files.ts';
+import { systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
+import { collectGarbage } from '../system/memory.ts';
 import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
 import { bringBack } from '../workspace/hide.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
+import { diskStop, finishedRun, tidy } from './ended.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
+
+/** From this many characters on, reading a pipeline leaves much behind. */
+const largeText = 200_000;
 
 /** What a resume changes about a run before it goes on. */
 export type Change = {
@@ -74,7 +80,6 @@ export async function drive(
   const folders = new Set([runDir, await realpath(runDir)]);
   const fences = [...folders].map((folder) => fence(folder, lock.assertOwner));
   sayThatItStops(doors, over.signal);
-  let failed = true;
   try {
     const readRun = await readManifest(runDir);
     if (!readRun.ok) return refused('manifest', readRun.why);
@@ -83,10 +88,7 @@ export async function drive(
     if (!read.ok) return refused('checkpoint', read.why);
     const loaded = read.checkpoint;
     const finished = await finishedRun(manifest, loaded, runDir, doors);
-    if (finished !== undefined) {
-      failed = false;
-      return finished;
-    }
+    if (finished !== undefined) return finished;
     // Somebody may have gone on with the run between its making and our lock.
     const resumed = given.resumed || lock.epoch > 1;
     const again = await nextCommand(
@@ -109,6 +111,7 @@ export async function drive(
         loaded,
         takenOver?.how === 'stopped' ? [takenOver.pid] : [],
       );
+      await tidy(runDir);
       if (ended > 0)
         doors.log('warn', 'ended processes that an earlier engine left running', { processes: ended });
     }
@@ -218,6 +221,7 @@ export async function drive(
     });
     await tell.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
     await tell.flush();
+    if (graph.text.length > largeText) collectGarbage();
     const end = await run({
       setting,
       kinds,
@@ -243,13 +247,17 @@ export async function drive(
     await ledger.close();
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
     await writeJson(at.result, result);
-    failed = false;
     return { result, code: end.ending.code };
+  } catch (error) {
+    const trouble = diskTrouble(error);
+    if (trouble === undefined) throw error;
+    throw await diskStop(runDir, trouble, error, doors);
   } finally {
     over.abort();
-    // What broke the run (a folder that cannot be written any more) would break this too, and says more.
+    // What broke the run (a folder that cannot be written any more) would break this too, and says more. A lock that
+    // cannot be written is free as soon as this process has ended.
     await lock.release().catch((error: unknown) => {
-      if (!failed) throw error;
+      doors.log('warn', 'the lock of the run was not given back', { why: systemWords(error) });
     });
     for (const open of fences) open();
   }
@@ -260,20 +268,6 @@ function forkPoint({ forked_from }: Manifest) {
   if (forked_from === undefined) return undefined;
   const { run_id, node, visit, before, seq } = forked_from;
   return { from: { run_id, node, visit, before }, steps: seq - 1 };
-}
-
-/** A run that has reached an exit, as it ended; undefined for one that goes on. */
-export async function finishedRun(
-  manifest: Manifest,
-  state: Checkpoint,
-  runDir: string,
-  doors: Pick<Doors, 'cwd' | 'called'>,
-): Promise<Finished | undefined> {
-  const { ended } = state;
-  if (ended === null || ended.exit_node === null) return undefined;
-  const ending = { ok: ended.ok, exitNode: ended.exit_node, reason: ended.reason, code: ended.code };
-  const end = { state, ending, interrupted: false };
-  return { result: await resultOf(manifest, runDir, end, doors.cwd, doors.called), code: ended.code };
 }
 
 /** Tells at the first signal what it does and what another one would do. */

@@ -82,6 +82,7 @@ export async function forkRun(
   const goal = goalOf(current);
   const { goal: _, ...base } = ready.manifest;
   const made = await makeFork({
+    startedAt,
     signal: doors.signal,
     runId: where.runId,
     unique,

@@ -20,7 +20,8 @@ import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';
 import { isMissing } from '../system/files.ts';
-import { drive, finishedRun } from './drive.ts';
+import { drive } from './drive.ts';
+import { completeResult, finishedRun } from './ended.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
@@ -40,7 +41,10 @@ export async function resumeRun(
   if (!loadedState.ok) return refused('checkpoint', loadedState.why);
   const { checkpoint } = loadedState;
   const finished = await finishedRun(manifest, checkpoint, runDir, doors);
-  if (finished !== undefined) return finished;
+  if (finished !== undefined) {
+    await completeResult(runDir, finished.result, doors);
+    return finished;
+  }
   const differs = await whatChanged(manifest, graph, flags, doors.cwd);
   if (differs.length > 0 && !flags.acceptChanges) return { problems: differs };
   for (const change of differs) doors.log('warn', `accepted: ${change.message}`);

@@ -1,5 +1,6 @@
 /** Typed attributes: each node kind declares a table of these; lint and the engine read through the same table. */
 import type { Attribute, Attributes, Value } from './graph.ts';
+import { own } from './own.ts';
 
 /** The value, or why it is not one. */
 export type Read<T> =
@@ -159,9 +160,10 @@ export function readAttributes<T extends AttributeTable>(
 ): { readonly values: AttributeValues<T>; readonly bad: readonly BadAttribute[] } {
   const values: Record<string, unknown> = {};
   const bad: BadAttribute[] = [];
-  for (const [key, wanted] of Object.entries(table)) {
-    const attribute = present(attrs, key);
-    if (attribute === undefined) continue;
+  // A node has few attributes, and a table many.
+  for (const [key, attribute] of attrs) {
+    const wanted = own(table, key);
+    if (wanted === undefined || attribute.value.text.trim() === '') continue;
     const read = wanted.read(attribute.value);
     if (read.ok) values[key] = read.value;
     else

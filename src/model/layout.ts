@@ -28,24 +28,25 @@ export type Layout = ReturnType<typeof layout>;
 /** Names that a node id may not take, because the run directory uses them. */
 export const reservedNodeIds: readonly string[] = ['workspace', 'lock', 'inputs', 'snapshots', '__proto__'];
 
-/** The files of one node's latest visit. `dir` is `<run>/<node>`. */
+/** The files of one node's latest visit. `dir` is `<run>/<node>`. Asked for many times at every
+ *  stage, so nothing is normalised. */
 export const nodeLayout = (dir: string) => ({
   root: dir,
-  stage: join(dir, 'stage.json'),
-  status: join(dir, 'status.json'),
-  diff: join(dir, 'workspace.diff.json'),
-  prompt: join(dir, 'prompt.md'),
-  response: join(dir, 'response.md'),
-  reasoning: join(dir, 'reasoning.md'),
-  usage: join(dir, 'usage.json'),
-  toolStdout: join(dir, 'tool.stdout.txt'),
-  toolStderr: join(dir, 'tool.stderr.txt'),
-  toolExitcode: join(dir, 'tool.exitcode.txt'),
-  verificationPlan: join(dir, 'verification.plan.json'),
-  verificationResults: join(dir, 'verification.results.json'),
-  output: join(dir, 'output.json'),
-  context: join(dir, 'context.json'),
-  visits: join(dir, 'visits'),
+  stage: `${dir}/stage.json`,
+  status: `${dir}/status.json`,
+  diff: `${dir}/workspace.diff.json`,
+  prompt: `${dir}/prompt.md`,
+  response: `${dir}/response.md`,
+  reasoning: `${dir}/reasoning.md`,
+  usage: `${dir}/usage.json`,
+  toolStdout: `${dir}/tool.stdout.txt`,
+  toolStderr: `${dir}/tool.stderr.txt`,
+  toolExitcode: `${dir}/tool.exitcode.txt`,
+  verificationPlan: `${dir}/verification.plan.json`,
+  verificationResults: `${dir}/verification.results.json`,
+  output: `${dir}/output.json`,
+  context: `${dir}/context.json`,
+  visits: `${dir}/visits`,
 });
 
 /** What the engine and its pipelines keep in a workspace, relative to it. */

@@ -39,9 +39,10 @@ export const WriteProposal = z.object({
 });
 export type WriteProposal = z.infer<typeof WriteProposal>;
 
-/** The same as a JSON schema, for models that are held to one. Registered as `proposal`. */
-export const proposalSchema: JsonObject = (() => {
+/** The same as a JSON schema, for models that are held to one. Registered as `proposal`. Made when it is asked for: most
+ *  runs never do. */
+export const proposalSchemaOf = (): JsonObject => {
   const { $schema: _, ...schema } = z.toJSONSchema(WriteProposal);
   // What zod prints is plain JSON.
   return schema as JsonObject;
-})();
+};

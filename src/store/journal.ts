@@ -3,6 +3,7 @@ import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } f
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { about, named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { syncFolder } from '../system/files.ts';
 import { scan } from './journal-read.ts';
@@ -52,14 +53,14 @@ export async function openJournal(path: string, options: JournalOptions): Promis
     if (options.sync !== false) await syncFolder(dirname(path));
   } catch (error) {
     closeSync(file);
-    throw error;
+    throw named(path, error);
   }
 
   const flush = async (): Promise<void> => {
     if (!dirty || options.sync === false) return;
     dirty = false;
     try {
-      await datasync(file);
+      await about(path, datasync(file));
     } catch (error) {
       dirty = true;
       throw error;
@@ -78,7 +79,7 @@ export async function openJournal(path: string, options: JournalOptions): Promis
         // Half a line would spoil the next one.
         if (written > 0) ftruncateSync(file, fstatSync(file).size - written);
         throw new Error(`cannot write ${path}: ${error instanceof Error ? error.message : String(error)}`, {
-          cause: error,
+          cause: named(path, error),
         });
       }
       seq += 1;

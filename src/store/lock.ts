@@ -6,6 +6,7 @@ import { link, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises
 import { basename, join } from 'node:path';
 import { layout } from '../model/layout.ts';
 import { type Clock, uptimeMs } from '../system/clock.ts';
+import { named } from '../system/disk-trouble.ts';
 import { type Continued, type Every, realContinued, realEvery } from '../system/every.ts';
 import { Superseded } from '../system/fence.ts';
 import { isCode, isMissing, syncFolder, writeJson } from '../system/files.ts';
@@ -161,7 +162,8 @@ function hold(folder: string, first: LockFile, takenOver: Before | undefined, op
     // it is.
     if (!(await exists(path)) || !isOurs()) return;
     content = next;
-    await writeJson(path, next);
+    // Flushed: one that a power cut has emptied would keep the run from being taken up for a while.
+    await writeJson(path, next, { sync: true });
   };
   const beat = () => {
     writing = writing
@@ -276,8 +278,9 @@ async function create(folder: string, content: LockFile): Promise<boolean> {
     await syncFolder(folder);
     return true;
   } catch (error) {
-    if (isCode(error, 'EEXIST')) return false;
-    throw error;
+    // Our neighbour is gone where an owner who came first has tidied up.
+    if (isCode(error, 'EEXIST', 'ENOENT')) return false;
+    throw named(path, error);
   } finally {
     await rm(neighbour, { force: true });
   }

@@ -1,5 +1,5 @@
 /** The runs directory: which runs there are, what they are called, and how each stands. */
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ulid } from 'ulid';
 import * as z from 'zod';
@@ -32,12 +32,10 @@ export async function makeRunsDir(runsDir: string): Promise<void> {
   const path = resolve(runsDir);
   await makeFolder(path);
   if (basename(path) !== 'runs' || basename(dirname(path)) !== '.factory') return;
-  try {
-    await writeFile(join(dirname(path), '.gitignore'), '*\n', { flag: 'wx' });
-  } catch (error) {
-    // One that is there already is the user's own business.
-    if (!isCode(error, 'EEXIST')) throw error;
-  }
+  const ignore = join(dirname(path), '.gitignore');
+  // One that is there already is the user's own business, unless it is empty: so a killed process of ours leaves it.
+  const is = await lstat(ignore).catch(() => undefined);
+  if (is === undefined || (is.isFile() && is.size === 0)) await writeFile(ignore, '*\n');
 }
 
 export type RunDir = { readonly ok: true; readonly id: string; readonly dir: string };

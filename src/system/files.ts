@@ -1,9 +1,10 @@
 /** The door to durable files: a file is either the old one or the new one, never half of either. */
 import { randomBytes } from 'node:crypto';
 import { closeSync, fchmodSync, fdatasync, fsync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
+import { mkdir, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { named } from './disk-trouble.ts';
 import { beforeWrite } from './fence.ts';
 
 const datasync = promisify(fdatasync);
@@ -20,6 +21,10 @@ export type WriteOptions = {
   readonly first?: () => Promise<void>;
 };
 
+/** No other process's, past or present. */
+const ours = randomBytes(6).toString('hex');
+let neighbours = 0;
+
 /** Writes a neighbour and renames it over `path`; missing parent folders are made. The small calls are synchronous: by
  *  way of the thread pool each would take three times as long. Only flushes, which may take long, are waited for. */
 export async function writeFileAtomic(
@@ -29,7 +34,7 @@ export async function writeFileAtomic(
 ): Promise<void> {
   beforeWrite(path);
   const folder = dirname(path);
-  const neighbour = join(folder, `.${basename(path).slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`);
+  const neighbour = join(folder, `.${basename(path).slice(0, 100)}.${ours}${neighbours++}.tmp`);
   const mode = options.mode ?? 0o644;
   const bytes = typeof data === 'string' ? Buffer.from(data) : data;
   const file = await openNew(neighbour, folder);
@@ -48,7 +53,7 @@ export async function writeFileAtomic(
     // Who took the folder over has removed the neighbour: then that is the trouble, and not that it is gone.
     rmSync(neighbour, { force: true });
     beforeWrite(path);
-    throw error;
+    throw named(path, error);
   }
   if (options.syncFolder === true) await syncFolder(folder);
 }
@@ -67,17 +72,6 @@ async function openNew(path: string, folder: string): Promise<number> {
 /** Waits for both, also when one has failed: a descriptor must not be closed under a flush. */
 async function both(...work: readonly (Promise<void> | undefined)[]): Promise<void> {
   for (const one of await Promise.allSettled(work)) if (one.status === 'rejected') throw one.reason;
-}
-
-/** Removes the neighbours in `folder` that writes have left which were cut off, or wait to be renamed by somebody who was
- *  stopped: without its neighbour a write cannot come to its end. A folder that is not there has none. */
-export async function removeNeighbours(folder: string): Promise<void> {
-  const names = await readdir(folder).catch((error: unknown) => {
-    if (isMissing(error)) return [];
-    throw error;
-  });
-  for (const name of names)
-    if (/^\..+\.[0-9a-f]{12}\.tmp$/.test(name)) await rm(join(folder, name), { force: true });
 }
 
 /** Makes a folder and those above it that are missing; answers with the first one made. Rejects with the system's error
@@ -126,6 +120,7 @@ const meanings: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'operation not permitted',
   EROFS: 'the file system is read-only',
+  EIO: 'the disk reports an error (input/output error)',
   ENOSPC: 'no space is left on the disk',
   EDQUOT: 'the disk quota is used up',
   ENOENT: 'the file system takes no new folders there',
@@ -143,7 +138,7 @@ export async function syncFolder(path: string): Promise<void> {
     await sync(folder);
   } catch (error) {
     // Some file systems (network, overlay) cannot flush a folder, and then there is nothing to do about it.
-    if (!isCode(error, 'EINVAL', 'ENOTSUP', 'EBADF')) throw error;
+    if (!isCode(error, 'EINVAL', 'ENOTSUP', 'EBADF')) throw named(path, error);
   } finally {
     closeSync(folder);
   }

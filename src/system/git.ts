@@ -52,6 +52,8 @@ const verbatim = [
   'core.excludesFile=/dev/null',
   'core.quotePath=false',
   'commit.gpgSign=false',
+  // A checkpoint names commits: they must outlive a power cut as it does.
+  'core.fsync=objects,reference',
   'gc.auto=0',
   'maintenance.auto=false',
 ];

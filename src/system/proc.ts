@@ -1,6 +1,6 @@
 /** What the kernel says about processes: who is alive, whose child it is, what its environment holds. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { ProcessId } from './spawn.ts';
 
@@ -24,18 +24,34 @@ export type ProcessFacts = {
 
 const kernelThread = 0x00200000;
 
-const read = (path: string): string | undefined => {
+// One for all: the kernel's files tell no size, and a new buffer for each would cost more than the reading.
+const page = Buffer.allocUnsafeSlow(65_536);
+
+/** A file of the kernel's. Where it is a single `line` the first answer is the whole of it. */
+function read(path: string, line?: 'line'): string | undefined {
   try {
-    return readFileSync(path, 'latin1');
+    const file = openSync(path, 'r');
+    try {
+      let text = '';
+      for (;;) {
+        const count = readSync(file, page);
+        text += page.toString('latin1', 0, count);
+        if (count === 0 || line !== undefined) return text;
+      }
+    } finally {
+      closeSync(file);
+    }
   } catch {
     // Gone meanwhile, or not ours to look at: either way there is nothing to know.
     return undefined;
   }
-};
+}
 
 /** The facts of a process, or undefined when there is none of that pid. Linux only. */
 export function factsOf(pid: number): ProcessFacts | undefined {
-  const text = read(`/proc/${pid}/stat`);
+  // Asked first: the error of a file that is not there costs ten times as much, and every stage asks after its end.
+  if (!existsSync(`/proc/${pid}`)) return undefined;
+  const text = read(`/proc/${pid}/stat`, 'line');
   if (text === undefined) return undefined;
   // The name in parentheses may hold anything, blanks and parentheses too.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
@@ -61,9 +77,17 @@ export function allPids(): number[] {
 
 /** The pid given out last in our pid namespace: pids are given in rising order and begin anew at the top. */
 export function lastPid(): number | undefined {
-  const last = Number(read('/proc/loadavg')?.trim().split(' ').at(-1));
+  const last = Number(read('/proc/loadavg', 'line')?.trim().split(' ').at(-1));
   return Number.isInteger(last) ? last : undefined;
 }
+
+/** Within this time, in milliseconds, no machine gives out all its pids and begins anew, so that whatever a program
+ *  started has a higher pid than it. No machine starts a hundred programs in a millisecond. */
+export function tooShortToWrap(): number {
+  most ??= Number(read('/proc/sys/kernel/pid_max')?.trim()) || 5000;
+  return most / 100;
+}
+let most: number | undefined;
 
 /** Whether the environment that `pid` was started with holds `entry` (`NAME=value`, or `NAME=` for any value).
  *  `unknown` when it shows none just now: a process that is just becoming another program has none for a moment. */

@@ -15,7 +15,7 @@ import {
   realPipes,
   scratchFor,
 } from './outputs.ts';
-import { hasProc, isAlive, processId } from './proc.ts';
+import { hasProc, isAlive, processId, tooShortToWrap } from './proc.ts';
 import type { Exit, ProcessId, Spawn, SpawnRequest } from './spawn.ts';
 import { endAll, groupGone, killGroup } from './sweep.ts';
 import { unusable, whyNot } from './why-not.ts';
@@ -25,10 +25,6 @@ export { endGroup, sweep } from './sweep.ts';
 
 /** Node's timers go off at once when asked to wait longer than this (24.8 days). */
 const longestTimer = 2 ** 31 - 1;
-
-/** Within this time, in milliseconds, no machine gives out all its pids and begins anew, so that whatever a stage
- *  started has a higher pid than the stage. */
-const tooShortToWrap = 50;
 
 /** Real processes. A program's group is named by its pid; so is its session. */
 export const realSpawn: Spawn = {
@@ -99,7 +95,7 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
   // Who took the run over while we slept has ended our stage, and what runs now is theirs.
   if (mayWrite(request.stdoutFile)) {
     const { brand: _, ...others } = { brand: undefined, ...quarry };
-    const newerPidsOnly = performance.now() - startedAt < tooShortToWrap;
+    const newerPidsOnly = performance.now() - startedAt < tooShortToWrap();
     await endAll({ ...(isSole() ? quarry : others), newerPidsOnly });
   }
   ended();

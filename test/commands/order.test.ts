@@ -4,6 +4,7 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -120,6 +121,18 @@ describe('a build', () => {
       },
       { work_order: 'WO-02', attempts: 1 },
     ]);
+  });
+
+  test('leaves no checkout of a proof that was killed, and takes none of another run', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1)], null);
+    await b.propose(answer('f1.txt', '1\n'));
+    expect(await orderCommit({}, b.io)).toBe(0);
+    const places = join(it.path, 'tmp');
+    put(places, { 'factory-proof-r1.0123-Ab12Cd/proof/f1.txt': '1\n', 'factory-proof-r1.9-Ab12Cd/x': 'x' });
+    const env = { ...b.env, TMPDIR: places, FACTORY_RUN_MARKER: 'r1.0123' };
+    expect(await orderProof({}, { ...b.io, env })).toBe(0);
+    expect(readdirSync(places)).toEqual(['factory-proof-r1.9-Ab12Cd']);
   });
 
   test('from an empty tree makes its first commit from its first order', async () => {

@@ -56,3 +56,15 @@ test("the package around the runs directory does not reach the product's files",
   const ran = await it.factory(['run', 'p.dot']);
   expect(ran.code, ran.stderr).toBe(0);
 });
+
+test('a signal while the workdir is copied ends the copy, and nothing of the run is left', async () => {
+  await using it = await home({ 'work/a.txt': 'a', 'work/b.txt': 'b' });
+  const { historian: _, ...plain } = wanted(join(it.path, '.factory/runs'), async () => {});
+  const run = { ...plain, historian: undefined, workdir: join(it.path, 'work') };
+  const made = await makeRun({ ...run, signal: AbortSignal.abort('SIGINT') });
+  expect(made).toMatchObject({
+    code: 130,
+    problem: { message: expect.stringContaining('by SIGINT before') },
+  });
+  expect(await it.list('.')).toEqual(['work']);
+});

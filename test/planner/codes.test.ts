@@ -43,6 +43,7 @@ const rows: readonly (readonly [code: FindingCode, bad: string, good: string, fi
     ['E201', 'A=1 cd a', 'test cd'],
     ['E202', 'cat /etc/passwd', 'cat etc/passwd'],
     ['E202', 'cat ../a', 'cat a'],
+    ['E202', '/usr/bin/test -f a', 'test -f a'],
     ['E202', 'cat ~/a', 'cat a~b'],
     ['E202', `true ${'a'.repeat(100_000)}`, `true ${'a'.repeat(1_000)}`],
     ['E202', 'NODE_OPTIONS=--require=x true', 'NODE_ENV=test true'],

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -107,6 +108,39 @@ describe('a program that ends by itself', () => {
     writeFileSync(it.at('bin', 'mine'), '#!/bin/sh\necho mine\n', { mode: 0o755 });
     expect(await it.run(['mine'], { env: { PATH: it.at('bin') } })).toEqual({ kind: 'exited', code: 0 });
     expect(it.out()).toBe('mine\n');
+  });
+
+  test('that is the shell is the first program of that name on the PATH, by its own name', async () => {
+    await using it = await stage();
+    for (const [folder, mode] of [
+      ['plain', 0o644],
+      ['mine', 0o755],
+    ] as const) {
+      mkdirSync(it.at(folder));
+      writeFileSync(it.at(folder, 'sh'), `#!/bin/sh\necho ${folder}\n`, { mode });
+    }
+    const path = (...first: string[]) => ({ PATH: [...first.map((name) => it.at(name)), PATH].join(':') });
+    await it.sh('echo "$0"', { env: path('plain') });
+    expect(it.out()).toBe('sh\n');
+    await it.sh('echo "$0"', { env: path('plain', 'mine') });
+    expect(it.out()).toBe('mine\n');
+    await it.sh('echo "$0"');
+    expect(it.out()).toBe('sh\n');
+    // A relative folder means one below the stage's own.
+    await it.sh('echo "$0"', { env: { PATH: `mine:${PATH}` } });
+    expect(it.out()).toBe('mine\n');
+    expect(await it.sh('true', { env: { PATH: it.at('plain') } })).toMatchObject({ kind: 'not_found' });
+  });
+
+  test.runIf(existsSync('/dev/shm'))('may write into a folder below /dev/shm as anywhere', async () => {
+    await using it = await stage();
+    const stdoutFile = `/dev/shm/factory-test-${it.mark}`;
+    try {
+      for (const word of ['one', 'two']) await it.sh(`echo ${word}`, { stdoutFile });
+      expect(readFileSync(stdoutFile, 'utf8')).toBe('two\n');
+    } finally {
+      rmSync(stdoutFile, { force: true });
+    }
   });
 
   test('writes 5 MB on both streams at once, masked or not, and every byte arrives', async () => {

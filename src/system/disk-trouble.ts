@@ -1,0 +1,46 @@
+/** Troubles of the disk: which they are, and about which file. */
+
+/** Codes of a disk that is full, broken or closed to us. Whatever was being done, it is nobody's fault here, and it can
+ *  be done again once the disk is well. */
+const codes = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE'];
+
+/** What the system said, where the error is such a trouble or was caused by one; `path` where it is known. */
+export function diskTrouble(
+  error: unknown,
+): { readonly code: string; readonly path: string | undefined; readonly error: Error } | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ('code' in error && typeof error.code === 'string' && codes.includes(error.code)) {
+    const path = 'path' in error && typeof error.path === 'string' ? error.path : undefined;
+    return { code: error.code, path, error };
+  }
+  return diskTrouble(error.cause);
+}
+
+/** Work that the disk has stopped, in words for people: the message names the file, `fix` says how to go on. */
+export class DiskStop extends Error {
+  override readonly name = 'DiskStop';
+  readonly fix: string;
+  constructor(message: string, fix: string, cause: unknown) {
+    super(message, { cause });
+    this.fix = fix;
+  }
+}
+
+/** Gives an error of the system the path it is about where it names none, as that of a flush or of a write into an open
+ *  file does; settles as `work` does. */
+export async function about<T>(path: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw named(path, error);
+  }
+}
+
+/** The same for an error at hand. */
+export function named(path: string, error: unknown): unknown {
+  if (error instanceof Error && 'code' in error && !('path' in error)) {
+    error.message = `${error.message}, ${path}`;
+    return Object.assign(error, { path });
+  }
+  return error;
+}

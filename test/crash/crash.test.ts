@@ -1,0 +1,73 @@
+/** A part of the matrix: what was once found wrong, and a sample of the rest. `npm run crash` carries out all of it. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { root } from '../support/cli.ts';
+import { bundle } from './bundle.ts';
+import { type Action, type Kind, random } from './faults/plan.ts';
+import { type Baseline, baseline, carryOut, type Point, pointsOf, seedOf, spell } from './matrix.ts';
+import { stories } from './stories.ts';
+
+const known = process.platform === 'linux';
+let folder: string;
+let cli: string;
+let base: Baseline;
+
+beforeAll(async () => {
+  if (!known) return;
+  folder = await mkdtemp(join(tmpdir(), 'crash-cli-'));
+  cli = await bundle(root, folder);
+  const all = await stories((path) => readFile(join(root, path), 'utf8'));
+  const story = all.find((one) => one.name === 'answers');
+  if (story === undefined) throw new Error('no story "answers"');
+  base = await baseline(cli, story);
+});
+afterAll(() => (known ? rm(folder, { recursive: true, force: true }) : undefined));
+
+/** The point of the `nth` (negative: from the end) of the operations that fit. */
+function pointAt(kind: Kind, what: RegExp, nth: number, action: Action): Point {
+  const all = base.operations['engine'] ?? [];
+  const fitting: number[] = [];
+  let k = 0;
+  for (const operation of all) {
+    if (operation.kind !== kind) continue;
+    k++;
+    if (what.test(operation.what)) fitting.push(k);
+  }
+  const at = fitting.at(nth);
+  if (at === undefined) throw new Error(`no ${kind} of ${what}`);
+  return { story: base.story.name, who: 'engine', kind, k: at, action };
+}
+
+const held = async (point: Point, seed: number): Promise<void> => {
+  const { fired, wrong } = await carryOut(cli, base, point, seedOf(point, seed));
+  const told = `${fired ?? 'it did not come to'} ${spell(point)}; npm run crash -- --point ${spell(point)} --seed ${seed}`;
+  expect(wrong, `${told}\n${wrong.join('\n')}`).toEqual([]);
+  expect(fired, told).toBeDefined();
+};
+
+describe
+  .skipIf(!known)
+  .concurrent('a run ends as the undisturbed one, and leaves nothing behind, though', () => {
+    const rows: readonly (readonly [string, Kind, RegExp, number, Action])[] = [
+      ['its engine was killed while it made the run directory', 'mkdir', /\.new\/inputs$/, 0, 'kill'],
+      ['its engine was killed in the middle of a checkpoint', 'write', /\.checkpoint\.json\./, 3, 'kill'],
+      ['the power went right after the run got its name', 'sync', /\/r1\/lock$/, 0, 'power'],
+      ['the disk failed when a checkpoint was flushed', 'sync', /\.checkpoint\.json\./, 2, 'error'],
+      ['the disk failed when the new run was flushed', 'sync', /\/runs$/, 0, 'error'],
+      ['the disk was full when an answer was to be kept', 'write', /mend\/\.prompt\.md/, 0, 'full'],
+      ['the disk was full when a trace record was half written', 'write', /trace\.jsonl$/, 8, 'full'],
+      ['the disk was full when the result was to be written', 'write', /\.result\.json/, 0, 'full'],
+      ['its engine was killed when it gave its lock back', 'sync', /lock\/\.0/, -1, 'kill'],
+    ];
+    test.for(rows)('%s', ([, kind, what, nth, action]) => held(pointAt(kind, what, nth, action), 1));
+  });
+
+test.skipIf(!known)('a sample of points, other ones for another FACTORY_CRASH_SEED', async () => {
+  const seed = Number(process.env['FACTORY_CRASH_SEED'] ?? '4');
+  const chance = random(seed);
+  const points = pointsOf(base);
+  const some = Array.from({ length: 2 }, () => points[Math.floor(chance() * points.length)]);
+  for (const point of some) if (point !== undefined) await held(point, seed);
+});

@@ -1,0 +1,139 @@
+/** What of a run is compared with the undisturbed one: everything but times, process ids and commit ids. */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** Facts by name, each as text, so that a difference can be shown. */
+export type Digest = Readonly<Record<string, string>>;
+
+/** Of a checkpoint: what a resume at another moment must bring to the same value. */
+const compared = [
+  'last_completed_node',
+  'completed_nodes',
+  'completed_nodes_count',
+  'retry_counts',
+  'context',
+  'origins',
+  'next_node',
+  'arrived',
+  'steps',
+  'visits',
+  'calls',
+  'outcomes',
+  'last_outcome',
+  'last_failure',
+  'status',
+  'ended',
+] as const;
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const json = async (path: string): Promise<Record<string, unknown>> => {
+  const value: unknown = JSON.parse(await readFile(path, 'utf8'));
+  return isRecord(value) ? value : {};
+};
+
+/** Masks what differs between any two runs. `home` is the folder of the case. */
+const masked = (text: string, home: string): string =>
+  text
+    .replaceAll(home, '<home>')
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>')
+    .replace(/\bfactory-proof-[\w.-]+/g, 'factory-proof-<x>')
+    .replace(/\b[0-9a-f]{40}\b/g, '<commit>')
+    .replace(/\b[0-9a-f]{12} (?=WO-)/g, '<commit> ')
+    .replace(/a fresh checkout of [0-9a-f]{12}/g, 'a fresh checkout of <commit>')
+    .replace(/"(elapsed_ms|duration_ms|pid|startTime|boot)": ?("[^"]*"|[\d.]+)/g, '"$1": "<x>"')
+    // Snapshots of trees that hold commit ids have other names.
+    .replace(/"snapshot": ?"[0-9a-f]{64}"/g, '"snapshot": "<tree>"');
+
+/** Artifacts that hold nothing but what is different in every run. */
+const volatile = /(^|\/)(stage|verification\.seconds)\.json$/;
+
+/** Digest of the run `runDir` of the folder `home`. */
+export async function digestOf(home: string, runDir: string): Promise<Digest> {
+  const facts: Record<string, string> = {};
+  const checkpoint = await json(join(runDir, 'checkpoint.json'));
+  for (const key of compared)
+    facts[`checkpoint ${key}`] = masked(JSON.stringify(checkpoint[key]) ?? '', home);
+  const result = await json(join(runDir, 'result.json'));
+  for (const key of ['status', 'exit_code', 'exit_node', 'reason', 'stages', 'retries', 'proof'])
+    facts[`result ${key}`] = masked(JSON.stringify(result[key]) ?? '', home);
+  await tree(join(runDir, 'workspace'), '', async (path, text) => {
+    facts[`workspace ${path}`] = path.startsWith('.factory/order/') ? masked(text, home) : text;
+  });
+  for (const node of Object.keys(isRecord(checkpoint['visits']) ? checkpoint['visits'] : {})) {
+    await tree(join(runDir, node), '', async (path, text) => {
+      facts[`artifact ${node}/${path}`] = volatile.test(path) ? '' : masked(text, home);
+    });
+  }
+  facts['ignored'] = await readFile(join(home, '.factory/.gitignore'), 'utf8');
+  const history = join(runDir, 'history.git');
+  if (existsSync(history)) {
+    const git = (...args: string[]) =>
+      promisify(execFile)('git', args, { env: { PATH: process.env['PATH'], GIT_DIR: history } });
+    facts['commits'] = (await git('log', '--format=%T %s', 'refs/factory/head')).stdout;
+    facts['branch'] = (await git('log', '--format=%T %s', 'refs/heads/factory')).stdout;
+    facts['index'] = (await git('ls-files', '--stage')).stdout;
+    // Every object that the commits need is there and whole.
+    await git('fsck', '--strict', '--no-dangling');
+  }
+  return facts;
+}
+
+/** Tells of every path below `folder`: kind, mode, and content or target. */
+async function tree(
+  folder: string,
+  path: string,
+  tell: (path: string, text: string) => Promise<void>,
+): Promise<void> {
+  for (const name of (await readdir(join(folder, path))).sort()) {
+    const at = path === '' ? name : `${path}/${name}`;
+    const is = await lstat(join(folder, at));
+    const mode = (is.mode & 0o7777).toString(8);
+    if (is.isSymbolicLink()) await tell(at, `link ${await readlink(join(folder, at))}`);
+    else if (is.isDirectory()) {
+      await tell(`${at}/`, mode);
+      await tree(folder, at, tell);
+    } else await tell(at, `${mode} ${await readFile(join(folder, at), 'latin1')}`);
+  }
+}
+
+/** `node@visit` in the order in which visits began, and those that are told to have ended. */
+export async function routeOf(
+  runDir: string,
+): Promise<{ readonly began: readonly string[]; readonly ended: readonly string[] }> {
+  // What stands behind the last line end is a line that was being written.
+  const lines = (await readFile(join(runDir, 'events.jsonl'), 'utf8')).split('\n').slice(0, -1);
+  const began = new Set<string>();
+  const ended = new Set<string>();
+  for (const line of lines) {
+    const event: unknown = JSON.parse(line);
+    if (!isRecord(event)) continue;
+    const visit = `${String(event['node_id'])}@${String(event['visit'])}`;
+    if (event['type'] === 'StageStarted') began.add(visit);
+    if (event['type'] === 'StageCompleted' || event['type'] === 'StageFailed') ended.add(visit);
+  }
+  return { began: [...began], ended: [...ended] };
+}
+
+/** Files that somebody wrote beside another and never renamed, anywhere below `home` but in workspaces' own trees. */
+export async function leftovers(home: string): Promise<string[]> {
+  const names = await readdir(home, { recursive: true });
+  return names
+    .filter((name) => /\.tmp$|\.new$|(^|\/)factory-(pipe|proof|push|pack)-|\.lock$/.test(name))
+    .sort();
+}
+
+/** Lines that differ, as `name: expected -> found`, cut to what a person reads. `but` names what need not be the same:
+ *  artifacts are not flushed, so a power cut may take those of stages that had ended. */
+export function differences(expected: Digest, found: Digest, but?: RegExp): string[] {
+  const short = (text: string | undefined) =>
+    text === undefined ? 'nothing' : JSON.stringify(text).slice(0, 300);
+  return [...new Set([...Object.keys(expected), ...Object.keys(found)])]
+    .sort()
+    .filter((name) => expected[name] !== found[name] && but?.test(name) !== true)
+    .map((name) => `${name}: ${short(expected[name])} -> ${short(found[name])}`);
+}

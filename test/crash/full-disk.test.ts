@@ -1,0 +1,51 @@
+/** A disk that is really full: a small one, mounted where the runs are kept. */
+import { spawnSync } from 'node:child_process';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { home } from '../support/cli.ts';
+
+// The second stage fills the disk once, but ends well: what fails is the engine's own writing.
+const pipeline = `digraph g {
+  workdir="none"
+  start [shape=Mdiamond]
+  one [shape=parallelogram, tool_command="echo one >> log.txt"]
+  two [shape=parallelogram, tool_command="echo two >> log.txt; if mkdir $ONCE 2>/dev/null; then cat /dev/zero > $FACTORY_NODE_DIR/fill 2>/dev/null; fi; true"]
+  three [shape=parallelogram, tool_command="echo three >> log.txt"]
+  exit [shape=Msquare]
+  start -> one -> two -> three -> exit
+}`;
+
+test('a full disk stops the run with the reason, and the run goes on when there is space again', async (context) => {
+  await using it = await home({ 'p.dot': pipeline.replace('cat /dev/zero', 'head -c 100000000 $ZERO') });
+  const runs = join(it.path, 'runs');
+  await mkdir(runs);
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', runs]);
+  if (mounted.status !== 0)
+    return context.skip('no small disk can be mounted here (that takes root, on Linux)');
+  try {
+    const env = { ONCE: join(it.path, 'once'), ZERO: '/dev/zero' };
+    const ran = await it.factory(['run', 'p.dot', '--runsdir', 'runs', '--run-id', 'r1'], { env });
+    expect(ran.code, ran.stderr).toBe(1);
+    expect(ran.stderr).toContain('no space is left on the disk');
+    expect(ran.stderr).toContain(join(runs, 'r1'));
+    expect(ran.stderr).toMatch(/fix: .*resume r1 --runsdir/);
+    expect(ran.stderr).not.toMatch(/^\s+at /m);
+    expect(await it.json('runs/r1/checkpoint.json')).toMatchObject({
+      last_completed_node: 'one',
+      next_node: 'two',
+    });
+
+    const still = await it.factory(['resume', 'r1', '--runsdir', 'runs'], { env });
+    expect(still.code, still.stderr).toBe(1);
+    expect(still.stderr).toContain('no space is left on the disk');
+
+    await rm(join(runs, 'r1/two/fill'));
+    const resumed = await it.factory(['resume', 'r1', '--runsdir', 'runs'], { env });
+    expect(resumed.code, resumed.stderr).toBe(0);
+    expect(await it.read('runs/r1/workspace/log.txt')).toBe('one\ntwo\nthree\n');
+    expect(await it.list('runs')).toEqual(['r1']);
+  } finally {
+    spawnSync('umount', [runs]);
+  }
+});

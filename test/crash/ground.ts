@@ -1,0 +1,115 @@
+/** The folder that one case runs in, and the processes started there. */
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { cleanEnv } from '../support/cli.ts';
+import type { Story } from './stories.ts';
+
+export type Ended = {
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** Both streams, for people. */
+  readonly said: string;
+};
+
+export type Ground = {
+  readonly home: string;
+  readonly runDir: string;
+  /** Runs `factory …args` with a fault at `point` (`who:kind:k:action`; empty for none). */
+  factory(args: readonly string[], point: string, seed: number): Promise<Ended>;
+  /** What the fault hit; undefined when it did not come to that. */
+  fired(): Promise<string | undefined>;
+  /** Lines of the file that stages write outside of their workspace. */
+  ledger(): Promise<readonly string[]>;
+  /** Operations of a process of the latest run: `kind` and its path. */
+  operations(who: string): readonly { readonly kind: string; readonly what: string }[];
+  /** Processes that carry this folder's name in their environment. */
+  processes(): readonly number[];
+  [Symbol.asyncDispose](): Promise<void>;
+};
+
+/** Makes the folder of a story. `parent` is where, default the system's place for such things. */
+export async function ground(cli: string, story: Story, parent = tmpdir()): Promise<Ground> {
+  const home = await realpath(await mkdtemp(join(parent, 'crash-')));
+  for (const [name, text] of Object.entries(story.files)) {
+    await mkdir(dirname(join(home, name)), { recursive: true });
+    await writeFile(join(home, name), text);
+  }
+  await mkdir(join(home, 'tmp'));
+  const records = `${home}.records`;
+  const mine = `CRASH_HOME=${home}`;
+  const processes = () =>
+    readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+      .filter((pid) => {
+        try {
+          return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(mine);
+        } catch {
+          return false;
+        }
+      });
+  return {
+    home,
+    runDir: join(home, '.factory/runs/r1'),
+    async factory(args, point, seed) {
+      await rm(records, { recursive: true, force: true });
+      await mkdir(records);
+      const env = cleanEnv({
+        HOME: home,
+        TMPDIR: join(home, 'tmp'),
+        LEDGER: join(home, 'ledger'),
+        CRASH_HOME: home,
+        CRASH_FOLDER: records,
+        CRASH_POINT: point,
+        CRASH_SEED: String(seed),
+      });
+      delete env['NODE_EXTRA_CA_CERTS'];
+      return new Promise((resolve, reject) => {
+        const child = spawn(process.execPath, [cli, ...args], {
+          cwd: home,
+          env,
+          stdio: ['ignore', 'pipe', 'pipe'],
+        });
+        let said = '';
+        for (const stream of [child.stdout, child.stderr])
+          stream.setEncoding('utf8').on('data', (text: string) => {
+            said += text;
+          });
+        child.on('error', reject);
+        // Not `close`: a stage that outlives a killed engine may hold its streams.
+        child.on('exit', (code, signal) => setImmediate(() => resolve({ code, signal, said })));
+      });
+    },
+    async fired() {
+      const path = join(records, 'fired');
+      return existsSync(path) ? (await readFile(path, 'utf8')).trim() : undefined;
+    },
+    async ledger() {
+      const path = join(home, 'ledger');
+      return existsSync(path) ? (await readFile(path, 'utf8')).split('\n').filter(Boolean) : [];
+    },
+    operations(who) {
+      const path = join(records, `${who}.ops`);
+      if (!existsSync(path)) return [];
+      const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
+      return lines.map((line) => {
+        const [kind = '', , name = '', path = ''] = line.split('\t');
+        return { kind, what: `${name} ${path.replace(home, '')}` };
+      });
+    },
+    processes,
+    async [Symbol.asyncDispose]() {
+      for (const pid of processes()) {
+        try {
+          process.kill(pid, 'SIGKILL');
+        } catch {
+          // It has ended by itself.
+        }
+      }
+      for (const path of [home, records]) await rm(path, { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
+}

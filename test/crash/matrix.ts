@@ -1,0 +1,222 @@
+/** The matrix: every operation of an undisturbed run, and what is done to it. One case: a fault, resumes until the run
+ *  ends, and a comparison with the run that nothing disturbed. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Digest, differences, digestOf, leftovers, routeOf } from './digest.ts';
+import { type Action, random } from './faults/plan.ts';
+import { type Ended, type Ground, ground } from './ground.ts';
+import type { Story } from './stories.ts';
+
+export type Baseline = {
+  readonly story: Story;
+  readonly digest: Digest;
+  readonly route: readonly string[];
+  readonly ledger: readonly string[];
+  /** Operations by process: `engine`, `tool1`, …, each kind's in order. */
+  readonly operations: Readonly<Record<string, readonly { readonly kind: string; readonly what: string }[]>>;
+};
+
+export type Point = {
+  readonly story: string;
+  readonly who: string;
+  readonly kind: string;
+  readonly k: number;
+  readonly action: Action;
+};
+
+export const spell = (point: Point): string =>
+  [point.story, point.who, point.kind, point.k, point.action].join(':');
+
+/** A point's own seed, so that it can be repeated by itself (FNV-1a). */
+export function seedOf(point: Point, seed: number): number {
+  let hash = 0x811c9dc5 ^ seed;
+  for (const byte of Buffer.from(spell(point))) hash = Math.imul(hash ^ byte, 0x01000193);
+  return hash >>> 0;
+}
+
+const start = (story: Story) => ['run', 'p.dot', '--run-id', 'r1', ...story.flags];
+const resume = ['run', 'p.dot', '--resume', '--run-id', 'r1'];
+
+/** Runs the story undisturbed. */
+export async function baseline(cli: string, story: Story): Promise<Baseline> {
+  await using at = await ground(cli, story);
+  const ended = await at.factory(start(story), '', 1);
+  if (ended.code !== story.code) throw new Error(`${story.name} ended with ${ended.code}: ${ended.said}`);
+  const operations: Record<string, { kind: string; what: string }[]> = {};
+  for (let n = 0; ; n++) {
+    const who = n === 0 ? 'engine' : `tool${n}`;
+    const found = at.operations(who);
+    if (found.length === 0) break;
+    operations[who] = [...found];
+  }
+  return {
+    story,
+    digest: await digestOf(at.home, at.runDir),
+    route: (await routeOf(at.runDir)).began,
+    ledger: await at.ledger(),
+    operations,
+  };
+}
+
+/** What is done to an operation of this kind. A kill after an operation is one before the next, but where programs and
+ *  names are concerned; where no space is left nothing can be added. */
+function actionsFor(kind: string, who: string): readonly Action[] {
+  return [
+    'kill',
+    'power',
+    'error',
+    ...(['create', 'write', 'sync', 'link', 'mkdir'].includes(kind) ? (['full'] as const) : []),
+    ...(['rename', 'link', 'spawn'].includes(kind) ? (['after'] as const) : []),
+    ...(who === 'engine' ? [] : (['orphan'] as const)),
+  ];
+}
+
+/** Every point of the story's matrix. */
+export function pointsOf({ story, operations }: Baseline): Point[] {
+  const points: Point[] = [];
+  for (const [who, found] of Object.entries(operations)) {
+    const counts = new Map<string, number>();
+    for (const { kind } of found) {
+      const k = (counts.get(kind) ?? 0) + 1;
+      counts.set(kind, k);
+      for (const action of actionsFor(kind, who)) points.push({ story: story.name, who, kind, k, action });
+    }
+  }
+  return points;
+}
+
+export type Verdict = { readonly fired: string | undefined; readonly wrong: readonly string[] };
+
+/** Carries out one case. The seed decides what a power cut takes and where a resume is killed again. */
+export async function carryOut(cli: string, base: Baseline, point: Point, seed: number): Promise<Verdict> {
+  await using at = await ground(cli, base.story);
+  try {
+    return await inGround(at, base, point, seed);
+  } catch (error) {
+    return { fired: await at.fired(), wrong: [error instanceof Error ? (error.stack ?? '') : String(error)] };
+  }
+}
+
+async function inGround(at: Ground, base: Baseline, point: Point, seed: number): Promise<Verdict> {
+  const { who, kind, k, action } = point;
+  let ended = await at.factory(start(base.story), `${who}:${kind}:${k}:${action}`, seed);
+  const fired = await at.fired();
+  const wrong: string[] = [];
+  const story = [ended.said];
+  // Each may cost one visit once more.
+  let disturbances = fired === undefined ? 0 : 1;
+  const failed = fired !== undefined && ended.signal === null;
+  if (failed && !(await reachedExit(at))) wrong.push(...honest(ended, at));
+  if (fired === undefined && ended.code !== base.story.code)
+    wrong.push(`undisturbed, it ended with ${ended.code}`);
+  const chance = random(seed ^ 0x5eed);
+  let again = chance() < 0.35;
+  let powerCut = action === 'power';
+  for (let tries = 0; ended.signal !== null || (tries === 0 && !(await reachedExit(at))); tries++) {
+    if (tries > 5) {
+      wrong.push('it does not come to its end');
+      break;
+    }
+    const how = chance() < 0.5 ? 'kill' : 'power';
+    const second = again ? `engine:any:${1 + Math.floor(chance() * 300)}:${how}` : '';
+    powerCut ||= again && how === 'power';
+    again = false;
+    if (!existsSync(at.runDir)) wrong.push(...(await nothingListed(at)));
+    const there = existsSync(join(at.runDir, 'manifest.json'));
+    ended = await at.factory(there ? resume : start(base.story), second, seed + tries + 1);
+    story.push(ended.said);
+    if ((await at.fired()) !== undefined) disturbances++;
+    // A process that only its end told of: nobody waits for a program that refuses.
+    if (ended.code === 2) break;
+  }
+  const lenient = failed && (who !== 'engine' || kind === 'spawn');
+  if (lenient && (ended.code === 0 || ended.code === 1)) {
+    wrong.push(...(await untidy(at)));
+  } else {
+    if (ended.code !== base.story.code) wrong.push(`it ended with ${ended.code ?? ended.signal}`);
+    else {
+      const found = await digestOf(at.home, at.runDir).catch((error: unknown) => String(error));
+      if (typeof found === 'string') wrong.push(found);
+      else wrong.push(...differences(base.digest, found, powerCut ? /^artifact / : undefined));
+      wrong.push(...(await wrongRoute(at, base, powerCut, disturbances)));
+    }
+    wrong.push(...wrongLedger(base.ledger, await at.ledger(), disturbances));
+    wrong.push(...(await untidy(at)));
+  }
+  if (wrong.length > 0) wrong.push(...story.map((said) => said.split('\n').slice(-12).join('\n')));
+  return { fired, wrong };
+}
+
+/** Whether the run has ended at an exit, and has said how. */
+const reachedExit = async (at: Ground): Promise<boolean> => {
+  if (!existsSync(join(at.runDir, 'result.json'))) return false;
+  const text = await readFile(join(at.runDir, 'checkpoint.json'), 'utf8').catch(() => '{}');
+  const ended: unknown = Object.entries(JSON.parse(text)).find(([key]) => key === 'ended')?.[1];
+  return typeof ended === 'object' && ended !== null && 'exit_node' in ended && ended.exit_node !== null;
+};
+
+/** A run that could not go on says why, names the file, and says what to do; and its checkpoint can be read. */
+function honest(ended: Ended, at: Ground): string[] {
+  const wrong: string[] = [];
+  if (ended.code === 2 ? existsSync(at.runDir) : ended.code !== 1 && ended.code !== 70)
+    wrong.push(`a failed operation ended it with ${ended.code}`);
+  if (/^\s+at .*[:(]/m.test(ended.said)) wrong.push('it shows a stack');
+  if (!ended.said.includes(at.home)) wrong.push('it names no file');
+  if (!/fix:|resume/.test(ended.said)) wrong.push('it does not say what to do');
+  return wrong;
+}
+
+async function nothingListed(at: Ground): Promise<string[]> {
+  const listed = await at.factory(['runs', '--json'], '', 1);
+  return listed.code === 0 && JSON.parse(listed.said).runs.length === 0 ? [] : [`runs lists: ${listed.said}`];
+}
+
+async function wrongRoute(
+  at: Ground,
+  base: Baseline,
+  mayLose: boolean,
+  disturbances: number,
+): Promise<string[]> {
+  const { began, ended } = await routeOf(at.runDir);
+  const wrong: string[] = [];
+  const missing = base.route.filter((visit) => !began.includes(visit));
+  const inOrder = base.route.filter((visit) => began.includes(visit));
+  if (inOrder.join(' ') !== began.join(' '))
+    wrong.push(`route ${base.route.join(' ')} -> ${began.join(' ')}`);
+  if (missing.length > (mayLose ? disturbances : 0))
+    wrong.push(`events tell nothing of ${missing.join(', ')}`);
+  const untold = base.route.filter((visit) => !ended.includes(visit));
+  if (untold.length > disturbances) wrong.push(`events do not tell the end of ${untold.join(', ')}`);
+  return wrong;
+}
+
+/** Each effect at least once, and once more at most for each time that a visit was cut. */
+function wrongLedger(expected: readonly string[], found: readonly string[], disturbances: number): string[] {
+  const count = (lines: readonly string[], line: string) => lines.filter((one) => one === line).length;
+  const wrong: string[] = [];
+  const twice = new Set<string>();
+  for (const line of new Set([...expected, ...found])) {
+    const extra = count(found, line) - count(expected, line);
+    if (extra < 0) wrong.push(`the effect of ${line} is missing`);
+    if (extra > disturbances) wrong.push(`the effect of ${line} is there ${extra} times more`);
+    if (extra > 0) twice.add(line.split(' ').slice(0, 2).join('@'));
+  }
+  if (twice.size > disturbances) wrong.push(`made again: ${[...twice].join(', ')}`);
+  return wrong;
+}
+
+async function untidy(at: Ground): Promise<string[]> {
+  const wrong: string[] = [];
+  const left = await leftovers(at.home);
+  if (left.length > 0) wrong.push(`left behind: ${left.join(', ')}`);
+  const alive = at.processes();
+  if (alive.length > 0) wrong.push(`still running: ${alive.join(', ')}`);
+  const runs = await readFile(join(at.runDir, 'checkpoint.json'), 'utf8').catch(() => '');
+  try {
+    JSON.parse(runs);
+  } catch {
+    wrong.push('the checkpoint cannot be read');
+  }
+  return wrong;
+}

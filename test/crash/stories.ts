@@ -1,0 +1,132 @@
+/** The pipelines of the matrix. Together they use every kind of node, retries, loops, scopes, and commits.
+ *  Each stage with an effect outside the workspace adds a line to the file `$LEDGER`: node, visit, attempt. */
+
+export type Story = {
+  readonly name: string;
+  /** Files of the folder that the run is started in, by name. `p.dot` is the pipeline. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Flags of `factory run` besides the run's id. */
+  readonly flags: readonly string[];
+  /** Exit code of the undisturbed run. */
+  readonly code: number;
+  /** Of how many points the full matrix takes one. */
+  readonly every: number;
+};
+
+const ledger = 'echo $FACTORY_NODE $FACTORY_VISIT $FACTORY_ATTEMPT >> $LEDGER';
+const workdir = { 'work/keep.txt': 'kept\n', 'work/lib/deep/a.txt': 'a\n', 'work/empty.txt': '' };
+
+/** A loop with a retry, a scope that is broken once, a conditional, a model that is faked, and a verification. */
+const nodes: Story = {
+  name: 'nodes',
+  files: {
+    ...workdir,
+    'p.dot': `digraph nodes {
+  goal="see every kind of node"
+  start  [shape=Mdiamond]
+  write  [shape=parallelogram, tool_command="${ledger}; echo $FACTORY_VISIT >> log.txt; ln -sf log.txt link; chmod 755 keep.txt; mkdir -p out/empty"]
+  flaky  [shape=parallelogram, max_retries=2, retry_delay=1ms, tool_command="${ledger}; echo try >> tries.txt; if [ $FACTORY_ATTEMPT = 1 ]; then echo '{\\"outcome\\":\\"retry\\",\\"failure_reason\\":\\"once more\\"}' > $FACTORY_OUTPUT; else echo '{\\"context_updates\\":{\\"count\\":3,\\"list\\":[1,\\"two\\"]}}' > $FACTORY_OUTPUT; fi"]
+  scoped [shape=parallelogram, allowed_write_paths="out/", tool_command="${ledger}; echo ok >> out/ok.txt; if [ $FACTORY_VISIT = 1 ]; then echo bad > keep.txt; rm lib/deep/a.txt; ln -s nowhere lib/l; fi"]
+  judge  [shape=diamond]
+  model  [shape=box, prompt="$goal", max_retries=1, retry_delay=1ms, test.outcome_sequence="retry,success", test.verification_plan_json="{\\"files\\":[\\"log.txt\\"],\\"commands\\":[\\"test -f log.txt\\",\\"grep -q kept keep.txt\\"]}"]
+  check  [type=verification, verification.allowed_commands="test, grep"]
+  done   [shape=Msquare]
+  bad    [shape=Msquare, outcome=fail]
+  start -> write -> flaky -> scoped
+  scoped -> judge
+  judge -> write [condition="outcome=fail && failure_class=guardrail"]
+  judge -> model [condition="outcome=success"]
+  judge -> bad
+  model -> check
+  check -> done [condition="outcome=success"]
+  check -> bad [condition="outcome=fail"]
+}`,
+  },
+  flags: ['--workdir', 'work', '--agent', 'fake'],
+  code: 0,
+  every: 1,
+};
+
+/** Prepared answers, a loop that mends, and an end in a failing exit. */
+const answers: Story = {
+  name: 'answers',
+  files: {
+    'agent.json': JSON.stringify({
+      format: 'factory-script/1',
+      answers: { mend: [{ text: 'first\n' }, { text: 'second\n' }, { text: 'third\n' }] },
+    }),
+    'spec.md': '# A spec\n',
+    'p.dot': `digraph answers {
+  workdir="none"
+  vars="spec=@spec.md, want=second"
+  agent_script="agent.json"
+  start [shape=Mdiamond]
+  check [shape=parallelogram, tool_command="${ledger}; cat \${var.spec} > copy.md; grep -q \${var.want} answer.txt"]
+  mend  [shape=box, max_visits=3, response_file="answer.txt", allowed_write_paths="answer.txt", prompt="Mend it."]
+  last  [shape=parallelogram, tool_command="${ledger}; echo it fails; exit 3"]
+  failed [shape=Msquare, outcome=fail]
+  start -> check
+  check -> last [condition="outcome=success"]
+  check -> mend [condition="outcome=fail"]
+  mend -> check
+  last -> failed [condition="outcome=fail"]
+  last -> check [condition="outcome=success"]
+}`,
+  },
+  flags: [],
+  code: 1,
+  every: 1,
+};
+
+const emptySha = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+const proposal = (path: string, content: string) =>
+  JSON.stringify({ summary: 's', writes: [{ path, base_sha256: emptySha, content }] });
+const order = (n: number) => ({
+  id: `WO-0${n}`,
+  title: `Step ${n}`,
+  intent: `Make f${n}.txt.`,
+  preconditions: [{ kind: 'file_absent', path: `f${n}.txt` }],
+  postconditions: [{ kind: 'file_exists', path: `f${n}.txt` }],
+  allowed_files: [`f${n}.txt`],
+  forbidden: [],
+  acceptance_commands: [`grep -q right f${n}.txt`],
+  context_files: [`f${n}.txt`],
+  notes: null,
+});
+
+/** The build with its own tools: two work orders, of which the second is first answered wrongly and rolled back. */
+const orders = (build: string, propose: string): Story => ({
+  name: 'orders',
+  files: {
+    'plan.json': JSON.stringify({
+      system_overview: ['two files'],
+      verify_contract: { command: 'test -f f1.txt', requires: [{ kind: 'file_exists', path: 'f1.txt' }] },
+      work_orders: [order(1), order(2)],
+    }),
+    'propose.md': propose,
+    'agent.json': JSON.stringify({
+      format: 'factory-script/1',
+      answers: {
+        propose: [
+          { text: proposal('f1.txt', 'right 1\n') },
+          { text: proposal('f2.txt', 'wrong 2\n') },
+          { text: proposal('f2.txt', 'right 2\n') },
+        ],
+      },
+    }),
+    'p.dot': build,
+  },
+  flags: ['--agent', 'scripted'],
+  code: 0,
+  // A case takes seconds, most of them in git and in tools that start.
+  every: 13,
+});
+
+/** `read` answers the text of a file of the repository. */
+export async function stories(read: (path: string) => Promise<string>): Promise<readonly Story[]> {
+  const build = (await read('pipelines/build.dot'))
+    .replace('@../examples/linkcheck/plan.json', '@plan.json')
+    .replace('@../prompts/propose.md', '@propose.md')
+    .replace('../examples/linkcheck/agent.json', 'agent.json');
+  return [nodes, answers, orders(build, await read('prompts/propose.md'))];
+}

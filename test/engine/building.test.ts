@@ -1,0 +1,38 @@
+/** What makers of runs that were killed left in the runs directory. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { buildingName, removeAbandoned } from '../../src/engine/building.ts';
+import { home } from '../support/cli.ts';
+
+test('of a maker that has ended it goes, of one at work it stays', async () => {
+  await using it = await home();
+  const ended = spawn('true');
+  await once(ended, 'exit');
+  const mine = buildingName('r1', 'x');
+  const [here, pid, startTime] = mine.split('.').slice(-4, -1);
+  const names = [
+    mine,
+    `.r1.x.${here}.${ended.pid}.${startTime}.new`,
+    // The pid of somebody who was started later.
+    `.r1.x.${here}.${pid}.00000000.new`,
+    'r2',
+    '.other.new',
+  ];
+  for (const name of names) mkdirSync(join(it.path, name, 'workspace'), { recursive: true });
+  await removeAbandoned(it.path, 0);
+  expect(readdirSync(it.path).sort()).toEqual([mine, 'r2', '.other.new'].sort());
+});
+
+test('of a maker that cannot be seen from here it stays for a day', async () => {
+  await using it = await home();
+  const name = buildingName('r1', 'x').replace(/\.[0-9a-f]{8}\.(\d+)\./, '.00000000.$1.');
+  mkdirSync(join(it.path, name));
+  const made = statSync(join(it.path, name)).mtimeMs;
+  await removeAbandoned(it.path, made + 23 * 3_600_000);
+  expect(readdirSync(it.path)).toEqual([name]);
+  await removeAbandoned(it.path, made + 25 * 3_600_000);
+  expect(readdirSync(it.path)).toEqual([]);
+});

@@ -1,0 +1,253 @@
+/** The loop: what it leaves on disk tells the state that it holds, and it walks the workspace no more than it must. */
+import { mkdir } from 'node:fs/promises';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Attempt, localAttempt } from '../../src/engine/attempt.ts';
+import { defaultCaps } from '../../src/engine/caps.ts';
+import { type PreparedRun, run } from '../../src/engine/run.ts';
+import type { RunSetting } from '../../src/engine/site.ts';
+import type { RunState } from '../../src/model/checkpoint.ts';
+import type { Graph } from '../../src/model/graph.ts';
+import { layout } from '../../src/model/layout.ts';
+import type { Outcome } from '../../src/model/outcome.ts';
+import { failed, succeeded } from '../../src/model/outcome.ts';
+import { conditional } from '../../src/nodes/conditional.ts';
+import { exit } from '../../src/nodes/exit.ts';
+import type { NodeKind } from '../../src/nodes/kind.ts';
+import { executableAttributes, kind } from '../../src/nodes/kind.ts';
+import { start } from '../../src/nodes/start.ts';
+import { loadCheckpoint, openLedger } from '../../src/store/checkpoint.ts';
+import { openJournal } from '../../src/store/journal.ts';
+import { readVisits, stateAfter } from '../../src/store/visits.ts';
+import type { Snapshot, Snapshots } from '../../src/workspace/snapshot.ts';
+import { freshState, graphOf } from '../support/graph.ts';
+import { temp } from '../system/temp.ts';
+
+const work = (outcome: () => Outcome): NodeKind =>
+  kind({
+    type: 'tool',
+    shapes: ['parallelogram'],
+    ids: [],
+    executable: true,
+    attributes: executableAttributes,
+    run: async () => outcome(),
+  });
+
+/** A run in `dir` of which nothing is real but its records; `saved` is told every state that was saved. */
+async function prepared(
+  dir: string,
+  graph: Graph,
+  more: {
+    attempt: (setting: RunSetting) => Attempt;
+    kinds: readonly NodeKind[];
+    saved?: (state: RunState) => void;
+  },
+): Promise<PreparedRun & { close(): Promise<void> }> {
+  const at = layout(dir);
+  await mkdir(at.workspace, { recursive: true });
+  const clock = { now: () => new Date(0), monotonic: () => 0, sleep: async () => {} };
+  const setting: RunSetting = {
+    graph,
+    runId: 'r1',
+    runDir: dir,
+    workspace: at.workspace,
+    clock,
+    spawn: { run: async () => ({ kind: 'exited', code: 0 }) },
+    env: {},
+    envPass: [],
+    marker: 'm',
+    epoch: 1,
+    brand: undefined,
+    factoryBin: '/nowhere',
+    node: 'node',
+    variables: {},
+    prompts: {},
+    schema: () => undefined,
+    agentFor: () => undefined,
+    historyEnv: {},
+    watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
+    log: () => {},
+  };
+  const options = { runId: 'r1', epoch: 1, sync: false };
+  const events = await openJournal(at.events, options);
+  const trace = await openJournal(at.trace, options);
+  const ledger = await openLedger(dir, options);
+  const first = [...graph.nodes.keys()][0] ?? '';
+  const { completed_nodes: _none, ...state } = freshState(first, { snapshot: 's0' });
+  await ledger.save(state, {
+    schema_version: 1,
+    type: 'Start',
+    at: state.at,
+    next_node: first,
+    context: {},
+    origins: {},
+    snapshot: 's0',
+  });
+  return {
+    setting,
+    kinds: more.kinds,
+    attempt: more.attempt(setting),
+    state,
+    snapshot: { id: 's0', tree: new Map() },
+    caps: { ...defaultCaps, maxSteps: 25, maxVisits: 8, maxWallMs: undefined },
+    events,
+    trace,
+    save: async (next, visit) => {
+      await ledger.save(next, visit);
+      if (visit !== undefined) more.saved?.(structuredClone(next));
+    },
+    signal: new AbortController().signal,
+    stopAfter: undefined,
+    close: async () => {
+      for (const one of [events, trace, ledger]) await one.close();
+    },
+  };
+}
+
+const updates = fc.dictionary(
+  fc.constantFrom('a', 'b', 'constructor', 'last_failure.x'),
+  fc.jsonValue().filter((value) => !JSON.stringify(value).includes('__proto__')),
+  {
+    maxKeys: 2,
+  },
+);
+const outcomes: fc.Arbitrary<Outcome> = fc.oneof(
+  updates.map((some) => succeeded({ updates: JSON.parse(JSON.stringify(some)) })),
+  fc.constantFrom(
+    succeeded({ label: 'again', notes: 'n' }),
+    { ...succeeded(), status: 'retry' as const, reason: 'not yet' },
+    { ...succeeded(), status: 'partial_success' as const },
+    failed('boom', 'product', { exitCode: 3 }),
+    failed('down', 'infra', { broke: true, classSaid: true }),
+  ),
+);
+
+const loop = graphOf(`
+  start [shape=Mdiamond]
+  a [shape=parallelogram, max_retries=1, retry_on=fail]
+  b [shape=parallelogram, goal_gate=true, retry_target=a]
+  d [shape=diamond]
+  done [shape=Msquare]
+  start -> a -> b -> d
+  b -> a [label=again, weight=2]
+  a -> d [condition="outcome=fail"]
+  d -> a [condition="outcome=fail"]
+  d -> done
+`);
+
+test('after every stage visits.jsonl, folded, tells the state that the loop went on with', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(outcomes, { minLength: 12, maxLength: 12 }), async (given) => {
+      await using it = await temp();
+      let made = 0;
+      const states: RunState[] = [];
+      const all = [start, exit, conditional, work(() => succeeded())];
+      const ready = await prepared(it.dir, loop, {
+        kinds: all,
+        attempt: () => ({
+          async run({ kind: { executable }, visit }) {
+            const previous = visit.state.last_outcome ?? succeeded();
+            const outcome = executable ? (given[made++ % given.length] ?? succeeded()) : previous;
+            return {
+              outcome: executable ? outcome : { ...outcome, updates: {} },
+              after: { id: `s${made}`, tree: new Map() },
+              violations: [],
+            };
+          },
+        }),
+        saved: (state) => states.push(state),
+      });
+      const end = await run(ready);
+      await ready.close();
+      const visits = await readVisits(it.at('visits.jsonl'));
+      if (!visits.ok) throw new Error(visits.why);
+      expect(visits.records).toHaveLength(states.length + 1);
+      for (const [nth, state] of states.entries()) {
+        const { completed_nodes, ...told } = stateAfter(visits.records, nth + 2);
+        expect(told).toEqual({ ...state, status: 'running', ended: null });
+        expect(completed_nodes).toEqual(Object.keys(state.outcomes).sort());
+      }
+      const loaded = await loadCheckpoint(it.at('checkpoint.json'));
+      expect(loaded).toMatchObject({ ok: true, checkpoint: end.state });
+    }),
+    { numRuns: 10 },
+  );
+});
+
+/** Snapshots that count how often the workspace was walked. */
+function counting(): { readonly snapshots: Snapshots; walks: number } {
+  const counted = {
+    walks: 0,
+    snapshots: {
+      take: async (since?: Snapshot): Promise<Snapshot> => {
+        counted.walks++;
+        return since ?? { id: 's0', tree: new Map() };
+      },
+      load: async () => ({ id: 's0', tree: new Map() }),
+      restore: async () => {},
+      read: async () => Buffer.alloc(0),
+      copyIn: async () => ({ files: 0, skipped: [], outsideLinks: [] }),
+      checkout: async () => {},
+    },
+  };
+  return counted;
+}
+
+test('the workspace is walked once for each attempt, and not at all for a start, an exit or a diamond', async () => {
+  await using it = await temp();
+  const counted = counting();
+  const results: Outcome[] = [
+    { ...succeeded(), status: 'retry', reason: 'not yet' },
+    succeeded(),
+    succeeded(),
+  ];
+  const ready = await prepared(
+    it.dir,
+    graphOf(`
+      start [shape=Mdiamond]
+      a [shape=parallelogram, max_retries=1]
+      d [shape=diamond]
+      b [shape=parallelogram]
+      done [shape=Msquare]
+      start -> a -> d -> b -> done
+    `),
+    {
+      kinds: [start, exit, conditional, work(() => results.shift() ?? failed('none left', 'internal'))],
+      attempt: (setting) => localAttempt(setting, counted.snapshots),
+    },
+  );
+  const end = await run(ready);
+  await ready.close();
+  expect(end.ending).toMatchObject({ ok: true });
+  expect(end.state).toMatchObject({ steps: 5, retry_counts: { a: 1 } });
+  expect(counted.walks).toBe(3);
+});
+
+test('the record of a stage is no larger at the sixtieth stage than at the tenth', async () => {
+  await using it = await temp();
+  const nodes = Array.from({ length: 60 }, (_, n) => `n${1000 + n}`);
+  const text = nodes.map((id) => `${id} [shape=parallelogram]`).join('\n');
+  const edges = `start -> ${nodes.join(' -> ')} -> done`;
+  const sizes: number[] = [];
+  const ready = await prepared(
+    it.dir,
+    graphOf(`start [shape=Mdiamond]\n${text}\ndone [shape=Msquare]\n${edges}`),
+    {
+      kinds: [start, exit, work(() => succeeded())],
+      attempt: () => ({
+        run: async ({ before }) => ({ outcome: succeeded(), after: before, violations: [] }),
+      }),
+    },
+  );
+  const ended = await run({
+    ...ready,
+    caps: { ...ready.caps, maxSteps: 1000 },
+    save: async (_state, visit) => {
+      sizes.push(JSON.stringify(visit ?? '').length);
+    },
+  });
+  await ready.close();
+  expect(ended.ending.ok).toBe(true);
+  // But for the digits of the number of steps.
+  expect((sizes[58] ?? 0) - (sizes[12] ?? 0)).toBeLessThan(4);
+});

@@ -1,0 +1,34 @@
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { flushTree, hasNeighbours, removeNeighbours } from '../../src/system/leftovers.ts';
+import { home } from '../support/cli.ts';
+
+test('what a killed writer left goes, and nothing that only looks alike', async () => {
+  await using it = await home();
+  const names = [
+    '.checkpoint.json.0123456789ab.tmp',
+    'checkpoint.json',
+    '.hidden.tmp',
+    'a.0123456789ab.tmp',
+    '.x.0123456789AB.tmp',
+  ];
+  for (const name of names) writeFileSync(join(it.path, name), '');
+  expect(await hasNeighbours(it.path)).toBe(true);
+  await removeNeighbours(it.path);
+  expect(readdirSync(it.path).sort()).toEqual(names.slice(1).sort());
+  expect(await hasNeighbours(it.path)).toBe(false);
+});
+
+test('a folder that is not there has nothing to remove', async () => {
+  await using it = await home();
+  await removeNeighbours(join(it.path, 'nope'));
+  expect(await hasNeighbours(join(it.path, 'nope'))).toBe(false);
+});
+
+test('a tree with links that lead nowhere can be flushed', async () => {
+  await using it = await home({ 'a/b/c.txt': 'c' });
+  mkdirSync(join(it.path, 'a/empty'));
+  symlinkSync('nowhere', join(it.path, 'a/link'));
+  await expect(flushTree(it.path)).resolves.toBeUndefined();
+});
