@@ -112,6 +112,7 @@ function withAnswerers(command: Command): Command {
     )
     .option('--script <file>', 'an agent script in place of the one that the pipeline bundles')
     .option('--env-pass <names>', 'secrets that tools may see, by name; repeatable', collect)
+    .option('--sandbox <word>', 'how stages are confined: auto, bwrap, none (default: auto)')
     .option('--max-steps <n>', 'stages that the run may make')
     .option('--max-visits <n>', 'visits that each node may get, whatever nodes and graph say')
     .option('--max-wall <duration>', 'time that the run may take, such as 2h')

@@ -1,0 +1,104 @@
+/** The words that bubblewrap is started with. */
+import { lstatSync, mkdirSync, readlinkSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type Confinement, systemFolders, systemSecrets } from './confinement.ts';
+import { namespaces } from './ladder.ts';
+
+/** The private folders of one stage. */
+export const scratchOf = (scratch: string) => ({
+  home: join(scratch, 'home'),
+  tmp: join(scratch, 'tmp'),
+  covers: join(scratch, 'covers'),
+});
+
+/** Everything between the program `bwrap` and the stage's own argv. Makes the private folders. */
+export function bwrapArguments(confinement: Confinement, cwd: string): string[] {
+  const { binds, masks, inside, home, network, scratch, covers, pinned } = confinement;
+  const own = scratchOf(scratch);
+  mkdirSync(own.tmp, { recursive: true, mode: 0o700 });
+  if (home !== undefined) mkdirSync(own.home, { recursive: true, mode: 0o700 });
+  const seen = [...systemFolders, ...binds.map((bind) => bind.path)];
+  const masked = masks.filter((mask) => isFolder(mask) && seen.some((path) => isWithin(mask, path)));
+  return [
+    ...namespaces,
+    ...(network ? [] : ['--unshare-net']),
+    ...system(),
+    ...(network ? resolver() : []),
+    ...['--dev', '/dev', '--proc', '/proc', '--dir', '/run', '--symlink', '../run', '/var/run'],
+    ...['--bind', own.tmp, '/tmp', '--symlink', '../tmp', '/var/tmp'],
+    ...(home === undefined ? [] : ['--bind', own.home, home]),
+    ...binds.flatMap(bound),
+    ...masked.flatMap((mask) => ['--tmpfs', mask]),
+    ...inside.flatMap(bound),
+    ...pinned.flatMap((path) => ['--bind', path, path]),
+    ...covers.flatMap((path, n) => ['--bind', emptyLike(path, join(own.covers, String(n))), path]),
+    // What lies under no bind is nobody's: it must not look as if it could be written.
+    ...masked.flatMap((mask) => ['--remount-ro', mask]),
+    ...['--remount-ro', '/', '--chdir', cwd, '--'],
+  ];
+}
+
+/** An empty file or folder to lie over `path`. */
+function emptyLike(path: string, empty: string): string {
+  mkdirSync(dirname(empty), { recursive: true, mode: 0o700 });
+  if (isFolder(path)) mkdirSync(empty, { recursive: true });
+  else writeFileSync(empty, '');
+  return empty;
+}
+
+/** Files that a stage made where it saw nothing: paths like `hidden`, whose order is that of the covers. */
+export async function madeInCovers(
+  { scratch }: Pick<Confinement, 'scratch'>,
+  hidden: readonly string[],
+): Promise<readonly string[]> {
+  const { covers } = scratchOf(scratch);
+  const made: string[] = [];
+  for (const [n, path] of hidden.entries()) {
+    const cover = join(covers, String(n));
+    const is = lstatSync(cover, { throwIfNoEntry: false });
+    if (is?.isDirectory() === true) {
+      for (const name of await readdir(cover, { recursive: true })) made.push(join(path, name));
+    } else if (is !== undefined && is.size > 0) made.push(path);
+  }
+  return made.sort();
+}
+
+const bound = ({ path, write }: { readonly path: string; readonly write: boolean }): string[] => [
+  write ? '--bind-try' : '--ro-bind-try',
+  path,
+  path,
+];
+
+let systemWords: readonly string[] | undefined;
+
+/** The system's folders; those that are links on this machine stay links. The same for every stage. */
+function system(): readonly string[] {
+  systemWords ??= [
+    ...systemFolders.flatMap((path) => {
+      const is = lstatSync(path, { throwIfNoEntry: false });
+      if (is === undefined) return [];
+      return is.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
+    }),
+    ...systemSecrets.flatMap((path) => {
+      const is = statSync(path, { throwIfNoEntry: false });
+      if (is === undefined) return [];
+      return is.isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
+    }),
+  ];
+  return systemWords;
+}
+
+/** Names are looked up by a file that may lie in `/run`, which is hidden. */
+function resolver(): readonly string[] {
+  try {
+    const real = realpathSync('/etc/resolv.conf');
+    return real.startsWith('/etc/') ? [] : ['--ro-bind-try', real, real];
+  } catch {
+    return [];
+  }
+}
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
