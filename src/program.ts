@@ -272,6 +272,20 @@ async function main(argv: readonly string[]): Promise<number> {
       exitCode = await runsCommand(options, { ...io, clock: realClock });
     });
   program
+    .command('show <run>')
+    .description(
+      'how a run stands: who answered, what its stages are confined by, each node with its outcome',
+    )
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .option('--json', 'the same as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (run, options) => {
+      const { showCommand } = await import('./commands/show.ts');
+      exitCode = await showCommand(run, options, { ...io, clock: realClock });
+    });
+  program
     .command('trace <run>')
     .description("print a run's trace, contexts in full, one JSON record a line")
     .option('--node <id>', 'only the records of one node')

@@ -1,5 +1,13 @@
 /** The words that bubblewrap is started with. */
-import { lstatSync, mkdirSync, readlinkSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Confinement, systemFolders, systemSecrets } from './confinement.ts';
@@ -18,8 +26,18 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
   const own = scratchOf(scratch);
   mkdirSync(own.tmp, { recursive: true, mode: 0o700 });
   if (home !== undefined) mkdirSync(own.home, { recursive: true, mode: 0o700 });
-  const seen = [...systemFolders, ...binds.map((bind) => bind.path)];
-  const masked = masks.filter((mask) => isFolder(mask) && seen.some((path) => isWithin(mask, path)));
+  // An earlier stage may have locked the door to its own workspace.
+  for (const { path, write } of inside) if (write) unlock(path);
+  // What is private would take writes beside the workspace without a word; in a mask they fail.
+  const kept = ['/tmp', ...(home === undefined ? [] : [home])];
+  const seen = [...systemFolders, ...kept, ...binds.map((bind) => bind.path)];
+  const masked = masks.filter(
+    (mask) =>
+      isFolder(mask) &&
+      seen.some((path) => isWithin(mask, path)) &&
+      !kept.some((path) => isWithin(path, mask)),
+  );
+  const outermost = masked.filter((mask) => !masked.some((other) => other !== mask && isWithin(mask, other)));
   return [
     ...namespaces,
     ...(network ? [] : ['--unshare-net']),
@@ -29,14 +47,20 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
     ...['--bind', own.tmp, '/tmp', '--symlink', '../tmp', '/var/tmp'],
     ...(home === undefined ? [] : ['--bind', own.home, home]),
     ...binds.flatMap(bound),
-    ...masked.flatMap((mask) => ['--tmpfs', mask]),
+    ...outermost.flatMap((mask) => ['--tmpfs', mask]),
     ...inside.flatMap(bound),
     ...pinned.flatMap((path) => ['--bind', path, path]),
     ...covers.flatMap((path, n) => ['--bind', emptyLike(path, join(own.covers, String(n))), path]),
     // What lies under no bind is nobody's: it must not look as if it could be written.
-    ...masked.flatMap((mask) => ['--remount-ro', mask]),
+    ...outermost.flatMap((mask) => ['--remount-ro', mask]),
     ...['--remount-ro', '/', '--chdir', cwd, '--'],
   ];
+}
+
+function unlock(folder: string): void {
+  const is = statSync(folder, { throwIfNoEntry: false });
+  if (is?.isDirectory() === true && (is.mode & 0o700) !== 0o700)
+    chmodSync(folder, (is.mode & 0o7777) | 0o700);
 }
 
 /** An empty file or folder to lie over `path`. */
