@@ -39,7 +39,7 @@ export async function sandboxOf(
     );
   const said = { flag, environment };
   const stages = [...graph.nodes.values()].filter((node) => kindOf(node, kinds)?.executable === true);
-  const asked = [...stages, undefined].map((node) => ({ node, asked: askedOf(graph, node, said) }));
+  const asked = [undefined, ...stages].map((node) => ({ node, asked: askedOf(graph, node, said) }));
   const ladder = asked.some(({ asked: { word } }) => word !== 'none')
     ? await ladderOf(env)
     : await lowestRung(env);
