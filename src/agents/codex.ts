@@ -229,7 +229,10 @@ async function reportOf(
     case 'not_found':
       return fail('config', `cannot start codex: ${exit.why}`);
     case 'timed_out':
-      return fail('timeout', `codex exec timeout after ${exit.afterMs / 1000}s${because(events.lastError)}`);
+      return fail(
+        'timeout',
+        `codex exec timeout after ${exit.afterMs / 1000}s${because(events.lastError)} (longer: timeout or codex.timeout_seconds on the node)`,
+      );
     case 'signalled':
       return fail('agent', `codex exec failed: ended by ${exit.signal}${because(lastWords())}`);
     case 'exited': {

@@ -40,8 +40,8 @@ export type AgentDoor = {
   /** What of the workspace the node lets it read; empty for all. */
   readonly readScope?: readonly string[];
   readonly keep: (name: string, content: string) => Promise<void>;
-  /** Milliseconds from now that the program may take, if it asks for `wanted`. */
-  readonly limit: (wanted: number | undefined) => number;
+  /** Milliseconds that the program may take. */
+  readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** As a spawn takes them. */
   readonly marker: string;
@@ -80,8 +80,7 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
       2,
     )}\n`,
   );
-  const timeoutMs = door.limit(program.timeoutMs);
-  if (timeoutMs <= 0) return { kind: 'timed_out', afterMs: 0 };
+  if (door.timeoutMs <= 0) return { kind: 'timed_out', afterMs: 0 };
   const place = hidingPlace(door.runDir);
   let hidden: readonly string[] = [];
   let confinement = planned;
@@ -110,9 +109,9 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
       mostBytes: mostAgentOutput,
       ...(stdout === undefined ? {} : { onStdout: stdout.hear }),
       ...(stderr === undefined ? {} : { onStderr: stderr.hear }),
-      timeoutMs,
+      timeoutMs: door.timeoutMs,
       signal: door.signal,
-      marker: door.marker,
+      marker: `FACTORY_RUN_MARKER=${door.marker}`,
       ...(door.brand === undefined ? {} : { brand: door.brand }),
       started: door.spawned,
     });

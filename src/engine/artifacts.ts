@@ -1,17 +1,23 @@
 /** Writing into a node's folder, which the node's own programs can write into too. */
 import { rm } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, writeFileAtomic } from '../system/files.ts';
+import { isCode, type WriteOptions, writeFileAtomic } from '../system/files.ts';
+
+/** Artifacts that a later stage reads, as `factory order rollback` reads what a verification found: they outlive a power
+ *  cut as the checkpoint does, or the run would go on otherwise than it would have. */
+const readLater: ReadonlySet<string> = new Set(['verification.results.json']);
 
 /** Writes an artifact. A folder that a stage left in its place goes. */
 export async function keepText(path: string, text: string): Promise<void> {
+  const options: WriteOptions = readLater.has(basename(path)) ? { sync: true, syncFolder: true } : {};
   try {
-    await writeFileAtomic(path, text);
+    await writeFileAtomic(path, text, options);
   } catch (error) {
     if (!isCode(error, 'EISDIR') && !isCode(error, 'ENOTEMPTY') && !isCode(error, 'EEXIST')) throw error;
     beforeWrite(path);
     await rm(path, { recursive: true, force: true });
-    await writeFileAtomic(path, text);
+    await writeFileAtomic(path, text, options);
   }
 }
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isCode } from '../system/files.ts';
-import { processId, thisProcess } from '../system/proc.ts';
+import { isAlive, processId, thisProcess } from '../system/proc.ts';
 
 const short = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);
 
@@ -25,14 +25,15 @@ export async function removeAbandoned(runsDir: string, now: number): Promise<voi
     const [, where, pid, startTime] = named.exec(name) ?? [];
     if (where === undefined || pid === undefined || startTime === undefined) continue;
     const path = join(runsDir, name);
-    const maker = where === here ? processId(Number(pid)) : undefined;
-    const gone =
-      where === here
-        ? maker === undefined || short(maker.startTime) !== startTime
-        : now - (await lastTouched(path)) > aDay;
+    const gone = where === here ? !isAtWork(Number(pid), startTime) : now - (await lastTouched(path)) > aDay;
     // Another user's stays: it must not keep this run from being made.
     if (gone) await rm(path, { recursive: true, force: true }).catch(onlyDenied);
   }
+}
+
+function isAtWork(pid: number, startTime: string): boolean {
+  const maker = processId(pid);
+  return maker !== undefined && short(maker.startTime) === startTime && isAlive(maker);
 }
 
 const onlyDenied = (error: unknown): void => {

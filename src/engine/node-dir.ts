@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, writeJson } from '../system/files.ts';
+import { isCode, overwriteJson, writeJson } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 
 /** `stage.json`: which visit the folder belongs to, and the process that is or was at work in it. */
@@ -31,6 +31,11 @@ export async function readStage(dir: string): Promise<Stage | undefined> {
 /** Not flushed: what a killed engine left running is ended by what stands here, and a power cut leaves nothing running. */
 export async function writeStage(dir: string, stage: Omit<Stage, 'schema_version'>): Promise<void> {
   await writeJson(nodeLayout(dir).stage, { schema_version: 1, ...stage });
+}
+
+/** Notes in the stage's file which process is at work. */
+export async function noteProcess(dir: string, stage: Omit<Stage, 'schema_version'>): Promise<void> {
+  if (!overwriteJson(nodeLayout(dir).stage, { schema_version: 1, ...stage })) await writeStage(dir, stage);
 }
 
 /** Makes the folder ready for its `visit`-th visit: a finished earlier visit is moved to `visits/<n>/`, what a killed

@@ -101,17 +101,13 @@ type StageEnvironment = {
 const environments = new WeakMap<RunSetting, Map<string, StageEnvironment>>();
 
 /** What stages get of the engine's environment when these secrets are passed; worked out once for a run. */
-function environmentOf(
-  setting: RunSetting,
-  pass: readonly string[],
-  keys: readonly string[] = [],
-): StageEnvironment {
+function environmentOf(setting: RunSetting, pass: readonly string[]): StageEnvironment {
   const known = environments.get(setting) ?? new Map<string, StageEnvironment>();
   environments.set(setting, known);
-  const key = JSON.stringify([pass, keys]);
+  const key = JSON.stringify(pass);
   let found = known.get(key);
   if (found === undefined) {
-    const { env: given, mask: values } = stageEnvironment(setting.env, pass, keys);
+    const { env: given, mask: values } = stageEnvironment(setting.env, pass);
     for (const name of dropped) delete given[name];
     found = { env: given, values, mask: masker(values) };
     known.set(key, found);
@@ -138,8 +134,9 @@ export function siteFor(
     ...listed(setting.graph.attrs.get('env_pass')?.value.text),
     ...listed(node.attrs.get('env_pass')?.value.text),
   ];
-  const { env, values, mask: maskSecrets } = environmentOf(setting, pass);
-  let masked = maskSecrets;
+  const { env, values, mask: maskValues } = environmentOf(setting, pass);
+  let secret = values;
+  let masked = maskValues;
   const mask = (text: string) => masked(text);
   // A secret may come in two pieces.
   let live: Readonly<Record<'answer' | 'reasoning', ByteMasker>> | undefined;
@@ -232,16 +229,24 @@ export function siteFor(
         ? { kind: 'timed_out', afterMs: limit < left ? limit : visit.timeout.ms }
         : ended;
     },
-    runAgent: (program) =>
-      runAgentProgram(program, {
+    async runAgent(program) {
+      // A default gives way to the agent's own time; what somebody said for the node or the run does not.
+      const most = () =>
+        program.timeoutMs !== undefined && !visit.timeout.explicit
+          ? visit.timeout.runLeftMs
+          : deadline - setting.clock.monotonic();
+      const ended = await runAgentProgram(program, {
         spawn: setting.spawn,
         runDir: setting.runDir,
         workspace: setting.workspace,
         nodeDir,
         environment(keys) {
-          const of = environmentOf(setting, pass, keys);
-          masked = of.mask;
-          return { env: stageEnv(of.env), mask: of.values };
+          const of = stageEnvironment(setting.env, pass, keys);
+          for (const name of dropped) delete of.env[name];
+          secret = of.mask;
+          masked = masker(secret);
+          live = undefined;
+          return { env: stageEnv(of.env), mask: secret };
         },
         confinement(declared) {
           const confinement = confinementOf(setting, node, {
@@ -257,15 +262,9 @@ export function siteFor(
         },
         readScope: listed(present(node.attrs, 'read_scope')?.value.text),
         keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
-        limit: (wanted) =>
-          wanted === undefined
-            ? deadline - setting.clock.monotonic()
-            : Math.min(
-                wanted,
-                visit.timeout.explicit ? deadline - setting.clock.monotonic() : visit.timeout.runLeftMs,
-              ),
+        timeoutMs: Math.min(program.timeoutMs ?? Number.POSITIVE_INFINITY, most()),
         signal: visit.signal,
-        marker: `${epochVariable(setting.marker)}=${setting.epoch}`,
+        marker: setting.marker,
         ...(setting.brand === undefined ? {} : { brand: setting.brand }),
         beforeSpawn: writeContext,
         spawned: (process) => visit.spawned(process),
@@ -273,7 +272,11 @@ export function siteFor(
           hidden.paths.push(...paths);
           hidden.made.push(...made);
         },
-      }),
+      });
+      return ended.kind === 'timed_out' && ended.afterMs !== program.timeoutMs
+        ? { kind: 'timed_out', afterMs: visit.timeout.ms }
+        : ended;
+    },
     async agentSandbox() {
       const rung = rungOf(setting, node);
       return { rung, nests: rung !== 'bwrap' || (await setting.confinement?.nests()) !== false };
@@ -337,7 +340,7 @@ export function siteFor(
     schema: setting.schema,
     log: (level, message, fields = {}) => setting.log(level, message, { node: node.id, ...fields }),
     stream(text, channel) {
-      live ??= { answer: maskStream(values), reasoning: maskStream(values) };
+      live ??= { answer: maskStream(secret), reasoning: maskStream(secret) };
       setting.watcher.streamed(node.id, live[channel].push(Buffer.from(text)).toString(), channel);
     },
     spent(usage) {

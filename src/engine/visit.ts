@@ -13,7 +13,7 @@ import type { Snapshot } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import type { AttemptRequest, AttemptResult } from './attempt.ts';
 import { capHit } from './caps.ts';
-import { writeStage } from './node-dir.ts';
+import { noteProcess } from './node-dir.ts';
 import { retry } from './retry.ts';
 import type { PreparedRun, Teller } from './run.ts';
 import type { Counts } from './state.ts';
@@ -86,7 +86,7 @@ export async function visitNode(
         },
         snapshotId: snapshot.id,
         signal,
-        spawned: (process) => writeStage(nodeDir, { visit, attempt, marker: setting.marker, process }),
+        spawned: (process) => noteProcess(nodeDir, { visit, attempt, marker: setting.marker, process }),
         acted: (action) => {
           told = told.then(() => tell.event({ type: 'AgentActed', node_id: node.id, ...action }));
           // Awaited below; until then a record that cannot be written must not count as nobody's error.

@@ -38,7 +38,7 @@ import { bringBack } from '../workspace/hide.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
-import { diskStop, finishedRun, tidy } from './ended.ts';
+import { diskStop, finishedRun, flushed, tidy } from './ended.ts';
 import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
@@ -82,6 +82,8 @@ export async function drive(
   const folders = new Set([runDir, await realpath(runDir)]);
   const fences = [...folders].map((folder) => fence(folder, lock.assertOwner));
   sayThatItStops(doors, over.signal);
+  /** The command that goes on with the run. */
+  let again: string | undefined;
   try {
     const readRun = await readManifest(runDir);
     if (!readRun.ok) return refused('manifest', readRun.why);
@@ -93,7 +95,7 @@ export async function drive(
     if (finished !== undefined) return finished;
     // Somebody may have gone on with the run between its making and our lock.
     const resumed = given.resumed || lock.epoch > 1;
-    const again = await nextCommand(
+    again = await nextCommand(
       manifest,
       { status: 'interrupted', exitNode: null, failed: undefined, byModel: false },
       runDir,
@@ -261,12 +263,12 @@ export async function drive(
     await trace.close();
     await ledger.close();
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
-    await writeJson(at.result, result);
+    await writeJson(at.result, result, flushed);
     return { result, code: end.ending.code };
   } catch (error) {
     const trouble = diskTrouble(error);
     if (trouble === undefined) throw error;
-    throw await diskStop(runDir, trouble, error, doors);
+    throw diskStop(runDir, trouble, error, again ?? `factory resume ${runDir}`);
   } finally {
     over.abort();
     // What broke the run (a folder that cannot be written any more) would break this too, and says more. A lock that

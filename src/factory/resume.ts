@@ -42,7 +42,7 @@ export async function resumeRun(
   const { checkpoint } = loadedState;
   const finished = await finishedRun(manifest, checkpoint, runDir, doors);
   if (finished !== undefined) {
-    await completeResult(runDir, finished.result, doors);
+    await completeResult(runDir, checkpoint.snapshot, finished.result, doors);
     return finished;
   }
   const differs = await whatChanged(manifest, graph, flags, doors.cwd);

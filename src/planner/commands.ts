@@ -206,8 +206,8 @@ function hidesFailures(text: string): boolean {
     .replace(/\n/g, ';')
     .replace(/;$/, '')
     // What a keyword follows is a part of one command.
-    .replace(/;\s*(then|elif|else|fi|do|done|esac|\})(?=[\s;]|$)/g, ' $1')
-    .replaceAll(';;', ' ');
+    .replace(/;;&?|;&/g, ' ')
+    .replace(/;\s*(then|elif|else|fi|do|done|esac|\})(?=[\s;]|$)/g, ' $1');
   const { operators: joints } = shellMeaning(joined);
   return joints.some((joint) => joint === ';' || joint === '|' || joint === '||' || joint === '&');
 }

@@ -35,7 +35,7 @@ export async function makeRunsDir(runsDir: string): Promise<void> {
   const ignore = join(dirname(path), '.gitignore');
   // One that is there already is the user's own business, unless it is empty: so a killed process of ours leaves it.
   const is = await lstat(ignore).catch(() => undefined);
-  if (is === undefined || (is.isFile() && is.size === 0)) await writeFile(ignore, '*\n');
+  if (is === undefined || (is.isFile() && is.size === 0)) await writeFile(ignore, '*\n', { flush: true });
 }
 
 export type RunDir = { readonly ok: true; readonly id: string; readonly dir: string };

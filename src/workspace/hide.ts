@@ -2,6 +2,7 @@
 import { chmod, mkdir, readFile, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { beforeWrite } from '../system/fence.ts';
 import { isMissing, writeJson } from '../system/files.ts';
 import { below, fromBytes, parentOf, toBytes } from './names.ts';
 import { trouble, WorkspaceError } from './trouble.ts';
@@ -41,6 +42,7 @@ export async function hide(
       return mode === undefined ? [] : [{ path, mode }];
     }),
   };
+  beforeWrite(place.list);
   await mkdir(place.folder, { recursive: true, mode: 0o700 });
   await chmod(place.folder, 0o700);
   await writeJson(place.list, list, { sync: true, syncFolder: true });
@@ -68,6 +70,8 @@ export async function hide(
 export async function bringBack(workspace: string, place: HidingPlace): Promise<readonly string[]> {
   const list = await readList(place.list);
   if (list === undefined) return [];
+  // Who took the run over may be hiding again.
+  beforeWrite(place.list);
   const conflicts: string[] = [];
   const clear = async (path: string): Promise<void> => {
     conflicts.push(...filesAt(workspace, path));

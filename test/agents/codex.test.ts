@@ -206,7 +206,7 @@ describe('a program that will not end', () => {
     expect(await it.work()).toMatchObject({
       kind: 'failed',
       class: 'timeout',
-      reason: 'codex exec timeout after 0.7s',
+      reason: 'codex exec timeout after 0.7s (longer: timeout or codex.timeout_seconds on the node)',
     });
     expect(it.isGone('seen/pid') && it.isGone('seen/deep')).toBe(true);
     expect(it.logged.at(-1)).toMatchObject({ level: 'warn', message: 'codex exec timed out' });

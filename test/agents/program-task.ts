@@ -57,7 +57,7 @@ export async function programTask(
             return { env: { ...of.env, FACTORY_RUN_MARKER: marker }, mask: of.mask };
           },
           keep: async (name, text) => writeFileSync(join(nodeDir, name), mask(text)),
-          limit: (wanted) => Math.min(wanted ?? 60_000, 60_000),
+          timeoutMs: program.timeoutMs ?? 60_000,
           signal: signal ?? new AbortController().signal,
           marker,
           spawned: async () => {},

@@ -13,15 +13,19 @@ const known = process.platform === 'linux';
 let folder: string;
 let cli: string;
 let base: Baseline;
+let everyKind: Baseline;
 
 beforeAll(async () => {
   if (!known) return;
   folder = await mkdtemp(join(tmpdir(), 'crash-cli-'));
   cli = await bundle(root, folder);
   const all = await stories((path) => readFile(join(root, path), 'utf8'));
-  const story = all.find((one) => one.name === 'answers');
-  if (story === undefined) throw new Error('no story "answers"');
-  base = await baseline(cli, story);
+  const undisturbed = (name: string): Promise<Baseline> => {
+    const story = all.find((one) => one.name === name);
+    if (story === undefined) throw new Error(`no story "${name}"`);
+    return baseline(cli, story);
+  };
+  [base, everyKind] = await Promise.all([undisturbed('answers'), undisturbed('nodes')]);
 });
 afterAll(() => (known ? rm(folder, { recursive: true, force: true }) : undefined));
 
@@ -59,10 +63,18 @@ describe
       ['the disk was full when an answer was to be kept', 'write', /mend\/\.prompt\.md/, 0, 'full'],
       ['the disk was full when a trace record was half written', 'write', /trace\.jsonl$/, 8, 'full'],
       ['the disk was full when the result was to be written', 'write', /\.result\.json/, 0, 'full'],
+      ['the power went when the result was to be written', 'write', /\.result\.json/, 0, 'power'],
       ['its engine was killed when it gave its lock back', 'sync', /lock\/\.0/, -1, 'kill'],
     ];
     test.for(rows)('%s', ([, kind, what, nth, action]) => held(pointAt(kind, what, nth, action), 1));
   });
+
+test.skipIf(!known)('what a verification found is flushed, since a later stage may read it', () => {
+  const its = (everyKind.operations['engine'] ?? []).filter(({ what }) =>
+    /check(\/\.verification\.results\.json\..*)?$/.test(what),
+  );
+  expect(its.map(({ kind }) => kind).join()).toMatch(/write,(mode,)?sync,.*sync/);
+});
 
 test.skipIf(!known)('a sample of points, other ones for another FACTORY_CRASH_SEED', async () => {
   const seed = Number(process.env['FACTORY_CRASH_SEED'] ?? '4');

@@ -112,7 +112,7 @@ test('a signal at any stage leaves the repository byte for byte, and the run goe
   const ran = await it.factory(next);
   expect(ran.code, ran.stderr).toBe(0);
   it.landed();
-}, 60_000);
+}, 180_000);
 
 type When = 'before' | 'after' | 'amid';
 

@@ -36,6 +36,7 @@ test.for([
   "rg --type ts --glob '*.ts' /api src",
   'rg --type-not js /api src',
   "jq --arg name value '/a/' data.json",
+  "jq --indent 2 '/a/' data.json",
   'timeout 5 grep /api src',
   'sh -c "grep /api src"',
   'echo $((10 / 2))',
@@ -202,6 +203,10 @@ test.for<[command: string, what: string]>([
   ['sed -f /tmp/x a.txt', absolute],
   ["awk '{print}' /etc/passwd", absolute],
   ['awk -v x=/abs 1 a.txt', absolute],
+  ['awk -E /abs/p.awk a.txt', absolute],
+  ["bash -c -- 'cat /etc/passwd'", absolute],
+  ["env -S'cat /etc/passwd'", absolute],
+  ["env '--split-string=cat /etc/passwd'", absolute],
   ['jq . /etc/x.json', absolute],
   ['jq --rawfile a /etc/passwd . b', absolute],
 ])('%j is refused: %s', ([command, what]) => {

@@ -142,6 +142,7 @@ test.for([
   'python3 -c "from mypkg.core import X"',
   "node --eval '/x/.test(process.cwd())'",
   "node -p '/x/.test(1)'",
+  "node '--eval=/x/.test(1)'",
   "perl -ne '/x/' a.txt",
   'git diff a..b HEAD~1..HEAD',
   "grep -q '/api' a.txt",
