@@ -82,7 +82,9 @@ export async function madeInCovers(
     const cover = join(covers, String(n));
     const is = lstatSync(cover, { throwIfNoEntry: false });
     if (is?.isDirectory() === true) {
-      for (const name of await readdir(cover, { recursive: true })) made.push(join(path, name));
+      // A folder that was locked inside is somebody's work too, whatever is in it.
+      const names = await readdir(cover, { recursive: true }).catch(() => ['']);
+      made.push(...names.map((name) => join(path, name)));
     } else if (is !== undefined && is.size > 0) made.push(path);
   }
   return made.sort();
