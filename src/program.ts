@@ -114,6 +114,7 @@ function withAnswerers(command: Command): Command {
     )
     .option('--script <file>', 'an agent script in place of the one that the pipeline bundles')
     .option('--env-pass <names>', 'secrets that tools may see, by name; repeatable', collect)
+    .option('--sandbox <word>', 'how stages are confined: auto, bwrap, none (default: auto)')
     .option('--max-steps <n>', 'stages that the run may make')
     .option('--max-visits <n>', 'visits that each node may get, whatever nodes and graph say')
     .option('--max-wall <duration>', 'time that the run may take, such as 2h')
@@ -273,6 +274,20 @@ async function main(argv: readonly string[]): Promise<number> {
     .action(async (options) => {
       const { runsCommand } = await import('./commands/runs.ts');
       exitCode = await runsCommand(options, { ...io, clock: realClock });
+    });
+  program
+    .command('show <run>')
+    .description(
+      'how a run stands: who answered, what its stages are confined by, each node with its outcome',
+    )
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .option('--json', 'the same as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (run, options) => {
+      const { showCommand } = await import('./commands/show.ts');
+      exitCode = await showCommand(run, options, { ...io, clock: realClock });
     });
   program
     .command('trace <run>')

@@ -1,6 +1,7 @@
 /** Who does a codergen node's work: the contract every backend keeps. */
 import type { Json, JsonObject } from '../model/json.ts';
 import type { FailureClass, OutcomeWord } from '../model/outcome.ts';
+import type { Rung } from '../system/sandbox/confinement.ts';
 import type { Exit } from '../system/spawn.ts';
 
 /** A program that does an agent's work. What it gets of the machine is what is named here: the engine starts it in a
@@ -65,6 +66,8 @@ export type AgentTask = {
   /** Runs a program for this task to its end. Never rejects for what the program does. When the task's signal fires, or
    *  time is up, its whole group gets SIGTERM, SIGKILL 5 s later, and whatever carries the run's marker goes too. */
   run(program: AgentProgram): Promise<Exit>;
+  /** Where `run` starts it: on which rung of confinement, and whether a sandbox of the program's own works there. */
+  sandbox?(): Promise<{ readonly rung: Rung; readonly nests: boolean }>;
   /** Writes an artifact into the node's folder, secrets masked. */
   keep(name: string, content: string): Promise<void>;
   /** A record for the log; the node's name is added. */

@@ -37,7 +37,11 @@ export function codexAgent(options: CodexOptions): Agent {
       if (signal.aborted) return { kind: 'cancelled' };
       const read = readSettings(task, options);
       if ('problem' in read) return failed('config', read.problem);
-      const { settings } = read;
+      const outer = await task.sandbox?.();
+      const nested = outer?.rung === 'bwrap' && !outer.nests && !read.settings.bypass;
+      // Its own sandbox cannot be made inside ours, and every command of the model's would fail; ours holds it.
+      const settings = nested ? { ...read.settings, bypass: true } : read.settings;
+      if (nested) task.log('info', "codex's own sandbox cannot work inside the stage's, and is switched off");
       const { scope, narrow } = readScopeOf(settings, task.workspace);
       if (settings.strictReadScope && !narrow)
         task.log('warn', 'codex.strict_read_scope hides nothing more: codex.workdir is the whole workspace');

@@ -7,6 +7,7 @@ import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import { durationMs } from '../model/attribute.ts';
 import { layout } from '../model/layout.ts';
 import { readPlanRequest } from '../planner/request.ts';
+import { sandboxWords } from '../policy/confinement.ts';
 import { quoteWord } from '../policy/words.ts';
 import { findRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
 import { packageRoot } from '../system/package.ts';
@@ -30,6 +31,7 @@ export type RunOptions = {
   readonly effort?: string;
   readonly script?: string;
   readonly envPass?: readonly string[];
+  readonly sandbox?: string;
   readonly allowDirty?: boolean;
   readonly acceptChanges?: boolean;
   readonly takeOver?: boolean;
@@ -207,8 +209,15 @@ export function flagsOf(options: RunOptions): RunFlags | Refusal {
         (/^\d+$/.test(options.maxWall) ? Number(options.maxWall) * 1000 : Number.NaN));
   if (Number.isNaN(maxWallMs))
     return usage(`--max-wall ${options.maxWall} is not a duration`, 'for example --max-wall 2h');
+  const sandbox = sandboxWords.find((word) => word === options.sandbox);
+  if (options.sandbox !== undefined && sandbox === undefined)
+    return usage(
+      `--sandbox ${options.sandbox} is none of ${sandboxWords.join(', ')}`,
+      'for example --sandbox bwrap, which refuses to run where stages cannot be confined',
+    );
   return {
     vars,
+    ...(sandbox === undefined ? {} : { sandbox }),
     envPass: (options.envPass ?? [])
       .flatMap((names) => names.split(','))
       .map((name) => name.trim())

@@ -68,7 +68,10 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const { values, bad } = readAttributes(visit.node.attrs, kind.attributes);
       if (bad[0] !== undefined)
         throw new Error(`Internal: attribute ${bad[0].attribute.key} of a linted node ${bad[0].why}`);
-      const reported = masked(await ran(kind, values, site, setting.workspace), site.mask);
+      const reported = masked(
+        await explained(await ran(kind, values, site, setting.workspace), site),
+        site.mask,
+      );
       if (!kind.executable) {
         await keepJson(at.diff, unchanged);
         return { outcome: reported, after: before, violations: [] };
@@ -157,6 +160,14 @@ function isDisks(error: unknown, workspace: string): boolean {
   if (trouble === undefined) return false;
   const denied = trouble.code === 'EACCES' || trouble.code === 'EPERM';
   return !(denied && trouble.path?.startsWith(workspace) !== false);
+}
+
+/** A failure that smells of the stage's confinement names the setting that mends it. */
+async function explained(outcome: Outcome, site: ReturnType<typeof siteFor>): Promise<Outcome> {
+  const smell = await site.leave(outcome.status === 'fail' && outcome.class !== 'cancelled');
+  return smell === undefined || outcome.status !== 'fail'
+    ? outcome
+    : { ...outcome, reason: `${outcome.reason} (${smell})` };
 }
 
 /** The kind's verdict. Trouble with the disk is thrown: the run stops before this stage, and the stage is made again when

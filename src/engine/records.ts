@@ -11,6 +11,7 @@ import { reasonOf } from '../model/outcome.ts';
 import { own, put } from '../model/own.ts';
 import type { ContextDelta, TraceFacts } from '../model/trace.ts';
 import type { VisitFacts } from '../store/visits.ts';
+import { rungOf } from './confine.ts';
 import { inFull } from './full-trace.ts';
 import type { RunSetting } from './site.ts';
 import type { Change, Counts } from './state.ts';
@@ -68,6 +69,7 @@ export function inputCaptured(
   visit: number,
   state: RunState,
   nodeDir: string,
+  executable: boolean,
 ): TraceFacts {
   return {
     type: 'NodeInputCaptured',
@@ -81,6 +83,7 @@ export function inputCaptured(
     ...(inFull(state.context, state.steps) ? { context_before: state.context } : {}),
     workspace: setting.workspace,
     node_artifact_dir: nodeDir,
+    ...(executable ? { sandbox: rungOf(setting, node) } : {}),
   };
 }
 

@@ -132,7 +132,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
 
     const nodeDir = layout(setting.runDir).node(node.id);
     await openVisit(nodeDir, visits + 1, setting.marker);
-    await tell.trace(inputCaptured(setting, node, visits + 1, state, nodeDir));
+    await tell.trace(inputCaptured(setting, node, visits + 1, state, nodeDir, kind.executable));
     await tell.event({ type: 'StageStarted', node_id: node.id, visit: visits + 1, node_type: kind.type });
     const stageBegan = clock.monotonic();
     const contextBefore = state.context;

@@ -12,16 +12,20 @@ import { layout, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
 import type { Site, StageProgram } from '../nodes/kind.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
+import { confinedEnvironment } from '../policy/confinement.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { Clock } from '../system/clock.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isMissing, writeFileAtomic } from '../system/files.ts';
+import { isMissing, removeTree, writeFileAtomic } from '../system/files.ts';
 import { type ByteMasker, maskStream } from '../system/mask.ts';
 import { head, readSome } from '../system/read.ts';
+import type { Confinement } from '../system/sandbox/confinement.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
 import { runAgentProgram } from './agent-door.ts';
 import { keepText } from './artifacts.ts';
+import { confinementOf, type RunConfinement, rungOf } from './confine.ts';
 import { asText } from './context.ts';
+import { smellOf } from './smell.ts';
 import type { Log, Watcher } from './watch.ts';
 
 /** What stays the same for every stage of a run. */
@@ -51,6 +55,8 @@ export type RunSetting = {
   readonly schema: (reference: string) => { readonly name: string; readonly schema: JsonObject } | undefined;
   readonly agentFor: (node: Node) => Agent | undefined;
   readonly historyEnv: Readonly<Record<string, string>>;
+  /** Without it nothing is confined but by process group and limits. */
+  readonly confinement?: RunConfinement;
   readonly watcher: Watcher;
   readonly log: Log;
 };
@@ -118,6 +124,8 @@ export function siteFor(
   readonly mask: (text: string) => string;
   /** What was hidden from this attempt's agent, and the files that it made in those places; they are gone again. */
   readonly hidden: { readonly paths: readonly string[]; readonly made: readonly string[] };
+  /** To be called when the attempt is over: answers what it failed of, if it smells of its confinement. */
+  leave(failed: boolean): Promise<string | undefined>;
 } {
   const { node, state } = visit;
   const nodeDir = layout(setting.runDir).node(node.id);
@@ -135,6 +143,8 @@ export function siteFor(
   const deadline = setting.clock.monotonic() + visit.timeout.ms;
   const inWorkspace = (path: string) => join(setting.workspace, path);
 
+  /** The programs of this attempt that were confined, with their artifacts. */
+  const confined: { readonly confinement: Confinement; readonly files: readonly string[] }[] = [];
   const hidden = { paths: [] as string[], made: [] as string[] };
   let actions = 0;
 
@@ -190,13 +200,24 @@ export function siteFor(
       const own = program.check === true ? setting.commandTimeoutMs : undefined;
       const limit = Math.min(left, own ?? left);
       await writeContext();
+      const confinement = confinementOf(setting, node, {
+        check: program.check === true,
+        history: program.env?.['GIT_DIR'] !== undefined,
+      });
+      const files = [join(nodeDir, program.stdoutName), join(nodeDir, program.stderrName)] as const;
+      confined.push({ confinement, files });
       const ended = await setting.spawn.run({
         argv: program.argv,
         cwd: program.cwd === undefined ? setting.workspace : inWorkspace(program.cwd),
-        env: { ...stageEnv(), ...(program.check === true ? checkEnvironment(env) : {}), ...program.env },
+        env: {
+          ...seenBy(confinement, stageEnv()),
+          ...(program.check === true ? checkEnvironment(env) : {}),
+          ...program.env,
+        },
+        confinement,
         ...(program.stdin === undefined ? {} : { stdin: program.stdin }),
-        stdoutFile: join(nodeDir, program.stdoutName),
-        stderrFile: join(nodeDir, program.stderrName),
+        stdoutFile: files[0],
+        stderrFile: files[1],
         mask: values,
         timeoutMs: limit,
         signal: visit.signal,
@@ -227,6 +248,19 @@ export function siteFor(
           live = undefined;
           return { env: stageEnv(of.env), mask: secret };
         },
+        confinement(declared) {
+          const confinement = confinementOf(setting, node, {
+            check: false,
+            history: false,
+            program: declared,
+          });
+          confined.push({
+            confinement,
+            files: [join(nodeDir, program.stdoutName), join(nodeDir, program.stderrName)],
+          });
+          return confinement;
+        },
+        readScope: listed(present(node.attrs, 'read_scope')?.value.text),
         keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
         timeoutMs: Math.min(program.timeoutMs ?? Number.POSITIVE_INFINITY, most()),
         signal: visit.signal,
@@ -242,6 +276,22 @@ export function siteFor(
       return ended.kind === 'timed_out' && ended.afterMs !== program.timeoutMs
         ? { kind: 'timed_out', afterMs: visit.timeout.ms }
         : ended;
+    },
+    async agentSandbox() {
+      const rung = rungOf(setting, node);
+      return { rung, nests: rung !== 'bwrap' || (await setting.confinement?.nests()) !== false };
+    },
+    async leave(failed) {
+      const [first] = confined;
+      if (first?.confinement.rung === 'bwrap') {
+        beforeWrite(first.confinement.scratch);
+        await removeTree(first.confinement.scratch);
+      }
+      if (!failed) return undefined;
+      const last = confined.at(-1);
+      if (last === undefined) return undefined;
+      const tails = await Promise.all(last.files.map((file) => readSome(file, 16_384, 'tail')));
+      return smellOf(tails.join('\n'), last.confinement, node.id, setting.workspace);
     },
     acted(action) {
       actions += 1;
@@ -299,6 +349,13 @@ export function siteFor(
     },
   };
 }
+
+/** A stage's environment, as it can be used where it runs. */
+export const seenBy = (
+  confinement: Confinement,
+  env: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> =>
+  confinement.rung === 'bwrap' ? confinedEnvironment(env, confinement) : env;
 
 /** False when the path, or the nearest part of it that exists, leads out of the workspace by a link. */
 async function staysInside(workspace: string, path: string): Promise<boolean> {

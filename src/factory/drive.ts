@@ -1,7 +1,7 @@
 /** The wiring proper: lock, snapshots, journals, agents and the loop, put together for one run. */
 
 import { readFile, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Agent } from '../agents/agent.ts';
 import { createAgent } from '../agents/index.ts';
 import { inHistory } from '../builder/in-history.ts';
@@ -29,15 +29,17 @@ import { readManifest } from '../store/run-store.ts';
 import { brandOf, brandOurselves } from '../system/brand.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { fence, Superseded } from '../system/fence.ts';
-import { systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
+import { removeTree, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
 import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
+import { confining } from '../system/sandbox/spawn.ts';
 import { bringBack } from '../workspace/hide.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
 import { diskStop, finishedRun, flushed, tidy } from './ended.ts';
+import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
@@ -101,6 +103,13 @@ export async function drive(
       doors.called ?? { program: 'factory' },
     );
     doors.parting?.(again);
+    const sandbox = await sandboxOf(
+      graph,
+      { runsDir: dirname(runDir), workdir: manifest.original_workdir },
+      flags.sandbox ?? (manifest.sandbox?.by === '--sandbox' ? manifest.sandbox.asked : undefined),
+      doors,
+    );
+    if ('problems' in sandbox) return sandbox;
     const brand = brandOf(manifest.marker, lock.epoch);
     const branded = brandOurselves(brand);
     let ended = 0;
@@ -119,6 +128,10 @@ export async function drive(
     }
     // What a killed engine had hidden from its agent comes back first: what is restored next is the whole workspace.
     await bringBack(at.workspace, hidingPlace(runDir));
+    if (resumed) await removeTree(at.scratch);
+    const { account } = sandbox;
+    if (account.asked === 'auto' && account.used !== 'bwrap')
+      doors.log('warn', `stages are not confined: ${account.why}`, { missing: account.missing });
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     if (loaded.snapshot === null) throw new Error('Internal: a checkpoint without a snapshot');
     let snapshot: Snapshot;
@@ -158,7 +171,8 @@ export async function drive(
       runDir,
       workspace: at.workspace,
       clock: doors.clock,
-      spawn: realSpawn,
+      spawn: confining(realSpawn, sandbox.ladder),
+      confinement: sandbox.confinement,
       env: doors.env,
       envPass: [...manifest.env_pass, ...flags.envPass],
       marker: manifest.marker,
@@ -193,6 +207,7 @@ export async function drive(
       workspace: at.workspace,
       resume: resumed,
       agent,
+      sandbox: { asked: sandbox.account.asked, used: sandbox.account.used, why: sandbox.account.why },
     });
     if (resumed) {
       await tell.trace({

@@ -24,6 +24,7 @@ import { kinds } from '../nodes/index.ts';
 import { headCommit } from '../system/git.ts';
 import { packageVersion } from '../system/package.ts';
 import { drive } from './drive.ts';
+import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript } from './types.ts';
 
@@ -60,6 +61,14 @@ export async function startRun(
     if ('problems' in whole) return whole;
     keep[keptScript] = `${JSON.stringify(whole, null, 2)}\n`;
   }
+  const workdir = workdirOf(graph, flags, doors.cwd);
+  const sandbox = await sandboxOf(
+    graph,
+    { runsDir: where.runsDir, workdir: workdir ?? '' },
+    flags.sandbox,
+    doors,
+  );
+  if ('problems' in sandbox) return sandbox;
   const wanted = readAttributes(graph.attrs, graphAttributes).values;
   const caps: Caps = {
     maxSteps: flags.maxSteps ?? wanted.max_steps ?? defaultCaps.maxSteps,
@@ -67,7 +76,6 @@ export async function startRun(
     ...(flags.maxVisits === undefined ? {} : { maxVisits: flags.maxVisits }),
     commandTimeoutMs: flags.commandTimeoutMs,
   };
-  const workdir = workdirOf(graph, flags, doors.cwd);
   const goal = goalOf(graph);
   const marker = `${where.runId}.${sha256(`${where.runsDir}\0${doors.clock.now().toISOString()}\0${doors.clock.monotonic()}`).slice(0, 16)}`;
   const startedAt = doors.clock.now().toISOString();
@@ -138,9 +146,8 @@ export async function startRun(
         ...(caps.commandTimeoutMs === undefined ? {} : { command_timeout_ms: caps.commandTimeoutMs }),
       },
       env_pass: [...flags.envPass],
-      not_enforced: [
-        'isolation: stages see the whole machine; scopes are held by putting back what was written outside them',
-      ],
+      sandbox: sandbox.account,
+      not_enforced: sandbox.account.missing,
     }),
   });
   if ('problem' in made) {

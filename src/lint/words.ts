@@ -1,16 +1,21 @@
 /** Attributes of graphs and edges, and the words that lint knows without checking them. */
 import {
   type AttributeTable,
+  bytes,
   count,
   duration,
   flag,
   integer,
   list,
   number,
+  outsidePaths,
   paths,
   text,
   word,
 } from '../model/attribute.ts';
+
+/** Bytes that a shell and a small program need to start at all. */
+const leastMemory = 16 * 1024 * 1024;
 
 /** Attributes of a graph. */
 export const graphAttributes = {
@@ -35,8 +40,11 @@ export const graphAttributes = {
   holdout: paths(),
   env_pass: list(),
   sandbox: word('auto', 'bwrap', 'none'),
-  sandbox_bind: text(),
+  sandbox_bind: outsidePaths(),
   network: word('on', 'off'),
+  max_memory: bytes(leastMemory),
+  max_processes: count(1),
+  max_file_size: bytes(1),
   audit: text(),
   model_stylesheet: text(),
   default_fidelity: text(),

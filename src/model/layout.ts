@@ -20,6 +20,8 @@ export const layout = (run: string) => ({
   history: join(run, 'history.git'),
   /** What of the workspace is out of an agent's sight, and the list of it. No node can have these names. */
   hidden: join(run, '.hidden'),
+  /** Private homes and temporary folders of confined stages; gone when they are over. */
+  scratch: join(run, '.scratch'),
   hiddenList: join(run, '.hidden.json'),
   node: (id: string) => join(run, id),
 });

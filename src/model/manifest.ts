@@ -78,6 +78,17 @@ export const Manifest = z.object({
     command_timeout_ms: z.number().optional(),
   }),
   env_pass: z.array(z.string()),
+  sandbox: z
+    .object({
+      asked: z.enum(['auto', 'bwrap', 'none']).describe('For nodes that say nothing themselves'),
+      by: z.string().describe('Who asked: the pipeline, --sandbox, FACTORY_SANDBOX, or nobody'),
+      used: z.enum(['bwrap', 'unshare', 'group']),
+      why: z.string(),
+      enforces: z.array(z.string()),
+      missing: z.array(z.string()),
+    })
+    .exactOptional()
+    .describe('What stages are confined by'),
   not_enforced: z.array(z.string()).describe('What this machine or version does not enforce, in words'),
 });
 export type Manifest = z.infer<typeof Manifest>;

@@ -26,6 +26,8 @@ export type TraceFacts =
       readonly workspace: string;
       readonly resume: boolean;
       readonly agent: string;
+      /** How stages are confined where their nodes say nothing. */
+      readonly sandbox?: { readonly asked: string; readonly used: string; readonly why: string };
     }
   | {
       readonly type: 'ResumeLoaded';
@@ -60,6 +62,8 @@ export type TraceFacts =
       readonly context_before?: JsonObject;
       readonly workspace: string;
       readonly node_artifact_dir: string;
+      /** What its programs are confined by: `bwrap`, `unshare` or `group`. */
+      readonly sandbox?: string;
     }
   | { readonly type: 'NodeExecutionErrored'; readonly node_id: string; readonly error: string }
   | {

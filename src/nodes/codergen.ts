@@ -45,6 +45,8 @@ const attributes = {
   llm_model: text(),
   llm_provider: text(),
   reasoning_effort: word(...efforts),
+  // What of the workspace its agent may read, where that is not all.
+  read_scope: paths(),
   'verification.plan_context_key': text(),
   'codex.path': anyPath(),
   'codex.sandbox': text(),
@@ -104,6 +106,7 @@ export const codergen = kind({
       ...(site.timeout.explicit ? { timeoutMs: site.timeout.ms } : { idleMs: site.timeout.ms }),
       onText: (piece, channel) => site.stream(piece, channel),
       run: (program) => site.runAgent(program),
+      sandbox: () => site.agentSandbox(),
       keep: (name, content) => site.keep(name, content),
       log: (level, message, fields) => site.log(level, message, fields),
       acted: (action) => site.acted(action),

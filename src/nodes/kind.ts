@@ -1,12 +1,24 @@
 /** What a node type is: a file that says its shapes, its attributes and what running it means. */
 import type { Agent, AgentAction, AgentProgram, Usage } from '../agents/agent.ts';
 import type { AttributeTable, AttributeValues } from '../model/attribute.ts';
-import { count, duration, flag, list, number, paths, text, word } from '../model/attribute.ts';
+import {
+  bytes,
+  count,
+  duration,
+  flag,
+  list,
+  number,
+  outsidePaths,
+  paths,
+  text,
+  word,
+} from '../model/attribute.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import type { Json, JsonObject } from '../model/json.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
 import type { Clock } from '../system/clock.ts';
+import type { Rung } from '../system/sandbox/confinement.ts';
 import type { Exit } from '../system/spawn.ts';
 
 /** A program started for a stage: cwd, environment, marker, masks, timeout and cancellation are the engine's. */
@@ -53,6 +65,8 @@ export interface Site {
   run(program: StageProgram): Promise<Exit>;
   /** Runs the program of this node's agent; rejects only when the run's own folders fail. */
   runAgent(program: AgentProgram): Promise<Exit>;
+  /** Where this node's agent runs: on which rung, and whether a sandbox of its own works there. */
+  agentSandbox(): Promise<{ readonly rung: Rung; readonly nests: boolean }>;
   /** Something that the agent did, for the journal. */
   acted(action: AgentAction): void;
   /** Writes an artifact into the node's folder, secrets masked. */
@@ -121,4 +135,10 @@ export const executableAttributes = {
   required_tool_node: text(),
   env_pass: list(),
   access: word('run'),
+  sandbox: word('auto', 'bwrap', 'none'),
+  sandbox_bind: outsidePaths(),
+  network: word('on', 'off'),
+  max_memory: bytes(16 * 1024 * 1024),
+  max_processes: count(1),
+  max_file_size: bytes(1),
 } as const;

@@ -12,7 +12,7 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs';
-import { mkdir, rmdir, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { named } from './disk-trouble.ts';
@@ -166,6 +166,23 @@ const meanings: Readonly<Record<string, string>> = {
   EMFILE: 'too many files are open',
   ELOOP: 'its links lead in a circle',
 };
+
+/** Removes a folder with all that is in it, however it is locked. */
+export async function removeTree(path: string): Promise<void> {
+  try {
+    await rm(path, { recursive: true, force: true });
+  } catch (error) {
+    if (!isCode(error, 'EACCES', 'EPERM', 'ENOTEMPTY')) throw error;
+    await unlockTree(path);
+    await rm(path, { recursive: true, force: true });
+  }
+}
+
+async function unlockTree(folder: string): Promise<void> {
+  await chmod(folder, 0o700);
+  for (const entry of await readdir(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) await unlockTree(join(folder, entry.name));
+}
 
 /** Flushes a folder's list of names to the disk. */
 export async function syncFolder(path: string): Promise<void> {
