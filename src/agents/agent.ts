@@ -1,6 +1,6 @@
 /** Who does a codergen node's work: the contract every backend keeps. */
 import type { Json, JsonObject } from '../model/json.ts';
-import type { FailureClass, OutcomeWord } from '../model/outcome.ts';
+import type { AnsweredBy, FailureClass, OutcomeWord } from '../model/outcome.ts';
 import type { Exit } from '../system/spawn.ts';
 
 /** A program that does an agent's work. What it gets of the machine is what is named here: the engine starts it in a
@@ -80,6 +80,8 @@ export type AgentAction = {
   readonly detail: string;
   /** The program's own word for how it went: `completed`, `failed`. */
   readonly status: string;
+  /** What tells two such calls apart beyond `detail`, for noticing one that is made again and again. Not recorded. */
+  readonly identity?: string;
 };
 
 /** Tokens and money; null where the backend does not know. An unknown cost is never zero. */
@@ -88,6 +90,8 @@ export type Usage = {
   readonly input_tokens: number | null;
   readonly output_tokens: number | null;
   readonly cost_usd: number | null;
+  /** The agent whose call this was, where a node has several. */
+  readonly agent?: string;
 };
 
 /** How much a model may think, where it can be told. */
@@ -96,6 +100,10 @@ export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as 
 /** What a report has beside its own say. */
 type Beside = {
   readonly usage?: Usage;
+  /** Of agents that were asked before this one and could not answer. */
+  readonly spentBefore?: readonly Usage[];
+  /** Who answered, where there was a choice. */
+  readonly by?: AnsweredBy;
   /** What the model tells of its reasoning, for `reasoning.md`. */
   readonly reasoning?: string;
   /** Evidence for the node's folder, under plain file names that no node uses itself; without the agent's key. */
@@ -126,6 +134,10 @@ export type AgentReport =
       readonly reason: string;
       readonly model?: 'api' | 'output';
       readonly retryAfterMs?: number;
+      /** The agent's program is not there. */
+      readonly missing?: true;
+      /** Nothing will go on for a while, or before somebody mends it; `wakeAtMs` is in milliseconds since 1970. */
+      readonly park?: { readonly kind: 'quota' | 'auth' | 'billing'; readonly wakeAtMs?: number };
       readonly response?: string;
     } & Beside)
   | { readonly kind: 'cancelled' };

@@ -17,6 +17,7 @@ import { isMissing, writeFileAtomic } from '../system/files.ts';
 import { maskStream } from '../system/mask.ts';
 import { head, readSome } from '../system/read.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
+import { changedSince } from '../workspace/newest.ts';
 import { runAgentProgram } from './agent-door.ts';
 import { keepText } from './artifacts.ts';
 import { asText } from './context.ts';
@@ -99,6 +100,7 @@ export function siteFor(
     ...listed(node.attrs.get('env_pass')?.value.text),
   ];
   const { env, mask: values } = stageEnvironment(setting.env, pass);
+  const secret = new Set(values);
   let masked = masker(values);
   const mask = (text: string) => masked(text);
   // A secret may come in two pieces.
@@ -181,7 +183,7 @@ export function siteFor(
         ? { kind: 'timed_out', afterMs: limit < left ? limit : visit.timeout.ms }
         : ended;
     },
-    async runAgent(program) {
+    async runAgent(program, stop) {
       // A default gives way to the agent's own time; what somebody said for the node or the run does not.
       const most = () =>
         program.timeoutMs !== undefined && !visit.timeout.explicit
@@ -194,12 +196,14 @@ export function siteFor(
         nodeDir,
         environment(keys) {
           const of = stageEnvironment(setting.env, pass, keys);
-          masked = masker(of.mask);
+          // Another program of the same stage may have had keys of its own.
+          for (const value of of.mask) secret.add(value);
+          masked = masker([...secret]);
           return { env: stageEnv(of.env), mask: of.mask };
         },
         keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
         timeoutMs: Math.min(program.timeoutMs ?? Number.POSITIVE_INFINITY, most()),
-        signal: visit.signal,
+        signal: stop === undefined ? visit.signal : AbortSignal.any([visit.signal, stop]),
         marker: setting.marker,
         async beforeSpawn() {
           await writeContext();
@@ -215,11 +219,12 @@ export function siteFor(
         ? { kind: 'timed_out', afterMs: visit.timeout.ms }
         : ended;
     },
+    changedSince: async (at) => changedSince(setting.workspace, at),
     acted(action) {
       actions += 1;
       if (actions > mostActions) return;
       visit.acted({
-        ...action,
+        action: action.action,
         detail: head(mask(action.detail), 500),
         status: head(mask(action.status), 100),
       });

@@ -13,6 +13,7 @@ import type { Snapshot } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import type { AttemptRequest, AttemptResult } from './attempt.ts';
 import { capHit } from './caps.ts';
+import { escalated, oneMore } from './escalate.ts';
 import { writeStage } from './node-dir.ts';
 import { retry } from './retry.ts';
 import type { PreparedRun, Teller } from './run.ts';
@@ -60,7 +61,8 @@ export async function visitNode(
       { id: node.id, maxVisits: Number.POSITIVE_INFINITY, visits: 0 },
       { steps: -1, elapsedMs: at.elapsed() },
     );
-  let { state, snapshot } = at;
+  let { snapshot } = at;
+  let state = escalated(at.state, node);
   let usage: Usage | undefined;
   for (let attempt = 1; ; attempt++) {
     const left = wallLeft();
@@ -113,6 +115,7 @@ export async function visitNode(
       retry_counts: { ...state.retry_counts, [node.id]: retries + 1 },
       context: { ...state.context, [`internal.retry_count.${node.id}`]: retries + 1 },
     };
+    if (result.outcome.status === 'fail' && result.outcome.class === 'product') state = oneMore(state, node);
     await tell.event({
       type: 'StageRetrying',
       node_id: node.id,

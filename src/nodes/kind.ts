@@ -51,8 +51,11 @@ export interface Site {
   /** Milliseconds this stage may take; `explicit` when the node itself says `timeout`. */
   readonly timeout: { readonly ms: number; readonly explicit: boolean };
   run(program: StageProgram): Promise<Exit>;
-  /** Runs the program of this node's agent; rejects only when the run's own folders fail. */
-  runAgent(program: AgentProgram): Promise<Exit>;
+  /** Runs the program of this node's agent; rejects only when the run's own folders fail. `stop` ends it as the stage's
+   *  own signal does. */
+  runAgent(program: AgentProgram, stop?: AbortSignal): Promise<Exit>;
+  /** Whether anything in the workspace has changed since that time. */
+  changedSince(at: Date): Promise<boolean>;
   /** Something that the agent did, for the journal. */
   acted(action: AgentAction): void;
   /** Writes an artifact into the node's folder, secrets masked. */
