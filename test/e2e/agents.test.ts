@@ -7,7 +7,7 @@ import { type Home, home, root } from '../support/cli.ts';
 const standIn = join(root, 'test/support/agent-stand-in.sh');
 const project = (nodes: string, more: Readonly<Record<string, string>> = {}) =>
   home({
-    'p.dot': `digraph g { start [shape=Mdiamond] exit [shape=Msquare] bad [shape=Msquare, outcome=fail]\n${nodes}\n}`,
+    'p.dot': `digraph g { start [shape=Mdiamond] exit [shape=Msquare]\n${nodes}\n}`,
     'w/src/main.txt': 'main\n',
     ...more,
   });
@@ -58,11 +58,12 @@ test('each product failure that leads back to a node gives it the next model; a 
   await using it = await project(`
     fix [prompt="Fix it", agent.backend=fake, llm_model="small,middle,large"]
     check [shape=parallelogram, tool_command="echo x >> n; test $(wc -l < n) -ge 4"]
-    again [shape=parallelogram, tool_command="test -e seen || { touch seen; exit 86; }"]
+    again [shape=parallelogram,
+      tool_command="test -e seen && exit; touch seen; echo '{\\"outcome\\":\\"partial_success\\"}' > $FACTORY_OUTPUT"]
     start -> fix -> check
     check -> fix [condition="outcome=fail"]
     check -> again [condition="outcome=success"]
-    again -> fix [condition="outcome=fail"]
+    again -> fix [condition="outcome=partial_success"]
     again -> exit [condition="outcome=success"]
   `);
   const ran = await run(it, {});
@@ -72,8 +73,7 @@ test('each product failure that leads back to a node gives it the next model; a 
     { agent: 'fake', model: 'middle', escalation: 1 },
     { agent: 'fake', model: 'large', escalation: 2 },
     { agent: 'fake', model: 'large', escalation: 3 },
-    // What the judge failed by was no product failure.
-    { agent: 'fake', model: 'large', escalation: 3 },
+    { agent: 'fake', model: 'small', escalation: 0 },
   ]);
 });
 
@@ -92,6 +92,7 @@ test('retries after product failures climb too, and the model is what the agent 
 });
 
 const stalling = (attributes: string) => `
+  bad [shape=Msquare, outcome=fail]
   a [prompt="Do it", agent=claude, ${attributes}]
   start -> a
   a -> exit [condition="failure_class=stalled"]
