@@ -60,6 +60,8 @@ export type AgentTask = {
   readonly timeoutMs?: number;
   /** Milliseconds without a sign of life after which a call counts as hung; one that is still streaming goes on. */
   readonly idleMs?: number;
+  /** A text with the values of its `${var.x}`, `${ctx.key}`, `${node.id.key}`; `unknown` names one that has none. */
+  expand?(text: string): { readonly text: string } | { readonly unknown: string };
   /** Text as it arrives, for the live view; may be called never. */
   readonly onText?: (text: string, channel: 'answer' | 'reasoning') => void;
   /** Runs a program for this task to its end. Never rejects for what the program does. When the task's signal fires, or
@@ -134,7 +136,7 @@ export type AgentReport =
       readonly reason: string;
       readonly model?: 'api' | 'output';
       readonly retryAfterMs?: number;
-      /** The agent's program is not there. */
+      /** The agent is not to be had here: no program, no key. */
       readonly missing?: true;
       /** Nothing will go on for a while, or before somebody mends it; `wakeAtMs` is in milliseconds since 1970. */
       readonly park?: { readonly kind: 'quota' | 'auth' | 'billing'; readonly wakeAtMs?: number };

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../system/clock.ts';
 import type { Exit } from '../system/spawn.ts';
-import type { Agent, AgentReport, AgentTask } from './agent.ts';
+import type { Agent, AgentReport } from './agent.ts';
 import { claudeArgv, claudePlace } from './claude/argv.ts';
 import { type ClaudeEvents, claudeEvents } from './claude/events.ts';
 import { type ClaudeDefaults, type ClaudeSettings, readSettings } from './claude/settings.ts';
@@ -71,17 +71,10 @@ export function claudeAgent(options: ClaudeOptions): Agent {
       }
       view.end();
       const report = reportOf(exit, events, view, settings, clock.now().getTime());
-      await keepAnswer(task, report);
       tellEnd('claude', task, report, clock.monotonic() - began);
       return report;
     },
   };
-}
-
-/** The answer comes by standard output only; it stands where the other agents leave theirs. */
-async function keepAnswer(task: AgentTask, report: AgentReport): Promise<void> {
-  if (report.kind === 'finished' && report.response !== undefined)
-    await task.keep('response.md', report.response);
 }
 
 function reportOf(
@@ -100,7 +93,8 @@ function reportOf(
       ? {}
       : {
           usage: {
-            model: settings.model ?? events.model ?? 'claude',
+            // An alias such as `sonnet` is known by its whole name.
+            model: events.model ?? settings.model ?? 'claude',
             input_tokens: result.inputTokens,
             output_tokens: result.outputTokens,
             cost_usd: result.costUsd,

@@ -39,9 +39,7 @@ export const unusableAgent = (name: string, why: string): Agent => ({
   name,
   describe: `${name} (cannot answer here)`,
   work: async (_task: AgentTask, signal): Promise<AgentReport> =>
-    signal.aborted
-      ? { kind: 'cancelled' }
-      : { kind: 'failed', class: 'config', reason: why, park: { kind: 'auth' } },
+    signal.aborted ? { kind: 'cancelled' } : { kind: 'failed', class: 'config', reason: why, missing: true },
 });
 
 const asFields = ({ class: failureClass, reason }: Failed): Readonly<Record<string, Json>> => ({

@@ -76,6 +76,7 @@ export const codergen = kind({
         watch.heard();
         site.stream(piece, channel);
       },
+      expand: (text) => site.expand(text, 'plain'),
       run: (program) => site.runAgent(heardBy(watch, program), watch.signal),
       keep: (name, content) => site.keep(name, content),
       log: (level, message, fields) => site.log(level, message, fields),

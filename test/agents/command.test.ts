@@ -78,8 +78,8 @@ describe('the prompt', () => {
   test.for([
     ['prompt_via=file', { prompt_via: 'file' }, []],
     ['{prompt_file}', { 'command.run': `${standIn} --in {prompt_file}` }, ['--in', '@/command.prompt.md']],
-    ['prompt_via=arg', { 'command.prompt_via': 'arg' }, ['do it', '']],
-    ['{prompt}', { 'command.run': `${standIn} "a {prompt}b"` }, ['a do it', 'b']],
+    ['prompt_via=arg', { 'command.prompt_via': 'arg' }, ['do it']],
+    ['{prompt}', { 'command.run': `${standIn} "a {prompt}b"` }, ['a do itb']],
   ] as const)('does not come on standard input with %s', async ([, attributes, argv]) => {
     await using it = await command('echo x', { attributes });
     await it.work();
@@ -242,5 +242,5 @@ test('FACTORY_COMMAND_RUN names the program for nodes that do not', async () => 
     env: { FACTORY_COMMAND_RUN: standIn, FACTORY_COMMAND_PROMPT_VIA: 'arg' },
   });
   expect(await it.work()).toMatchObject({ kind: 'answered' });
-  expect(it.read('seen/argv')).toBe('do it\n\n');
+  expect(it.read('seen/argv')).toBe('do it\n');
 });

@@ -77,6 +77,18 @@ test('each product failure that leads back to a node gives it the next model; a 
   ]);
 });
 
+test("a command is told values as whole words, and nothing in them is a placeholder or a shell's", async () => {
+  await using it = await project(`
+    vars="who=x"
+    a [prompt="Do it", agent=command, command.run="printf '%s|' '${'$'}{var.who}' to=${'$'}{var.who} {prompt}", response_file="out.txt"]
+    start -> a -> exit
+  `);
+  const ran = await run(it, {}, '--var', "who=two 'words' {model} $HOME");
+  expect(ran.code, ran.stderr).toBe(0);
+  const who = "two 'words' {model} $HOME";
+  expect(await it.read(`${dir}/workspace/out.txt`)).toBe(`${who}|to=${who}|Do it|`);
+});
+
 test('retries after product failures climb too, and the model is what the agent is told', async () => {
   await using it = await project(`
     a [prompt="Do it", agent=command, command.run="sh -c 'echo {model} >> models; test {model} = b && echo success || echo fail'",

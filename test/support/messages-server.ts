@@ -78,7 +78,12 @@ function react(out: ServerResponse, reaction: MessageReaction, id: string, model
   }
   const blocks: readonly (readonly [object, object])[] =
     'text' in reaction
-      ? [[{ type: 'text', text: '' }, { type: 'text_delta', text: reaction.text }]]
+      ? [
+          [
+            { type: 'text', text: '' },
+            { type: 'text_delta', text: reaction.text },
+          ],
+        ]
       : reaction.calls.map(({ name, input }, n) => [
           { type: 'tool_use', id: `toolu_${id}_${n}`, name, input: {} },
           { type: 'input_json_delta', partial_json: JSON.stringify(input) },

@@ -185,7 +185,8 @@ function actionOf(name: string, input: Readonly<Record<string, unknown>>): Agent
   const status = 'started';
   switch (name) {
     case 'Bash':
-      return { action: 'command', detail: text('command'), status, identity };
+      // It describes each call in words, which may differ.
+      return { action: 'command', detail: text('command'), status, identity: `Bash ${text('command')}` };
     case 'Edit':
     case 'MultiEdit':
     case 'Write':

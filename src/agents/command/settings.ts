@@ -65,16 +65,18 @@ const placeholders = [
 ] as const;
 type Placeholder = (typeof placeholders)[number];
 
+const placeholder = /(?<!\$)\{([a-z_]+)\}/g;
+
 /** Everything, or what is wrong and where. Pure. `prompt` is the text that the program is to be given. */
 export const readSettings = (
-  task: Pick<AgentTask, 'attributes' | 'workspace' | 'nodeDir' | 'prompt'>,
+  task: Pick<AgentTask, 'attributes' | 'workspace' | 'nodeDir' | 'prompt' | 'expand'>,
   files: CommandFiles,
   defaults: CommandDefaults,
 ): { readonly settings: CommandSettings } | { readonly problem: string } =>
   settingsOr(() => read(task, files, defaults));
 
 function read(
-  { attributes, workspace, nodeDir, prompt }: Parameters<typeof readSettings>[0],
+  { attributes, workspace, nodeDir, prompt, expand }: Parameters<typeof readSettings>[0],
   files: CommandFiles,
   { env, model: flag }: CommandDefaults,
 ): CommandSettings {
@@ -123,8 +125,9 @@ function read(
         'give it with prompt_via=stdin or prompt_via=file',
     );
   }
+  const argument = prompt.replace(/\n$/, '');
   const values: Readonly<Record<Placeholder, string>> = {
-    prompt,
+    prompt: argument,
     prompt_file: files.prompt,
     response_file: files.response,
     schema_file: files.schema,
@@ -132,10 +135,17 @@ function read(
     node_dir: nodeDir,
     model: model ?? '',
   };
+  const expanded = (text: string): string => {
+    const said = expand?.(text) ?? { text };
+    if ('unknown' in said) throw new Bad(`${run.from} names ${said.unknown}, which has no value`);
+    return said.text;
+  };
+  // In one go, so that nothing in a value is taken for a placeholder.
   const args = words.map((word) =>
-    word.replaceAll(/\{([a-z_]+)\}/g, (as, name: string) =>
-      Object.hasOwn(values, name) ? values[name as Placeholder] : as,
-    ),
+    word
+      .split(placeholder)
+      .map((part, i) => (i % 2 === 0 ? expanded(part) : (own(values, part) ?? `{${part}}`)))
+      .join(''),
   );
   const executable: Given = { text: program, from: run.from };
   const workdir = either('workdir');
@@ -144,7 +154,7 @@ function read(
       configured: program,
       path: program.includes('/') || program.includes('..') ? pathIn(workspace, executable) : program,
     },
-    args: promptVia === 'arg' && !named.has('prompt') ? [...args, prompt] : args,
+    args: promptVia === 'arg' && !named.has('prompt') ? [...args, argument] : args,
     workdir: workdir === undefined ? workspace : pathIn(workspace, workdir).replace(/(?<=.)\/+$/, ''),
     model,
     promptVia,
@@ -169,7 +179,7 @@ function read(
 /** Those that a word has. One that is nearly a known one is a slip; any other braces are the program's own. */
 function placeholdersIn(word: string, from: string): readonly Placeholder[] {
   const found: Placeholder[] = [];
-  for (const [, name = ''] of word.matchAll(/\{([a-z_]+)\}/g)) {
+  for (const [, name = ''] of word.matchAll(placeholder)) {
     const known = placeholders.find((one) => one === name);
     if (known !== undefined) {
       found.push(known);
