@@ -17,7 +17,8 @@ import { isMissing, writeFileAtomic } from '../system/files.ts';
 import { maskStream } from '../system/mask.ts';
 import { head, readSome } from '../system/read.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
-import { changedSince } from '../workspace/newest.ts';
+import { type Lookout, lookout } from '../workspace/newest.ts';
+import { WorkspaceError } from '../workspace/trouble.ts';
 import { runAgentProgram } from './agent-door.ts';
 import { keepText } from './artifacts.ts';
 import { asText } from './context.ts';
@@ -108,6 +109,7 @@ export function siteFor(
   const deadline = setting.clock.monotonic() + visit.timeout.ms;
   const inWorkspace = (path: string) => join(setting.workspace, path);
 
+  const look = lookout(setting.workspace);
   const hidden = { paths: [] as string[], made: [] as string[] };
   let actions = 0;
 
@@ -207,6 +209,7 @@ export function siteFor(
         marker: setting.marker,
         async beforeSpawn() {
           await writeContext();
+          beginLook(look);
           await visit.spawned(undefined);
         },
         spawned: (process) => visit.spawned(process),
@@ -219,7 +222,7 @@ export function siteFor(
         ? { kind: 'timed_out', afterMs: visit.timeout.ms }
         : ended;
     },
-    changedSince: async (at) => changedSince(setting.workspace, at),
+    changedSince: (at) => look.changedSince(at),
     acted(action) {
       actions += 1;
       if (actions > mostActions) return;
@@ -272,6 +275,15 @@ export function siteFor(
       setting.watcher.spent(node.id, usage);
     },
   };
+}
+
+/** A workspace that cannot be listed is judged when the stage has ended. */
+function beginLook(look: Lookout): void {
+  try {
+    look.begin();
+  } catch (error) {
+    if (!(error instanceof WorkspaceError)) throw error;
+  }
 }
 
 /** False when the path, or the nearest part of it that exists, leads out of the workspace by a link. */

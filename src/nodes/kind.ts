@@ -54,7 +54,7 @@ export interface Site {
   /** Runs the program of this node's agent; rejects only when the run's own folders fail. `stop` ends it as the stage's
    *  own signal does. */
   runAgent(program: AgentProgram, stop?: AbortSignal): Promise<Exit>;
-  /** Whether anything in the workspace has changed since that time. */
+  /** Whether anything in the workspace has changed since that time, and since it was asked before. */
   changedSince(at: Date): Promise<boolean>;
   /** Something that the agent did, for the journal. */
   acted(action: AgentAction): void;

@@ -1,31 +1,87 @@
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { utimes } from 'node:fs/promises';
+import {
+  chmodSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { changedSince } from '../../src/workspace/newest.ts';
+import { describe, expect, test } from 'vitest';
+import { lookout } from '../../src/workspace/newest.ts';
 import { temp } from '../system/temp.ts';
 
-const later = (ms: number) => new Date(Date.now() + ms);
+const now = () => new Date();
+const later = () => new Date(Date.now() + 60_000);
 
-test.for([
-  ['a new file', (at: string) => writeFileSync(join(at, 'd/new'), '')],
-  ['a file that went', (at: string) => rmSync(join(at, 'd/f'))],
-  ['a file that was moved', (at: string) => renameSync(join(at, 'd/f'), join(at, 'd/g'))],
-  ['a new link', (at: string) => symlinkSync('nowhere', join(at, 'd/link'))],
-  ['a file whose times were set back', (at: string) => utimes(join(at, 'd/f'), 1, 1)],
-] as const)('%s is a change, and none any more for who asks later', async ([, change]) => {
-  await using it = await temp();
-  mkdirSync(it.at('d'));
-  writeFileSync(it.at('d/f'), 'f');
-  await change(it.dir);
-  expect(changedSince(it.dir, later(0))).toBe(true);
-  expect(changedSince(it.dir, later(60_000))).toBe(false);
-});
+async function rig() {
+  const it = await temp();
+  mkdirSync(it.at('w/d'), { recursive: true });
+  writeFileSync(it.at('w/d/f'), 'f');
+  symlinkSync('f', it.at('w/d/l'));
+  return { ...it, w: it.at('w'), [Symbol.asyncDispose]: it[Symbol.asyncDispose] };
+}
 
-test('what goes directly from the folder itself is a change', async () => {
-  await using it = await temp();
-  mkdirSync(it.at('w'));
-  writeFileSync(it.at('w/f'), '');
-  rmSync(it.at('w/f'));
-  expect(changedSince(it.at('w'), later(0))).toBe(true);
+const changes: readonly (readonly [string, (at: string) => void])[] = [
+  ['a new file', (at) => writeFileSync(join(at, 'd/new'), '')],
+  ['a file that went', (at) => rmSync(join(at, 'd/f'))],
+  ['a file that was moved', (at) => renameSync(join(at, 'd/f'), join(at, 'd/g'))],
+  ['other content', (at) => writeFileSync(join(at, 'd/f'), 'g')],
+  ['another mode', (at) => chmodSync(join(at, 'd/f'), 0o755)],
+  [
+    'a link that leads elsewhere',
+    (at) => {
+      unlinkSync(join(at, 'd/l'));
+      symlinkSync('g', join(at, 'd/l'));
+    },
+  ],
+  ['a huge file', (at) => truncateSync(join(at, 'd/f'), 100 * 1024 * 1024)],
+  ['a workspace that went', (at) => rmSync(at, { recursive: true })],
+];
+
+describe('a look', () => {
+  test.for(changes)('finds %s', async ([, change]) => {
+    await using it = await rig();
+    const look = lookout(it.w);
+    // Everything here is new to the first look.
+    expect(await look.changedSince(now())).toBe(true);
+    change(it.w);
+    expect(await look.changedSince(now())).toBe(true);
+  });
+
+  test('that began before finds nothing in what lay there, however new, and each change after', async () => {
+    await using it = await rig();
+    const look = lookout(it.w);
+    look.begin();
+    expect(await look.changedSince(now())).toBe(false);
+    writeFileSync(join(it.w, 'd/f'), 'other');
+    expect(await look.changedSince(now())).toBe(true);
+    expect(await look.changedSince(now())).toBe(false);
+  });
+
+  test('finds nothing where nothing was touched since then', async () => {
+    await using it = await rig();
+    expect(await lookout(it.w).changedSince(later())).toBe(false);
+  });
+
+  test.for([
+    ['written again with the same content', (at: string) => writeFileSync(join(at, 'd/f'), 'f')],
+    [
+      'made anew as it was',
+      (at: string) => {
+        rmSync(join(at, 'd/f'));
+        writeFileSync(join(at, 'd/f'), 'f');
+      },
+    ],
+    ['touched', (at: string) => utimesSync(join(at, 'd/f'), 1, 1)],
+  ] as const)('takes a file that was %s for the same', async ([, change]) => {
+    await using it = await rig();
+    const look = lookout(it.w);
+    await look.changedSince(now());
+    change(it.w);
+    expect(await look.changedSince(now())).toBe(false);
+  });
 });
