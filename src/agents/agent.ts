@@ -142,7 +142,8 @@ export type AgentReport =
       readonly park?: { readonly kind: 'quota' | 'auth' | 'billing'; readonly wakeAtMs?: number };
       readonly response?: string;
     } & Beside)
-  | { readonly kind: 'cancelled' };
+  /** Stopped by the signal. The rest is for a list of agents: which of them was at work. */
+  | ({ readonly kind: 'cancelled' } & Pick<Beside, 'by' | 'spentBefore'>);
 
 /** Something that can carry out a task in a directory.
  *  `work` never rejects: whatever goes wrong is a report. When `signal` fires it settles as `cancelled`, leaving no

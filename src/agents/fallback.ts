@@ -19,9 +19,10 @@ export function fallbackAgent(agents: readonly Agent[]): Agent {
     describe: agents.map((agent) => agent.describe).join(', else '),
     async work(task, signal) {
       const failed: { readonly agent: string; readonly report: Failed }[] = [];
+      if (signal.aborted) return { kind: 'cancelled' };
       for (const agent of agents) {
         const report = await agent.work(task, signal);
-        if (report.kind === 'cancelled') return report;
+        if (report.kind === 'cancelled') return { ...report, ...history(agent.name, failed) };
         if (!couldNot(report)) return { ...named(report, agent.name), ...history(agent.name, failed) };
         failed.push({ agent: agent.name, report });
         const next = agents[failed.length];

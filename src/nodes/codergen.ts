@@ -88,10 +88,14 @@ export const codergen = kind({
     const { agent } = site.agent;
     try {
       const report = await agent.work(task, AbortSignal.any([site.signal, watch.signal]));
+      for (const usage of report.spentBefore ?? []) site.spent(usage);
+      const stalled = report.kind === 'cancelled' && !site.signal.aborted ? watch.why : undefined;
       const outcome =
-        report.kind === 'cancelled' && watch.why !== undefined && !site.signal.aborted
-          ? failed(`the agent ${agent.name} was stopped: ${watch.why}`, 'stalled', { broke: true })
-          : await settle(report, { wanted, site, schema: schema?.schema });
+        stalled === undefined
+          ? await settle(report, { wanted, site, schema: schema?.schema })
+          : failed(`the agent ${report.by?.agent ?? agent.name} was stopped: ${stalled}`, 'stalled', {
+              broke: true,
+            });
       const by = answeredBy(report, agent.name, chosen);
       return by === undefined ? outcome : { ...outcome, by };
     } finally {
@@ -135,7 +139,7 @@ function answeredBy(
   name: string,
   chosen: ReturnType<typeof modelOf>,
 ): AnsweredBy | undefined {
-  const by = report.kind === 'cancelled' ? undefined : report.by;
+  const { by } = report;
   if (by === undefined && chosen === undefined) return undefined;
   const said = report.kind === 'cancelled' ? undefined : report.usage?.model;
   const model = said ?? chosen?.model;
@@ -258,7 +262,6 @@ async function settle(
 
 /** What comes with a report, whatever it says: cost, reasoning, evidence. */
 async function keepBeside(report: Exclude<AgentReport, { kind: 'cancelled' }>, site: Site): Promise<void> {
-  for (const usage of report.spentBefore ?? []) site.spent(usage);
   if (report.usage !== undefined) {
     site.spent(report.usage);
     await site.keep('usage.json', `${JSON.stringify(report.usage, null, 2)}\n`);

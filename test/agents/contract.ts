@@ -86,7 +86,7 @@ const Report = z.discriminatedUnion('kind', [
     response: z.string().optional(),
     ...beside,
   }),
-  z.strictObject({ kind: z.literal('cancelled') }),
+  z.strictObject({ kind: z.literal('cancelled'), by: beside.by, spentBefore: beside.spentBefore }),
 ]);
 
 /** Fails the test when a report has not the shape it must have. */

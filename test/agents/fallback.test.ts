@@ -107,3 +107,12 @@ test('a stop is no failure: nobody else is asked', async () => {
   expect(await fallbackAgent([first, second]).work(taskFor(), stop.signal)).toEqual({ kind: 'cancelled' });
   expect(asked).toEqual([]);
 });
+
+test('a stop in the midst tells who was at work, and what the others had spent', async () => {
+  const stopped: Agent = { ...answering('two'), work: async () => ({ kind: 'cancelled' }) };
+  expect(await work([failing('one', { class: 'infra', usage: used('x', 2) }), stopped])).toMatchObject({
+    kind: 'cancelled',
+    by: { agent: 'two', tried: [{ agent: 'one' }] },
+    spentBefore: [{ agent: 'one', cost_usd: 2 }],
+  });
+});

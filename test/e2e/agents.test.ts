@@ -105,7 +105,7 @@ test('retries after product failures climb too, and the model is what the agent 
 
 const stalling = (attributes: string) => `
   bad [shape=Msquare, outcome=fail]
-  a [prompt="Do it", agent=claude, ${attributes}]
+  a [prompt="Do it", agent="codex,claude", codex.path="/nowhere/codex", ${attributes}]
   start -> a
   a -> exit [condition="failure_class=stalled"]
   a -> bad [condition="failure_class!=stalled"]
@@ -116,14 +116,14 @@ test.for([
     'is silent',
     'stall_timeout=1s',
     'exec sleep 1000',
-    /stopped: it was silent for 1s \(stall_timeout\); its partial work \(1 changed file\) is snapshot [0-9a-f]{64}$/,
+    /^the agent claude was stopped: it was silent for 1s \(stall_timeout\); its partial work \(1 changed file\) is snapshot [0-9a-f]{64}$/,
   ],
   [
     'goes in circles',
     'max_same_calls=4',
     // Writing the same again is no change.
     'for i in 1 2 3 4 5 6 7 8 9; do echo half > half.txt; did $i "cat x"; sleep 0.05; done; exec sleep 1000',
-    /stopped: it made the same call 4 times without a change in the workspace \(max_same_calls\): cat x; its partial/,
+    /^the agent claude was stopped: it made the same call 4 times without a change in the workspace \(max_same_calls\): cat x; its partial/,
   ],
 ] as const)(
   'an agent that %s is stopped with a class of its own, its partial work kept',
@@ -135,7 +135,7 @@ test.for([
     });
     expect(ran.code, ran.stderr).toBe(0);
     const status = (await it.json(`${dir}/a/status.json`)) as Record<string, string>;
-    expect(status).toMatchObject({ failure_class: 'stalled', failure_reason: expect.stringMatching(reason) });
+    expect(status).toMatchObject({ failure_class: 'stalled', answered_by: { agent: 'claude' }, failure_reason: expect.stringMatching(reason) });
     const kept = (await it.json(`${dir}/a/stalled.json`)) as { snapshot: string; created: string[] };
     expect(status['failure_reason']).toContain(kept.snapshot);
     expect(kept.created).toEqual(['half.txt']);
