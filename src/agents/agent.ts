@@ -1,6 +1,6 @@
 /** Who does a codergen node's work: the contract every backend keeps. */
 import type { Json, JsonObject } from '../model/json.ts';
-import type { FailureClass, OutcomeWord } from '../model/outcome.ts';
+import type { AnsweredBy, FailureClass, OutcomeWord } from '../model/outcome.ts';
 import type { Rung } from '../system/sandbox/confinement.ts';
 import type { Exit } from '../system/spawn.ts';
 
@@ -61,6 +61,8 @@ export type AgentTask = {
   readonly timeoutMs?: number;
   /** Milliseconds without a sign of life after which a call counts as hung; one that is still streaming goes on. */
   readonly idleMs?: number;
+  /** A text with the values of its `${var.x}`, `${ctx.key}`, `${node.id.key}`; `unknown` names one that has none. */
+  expand?(text: string): { readonly text: string } | { readonly unknown: string };
   /** Text as it arrives, for the live view; may be called never. */
   readonly onText?: (text: string, channel: 'answer' | 'reasoning') => void;
   /** Runs a program for this task to its end. Never rejects for what the program does. When the task's signal fires, or
@@ -83,6 +85,8 @@ export type AgentAction = {
   readonly detail: string;
   /** The program's own word for how it went: `completed`, `failed`. */
   readonly status: string;
+  /** What tells two such calls apart beyond `detail`, for noticing one that is made again and again. Not recorded. */
+  readonly identity?: string;
 };
 
 /** Tokens and money; null where the backend does not know. An unknown cost is never zero. */
@@ -91,6 +95,8 @@ export type Usage = {
   readonly input_tokens: number | null;
   readonly output_tokens: number | null;
   readonly cost_usd: number | null;
+  /** The agent whose call this was, where a node has several. */
+  readonly agent?: string;
 };
 
 /** How much a model may think, where it can be told. */
@@ -102,6 +108,10 @@ export const toolNames = ['read', 'list', 'search', 'write', 'patch', 'run'] as 
 /** What a report has beside its own say. */
 type Beside = {
   readonly usage?: Usage;
+  /** Of agents that were asked before this one and could not answer. */
+  readonly spentBefore?: readonly Usage[];
+  /** Who answered, where there was a choice. */
+  readonly by?: AnsweredBy;
   /** What the model tells of its reasoning, for `reasoning.md`. */
   readonly reasoning?: string;
   /** Evidence for the node's folder, under plain file names that no node uses itself; without the agent's key. */
@@ -132,9 +142,14 @@ export type AgentReport =
       readonly reason: string;
       readonly model?: 'api' | 'output';
       readonly retryAfterMs?: number;
+      /** The agent is not to be had here: no program, no key. */
+      readonly missing?: true;
+      /** Nothing will go on for a while, or before somebody mends it; `wakeAtMs` is in milliseconds since 1970. */
+      readonly park?: { readonly kind: 'quota' | 'auth' | 'billing'; readonly wakeAtMs?: number };
       readonly response?: string;
     } & Beside)
-  | { readonly kind: 'cancelled' };
+  /** Stopped by the signal. The rest is for a list of agents: which of them was at work. */
+  | ({ readonly kind: 'cancelled' } & Pick<Beside, 'by' | 'spentBefore'>);
 
 /** Something that can carry out a task in a directory.
  *  `work` never rejects: whatever goes wrong is a report. When `signal` fires it settles as `cancelled`, leaving no

@@ -1,6 +1,7 @@
 /** One node, once: run it, see what it changed, hold that against its scope. */
 import { rm } from 'node:fs/promises';
 import type { Usage } from '../agents/agent.ts';
+import { together } from '../agents/usage.ts';
 import type { AttributeValues } from '../model/attribute.ts';
 import { present, readAttributes } from '../model/attribute.ts';
 import type { Json, JsonObject } from '../model/json.ts';
@@ -54,7 +55,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
     async run({ kind, visit, before }) {
       let spent: Usage | undefined;
       const site = siteFor(setting, visit, (usage) => {
-        spent = usage;
+        spent = spent === undefined ? usage : together(spent, usage);
       });
       const usage = () => (spent === undefined ? {} : { usage: spent });
       const at = nodeLayout(site.nodeDir);
@@ -68,13 +69,10 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const { values, bad } = readAttributes(visit.node.attrs, kind.attributes);
       if (bad[0] !== undefined)
         throw new Error(`Internal: attribute ${bad[0].attribute.key} of a linted node ${bad[0].why}`);
-      const reported = masked(
-        await explained(await ran(kind, values, site, setting.workspace), site),
-        site.mask,
-      );
+      const said = masked(await explained(await ran(kind, values, site, setting.workspace), site), site.mask);
       if (!kind.executable) {
         await keepJson(at.diff, unchanged);
-        return { outcome: reported, after: before, violations: [] };
+        return { outcome: said, after: before, violations: [] };
       }
       const found = await recorded(snapshots, before);
       if ('unreadable' in found) {
@@ -84,12 +82,13 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
           { broke: true },
         );
         return {
-          outcome: visit.signal.aborted ? reported : outcome,
+          outcome: visit.signal.aborted ? said : { ...outcome, ...by(said) },
           after: found.after,
           violations: [],
           ...usage(),
         };
       }
+      const reported = await withPartialWork(said, found.after, before, site);
       const changes = diff(before, found.after);
       const shown = (paths: readonly string[]) => paths.map(site.mask);
       await keepJson(at.diff, {
@@ -127,13 +126,43 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
           { broke },
         );
         // A cancelled stage did not end: its visit is made again, from the snapshot before it.
-        return { outcome: visit.signal.aborted ? reported : outcome, after, violations: named, ...usage() };
+        return {
+          outcome: visit.signal.aborted ? reported : { ...outcome, ...by(reported) },
+          after,
+          violations: named,
+          ...usage(),
+        };
       }
       const gate = reported.status === 'success' ? truthGate(scope, visit.state.outcomes) : undefined;
-      const outcome = gate === undefined ? reported : failed(gate, 'guardrail');
+      const outcome = gate === undefined ? reported : { ...failed(gate, 'guardrail'), ...by(reported) };
       return { outcome, after: found.after, violations: [], ...usage() };
     },
   };
+}
+
+const by = (outcome: Outcome): Pick<Outcome, 'by'> => (outcome.by === undefined ? {} : { by: outcome.by });
+
+/** What an agent that was stopped had done by then: the snapshot that holds it is named where people look. */
+async function withPartialWork(
+  outcome: Outcome,
+  after: Snapshot,
+  before: Snapshot,
+  site: Pick<ReturnType<typeof siteFor>, 'keep'>,
+): Promise<Outcome> {
+  if (outcome.status !== 'fail' || outcome.class !== 'stalled') return outcome;
+  const { created, modified, deleted } = diff(before, after);
+  const partial = {
+    reason: outcome.reason,
+    snapshot: after.id,
+    before: before.id,
+    created,
+    modified,
+    deleted,
+  };
+  await site.keep('stalled.json', `${JSON.stringify(partial, null, 2)}\n`);
+  const files = created.length + modified.length + deleted.length;
+  const work = `${files} changed file${files === 1 ? '' : 's'}`;
+  return { ...outcome, reason: `${outcome.reason}; its partial work (${work}) is snapshot ${after.id}` };
 }
 
 const whereHidden = (paths: readonly string[]): string =>

@@ -27,8 +27,12 @@ export function status(outcome: Outcome): JsonObject {
     notes: outcome.notes,
     failure_reason: reasonOf(outcome),
     ...(outcome.status === 'fail' ? { failure_class: outcome.class } : {}),
+    ...answeredBy(outcome),
   };
 }
+
+/** Who answered, where the node names several agents or models. */
+const answeredBy = (outcome: Outcome) => (outcome.by === undefined ? {} : { answered_by: outcome.by });
 
 /** The event that ends a visit; `elapsed` in milliseconds. */
 export function stageEnded(
@@ -116,6 +120,7 @@ export function outputCaptured(
     outcome: outcome.status,
     failure_reason: reasonOf(outcome),
     ...(outcome.status === 'fail' ? { failure_class: outcome.class } : {}),
+    ...answeredBy(outcome),
     context_updates: outcome.updates,
     ...(inFull(after, step) ? { context_after: after } : {}),
     context_delta: changed,

@@ -21,11 +21,13 @@ import { type ByteMasker, maskStream } from '../system/mask.ts';
 import { head, readSome } from '../system/read.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
+import { type Lookout, lookout } from '../workspace/newest.ts';
+import { WorkspaceError } from '../workspace/trouble.ts';
 import { runAgentProgram } from './agent-door.ts';
 import { keepText } from './artifacts.ts';
 import { confinementOf, type RunConfinement, rungOf } from './confine.ts';
-import { asText } from './context.ts';
 import { smellOf } from './smell.ts';
+import { known } from './values.ts';
 import type { Log, Watcher } from './watch.ts';
 
 /** What stays the same for every stage of a run. */
@@ -135,7 +137,7 @@ export function siteFor(
     ...listed(node.attrs.get('env_pass')?.value.text),
   ];
   const { env, values, mask: maskValues } = environmentOf(setting, pass);
-  let secret = values;
+  const secret = new Set(values);
   let masked = maskValues;
   const mask = (text: string) => masked(text);
   // A secret may come in two pieces.
@@ -145,6 +147,7 @@ export function siteFor(
 
   /** The programs of this attempt that were confined, with their artifacts. */
   const confined: { readonly confinement: Confinement; readonly files: readonly string[] }[] = [];
+  const look = lookout(setting.workspace);
   const hidden = { paths: [] as string[], made: [] as string[] };
   let actions = 0;
 
@@ -229,7 +232,7 @@ export function siteFor(
         ? { kind: 'timed_out', afterMs: limit < left ? limit : visit.timeout.ms }
         : ended;
     },
-    async runAgent(program) {
+    async runAgent(program, stop) {
       // A default gives way to the agent's own time; what somebody said for the node or the run does not.
       const most = () =>
         program.timeoutMs !== undefined && !visit.timeout.explicit
@@ -243,10 +246,11 @@ export function siteFor(
         environment(keys) {
           const of = stageEnvironment(setting.env, pass, keys);
           for (const name of dropped) delete of.env[name];
-          secret = of.mask;
-          masked = masker(secret);
+          // Another program of the same stage may have had keys of its own.
+          for (const value of of.mask) secret.add(value);
+          masked = masker([...secret]);
           live = undefined;
-          return { env: stageEnv(of.env), mask: secret };
+          return { env: stageEnv(of.env), mask: of.mask };
         },
         confinement(declared) {
           const confinement = confinementOf(setting, node, {
@@ -263,10 +267,13 @@ export function siteFor(
         readScope: listed(present(node.attrs, 'read_scope')?.value.text),
         keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
         timeoutMs: Math.min(program.timeoutMs ?? Number.POSITIVE_INFINITY, most()),
-        signal: visit.signal,
+        signal: stop === undefined ? visit.signal : AbortSignal.any([visit.signal, stop]),
         marker: setting.marker,
         ...(setting.brand === undefined ? {} : { brand: setting.brand }),
-        beforeSpawn: writeContext,
+        async beforeSpawn() {
+          await writeContext();
+          beginLook(look);
+        },
         spawned: (process) => visit.spawned(process),
         wasHidden(paths, made) {
           hidden.paths.push(...paths);
@@ -293,11 +300,12 @@ export function siteFor(
       const tails = await Promise.all(last.files.map((file) => readSome(file, 16_384, 'tail')));
       return smellOf(tails.join('\n'), last.confinement, node.id, setting.workspace);
     },
+    changedSince: (at) => look.changedSince(at),
     acted(action) {
       actions += 1;
       if (actions > mostActions) return;
       visit.acted({
-        ...action,
+        action: action.action,
         detail: head(mask(action.detail), 500),
         status: head(mask(action.status), 100),
       });
@@ -340,7 +348,7 @@ export function siteFor(
     schema: setting.schema,
     log: (level, message, fields = {}) => setting.log(level, message, { node: node.id, ...fields }),
     stream(text, channel) {
-      live ??= { answer: maskStream(secret), reasoning: maskStream(secret) };
+      live ??= { answer: maskStream([...secret]), reasoning: maskStream([...secret]) };
       setting.watcher.streamed(node.id, live[channel].push(Buffer.from(text)).toString(), channel);
     },
     spent(usage) {
@@ -356,6 +364,14 @@ export const seenBy = (
   env: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> =>
   confinement.rung === 'bwrap' ? confinedEnvironment(env, confinement) : env;
+/** A workspace that cannot be listed is judged when the stage has ended. */
+function beginLook(look: Lookout): void {
+  try {
+    look.begin();
+  } catch (error) {
+    if (!(error instanceof WorkspaceError)) throw error;
+  }
+}
 
 /** False when the path, or the nearest part of it that exists, leads out of the workspace by a link. */
 async function staysInside(workspace: string, path: string): Promise<boolean> {
@@ -380,42 +396,3 @@ const listed = (text: string | undefined): readonly string[] =>
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '');
-
-/** What `${var.x}`, `${ctx.key}` and `${node.id.key}` stand for; undefined when it cannot be known. */
-function known(
-  setting: RunSetting,
-  state: RunState,
-  kind: 'var' | 'ctx' | 'node',
-  key: string,
-): string | undefined {
-  switch (kind) {
-    case 'var':
-      return own(setting.variables, key);
-    case 'ctx': {
-      const value = own(state.context, key);
-      return value === undefined ? undefined : asText(value);
-    }
-    case 'node': {
-      const dot = key.indexOf('.');
-      const outcome = own(state.outcomes, key.slice(0, dot));
-      if (dot < 0 || outcome === undefined) return undefined;
-      switch (key.slice(dot + 1)) {
-        case 'outcome':
-          return outcome.status;
-        case 'label':
-        case 'preferred_label':
-          return outcome.label;
-        case 'notes':
-          return outcome.notes;
-        case 'failure_reason':
-          return outcome.reason;
-        case 'failure_class':
-          return outcome.class ?? '';
-        case 'visits':
-          return String(own(state.visits, key.slice(0, dot)) ?? 0);
-        default:
-          return undefined;
-      }
-    }
-  }
-}

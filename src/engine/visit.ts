@@ -13,6 +13,7 @@ import type { Snapshot } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import type { AttemptRequest, AttemptResult } from './attempt.ts';
 import { capHit } from './caps.ts';
+import { escalated, oneMore } from './escalate.ts';
 import { noteProcess } from './node-dir.ts';
 import { retry } from './retry.ts';
 import type { PreparedRun, Teller } from './run.ts';
@@ -62,7 +63,8 @@ export async function visitNode(
       { id: node.id, maxVisits: Number.POSITIVE_INFINITY, visits: 0 },
       { steps: -1, elapsedMs: at.elapsed() },
     );
-  let { state, snapshot } = at;
+  let { snapshot } = at;
+  let state = escalated(at.state, node);
   let retries = own(state.retry_counts, node.id) ?? 0;
   let calls = own(state.calls, node.id) ?? 0;
   let usage: Usage | undefined;
@@ -114,6 +116,7 @@ export async function visitNode(
     }
     retries++;
     state = { ...state, context: { ...state.context, [`internal.retry_count.${node.id}`]: retries } };
+    if (result.outcome.status === 'fail' && result.outcome.class === 'product') state = oneMore(state, node);
     await tell.event({
       type: 'StageRetrying',
       node_id: node.id,

@@ -53,7 +53,10 @@ export async function startRun(
   });
   if ('problems' in casting) return casting;
   const keep: Record<string, string> = { ...flags.keep };
-  const scripted = [...casting.plans.values()].some((plan) => plan.name === 'scripted');
+  const scripted = [...casting.plans.values()].some(
+    (plan) =>
+      plan.name === 'scripted' || ('agents' in plan && plan.agents.some((one) => one.name === 'scripted')),
+  );
   if (scripted && loaded.script !== undefined) {
     const mismatch = scriptProblem(loaded.script.script, inputs);
     if (mismatch !== undefined) return { problems: [mismatch] };

@@ -45,6 +45,8 @@ export const graphAttributes = {
   max_memory: bytes(leastMemory),
   max_processes: count(1),
   max_file_size: bytes(1),
+  stall_timeout: duration(),
+  max_same_calls: count(),
   audit: text(),
   model_stylesheet: text(),
   default_fidelity: text(),
@@ -82,7 +84,7 @@ const drawing = words(`
 /** Attributes that pipelines of the wider language carry. */
 const wider = words(`
   fidelity thread_id reasoning_effort auto_status join_policy max_parallel max_agent_turns max_goal_gate_redirects cwd
-  inputs outputs escalation_models stall_timeout loop_restart loop_restart_persist_keys default_max_retry
+  inputs outputs escalation_models loop_restart loop_restart_persist_keys default_max_retry
   human.default_choice manager.poll_interval manager.max_cycles manager.stop_condition manager.actions
   stack.child_autostart stack.child_dotfile stack.child_workdir tool_hooks.pre tool_hooks.post llm_model llm_provider
   temperature max_tokens timeout prompt_file context_keys read_only question options`);

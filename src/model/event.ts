@@ -9,6 +9,7 @@ const usage = z.object({
   input_tokens: z.number().nullable(),
   output_tokens: z.number().nullable(),
   cost_usd: z.number().nullable(),
+  agent: z.string().optional().describe('The agent that answered, where the node has several'),
 });
 
 const ForkPoint = z

@@ -69,3 +69,6 @@ export const inWorkspace = {
   orderProposal: '.factory/order/proposal.json',
   orderState: '.factory/order/state.json',
 } as const;
+
+/** Context key of the product failures that chose a node's model, where it names several. */
+export const escalationKey = (node: string): string => `internal.escalation.${node}`;

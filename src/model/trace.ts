@@ -1,5 +1,6 @@
 /** `trace.jsonl`: what each stage was given and gave, and why the route went where it went. */
 import type { JsonObject } from './json.ts';
+import type { AnsweredBy } from './outcome.ts';
 
 /** One edge that was looked at. Only a candidate that lost has `lost`. */
 export type RouteCandidate = {
@@ -73,6 +74,8 @@ export type TraceFacts =
       readonly outcome: string;
       readonly failure_reason: string;
       readonly failure_class?: string;
+      /** Where the node names several agents or models. */
+      readonly answered_by?: AnsweredBy;
       readonly context_updates: JsonObject;
       /** Left out where the context is large; `fullTrace` fills it in. */
       readonly context_after?: JsonObject;

@@ -63,10 +63,13 @@ export interface Site {
   /** Milliseconds this stage may take; `explicit` when the node itself says `timeout`. */
   readonly timeout: { readonly ms: number; readonly explicit: boolean };
   run(program: StageProgram): Promise<Exit>;
-  /** Runs the program of this node's agent; rejects only when the run's own folders fail. */
-  runAgent(program: AgentProgram): Promise<Exit>;
+  /** Runs the program of this node's agent; rejects only when the run's own folders fail. `stop` ends it as the stage's
+   *  own signal does. */
+  runAgent(program: AgentProgram, stop?: AbortSignal): Promise<Exit>;
   /** Where this node's agent runs: on which rung, and whether a sandbox of its own works there. */
   agentSandbox(): Promise<{ readonly rung: Rung; readonly nests: boolean }>;
+  /** Whether anything in the workspace has changed since that time, and since it was asked before. */
+  changedSince(at: Date): Promise<boolean>;
   /** Something that the agent did, for the journal. */
   acted(action: AgentAction): void;
   /** Writes an artifact into the node's folder, secrets masked. */

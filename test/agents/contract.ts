@@ -39,9 +39,20 @@ const Usage = z.strictObject({
   input_tokens: z.int().nonnegative().nullable(),
   output_tokens: z.int().nonnegative().nullable(),
   cost_usd: z.number().nonnegative().nullable(),
+  agent: z.string().min(1).optional(),
 });
 const beside = {
   usage: Usage.optional(),
+  spentBefore: z.array(Usage).min(1).optional(),
+  by: z
+    .strictObject({
+      agent: z.string().min(1),
+      tried: z
+        .array(z.strictObject({ agent: z.string(), class: z.enum(failureClasses), reason: z.string() }))
+        .min(1)
+        .optional(),
+    })
+    .optional(),
   reasoning: z.string().min(1).optional(),
   artifacts: z
     .array(z.strictObject({ name: z.string().regex(/^[a-z0-9_]+\.[a-z]+$/), content: z.string() }))
@@ -68,10 +79,14 @@ const Report = z.discriminatedUnion('kind', [
     reason: z.string().min(1),
     model: z.enum(['api', 'output']).optional(),
     retryAfterMs: z.number().nonnegative().optional(),
+    missing: z.literal(true).optional(),
+    park: z
+      .strictObject({ kind: z.enum(['quota', 'auth', 'billing']), wakeAtMs: z.number().optional() })
+      .optional(),
     response: z.string().optional(),
     ...beside,
   }),
-  z.strictObject({ kind: z.literal('cancelled') }),
+  z.strictObject({ kind: z.literal('cancelled'), by: beside.by, spentBefore: beside.spentBefore }),
 ]);
 
 /** Fails the test when a report has not the shape it must have. */

@@ -1,17 +1,23 @@
 /** What codex's own failure events mean: whose failure it is, and how long to wait. */
 import type { FailureClass } from '../../model/outcome.ts';
+import { classOfStatus, type Park, parkOf } from '../program/status.ts';
 
-export type Trouble = { readonly class: FailureClass; readonly retryAfterMs?: number };
+export type Trouble = {
+  readonly class: FailureClass;
+  readonly retryAfterMs?: number;
+  readonly park?: { readonly kind: Park };
+};
 
 /** The messages are the program's own sentences; each is known from its beginning, since a server's text may follow. */
-const known: readonly (readonly [RegExp, FailureClass])[] = [
-  [/^Quota exceeded/i, 'config'],
-  [/^Missing environment variable/i, 'config'],
+const known: readonly (readonly [RegExp, FailureClass, Park?])[] = [
+  [/^Quota exceeded/i, 'config', 'billing'],
+  [/^Missing environment variable/i, 'config', 'auth'],
   [
     /^(?:Your )?(?:access token|refresh token|login|session)\b.*\b(?:expired|revoked|invalid|could not)/i,
     'config',
+    'auth',
   ],
-  [/^You(?:'|’)ve hit your usage limit/i, 'infra'],
+  [/^You(?:'|’)ve hit your usage limit/i, 'infra', 'quota'],
   [/^rate limit exceeded/i, 'infra'],
   [/^We(?:'|’)re currently experiencing high demand/i, 'infra'],
   [/^Selected model is at capacity/i, 'infra'],
@@ -24,19 +30,15 @@ const known: readonly (readonly [RegExp, FailureClass])[] = [
 /** Whose failure the message of a `turn.failed` or `error` event is. */
 export function troubleOf(message: string): Trouble {
   const wait = waitIn(message);
-  const told = (failureClass: FailureClass): Trouble => ({
+  const told = (failureClass: FailureClass, park?: Park): Trouble => ({
     class: failureClass,
+    ...(park === undefined ? {} : { park: { kind: park } }),
     ...(failureClass === 'infra' && wait !== undefined ? { retryAfterMs: wait } : {}),
   });
   const status = /^(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b/.exec(message)?.[1];
-  if (status !== undefined) return told(classOfStatus(Number(status)));
+  if (status !== undefined) return told(classOfStatus(Number(status)), parkOf(Number(status)));
   const found = known.find(([pattern]) => pattern.test(message));
-  return told(found?.[1] ?? 'agent');
-}
-
-function classOfStatus(status: number): FailureClass {
-  if (status === 401 || status === 402 || status === 403) return 'config';
-  return status === 408 || status === 429 || status >= 500 ? 'infra' : 'agent';
+  return told(found?.[1] ?? 'agent', found?.[2]);
 }
 
 /** Milliseconds, where the message says when to come back. */

@@ -199,8 +199,8 @@ test.for([
 
 // The sentences are those of the program; see test/system.
 test.for([
-  ['unexpected status 401 Unauthorized: no, url: http://x', { class: 'config' }],
-  ['unexpected status 403 Forbidden: try again in 7s', { class: 'config' }],
+  ['unexpected status 401 Unauthorized: no, url: http://x', { class: 'config', park: { kind: 'auth' } }],
+  ['unexpected status 403 Forbidden: try again in 7s', { class: 'config', park: { kind: 'auth' } }],
   [
     'unexpected status 503 Service Unavailable: Please try again in 7s.',
     { class: 'infra', retryAfterMs: 7000 },
@@ -208,13 +208,16 @@ test.for([
   ['exceeded retry limit, last status: 429 Too Many Requests', { class: 'infra' }],
   ['unexpected status 404 Not Found: model', { class: 'agent' }],
   ['{"error":{"message":"Nope 429"}}', { class: 'agent' }],
-  ['Quota exceeded. Check your plan and billing details.', { class: 'config' }],
+  ['Quota exceeded. Check your plan and billing details.', { class: 'config', park: { kind: 'billing' } }],
   ['rate limit exceeded: Rate limit. Please try again in 120ms.', { class: 'infra', retryAfterMs: 120 }],
   ['We’re currently experiencing high demand, which may cause temporary errors.', { class: 'infra' }],
   ['Selected model is at capacity. Please try a different model.', { class: 'infra' }],
   ['stream disconnected before completion: error sending request', { class: 'infra' }],
-  ["You've hit your usage limit. Try again in 2 hours.", { class: 'infra', retryAfterMs: 7_200_000 }],
-  ['Missing environment variable: `MOCK_KEY`.', { class: 'config' }],
+  [
+    "You've hit your usage limit. Try again in 2 hours.",
+    { class: 'infra', park: { kind: 'quota' }, retryAfterMs: 7_200_000 },
+  ],
+  ['Missing environment variable: `MOCK_KEY`.', { class: 'config', park: { kind: 'auth' } }],
   ['I saw unexpected status 401 in your logs', { class: 'agent' }],
 ] as const)('"%s" is %j', ([message, trouble]) => {
   expect(troubleOf(message)).toEqual(trouble);
