@@ -135,7 +135,11 @@ test.for([
     });
     expect(ran.code, ran.stderr).toBe(0);
     const status = (await it.json(`${dir}/a/status.json`)) as Record<string, string>;
-    expect(status).toMatchObject({ failure_class: 'stalled', answered_by: { agent: 'claude' }, failure_reason: expect.stringMatching(reason) });
+    expect(status).toMatchObject({
+      failure_class: 'stalled',
+      answered_by: { agent: 'claude' },
+      failure_reason: expect.stringMatching(reason),
+    });
     const kept = (await it.json(`${dir}/a/stalled.json`)) as { snapshot: string; created: string[] };
     expect(status['failure_reason']).toContain(kept.snapshot);
     expect(kept.created).toEqual(['half.txt']);
