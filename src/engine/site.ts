@@ -24,8 +24,8 @@ import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
 import { runAgentProgram } from './agent-door.ts';
 import { keepText } from './artifacts.ts';
 import { confinementOf, type RunConfinement, rungOf } from './confine.ts';
-import { asText } from './context.ts';
 import { smellOf } from './smell.ts';
+import { known } from './values.ts';
 import type { Log, Watcher } from './watch.ts';
 
 /** What stays the same for every stage of a run. */
@@ -380,42 +380,3 @@ const listed = (text: string | undefined): readonly string[] =>
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '');
-
-/** What `${var.x}`, `${ctx.key}` and `${node.id.key}` stand for; undefined when it cannot be known. */
-function known(
-  setting: RunSetting,
-  state: RunState,
-  kind: 'var' | 'ctx' | 'node',
-  key: string,
-): string | undefined {
-  switch (kind) {
-    case 'var':
-      return own(setting.variables, key);
-    case 'ctx': {
-      const value = own(state.context, key);
-      return value === undefined ? undefined : asText(value);
-    }
-    case 'node': {
-      const dot = key.indexOf('.');
-      const outcome = own(state.outcomes, key.slice(0, dot));
-      if (dot < 0 || outcome === undefined) return undefined;
-      switch (key.slice(dot + 1)) {
-        case 'outcome':
-          return outcome.status;
-        case 'label':
-        case 'preferred_label':
-          return outcome.label;
-        case 'notes':
-          return outcome.notes;
-        case 'failure_reason':
-          return outcome.reason;
-        case 'failure_class':
-          return outcome.class ?? '';
-        case 'visits':
-          return String(own(state.visits, key.slice(0, dot)) ?? 0);
-        default:
-          return undefined;
-      }
-    }
-  }
-}
