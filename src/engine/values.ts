@@ -1,4 +1,4 @@
-/** What `${…}` in a pipeline's texts stands for while the run goes on. */
+/** What a text of the pipeline's may name: parameters, context, earlier stages. */
 import type { RunState } from '../model/checkpoint.ts';
 import { own } from '../model/own.ts';
 import { asText } from './context.ts';
@@ -6,7 +6,7 @@ import type { RunSetting } from './site.ts';
 
 /** What `${var.x}`, `${ctx.key}` and `${node.id.key}` stand for; undefined when it cannot be known. */
 export function known(
-  setting: RunSetting,
+  setting: Pick<RunSetting, 'variables'>,
   state: RunState,
   kind: 'var' | 'ctx' | 'node',
   key: string,
