@@ -50,12 +50,26 @@ const io: Io = {
 /** The command that goes on with the run under way. */
 let resumeWith: string | undefined;
 
+/** Whether signals are ours to answer. */
+let heedsSignals = false;
+
+/** Ends us where signals are heeded: left to itself, Node gives signals their usual meaning back while it clears up, and
+ *  one that comes then would make a run that has ended, and said so, look like a killed one. */
+async function leave(): Promise<void> {
+  if (!heedsSignals) return;
+  for (const stream of [process.stdout, process.stderr])
+    if (!stream.destroyed && stream.writable)
+      await new Promise<void>((done) => stream.write('', () => done()));
+  process.exit();
+}
+
 /** Milliseconds within which the same signal twice is one: `npx` passes on what the terminal has sent to both of us. */
 const oneSignalMs = 100;
 
 /** Fires at the first SIGINT, SIGTERM or SIGHUP: stages are ended and the checkpoint saved. The second one ends us, with
  *  every stage killed where it stands and nothing half-made left. */
 function stopping(): AbortSignal {
+  heedsSignals = true;
   const controller = new AbortController();
   let first = Number.NEGATIVE_INFINITY;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -343,36 +357,38 @@ function singleDashes(argv: readonly string[], program: Command): string[] {
   );
 }
 
-main(given).then(
-  (code) => {
-    process.exitCode = unwritten && code === 0 ? 1 : code;
-  },
-  async (error: unknown) => {
-    if (error instanceof Superseded) {
-      io.err(`error[run-taken]: ${error.message}\n  = fix: factory runs tells how the run stands\n`);
-      process.exitCode = 1;
-      return;
-    }
-    // A disk that is full or forbidden is the user's to mend, and no mistake of ours.
-    const trouble = diskTrouble(error);
-    if (trouble !== undefined) {
-      process.exitCode = 1;
-      const { refuse } = await import('./commands/refuse.ts');
-      const path = trouble.path === undefined ? '' : `${trouble.path}: `;
-      const problem =
-        error instanceof DiskStop
-          ? { message: error.message, fix: error.fix }
-          : {
-              message: `${path}${systemWords(trouble.error)}`,
-              fix: "check the permissions and the disk's space",
-            };
-      const found = { code: 'system', severity: 'error' as const, ...problem };
-      await refuse([found], io, { json: given.includes('--json') }, 1);
-      return;
-    }
-    io.err(
-      `factory: an error of factory itself: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-    );
-    process.exitCode = 70;
-  },
-);
+main(given)
+  .then(
+    (code) => {
+      process.exitCode = unwritten && code === 0 ? 1 : code;
+    },
+    async (error: unknown) => {
+      if (error instanceof Superseded) {
+        io.err(`error[run-taken]: ${error.message}\n  = fix: factory runs tells how the run stands\n`);
+        process.exitCode = 1;
+        return;
+      }
+      // A disk that is full or forbidden is the user's to mend, and no mistake of ours.
+      const trouble = diskTrouble(error);
+      if (trouble !== undefined) {
+        process.exitCode = 1;
+        const { refuse } = await import('./commands/refuse.ts');
+        const path = trouble.path === undefined ? '' : `${trouble.path}: `;
+        const problem =
+          error instanceof DiskStop
+            ? { message: error.message, fix: error.fix }
+            : {
+                message: `${path}${systemWords(trouble.error)}`,
+                fix: "check the permissions and the disk's space",
+              };
+        const found = { code: 'system', severity: 'error' as const, ...problem };
+        await refuse([found], io, { json: given.includes('--json') }, 1);
+        return;
+      }
+      io.err(
+        `factory: an error of factory itself: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+      );
+      process.exitCode = 70;
+    },
+  )
+  .finally(leave);

@@ -14,7 +14,7 @@ import { folderInScope, outsideScope } from '../policy/paths.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { diff } from '../workspace/changes.ts';
-import { putBack } from '../workspace/restore.ts';
+import { putBack, standing } from '../workspace/restore.ts';
 import type { Changes, Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { keepJson } from './artifacts.ts';
@@ -74,7 +74,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         await keepJson(at.diff, unchanged);
         return { outcome: said, after: before, violations: [] };
       }
-      const found = await recorded(snapshots, before);
+      const found = await recorded(snapshots, before, setting.workspace);
       if ('unreadable' in found) {
         const outcome = failed(
           `${site.mask(found.unreadable)}; all that the stage wrote was put back`,
@@ -172,9 +172,12 @@ const whereHidden = (paths: readonly string[]): string =>
 async function recorded(
   snapshots: Snapshots,
   before: Snapshot,
+  workspace: string,
 ): Promise<{ readonly after: Snapshot } | { readonly after: Snapshot; readonly unreadable: string }> {
   try {
-    return { after: await snapshots.take(before) };
+    const after = await snapshots.take(before);
+    standing(workspace);
+    return { after };
   } catch (error) {
     if (!(error instanceof WorkspaceError) || isDisks(error, '')) throw error;
     await snapshots.restore(before);
