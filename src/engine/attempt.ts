@@ -3,7 +3,6 @@ import { rm } from 'node:fs/promises';
 import type { Usage } from '../agents/agent.ts';
 import type { AttributeValues } from '../model/attribute.ts';
 import { present, readAttributes } from '../model/attribute.ts';
-import type { Json, JsonObject } from '../model/json.ts';
 import { nodeLayout } from '../model/layout.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { failed, reasonOf } from '../model/outcome.ts';
@@ -17,6 +16,7 @@ import { putBack } from '../workspace/restore.ts';
 import type { Changes, Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { keepJson } from './artifacts.ts';
+import { maskedObject } from './masked.ts';
 import type { RunSetting, Visit } from './site.ts';
 import { siteFor } from './site.ts';
 import { truthGate } from './unfixable.ts';
@@ -74,6 +74,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         return { outcome: reported, after: before, violations: [] };
       }
       const found = await recorded(snapshots, before);
+      await site.exchange.save('unreadable' in found ? undefined : { before, after: found.after });
       if ('unreadable' in found) {
         const outcome = failed(
           `${site.mask(found.unreadable)}; all that the stage wrote was put back`,
@@ -207,12 +208,3 @@ function masked(outcome: Outcome, mask: (text: string) => string): Outcome {
     ? { ...clean, reason: mask(clean.reason) }
     : clean;
 }
-
-function maskedValue(value: Json, mask: (text: string) => string): Json {
-  if (typeof value === 'string') return mask(value);
-  if (Array.isArray(value)) return value.map((item: Json) => maskedValue(item, mask));
-  return typeof value === 'object' && value !== null ? maskedObject(value as JsonObject, mask) : value;
-}
-
-const maskedObject = (object: JsonObject, mask: (text: string) => string): JsonObject =>
-  Object.fromEntries(Object.entries(object).map(([key, value]) => [mask(key), maskedValue(value, mask)]));

@@ -13,6 +13,7 @@ import { own } from '../model/own.ts';
 import type { Site, StageProgram } from '../nodes/kind.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
+import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Clock } from '../system/clock.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
@@ -22,6 +23,8 @@ import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
 import { runAgentProgram } from './agent-door.ts';
 import { keepText } from './artifacts.ts';
 import { asText } from './context.ts';
+import { type Recorder, recorder } from './recorder.ts';
+import type { Replay } from './replay.ts';
 import type { Log, Watcher } from './watch.ts';
 
 /** What stays the same for every stage of a run. */
@@ -53,6 +56,10 @@ export type RunSetting = {
   readonly historyEnv: Readonly<Record<string, string>>;
   readonly watcher: Watcher;
   readonly log: Log;
+  /** Where exchanges with agents are written down; undefined in a run that has none. */
+  readonly exchanges?: ExchangeLog | undefined;
+  /** What answers in place of agents, as long as this run follows another one. */
+  readonly replay?: Replay | undefined;
 };
 
 export type Visit = {
@@ -118,6 +125,7 @@ export function siteFor(
   readonly mask: (text: string) => string;
   /** What was hidden from this attempt's agent, and the files that it made in those places; they are gone again. */
   readonly hidden: { readonly paths: readonly string[]; readonly made: readonly string[] };
+  readonly exchange: Recorder;
 } {
   const { node, state } = visit;
   const nodeDir = layout(setting.runDir).node(node.id);
@@ -137,6 +145,26 @@ export function siteFor(
 
   const hidden = { paths: [] as string[], made: [] as string[] };
   let actions = 0;
+  const exchange = recorder({
+    log: setting.exchanges,
+    runId: setting.runId,
+    epoch: setting.epoch,
+    clock: setting.clock,
+    node: node.id,
+    nodeDir,
+    visit: visit.visit,
+    attempt: visit.attempt,
+    signal: visit.signal,
+    mask,
+    hidden,
+  });
+  const answering = (): Site['agent'] => {
+    const live = setting.agentFor(node);
+    const replayed = (sha256: string) => exchange.replayed(sha256);
+    const agent =
+      setting.replay?.agentFor({ node: node.id, visit: visit.visit, live, hidden, replayed }) ?? live;
+    return agent === undefined ? undefined : { agent: exchange.listening(agent), call: visit.call };
+  };
 
   const stageEnv = (from: Readonly<Record<string, string>> = env): Record<string, string> => {
     const access = present(node.attrs, 'access')?.value.text.trim() === 'run';
@@ -180,7 +208,8 @@ export function siteFor(
     origin: (key) => own(state.origins, key),
     clock: setting.clock,
     signal: visit.signal,
-    agent: agentOf(setting, visit),
+    agent: answering(),
+    exchange,
     historyEnv: setting.historyEnv,
     timeout: visit.timeout,
     mask,
@@ -239,6 +268,7 @@ export function siteFor(
           hidden.made.push(...made);
         },
       });
+      await exchange.program(program, ended);
       return ended.kind === 'timed_out' && ended.afterMs !== program.timeoutMs
         ? { kind: 'timed_out', afterMs: visit.timeout.ms }
         : ended;
@@ -311,11 +341,6 @@ async function staysInside(workspace: string, path: string): Promise<boolean> {
       if (!isMissing(error) || at === workspace) return false;
     }
   }
-}
-
-function agentOf(setting: RunSetting, visit: Visit): Site['agent'] {
-  const agent = setting.agentFor(visit.node);
-  return agent === undefined ? undefined : { agent, call: visit.call };
 }
 
 const listed = (text: string | undefined): readonly string[] =>

@@ -45,6 +45,8 @@ export type RunFlags = {
   readonly exclude?: readonly string[];
   /** Go on although the run's owner is stopped or out of sight, without waiting until it has been silent for long. */
   readonly takeOver?: boolean;
+  /** Let agents answer themselves where a replay leaves its record. */
+  readonly live?: boolean;
   /** Files that the run keeps in its `inputs/`, by name. */
   readonly keep?: Readonly<Record<string, string>>;
 };

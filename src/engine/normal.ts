@@ -1,0 +1,37 @@
+/** Texts of two runs of one pipeline, made comparable: what differs only by where and when a run was is the same. */
+
+/** A run, as its texts name it. */
+export type Place = {
+  readonly runId: string;
+  /** Absolute names of its directory. */
+  readonly dirs: readonly string[];
+};
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+/** The text with the run's folders called `<run>`. */
+export const withoutPlace = (text: string, place: Place): string =>
+  [...place.dirs]
+    .sort((a, b) => b.length - a.length)
+    .reduce((so, dir) => (dir === '' ? so : so.replaceAll(dir, '<run>')), text);
+
+/** The text with one run's id in place of the other's, where it stands as a word of its own. Only one side is renamed:
+ *  an id may be a word that occurs anywhere. */
+export const renamed = (text: string, from: string, to: string): string =>
+  from === to || !text.includes(from)
+    ? text
+    : text.replace(new RegExp(`(?<![A-Za-z0-9_])${escaped(from)}(?![A-Za-z0-9_])`, 'g'), () => to);
+
+/** The text with moments, lengths of time and process ids made alike. */
+export const withoutTimes = (text: string): string =>
+  text
+    .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?/g, '<time>')
+    .replace(/\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b/g, '<time>')
+    .replace(/((?:_ms|elapsed|duration)\w{0,20}"?[ \t]*[:=]?[ \t]*)\d+(?:\.\d+)?/g, '$1<duration>')
+    .replace(/\b\d+(?:\.\d+)?[ \t]?(?:ms|µs|us|ns)\b/g, '<duration>')
+    .replace(/\b\d+\.\d+[ \t]?(?:s|secs?|seconds)\b/g, '<duration>')
+    .replace(/\b(pid[ \t]*[:=]?[ \t]*)\d+/gi, '$1<pid>');
+
+/** The text with ids of git objects made alike: a commit's depends on when it was made. */
+export const withoutCommits = (text: string): string =>
+  text.replace(/(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])/g, '<commit>');
