@@ -1,6 +1,8 @@
 /** `factory record export`: a run's recorded answers as an agent script. */
 import { resolve } from 'node:path';
 import { exportScript } from '../engine/export-script.ts';
+import { answersOf } from '../engine/replay.ts';
+import { damageIn } from '../factory/replay.ts';
 import { layout } from '../model/layout.ts';
 import { DamagedExchange, readExchanges } from '../store/exchanges.ts';
 import { readSoFar } from '../store/moment.ts';
@@ -36,6 +38,12 @@ export async function recordExport(run: string, options: RecordOptions, io: Io):
           'run the pipeline once with this version; that run can be exported',
         )
       : no('record-damaged', read.why);
+  const counted = [...answersOf(soFar.records, read.exchanges).values()];
+  const damage = await damageIn(dir, found.id, counted);
+  if (damage !== undefined) {
+    await refuse(damage.problems, io, {});
+    return 2;
+  }
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
   try {
     const { script, unanswered } = await exportScript(

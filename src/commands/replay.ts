@@ -1,6 +1,7 @@
 /** `factory replay`: a run made again from what it recorded, compared with it on request. */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { placesOf } from '../engine/replay.ts';
 import { compareTraces, differenceWords } from '../engine/same-trace.ts';
 import type { Finished, Refusal } from '../factory.ts';
 import { replayRun } from '../factory.ts';
@@ -119,7 +120,8 @@ async function check(dir: string, ended: Finished, options: ReplayOptions, io: R
   };
   const [was, is] = [await side(dir), await side(result.run_dir)];
   const point = options.from === undefined ? undefined : is.manifest.forked_from;
-  const compared = compareTraces(was.told, is.told, point);
+  const { replay_of: of } = is.manifest;
+  const compared = compareTraces(was.told, is.told, of === undefined ? [] : placesOf(of), point);
   const equal = 'same' in compared;
   if (options.json === true)
     io.out(

@@ -9,15 +9,34 @@ export type Place = {
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** The text with the run's folders called `<run>`. */
-export const withoutPlace = (text: string, place: Place): string =>
-  [...place.dirs]
-    .sort((a, b) => b.length - a.length)
-    .reduce((so, dir) => (dir === '' ? so : so.replaceAll(dir, '<run>')), text);
+/** The text with these folders called `<run>`. */
+const withoutFolders = (text: string, dirs: readonly string[]): string =>
+  dirs.reduce(
+    (so, dir) =>
+      dir === '' || !so.includes(dir)
+        ? so
+        : so.replace(new RegExp(`${escaped(dir)}(?![A-Za-z0-9_-])`, 'g'), '<run>'),
+    text,
+  );
+
+/** Two ways of spelling: for texts of the recorded run and for those of the run that follows it. Both may name runs that
+ *  the recorded one was made from. */
+export function spellings(
+  recorded: Place,
+  following: Place,
+  ancestors: readonly Place[],
+): { readonly was: (text: string) => string; readonly is: (text: string) => string } {
+  const dirs = [...new Set([recorded, following, ...ancestors].flatMap((place) => place.dirs))].sort(
+    (a, b) => b.length - a.length,
+  );
+  const was = (text: string) =>
+    ancestors.reduce((so, { runId }) => renamed(so, runId, recorded.runId), withoutFolders(text, dirs));
+  return { was, is: (text) => renamed(was(text), following.runId, recorded.runId) };
+}
 
 /** The text with one run's id in place of the other's, where it stands as a word of its own. Only one side is renamed:
  *  an id may be a word that occurs anywhere. */
-export const renamed = (text: string, from: string, to: string): string =>
+const renamed = (text: string, from: string, to: string): string =>
   from === to || !text.includes(from)
     ? text
     : text.replace(new RegExp(`(?<![A-Za-z0-9_])${escaped(from)}(?![A-Za-z0-9_])`, 'g'), () => to);

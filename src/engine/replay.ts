@@ -1,5 +1,4 @@
 /** Answers a run's agents from the exchanges that another run recorded, until the two runs part. */
-import { join } from 'node:path';
 import type { Agent, AgentReport, AgentTask } from '../agents/agent.ts';
 import type { Divergence, Exchange } from '../model/exchange.ts';
 import type { Manifest, ReplayOf } from '../model/manifest.ts';
@@ -9,7 +8,7 @@ import type { VisitFacts } from '../store/visits.ts';
 import { writeJson } from '../system/files.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
 import { sha256 } from './inputs.ts';
-import { type Place, renamed, withoutPlace, withoutTimes } from './normal.ts';
+import { type Place, spellings, withoutTimes } from './normal.ts';
 import type { Log } from './watch.ts';
 
 /** Thrown through an attempt when the record has no answer and nobody else may give one. */
@@ -84,6 +83,7 @@ export function replayOf(
   for (const record of records) if (record.type === 'Visit') steps.set(record.steps, record);
   const theirs: Place = { runId: of.run_id, dirs: [of.run_dir, ...of.aliases] };
   const ours: Place = { runId: here.manifest.run_id, dirs: [here.runDir, here.realRunDir] };
+  const spelling = spellings(theirs, ours, placesOf(of));
   let follows = !followed.diverged;
 
   /** Says that the run leaves the record; the answer is why it must stop, or undefined where it goes on live. */
@@ -105,8 +105,8 @@ export function replayOf(
   ): Promise<Omit<Divergence, 'node' | 'visit'> | undefined> => {
     const was = await readBody(followed.exchangesDir, recorded.prompt);
     if (was === task.prompt) return undefined;
-    const then = withoutPlace(was, theirs);
-    const now = renamed(withoutPlace(task.prompt, ours), ours.runId, theirs.runId);
+    const then = spelling.was(was);
+    const now = spelling.is(task.prompt);
     if (then === now) return undefined;
     // Tools run anew take another time, and prompts tell of it. Where somebody changed an input, the same numbers may
     // be what was changed.
@@ -239,8 +239,6 @@ const damageStops = (error: unknown): never => {
   throw error instanceof DamagedExchange ? new Diverged(`the record is damaged: ${error.message}`) : error;
 };
 
-/** The names that a run's records may have for its folder. */
-export const placeOf = (manifest: Manifest, dirs: readonly string[]): Place => ({
-  runId: manifest.run_id,
-  dirs: [...new Set([...dirs, join(manifest.workspace_path, '..')])],
-});
+/** The runs that a recorded one was made from, as its texts name them. */
+export const placesOf = (of: ReplayOf): readonly Place[] =>
+  of.ancestors.map(({ run_id, dirs }) => ({ runId: run_id, dirs }));

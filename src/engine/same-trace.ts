@@ -2,7 +2,7 @@
 import { sortedKeys } from '../model/canonical.ts';
 import type { Json, JsonObject } from '../model/json.ts';
 import { fullTrace } from './full-trace.ts';
-import { type Place, renamed, withoutCommits, withoutPlace, withoutTimes } from './normal.ts';
+import { type Place, spellings, withoutCommits, withoutTimes } from './normal.ts';
 
 export type Told = {
   readonly place: Place;
@@ -29,16 +29,19 @@ const aboutEngines: ReadonlySet<Json | undefined> = new Set(['ResumeLoaded', 'Pi
 const mostLost = 4;
 
 /** The first difference, or how many records are the same. What a kill left of a visit that was made again is passed
- *  over, and so is what the story lost at a kill. `from` is the visit at which the comparison begins in both. */
+ *  over, and so is what the story lost at a kill. `ancestors` are the runs that the recorded one was made from; `from` is
+ *  the visit at which the comparison begins in both. */
 export function compareTraces(
   recorded: Told,
   replayed: Told,
+  ancestors: readonly Place[],
   from?: { readonly node: string; readonly visit: number },
 ): { readonly same: number } | { readonly difference: TraceDifference } {
   const was = storyOf(recorded, from);
   const is = storyOf(replayed, from);
-  const theirs = was.map((item) => spell(item.record, recorded.place, undefined));
-  const ours = is.map((item) => spell(item.record, replayed.place, recorded.place.runId));
+  const spelling = spellings(recorded.place, replayed.place, ancestors);
+  const theirs = was.map((item) => spell(item.record, spelling.was));
+  const ours = is.map((item) => spell(item.record, spelling.is));
   let [a, b] = [0, 0];
   for (; a < was.length || b < is.length; a++, b++) {
     if (theirs[a] === ours[b]) continue;
@@ -99,11 +102,10 @@ function storyOf(
   return at < 0 ? [] : items.slice(at);
 }
 
-/** A record in one spelling; `asRun` is the id that its own is replaced by. */
-function spell(record: JsonObject, place: Place, asRun: string | undefined): string {
+/** A record as one text, without what is another run's by its nature. */
+function spell(record: JsonObject, spelling: (text: string) => string): string {
   const { run_id: _, seq: __, epoch: ___, at: ____, ...rest } = record;
-  const text = withoutPlace(JSON.stringify(sortedKeys(rest)), place);
-  return withoutCommits(withoutTimes(asRun === undefined ? text : renamed(text, place.runId, asRun)));
+  return withoutCommits(withoutTimes(spelling(JSON.stringify(sortedKeys(rest)))));
 }
 
 const nameOf = (record: JsonObject | undefined): string => {

@@ -8,7 +8,7 @@ import { lint } from '../lint/lint.ts';
 import { present } from '../model/attribute.ts';
 import type { Graph } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
-import type { Manifest } from '../model/manifest.ts';
+import type { Manifest, ReplayOf } from '../model/manifest.ts';
 import { nearest } from '../model/nearest.ts';
 import type { Point } from '../model/point.ts';
 import { kindOf } from '../model/resolve.ts';
@@ -65,6 +65,7 @@ export async function replayRun(
       run_id: manifest.run_id,
       run_dir: recordedDir,
       aliases: [...new Set([dir, await realpath(dir)])].filter((name) => name !== recordedDir),
+      ancestors: await ancestorsOf(manifest),
       live: flags.live === true,
       prompts: { ...request.prompts },
     },
@@ -73,6 +74,31 @@ export async function replayRun(
     isFork: request.from !== undefined,
   });
 }
+
+/** The runs that a run was made from: its records may have been theirs. */
+async function ancestorsOf(manifest: Manifest): Promise<ReplayOf['ancestors']> {
+  const found = new Map<string, Set<string>>();
+  const add = (id: string, ...dirs: readonly string[]) =>
+    found.set(id, new Set([...(found.get(id) ?? []), ...dirs]));
+  const open = [manifest];
+  for (let one = open.pop(); one !== undefined && found.size < mostAncestors; one = open.pop()) {
+    const { forked_from: forked, replay_of: replayed } = one;
+    for (const { run_id, dirs } of replayed?.ancestors ?? []) add(run_id, ...dirs);
+    for (const { run_id, run_dir } of [forked, replayed].filter((link) => link !== undefined)) {
+      const known = found.has(run_id);
+      add(run_id, run_dir, ...(replayed?.run_id === run_id ? replayed.aliases : []));
+      if (known) continue;
+      const read = await readManifest(run_dir);
+      // One that is gone or damaged ends the search; it is only about what texts may say.
+      if (!read.ok) continue;
+      add(run_id, dirname(read.manifest.workspace_path));
+      open.push(read.manifest);
+    }
+  }
+  return [...found].map(([run_id, dirs]) => ({ run_id, dirs: [...dirs] }));
+}
+
+const mostAncestors = 100;
 
 /** Right before the first visit that is made again. */
 export function beginningOf(
@@ -117,13 +143,22 @@ async function recordsOf(
           'run the pipeline once with this version; that run can be replayed',
         );
   }
-  for (const answer of answersOf(records, read.exchanges).values()) {
+  return damageIn(runDir, manifest.run_id, [...answersOf(records, read.exchanges).values()]);
+}
+
+/** The first of these exchanges that is not whole any more: texts and files are held against their hashes. */
+export async function damageIn(
+  runDir: string,
+  run: string,
+  answers: readonly StoredExchange[],
+): Promise<Refusal | undefined> {
+  for (const answer of answers) {
     const why = await damageOf(runDir, answer);
     const { node, call } = answer.exchange;
     if (why !== undefined)
       return refused(
         'replay-damaged',
-        `the record of call ${call} of node "${node}" in run ${manifest.run_id} is damaged: ${why}`,
+        `the record of call ${call} of node "${node}" in run ${run} is damaged: ${why}`,
         'put back a copy of that file; nothing of it was used',
       );
   }

@@ -36,6 +36,9 @@ export const ReplayOf = z.object({
   run_id: z.string(),
   run_dir: z.string().describe('Absolute, as its records name it'),
   aliases: z.array(z.string()).describe('Other names of that folder that its records may have'),
+  ancestors: z
+    .array(z.object({ run_id: z.string(), dirs: z.array(z.string()) }))
+    .describe('Runs that it was forked or replayed from itself, as far as they could be found'),
   live: z.boolean().describe('Whether agents answer themselves where the run leaves the record'),
   prompts: z
     .record(z.string(), z.string())
