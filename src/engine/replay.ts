@@ -21,6 +21,7 @@ export type ReplayDoor = {
   /** The agent that answers where the record ends; undefined when none was chosen. */
   readonly live: Agent | undefined;
   readonly hidden: { readonly paths: string[]; readonly made: string[] };
+  readonly mask: (text: string) => string;
   /** Told the line that answers. */
   readonly replayed: (sha256: string) => void;
 };
@@ -100,7 +101,7 @@ export function replayOf(
   };
 
   const compare = async (
-    task: AgentTask,
+    task: Pick<AgentTask, 'call' | 'prompt'>,
     recorded: Exchange,
   ): Promise<Omit<Divergence, 'node' | 'visit'> | undefined> => {
     const was = await readBody(followed.exchangesDir, recorded.prompt);
@@ -169,7 +170,7 @@ export function replayOf(
                   sha256: sha256(task.prompt),
                   diff: '',
                 }
-              : await compare(task, stored.exchange);
+              : await compare({ call: task.call, prompt: door.mask(task.prompt) }, stored.exchange);
           if (parts === undefined && stored !== undefined) return await replayed(task, stored, door);
           const stop = parts === undefined ? undefined : await leave({ node, visit, ...parts });
           if (stop !== undefined) throw new Diverged(stop);

@@ -162,7 +162,7 @@ export function siteFor(
     const live = setting.agentFor(node);
     const replayed = (sha256: string) => exchange.replayed(sha256);
     const agent =
-      setting.replay?.agentFor({ node: node.id, visit: visit.visit, live, hidden, replayed }) ?? live;
+      setting.replay?.agentFor({ node: node.id, visit: visit.visit, live, hidden, mask, replayed }) ?? live;
     return agent === undefined ? undefined : { agent: exchange.listening(agent), call: visit.call };
   };
 

@@ -26,7 +26,7 @@ const datasync = promisify(fdatasync);
 const inlineBytes = 2048;
 
 export interface ExchangeLog {
-  /** A text as a line names it; a long one is on the disk when this settles. */
+  /** A text as a line names it; a long one is on the disk when the line is. */
   body(text: string): Promise<Body>;
   /** Adds a line, as a whole and on the disk. */
   append(exchange: Exchange): Promise<void>;
@@ -39,6 +39,7 @@ export function openExchanges(dir: string): ExchangeLog {
   beforeWrite(at.calls);
   mkdirSync(dir, { recursive: true });
   let file: number | undefined;
+  let newBodies = false;
   const opened = async (): Promise<number> => {
     if (file !== undefined) return file;
     beforeWrite(at.calls);
@@ -53,13 +54,17 @@ export function openExchanges(dir: string): ExchangeLog {
       const bytes = Buffer.from(text);
       if (bytes.length <= inlineBytes) return text;
       const hash = sha256(bytes);
-      if (!existsSync(at.body(hash)))
-        await writeFileAtomic(at.body(hash), bytes, { sync: true, syncFolder: true });
+      if (!existsSync(at.body(hash))) {
+        await writeFileAtomic(at.body(hash), bytes, { sync: true });
+        newBodies = true;
+      }
       return { sha256: hash, bytes: bytes.length };
     },
     async append(exchange) {
       const line = Buffer.from(`${lineOf(exchange)}\n`);
       const to = await opened();
+      if (newBodies) await syncFolder(at.bodies);
+      newBodies = false;
       beforeWrite(at.calls);
       try {
         for (let from = 0; from < line.length; ) from += writeSync(to, line, from);

@@ -363,7 +363,7 @@ describe('a model over the network', () => {
   });
 
   test('a failure that waited for its server is replayed without the wait', async () => {
-    await using server = await startModelServer((request, index) =>
+    await using server = await startModelServer((_, index) =>
       index < 1 ? { status: 400, body: { error: { message: 'no' } } } : { text: 'yes\n' },
     );
     await using it = await house({ 'p.dot': pipeline.replace('1h', '1ms') }, () => ({
