@@ -1,7 +1,8 @@
 /** `factory record export`: a run's recorded answers as an agent script. */
 import { resolve } from 'node:path';
+import { backendOf } from '../engine/casting.ts';
 import { exportScript } from '../engine/export-script.ts';
-import { answersOf } from '../engine/replay.ts';
+import { storedGraph } from '../factory/fork.ts';
 import { damageIn } from '../factory/replay.ts';
 import { layout } from '../model/layout.ts';
 import { DamagedExchange, readExchanges } from '../store/exchanges.ts';
@@ -38,8 +39,7 @@ export async function recordExport(run: string, options: RecordOptions, io: Io):
           'run the pipeline once with this version; that run can be exported',
         )
       : no('record-damaged', read.why);
-  const counted = [...answersOf(soFar.records, read.exchanges).values()];
-  const damage = await damageIn(dir, found.id, counted);
+  const damage = await damageIn(dir, found.id, read.exchanges);
   if (damage !== undefined) {
     await refuse(damage.problems, io, {});
     return 2;
@@ -65,6 +65,13 @@ export async function recordExport(run: string, options: RecordOptions, io: Io):
       io.err(
         `factory: call ${call.split(' ')[1]} of node "${call.split(' ')[0]}" asked nobody, or has no record: the script fails it\n`,
       );
+    for (const node of storedGraph(manifest.manifest)?.nodes.values() ?? []) {
+      const backend = backendOf(node);
+      if (Object.hasOwn(script.answers, node.id) && backend !== '' && backend !== 'scripted')
+        io.err(
+          `factory: node "${node.id}" names its agent itself (${backend}), which --agent scripted does not overrule\n`,
+        );
+    }
     const count = Object.values(script.answers).reduce((sum, list) => sum + list.length, 0);
     if (options.output !== undefined)
       io.err(

@@ -99,7 +99,8 @@ export function recorder(setting: RecorderSetting): Recorder {
     async program(program, exit) {
       if (log === undefined) return;
       const output = async (name: string) => {
-        const text = await readSome(join(setting.nodeDir, name), mostOutput);
+        // Of a very long one the end, which is what later stages are told of.
+        const text = await readSome(join(setting.nodeDir, name), mostOutput, 'tail');
         if (text !== undefined) artifacts.set(name, text);
         return text === undefined ? null : sha256(text);
       };

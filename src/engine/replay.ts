@@ -161,11 +161,14 @@ export function replayOf(
         if (follows) {
           const stored = answers.get(keyOf(node, task.call));
           const parts =
-            stored === undefined
+            stored === undefined || stored.exchange.files === null
               ? {
                   call: task.call,
                   kind: 'no_record' as const,
-                  why: 'there is no record of this call',
+                  why:
+                    stored === undefined
+                      ? 'there is no record of this call'
+                      : 'what this call made of the workspace could not be recorded',
                   recorded_sha256: null,
                   sha256: sha256(task.prompt),
                   diff: '',

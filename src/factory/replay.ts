@@ -3,7 +3,6 @@ import { realpath } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { readGraph } from '../dot/read.ts';
 import type { Refusal } from '../engine/casting.ts';
-import { answersOf } from '../engine/replay.ts';
 import { lint } from '../lint/lint.ts';
 import { present } from '../model/attribute.ts';
 import type { Graph } from '../model/graph.ts';
@@ -143,7 +142,7 @@ async function recordsOf(
           'run the pipeline once with this version; that run can be replayed',
         );
   }
-  return damageIn(runDir, manifest.run_id, [...answersOf(records, read.exchanges).values()]);
+  return damageIn(runDir, manifest.run_id, read.exchanges);
 }
 
 /** The first of these exchanges that is not whole any more: texts and files are held against their hashes. */

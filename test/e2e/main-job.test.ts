@@ -48,6 +48,11 @@ describe('without a key', () => {
     ]);
     expect(await it.read('.factory/.gitignore')).toBe('*\n');
 
+    const replayed = await it.factory(['replay', 'r1', '--check', '-q']);
+    expect(replayed.stdout, replayed.stderr).toMatch(
+      /^equal: \d+ records of the trace of \w+ are those of r1\n$/,
+    );
+
     const delivered = await it.factory(['deliver', 'r1', '--to', 'product']);
     expect(delivered.code, delivered.stderr).toBe(0);
     const env = cleanEnv({ HOME: it.path });
