@@ -66,7 +66,7 @@ describe('without a key', () => {
     expect(log.split('\n')[0]).toMatch(/^WO-01: .+\|WO-01\|.+$/);
     const tested = await execa('npm', ['test'], { cwd: product, env, extendEnv: false, reject: false });
     expect(tested.exitCode, tested.stdout).toBe(0);
-  });
+  }, 180_000);
 
   test('another spec is refused before anything is made', async () => {
     await using it = await home({ 'my.md': '# Something else\n' });
