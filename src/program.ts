@@ -206,6 +206,7 @@ async function main(argv: readonly string[]): Promise<number> {
     });
   withRunOptions(program.command('resume <run>'))
     .description('go on with a run where it stopped')
+    .option('--live', 'of a replay: let agents answer where it leaves the record')
     .action(async (run, options) => {
       const { resumeCommand } = await import('./commands/run.ts');
       exitCode = await resumeCommand(run, options, {
@@ -249,6 +250,53 @@ async function main(argv: readonly string[]): Promise<number> {
       signal: stopping(),
     });
   });
+  withAnswerers(
+    program
+      .command('replay <run>')
+      .description('make a run again from what it recorded, without any model, as far as the record goes')
+      .addOption(
+        new Option(
+          '--from <node[@visit]>',
+          'begin right before that visit, which is then made again (default: the whole run)',
+        ).argParser(present),
+      )
+      .option(
+        '--set <prompt.node=text>',
+        'another prompt for a node, or prompt.NODE=@FILE; repeatable',
+        collect,
+      )
+      .option('--live', 'let agents answer where the run leaves the record (default: it stops there)')
+      .option('--check', 'say whether the two traces are equal, or where they first differ')
+      .option('--run-id <id>', 'name of the new run (default: a ULID)')
+      .addOption(
+        new Option(
+          '--runsdir <dir>',
+          'where the new run is kept (default: where the other one is)',
+        ).argParser(present),
+      ),
+  ).action(async (run, options) => {
+    const { replayCommand } = await import('./commands/replay.ts');
+    exitCode = await replayCommand(run, options, {
+      ...io,
+      clock: realClock,
+      every: realEvery,
+      signal: stopping(),
+      parting,
+    });
+  });
+  program
+    .command('record')
+    .description('what a run recorded of its agents')
+    .command('export <run>')
+    .description('write the recorded answers as an agent script, for --agent scripted --script FILE')
+    .option('-o, --output <file>', 'where to (default: standard output)')
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .action(async (run, options) => {
+      const { recordExport } = await import('./commands/record.ts');
+      exitCode = await recordExport(run, options, io);
+    });
   program
     .command('checkout <run> <dir>')
     .description("put a run's workspace, as it was at any moment, into a folder that is missing or empty")

@@ -76,7 +76,30 @@ export type AgentTask = {
   log(level: 'debug' | 'info' | 'warn', message: string, fields?: Readonly<Record<string, Json>>): void;
   /** Something the agent did, for `events.jsonl`. */
   acted(action: AgentAction): void;
+  /** What went over the wire, for the record of the exchange; without keys. Programs are recorded by `run` itself. */
+  record?(item: ExchangeItem): void;
 };
+
+/** One step of an exchange, as far as a backend tells of it. Everything in it is plain JSON. */
+export type ExchangeItem =
+  /** A request's body, and where it went. */
+  | { readonly kind: 'request'; readonly to: string; readonly body: unknown }
+  /** An event of a stream, as it was received. */
+  | { readonly kind: 'event'; readonly event: unknown }
+  /** An answer that came whole. */
+  | { readonly kind: 'response'; readonly body: unknown }
+  /** The request came to nothing. */
+  | { readonly kind: 'trouble'; readonly reason: string; readonly status: number | null }
+  /** A program was run; what it printed stands among the artifacts. */
+  | {
+      readonly kind: 'program';
+      readonly argv: readonly string[];
+      readonly cwd: string;
+      readonly stdin_sha256: string | null;
+      readonly stdout: { readonly name: string; readonly sha256: string | null };
+      readonly stderr: { readonly name: string; readonly sha256: string | null };
+      readonly exit: unknown;
+    };
 
 /** What an agent program did: a command it ran, files it changed, a tool it called. */
 export type AgentAction = {

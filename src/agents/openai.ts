@@ -2,7 +2,7 @@
 import type { JsonObject } from '../model/json.ts';
 import { masker } from '../policy/secrets.ts';
 import type { Clock } from '../system/clock.ts';
-import type { Agent, AgentReport, AgentTask, Usage } from './agent.ts';
+import type { Agent, AgentReport, AgentTask, ExchangeItem, Usage } from './agent.ts';
 import type { Request } from './openai/client.ts';
 import type { Exchange } from './openai/ending.ts';
 import { readMode } from './openai/mode.ts';
@@ -96,6 +96,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
       prompt: task.prompt,
       schema: schemaFor(task),
       shown,
+      ...(task.record === undefined ? {} : { record: (item) => task.record?.(withoutKey(item)) }),
     };
     const deps = {
       task,
@@ -147,6 +148,13 @@ export function openaiAgent(options: OpenaiOptions): Agent {
         ...(artifacts.length === 0 ? {} : { artifacts }),
       }),
     };
+  }
+
+  /** A server that repeats the key must not have it recorded. */
+  function withoutKey(item: ExchangeItem): ExchangeItem {
+    const text = JSON.stringify(item);
+    const clean = mask(text);
+    return clean === text ? item : (JSON.parse(clean) as ExchangeItem);
   }
 
   function idleLimit(task: AgentTask): number {

@@ -35,6 +35,7 @@ export type RunOptions = {
   readonly allowDirty?: boolean;
   readonly acceptChanges?: boolean;
   readonly takeOver?: boolean;
+  readonly live?: boolean;
   readonly maxSteps?: string;
   readonly maxVisits?: string;
   readonly maxWall?: string;
@@ -225,6 +226,7 @@ export function flagsOf(options: RunOptions): RunFlags | Refusal {
     allowDirty: options.allowDirty === true,
     acceptChanges: options.acceptChanges === true,
     ...(options.takeOver === true ? { takeOver: true } : {}),
+    ...(options.live === true ? { live: true } : {}),
     ...(options.workdir === undefined ? {} : { workdir: options.workdir }),
     ...(options.agent === undefined ? {} : { agent: options.agent }),
     ...(options.model === undefined ? {} : { model: options.model }),

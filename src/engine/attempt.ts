@@ -4,7 +4,6 @@ import type { Usage } from '../agents/agent.ts';
 import { together } from '../agents/usage.ts';
 import type { AttributeValues } from '../model/attribute.ts';
 import { present, readAttributes } from '../model/attribute.ts';
-import type { Json, JsonObject } from '../model/json.ts';
 import { nodeLayout } from '../model/layout.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { failed, reasonOf } from '../model/outcome.ts';
@@ -18,6 +17,7 @@ import { putBack, standing } from '../workspace/restore.ts';
 import type { Changes, Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { keepJson } from './artifacts.ts';
+import { maskedObject } from './masked.ts';
 import type { RunSetting, Visit } from './site.ts';
 import { siteFor } from './site.ts';
 import { truthGate } from './unfixable.ts';
@@ -75,6 +75,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         return { outcome: said, after: before, violations: [] };
       }
       const found = await recorded(snapshots, before, setting.workspace);
+      await site.exchange.save('unreadable' in found ? undefined : { before, after: found.after });
       if ('unreadable' in found) {
         const outcome = failed(
           `${site.mask(found.unreadable)}; all that the stage wrote was put back`,
@@ -250,12 +251,3 @@ function masked(outcome: Outcome, mask: (text: string) => string): Outcome {
     ? { ...clean, reason: mask(clean.reason) }
     : clean;
 }
-
-function maskedValue(value: Json, mask: (text: string) => string): Json {
-  if (typeof value === 'string') return mask(value);
-  if (Array.isArray(value)) return value.map((item: Json) => maskedValue(item, mask));
-  return typeof value === 'object' && value !== null ? maskedObject(value as JsonObject, mask) : value;
-}
-
-const maskedObject = (object: JsonObject, mask: (text: string) => string): JsonObject =>
-  Object.fromEntries(Object.entries(object).map(([key, value]) => [mask(key), maskedValue(value, mask)]));

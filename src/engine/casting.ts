@@ -120,15 +120,23 @@ export async function selfContained(loaded: LoadedScript): Promise<AgentScript |
   for (const [node, list] of Object.entries(loaded.script.answers)) {
     const inlined = [];
     for (const answer of list) {
-      if (!('file' in answer) || answer.file === undefined) {
-        inlined.push(answer);
-        continue;
-      }
-      const { file, ...rest } = answer;
+      let named = '';
+      const read = (file: string) => {
+        named = file;
+        return readFile(resolve(loaded.path, '..', file));
+      };
       try {
-        inlined.push({ ...rest, text: await readFile(resolve(loaded.path, '..', file), 'utf8') });
+        const files = [];
+        for (const { content_file, ...effect } of answer.files ?? [])
+          files.push(
+            content_file === undefined
+              ? effect
+              : { ...effect, base64: (await read(content_file)).toString('base64') },
+          );
+        const { file, ...rest } = { ...answer, ...(answer.files === undefined ? {} : { files }) };
+        inlined.push(file === undefined ? rest : { ...rest, text: (await read(file)).toString('utf8') });
       } catch (error) {
-        const message = `the agent script ${loaded.path} names ${file} for node "${node}", which cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+        const message = `the agent script ${loaded.path} names ${named} for node "${node}", which cannot be read: ${error instanceof Error ? error.message : String(error)}`;
         return {
           problems: [
             {

@@ -14,6 +14,7 @@ import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { copyArtifacts, withOwnPaths } from './fork-artifacts.ts';
+import { copyExchanges, copyFollowed } from './fork-exchanges.ts';
 import { sha256 } from './inputs.ts';
 import { type Made, makeWhole, type NotMade } from './prepare.ts';
 
@@ -40,6 +41,8 @@ export type NewFork = {
   /** Other files that the run keeps, by name in `inputs/`. */
   readonly keep: Readonly<Record<string, string>>;
   readonly manifest: (workspace: string) => Manifest;
+  /** All records of the other run, where the new one replays it. */
+  readonly follow: readonly RunRecord[] | undefined;
   /** Undefined for a run without commits; `workspace` stands as it did at the moment. */
   readonly history: ((from: string, to: string, workspace: string) => Promise<void>) | undefined;
 };
@@ -56,7 +59,17 @@ async function fill(wanted: NewFork, building: string, final: string): Promise<{
   const at = layout(building);
   const from = layout(wanted.from);
   // A build goes back to snapshots that stand in the workspace's own files; no other run knows their names.
-  const named = wanted.history === undefined ? snapshotsIn(wanted.records, wanted.snapshot) : undefined;
+  const exchanges = await copyExchanges(wanted.from, building, wanted.records);
+  const followed =
+    wanted.follow === undefined ? undefined : await copyFollowed(wanted.from, building, wanted.follow);
+  const named =
+    wanted.history === undefined
+      ? new Set([
+          ...snapshotsIn(wanted.records, wanted.snapshot),
+          ...exchanges.snapshots,
+          ...(followed?.snapshots ?? []),
+        ])
+      : undefined;
   await copyStore(from.snapshots, at.snapshots, named);
   await mkdir(at.workspace);
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
@@ -89,7 +102,12 @@ async function fill(wanted: NewFork, building: string, final: string): Promise<{
     { ...rest, run_id: wanted.runId, epoch: 1, snapshot: id },
     { seq: records.length, completed },
   );
-  return { notes: lost.map((visit) => `the artifacts of ${visit} are no longer there, and not taken over`) };
+  return {
+    notes: [
+      ...lost.map((visit) => `the artifacts of ${visit} are no longer there, and not taken over`),
+      ...exchanges.notes,
+    ],
+  };
 }
 
 const snapshotsIn = (records: readonly RunRecord[], snapshot: string): ReadonlySet<string> =>

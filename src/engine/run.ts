@@ -130,6 +130,9 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       if (hopeless !== undefined) return stop(hopeless);
     }
 
+    const astray = await setting.replay?.enters(node.id, visits + 1, state.steps + 1);
+    if (astray !== undefined) return stop(astray);
+
     const nodeDir = layout(setting.runDir).node(node.id);
     await openVisit(nodeDir, visits + 1, setting.marker);
     await tell.trace(inputCaptured(setting, node, visits + 1, state, nodeDir, kind.executable));
@@ -185,10 +188,11 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         : {}),
     };
     // The checkpoint goes first: an event without a checkpoint is a story about a run that nobody can continue.
-    await prepared.save(
-      state,
-      visited(kind.type, next.change, counts, changed, before, { ...state, snapshot: snapshot.id }),
-    );
+    const facts = visited(kind.type, next.change, counts, changed, before, {
+      ...state,
+      snapshot: snapshot.id,
+    });
+    await prepared.save(state, facts);
     if (outcome.status === 'fail') {
       setting.log('info', 'failure detail', {
         node: node.id,
@@ -221,6 +225,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     // What can be got ready for the next stage meanwhile is; it starts only when the story is on the disk.
     flushed = tell.flush();
     flushed.catch(() => {});
+    const parted = await setting.replay?.left(facts);
+    if (parted !== undefined) return stop(parted);
     if (decision.do === 'finish') {
       // A run that has ended stays ended, also where a test asks to be stopped here.
       if (prepared.stopAfter === node.id)

@@ -1,5 +1,5 @@
 /** What a node may touch while it runs: everything bounded to its workspace, its folder, its time and its secrets. */
-import { mkdir, realpath, stat } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import type { Agent, AgentAction, Usage } from '../agents/agent.ts';
 import { expand } from '../dot/expand.ts';
@@ -14,6 +14,7 @@ import type { Site, StageProgram } from '../nodes/kind.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
 import { confinedEnvironment } from '../policy/confinement.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
+import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Clock } from '../system/clock.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isMissing, removeTree, writeFileAtomic } from '../system/files.ts';
@@ -26,6 +27,9 @@ import { WorkspaceError } from '../workspace/trouble.ts';
 import { runAgentProgram } from './agent-door.ts';
 import { keepText } from './artifacts.ts';
 import { confinementOf, type RunConfinement, rungOf } from './confine.ts';
+import { staysInside } from './inside.ts';
+import { type Recorder, recorder } from './recorder.ts';
+import type { Replay } from './replay.ts';
 import { smellOf } from './smell.ts';
 import { known } from './values.ts';
 import type { Log, Watcher } from './watch.ts';
@@ -61,6 +65,10 @@ export type RunSetting = {
   readonly confinement?: RunConfinement;
   readonly watcher: Watcher;
   readonly log: Log;
+  /** Where exchanges with agents are written down; undefined in a run that has none. */
+  readonly exchanges?: ExchangeLog | undefined;
+  /** What answers in place of agents, as long as this run follows another one. */
+  readonly replay?: Replay | undefined;
 };
 
 export type Visit = {
@@ -128,6 +136,7 @@ export function siteFor(
   readonly hidden: { readonly paths: readonly string[]; readonly made: readonly string[] };
   /** To be called when the attempt is over: answers what it failed of, if it smells of its confinement. */
   leave(failed: boolean): Promise<string | undefined>;
+  readonly exchange: Recorder;
 } {
   const { node, state } = visit;
   const nodeDir = layout(setting.runDir).node(node.id);
@@ -150,6 +159,26 @@ export function siteFor(
   const look = lookout(setting.workspace);
   const hidden = { paths: [] as string[], made: [] as string[] };
   let actions = 0;
+  const exchange = recorder({
+    log: setting.exchanges,
+    runId: setting.runId,
+    epoch: setting.epoch,
+    clock: setting.clock,
+    node: node.id,
+    nodeDir,
+    visit: visit.visit,
+    attempt: visit.attempt,
+    signal: visit.signal,
+    mask,
+    hidden,
+  });
+  const answering = (): Site['agent'] => {
+    const live = setting.agentFor(node);
+    const replayed = (sha256: string) => exchange.replayed(sha256);
+    const agent =
+      setting.replay?.agentFor({ node: node.id, visit: visit.visit, live, hidden, mask, replayed }) ?? live;
+    return agent === undefined ? undefined : { agent: exchange.listening(agent), call: visit.call };
+  };
 
   const stageEnv = (from: Readonly<Record<string, string>> = env): Record<string, string> => {
     const access = present(node.attrs, 'access')?.value.text.trim() === 'run';
@@ -193,7 +222,8 @@ export function siteFor(
     origin: (key) => own(state.origins, key),
     clock: setting.clock,
     signal: visit.signal,
-    agent: agentOf(setting, visit),
+    agent: answering(),
+    exchange,
     historyEnv: setting.historyEnv,
     timeout: visit.timeout,
     mask,
@@ -280,6 +310,7 @@ export function siteFor(
           hidden.made.push(...made);
         },
       });
+      await exchange.program(program, ended);
       return ended.kind === 'timed_out' && ended.afterMs !== program.timeoutMs
         ? { kind: 'timed_out', afterMs: visit.timeout.ms }
         : ended;
@@ -371,24 +402,6 @@ function beginLook(look: Lookout): void {
   } catch (error) {
     if (!(error instanceof WorkspaceError)) throw error;
   }
-}
-
-/** False when the path, or the nearest part of it that exists, leads out of the workspace by a link. */
-async function staysInside(workspace: string, path: string): Promise<boolean> {
-  const root = await realpath(workspace);
-  for (let at = join(workspace, path); ; at = dirname(at)) {
-    try {
-      const real = await realpath(at);
-      return real === root || real.startsWith(`${root}/`);
-    } catch (error) {
-      if (!isMissing(error) || at === workspace) return false;
-    }
-  }
-}
-
-function agentOf(setting: RunSetting, visit: Visit): Site['agent'] {
-  const agent = setting.agentFor(visit.node);
-  return agent === undefined ? undefined : { agent, call: visit.call };
 }
 
 const listed = (text: string | undefined): readonly string[] =>

@@ -15,6 +15,7 @@ import type { AttemptRequest, AttemptResult } from './attempt.ts';
 import { capHit } from './caps.ts';
 import { escalated, oneMore } from './escalate.ts';
 import { noteProcess } from './node-dir.ts';
+import { Diverged } from './replay.ts';
 import { retry } from './retry.ts';
 import type { PreparedRun, Teller } from './run.ts';
 import type { Counts } from './state.ts';
@@ -99,6 +100,7 @@ export async function visitNode(
     await told;
     // A workspace that cannot be recorded cannot be gone on with; the checkpoint stands before this stage.
     if ('trouble' in result) return { kind: 'stopped', reason: `${node.id}: ${result.trouble}` };
+    if ('diverged' in result) return { kind: 'stopped', reason: result.diverged };
     if (signal.aborted) return { kind: 'interrupted' };
     snapshot = result.after;
     usage = result.usage ?? usage;
@@ -124,7 +126,9 @@ export async function visitNode(
       reason: reasonOf(result.outcome),
       delay_ms: again.delayMs,
     });
-    await setting.clock.sleep(Math.min(again.delayMs, Math.max(0, wallLeft())), signal);
+    // Whom a recorded answer waited for need not be waited for again.
+    const delay = kind.type === 'codergen' && setting.replay?.follows === true ? 0 : again.delayMs;
+    await setting.clock.sleep(Math.min(delay, Math.max(0, wallLeft())), signal);
     if (signal.aborted) return { kind: 'interrupted' };
     const over = wallHit();
     if (over !== undefined) return { kind: 'stopped', reason: over };
@@ -135,11 +139,12 @@ export async function visitNode(
 async function attempted(
   { attempt }: PreparedRun,
   request: AttemptRequest,
-): Promise<AttemptResult | { readonly trouble: string }> {
+): Promise<AttemptResult | { readonly trouble: string } | { readonly diverged: string }> {
   try {
     return await attempt.run(request);
   } catch (error) {
     if (error instanceof WorkspaceError) return { trouble: error.message };
+    if (error instanceof Diverged) return { diverged: error.message };
     throw error;
   }
 }

@@ -39,6 +39,7 @@ import type { Snapshot } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
 import { diskStop, finishedRun, flushed, tidy } from './ended.ts';
+import { exchangesOf, markCut, openReplay } from './exchanges.ts';
 import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
@@ -153,6 +154,10 @@ export async function drive(
         return refused('workspace', error.message, 'mend that in the run’s workspace and resume again');
       throw error;
     }
+    const follows = await openReplay(runDir, manifest, snapshots, doors);
+    if ('problems' in follows) return follows;
+    const exchanges = exchangesOf(graph, runDir);
+    if (resumed && exchanges !== undefined) await markCut(exchanges, graph, manifest, loaded, runDir, doors);
     const options = { runId: manifest.run_id, epoch: lock.epoch };
     const events = await openJournal(at.events, options);
     const trace = await openJournal(at.trace, options);
@@ -188,6 +193,8 @@ export async function drive(
       historyEnv: manifest.git === undefined ? {} : historyEnvironment(at.history, at.workspace),
       watcher: doors.watcher,
       log: doors.log,
+      exchanges,
+      replay: follows.replay,
     };
     const { completed_nodes, ...before } = loaded;
     const state: RunState = {
@@ -199,7 +206,13 @@ export async function drive(
       elapsed_ms: loaded.elapsed_ms + lostTime(loaded, lock.takenOver),
     };
     const tell = teller({ setting, events, trace });
-    const agent = main === undefined ? 'none' : manifest.agent.describe;
+    const asked = main !== undefined || (follows.replay !== undefined && manifest.agent.name !== '');
+    const agent = asked ? manifest.agent.describe : 'none';
+    if (manifest.replay_of !== undefined)
+      doors.log('info', 'replaying: agents are answered from the record', {
+        of: manifest.replay_of.run_id,
+        live: manifest.replay_of.live,
+      });
     await tell.trace({
       type: 'SessionInitialized',
       pipeline_path: manifest.pipeline_path,
@@ -262,6 +275,7 @@ export async function drive(
     await events.close();
     await trace.close();
     await ledger.close();
+    exchanges?.close();
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
     await writeJson(at.result, result, flushed);
     return { result, code: end.ending.code };

@@ -48,6 +48,8 @@ export type RunFlags = {
   readonly takeOver?: boolean;
   /** `--sandbox`: how stages are confined where neither node nor pipeline says. */
   readonly sandbox?: SandboxWord;
+  /** Let agents answer themselves where a replay leaves its record. */
+  readonly live?: boolean;
   /** Files that the run keeps in its `inputs/`, by name. */
   readonly keep?: Readonly<Record<string, string>>;
 };

@@ -56,7 +56,7 @@ describe
   .concurrent('a run ends as the undisturbed one, and leaves nothing behind, though', () => {
     const rows: readonly (readonly [string, Kind, RegExp, number, Action])[] = [
       ['its engine was killed while it made the run directory', 'mkdir', /\.new\/inputs$/, 0, 'kill'],
-      ['its engine was killed in the middle of a checkpoint', 'write', /\.checkpoint\.json\./, 3, 'kill'],
+      ['its engine was killed in the middle of a checkpoint', 'write', /\.checkpoint\.json\./, 2, 'kill'],
       ['the power went right after the run got its name', 'sync', /\/r1\/lock$/, 0, 'power'],
       ['the disk failed when a checkpoint was flushed', 'sync', /\.checkpoint\.json\./, 2, 'error'],
       ['the disk failed when the new run was flushed', 'sync', /\/runs$/, 0, 'error'],

@@ -96,19 +96,27 @@ async function exchange(
     size: 0,
   };
   const arrived = (): Arrived => ({ text: gathered.text, reasoning: gathered.reasoning.trim() });
-  const trouble = (it: Trouble): Exchange => ({ kind: 'trouble', trouble: it, ...arrived() });
+  const trouble = (it: Trouble): Exchange => {
+    request.record?.({ kind: 'trouble', reason: it.report.reason, status: it.status ?? null });
+    return { kind: 'trouble', trouble: it, ...arrived() };
+  };
   try {
+    const sent = bodyOf(request, stream);
+    request.record?.({ kind: 'request', to: `${request.shown}/chat/completions`, body: sent });
     const response = await clientFor(request, openai)
-      .chat.completions.create(bodyOf(request, stream), { signal: watch.signal, fetchOptions: patient() })
+      .chat.completions.create(sent, { signal: watch.signal, fetchOptions: patient() })
       .asResponse();
     ear.heard();
     const body = bytesOf(response);
     if (body === undefined) return trouble(cut(`${shown} answered without a body`));
     if (response.headers.get('content-type')?.includes('json') === true) {
-      const fault = take(await jsonIn(body, ear.heard, readLimit(request)));
+      const whole = await jsonIn(body, ear.heard, readLimit(request));
+      request.record?.({ kind: 'response', body: whole });
+      const fault = take(whole);
       if (fault !== undefined) return fault;
     } else {
       for await (const event of eventsIn(body, ear.heard, readLimit(request))) {
+        request.record?.({ kind: 'event', event });
         const fault = take(event);
         if (fault !== undefined) return fault;
       }

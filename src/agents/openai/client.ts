@@ -2,6 +2,7 @@
 import type { ClientOptions, OpenAI } from 'openai';
 import type { JsonObject } from '../../model/json.ts';
 import type { Clock } from '../../system/clock.ts';
+import type { ExchangeItem } from '../agent.ts';
 import { inputOf, type Talk, toolsOf } from './talk.ts';
 
 export type Package = typeof import('openai');
@@ -34,6 +35,8 @@ export type Request = {
   readonly pollMs: number;
   readonly pollDeadlineMs: number;
   readonly clock: Clock;
+  /** Told of requests and of what comes back. */
+  readonly record?: (item: ExchangeItem) => void;
 };
 
 export function clientFor(request: Request, openai: Package): OpenAI {

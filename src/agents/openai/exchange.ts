@@ -30,22 +30,27 @@ export async function exchange(
     reasoning: reasoning.trim(),
     ...(request.talk === undefined ? {} : { items }),
   });
-  const trouble = (it: Trouble): Exchange => ({ kind: 'trouble', trouble: it, ...arrived() });
+  const trouble = (it: Trouble): Exchange => {
+    request.record?.({ kind: 'trouble', reason: it.report.reason, status: it.status ?? null });
+    return { kind: 'trouble', trouble: it, ...arrived() };
+  };
   try {
+    const sent = { ...bodyFor(request), stream: true as const };
+    request.record?.({ kind: 'request', to: `${shown}/responses`, body: sent });
     const response = await clientFor(request, openai)
-      .responses.create(
-        { ...bodyFor(request), stream: true },
-        { signal: watch.signal, fetchOptions: patient() },
-      )
+      .responses.create(sent, { signal: watch.signal, fetchOptions: patient() })
       .asResponse();
     ear.heard();
     const body = bytesOf(response);
     if (body === undefined) return trouble(cut(`${shown} answered without a body`));
     if (response.headers.get('content-type')?.includes('json') === true) {
-      const whole = take(hearWhole(await jsonIn(body, ear.heard, readLimit(request))));
+      const value = await jsonIn(body, ear.heard, readLimit(request));
+      request.record?.({ kind: 'response', body: value });
+      const whole = take(hearWhole(value));
       return whole ?? trouble(cut(`${shown} answered with something that is no response`));
     }
     for await (const event of eventsIn(body, ear.heard, readLimit(request))) {
+      request.record?.({ kind: 'event', event });
       const end = take(hear(event));
       if (end !== undefined) return end;
     }
