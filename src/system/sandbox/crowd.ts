@@ -51,12 +51,19 @@ export function openCrowd(folder: string, most: number): string | undefined {
   }
 }
 
-/** Gives the group back. One that a process still hangs in stays until the next engine starts. */
+const held = new Set<string>();
+
+/** Gives the group back, and those that a dying process still hung in when they were given back. */
 export function leaveCrowd(crowd: string): void {
-  try {
-    rmdirSync(crowd);
-  } catch {
-    // It limits nobody but those in it.
+  held.add(crowd);
+  for (const one of held) {
+    try {
+      rmdirSync(one);
+      held.delete(one);
+    } catch {
+      // Gone already, or still held; it limits nobody but those in it.
+      if (!existsSync(one)) held.delete(one);
+    }
   }
 }
 
