@@ -63,12 +63,12 @@ export async function sandboxOf(
   };
 }
 
-const ableBy = ({ bwrap, unshare, prlimit, root }: Ladder): Able => ({
+const ableBy = ({ bwrap, unshare, prlimit, root, crowds }: Ladder): Able => ({
   noBwrap: 'missing' in bwrap ? bwrap.missing : undefined,
   noNetwork: 'missing' in bwrap ? unshare !== undefined : bwrap.network,
   loopback: 'missing' in bwrap ? unshare?.loopback === true : true,
   prlimit: prlimit !== undefined,
-  root,
+  root: root && crowds === undefined,
 });
 
 function notHere(node: Node | undefined, { by }: Asked, missing: string): Refusal {

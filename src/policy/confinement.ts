@@ -32,6 +32,7 @@ export type Able = {
   readonly loopback: boolean;
   /** Whether limits on memory and processes can be set for any program, and on processes at all. */
   readonly prlimit: boolean;
+  /** We are root, and nothing holds its processes to a number. */
   readonly root: boolean;
 };
 
@@ -58,7 +59,9 @@ export function account(
   const enforces = ['time: the whole process group is ended', 'file size (max_file_size)'];
   const missing: string[] = [];
   (able.root ? missing : enforces).push(
-    able.root ? 'processes: max_processes does not hold for root' : 'processes (max_processes)',
+    able.root
+      ? 'processes: max_processes does not hold for root where no control group can be made'
+      : 'processes (max_processes)',
   );
   enforces.push('memory (max_memory, where it is set)');
   if (used === 'bwrap') {

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { crowdFolder } from './crowd.ts';
 
 export type Ladder = {
   /** What starts bubblewrap, and whether it can take the network away; or why it does not work. */
@@ -12,8 +13,9 @@ export type Ladder = {
   /** What starts a program without network, and whether it has a loopback then. */
   readonly unshare: { readonly argv: readonly string[]; readonly loopback: boolean } | undefined;
   readonly prlimit: string | undefined;
-  /** Limits on processes do not hold for root. */
+  /** Limits on processes do not hold for root, but by a control group, made in this folder. */
   readonly root: boolean;
+  readonly crowds: string | undefined;
   /** The hard limits that we have ourselves: no stage can be given more. */
   readonly hard: { readonly memory: number; readonly processes: number; readonly fileSize: number };
 };
@@ -39,6 +41,7 @@ export async function lowestRung(env: Environment): Promise<Ladder> {
     unshare: undefined,
     prlimit: process.platform === 'linux' ? await find('prlimit', path) : undefined,
     root: process.getuid?.() === 0,
+    crowds: crowds(),
     hard: hardLimits(),
   };
 }
@@ -70,17 +73,20 @@ export function nests(ladder: Ladder, env: Environment): Promise<boolean> {
   return found;
 }
 
+const crowds = (): string | undefined =>
+  process.platform === 'linux' && process.getuid?.() === 0 ? crowdFolder() : undefined;
+
 async function probe(path: string): Promise<Ladder> {
   const root = process.getuid?.() === 0;
   const hard = hardLimits();
   if (process.platform !== 'linux') {
     const missing = 'bubblewrap is a program for Linux';
-    return { bwrap: { missing }, unshare: undefined, prlimit: undefined, root, hard };
+    return { bwrap: { missing }, unshare: undefined, prlimit: undefined, root, crowds: undefined, hard };
   }
   const [bwrap, prlimit] = await Promise.all([probeBwrap(path), find('prlimit', path)]);
   // With bubblewrap nothing lower is ever used.
   const unshare = 'argv' in bwrap && bwrap.network ? undefined : await probeUnshare(path, root);
-  return { bwrap, unshare, prlimit, root, hard };
+  return { bwrap, unshare, prlimit, root, crowds: crowds(), hard };
 }
 
 /** What every confined stage is started with; tried as it will be used. `/proc` is new, so that no foreign process is

@@ -4,6 +4,7 @@ import type { Exit, Spawn, SpawnRequest } from '../spawn.ts';
 import { whyNot } from '../why-not.ts';
 import { bwrapArguments } from './bwrap.ts';
 import type { Confinement } from './confinement.ts';
+import { leaveCrowd, openCrowd, within } from './crowd.ts';
 import type { Ladder } from './ladder.ts';
 import { limited } from './limits.ts';
 
@@ -12,26 +13,42 @@ export function confining(spawn: Spawn, ladder: Ladder): Spawn {
   return {
     async run({ confinement, ...request }) {
       if (confinement === undefined) return spawn.run(request);
-      const argv = limited(request.argv, confinement.limits, ladder);
-      switch (confinement.rung) {
-        case 'group':
-          return outer(request, await spawn.run({ ...request, argv }));
-        case 'unshare':
-          return outer(
-            request,
-            await spawn.run({ ...request, argv: withoutNetwork(argv, confinement, ladder) }),
-          );
-        case 'bwrap': {
-          const ended = await spawn.run({
-            ...request,
-            argv: [...starter(ladder), ...bwrapArguments(confinement, request.cwd), ...argv],
-            watched: true,
-          });
-          return inner(outer(request, ended));
-        }
+      const { processes } = confinement.limits;
+      const crowd =
+        ladder.crowds === undefined || processes === undefined
+          ? undefined
+          : openCrowd(ladder.crowds, processes);
+      try {
+        return await runWithin(spawn, ladder, request, confinement, crowd);
+      } finally {
+        if (crowd !== undefined) leaveCrowd(crowd);
       }
     },
   };
+}
+
+async function runWithin(
+  spawn: Spawn,
+  ladder: Ladder,
+  request: SpawnRequest,
+  confinement: Confinement,
+  crowd: string | undefined,
+): Promise<Exit> {
+  const limits = limited(request.argv, confinement.limits, ladder);
+  const start = (argv: readonly [string, ...string[]]) => (crowd === undefined ? argv : within(crowd, argv));
+  switch (confinement.rung) {
+    case 'group':
+      return outer(request, await spawn.run({ ...request, argv: start(limits) }));
+    case 'unshare':
+      return outer(
+        request,
+        await spawn.run({ ...request, argv: start(withoutNetwork(limits, confinement, ladder)) }),
+      );
+    case 'bwrap': {
+      const argv = start([...starter(ladder), ...bwrapArguments(confinement, request.cwd), ...limits]);
+      return inner(outer(request, await spawn.run({ ...request, argv, watched: true })));
+    }
+  }
 }
 
 const starter = ({ bwrap }: Ladder): readonly [string, ...string[]] => {
@@ -54,7 +71,9 @@ function outer(request: SpawnRequest, ended: Exit): Exit {
   if (ended.kind !== 'exited' || ![1, 126, 127].includes(ended.code)) return ended;
   const said = words(request.stderrFile);
   const found =
-    /^(?:bwrap: execvp|prlimit: failed to execute|unshare: failed to execute) (.*): ([^:]+)\n$/.exec(said);
+    /^(?:bwrap: execvp|prlimit: failed to execute|unshare: failed to execute|sh: (?:\d+: )?exec) (.*): ([^:]+)\n$/.exec(
+      said,
+    );
   if (found?.[1] !== undefined) {
     const program = request.argv[0];
     const why = whyNot(request, codes[found[2] ?? ''] ?? String(found[2]));
@@ -69,6 +88,7 @@ function outer(request: SpawnRequest, ended: Exit): Exit {
 
 const codes: Readonly<Record<string, string>> = {
   'No such file or directory': 'ENOENT',
+  'not found': 'ENOENT',
   'Not a directory': 'ENOTDIR',
   'Permission denied': 'EACCES',
   'Operation not permitted': 'EPERM',

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Wanted } from '../../../src/policy/confinement.ts';
 import { removeTree } from '../../../src/system/files.ts';
 import type { Rung } from '../../../src/system/sandbox/confinement.ts';
-import { type Machine, machine, noBwrap, secret } from './machine.ts';
+import { ladder, type Machine, machine, noBwrap, secret } from './machine.ts';
 
 let it: Machine;
 beforeAll(async () => {
@@ -260,6 +260,16 @@ describe('limits hold on every rung', () => {
       wanted,
     });
     expect(ran.said).not.toContain('too much');
+  });
+
+  test.runIf(ladder.crowds !== undefined).for(rungs)('of processes, for root too, on %s', async (rung) => {
+    const wanted = { limits: { processes: 20 } };
+    const bomb = 'n=0; while [ $n -lt 60 ]; do sleep 30 & n=$((n+1)); done; echo all';
+    for (const argv of [bomb, ['sh', '-e', '-c', bomb]] as const)
+      expect((await it.stage(argv, { rung, wanted })).said).not.toMatch(/^all$/m);
+    expect((await readdir(ladder.crowds ?? '')).filter((name) => name.includes(`-${process.pid}-`))).toEqual(
+      [],
+    );
   });
 
   test('of processes: a bomb of forks stops, for anybody but root', async () => {
