@@ -1,11 +1,11 @@
 /** A node's folder of artifacts: the latest visit at the top, earlier ones under `visits/<n>/`. */
 import { mkdirSync } from 'node:fs';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, overwriteJson, writeJson } from '../system/files.ts';
+import { isCode, makeFolder, overwriteJson, writeJson } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 
 /** `stage.json`: which visit the folder belongs to, and the process that is or was at work in it. */
@@ -62,7 +62,7 @@ async function clear(dir: string, visit: number): Promise<void> {
   const stage = await readStage(dir);
   if (entries.length > 0 && stage !== undefined && stage.visit < visit) {
     const archive = join(nodeLayout(dir).visits, String(stage.visit));
-    await mkdir(archive, { recursive: true });
+    await makeFolder(archive);
     // The stage file goes last: as long as it stands here, a cut move is taken up again.
     for (const name of entries.filter((entry) => entry !== 'stage.json')) {
       beforeWrite(dir);

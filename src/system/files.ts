@@ -112,7 +112,8 @@ async function both(...work: readonly (Promise<void> | undefined)[]): Promise<vo
 
 /** Makes a folder and those above it that are missing; answers with the first one made. Rejects with the system's error
  *  where it may not, and then leaves none behind. Node's own recursive mkdir never ends in a file system that says of a new name that it does not
- *  exist, as `/proc` does. */
+ *  exist, as `/proc` does,
+ *  and tells the same of one that is read-only. */
 export async function makeFolder(path: string): Promise<string | undefined> {
   const missing: string[] = [];
   let at = resolve(path);
