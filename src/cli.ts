@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 /** The door in: answers `--version` at once, and loads the program for everything else. */
-import { keepSmall } from './system/memory.ts';
 import { packageVersion } from './system/package.ts';
 
 const [only, ...more] = process.argv.slice(2);
@@ -8,6 +7,5 @@ if ((only === '--version' || only === '-V') && more.length === 0) {
   // Scripts ask for the version before every run: the flag parser alone would double what that takes.
   process.stdout.write(`${packageVersion()}\n`);
 } else {
-  keepSmall();
   await import('./program.ts');
 }

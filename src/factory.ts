@@ -4,6 +4,7 @@ import { readPipelineFile } from './engine/pipeline.ts';
 import { kinds } from './nodes/index.ts';
 
 export { forkRun } from './factory/fork.ts';
+export { replayRun } from './factory/replay.ts';
 export { resumeRun } from './factory/resume.ts';
 export { startRun } from './factory/start.ts';
 export type { Doors, Environment, Finished, Refusal, RunFlags } from './factory/types.ts';

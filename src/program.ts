@@ -1,15 +1,18 @@
 /** argv → command → exit code. Everything heavy is imported by the command that needs it. */
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { flagsFirst, missingValue, usageProblem } from './commands/argv.ts';
 import { asCalled, programWords, sameAgain } from './commands/called.ts';
 import type { Io } from './commands/io.ts';
+import { collect, present, withAnswerers, withRunOptions } from './commands/run-options.ts';
 import { realClock } from './system/clock.ts';
 import { DiskStop, diskTrouble } from './system/disk-trouble.ts';
 import { realEvery } from './system/every.ts';
 import { Superseded } from './system/fence.ts';
 import { isCode, systemWords } from './system/files.ts';
 import { dropEverything } from './system/live.ts';
+import { keepSmall } from './system/memory.ts';
 import { packageVersion } from './system/package.ts';
+import './system/schemas.ts';
 
 if (process.platform === 'win32') {
   process.stderr.write('factory runs on Linux and macOS; on Windows, run it inside WSL\n');
@@ -48,12 +51,26 @@ const io: Io = {
 /** The command that goes on with the run under way. */
 let resumeWith: string | undefined;
 
+/** Whether signals are ours to answer. */
+let heedsSignals = false;
+
+/** Ends us where signals are heeded: left to itself, Node gives signals their usual meaning back while it clears up, and
+ *  one that comes then would make a run that has ended, and said so, look like a killed one. */
+async function leave(): Promise<void> {
+  if (!heedsSignals) return;
+  for (const stream of [process.stdout, process.stderr])
+    if (!stream.destroyed && stream.writable)
+      await new Promise<void>((done) => stream.write('', () => done()));
+  process.exit();
+}
+
 /** Milliseconds within which the same signal twice is one: `npx` passes on what the terminal has sent to both of us. */
 const oneSignalMs = 100;
 
 /** Fires at the first SIGINT, SIGTERM or SIGHUP: stages are ended and the checkpoint saved. The second one ends us, with
  *  every stage killed where it stands and nothing half-made left. */
 function stopping(): AbortSignal {
+  heedsSignals = true;
   const controller = new AbortController();
   let first = Number.NEGATIVE_INFINITY;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -74,64 +91,6 @@ function stopping(): AbortSignal {
 const parting = (command: string): void => {
   resumeWith = command;
 };
-
-const collect = (value: string, earlier: readonly string[] = []): string[] => [...earlier, value];
-const present = (value: string): string => {
-  if (value.trim() === '') throw new InvalidArgumentError('It is empty.');
-  return value;
-};
-
-function withRunOptions(command: Command): Command {
-  return withAnswerers(
-    command
-      .addOption(
-        new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
-      )
-      .addOption(
-        new Option(
-          '--workdir <dir>',
-          'the folder that is copied into the run (default: what the pipeline says, else .)',
-        ).argParser(present),
-      ),
-  )
-    .option('--accept-changes', 'resume although pipeline, prompts or flags have changed')
-    .option('--now', 'resume a parked run before its time')
-    .option('--take-over', 'resume without waiting although the owner of the run is stopped or out of sight');
-}
-
-/** Who answers, with what, how far, and how it is told: for whatever drives a run to its end. */
-function withAnswerers(command: Command): Command {
-  return command
-    .option('--var <name=value>', 'sets a variable of the pipeline; repeatable', collect)
-    .addOption(new Option('--agent <name>', 'who answers: openai, scripted, fake, stub').argParser(present))
-    .addOption(new Option('--model <name>', 'the model, for nodes that name none').argParser(present))
-    .addOption(
-      new Option(
-        '--effort <word>',
-        'how much the model may think, for nodes that say nothing: none, minimal, low, medium, high, xhigh',
-      ).argParser(present),
-    )
-    .option('--script <file>', 'an agent script in place of the one that the pipeline bundles')
-    .option('--env-pass <names>', 'secrets that tools may see, by name; repeatable', collect)
-    .option('--max-steps <n>', 'stages that the run may make')
-    .option('--max-visits <n>', 'visits that each node may get, whatever nodes and graph say')
-    .option('--max-wall <duration>', 'time that the run may take, such as 2h')
-    .option('--max-cost-usd <usd>', 'what its model calls may cost')
-    .option('--max-tokens <n>', 'tokens that they may use, input and output together')
-    .option('--unknown-cost <word>', 'under such a limit: stop (default) or allow calls of unknown cost')
-    .addOption(
-      new Option(
-        '--prices <file>',
-        'prices of models over the bundled ones (also: FACTORY_PRICES)',
-      ).argParser(present),
-    )
-    .option('--park-after <duration>', 'the longest wait for a quota within the run (default: 2m)')
-    .option('--wait', 'while the run is parked for a quota, wait and go on')
-    .option('--json', 'the result as JSON on standard output')
-    .option('-q, --quiet', 'only what went wrong')
-    .option('-v, --verbose', 'more records')
-    .option('--no-color', 'no colours (also: NO_COLOR)');
-}
 
 /** Commands of the planner and the builder load their room when they are called. */
 const rooms: Readonly<Record<string, (program: Command) => Promise<void>>> = {
@@ -173,6 +132,8 @@ async function toolIo() {
 let exitCode = 0;
 
 async function main(argv: readonly string[]): Promise<number> {
+  // Whoever starts no programs is faster with room.
+  if (argv[0] !== 'validate') keepSmall();
   const program = new Command('factory')
     .description('Runs pipelines that turn a spec into verified commits.')
     .version(packageVersion())
@@ -199,6 +160,7 @@ async function main(argv: readonly string[]): Promise<number> {
     });
   withRunOptions(program.command('resume <run>'))
     .description('go on with a run where it stopped')
+    .option('--live', 'of a replay: let agents answer where it leaves the record')
     .action(async (run, options) => {
       const { resumeCommand } = await import('./commands/run.ts');
       exitCode = await resumeCommand(run, options, {
@@ -242,6 +204,53 @@ async function main(argv: readonly string[]): Promise<number> {
       signal: stopping(),
     });
   });
+  withAnswerers(
+    program
+      .command('replay <run>')
+      .description('make a run again from what it recorded, without any model, as far as the record goes')
+      .addOption(
+        new Option(
+          '--from <node[@visit]>',
+          'begin right before that visit, which is then made again (default: the whole run)',
+        ).argParser(present),
+      )
+      .option(
+        '--set <prompt.node=text>',
+        'another prompt for a node, or prompt.NODE=@FILE; repeatable',
+        collect,
+      )
+      .option('--live', 'let agents answer where the run leaves the record (default: it stops there)')
+      .option('--check', 'say whether the two traces are equal, or where they first differ')
+      .option('--run-id <id>', 'name of the new run (default: a ULID)')
+      .addOption(
+        new Option(
+          '--runsdir <dir>',
+          'where the new run is kept (default: where the other one is)',
+        ).argParser(present),
+      ),
+  ).action(async (run, options) => {
+    const { replayCommand } = await import('./commands/replay.ts');
+    exitCode = await replayCommand(run, options, {
+      ...io,
+      clock: realClock,
+      every: realEvery,
+      signal: stopping(),
+      parting,
+    });
+  });
+  program
+    .command('record')
+    .description('what a run recorded of its agents')
+    .command('export <run>')
+    .description('write the recorded answers as an agent script, for --agent scripted --script FILE')
+    .option('-o, --output <file>', 'where to (default: standard output)')
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .action(async (run, options) => {
+      const { recordExport } = await import('./commands/record.ts');
+      exitCode = await recordExport(run, options, io);
+    });
   program
     .command('checkout <run> <dir>')
     .description("put a run's workspace, as it was at any moment, into a folder that is missing or empty")
@@ -281,6 +290,20 @@ async function main(argv: readonly string[]): Promise<number> {
     .action(async (options) => {
       const { runsCommand } = await import('./commands/runs.ts');
       exitCode = await runsCommand(options, { ...io, clock: realClock });
+    });
+  program
+    .command('show <run>')
+    .description(
+      'how a run stands: who answered, what its stages are confined by, each node with its outcome',
+    )
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .option('--json', 'the same as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (run, options) => {
+      const { showCommand } = await import('./commands/show.ts');
+      exitCode = await showCommand(run, options, { ...io, clock: realClock });
     });
   program
     .command('trace <run>')
@@ -336,36 +359,38 @@ function singleDashes(argv: readonly string[], program: Command): string[] {
   );
 }
 
-main(given).then(
-  (code) => {
-    process.exitCode = unwritten && code === 0 ? 1 : code;
-  },
-  async (error: unknown) => {
-    if (error instanceof Superseded) {
-      io.err(`error[run-taken]: ${error.message}\n  = fix: factory runs tells how the run stands\n`);
-      process.exitCode = 1;
-      return;
-    }
-    // A disk that is full or forbidden is the user's to mend, and no mistake of ours.
-    const trouble = diskTrouble(error);
-    if (trouble !== undefined) {
-      process.exitCode = 1;
-      const { refuse } = await import('./commands/refuse.ts');
-      const path = trouble.path === undefined ? '' : `${trouble.path}: `;
-      const problem =
-        error instanceof DiskStop
-          ? { message: error.message, fix: error.fix }
-          : {
-              message: `${path}${systemWords(trouble.error)}`,
-              fix: "check the permissions and the disk's space",
-            };
-      const found = { code: 'system', severity: 'error' as const, ...problem };
-      await refuse([found], io, { json: given.includes('--json') }, 1);
-      return;
-    }
-    io.err(
-      `factory: an error of factory itself: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-    );
-    process.exitCode = 70;
-  },
-);
+main(given)
+  .then(
+    (code) => {
+      process.exitCode = unwritten && code === 0 ? 1 : code;
+    },
+    async (error: unknown) => {
+      if (error instanceof Superseded) {
+        io.err(`error[run-taken]: ${error.message}\n  = fix: factory runs tells how the run stands\n`);
+        process.exitCode = 1;
+        return;
+      }
+      // A disk that is full or forbidden is the user's to mend, and no mistake of ours.
+      const trouble = diskTrouble(error);
+      if (trouble !== undefined) {
+        process.exitCode = 1;
+        const { refuse } = await import('./commands/refuse.ts');
+        const path = trouble.path === undefined ? '' : `${trouble.path}: `;
+        const problem =
+          error instanceof DiskStop
+            ? { message: error.message, fix: error.fix }
+            : {
+                message: `${path}${systemWords(trouble.error)}`,
+                fix: "check the permissions and the disk's space",
+              };
+        const found = { code: 'system', severity: 'error' as const, ...problem };
+        await refuse([found], io, { json: given.includes('--json') }, 1);
+        return;
+      }
+      io.err(
+        `factory: an error of factory itself: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+      );
+      process.exitCode = 70;
+    },
+  )
+  .finally(leave);

@@ -34,7 +34,8 @@ test.for(stories)('%s', async (story) => {
       { vars: {}, workdir, agent: 'fake', envPass: [], allowDirty: false, acceptChanges: false },
       {
         cwd: home,
-        env: { PATH: process.env['PATH'], HOME: home },
+        // The same on every machine, whatever it can confine.
+        env: { PATH: process.env['PATH'], HOME: home, FACTORY_SANDBOX: 'none' },
         clock,
         signal: new AbortController().signal,
         watcher: { event: () => {}, streamed: () => {}, spent: () => {} },

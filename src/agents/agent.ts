@@ -1,8 +1,9 @@
 /** Who does a codergen node's work: the contract every backend keeps. */
 import type { Json, JsonObject } from '../model/json.ts';
-import type { FailureClass, OutcomeWord } from '../model/outcome.ts';
+import type { AnsweredBy, FailureClass, OutcomeWord } from '../model/outcome.ts';
 import type { Park } from '../model/park.ts';
 import type { Usage } from '../model/spent.ts';
+import type { Rung } from '../system/sandbox/confinement.ts';
 import type { Exit } from '../system/spawn.ts';
 
 export type { Park, Usage };
@@ -64,18 +65,45 @@ export type AgentTask = {
   readonly timeoutMs?: number;
   /** Milliseconds without a sign of life after which a call counts as hung; one that is still streaming goes on. */
   readonly idleMs?: number;
+  /** A text with the values of its `${var.x}`, `${ctx.key}`, `${node.id.key}`; `unknown` names one that has none. */
+  expand?(text: string): { readonly text: string } | { readonly unknown: string };
   /** Text as it arrives, for the live view; may be called never. */
   readonly onText?: (text: string, channel: 'answer' | 'reasoning') => void;
   /** Runs a program for this task to its end. Never rejects for what the program does. When the task's signal fires, or
    *  time is up, its whole group gets SIGTERM, SIGKILL 5 s later, and whatever carries the run's marker goes too. */
   run(program: AgentProgram): Promise<Exit>;
+  /** Where `run` starts it: on which rung of confinement, and whether a sandbox of the program's own works there. */
+  sandbox?(): Promise<{ readonly rung: Rung; readonly nests: boolean }>;
   /** Writes an artifact into the node's folder, secrets masked. */
   keep(name: string, content: string): Promise<void>;
   /** A record for the log; the node's name is added. */
   log(level: 'debug' | 'info' | 'warn', message: string, fields?: Readonly<Record<string, Json>>): void;
   /** Something the agent did, for `events.jsonl`. */
   acted(action: AgentAction): void;
+  /** What went over the wire, for the record of the exchange; without keys. Programs are recorded by `run` itself. */
+  record?(item: ExchangeItem): void;
 };
+
+/** One step of an exchange, as far as a backend tells of it. Everything in it is plain JSON. */
+export type ExchangeItem =
+  /** A request's body, and where it went. */
+  | { readonly kind: 'request'; readonly to: string; readonly body: unknown }
+  /** An event of a stream, as it was received. */
+  | { readonly kind: 'event'; readonly event: unknown }
+  /** An answer that came whole. */
+  | { readonly kind: 'response'; readonly body: unknown }
+  /** The request came to nothing. */
+  | { readonly kind: 'trouble'; readonly reason: string; readonly status: number | null }
+  /** A program was run; what it printed stands among the artifacts. */
+  | {
+      readonly kind: 'program';
+      readonly argv: readonly string[];
+      readonly cwd: string;
+      readonly stdin_sha256: string | null;
+      readonly stdout: { readonly name: string; readonly sha256: string | null };
+      readonly stderr: { readonly name: string; readonly sha256: string | null };
+      readonly exit: unknown;
+    };
 
 /** What an agent program did: a command it ran, files it changed, a tool it called. */
 export type AgentAction = {
@@ -84,10 +112,15 @@ export type AgentAction = {
   readonly detail: string;
   /** The program's own word for how it went: `completed`, `failed`. */
   readonly status: string;
+  /** What tells two such calls apart beyond `detail`, for noticing one that is made again and again. Not recorded. */
+  readonly identity?: string;
 };
 
 /** How much a model may think, where it can be told. */
 export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
+
+/** Tools that a model may be given where an agent has them of its own. */
+export const toolNames = ['read', 'list', 'search', 'write', 'patch', 'run'] as const;
 
 /** What a report has beside its own say. */
 type Beside = {
@@ -96,6 +129,10 @@ type Beside = {
   readonly usage?: Usage;
   /** No model worked for it: without `usage` the call has cost nothing. */
   readonly unbilled?: true;
+  /** Of agents that were asked before this one and could not answer, as far as they told it. */
+  readonly spentBefore?: readonly Usage[];
+  /** Who answered, where there was a choice. */
+  readonly by?: AnsweredBy;
   /** What the model tells of its reasoning, for `reasoning.md`. */
   readonly reasoning?: string;
   /** Evidence for the node's folder, under plain file names that no node uses itself; without the agent's key. */
@@ -126,12 +163,15 @@ export type AgentReport =
       readonly reason: string;
       readonly model?: 'api' | 'output';
       readonly retryAfterMs?: number;
+      /** The agent is not to be had here: no program, no key. */
+      readonly missing?: true;
       /** Waiting (quota), a key (auth) or a payment (billing) mends it: the run is parked and not failed. */
       readonly park?: Park;
       readonly response?: string;
     } & Beside)
-  /** `usage`: what is known to have been spent until then. */
-  | { readonly kind: 'cancelled'; readonly usage?: Usage };
+  /** Stopped by the signal. `usage`: what is known to have been spent until then; the rest is for a list of agents: which
+   *  of them was at work. */
+  | ({ readonly kind: 'cancelled' } & Pick<Beside, 'usage' | 'by' | 'spentBefore'>);
 
 /** Something that can carry out a task in a directory.
  *  `work` never rejects: whatever goes wrong is a report. When `signal` fires it settles as `cancelled`, leaving no
@@ -145,7 +185,9 @@ export interface Agent {
   readonly free?: true;
   /** Its reports tell their own cost, so that its models need no price. */
   readonly tellsCost?: true;
+  /** A list of agents: the same list with each of its agents as `other` makes it. */
+  each?(other: (agent: Agent) => Agent): Agent;
   /** The model that would answer, as far as that is known before the call; without it the call has no price yet. */
-  modelFor?(task: Pick<AgentTask, 'node' | 'call' | 'attributes'>): string | undefined;
+  modelFor?(task: Pick<AgentTask, 'node' | 'call' | 'attributes' | 'workspace'>): string | undefined;
   work(task: AgentTask, signal: AbortSignal): Promise<AgentReport>;
 }

@@ -1,8 +1,7 @@
 /** The agent program `codex` (`codex exec`): a prompt on standard input, work in the workspace, an answer in a file. */
-import { mkdir, rm, stat } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../system/clock.ts';
-import { head } from '../system/read.ts';
 import type { Exit } from '../system/spawn.ts';
 import type { Agent, AgentProgram, AgentReport, AgentTask } from './agent.ts';
 import { codexArgv, readScopeOf } from './codex/argv.ts';
@@ -11,9 +10,10 @@ import { codexHome, isTemporary } from './codex/home.ts';
 import { type CodexDefaults, type CodexSettings, readSettings } from './codex/settings.ts';
 import { troubleOf } from './codex/trouble.ts';
 import { type Answer, parseAnswer, readAnswer } from './program/answer.ts';
-import { findExecutable, isNativeOrOf } from './program/executable.ts';
-import { lines } from './program/lines.ts';
+import { findExecutable, isFolder, isNativeOrOf } from './program/executable.ts';
+import { heartbeat, tellEnd } from './program/heartbeat.ts';
 import { answerRequest, answerSchema } from './program/schema.ts';
+import { type ProgramView, programView, shower } from './program/view.ts';
 
 export type CodexOptions = CodexDefaults & { readonly clock: Clock };
 
@@ -41,12 +41,16 @@ export function codexAgent(options: CodexOptions): Agent {
       if (signal.aborted) return { kind: 'cancelled' };
       const read = readSettings(task, options);
       if ('problem' in read) return notStarted(read.problem);
-      const { settings } = read;
+      const outer = await task.sandbox?.();
+      const nested = outer?.rung === 'bwrap' && !outer.nests && !read.settings.bypass;
+      // Its own sandbox cannot be made inside ours, and every command of the model's would fail; ours holds it.
+      const settings = nested ? { ...read.settings, bypass: true } : read.settings;
+      if (nested) task.log('info', "codex's own sandbox cannot work inside the stage's, and is switched off");
       const { scope, narrow } = readScopeOf(settings, task.workspace);
       if (settings.strictReadScope && !narrow)
         task.log('warn', 'codex.strict_read_scope hides nothing more: codex.workdir is the whole workspace');
       const program = await findExecutable('codex', settings.executable, env['PATH']);
-      if ('problem' in program) return notStarted(program.problem);
+      if ('problem' in program) return { ...notStarted(program.problem), missing: true };
       if (settings.workdir !== task.workspace && !(await isFolder(settings.workdir)))
         return notStarted(`codex.workdir: there is no folder ${settings.workdir}`);
       const modern = settings.json === true || (await isNativeOrOf('@openai/codex', program.path));
@@ -63,7 +67,7 @@ export function codexAgent(options: CodexOptions): Agent {
       const place = await placeOf(task, env, modern);
       const began = clock.monotonic();
       task.log('info', 'codex exec started', { program: program.path, workdir: settings.workdir });
-      const rest = heartbeat(task, clock, settings.heartbeatMs, began);
+      const rest = heartbeat('codex exec', task, clock, settings.heartbeatMs);
       let exit: Exit;
       try {
         exit = await task.run({
@@ -86,36 +90,10 @@ export function codexAgent(options: CodexOptions): Agent {
       }
       view.end();
       const report = await reportOf(exit, response, view, settings);
-      const elapsed_ms = Math.round(clock.monotonic() - began);
-      if (report.kind === 'failed') {
-        const how = report.class === 'timeout' ? 'timed out' : 'failed';
-        task.log('warn', `codex exec ${how}`, { elapsed_ms, reason: report.reason });
-      } else if (report.kind === 'finished') {
-        task.log('info', 'codex exec completed', { elapsed_ms, outcome: report.outcome });
-      }
+      tellEnd('codex exec', task, report, clock.monotonic() - began);
       return report;
     },
   };
-}
-
-const isFolder = async (path: string): Promise<boolean> =>
-  stat(path).then(
-    (is) => is.isDirectory(),
-    () => false,
-  );
-
-/** Says every so often that the program is still at work; the answer ends it. */
-function heartbeat(task: AgentTask, clock: Clock, ms: number, began: number): () => void {
-  const over = new AbortController();
-  const beat = async (): Promise<void> => {
-    for (;;) {
-      await clock.sleep(ms, over.signal);
-      if (over.signal.aborted) return;
-      task.log('info', 'codex exec still running', { elapsed_ms: Math.round(clock.monotonic() - began) });
-    }
-  };
-  void beat();
-  return () => over.abort();
 }
 
 /** The program's home, and another temporary folder where it would find its home in the usual one. */
@@ -150,53 +128,12 @@ async function placeOf(
   };
 }
 
-type View = {
-  readonly stdout: (text: string) => void;
-  readonly stderr: (text: string) => void;
-  readonly events: CodexEvents;
-  /** The last line on standard error that is not blank. */
-  readonly lastWords: () => string;
-  end(): void;
-};
-
-/** What is made of the output: events or text, for the live view, the journal and, where asked for, the log. */
+/** What is made of the output: its events, or its text. */
 function viewOf(task: AgentTask, json: boolean, env: CodexDefaults['env']): View {
-  const streamed = /^(?:1|t|true)$/i.test(env['FACTORY_LOG_CODEX_STREAM']?.trim() ?? '');
-  const show = (text: string, channel: 'answer' | 'reasoning') => {
-    try {
-      task.onText?.(text, channel);
-    } catch {
-      // A view that fails is no reason to lose what comes after this text.
-    }
-  };
-  const events = codexEvents({ said: show, acted: (action) => task.acted(action) });
-  let last = '';
-  const lineOf = (stream: 'stdout' | 'stderr') => (line: string) => {
-    if (json && stream === 'stdout') events.line(line);
-    if (stream === 'stderr' && line.trim() !== '') last = line.trim();
-    if (!streamed) return;
-    for (const part of line.split('\r'))
-      if (part.trim() !== '') task.log('info', 'codex stream', { stream, text: part });
-  };
-  const out = lines(lineOf('stdout'));
-  const err = lines(lineOf('stderr'));
-  return {
-    stdout(text) {
-      if (!json) show(text, 'answer');
-      out.push(text);
-    },
-    stderr(text) {
-      if (!json) show(text, 'reasoning');
-      err.push(text);
-    },
-    events,
-    lastWords: () => head(last, 300),
-    end() {
-      out.end();
-      err.end();
-    },
-  };
+  const events = codexEvents({ said: shower(task), acted: (action) => task.acted(action) });
+  return { ...programView('codex', task, env, json ? events.line : undefined), events };
 }
+type View = ProgramView & { readonly events: CodexEvents };
 
 async function reportOf(
   exit: Exit,
@@ -224,14 +161,14 @@ async function reportOf(
   if (exit.kind === 'cancelled') return { kind: 'cancelled', ...usage };
   const file = await readAnswer(response);
   const beside = { ...(file?.text === undefined ? {} : { response: file.text }), ...usage };
-  const fail = (failureClass: Failed['class'], reason: string): AgentReport => ({
+  const fail = (failureClass: Failed['class'], reason: string): Failed => ({
     ...failed(failureClass, reason),
     ...beside,
   });
   const because = (text: string | undefined) => (text === undefined || text === '' ? '' : `: ${text}`);
   switch (exit.kind) {
     case 'not_found':
-      return notStarted(`cannot start codex: ${exit.why}`);
+      return { ...notStarted(`cannot start codex: ${exit.why}`), missing: true };
     case 'timed_out':
       return fail(
         'timeout',

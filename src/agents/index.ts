@@ -7,18 +7,18 @@ import { nearest } from '../model/nearest.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Agent } from './agent.ts';
 import { efforts } from './agent.ts';
+import { claudeAgent } from './claude.ts';
 import { codexAgent } from './codex.ts';
+import { commandAgent } from './command.ts';
 import { fakeAgent } from './fake.ts';
+import { fallbackAgent, unusableAgent } from './fallback.ts';
 import { keyProblem, openaiAgent, openaiDefaults } from './openai.ts';
 import { scriptedAgent } from './scripted.ts';
 import { stubAgent } from './stub.ts';
 
 export { scriptMatchesInputs } from './scripted.ts';
 
-export const agentNames = ['fake', 'stub', 'scripted', 'openai', 'codex'] as const;
-
-/** Agents that pipelines written elsewhere may name, and that this version does not have. */
-const absentAgents: readonly string[] = ['claude', 'command'];
+export const agentNames = ['fake', 'stub', 'scripted', 'openai', 'codex', 'claude', 'command'] as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Script = { readonly path: string; readonly script: AgentScript };
@@ -39,10 +39,25 @@ export type AgentRequest = {
 };
 
 /** What is to be made; it carries no key, so it may be kept and shown. `chosenBy` says who decided, for people. */
-export type AgentPlan = { readonly chosenBy: string } & (
+export type AgentPlan =
+  | SinglePlan
+  /** Several, asked in order. `name` is the list as it was chosen; model and effort are the flags', for all of them. */
+  | {
+      readonly chosenBy: string;
+      readonly name: `${string},${string}`;
+      readonly agents: readonly (SinglePlan | Unusable)[];
+      readonly model?: string;
+      readonly effort?: string;
+    };
+
+/** One of several that cannot answer here, and why. */
+type Unusable = { readonly name: 'unusable'; readonly word: string; readonly why: string };
+
+type SinglePlan = { readonly chosenBy: string } & (
   | { readonly name: 'fake' | 'stub' }
   | { readonly name: 'scripted'; readonly script: Script }
-  | { readonly name: 'codex'; readonly model?: string; readonly effort?: string }
+  | { readonly name: 'codex' | 'claude'; readonly model?: string; readonly effort?: string }
+  | { readonly name: 'command'; readonly model?: string }
   | {
       readonly name: 'openai';
       readonly model: string;
@@ -61,6 +76,13 @@ export type AgentPlan = { readonly chosenBy: string } & (
 export function chooseAgent(
   request: AgentRequest,
 ): { readonly plan: AgentPlan } | { readonly problem: Diagnostic } {
+  if (request.model?.includes(',') === true) {
+    return problem(
+      'agent-model',
+      `--model says "${request.model}": it names one model, for every node`,
+      'several models in turn are a node\'s: llm_model="small,large"',
+    );
+  }
   const asked = askedFor(request);
   if (asked !== undefined) return planFor(asked.word, asked.by, request);
   if (value(request.env, 'OPENAI_API_KEY') !== undefined) return planFor('openai', 'OPENAI_API_KEY', request);
@@ -84,6 +106,15 @@ export type AgentDeps = {
 
 /** Makes the agent of a plan; the key comes from the environment. */
 export function createAgent(plan: AgentPlan, deps: AgentDeps): Agent {
+  if (!('agents' in plan)) return createOne(plan, deps);
+  return fallbackAgent(
+    plan.agents.map((one) =>
+      one.name === 'unusable' ? unusableAgent(one.word, one.why) : createOne(one, deps),
+    ),
+  );
+}
+
+function createOne(plan: SinglePlan, deps: AgentDeps): Agent {
   switch (plan.name) {
     case 'fake':
       return fakeAgent();
@@ -99,6 +130,16 @@ export function createAgent(plan: AgentPlan, deps: AgentDeps): Agent {
       const { name: _, chosenBy: __, ...defaults } = plan;
       return codexAgent({ ...defaults, env: deps.env, clock: deps.clock });
     }
+    case 'claude': {
+      const { name: _, chosenBy: __, ...defaults } = plan;
+      return claudeAgent({ ...defaults, env: deps.env, clock: deps.clock });
+    }
+    case 'command':
+      return commandAgent({
+        ...(plan.model === undefined ? {} : { model: plan.model }),
+        env: deps.env,
+        clock: deps.clock,
+      });
     case 'openai': {
       const apiKey = value(deps.env, 'OPENAI_API_KEY') ?? '';
       const { name: _, chosenBy: __, ...settings } = plan;
@@ -128,11 +169,52 @@ function askedFor({ env, nodeBackend, flag }: AgentRequest): { word: string; by:
   return undefined;
 }
 
+/** The plan of a word, or of several with commas between: those are asked in order. One that is known and lacks
+ *  something here is passed over while another is left. */
 function planFor(
+  words: string,
+  chosenBy: string,
+  request: AgentRequest,
+): { readonly plan: AgentPlan } | { readonly problem: Diagnostic } {
+  const list = words.split(',').map((word) => word.trim());
+  const [only, second] = list;
+  if (only === undefined || second === undefined) return planForOne(words, chosenBy, request);
+  if (list.includes('') || new Set(list).size < list.length) {
+    return problem(
+      'agent-list',
+      `${chosenBy} asks for the agents "${words}", which has ${list.includes('') ? 'an empty entry' : 'one twice'}`,
+      'write it like codex,claude',
+    );
+  }
+  const agents: (SinglePlan | Unusable)[] = [];
+  let first: Diagnostic | undefined;
+  for (const word of list) {
+    const one = planForOne(word, chosenBy, request);
+    if ('plan' in one) agents.push(one.plan);
+    else if (['agent-key', 'agent-script-missing'].includes(one.problem.code)) {
+      first ??= one.problem;
+      agents.push({ name: 'unusable', word, why: one.problem.message });
+    } else return one;
+  }
+  if (first !== undefined && agents.every((one) => one.name === 'unusable')) return { problem: first };
+  const model = trimmed(request.model);
+  const effort = trimmed(request.effort);
+  return {
+    plan: {
+      chosenBy,
+      name: `${only},${list.slice(1).join(',')}`,
+      agents,
+      ...(model === undefined ? {} : { model }),
+      ...(effort === undefined ? {} : { effort }),
+    },
+  };
+}
+
+function planForOne(
   word: string,
   chosenBy: string,
   { env, model, effort, temperature, script }: AgentRequest,
-): { readonly plan: AgentPlan } | { readonly problem: Diagnostic } {
+): { readonly plan: SinglePlan } | { readonly problem: Diagnostic } {
   const name = agentNames.find((known) => known === word);
   switch (name) {
     case undefined:
@@ -140,7 +222,12 @@ function planFor(
     case 'fake':
     case 'stub':
       return { plan: { name, chosenBy } };
-    case 'codex': {
+    case 'command': {
+      const chosen = trimmed(model);
+      return { plan: { name, chosenBy, ...(chosen === undefined ? {} : { model: chosen }) } };
+    }
+    case 'codex':
+    case 'claude': {
       const chosen = trimmed(model);
       const asked = trimmed(effort);
       if (asked !== undefined && !efforts.some((known) => known === asked))
@@ -226,14 +313,7 @@ function pollWaits(
 
 function unknownAgent(word: string, chosenBy: string): { readonly problem: Diagnostic } {
   const there = `there are ${agentNames.join(', ')}`;
-  if (absentAgents.includes(word)) {
-    return problem(
-      'agent-absent',
-      `${chosenBy} asks for the agent "${word}", which this version does not have; ${there}`,
-      'choose one of those',
-    );
-  }
-  const near = nearest(word, [...agentNames, ...absentAgents]);
+  const near = nearest(word, agentNames);
   return problem(
     'agent-unknown',
     `${chosenBy} asks for the agent "${word}", which is unknown; ${there}`,

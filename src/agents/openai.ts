@@ -1,13 +1,13 @@
-/** A single-turn model behind the OpenAI Responses API: one prompt, one answer. */
+/** A model behind the OpenAI API: one prompt and one answer, or where a node asks for it a small agent with tools. */
 import type { JsonObject } from '../model/json.ts';
 import { sumOfUsages, type Usage } from '../model/spent.ts';
 import { masker } from '../policy/secrets.ts';
 import type { Clock } from '../system/clock.ts';
-import type { Agent, AgentReport, AgentTask } from './agent.ts';
-import { ask, type Ways } from './openai/ask.ts';
+import type { Agent, AgentReport, AgentTask, ExchangeItem } from './agent.ts';
 import type { Request } from './openai/client.ts';
 import type { Exchange } from './openai/ending.ts';
-import type { Failed } from './openai/failure.ts';
+import { readMode } from './openai/mode.ts';
+import { type Known, speak } from './openai/speak.ts';
 import { type Watch, watchCall } from './openai/watch.ts';
 
 export type OpenaiOptions = {
@@ -56,6 +56,7 @@ export const openaiDefaults = {
 export function openaiAgent(options: OpenaiOptions): Agent {
   const settings = { ...openaiDefaults, ...options, apiKey: options.apiKey.trim() };
   const shown = showURL(settings.baseURL);
+  const known: Known = {};
   // A word that is shorter is a placeholder for a local server, and may stand in any text.
   const mask = masker(settings.apiKey.length < 6 ? [] : asWritten(settings.apiKey));
   return {
@@ -88,8 +89,12 @@ export function openaiAgent(options: OpenaiOptions): Agent {
   };
 
   async function call(task: AgentTask, watch: Watch, along: Ledger): Promise<AgentReport> {
+    const config = (reason: string): AgentReport => ({ kind: 'failed', class: 'config', reason });
     const key = keyProblem(settings.apiKey);
     if (key !== undefined) return { kind: 'failed', class: 'config', reason: key, model: 'api' };
+    const read = readMode(task);
+    if ('problem' in read) return config(read.problem);
+    const { api, loop } = read.mode;
     const first: Request = {
       ...settings,
       idleMs: idleLimit(task),
@@ -100,54 +105,49 @@ export function openaiAgent(options: OpenaiOptions): Agent {
       prompt: task.prompt,
       schema: schemaFor(task),
       shown,
+      ...(task.record === undefined ? {} : { record: (item) => task.record?.(withoutKey(item)) }),
     };
-    const ways: Ways = {};
-    let short: Failed | undefined;
-    for (let request = first; ; request = { ...request, budget: request.budget * 2 }) {
-      if (watch.stopped !== undefined) return stopReport(watch.stopped, task, '');
-      const ended = await ask(request, watch, task.onText, ways, along.note);
-      along.note(ended);
-      if (watch.stopped !== undefined) return stopReport(watch.stopped, task, ended.text);
-      const response = ended.text === '' ? {} : { response: ended.text };
-      switch (ended.kind) {
-        case 'answer':
-          return { kind: 'answered', text: ended.text };
-        case 'unusable':
-          return { kind: 'failed', class: 'agent', reason: ended.reason, model: ended.model, ...response };
-        case 'short': {
-          const reason = `the answer of "${request.model}" does not fit into ${request.budget} tokens`;
-          const failed: Failed = { kind: 'failed', class: 'agent', reason, model: 'api', ...response };
-          if (short !== undefined) return failed;
-          short = failed;
-          continue;
-        }
-        case 'pending':
-          throw new Error('Internal: an answer in the background was left there');
-        case 'trouble': {
-          const { report, status } = ended.trouble;
-          // A model whose budget cannot be raised that far says so; what the user needs to hear is the first problem.
-          if (short !== undefined && status === 400) {
-            const reason = `${short.reason}, and ${request.budget} are refused: ${report.reason}`;
-            return { ...short, reason };
-          }
-          return { ...report, ...response };
-        }
-      }
+    const deps = {
+      task,
+      watch,
+      idleMs: idleLimit(task),
+      note: along.note,
+      known,
+      ways: {},
+      chatWays: {},
+    };
+    if (loop !== undefined) {
+      // The tools are loaded by those who use them only.
+      const { toolLoop } = await import('./openai/loop.ts');
+      return toolLoop(task, loop, first, {
+        ...deps,
+        api,
+        clock: settings.clock,
+        mask,
+        used: () => along.beside().usage,
+      });
     }
+    // Which API a server speaks is found out in a loop only: one prompt is not sent twice.
+    const got = await speak(first, { ...deps, api: api === 'auto' ? 'responses' : api });
+    return 'report' in got ? got.report : { kind: 'answered', text: got.answer.text };
   }
 
   /** What the exchanges of one call leave behind beside its answer. */
   function ledger(): Ledger {
+    const told = () => [...thoughts, reasoning].filter((one) => one !== '').join('\n\n');
     let usage: Usage | undefined;
     let reasoning = '';
     // Whether an exchange that told no usage may have cost something all the same.
     let untold = false;
+    const thoughts: string[] = [];
     const artifacts: { name: string; content: string }[] = [];
     return {
       note(ended) {
         if (ended.usage !== undefined) usage = sumOfUsages(usage, ended.usage);
         else if (ended.kind !== 'trouble' || ended.trouble.unbilled !== true) untold = true;
-        if (ended.reasoning !== '') reasoning = ended.reasoning;
+        // Of several tries the last one counts, of several turns each.
+        if (ended.kind === 'answer' && ended.calls !== undefined) thoughts.push(ended.reasoning);
+        else if (ended.reasoning !== '') reasoning = ended.reasoning;
         if (ended.evidence === undefined) return;
         const { what, raw } = ended.evidence;
         const number = what === 'poll_timeout' ? '' : `_${artifacts.length}`;
@@ -158,29 +158,21 @@ export function openaiAgent(options: OpenaiOptions): Agent {
       beside: () => ({
         ...(usage === undefined ? {} : { usage: untold ? { ...usage, incomplete: true as const } : usage }),
         ...(usage === undefined && !untold ? { unbilled: true as const } : {}),
-        ...(reasoning === '' ? {} : { reasoning: mask(reasoning) }),
+        ...(told() === '' ? {} : { reasoning: mask(told()) }),
         ...(artifacts.length === 0 ? {} : { artifacts }),
       }),
     };
   }
 
-  function idleLimit(task: AgentTask): number {
-    return Math.min(settings.idleMs, task.idleMs ?? settings.idleMs);
+  /** A server that repeats the key must not have it recorded. */
+  function withoutKey(item: ExchangeItem): ExchangeItem {
+    const text = JSON.stringify(item);
+    const clean = mask(text);
+    return clean === text ? item : (JSON.parse(clean) as ExchangeItem);
   }
 
-  function stopReport(stopped: NonNullable<Watch['stopped']>, task: AgentTask, text: string): AgentReport {
-    if (stopped === 'cancelled') return { kind: 'cancelled' };
-    const reason =
-      stopped === 'timeout'
-        ? `no whole answer from ${shown} within ${seconds(task.timeoutMs ?? 0)} (the node's timeout)`
-        : `${shown} was silent for ${seconds(idleLimit(task))}`;
-    return {
-      kind: 'failed',
-      class: 'timeout',
-      reason,
-      model: 'api',
-      ...(text === '' ? {} : { response: text }),
-    };
+  function idleLimit(task: AgentTask): number {
+    return Math.min(settings.idleMs, task.idleMs ?? settings.idleMs);
   }
 }
 
@@ -223,5 +215,3 @@ function schemaFor(task: AgentTask): { readonly name: string; readonly schema: J
   const name = task.schema.name.replace(/[^A-Za-z0-9_-]+/g, '_').slice(0, 64);
   return { name: name === '' ? 'answer' : name, schema: task.schema.schema };
 }
-
-const seconds = (ms: number): string => `${ms / 1000} s`;

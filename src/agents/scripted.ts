@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import type { AgentScript } from '../model/agent-script.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Agent, AgentReport, AgentTask } from './agent.ts';
+import { carryOut } from './scripted/effects.ts';
 
 export type ScriptedOptions = {
   readonly script: AgentScript;
@@ -61,9 +62,37 @@ export function scriptedAgent({ script, scriptPath, readFile }: ScriptedOptions)
       );
     }
     const usage = next.usage === undefined ? unbilled : { usage: next.usage };
+    if (next.files !== undefined) {
+      const wrong = await carryOut(next.files, task.workspace, dirname(scriptPath));
+      if (wrong !== undefined)
+        return config(`answer ${task.call} of node "${task.node}" in ${scriptPath}: ${wrong}`);
+    }
     if (next.fail !== undefined) {
-      const model = next.fail.class === 'infra' ? { model: 'api' as const } : {};
-      return { kind: 'failed', class: next.fail.class, reason: next.fail.reason, ...model, ...usage };
+      const { class: failureClass, reason, model: said, response } = next.fail;
+      const model = said ?? (failureClass === 'infra' ? 'api' : undefined);
+      return {
+        kind: 'failed',
+        class: failureClass,
+        reason,
+        ...(model === undefined ? {} : { model }),
+        ...(response === undefined ? {} : { response }),
+        ...usage,
+      };
+    }
+    if (next.finished !== undefined) {
+      const { finished } = next;
+      return {
+        kind: 'finished',
+        outcome: finished.outcome,
+        label: finished.preferred_next_label,
+        suggested: finished.suggested_next_ids,
+        notes: finished.notes,
+        reason: finished.failure_reason,
+        updates: finished.context_updates,
+        ...(finished.verification_plan === undefined ? {} : { verificationPlan: finished.verification_plan }),
+        response: finished.response,
+        ...usage,
+      };
     }
     if (next.text !== undefined) return { kind: 'answered', text: next.text, ...usage };
     if (next.json !== undefined)

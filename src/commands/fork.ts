@@ -82,7 +82,11 @@ async function runAndMoment(
 }
 
 /** Why no run may be made there, or undefined. */
-async function placeProblem(runsDir: string, runId: string, from: string): Promise<Refusal | undefined> {
+export async function placeProblem(
+  runsDir: string,
+  runId: string,
+  from: string,
+): Promise<Refusal | undefined> {
   const bad = validRunId(runId);
   if (bad !== undefined) return usage(`--run-id: ${bad}`, 'for example --run-id try-1; or leave it out');
   if (await isThere(resolve(runsDir, runId)))
@@ -95,7 +99,7 @@ async function placeProblem(runsDir: string, runId: string, from: string): Promi
     return usage(`the runs directory ${runsDir} is not a folder`, 'name another folder with --runsdir');
   if (isWithin(await realpath(from), await realOf(runsDir)))
     return usage(
-      `the runs directory ${runsDir} lies in the folder of the run that is forked`,
+      `the runs directory ${runsDir} lies in the folder of the run itself`,
       'name another folder with --runsdir',
     );
   return undefined;

@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander';
 import type { Json, JsonObject } from '../model/json.ts';
 import { inWorkspace } from '../model/layout.ts';
 import type { FailureClass } from '../model/outcome.ts';
-import { checkPlan } from '../planner/compile.ts';
+import { checkPlan, unreadable } from '../planner/compile.ts';
 import {
   clearPlan,
   filesOf,
@@ -137,8 +137,8 @@ export async function planCheck(options: PlanCheckOptions, io: PlanIo): Promise<
   const state = (await readState(io.cwd)) ?? unbegun(io.now());
   if ('problem' in state)
     return refuse(io, options, `${state.problem}; begin again with factory plan prompt`);
-  const answer = await readAnswer(io.cwd);
-  if (answer === undefined) {
+  const found = await readAnswer(io.cwd);
+  if (found === undefined) {
     return refuse(
       io,
       options,
@@ -148,11 +148,14 @@ export async function planCheck(options: PlanCheckOptions, io: PlanIo): Promise<
   const files = await filesOf(state.repo ?? io.cwd);
   if ('problem' in files) return refuse(io, options, files.problem);
 
-  const { plan, findings, notes, parseError } = checkPlan(answer, {
-    repoFiles: files.list,
-    npm: await npmOf(state.repo ?? io.cwd),
-    strict: options.rules === 'strict',
-  });
+  const answer = found.text;
+  const { plan, findings, notes, parseError } = found.isUtf8
+    ? checkPlan(answer, {
+        repoFiles: files.list,
+        npm: await npmOf(state.repo ?? io.cwd),
+        strict: options.rules === 'strict',
+      })
+    : unreadable('the answer is not UTF-8 text');
   const errors = findings.filter(isError);
   const attempt = state.attempt + 1;
   const label = plan !== undefined ? 'valid' : attempt < attempts ? 'revise' : 'give_up';

@@ -165,6 +165,7 @@ export function summary(result: RunResult, paint: Paint): string {
   }
   if (result.agent !== 'none') rows.push(['agent', result.agent]);
   if (result.forked_from !== undefined) rows.push(['fork of', forkWords(result.forked_from)]);
+  if (result.replay_of !== undefined) rows.push(['replay of', result.replay_of]);
   rows.push(['run', result.run_dir], ['files', result.workspace]);
   const table = rows.map(([name, text]) => `  ${paint.dim(name.padEnd(9))} ${text}`);
   const next = result.next === '' ? [] : [`  ${paint.dim('next'.padEnd(9))} ${paint.bold(result.next)}`];

@@ -7,6 +7,7 @@ import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import { durationMs } from '../model/attribute.ts';
 import { layout } from '../model/layout.ts';
 import { readPlanRequest } from '../planner/request.ts';
+import { sandboxWords } from '../policy/confinement.ts';
 import { quoteWord } from '../policy/words.ts';
 import { findRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
 import { packageRoot } from '../system/package.ts';
@@ -30,9 +31,11 @@ export type RunOptions = {
   readonly effort?: string;
   readonly script?: string;
   readonly envPass?: readonly string[];
+  readonly sandbox?: string;
   readonly allowDirty?: boolean;
   readonly acceptChanges?: boolean;
   readonly takeOver?: boolean;
+  readonly live?: boolean;
   readonly maxSteps?: string;
   readonly maxVisits?: string;
   readonly maxWall?: string;
@@ -216,9 +219,16 @@ export function flagsOf(options: RunOptions): RunFlags | Refusal {
     return usage(`--max-wall ${options.maxWall} is not a duration`, 'for example --max-wall 2h');
   const limits = limitsOf(options);
   if ('problems' in limits) return limits;
+  const sandbox = sandboxWords.find((word) => word === options.sandbox);
+  if (options.sandbox !== undefined && sandbox === undefined)
+    return usage(
+      `--sandbox ${options.sandbox} is none of ${sandboxWords.join(', ')}`,
+      'for example --sandbox bwrap, which refuses to run where stages cannot be confined',
+    );
   return {
     ...limits,
     vars,
+    ...(sandbox === undefined ? {} : { sandbox }),
     envPass: (options.envPass ?? [])
       .flatMap((names) => names.split(','))
       .map((name) => name.trim())
@@ -226,6 +236,7 @@ export function flagsOf(options: RunOptions): RunFlags | Refusal {
     allowDirty: options.allowDirty === true,
     acceptChanges: options.acceptChanges === true,
     ...(options.takeOver === true ? { takeOver: true } : {}),
+    ...(options.live === true ? { live: true } : {}),
     ...(options.workdir === undefined ? {} : { workdir: options.workdir }),
     ...(options.agent === undefined ? {} : { agent: options.agent }),
     ...(options.model === undefined ? {} : { model: options.model }),

@@ -1,10 +1,15 @@
 /** The door for agent programs: what one of them gets of the machine, and what is kept of it. */
-import { join } from 'node:path';
+
+import { realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
-import type { AgentProgram } from '../agents/agent.ts';
+import type { AgentProgram, ReadScope } from '../agents/agent.ts';
 import { layout } from '../model/layout.ts';
+import { confinedEnvironment } from '../policy/confinement.ts';
+import { madeInCovers } from '../system/sandbox/bwrap.ts';
+import type { Confinement } from '../system/sandbox/confinement.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
-import { bringBack, type HidingPlace, hide } from '../workspace/hide.ts';
+import { bringBack, type HidingPlace, hide, pathsToHide } from '../workspace/hide.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 
 /** Bytes of one stream that an agent program may fill a file with. */
@@ -26,10 +31,19 @@ export type AgentDoor = {
     readonly env: Readonly<Record<string, string>>;
     readonly mask: readonly string[];
   };
+  /** How it is confined, by what it declares. */
+  readonly confinement?: (program: {
+    readonly network: boolean;
+    readonly home: AgentProgram['home'];
+    readonly file: string | undefined;
+  }) => Confinement;
+  /** What of the workspace the node lets it read; empty for all. */
+  readonly readScope?: readonly string[];
   readonly keep: (name: string, content: string) => Promise<void>;
   /** Milliseconds that the program may take. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** As a spawn takes them. */
   readonly marker: string;
   readonly brand?: string;
   readonly spawned: (process: ProcessId) => Promise<void>;
@@ -41,7 +55,14 @@ export type AgentDoor = {
 /** Runs an agent's program to its end, with what it must not read out of sight meanwhile. */
 export async function runAgentProgram(program: AgentProgram, door: AgentDoor): Promise<Exit> {
   const [first] = program.argv;
-  const { env, mask } = door.environment(program.keys);
+  const { env: whole, mask } = door.environment(program.keys);
+  const planned = door.confinement?.({
+    network: program.network,
+    home: program.home,
+    file: first.startsWith('/') ? realOf(first) : undefined,
+  });
+  const unread = narrowed(program.unread, door.readScope ?? []);
+  const env = planned?.rung === 'bwrap' ? confinedEnvironment(whole, planned) : whole;
   // What it was allowed, for those who ask later.
   await door.keep(
     'agent.program.json',
@@ -51,8 +72,9 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
         cwd: program.cwd,
         keys: program.keys.filter((name) => env[name] !== undefined),
         home: program.home,
-        network: program.network,
-        unread: program.unread ?? { hidden: [] },
+        network: planned?.network ?? program.network,
+        sandbox: planned?.rung ?? 'group',
+        unread: unread ?? { hidden: [] },
       },
       null,
       2,
@@ -61,8 +83,12 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
   if (door.timeoutMs <= 0) return { kind: 'timed_out', afterMs: 0 };
   const place = hidingPlace(door.runDir);
   let hidden: readonly string[] = [];
+  let confinement = planned;
   try {
-    if (program.unread !== undefined) hidden = await hide(door.workspace, place, program.unread);
+    if (unread !== undefined && planned?.rung === 'bwrap') {
+      hidden = await pathsToHide(door.workspace, unread);
+      confinement = { ...planned, ...covering(door.workspace, hidden) };
+    } else if (unread !== undefined) hidden = await hide(door.workspace, place, unread);
   } catch (error) {
     if (!(error instanceof WorkspaceError)) throw error;
     return { kind: 'not_found', program: first, why: error.message };
@@ -75,6 +101,7 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
       argv: program.argv,
       cwd: program.cwd,
       env: { ...env, ...program.env },
+      ...(confinement === undefined ? {} : { confinement }),
       ...(program.stdin === undefined ? {} : { stdin: program.stdin }),
       stdoutFile: join(door.nodeDir, program.stdoutName),
       stderrFile: join(door.nodeDir, program.stderrName),
@@ -91,8 +118,49 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
   } finally {
     stdout?.end();
     stderr?.end();
-    if (hidden.length > 0) door.wasHidden(hidden, await bringBack(door.workspace, place));
+    if (hidden.length > 0) {
+      const made =
+        confinement?.rung === 'bwrap'
+          ? await madeInCovers(confinement, hidden)
+          : await bringBack(door.workspace, place);
+      door.wasHidden(hidden, made);
+    }
   }
+}
+
+/** The program itself, behind the links that a package manager makes of it. */
+function realOf(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}
+
+/** What the agent must not read, with what its node lets it read. */
+function narrowed(unread: ReadScope | undefined, scope: readonly string[]): ReadScope | undefined {
+  if (scope.length === 0) return unread;
+  const clean = scope.map((path) => path.replace(/^(?:\.\/)+/, '').replace(/\/+$/, ''));
+  const within = (path: string, folder: string) =>
+    folder === '' || folder === '.' || path === folder || path.startsWith(`${folder}/`);
+  const { only } = unread ?? {};
+  const both =
+    only === undefined
+      ? clean
+      : [
+          ...clean.filter((path) => only.some((other) => within(path, other))),
+          ...only.filter((path) => clean.some((other) => within(path, other))),
+        ];
+  return { hidden: unread?.hidden ?? [], only: both };
+}
+
+/** Hidden paths are covered where they are. The folders above them are pinned: one that could be renamed would take what
+ *  is under the cover to a place where the next agent sees it. */
+function covering(workspace: string, hidden: readonly string[]): Pick<Confinement, 'covers' | 'pinned'> {
+  const above = new Set<string>();
+  for (const path of hidden)
+    for (let at = dirname(path); at !== '.'; at = dirname(at)) above.add(join(workspace, at));
+  return { covers: hidden.map((path) => join(workspace, path)), pinned: [...above].sort() };
 }
 
 /** Bytes as they arrive become text, with no character cut in two. */

@@ -3,20 +3,21 @@ import { rm } from 'node:fs/promises';
 import type { Usage } from '../agents/agent.ts';
 import type { AttributeValues } from '../model/attribute.ts';
 import { present, readAttributes } from '../model/attribute.ts';
-import type { Json, JsonObject } from '../model/json.ts';
 import { nodeLayout } from '../model/layout.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { failed, reasonOf } from '../model/outcome.ts';
+import { sumOfUsages } from '../model/spent.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { executableAttributes } from '../nodes/kind.ts';
 import { folderInScope, outsideScope } from '../policy/paths.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { diff } from '../workspace/changes.ts';
-import { putBack } from '../workspace/restore.ts';
+import { putBack, standing } from '../workspace/restore.ts';
 import type { Changes, Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { keepJson } from './artifacts.ts';
+import { maskedObject } from './masked.ts';
 import type { RunSetting, Visit } from './site.ts';
 import { siteFor } from './site.ts';
 import { truthGate } from './unfixable.ts';
@@ -33,7 +34,7 @@ export type AttemptResult = {
   readonly after: Snapshot;
   /** Paths that were written outside the scope. */
   readonly violations: readonly string[];
-  /** What the model call of this attempt cost. */
+  /** What the model calls of this attempt used and cost. */
   readonly usage?: Usage;
 };
 
@@ -54,7 +55,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
     async run({ kind, visit, before }) {
       let spent: Usage | undefined;
       const site = siteFor(setting, visit, (usage) => {
-        spent = usage;
+        spent = sumOfUsages(spent, usage);
       });
       const usage = () => (spent === undefined ? {} : { usage: spent });
       const at = nodeLayout(site.nodeDir);
@@ -68,12 +69,13 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const { values, bad } = readAttributes(visit.node.attrs, kind.attributes);
       if (bad[0] !== undefined)
         throw new Error(`Internal: attribute ${bad[0].attribute.key} of a linted node ${bad[0].why}`);
-      const reported = masked(await ran(kind, values, site, setting.workspace), site.mask);
+      const said = masked(await explained(await ran(kind, values, site, setting.workspace), site), site.mask);
       if (!kind.executable) {
         await keepJson(at.diff, unchanged);
-        return { outcome: reported, after: before, violations: [] };
+        return { outcome: said, after: before, violations: [] };
       }
-      const found = await recorded(snapshots, before);
+      const found = await recorded(snapshots, before, setting.workspace);
+      await site.exchange.save('unreadable' in found ? undefined : { before, after: found.after });
       if ('unreadable' in found) {
         const outcome = failed(
           `${site.mask(found.unreadable)}; all that the stage wrote was put back`,
@@ -81,12 +83,13 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
           { broke: true },
         );
         return {
-          outcome: visit.signal.aborted ? reported : outcome,
+          outcome: visit.signal.aborted ? said : { ...outcome, ...by(said) },
           after: found.after,
           violations: [],
           ...usage(),
         };
       }
+      const reported = await withPartialWork(said, found.after, before, site);
       const changes = diff(before, found.after);
       const shown = (paths: readonly string[]) => paths.map(site.mask);
       await keepJson(at.diff, {
@@ -124,13 +127,43 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
           { broke },
         );
         // A cancelled stage did not end: its visit is made again, from the snapshot before it.
-        return { outcome: visit.signal.aborted ? reported : outcome, after, violations: named, ...usage() };
+        return {
+          outcome: visit.signal.aborted ? reported : { ...outcome, ...by(reported) },
+          after,
+          violations: named,
+          ...usage(),
+        };
       }
       const gate = reported.status === 'success' ? truthGate(scope, visit.state.outcomes) : undefined;
-      const outcome = gate === undefined ? reported : failed(gate, 'guardrail');
+      const outcome = gate === undefined ? reported : { ...failed(gate, 'guardrail'), ...by(reported) };
       return { outcome, after: found.after, violations: [], ...usage() };
     },
   };
+}
+
+const by = (outcome: Outcome): Pick<Outcome, 'by'> => (outcome.by === undefined ? {} : { by: outcome.by });
+
+/** What an agent that was stopped had done by then: the snapshot that holds it is named where people look. */
+async function withPartialWork(
+  outcome: Outcome,
+  after: Snapshot,
+  before: Snapshot,
+  site: Pick<ReturnType<typeof siteFor>, 'keep'>,
+): Promise<Outcome> {
+  if (outcome.status !== 'fail' || outcome.class !== 'stalled') return outcome;
+  const { created, modified, deleted } = diff(before, after);
+  const partial = {
+    reason: outcome.reason,
+    snapshot: after.id,
+    before: before.id,
+    created,
+    modified,
+    deleted,
+  };
+  await site.keep('stalled.json', `${JSON.stringify(partial, null, 2)}\n`);
+  const files = created.length + modified.length + deleted.length;
+  const work = `${files} changed file${files === 1 ? '' : 's'}`;
+  return { ...outcome, reason: `${outcome.reason}; its partial work (${work}) is snapshot ${after.id}` };
 }
 
 const whereHidden = (paths: readonly string[]): string =>
@@ -140,9 +173,12 @@ const whereHidden = (paths: readonly string[]): string =>
 async function recorded(
   snapshots: Snapshots,
   before: Snapshot,
+  workspace: string,
 ): Promise<{ readonly after: Snapshot } | { readonly after: Snapshot; readonly unreadable: string }> {
   try {
-    return { after: await snapshots.take(before) };
+    const after = await snapshots.take(before);
+    standing(workspace);
+    return { after };
   } catch (error) {
     if (!(error instanceof WorkspaceError) || isDisks(error, '')) throw error;
     await snapshots.restore(before);
@@ -157,6 +193,14 @@ function isDisks(error: unknown, workspace: string): boolean {
   if (trouble === undefined) return false;
   const denied = trouble.code === 'EACCES' || trouble.code === 'EPERM';
   return !(denied && trouble.path?.startsWith(workspace) !== false);
+}
+
+/** A failure that smells of the stage's confinement names the setting that mends it. */
+async function explained(outcome: Outcome, site: ReturnType<typeof siteFor>): Promise<Outcome> {
+  const smell = await site.leave(outcome.status === 'fail' && outcome.class !== 'cancelled');
+  return smell === undefined || outcome.status !== 'fail'
+    ? outcome
+    : { ...outcome, reason: `${outcome.reason} (${smell})` };
 }
 
 /** The kind's verdict. Trouble with the disk is thrown: the run stops before this stage, and the stage is made again when
@@ -207,12 +251,3 @@ function masked(outcome: Outcome, mask: (text: string) => string): Outcome {
     ? { ...clean, reason: mask(clean.reason) }
     : clean;
 }
-
-function maskedValue(value: Json, mask: (text: string) => string): Json {
-  if (typeof value === 'string') return mask(value);
-  if (Array.isArray(value)) return value.map((item: Json) => maskedValue(item, mask));
-  return typeof value === 'object' && value !== null ? maskedObject(value as JsonObject, mask) : value;
-}
-
-const maskedObject = (object: JsonObject, mask: (text: string) => string): JsonObject =>
-  Object.fromEntries(Object.entries(object).map(([key, value]) => [mask(key), maskedValue(value, mask)]));

@@ -64,7 +64,7 @@ export function cast(
   // A flag that no node heeds is still a flag that somebody typed.
   if (plans.size === 0 && choice.flag !== undefined && problems.length === 0) {
     const asked = chooseAgent({ env: {}, flag: choice.flag });
-    if ('problem' in asked && ['agent-unknown', 'agent-absent'].includes(asked.problem.code))
+    if ('problem' in asked && ['agent-unknown', 'agent-list'].includes(asked.problem.code))
       problems.push(asked.problem);
   }
   if (problems.length > 0) return { problems: problems.slice(0, 1) };
@@ -120,15 +120,23 @@ export async function selfContained(loaded: LoadedScript): Promise<AgentScript |
   for (const [node, list] of Object.entries(loaded.script.answers)) {
     const inlined = [];
     for (const answer of list) {
-      if (!('file' in answer) || answer.file === undefined) {
-        inlined.push(answer);
-        continue;
-      }
-      const { file, ...rest } = answer;
+      let named = '';
+      const read = (file: string) => {
+        named = file;
+        return readFile(resolve(loaded.path, '..', file));
+      };
       try {
-        inlined.push({ ...rest, text: await readFile(resolve(loaded.path, '..', file), 'utf8') });
+        const files = [];
+        for (const { content_file, ...effect } of answer.files ?? [])
+          files.push(
+            content_file === undefined
+              ? effect
+              : { ...effect, base64: (await read(content_file)).toString('base64') },
+          );
+        const { file, ...rest } = { ...answer, ...(answer.files === undefined ? {} : { files }) };
+        inlined.push(file === undefined ? rest : { ...rest, text: (await read(file)).toString('utf8') });
       } catch (error) {
-        const message = `the agent script ${loaded.path} names ${file} for node "${node}", which cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+        const message = `the agent script ${loaded.path} names ${named} for node "${node}", which cannot be read: ${error instanceof Error ? error.message : String(error)}`;
         return {
           problems: [
             {
@@ -158,11 +166,19 @@ export function scriptProblem(script: AgentScript, inputs: Inputs): Diagnostic |
 
 /** The agent in words, for records and people. */
 export function describePlan(plan: AgentPlan): string {
+  if ('agents' in plan) {
+    return plan.agents
+      .map((one) => (one.name === 'unusable' ? `${one.word} (cannot answer here)` : describePlan(one)))
+      .join(', else ');
+  }
   switch (plan.name) {
     case 'openai':
       return `openai ${plan.model} at ${plan.baseURL}${plan.effort === undefined ? '' : `, effort ${plan.effort}`}`;
     case 'codex':
-      return `codex${plan.model === undefined ? '' : ` ${plan.model}`} (the agent program, with its own login or key)`;
+    case 'claude':
+      return `${plan.name}${plan.model === undefined ? '' : ` ${plan.model}`} (the agent program, with its own login or key)`;
+    case 'command':
+      return 'command (the program that the node names)';
     case 'scripted':
       return `scripted (${basename(resolve(plan.script.path, '..'))}/${basename(plan.script.path)}: prepared answers, no model)`;
     case 'fake':

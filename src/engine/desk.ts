@@ -1,6 +1,5 @@
 /** Where a visit's calls of a model are paid: asked before each, told after it. */
 import type { Agent, AgentReport, AgentTask } from '../agents/agent.ts';
-import { sumOfUsages, type Usage } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
 import { type Books, type CallEnd, estimatedTokens, inputCost, type Stamp } from './books.ts';
 import { type Caps, type NextCall, type SpendCaps, spendHit } from './caps.ts';
@@ -21,21 +20,19 @@ export type DeskSetting = {
 };
 
 export interface Desk {
-  /** Has the agent work, unless a limit forbids it: then the report is a failure of class `budget`. */
-  ask(agent: Agent, task: AgentTask, attempt: number, signal: AbortSignal): Promise<AgentReport>;
+  /** The same agent, paid for: it works unless a limit forbids it; then the report is a failure of class `budget`. Each
+   *  of a list is asked and paid by itself, at its own price. */
+  paying(agent: Agent, attempt: number): Agent;
   /** Tells a stage's programs what they may spend, and takes over what they have spent; `nodeDir` is the stage's. */
   share(nodeDir: string): Promise<void>;
   gather(nodeDir: string, attempt: number): Promise<void>;
   /** Set when a limit of the run or the node is reached, so that the run ends. */
   readonly stop: string | undefined;
-  /** What the visit's calls used, all together. */
-  readonly usage: Usage | undefined;
 }
 
 export function openDesk(at: DeskSetting): Desk {
   const { books, caps, node } = at;
   let stop: string | undefined;
-  let usage: Usage | undefined;
   const refused = (reason: string): AgentReport => ({
     kind: 'failed',
     class: 'budget',
@@ -61,8 +58,16 @@ export function openDesk(at: DeskSetting): Desk {
         wallLeftMs: at.wallLeft(),
       }),
     gather: (nodeDir, attempt) => gather(nodeDir, stampOf(attempt), books),
-    async ask(agent, task, attempt, signal) {
-      const stamp = () => stampOf(attempt);
+    paying: paid,
+    get stop() {
+      return stop;
+    },
+  };
+
+  function paid(agent: Agent, attempt: number): Agent {
+    if (agent.each !== undefined) return agent.each((one) => paid(one, attempt));
+    const stamp = () => stampOf(attempt);
+    const work = async (task: AgentTask, signal: AbortSignal): Promise<AgentReport> => {
       if (agent.free !== true) {
         const tokens = estimatedTokens(task.prompt);
         const model = agent.modelFor?.(task);
@@ -78,22 +83,20 @@ export function openDesk(at: DeskSetting): Desk {
         if (spared !== undefined) return refused(spared);
         await books.begin(stamp(), { agent: agent.name, model: model ?? null, input_tokens: tokens });
       }
-      const report = await agent.work(task, signal);
+      const report = await agent.work(allowing(task, caps), signal);
       const how = endOf(agent, report);
       if (how === undefined) return report;
       const priced = await books.end(stamp(), how);
       if (priced === undefined) return report;
-      usage = sumOfUsages(usage, priced);
       return { ...report, usage: priced };
-    },
-    get stop() {
-      return stop;
-    },
-    get usage() {
-      return usage;
-    },
-  };
+    };
+    return { ...agent, work };
+  }
 }
+
+/** An agent that counts for itself holds to what the run says of costs that nobody knows, unless its node says more. */
+const allowing = (task: AgentTask, { unknownCost }: Caps): AgentTask =>
+  unknownCost === 'allow' ? { ...task, attributes: { unknown_cost: 'allow', ...task.attributes } } : task;
 
 const wallReserve = ({ kept, wallLeft }: DeskSetting): string =>
   `max_wall: ${Math.max(0, Math.round(wallLeft() / 1000))}s of the run's time are left, and ${Math.round(kept.ms / 1000)}s of it are kept for verification (verify_reserve)`;

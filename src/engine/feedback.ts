@@ -8,6 +8,9 @@ import { head, readSome, tailOf } from '../system/read.ts';
 /** Bytes of each part of a summary, and of the whole. */
 const limits = { reason: 600, stderr: 600, stdout: 300, verification: 600, agent: 600, all: 2200 } as const;
 
+/** Agents whose programs leave logs of those names. */
+const agentPrograms = ['codex', 'claude', 'command'] as const;
+
 /** `last_failure.node_id|node_type|reason|class|at|artifacts|summary`. Every text in it is masked already: it comes
  *  from masked artifacts or from the masked reason. */
 export async function feedback(
@@ -23,8 +26,10 @@ export async function feedback(
     ['tool_exitcode', at.toolExitcode],
     ['verification_results', at.verificationResults],
     ['verification_plan', at.verificationPlan],
-    ['codex_stdout', `${nodeDir}/codex.stdout.log`],
-    ['codex_stderr', `${nodeDir}/codex.stderr.log`],
+    ...agentPrograms.flatMap((name): [string, string][] => [
+      [`${name}_stdout`, `${nodeDir}/${name}.stdout.log`],
+      [`${name}_stderr`, `${nodeDir}/${name}.stderr.log`],
+    ]),
     ['codex_response', at.response],
   ];
   const artifacts: Record<string, string> = {};
@@ -40,7 +45,11 @@ export async function feedback(
   const labelled: readonly (readonly [string, string, number])[] = [
     ['stderr', at.toolStderr, limits.stderr],
     ['stdout', at.toolStdout, limits.stdout],
-    ['codex_stderr', `${nodeDir}/codex.stderr.log`, limits.agent],
+    ...agentPrograms.map((name): [string, string, number] => [
+      `${name}_stderr`,
+      `${nodeDir}/${name}.stderr.log`,
+      limits.agent,
+    ]),
   ];
   for (const [label, path, most] of labelled) {
     const text = ((await readSome(path, most, 'tail')) ?? '').trim();

@@ -18,6 +18,7 @@ import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { callRecords, openBooks } from './books.ts';
 import { copyArtifacts, withOwnPaths } from './fork-artifacts.ts';
+import { copyExchanges, copyFollowed } from './fork-exchanges.ts';
 import { sha256 } from './inputs.ts';
 import { type Made, makeWhole, type NotMade } from './prepare.ts';
 import { pricesOf } from './price-file.ts';
@@ -45,6 +46,8 @@ export type NewFork = {
   /** Other files that the run keeps, by name in `inputs/`. */
   readonly keep: Readonly<Record<string, string>>;
   readonly manifest: (workspace: string) => Manifest;
+  /** All records of the other run, where the new one replays it. */
+  readonly follow: readonly RunRecord[] | undefined;
   /** Undefined for a run without commits; `workspace` stands as it did at the moment. */
   readonly history: ((from: string, to: string, workspace: string) => Promise<void>) | undefined;
 };
@@ -61,7 +64,17 @@ async function fill(wanted: NewFork, building: string, final: string): Promise<{
   const at = layout(building);
   const from = layout(wanted.from);
   // A build goes back to snapshots that stand in the workspace's own files; no other run knows their names.
-  const named = wanted.history === undefined ? snapshotsIn(wanted.records, wanted.snapshot) : undefined;
+  const exchanges = await copyExchanges(wanted.from, building, wanted.records);
+  const followed =
+    wanted.follow === undefined ? undefined : await copyFollowed(wanted.from, building, wanted.follow);
+  const named =
+    wanted.history === undefined
+      ? new Set([
+          ...snapshotsIn(wanted.records, wanted.snapshot),
+          ...exchanges.snapshots,
+          ...(followed?.snapshots ?? []),
+        ])
+      : undefined;
   await copyStore(from.snapshots, at.snapshots, named);
   await mkdir(at.workspace);
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
@@ -99,7 +112,12 @@ async function fill(wanted: NewFork, building: string, final: string): Promise<{
     { ...rest, run_id: wanted.runId, epoch: 1, snapshot: id, spent },
     { seq: records.length, completed },
   );
-  return { notes: lost.map((visit) => `the artifacts of ${visit} are no longer there, and not taken over`) };
+  return {
+    notes: [
+      ...lost.map((visit) => `the artifacts of ${visit} are no longer there, and not taken over`),
+      ...exchanges.notes,
+    ],
+  };
 }
 
 /** What the visits that are taken over have spent counts for the new run as well. */

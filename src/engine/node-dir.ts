@@ -1,11 +1,11 @@
 /** A node's folder of artifacts: the latest visit at the top, earlier ones under `visits/<n>/`. */
 import { mkdirSync } from 'node:fs';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, writeJson } from '../system/files.ts';
+import { isCode, makeFolder, overwriteJson, writeJson } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 
 /** `stage.json`: which visit the folder belongs to, and the process that is or was at work in it. */
@@ -33,6 +33,11 @@ export async function writeStage(dir: string, stage: Omit<Stage, 'schema_version
   await writeJson(nodeLayout(dir).stage, { schema_version: 1, ...stage });
 }
 
+/** Notes in the stage's file which process is at work. */
+export async function noteProcess(dir: string, stage: Omit<Stage, 'schema_version'>): Promise<void> {
+  if (!overwriteJson(nodeLayout(dir).stage, { schema_version: 1, ...stage })) await writeStage(dir, stage);
+}
+
 /** Makes the folder ready for its `visit`-th visit: a finished earlier visit is moved to `visits/<n>/`, what a killed
  *  engine left of this very visit is thrown away. May be cut anywhere and done again. */
 export async function openVisit(dir: string, visit: number, marker: string): Promise<void> {
@@ -57,7 +62,7 @@ async function clear(dir: string, visit: number): Promise<void> {
   const stage = await readStage(dir);
   if (entries.length > 0 && stage !== undefined && stage.visit < visit) {
     const archive = join(nodeLayout(dir).visits, String(stage.visit));
-    await mkdir(archive, { recursive: true });
+    await makeFolder(archive);
     // The stage file goes last: as long as it stands here, a cut move is taken up again.
     for (const name of entries.filter((entry) => entry !== 'stage.json')) {
       beforeWrite(dir);

@@ -96,7 +96,7 @@ export async function makeWhole(
     await makeRunsDir(wanted.runsDir);
     await removeAbandoned(wanted.runsDir, Date.parse(wanted.startedAt));
     settled = makingFolder(building);
-    await mkdir(building, { recursive: true });
+    await makeFolder(building);
     const made = await fillIn(building, final);
     if (wanted.signal.aborted) throw new Cut();
     if ('problem' in made) {

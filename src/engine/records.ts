@@ -11,6 +11,7 @@ import { reasonOf } from '../model/outcome.ts';
 import { own, put } from '../model/own.ts';
 import type { ContextDelta, TraceFacts } from '../model/trace.ts';
 import type { VisitFacts } from '../store/visits.ts';
+import { rungOf } from './confine.ts';
 import { inFull } from './full-trace.ts';
 import type { RunSetting } from './site.ts';
 import type { Change, Counts } from './state.ts';
@@ -26,8 +27,12 @@ export function status(outcome: Outcome): JsonObject {
     notes: outcome.notes,
     failure_reason: reasonOf(outcome),
     ...(outcome.status === 'fail' ? { failure_class: outcome.class } : {}),
+    ...answeredBy(outcome),
   };
 }
+
+/** Who answered, where the node names several agents or models. */
+const answeredBy = (outcome: Outcome) => (outcome.by === undefined ? {} : { answered_by: outcome.by });
 
 /** The event that ends a visit; `elapsed` in milliseconds. */
 export function stageEnded(
@@ -68,6 +73,7 @@ export function inputCaptured(
   visit: number,
   state: RunState,
   nodeDir: string,
+  executable: boolean,
 ): TraceFacts {
   return {
     type: 'NodeInputCaptured',
@@ -81,6 +87,7 @@ export function inputCaptured(
     ...(inFull(state.context, state.steps) ? { context_before: state.context } : {}),
     workspace: setting.workspace,
     node_artifact_dir: nodeDir,
+    ...(executable ? { sandbox: rungOf(setting, node) } : {}),
   };
 }
 
@@ -114,6 +121,7 @@ export function outputCaptured(
     outcome: outcome.status,
     failure_reason: reasonOf(outcome),
     ...(outcome.status === 'fail' ? { failure_class: outcome.class } : {}),
+    ...answeredBy(outcome),
     context_updates: outcome.updates,
     ...(inFull(after, step) ? { context_after: after } : {}),
     context_delta: changed,

@@ -2,13 +2,15 @@
 import { access } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { RunState } from '../model/checkpoint.ts';
+import { Divergence } from '../model/exchange.ts';
 import type { Json, JsonObject } from '../model/json.ts';
-import { layout } from '../model/layout.ts';
+import { followedLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { Commit, RunResult } from '../model/result.ts';
 import { nothingSpent } from '../model/spent.ts';
 import { quoteWord } from '../policy/words.ts';
 import { readJournal } from '../store/journal-read.ts';
+import { readSome } from '../system/read.ts';
 import type { RunEnd } from './run.ts';
 
 /** How the user calls us, for the commands that a result proposes. */
@@ -51,6 +53,8 @@ export async function resultOf(
     commits: commits.success ? commits.data : [],
     proof: proof.success ? proof.data : null,
     ...(manifest.forked_from === undefined ? {} : { forked_from: manifest.forked_from }),
+    ...(manifest.replay_of === undefined ? {} : { replay_of: manifest.replay_of.run_id }),
+    ...(await divergenceOf(runDir)),
     run_dir: runDir,
     workspace: layout(runDir).workspace,
     next: await nextCommand(
@@ -61,6 +65,14 @@ export async function resultOf(
       called,
     ),
   };
+}
+
+/** Where a replay left its record, if it did. */
+async function divergenceOf(runDir: string): Promise<Pick<RunResult, 'divergence'>> {
+  const text = await readSome(followedLayout(layout(runDir).followed).divergence, 1024 * 1024);
+  if (text === undefined) return {};
+  const read = Divergence.safeParse(JSON.parse(text));
+  return read.success ? { divergence: read.data } : {};
 }
 
 /** Of the whole run, whichever process saw them, and of the runs that it was forked from. */
@@ -105,8 +117,12 @@ export async function nextCommand(
     const to = manifest.workdir_kind === 'git' ? '' : ` --to ${quoteWord(await newFolder(manifest, cwd))}`;
     return `${program} deliver ${named}${to}`;
   }
-  if (end.exitNode === null)
-    return `${program} resume ${named}${end.status === 'paused_quota' ? ' --wait' : ''}`;
+  // Without an agent a replay would stop where it stands again.
+  const live = manifest.replay_of?.live === false && end.status === 'failed' ? ' --live' : '';
+  if (end.exitNode === null) {
+    const wait = end.status === 'paused_quota' ? ' --wait' : '';
+    return `${program} resume ${named}${wait}${live}`;
+  }
   // The run has reached an exit: a resume would change nothing.
   if (again !== undefined && (end.byModel || end.failed === undefined)) return again;
   return `${program} trace ${named}${end.failed === undefined ? '' : ` --node ${end.failed}`}`;

@@ -170,9 +170,12 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       if (hopeless !== undefined) return stop(hopeless);
     }
 
+    const astray = await setting.replay?.enters(node.id, visits + 1, state.steps + 1);
+    if (astray !== undefined) return stop(astray);
+
     const nodeDir = layout(setting.runDir).node(node.id);
     await openVisit(nodeDir, visits + 1, setting.marker);
-    await tell.trace(inputCaptured(setting, node, visits + 1, state, nodeDir));
+    await tell.trace(inputCaptured(setting, node, visits + 1, state, nodeDir, kind.executable));
     await tell.event({ type: 'StageStarted', node_id: node.id, visit: visits + 1, node_type: kind.type });
     const stageBegan = clock.monotonic();
     const contextBefore = state.context;
@@ -202,8 +205,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     snapshot = ended.snapshot;
 
     const at = clock.now().toISOString();
-    const facts = { node: node.id, type: kind.type, executable: kind.executable, at };
-    const asIfFailed = () => step(graph, before.state, { ...facts, feedback: {} }, outcome).route;
+    const stage = { node: node.id, type: kind.type, executable: kind.executable, at };
+    const asIfFailed = () => step(graph, before.state, { ...stage, feedback: {} }, outcome).route;
     const waits =
       outcome.status === 'fail' && outcome.park !== undefined
         ? parked(outcome, asIfFailed(), { node: node.id, now: clock.now() })
@@ -216,7 +219,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       outcome.status === 'fail'
         ? await feedback(nodeDir, { node: node.id, type: kind.type, at }, outcome)
         : {};
-    const next: Step = step(graph, before.state, { ...facts, feedback: told }, outcome);
+    const next: Step = step(graph, before.state, { ...stage, feedback: told }, outcome);
     const { decision } = next;
     const changed = delta(contextBefore, next.change.now.context);
     state = {
@@ -232,10 +235,11 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         : {}),
     };
     // The checkpoint goes first: an event without a checkpoint is a story about a run that nobody can continue.
-    await prepared.save(
-      state,
-      visited(kind.type, next.change, counts, changed, before, { ...state, snapshot: snapshot.id }),
-    );
+    const facts = visited(kind.type, next.change, counts, changed, before, {
+      ...state,
+      snapshot: snapshot.id,
+    });
+    await prepared.save(state, facts);
     if (outcome.status === 'fail') {
       setting.log('info', 'failure detail', {
         node: node.id,
@@ -268,6 +272,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     // What can be got ready for the next stage meanwhile is; it starts only when the story is on the disk.
     flushed = tell.flush();
     flushed.catch(() => {});
+    const parted = await setting.replay?.left(facts);
+    if (parted !== undefined) return stop(parted);
     if (decision.do === 'finish') {
       // A run that has ended stays ended, also where a test asks to be stopped here.
       if (prepared.stopAfter === node.id)

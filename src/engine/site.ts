@@ -1,5 +1,5 @@
 /** What a node may touch while it runs: everything bounded to its workspace, its folder, its time and its secrets. */
-import { mkdir, realpath, stat } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import type { Agent, AgentAction, Usage } from '../agents/agent.ts';
 import { expand } from '../dot/expand.ts';
@@ -13,17 +13,27 @@ import { own } from '../model/own.ts';
 import type { Site, StageProgram } from '../nodes/kind.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
+import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Clock } from '../system/clock.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isMissing, writeFileAtomic } from '../system/files.ts';
+import { isMissing, removeTree, writeFileAtomic } from '../system/files.ts';
 import { type ByteMasker, maskStream } from '../system/mask.ts';
 import { head, readSome } from '../system/read.ts';
+import type { Confinement } from '../system/sandbox/confinement.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
+import { type Lookout, lookout } from '../workspace/newest.ts';
+import { WorkspaceError } from '../workspace/trouble.ts';
 import { runAgentProgram } from './agent-door.ts';
 import { keepText } from './artifacts.ts';
-import { asText } from './context.ts';
+import { confinementOf, type RunConfinement, rungOf } from './confine.ts';
 import type { Desk } from './desk.ts';
+import { staysInside } from './inside.ts';
+import { type Recorder, recorder } from './recorder.ts';
+import type { Replay } from './replay.ts';
 import { budgetFile, budgetVariable } from './shared-budget.ts';
+import { smellOf } from './smell.ts';
+import { dropped, environmentOf, seenBy } from './stage-environment.ts';
+import { known } from './values.ts';
 import type { Log, Watcher } from './watch.ts';
 
 /** What stays the same for every stage of a run. */
@@ -53,8 +63,14 @@ export type RunSetting = {
   readonly schema: (reference: string) => { readonly name: string; readonly schema: JsonObject } | undefined;
   readonly agentFor: (node: Node) => Agent | undefined;
   readonly historyEnv: Readonly<Record<string, string>>;
+  /** Without it nothing is confined but by process group and limits. */
+  readonly confinement?: RunConfinement;
   readonly watcher: Watcher;
   readonly log: Log;
+  /** Where exchanges with agents are written down; undefined in a run that has none. */
+  readonly exchanges?: ExchangeLog | undefined;
+  /** What answers in place of agents, as long as this run follows another one. */
+  readonly replay?: Replay | undefined;
 };
 
 export type Visit = {
@@ -79,39 +95,6 @@ export type Visit = {
 /** What an agent does beyond this in one attempt stands in its own output only. */
 const mostActions = 1000;
 
-/** Variables of an enclosing git operation or engine, which a stage must not act on. */
-const dropped = [
-  'GIT_DIR',
-  'GIT_WORK_TREE',
-  'GIT_INDEX_FILE',
-  'GIT_OBJECT_DIRECTORY',
-  'GIT_COMMON_DIR',
-  'GIT_PREFIX',
-];
-
-type StageEnvironment = {
-  readonly env: Readonly<Record<string, string>>;
-  /** What must not appear in what is written. */
-  readonly values: readonly string[];
-  readonly mask: (text: string) => string;
-};
-const environments = new WeakMap<RunSetting, Map<string, StageEnvironment>>();
-
-/** What stages get of the engine's environment when these secrets are passed; worked out once for a run. */
-function environmentOf(setting: RunSetting, pass: readonly string[]): StageEnvironment {
-  const known = environments.get(setting) ?? new Map<string, StageEnvironment>();
-  environments.set(setting, known);
-  const key = JSON.stringify(pass);
-  let found = known.get(key);
-  if (found === undefined) {
-    const { env: given, mask: values } = stageEnvironment(setting.env, pass);
-    for (const name of dropped) delete given[name];
-    found = { env: given, values, mask: masker(values) };
-    known.set(key, found);
-  }
-  return found;
-}
-
 /** The site of one attempt. Secrets are masked in whatever is kept. */
 export function siteFor(
   setting: RunSetting,
@@ -121,6 +104,9 @@ export function siteFor(
   readonly mask: (text: string) => string;
   /** What was hidden from this attempt's agent, and the files that it made in those places; they are gone again. */
   readonly hidden: { readonly paths: readonly string[]; readonly made: readonly string[] };
+  /** To be called when the attempt is over: answers what it failed of, if it smells of its confinement. */
+  leave(failed: boolean): Promise<string | undefined>;
+  readonly exchange: Recorder;
 } {
   const { node, state } = visit;
   const nodeDir = layout(setting.runDir).node(node.id);
@@ -130,7 +116,7 @@ export function siteFor(
     ...listed(node.attrs.get('env_pass')?.value.text),
   ];
   const { env, values, mask: maskValues } = environmentOf(setting, pass);
-  let secret = values;
+  const secret = new Set(values);
   let masked = maskValues;
   const mask = (text: string) => masked(text);
   // A secret may come in two pieces.
@@ -138,8 +124,35 @@ export function siteFor(
   const deadline = setting.clock.monotonic() + visit.timeout.ms;
   const inWorkspace = (path: string) => join(setting.workspace, path);
 
+  /** The programs of this attempt that were confined, with their artifacts. */
+  const confined: { readonly confinement: Confinement; readonly files: readonly string[] }[] = [];
+  const look = lookout(setting.workspace);
   const hidden = { paths: [] as string[], made: [] as string[] };
   let actions = 0;
+  const exchange = recorder({
+    log: setting.exchanges,
+    runId: setting.runId,
+    epoch: setting.epoch,
+    clock: setting.clock,
+    node: node.id,
+    nodeDir,
+    visit: visit.visit,
+    attempt: visit.attempt,
+    signal: visit.signal,
+    mask,
+    hidden,
+  });
+  const answering = (): Site['agent'] => {
+    const chosen = setting.agentFor(node);
+    // Only a live agent is paid: what a replay answers has been paid for by the run that recorded it.
+    const live = chosen === undefined ? undefined : visit.desk.paying(chosen, visit.attempt);
+    const replayed = (sha256: string) => exchange.replayed(sha256);
+    const agent =
+      setting.replay?.agentFor({ node: node.id, visit: visit.visit, live, hidden, mask, replayed }) ?? live;
+    return agent === undefined ? undefined : { agent: exchange.listening(agent), call: visit.call };
+  };
+
+  const asked = answering();
 
   const stageEnv = (from: Readonly<Record<string, string>> = env): Record<string, string> => {
     const access = present(node.attrs, 'access')?.value.text.trim() === 'run';
@@ -184,12 +197,12 @@ export function siteFor(
     origin: (key) => own(state.origins, key),
     clock: setting.clock,
     signal: visit.signal,
-    agent: agentOf(setting, visit),
-    ask(task) {
-      const agent = setting.agentFor(node);
-      if (agent === undefined) throw new Error(`Internal: nobody answers for node ${node.id}`);
-      return visit.desk.ask(agent, task, visit.attempt, visit.signal);
+    agent: asked,
+    ask(task, stop) {
+      if (asked === undefined) throw new Error(`Internal: nobody answers for node ${node.id}`);
+      return asked.agent.work(task, AbortSignal.any([visit.signal, stop]));
     },
+    exchange,
     historyEnv: setting.historyEnv,
     timeout: visit.timeout,
     mask,
@@ -200,13 +213,24 @@ export function siteFor(
       const limit = Math.min(left, own ?? left);
       await writeContext();
       await visit.desk.share(nodeDir);
+      const confinement = confinementOf(setting, node, {
+        check: program.check === true,
+        history: program.env?.['GIT_DIR'] !== undefined,
+      });
+      const files = [join(nodeDir, program.stdoutName), join(nodeDir, program.stderrName)] as const;
+      confined.push({ confinement, files });
       const ended = await setting.spawn.run({
         argv: program.argv,
         cwd: program.cwd === undefined ? setting.workspace : inWorkspace(program.cwd),
-        env: { ...stageEnv(), ...(program.check === true ? checkEnvironment(env) : {}), ...program.env },
+        env: {
+          ...seenBy(confinement, stageEnv()),
+          ...(program.check === true ? checkEnvironment(env) : {}),
+          ...program.env,
+        },
+        confinement,
         ...(program.stdin === undefined ? {} : { stdin: program.stdin }),
-        stdoutFile: join(nodeDir, program.stdoutName),
-        stderrFile: join(nodeDir, program.stderrName),
+        stdoutFile: files[0],
+        stderrFile: files[1],
         mask: values,
         timeoutMs: limit,
         signal: visit.signal,
@@ -219,7 +243,7 @@ export function siteFor(
         ? { kind: 'timed_out', afterMs: limit < left ? limit : visit.timeout.ms }
         : ended;
     },
-    async runAgent(program) {
+    async runAgent(program, stop) {
       // A default gives way to the agent's own time; what somebody said for the node or the run does not.
       const most = () =>
         program.timeoutMs !== undefined && !visit.timeout.explicit
@@ -233,19 +257,34 @@ export function siteFor(
         environment(keys) {
           const of = stageEnvironment(setting.env, pass, keys);
           for (const name of dropped) delete of.env[name];
-          secret = of.mask;
-          masked = masker(secret);
+          // Another program of the same stage may have had keys of its own.
+          for (const value of of.mask) secret.add(value);
+          masked = masker([...secret]);
           live = undefined;
-          return { env: stageEnv(of.env), mask: secret };
+          return { env: stageEnv(of.env), mask: of.mask };
         },
+        confinement(declared) {
+          const confinement = confinementOf(setting, node, {
+            check: false,
+            history: false,
+            program: declared,
+          });
+          confined.push({
+            confinement,
+            files: [join(nodeDir, program.stdoutName), join(nodeDir, program.stderrName)],
+          });
+          return confinement;
+        },
+        readScope: listed(present(node.attrs, 'read_scope')?.value.text),
         keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
         timeoutMs: Math.min(program.timeoutMs ?? Number.POSITIVE_INFINITY, most()),
-        signal: visit.signal,
+        signal: stop === undefined ? visit.signal : AbortSignal.any([visit.signal, stop]),
         marker: setting.marker,
         ...(setting.brand === undefined ? {} : { brand: setting.brand }),
         async beforeSpawn() {
           await writeContext();
           await visit.desk.share(nodeDir);
+          beginLook(look);
         },
         spawned: (process) => visit.spawned(process),
         wasHidden(paths, made) {
@@ -254,15 +293,33 @@ export function siteFor(
         },
       });
       await visit.desk.gather(nodeDir, visit.attempt);
+      await exchange.program(program, ended);
       return ended.kind === 'timed_out' && ended.afterMs !== program.timeoutMs
         ? { kind: 'timed_out', afterMs: visit.timeout.ms }
         : ended;
     },
+    async agentSandbox() {
+      const rung = rungOf(setting, node);
+      return { rung, nests: rung !== 'bwrap' || (await setting.confinement?.nests()) !== false };
+    },
+    async leave(failed) {
+      const [first] = confined;
+      if (first?.confinement.rung === 'bwrap') {
+        beforeWrite(first.confinement.scratch);
+        await removeTree(first.confinement.scratch);
+      }
+      if (!failed) return undefined;
+      const last = confined.at(-1);
+      if (last === undefined) return undefined;
+      const tails = await Promise.all(last.files.map((file) => readSome(file, 16_384, 'tail')));
+      return smellOf(tails.join('\n'), last.confinement, node.id, setting.workspace);
+    },
+    changedSince: (at) => look.changedSince(at),
     acted(action) {
       actions += 1;
       if (actions > mostActions) return;
       visit.acted({
-        ...action,
+        action: action.action,
         detail: head(mask(action.detail), 500),
         status: head(mask(action.status), 100),
       });
@@ -305,7 +362,7 @@ export function siteFor(
     schema: setting.schema,
     log: (level, message, fields = {}) => setting.log(level, message, { node: node.id, ...fields }),
     stream(text, channel) {
-      live ??= { answer: maskStream(secret), reasoning: maskStream(secret) };
+      live ??= { answer: maskStream([...secret]), reasoning: maskStream([...secret]) };
       setting.watcher.streamed(node.id, live[channel].push(Buffer.from(text)).toString(), channel);
     },
     spent(usage) {
@@ -315,22 +372,13 @@ export function siteFor(
   };
 }
 
-/** False when the path, or the nearest part of it that exists, leads out of the workspace by a link. */
-async function staysInside(workspace: string, path: string): Promise<boolean> {
-  const root = await realpath(workspace);
-  for (let at = join(workspace, path); ; at = dirname(at)) {
-    try {
-      const real = await realpath(at);
-      return real === root || real.startsWith(`${root}/`);
-    } catch (error) {
-      if (!isMissing(error) || at === workspace) return false;
-    }
+/** A workspace that cannot be listed is judged when the stage has ended. */
+function beginLook(look: Lookout): void {
+  try {
+    look.begin();
+  } catch (error) {
+    if (!(error instanceof WorkspaceError)) throw error;
   }
-}
-
-function agentOf(setting: RunSetting, visit: Visit): Site['agent'] {
-  const agent = setting.agentFor(visit.node);
-  return agent === undefined ? undefined : { agent, call: visit.call };
 }
 
 const listed = (text: string | undefined): readonly string[] =>
@@ -338,42 +386,3 @@ const listed = (text: string | undefined): readonly string[] =>
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '');
-
-/** What `${var.x}`, `${ctx.key}` and `${node.id.key}` stand for; undefined when it cannot be known. */
-function known(
-  setting: RunSetting,
-  state: RunState,
-  kind: 'var' | 'ctx' | 'node',
-  key: string,
-): string | undefined {
-  switch (kind) {
-    case 'var':
-      return own(setting.variables, key);
-    case 'ctx': {
-      const value = own(state.context, key);
-      return value === undefined ? undefined : asText(value);
-    }
-    case 'node': {
-      const dot = key.indexOf('.');
-      const outcome = own(state.outcomes, key.slice(0, dot));
-      if (dot < 0 || outcome === undefined) return undefined;
-      switch (key.slice(dot + 1)) {
-        case 'outcome':
-          return outcome.status;
-        case 'label':
-        case 'preferred_label':
-          return outcome.label;
-        case 'notes':
-          return outcome.notes;
-        case 'failure_reason':
-          return outcome.reason;
-        case 'failure_class':
-          return outcome.class ?? '';
-        case 'visits':
-          return String(own(state.visits, key.slice(0, dot)) ?? 0);
-        default:
-          return undefined;
-      }
-    }
-  }
-}

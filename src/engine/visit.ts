@@ -8,6 +8,7 @@ import type { Context, Outcome } from '../model/outcome.ts';
 import { reasonOf } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 import { keptOf } from '../model/reserve.ts';
+import { sumOfUsages } from '../model/spent.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { executableAttributes } from '../nodes/kind.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
@@ -15,8 +16,10 @@ import { WorkspaceError } from '../workspace/trouble.ts';
 import type { AttemptRequest, AttemptResult } from './attempt.ts';
 import { capHit, defaultCaps, spendHit } from './caps.ts';
 import { openDesk } from './desk.ts';
-import { writeStage } from './node-dir.ts';
+import { escalated, oneMore } from './escalate.ts';
+import { noteProcess } from './node-dir.ts';
 import { withWait } from './park.ts';
+import { Diverged } from './replay.ts';
 import { retry } from './retry.ts';
 import type { PreparedRun, Teller } from './run.ts';
 import type { Counts } from './state.ts';
@@ -97,9 +100,11 @@ export async function visitNode(
       },
       { steps: -1, elapsedMs: at.elapsed() },
     );
-  let { state, snapshot } = at;
+  let { snapshot } = at;
+  let state = escalated(at.state, node);
   let retries = own(state.retry_counts, node.id) ?? 0;
   let calls = own(state.calls, node.id) ?? 0;
+  let usage: Usage | undefined;
   for (let attempt = 1; ; attempt++) {
     const left = Math.max(0, wallLeft());
     let told: Promise<void> = Promise.resolve();
@@ -120,7 +125,7 @@ export async function visitNode(
         },
         snapshotId: snapshot.id,
         signal,
-        spawned: (process) => writeStage(nodeDir, { visit, attempt, marker: setting.marker, process }),
+        spawned: (process) => noteProcess(nodeDir, { visit, attempt, marker: setting.marker, process }),
         acted: (action) => {
           told = told.then(() => tell.event({ type: 'AgentActed', node_id: node.id, ...action }));
           // Awaited below; until then a record that cannot be written must not count as nobody's error.
@@ -132,9 +137,11 @@ export async function visitNode(
     await told;
     // A workspace that cannot be recorded cannot be gone on with; the checkpoint stands before this stage.
     if ('trouble' in result) return { kind: 'stopped', reason: `${node.id}: ${result.trouble}` };
+    if ('diverged' in result) return { kind: 'stopped', reason: result.diverged };
     if (signal.aborted) return { kind: 'interrupted' };
     if (desk.stop !== undefined) return { kind: 'stopped', reason: desk.stop };
     snapshot = result.after;
+    if (result.usage !== undefined) usage = sumOfUsages(usage, result.usage);
     if (kind.type === 'codergen') calls++;
     if (result.violations.length > 0) {
       await tell.event({ type: 'GuardrailViolation', node_id: node.id, paths: [...result.violations] });
@@ -147,11 +154,11 @@ export async function visitNode(
     const again = retry(policy, attempt, outcome);
     if (!again.again) {
       const { context } = state;
-      const { usage } = desk;
       return { kind: 'ended', outcome: again.outcome, context, counts: { retries, calls }, snapshot, usage };
     }
     retries++;
     state = { ...state, context: { ...state.context, [`internal.retry_count.${node.id}`]: retries } };
+    if (result.outcome.status === 'fail' && result.outcome.class === 'product') state = oneMore(state, node);
     await tell.event({
       type: 'StageRetrying',
       node_id: node.id,
@@ -159,7 +166,9 @@ export async function visitNode(
       reason: reasonOf(result.outcome),
       delay_ms: again.delayMs,
     });
-    await setting.clock.sleep(Math.min(again.delayMs, Math.max(0, wallLeft())), signal);
+    // Whom a recorded answer waited for need not be waited for again.
+    const delay = kind.type === 'codergen' && setting.replay?.follows === true ? 0 : again.delayMs;
+    await setting.clock.sleep(Math.min(delay, Math.max(0, wallLeft())), signal);
     if (signal.aborted) return { kind: 'interrupted' };
     const over = wallHit() ?? spendHit({ caps, spent: prepared.books.run() }, caps.unknownCost);
     if (over !== undefined) return { kind: 'stopped', reason: over };
@@ -170,11 +179,12 @@ export async function visitNode(
 async function attempted(
   { attempt }: PreparedRun,
   request: AttemptRequest,
-): Promise<AttemptResult | { readonly trouble: string }> {
+): Promise<AttemptResult | { readonly trouble: string } | { readonly diverged: string }> {
   try {
     return await attempt.run(request);
   } catch (error) {
     if (error instanceof WorkspaceError) return { trouble: error.message };
+    if (error instanceof Diverged) return { diverged: error.message };
     throw error;
   }
 }

@@ -1,48 +1,47 @@
 /** The wiring proper: lock, snapshots, journals, agents and the loop, put together for one run. */
 
 import { readFile, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Agent } from '../agents/agent.ts';
 import { createAgent } from '../agents/index.ts';
 import { inHistory } from '../builder/in-history.ts';
 import { hidingPlace } from '../engine/agent-door.ts';
 import { localAttempt } from '../engine/attempt.ts';
-import { type Books, callRecords, openBooks } from '../engine/books.ts';
 import type { Caps } from '../engine/caps.ts';
 import type { Casting, Refusal } from '../engine/casting.ts';
 import { backendOf } from '../engine/casting.ts';
-import { pricesOf } from '../engine/price-file.ts';
 import { nextCommand, resultOf } from '../engine/result.ts';
 import { endLeftovers } from '../engine/resume.ts';
 import { run, teller } from '../engine/run.ts';
-import { gather, sharedBudget } from '../engine/shared-budget.ts';
 import type { RunSetting } from '../engine/site.ts';
 import type { Texts } from '../engine/texts.ts';
 import { schemaOf } from '../engine/texts.ts';
-import type { CallRecord } from '../model/call-record.ts';
 import type { Checkpoint, RunState } from '../model/checkpoint.ts';
 import type { Graph } from '../model/graph.ts';
 import { unreachable } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
-import type { Prices } from '../model/prices.ts';
 import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint, openLedger } from '../store/checkpoint.ts';
-import { type Journal, openJournal, readRecords } from '../store/journal.ts';
+import { openJournal } from '../store/journal.ts';
 import { acquireLock, type Before } from '../store/lock.ts';
 import { readManifest } from '../store/run-store.ts';
 import { brandOf, brandOurselves } from '../system/brand.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { fence, Superseded } from '../system/fence.ts';
-import { systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
+import { removeTree, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
 import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
+import { confining } from '../system/sandbox/spawn.ts';
 import { bringBack } from '../workspace/hide.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
-import { diskStop, finishedRun, tidy } from './ended.ts';
+import { diskStop, finishedRun, flushed, tidy } from './ended.ts';
+import { exchangesOf, markCut, openReplay } from './exchanges.ts';
+import { openMoney } from './money.ts';
+import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
@@ -85,6 +84,8 @@ export async function drive(
   const folders = new Set([runDir, await realpath(runDir)]);
   const fences = [...folders].map((folder) => fence(folder, lock.assertOwner));
   sayThatItStops(doors, over.signal);
+  /** The command that goes on with the run. */
+  let again: string | undefined;
   try {
     const readRun = await readManifest(runDir);
     if (!readRun.ok) return refused('manifest', readRun.why);
@@ -96,7 +97,7 @@ export async function drive(
     if (finished !== undefined) return finished;
     // Somebody may have gone on with the run between its making and our lock.
     const resumed = given.resumed || lock.epoch > 1;
-    const again = await nextCommand(
+    again = await nextCommand(
       manifest,
       { status: 'interrupted', exitNode: null, failed: undefined, byModel: false },
       runDir,
@@ -104,6 +105,13 @@ export async function drive(
       doors.called ?? { program: 'factory' },
     );
     doors.parting?.(again);
+    const sandbox = await sandboxOf(
+      graph,
+      { runsDir: dirname(runDir), workdir: manifest.original_workdir },
+      flags.sandbox ?? (manifest.sandbox?.by === '--sandbox' ? manifest.sandbox.asked : undefined),
+      doors,
+    );
+    if ('problems' in sandbox) return sandbox;
     const brand = brandOf(manifest.marker, lock.epoch);
     const branded = brandOurselves(brand);
     let ended = 0;
@@ -122,6 +130,10 @@ export async function drive(
     }
     // What a killed engine had hidden from its agent comes back first: what is restored next is the whole workspace.
     await bringBack(at.workspace, hidingPlace(runDir));
+    if (resumed) await removeTree(at.scratch);
+    const { account } = sandbox;
+    if (account.asked === 'auto' && account.used !== 'bwrap')
+      doors.log('warn', `stages are not confined: ${account.why}`, { missing: account.missing });
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     if (loaded.snapshot === null) throw new Error('Internal: a checkpoint without a snapshot');
     let snapshot: Snapshot;
@@ -143,32 +155,16 @@ export async function drive(
         return refused('workspace', error.message, 'mend that in the run’s workspace and resume again');
       throw error;
     }
+    const follows = await openReplay(runDir, manifest, snapshots, doors);
+    if ('problems' in follows) return follows;
+    const exchanges = exchangesOf(graph, runDir);
+    if (resumed && exchanges !== undefined) await markCut(exchanges, graph, manifest, loaded, runDir, doors);
     const options = { runId: manifest.run_id, epoch: lock.epoch };
     const events = await openJournal(at.events, options);
     const trace = await openJournal(at.trace, options);
     const ledger = await openLedger(runDir, options, read);
-    let shared: Awaited<ReturnType<typeof sharedBudget>>;
-    const books = await booksOf(at.calls, options, pricesOf(manifest), (record) => shared?.tell(record));
-    // What the runs of a stage that was cut have spent is spent.
-    const cut = loaded.next_node;
-    if (resumed && cut !== null)
-      await gather(
-        at.node(cut),
-        {
-          schema_version: 1,
-          at: doors.clock.now().toISOString(),
-          node: cut,
-          visit: (loaded.visits[cut] ?? 0) + 1,
-          attempt: 1,
-        },
-        books,
-      );
-    shared = await sharedBudget(
-      doors.env,
-      given.caps,
-      { spent: books.run(), elapsedMs: loaded.elapsed_ms },
-      manifest.run_id,
-    );
+    const money = await openMoney(runDir, options, { manifest, loaded, resumed, caps: given.caps }, doors);
+    const { books } = money;
     const agents = new Map<string, Agent>();
     for (const [backend, plan] of given.casting.plans) {
       agents.set(
@@ -183,7 +179,8 @@ export async function drive(
       runDir,
       workspace: at.workspace,
       clock: doors.clock,
-      spawn: realSpawn,
+      spawn: confining(realSpawn, sandbox.ladder),
+      confinement: sandbox.confinement,
       env: doors.env,
       envPass: [...manifest.env_pass, ...flags.envPass],
       marker: manifest.marker,
@@ -199,6 +196,8 @@ export async function drive(
       historyEnv: manifest.git === undefined ? {} : historyEnvironment(at.history, at.workspace),
       watcher: doors.watcher,
       log: doors.log,
+      exchanges,
+      replay: follows.replay,
     };
     const { completed_nodes, parked: _, ...before } = loaded;
     const state: RunState = {
@@ -211,7 +210,13 @@ export async function drive(
       spent: books.run(),
     };
     const tell = teller({ setting, events, trace });
-    const agent = main === undefined ? 'none' : manifest.agent.describe;
+    const asked = main !== undefined || (follows.replay !== undefined && manifest.agent.name !== '');
+    const agent = asked ? manifest.agent.describe : 'none';
+    if (manifest.replay_of !== undefined)
+      doors.log('info', 'replaying: agents are answered from the record', {
+        of: manifest.replay_of.run_id,
+        live: manifest.replay_of.live,
+      });
     await tell.trace({
       type: 'SessionInitialized',
       pipeline_path: manifest.pipeline_path,
@@ -219,6 +224,7 @@ export async function drive(
       workspace: at.workspace,
       resume: resumed,
       agent,
+      sandbox: { asked: sandbox.account.asked, used: sandbox.account.used, why: sandbox.account.why },
     });
     if (resumed) {
       await tell.trace({
@@ -256,7 +262,7 @@ export async function drive(
       attempt: localAttempt(setting, snapshots),
       state,
       snapshot,
-      caps: shared?.caps ?? given.caps,
+      caps: money.caps,
       books,
       events,
       trace,
@@ -274,17 +280,17 @@ export async function drive(
     await events.close();
     await trace.close();
     await ledger.close();
-    await books.close();
-    await shared?.close();
+    await money.close();
+    exchanges?.close();
     if (end.parked !== undefined)
       await writeJson(at.manifest, { ...manifest, parked: end.parked }, { sync: true });
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
-    await writeJson(at.result, result);
+    await writeJson(at.result, result, flushed);
     return { result, code: end.ending.code };
   } catch (error) {
     const trouble = diskTrouble(error);
     if (trouble === undefined) throw error;
-    throw await diskStop(runDir, trouble, error, doors);
+    throw diskStop(runDir, trouble, error, again ?? `factory resume ${runDir}`);
   } finally {
     over.abort();
     // What broke the run (a folder that cannot be written any more) would break this too, and says more. A lock that
@@ -294,24 +300,6 @@ export async function drive(
     });
     for (const open of fences) open();
   }
-}
-
-/** The run's books, upon what `calls.jsonl` has; the file is made with the first call. */
-async function booksOf(
-  path: string,
-  options: { readonly runId: string; readonly epoch: number },
-  prices: Prices,
-  tell: (record: CallRecord) => Promise<void> | undefined,
-): Promise<Books & { close(): Promise<void> }> {
-  const { records } = await readRecords(path);
-  let journal: Journal | undefined;
-  const books = openBooks(callRecords(records), prices, async (record) => {
-    journal ??= await openJournal(path, options);
-    journal.append(record);
-    await journal.flush();
-    await tell(record);
-  });
-  return { ...books, close: async () => journal?.close() };
 }
 
 /** Where a forked run began, and how many steps it had then. */

@@ -1,16 +1,16 @@
 /** Runs that are at their end, or whose disk is: what is said of them, and what is left of their files. */
 import { access, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { nextCommand, resultOf } from '../engine/result.ts';
+import { resultOf } from '../engine/result.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { RunResult } from '../model/result.ts';
 import { acquireLock } from '../store/lock.ts';
-import { readManifest } from '../store/run-store.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
 import { systemWords, writeJson } from '../system/files.ts';
-import { hasNeighbours, removeNeighbours } from '../system/leftovers.ts';
+import { hasNeighbours, removeGitLocks, removeNeighbours } from '../system/leftovers.ts';
+import { openSnapshots } from '../workspace/snapshots.ts';
 import type { Doors, Finished } from './types.ts';
 
 /** A run that has reached an exit, as it ended; undefined for one that goes on. */
@@ -27,20 +27,32 @@ export async function finishedRun(
   return { result: await resultOf(manifest, runDir, end, doors.cwd, doors.called), code: ended.code };
 }
 
-/** Where an engine was killed after the run had ended, but before it had said how: says it, and tidies up. Nothing
- *  changes in a run that is whole, or that its owner is just bringing to its end. */
-export async function completeResult(runDir: string, result: RunResult, doors: Doors): Promise<void> {
+/** Where an engine was killed after the run had ended, but before it had said how: says it, tidies up, and puts the
+ *  workspace right, which a power cut may have spoilt. `snapshot` is that of the last checkpoint. Nothing changes in a run
+ *  that is whole, or that its owner is just bringing to its end. */
+export async function completeResult(
+  runDir: string,
+  snapshot: string | null,
+  result: RunResult,
+  doors: Doors,
+): Promise<void> {
   const at = layout(runDir);
   if ((await isThere(at.result)) && !(await hasNeighbours(at.locks))) return;
   const answer = await acquireLock(runDir, { clock: doors.clock });
   if (answer.kind === 'refused') return;
   try {
     await tidy(runDir);
-    if (!(await isThere(at.result))) await writeJson(at.result, result);
+    if (await isThere(at.result)) return;
+    const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+    if (snapshot !== null) await snapshots.restore(await snapshots.load(snapshot));
+    await writeJson(at.result, result, flushed);
   } finally {
     await answer.lock.release();
   }
 }
+
+/** `result.json` says that the run is whole: it is on the disk, or it is not there. */
+export const flushed = { sync: true, syncFolder: true } as const;
 
 const isThere = (path: string): Promise<boolean> =>
   access(path).then(
@@ -57,21 +69,16 @@ export async function tidy(runDir: string): Promise<void> {
     .map((entry) => join(runDir, entry.name))
     .filter((path) => !apart.includes(path));
   for (const folder of [runDir, join(at.snapshots, 'trees'), ...folders]) await removeNeighbours(folder);
+  await removeGitLocks(at.history);
 }
 
-/** What the person is told: the file, the trouble, where the run stands and how it goes on. */
-export async function diskStop(
+/** What the person is told: the file, the trouble, where the run stands and how it goes on. `next` is the command. */
+export function diskStop(
   runDir: string,
   { path, error }: { readonly path: string | undefined; readonly error: Error },
   cause: unknown,
-  doors: Doors,
-): Promise<DiskStop> {
-  const read = await readManifest(runDir).catch(() => undefined);
-  const ended = { status: 'failed', exitNode: null, failed: undefined, byModel: false } as const;
-  const next =
-    read?.ok === true
-      ? await nextCommand(read.manifest, ended, runDir, doors.cwd, doors.called ?? { program: 'factory' })
-      : 'start a new run';
+  next: string,
+): DiskStop {
   const what = `${path ?? runDir}: ${systemWords(error)}; the run stands where its checkpoint says`;
   return new DiskStop(what, `mend that (space, permissions, the disk itself), then: ${next}`, cause);
 }

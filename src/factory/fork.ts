@@ -13,8 +13,9 @@ import { textsOf } from '../engine/texts.ts';
 import { present } from '../model/attribute.ts';
 import type { Graph } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
-import type { ForkedFrom, Manifest } from '../model/manifest.ts';
+import type { ForkedFrom, Manifest, ReplayOf } from '../model/manifest.ts';
 import { momentText } from '../model/point.ts';
+import type { RunRecord } from '../model/visit-record.ts';
 import type { Moment } from '../store/moment.ts';
 import { readManifest } from '../store/run-store.ts';
 import { stateAfter } from '../store/visits.ts';
@@ -26,6 +27,17 @@ import { goOn, goOnWhenAwake } from './resume.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
+/** What makes a fork a replay: whose exchanges answer in it, and as which graph. */
+export type ReplayStart = {
+  readonly replayOf: Omit<ReplayOf, 'changed'>;
+  /** All records of the other run. */
+  readonly records: readonly RunRecord[];
+  /** The pipeline that the run keeps, with prompts replaced. */
+  readonly graph: Graph | undefined;
+  /** Whether it begins at a moment of its own, and not where the other run began. */
+  readonly isFork: boolean;
+};
+
 /** Starts a run at `moment` of the run in `runDir` and runs it to its end. `graph` is a pipeline to go on with in place
  *  of that run's own. Refuses, with nothing left behind, what cannot be started; the other run is only read. */
 export async function forkRun(
@@ -35,12 +47,13 @@ export async function forkRun(
   where: { readonly runsDir: string; readonly runId: string },
   flags: RunFlags,
   doors: Doors,
+  replay?: ReplayStart,
 ): Promise<Finished | Refusal> {
   const read = await readManifest(runDir);
   if (!read.ok) return refused('manifest', read.why);
   const old = read.manifest;
   const state = stateAfter(moment.records);
-  const current = graph ?? storedGraph(old);
+  const current = replay?.graph ?? graph ?? storedGraph(old);
   if (current === undefined)
     return refused(
       'fork-pipeline',
@@ -56,6 +69,7 @@ export async function forkRun(
     inputs: layout(runDir).inputs,
     fresh: inputs,
     script: scriptOf(old, graph, current, flags, doors.cwd),
+    offline: replay !== undefined && !replay.replayOf.live,
   };
   const ready = await goOn(current, old, given, flags, doors);
   if ('problems' in ready) return ready;
@@ -69,6 +83,10 @@ export async function forkRun(
   const script = ready.script ?? (kept === undefined ? undefined : ready.answers?.text);
   const startedAt = doors.clock.now().toISOString();
   const unique = sha256(`${where.runsDir}\0${startedAt}\0${doors.clock.monotonic()}`).slice(0, 16);
+  const replaced = Object.keys(replay?.replayOf.prompts ?? {}).map((node) => `prompt ${node}`);
+  const changed = whatIsNew(old, ready.manifest, inputs, flags).flatMap((what) =>
+    what === 'pipeline' && replaced.length > 0 ? replaced : [what],
+  );
   const forkedFrom: ForkedFrom = {
     run_id: old.run_id,
     run_dir: resolve(runDir),
@@ -77,10 +95,12 @@ export async function forkRun(
     before: moment.before,
     seq: moment.records.length,
     sha256: hashOfRecords(moment.records),
-    changed: whatIsNew(old, ready.manifest, inputs, flags),
+    changed,
   };
   const goal = goalOf(current);
-  const { goal: _, ...base } = ready.manifest;
+  // A replay of a whole run begins where that one began: with a fork, if it was one.
+  const { goal: _, forked_from: began, replay_of: __, ...base } = ready.manifest;
+  const link = replay === undefined || replay.isFork ? forkedFrom : began;
   const made = await makeFork({
     startedAt,
     signal: doors.signal,
@@ -90,8 +110,13 @@ export async function forkRun(
     from: resolve(runDir),
     alsoCalled: [dirname(old.workspace_path)],
     records: moment.records,
+    follow: replay?.records,
     snapshot: moment.snapshot,
-    ...filesOf(old, inputs, moment.records.length <= (old.forked_from?.seq ?? 0)),
+    ...filesOf(
+      old,
+      inputs,
+      (replay === undefined || replay.isFork) && moment.records.length <= (old.forked_from?.seq ?? 0),
+    ),
     goal,
     keep: script === undefined ? {} : { [kept?.stored ?? keptScript]: script },
     manifest: (workspace) => ({
@@ -109,7 +134,8 @@ export async function forkRun(
       factory_version: packageVersion(),
       node_version: process.version,
       env_pass: [...new Set([...old.env_pass, ...flags.envPass])],
-      forked_from: forkedFrom,
+      ...(link === undefined ? {} : { forked_from: link }),
+      ...(replay === undefined ? {} : { replay_of: { ...replay.replayOf, changed } }),
       marker: `${where.runId}.${unique}`,
     }),
     history:
@@ -142,7 +168,7 @@ export async function forkRun(
 }
 
 /** The pipeline as the run keeps it. */
-const storedGraph = (manifest: Manifest): Graph | undefined =>
+export const storedGraph = (manifest: Manifest): Graph | undefined =>
   readGraph(manifest.pipeline_file ?? manifest.pipeline_path, manifest.pipeline.text).graph;
 
 function notToBeGoneOnWith(

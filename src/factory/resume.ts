@@ -118,14 +118,21 @@ async function resumeOnce(
   const { checkpoint } = loadedState;
   const finished = await finishedRun(manifest, checkpoint, runDir, doors);
   if (finished !== undefined) {
-    await completeResult(runDir, finished.result, doors);
+    await completeResult(runDir, checkpoint.snapshot, finished.result, doors);
     return finished;
   }
-  const differs = await whatChanged(manifest, graph, flags, doors.cwd);
+  const replays = manifest.replay_of !== undefined;
+  if (flags.live === true && !replays)
+    return refused('usage', `run ${manifest.run_id} is no replay: it is live anyway`, 'leave out --live');
+  // A replay goes on with the texts that it keeps: those of the run that it follows.
+  const differs = replays
+    ? await whatChanged({ ...manifest, prompts: {}, schemas: {} }, stored, flags, doors.cwd)
+    : await whatChanged(manifest, graph, flags, doors.cwd);
   if (differs.length > 0 && !flags.acceptChanges) return { problems: differs };
   for (const change of differs) doors.log('warn', `accepted: ${change.message}`);
-  const current = flags.acceptChanges && graph !== undefined ? graph : stored;
-  if (current === undefined || (flags.acceptChanges && hasErrors(lint(current, kinds)))) {
+  const accepts = flags.acceptChanges && !replays;
+  const current = accepts && graph !== undefined ? graph : stored;
+  if (current === undefined || (accepts && hasErrors(lint(current, kinds)))) {
     return refused('resume-pipeline', 'the pipeline of this run cannot be read any more', 'start a new run');
   }
   if (checkpoint.next_node !== null && !current.nodes.has(checkpoint.next_node)) {
@@ -137,17 +144,24 @@ async function resumeOnce(
   }
   let inputs = textsOfManifest(manifest);
   let fresh: Inputs | undefined;
-  if (flags.acceptChanges && graph !== undefined) {
+  if (accepts && graph !== undefined) {
     const read = await readInputs(graph, givenVariables(manifest, flags), doors.cwd);
     if ('problems' in read) return read;
     fresh = read.inputs;
     inputs = textsOf(fresh);
   }
   const wanted = flags.acceptChanges ? flags.script : undefined;
-  const ready = await goOn(current, manifest, { inputs: at.inputs, fresh, script: wanted }, flags, doors);
+  const offline = manifest.replay_of?.live === false && flags.live !== true;
+  const given = { inputs: at.inputs, fresh, script: wanted, offline };
+  const ready = await goOn(current, manifest, given, flags, doors);
   if ('problems' in ready) return ready;
   const { casting, caps, script } = ready;
-  const change = { manifest: ready.manifest, files: fresh?.files ?? {}, script };
+  const { replay_of: of } = ready.manifest;
+  const next: Manifest =
+    of === undefined || flags.live !== true
+      ? ready.manifest
+      : { ...ready.manifest, replay_of: { ...of, live: true } };
+  const change = { manifest: next, files: fresh?.files ?? {}, script };
   return drive(current, runDir, { casting, inputs, caps, resumed: true, change }, flags, doors);
 }
 
@@ -161,6 +175,8 @@ export async function goOn(
     /** Inputs that take the place of the manifest's. */
     readonly fresh: Inputs | undefined;
     readonly script: string | undefined;
+    /** Nobody is to be asked: no agent is made ready. */
+    readonly offline?: boolean;
   },
   flags: RunFlags,
   doors: Doors,
@@ -200,15 +216,19 @@ export async function goOn(
     if ('diagnostics' in parsed) return { problems: parsed.diagnostics };
     script = { path, script: parsed.script, text };
   }
-  const casting = cast(current, kinds, {
-    // The run goes on with the agent it began with, whatever the environment now prefers.
-    env: { ...doors.env, FACTORY_EFFORT: undefined },
-    flag: flags.agent ?? (manifest.agent.name === '' ? undefined : manifest.agent.name),
-    model: flags.model ?? manifest.agent.model,
-    effort: flags.effort ?? manifest.agent.effort,
-    temperature: manifest.agent.temperature,
-    script,
-  });
+  const nobody: Casting = { plans: new Map(), main: undefined };
+  const casting: Casting | Refusal =
+    given.offline === true
+      ? nobody
+      : cast(current, kinds, {
+          // The run goes on with the agent it began with, whatever the environment now prefers.
+          env: { ...doors.env, FACTORY_EFFORT: undefined },
+          flag: flags.agent ?? (manifest.agent.name === '' ? undefined : manifest.agent.name),
+          model: flags.model ?? manifest.agent.model,
+          effort: flags.effort ?? manifest.agent.effort,
+          temperature: manifest.agent.temperature,
+          script,
+        });
   if ('problems' in casting) return casting;
   const maxVisits = flags.maxVisits ?? manifest.caps.max_visits;
   const caps: Caps = {

@@ -26,6 +26,7 @@ import { headCommit } from '../system/git.ts';
 import { packageVersion } from '../system/package.ts';
 import { drive } from './drive.ts';
 import { goOnWhenAwake } from './resume.ts';
+import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript } from './types.ts';
 
@@ -54,7 +55,10 @@ export async function startRun(
   });
   if ('problems' in casting) return casting;
   const keep: Record<string, string> = { ...flags.keep };
-  const scripted = [...casting.plans.values()].some((plan) => plan.name === 'scripted');
+  const scripted = [...casting.plans.values()].some(
+    (plan) =>
+      plan.name === 'scripted' || ('agents' in plan && plan.agents.some((one) => one.name === 'scripted')),
+  );
   if (scripted && loaded.script !== undefined) {
     const mismatch = scriptProblem(loaded.script.script, inputs);
     if (mismatch !== undefined) return { problems: [mismatch] };
@@ -62,6 +66,14 @@ export async function startRun(
     if ('problems' in whole) return whole;
     keep[keptScript] = `${JSON.stringify(whole, null, 2)}\n`;
   }
+  const workdir = workdirOf(graph, flags, doors.cwd);
+  const sandbox = await sandboxOf(
+    graph,
+    { runsDir: where.runsDir, workdir: workdir ?? '' },
+    flags.sandbox,
+    doors,
+  );
+  if ('problems' in sandbox) return sandbox;
   const wanted = readAttributes(graph.attrs, graphAttributes).values;
   const caps: Caps = {
     maxSteps: flags.maxSteps ?? wanted.max_steps ?? defaultCaps.maxSteps,
@@ -75,7 +87,6 @@ export async function startRun(
   };
   const priced = await readPriceFile(graph, flags.prices, doors.env, doors.cwd);
   if ('problems' in priced) return priced;
-  const workdir = workdirOf(graph, flags, doors.cwd);
   const goal = goalOf(graph);
   const marker = `${where.runId}.${sha256(`${where.runsDir}\0${doors.clock.now().toISOString()}\0${doors.clock.monotonic()}`).slice(0, 16)}`;
   const startedAt = doors.clock.now().toISOString();
@@ -148,9 +159,8 @@ export async function startRun(
       },
       ...(priced.kept === undefined ? {} : { prices: priced.kept }),
       env_pass: [...flags.envPass],
-      not_enforced: [
-        'isolation: stages see the whole machine; scopes are held by putting back what was written outside them',
-      ],
+      sandbox: sandbox.account,
+      not_enforced: sandbox.account.missing,
     }),
   });
   if ('problem' in made) {

@@ -2,6 +2,7 @@ import type { Refusal } from '../engine/casting.ts';
 import type { Called } from '../engine/result.ts';
 import type { Log, Watcher } from '../engine/watch.ts';
 import type { RunResult } from '../model/result.ts';
+import type { SandboxWord } from '../policy/confinement.ts';
 import type { Clock } from '../system/clock.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -56,6 +57,10 @@ export type RunFlags = {
   readonly exclude?: readonly string[];
   /** Go on although the run's owner is stopped or out of sight, without waiting until it has been silent for long. */
   readonly takeOver?: boolean;
+  /** `--sandbox`: how stages are confined where neither node nor pipeline says. */
+  readonly sandbox?: SandboxWord;
+  /** Let agents answer themselves where a replay leaves its record. */
+  readonly live?: boolean;
   /** Files that the run keeps in its `inputs/`, by name. */
   readonly keep?: Readonly<Record<string, string>>;
 };

@@ -1,17 +1,22 @@
 /** Attributes of graphs and edges, and the words that lint knows without checking them. */
 import {
   type AttributeTable,
+  bytes,
   count,
   duration,
   flag,
   integer,
   list,
   number,
+  outsidePaths,
   paths,
   text,
   word,
 } from '../model/attribute.ts';
 import { reserve } from '../model/reserve.ts';
+
+/** Bytes that a shell and a small program need to start at all. */
+const leastMemory = 16 * 1024 * 1024;
 
 /** Attributes of a graph. */
 export const graphAttributes = {
@@ -39,8 +44,13 @@ export const graphAttributes = {
   holdout: paths(),
   env_pass: list(),
   sandbox: word('auto', 'bwrap', 'none'),
-  sandbox_bind: text(),
+  sandbox_bind: outsidePaths(),
   network: word('on', 'off'),
+  max_memory: bytes(leastMemory),
+  max_processes: count(1),
+  max_file_size: bytes(1),
+  stall_timeout: duration(),
+  max_same_calls: count(),
   audit: text(),
   model_stylesheet: text(),
   default_fidelity: text(),
@@ -78,7 +88,7 @@ const drawing = words(`
 /** Attributes that pipelines of the wider language carry. */
 const wider = words(`
   fidelity thread_id reasoning_effort auto_status join_policy max_parallel max_agent_turns max_goal_gate_redirects cwd
-  inputs outputs escalation_models stall_timeout loop_restart loop_restart_persist_keys default_max_retry
+  inputs outputs escalation_models loop_restart loop_restart_persist_keys default_max_retry
   human.default_choice manager.poll_interval manager.max_cycles manager.stop_condition manager.actions
   stack.child_autostart stack.child_dotfile stack.child_workdir tool_hooks.pre tool_hooks.post llm_model llm_provider
   temperature max_tokens timeout prompt_file context_keys read_only question options`);

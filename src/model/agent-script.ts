@@ -16,22 +16,77 @@ const ScriptUsage = z
   })
   .describe('What the call is to be counted as; a number that is missing is unknown, never zero.');
 
-const answerKinds = ['text', 'json', 'file', 'fail'] as const;
+const answerKinds = ['text', 'json', 'file', 'fail', 'finished'] as const;
+
+const workspacePath = z
+  .string()
+  .min(1)
+  .refine(
+    (path) =>
+      !path.startsWith('/') && !path.split('/').some((part) => part === '' || part === '.' || part === '..'),
+    'must be a path inside the workspace, relative to it',
+  );
+const besideScript = z
+  .string()
+  .min(1)
+  .refine((path) => !path.startsWith('/'), 'must be a path relative to the script');
+
+const changeKinds = ['content', 'content_file', 'base64', 'link', 'delete'] as const;
+
+const FileEffect = z
+  .strictObject({
+    path: workspacePath.describe('Relative to the workspace'),
+    content: z.string().optional().describe('The whole text of the file from now on'),
+    content_file: besideScript.optional().describe('A file that holds it, relative to the script'),
+    base64: z.base64().optional().describe('The whole content where it is no text'),
+    link: z.string().min(1).optional().describe('What a symbolic link points at'),
+    delete: z.literal(true).optional(),
+    mode: z
+      .string()
+      .regex(/^[0-7]{3,4}$/, 'must be an octal mode such as 644 or 755')
+      .optional()
+      .describe('Permission bits, octal'),
+  })
+  .superRefine((effect, context) => {
+    const given = changeKinds.filter((kind) => effect[kind] !== undefined);
+    if (given.length === 1) return;
+    const what = given.length === 0 ? 'has none of them' : `has ${given.join(' and ')}`;
+    context.addIssue({
+      code: 'custom',
+      message: `must have exactly one of ${changeKinds.join(', ')}, and ${what}`,
+    });
+  });
+export type FileEffect = z.infer<typeof FileEffect>;
+
+const Finished = z
+  .strictObject({
+    outcome: z.enum(['success', 'partial_success', 'retry', 'fail']),
+    preferred_next_label: z.string().default(''),
+    suggested_next_ids: z.array(z.string().min(1)).default([]),
+    notes: z.string().default(''),
+    failure_reason: z.string().default(''),
+    context_updates: z.record(z.string(), z.json()).default({}),
+    verification_plan: z.json().optional(),
+    response: z.string().optional(),
+  })
+  .describe('An agent that works by itself has come to its end and says how it went');
 
 const Answer = z
   .strictObject({
     text: z.string().optional().describe('The answer as it is'),
     json: z.json().optional().describe('The answer as a value; it is written with two-space indent'),
-    file: z
-      .string()
-      .min(1)
-      .refine((path) => !path.startsWith('/'), 'must be a path relative to the script')
-      .optional()
-      .describe('A file with the answer, relative to the script'),
+    file: besideScript.optional().describe('A file with the answer, relative to the script'),
     fail: z
-      .strictObject({ class: z.enum(failureClasses), reason: z.string().min(1) })
+      .strictObject({
+        class: z.enum(failureClasses),
+        reason: z.string().min(1),
+        model: z.enum(['api', 'output']).optional().describe('Whose fault it is, for the exit code'),
+        response: z.string().optional().describe('What of an answer had arrived'),
+      })
       .optional()
       .describe('The call breaks'),
+    finished: Finished.optional(),
+    files: z.array(FileEffect).optional().describe('What the agent changes in the workspace, in this order'),
     usage: ScriptUsage.optional(),
   })
   .superRefine((answer, context) => {

@@ -87,6 +87,41 @@ export const duration = (): AttributeType<number> =>
     return ms === undefined ? no('is not a duration') : yes(ms);
   });
 
+const unitBytes: Readonly<Record<string, number>> = { b: 0, k: 1, m: 2, g: 3, t: 4 };
+/** `512M 2GiB 100kB 1048576` in bytes, or undefined; units are powers of 1024. */
+export function bytesOf(word: string): number | undefined {
+  const match = /^(\d+(?:\.\d+)?) ?(?:([kmgt])(?:i?b)?|b)?$/i.exec(word.trim());
+  if (match?.[1] === undefined) return undefined;
+  const bytes = Math.round(Number(match[1]) * 1024 ** (unitBytes[(match[2] ?? 'b').toLowerCase()] ?? 0));
+  return Number.isSafeInteger(bytes) ? bytes : undefined;
+}
+
+/** A size in bytes, `least` or more. */
+export const bytes = (least: number): AttributeType<number> =>
+  type('a size such as 512M, 4G or 1048576', (v) => {
+    const size = bytesOf(v.text);
+    if (size === undefined) return no('is not a size');
+    return size < least ? no(`is less than ${least} bytes, and no program can work with that`) : yes(size);
+  });
+
+/** Comma-separated folders or files outside the workspace, each with `:rw` where it may be written. */
+export const outsidePaths = (): AttributeType<readonly string[]> =>
+  type(
+    'a comma-separated list of paths that begin with / or ~/, each with :rw where it may be written',
+    (v) => {
+      const read = list().read(v);
+      if (!read.ok) return read;
+      for (const word of read.value) {
+        const path = word.replace(/:(?:rw|ro)$/, '');
+        if (!/^(?:\/|~\/|~$)/.test(path)) return no(`"${word}" begins with neither / nor ~/`);
+        if (path.split('/').includes('..')) return no(`"${word}" contains ".."`);
+        if (path.includes(':')) return no(`"${word}" ends with something else than :rw or :ro`);
+        if (path.includes('\0')) return no(`"${word}" contains a NUL`);
+      }
+      return read;
+    },
+  );
+
 /** Comma-separated words, trimmed; an empty entry is an error. */
 export const list = (): AttributeType<readonly string[]> =>
   type('a comma-separated list', (v) => {
@@ -136,6 +171,18 @@ export const paths = (): AttributeType<readonly string[]> =>
     const found = words.flatMap((word) => pathProblem(word) ?? []);
     const [why, ...also] = [...new Set(read.ok ? found : [...found, read.why])];
     return why === undefined ? read : { ok: false, why, also };
+  });
+
+/** Comma-separated words, each one of a few. */
+export const words = <const W extends string>(...known: readonly W[]): AttributeType<readonly W[]> =>
+  type(`a comma-separated list of ${known.join(', ')}`, (v) => {
+    const read = list().read(v);
+    if (!read.ok) return read;
+    const found = read.value.flatMap((one) => known.filter((word) => word === one));
+    const strange = read.value.find((one) => !known.some((word) => word === one));
+    return strange === undefined
+      ? yes(found)
+      : no(`names "${strange}", which is none of ${known.join(', ')}`);
   });
 
 /** One of a few words. */

@@ -22,13 +22,44 @@ export const layout = (run: string) => ({
   history: join(run, 'history.git'),
   /** What of the workspace is out of an agent's sight, and the list of it. No node can have these names. */
   hidden: join(run, '.hidden'),
+  /** Private homes and temporary folders of confined stages; gone when they are over. */
+  scratch: join(run, '.scratch'),
   hiddenList: join(run, '.hidden.json'),
+  /** What agents were asked and what they answered, call by call. */
+  exchanges: join(run, 'exchanges'),
+  /** Of a replay: the records of the other run that it follows. No node can have this name. */
+  followed: join(run, '.replay'),
   node: (id: string) => join(run, id),
 });
 export type Layout = ReturnType<typeof layout>;
 
 /** Names that a node id may not take, because the run directory uses them. */
-export const reservedNodeIds: readonly string[] = ['workspace', 'lock', 'inputs', 'snapshots', '__proto__'];
+export const reservedNodeIds: readonly string[] = [
+  'workspace',
+  'lock',
+  'inputs',
+  'snapshots',
+  'exchanges',
+  '__proto__',
+];
+
+/** The files of recorded exchanges, in `<run>/exchanges` or a copy of it. */
+export const exchangesLayout = (dir: string) => ({
+  root: dir,
+  /** A line for each call. */
+  calls: join(dir, 'calls.jsonl'),
+  /** Texts too long for a line, each named by its SHA-256. */
+  body: (sha256: string) => join(dir, 'bodies', sha256),
+  bodies: join(dir, 'bodies'),
+});
+
+/** What a replay keeps of the run that it follows, in `<run>/.replay`. */
+export const followedLayout = (dir: string) => ({
+  exchanges: join(dir, 'exchanges'),
+  visits: join(dir, 'visits.jsonl'),
+  /** Where the replay left the record; missing as long as it has not. */
+  divergence: join(dir, 'divergence.json'),
+});
 
 /** The files of one node's latest visit. `dir` is `<run>/<node>`. Asked for many times at every
  *  stage, so nothing is normalised. */
@@ -69,3 +100,6 @@ export const inWorkspace = {
   orderProposal: '.factory/order/proposal.json',
   orderState: '.factory/order/state.json',
 } as const;
+
+/** Context key of the product failures that chose a node's model, where it names several. */
+export const escalationKey = (node: string): string => `internal.escalation.${node}`;

@@ -33,6 +33,22 @@ export const ForkedFrom = z.object({
 });
 export type ForkedFrom = z.infer<typeof ForkedFrom>;
 
+/** Whose recorded exchanges answer in a run that replays another one. */
+export const ReplayOf = z.object({
+  run_id: z.string(),
+  run_dir: z.string().describe('Absolute, as its records name it'),
+  aliases: z.array(z.string()).describe('Other names of that folder that its records may have'),
+  ancestors: z
+    .array(z.object({ run_id: z.string(), dirs: z.array(z.string()) }))
+    .describe('Runs that it was forked or replayed from itself, as far as they could be found'),
+  live: z.boolean().describe('Whether agents answer themselves where the run leaves the record'),
+  prompts: z
+    .record(z.string(), z.string())
+    .describe('By node: prompts that took the place of the pipeline’s'),
+  changed: z.array(z.string()).describe('What differs from the other run: var NAME, prompt NODE, agent, …'),
+});
+export type ReplayOf = z.infer<typeof ReplayOf>;
+
 export const Manifest = z.object({
   schema_version: z.literal(1),
   run_id: z.string(),
@@ -72,6 +88,7 @@ export const Manifest = z.object({
     .optional()
     .describe('Only for pipelines whose tools build a history'),
   forked_from: ForkedFrom.exactOptional(),
+  replay_of: ReplayOf.exactOptional(),
   marker: z.string().describe('Value of FACTORY_RUN_MARKER in every process of the run'),
   caps: z.object({
     max_steps: z.number(),
@@ -89,6 +106,17 @@ export const Manifest = z.object({
     .describe('Prices of models over the bundled ones'),
   parked: Parked.exactOptional(),
   env_pass: z.array(z.string()),
+  sandbox: z
+    .object({
+      asked: z.enum(['auto', 'bwrap', 'none']).describe('For nodes that say nothing themselves'),
+      by: z.string().describe('Who asked: the pipeline, --sandbox, FACTORY_SANDBOX, or nobody'),
+      used: z.enum(['bwrap', 'unshare', 'group']),
+      why: z.string(),
+      enforces: z.array(z.string()),
+      missing: z.array(z.string()),
+    })
+    .exactOptional()
+    .describe('What stages are confined by'),
   not_enforced: z.array(z.string()).describe('What this machine or version does not enforce, in words'),
 });
 export type Manifest = z.infer<typeof Manifest>;

@@ -14,8 +14,9 @@ export const outcomeSynonyms: Readonly<Record<string, OutcomeWord>> = {
 };
 
 /** Whose failure it is. `product`: what is being built; `scenario`: the judge; `infra`: network, quota, machine;
- *  `config`: this pipeline or its flags; `agent`: an agent program or its answer; `internal`: us; `budget`: a call that
- *  was not made because the rest of a limit is kept for verification. */
+ *  `config`: this pipeline or its flags; `agent`: an agent program or its answer; `stalled`: an agent that was stopped
+ *  since it was silent or went round in circles; `internal`: us; `budget`: a call that was not made because the rest of a
+ *  limit is kept for verification. */
 export const failureClasses = [
   'product',
   'scenario',
@@ -24,6 +25,7 @@ export const failureClasses = [
   'guardrail',
   'timeout',
   'agent',
+  'stalled',
   'cancelled',
   'internal',
   'budget',
@@ -33,12 +35,27 @@ export type FailureClass = (typeof failureClasses)[number];
 /** The run's context: what stages tell each other. Keys are dotted words. */
 export type Context = { readonly [key: string]: Json };
 
+/** Who did an agent's work, where there was a choice of agents or models. */
+export type AnsweredBy = {
+  readonly agent: string;
+  readonly model?: string;
+  /** How many product failures chose the model, where the node names several. */
+  readonly escalation?: number;
+  /** Those that were asked before and could not answer, in order. */
+  readonly tried?: readonly {
+    readonly agent: string;
+    readonly class: FailureClass;
+    readonly reason: string;
+  }[];
+};
+
 /** What any stage may say whatever its outcome. */
 export type Said = {
   readonly label: string;
   readonly suggested: readonly string[];
   readonly updates: JsonObject;
   readonly notes: string;
+  readonly by?: AnsweredBy;
 };
 export const saidNothing: Said = { label: '', suggested: [], updates: {}, notes: '' };
 

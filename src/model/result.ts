@@ -1,5 +1,6 @@
 /** `result.json` and `factory run --json`: how a run ended, for programs. Fields are only ever added. */
 import * as z from 'zod';
+import { Divergence } from './exchange.ts';
 import { ForkedFrom } from './manifest.ts';
 import { failureClasses } from './outcome.ts';
 import { pausedWords } from './park.ts';
@@ -39,6 +40,8 @@ export const RunResult = z.object({
       'What was run on the final commit by itself: empty when nothing could be, null without a proof',
     ),
   forked_from: ForkedFrom.exactOptional(),
+  replay_of: z.string().exactOptional().describe('The run whose recorded exchanges answered'),
+  divergence: Divergence.exactOptional().describe('Where a replay left the record'),
   run_dir: z.string(),
   workspace: z.string(),
   next: z.string().describe('The next command to type; empty when there is none'),

@@ -15,6 +15,7 @@ export const Usage = z.object({
     .literal(true)
     .exactOptional()
     .describe('A part of the call was not told: the numbers are the least that it can have been'),
+  agent: z.string().exactOptional().describe('The agent whose call it was, where a node has several'),
 });
 export type Usage = Readonly<z.infer<typeof Usage>>;
 
@@ -66,7 +67,7 @@ export function withCall(sum: Spent, usage: Usage | null, usd: number | null, cu
   };
 }
 
-/** Two usages as one: a number that either does not tell is at least what the other tells, and then `incomplete`. */
+/** Two usages as one, under the model and agent of the later: a number that either does not tell is at least what the other tells, and then `incomplete`. */
 export function sumOfUsages(a: Usage | undefined, b: Usage): Usage {
   if (a === undefined) return b;
   const both = (x: number | null | undefined, y: number | null | undefined): number | null =>
@@ -82,5 +83,6 @@ export function sumOfUsages(a: Usage | undefined, b: Usage): Usage {
     ...(reasoning === null ? {} : { reasoning_tokens: reasoning }),
     cost_usd: a.cost_usd === null || b.cost_usd === null ? null : dollars(a.cost_usd + b.cost_usd),
     ...(known(a) && known(b) ? {} : { incomplete: true as const }),
+    ...(b.agent === undefined ? {} : { agent: b.agent }),
   };
 }

@@ -1,5 +1,6 @@
 /** `trace.jsonl`: what each stage was given and gave, and why the route went where it went. */
 import type { JsonObject } from './json.ts';
+import type { AnsweredBy } from './outcome.ts';
 import type { PausedWord } from './park.ts';
 import type { Usage } from './spent.ts';
 
@@ -28,6 +29,8 @@ export type TraceFacts =
       readonly workspace: string;
       readonly resume: boolean;
       readonly agent: string;
+      /** How stages are confined where their nodes say nothing. */
+      readonly sandbox?: { readonly asked: string; readonly used: string; readonly why: string };
     }
   | {
       readonly type: 'ResumeLoaded';
@@ -62,6 +65,8 @@ export type TraceFacts =
       readonly context_before?: JsonObject;
       readonly workspace: string;
       readonly node_artifact_dir: string;
+      /** What its programs are confined by: `bwrap`, `unshare` or `group`. */
+      readonly sandbox?: string;
     }
   | { readonly type: 'NodeExecutionErrored'; readonly node_id: string; readonly error: string }
   | {
@@ -71,6 +76,8 @@ export type TraceFacts =
       readonly outcome: string;
       readonly failure_reason: string;
       readonly failure_class?: string;
+      /** Where the node names several agents or models. */
+      readonly answered_by?: AnsweredBy;
       readonly context_updates: JsonObject;
       /** Left out where the context is large; `fullTrace` fills it in. */
       readonly context_after?: JsonObject;

@@ -1,13 +1,16 @@
 /** Work done by an agent: the prompt is assembled and kept, the agent's report becomes the outcome. */
-import type { AgentReport, AgentTask } from '../agents/agent.ts';
-import { efforts } from '../agents/agent.ts';
-import { anyPath, anyPaths, duration, flag, list, path, paths, text, word } from '../model/attribute.ts';
+import type { AgentProgram, AgentReport, AgentTask } from '../agents/agent.ts';
+import { efforts, toolNames } from '../agents/agent.ts';
+import { count, duration, flag, path, paths, readAttributes, text, word, words } from '../model/attribute.ts';
 import type { JsonObject } from '../model/json.ts';
-import type { Outcome } from '../model/outcome.ts';
+import type { AnsweredBy, Outcome } from '../model/outcome.ts';
 import { failed, outcomeSynonyms, outcomeWords, saidNothing, succeeded } from '../model/outcome.ts';
 import { reservedKeyIn } from '../policy/reserved.ts';
+import { agentAttributes, stallAttributes } from './agent-attributes.ts';
+import { modelOf } from './escalation.ts';
 import type { Site } from './kind.ts';
 import { commonAttributes, executableAttributes, kind } from './kind.ts';
+import { type Patience, patience } from './patience.ts';
 import { withAllowlist, withFeedback } from './prompt.ts';
 import { schemaProblem } from './schema.ts';
 
@@ -23,32 +26,21 @@ const attributes = {
   prompt_expand: flag(),
   failure_feedback: flag(),
   'agent.backend': text(),
+  'agent.mode': word('single', 'agent'),
+  max_turns: count(1),
+  max_tokens: count(1),
+  'openai.tools': words(...toolNames),
+  'openai.api': word('auto', 'responses', 'chat'),
+  'openai.run_timeout': duration(),
   llm_model: text(),
   llm_provider: text(),
   reasoning_effort: word(...efforts),
   // May use what the run keeps for verification.
   uses_reserve: flag(),
+  // What of the workspace its agent may read, where that is not all.
+  read_scope: paths(),
   'verification.plan_context_key': text(),
-  'codex.path': anyPath(),
-  'codex.sandbox': text(),
-  'codex.approval': text(),
-  'codex.workdir': anyPath(),
-  'codex.model': text(),
-  'codex.profile': text(),
-  'codex.add_dirs': anyPaths(),
-  'codex.block_read_paths': paths(),
-  'codex.auto_approve_commands': list(),
-  'codex.auto_approve_config_key': text(),
-  'codex.config_overrides': text(),
-  'codex.env_keys': list(),
-  'codex.timeout_seconds': duration(),
-  'codex.heartbeat_seconds': duration(),
-  'codex.skip_git_repo_check': flag(),
-  'codex.dangerous_bypass': flag(),
-  'codex.strict_read_scope': flag(),
-  'codex.disable_mcp': flag(),
-  'codex.allow_read_scenarios': flag(),
-  'codex.json': flag(),
+  ...agentAttributes,
 } as const;
 
 /** Bytes of a prompt file; a larger one is not a prompt. */
@@ -75,6 +67,8 @@ export const codergen = kind({
         broke: true,
       });
     }
+    const chosen = modelOf(site.node, site.context);
+    const watch = watchFor(wanted, site);
     const task: AgentTask = {
       node: site.node.id,
       call: site.agent.call,
@@ -82,19 +76,91 @@ export const codergen = kind({
       prompt,
       workspace: site.workspace,
       nodeDir: site.nodeDir,
-      attributes: Object.fromEntries([...site.node.attrs.values()].map((a) => [a.key, a.value.text])),
+      attributes: {
+        ...Object.fromEntries([...site.node.attrs.values()].map((a) => [a.key, a.value.text])),
+        ...(chosen === undefined ? {} : { llm_model: chosen.model }),
+      },
       ...(schema === undefined ? {} : { schema }),
       ...(site.timeout.explicit ? { timeoutMs: site.timeout.ms } : { idleMs: site.timeout.ms }),
-      onText: (piece, channel) => site.stream(piece, channel),
-      run: (program) => site.runAgent(program),
+      onText(piece, channel) {
+        watch.heard();
+        site.stream(piece, channel);
+      },
+      expand: (text) => site.expand(text, 'plain'),
+      run: (program) => site.runAgent(heardBy(watch, program), watch.signal),
+      sandbox: () => site.agentSandbox(),
       keep: (name, content) => site.keep(name, content),
       log: (level, message, fields) => site.log(level, message, fields),
-      acted: (action) => site.acted(action),
+      acted(action) {
+        watch.acted(action);
+        site.acted(action);
+      },
     };
-    const report = await site.ask(task);
-    return settle(report, { wanted, site, schema: schema?.schema });
+    const { agent } = site.agent;
+    try {
+      const report = await site.ask(task, watch.signal);
+      for (const usage of report.spentBefore ?? []) site.spent(usage);
+      const stalled = report.kind === 'cancelled' && !site.signal.aborted ? watch.why : undefined;
+      const outcome =
+        stalled === undefined
+          ? await settle(report, { wanted, site, schema: schema?.schema })
+          : failed(`the agent ${report.by?.agent ?? agent.name} was stopped: ${stalled}`, 'stalled', {
+              broke: true,
+            });
+      if (report.kind === 'cancelled' && report.usage !== undefined) site.spent(report.usage);
+      const by = answeredBy(report, agent.name, chosen);
+      return by === undefined ? outcome : { ...outcome, by };
+    } finally {
+      watch.end();
+    }
   },
 });
+
+/** Rounds of the same call after which an agent goes in circles, when nobody says otherwise. */
+const usualSameCalls = 10;
+
+function watchFor(
+  wanted: { readonly stall_timeout: number | undefined; readonly max_same_calls: number | undefined },
+  site: Site,
+): Patience {
+  const graph = readAttributes(site.graph.attrs, stallAttributes).values;
+  return patience({
+    clock: site.clock,
+    silentMs: wanted.stall_timeout ?? graph.stall_timeout,
+    sameCalls: wanted.max_same_calls ?? graph.max_same_calls ?? usualSameCalls,
+    changedSince: (at) => site.changedSince(at),
+  });
+}
+
+/** The program, with whatever it prints taken for a sign of life. */
+const heardBy = (watch: Patience, program: AgentProgram): AgentProgram => ({
+  ...program,
+  onStdout(text) {
+    watch.heard();
+    program.onStdout?.(text);
+  },
+  onStderr(text) {
+    watch.heard();
+    program.onStderr?.(text);
+  },
+});
+
+/** Who answered, where the node names several agents or several models. */
+function answeredBy(
+  report: AgentReport,
+  name: string,
+  chosen: ReturnType<typeof modelOf>,
+): AnsweredBy | undefined {
+  const { by } = report;
+  if (by === undefined && chosen === undefined) return undefined;
+  const said = report.kind === 'cancelled' ? undefined : report.usage?.model;
+  const model = said ?? chosen?.model;
+  return {
+    ...(by ?? { agent: name }),
+    ...(model === undefined ? {} : { model }),
+    ...(chosen === undefined ? {} : { escalation: chosen.escalation }),
+  };
+}
 
 type Wanted = Parameters<typeof ownPrompt>[0];
 

@@ -11,6 +11,8 @@ export const conditional = kind({
   async run(_attributes, site) {
     const previous = site.previous;
     // What the earlier stage wanted remembered is merged already; only its verdict and its label pass through.
-    return previous === undefined ? succeeded() : { ...previous, updates: saidNothing.updates, notes: '' };
+    if (previous === undefined) return succeeded();
+    const { by: _, ...verdict } = previous;
+    return { ...verdict, updates: saidNothing.updates, notes: '' };
   },
 });

@@ -1,12 +1,24 @@
 /** What a node type is: a file that says its shapes, its attributes and what running it means. */
 import type { Agent, AgentAction, AgentProgram, AgentReport, AgentTask, Usage } from '../agents/agent.ts';
 import type { AttributeTable, AttributeValues } from '../model/attribute.ts';
-import { count, duration, flag, list, number, paths, text, word } from '../model/attribute.ts';
+import {
+  bytes,
+  count,
+  duration,
+  flag,
+  list,
+  number,
+  outsidePaths,
+  paths,
+  text,
+  word,
+} from '../model/attribute.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import type { Json, JsonObject } from '../model/json.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
 import type { Clock } from '../system/clock.ts';
+import type { Rung } from '../system/sandbox/confinement.ts';
 import type { Exit } from '../system/spawn.ts';
 
 /** A program started for a stage: cwd, environment, marker, masks, timeout and cancellation are the engine's. */
@@ -46,15 +58,21 @@ export interface Site {
   readonly signal: AbortSignal;
   /** The agent for this node, with the number of this call (1-based over the run). */
   readonly agent: { readonly agent: Agent; readonly call: number } | undefined;
-  /** Has that agent work, within the limits on money and tokens; a limit that forbids it is a failed report. */
-  ask(task: AgentTask): Promise<AgentReport>;
+  /** Has that agent work, within the limits on money and tokens; a limit that forbids it is a failed report.
+   *  `stop` ends it as the stage's own signal does. */
+  ask(task: AgentTask, stop: AbortSignal): Promise<AgentReport>;
   /** What makes `git` see the run's own history; empty when the run has none. */
   readonly historyEnv: Readonly<Record<string, string>>;
   /** Milliseconds this stage may take; `explicit` when the node itself says `timeout`. */
   readonly timeout: { readonly ms: number; readonly explicit: boolean };
   run(program: StageProgram): Promise<Exit>;
-  /** Runs the program of this node's agent; rejects only when the run's own folders fail. */
-  runAgent(program: AgentProgram): Promise<Exit>;
+  /** Runs the program of this node's agent; rejects only when the run's own folders fail. `stop` ends it as the stage's
+   *  own signal does. */
+  runAgent(program: AgentProgram, stop?: AbortSignal): Promise<Exit>;
+  /** Where this node's agent runs: on which rung, and whether a sandbox of its own works there. */
+  agentSandbox(): Promise<{ readonly rung: Rung; readonly nests: boolean }>;
+  /** Whether anything in the workspace has changed since that time, and since it was asked before. */
+  changedSince(at: Date): Promise<boolean>;
   /** Something that the agent did, for the journal. */
   acted(action: AgentAction): void;
   /** Writes an artifact into the node's folder, secrets masked. */
@@ -126,4 +144,10 @@ export const executableAttributes = {
   max_tokens: count(),
   env_pass: list(),
   access: word('run'),
+  sandbox: word('auto', 'bwrap', 'none'),
+  sandbox_bind: outsidePaths(),
+  network: word('on', 'off'),
+  max_memory: bytes(16 * 1024 * 1024),
+  max_processes: count(1),
+  max_file_size: bytes(1),
 } as const;

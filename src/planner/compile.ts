@@ -34,12 +34,15 @@ export type Surroundings = {
 /** Checks a model's answer as a plan. Never throws, whatever the answer. */
 export function checkPlan(answer: string, surroundings: Surroundings): Checked {
   const extracted = extractJson(answer);
-  if ('problem' in extracted) {
-    const message = `JSON parse error: ${extracted.problem}`;
-    return { findings: [{ code: 'E000', wo_id: null, field: null, message }], notes: [], parseError: true };
-  }
-  return checkValue(extracted.value, surroundings);
+  return 'problem' in extracted ? unreadable(extracted.problem) : checkValue(extracted.value, surroundings);
 }
+
+/** What is found of an answer that is no JSON for this reason, which begins in lower case. */
+export const unreadable = (problem: string): Checked => ({
+  findings: [{ code: 'E000', wo_id: null, field: null, message: `JSON parse error: ${problem}` }],
+  notes: [],
+  parseError: true,
+});
 
 function checkValue(value: Json, { repoFiles, npm, strict = false }: Surroundings): Checked {
   if (!isObject(value)) {

@@ -1,4 +1,5 @@
 /** What the planner's commands read from disk, and what they clear away. */
+import { isUtf8 } from 'node:buffer';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { JsonObject } from '../model/json.ts';
@@ -29,8 +30,15 @@ export async function readUserText(cwd: string, path: string, what: string): Pro
   }
 }
 
+/** A model's answer as it lies on disk. */
+export type RawAnswer = {
+  /** Bytes that are no UTF-8 are U+FFFD here. */
+  readonly text: string;
+  readonly isUtf8: boolean;
+};
+
 /** The raw answer; undefined when there is none. An answer that is certainly too large is not read to its end. */
-export async function readAnswer(cwd: string): Promise<string | undefined> {
+export async function readAnswer(cwd: string): Promise<RawAnswer | undefined> {
   const path = join(cwd, inWorkspace.planAnswer);
   const size = await stat(path).catch((error: unknown) => {
     if (isMissing(error)) return undefined;
@@ -38,8 +46,10 @@ export async function readAnswer(cwd: string): Promise<string | undefined> {
   });
   if (size === undefined || !size.isFile()) return undefined;
   // UTF-8 takes at most four bytes a character.
-  if (size.size > maxAnswerCharacters * 4) return 'x'.repeat(maxAnswerCharacters + 1);
-  return readFile(path, 'utf8');
+  if (size.size > maxAnswerCharacters * 4) return { text: 'x'.repeat(maxAnswerCharacters + 1), isUtf8: true };
+  const bytes = await readFile(path);
+  // A byte order mark stays: it is the answer's own, and a finding.
+  return { text: bytes.toString('utf8'), isUtf8: isUtf8(bytes) };
 }
 
 /** A file's text; undefined when it is not there. */

@@ -131,6 +131,9 @@ export async function ownerOf(
   return held.kind === 'held' ? held.owner : undefined;
 }
 
+/** Milliseconds for which a look at the lock counts. A stage writes a dozen small files in it. */
+const momentMs = 1;
+
 function hold(folder: string, first: LockFile, takenOver: Before | undefined, options: LockOptions): Lock {
   const path = fileOf(folder, first.epoch);
   const uptime = options.uptime ?? uptimeMs;
@@ -141,9 +144,17 @@ function hold(folder: string, first: LockFile, takenOver: Before | undefined, op
   let trouble: { readonly error: unknown } | undefined;
   let writing: Promise<void> = Promise.resolve();
 
+  const next = fileOf(folder, first.epoch + 1);
+  let lookedAt = Number.NEGATIVE_INFINITY;
   const assertOwner = (): void => {
+    // Nobody takes a run from an owner that was awake a moment ago; one that slept finds that the moment has passed.
+    const now = performance.now();
+    if (now - lookedAt < momentMs && !lost.signal.aborted) return;
     // Epochs are numbered without a gap, so that whoever took the run after us has made this very name.
-    if (!existsSync(fileOf(folder, first.epoch + 1))) return;
+    if (!existsSync(next)) {
+      lookedAt = now;
+      return;
+    }
     const error = new Superseded(takenBy(folder, first.epoch + 1));
     if (!lost.signal.aborted) lost.abort(error);
     throw error;
@@ -200,7 +211,7 @@ function hold(folder: string, first: LockFile, takenOver: Before | undefined, op
     async stillOwner() {
       await writing;
       if (trouble !== undefined) throw trouble.error;
-      return !released && isOurs() && (await highestEpoch(folder)) === first.epoch;
+      return !released && isOurs() && existsSync(path);
     },
     async release() {
       if (released) return;

@@ -162,7 +162,8 @@ export async function listRuns(runsDir: string, clock: Clock): Promise<RunSummar
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-async function summaryOf(id: string, dir: string, clock: Clock): Promise<RunSummary> {
+/** How one run stands; `dir` is its folder. */
+export async function summaryOf(id: string, dir: string, clock: Clock): Promise<RunSummary> {
   const at = layout(dir);
   const story = Story.safeParse(await jsonOf(at.manifest));
   const saved = Saved.safeParse(await jsonOf(at.checkpoint));

@@ -1,7 +1,18 @@
 /** The door to durable files: a file is either the old one or the new one, never half of either. */
 import { randomBytes } from 'node:crypto';
-import { closeSync, fchmodSync, fdatasync, fsync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { mkdir, rmdir, stat } from 'node:fs/promises';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fdatasync,
+  fstatSync,
+  fsync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { chmod, mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { named } from './disk-trouble.ts';
@@ -58,6 +69,31 @@ export async function writeFileAtomic(
   if (options.syncFolder === true) await syncFolder(folder);
 }
 
+/** Writes a short JSON text over one that is there, in one call: whoever is killed leaves the old or the new one, and a
+ *  reader meets either. A power cut may leave neither. What it saves is the rename, which some file systems make wait
+ *  for the data when it replaces a file. False, and nothing done, where there is no plain file of that name. */
+export function overwriteJson(path: string, value: unknown): boolean {
+  beforeWrite(path);
+  let file: number;
+  try {
+    file = openSync(path, constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch {
+    return false;
+  }
+  try {
+    const is = fstatSync(file);
+    if (!is.isFile()) return false;
+    const text = Buffer.from(JSON.stringify(value, null, 2));
+    // Blanks at its end are part of a JSON text; cutting the file would be a second call.
+    const bytes = Buffer.alloc(Math.max(text.length + 1, is.size), ' ');
+    text.copy(bytes);
+    bytes.write('\n', bytes.length - 1);
+    return writeSync(file, bytes, 0, bytes.length, 0) === bytes.length;
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** Opens a file that is not there yet, and makes the folder where that is missing too. */
 async function openNew(path: string, folder: string): Promise<number> {
   try {
@@ -76,7 +112,8 @@ async function both(...work: readonly (Promise<void> | undefined)[]): Promise<vo
 
 /** Makes a folder and those above it that are missing; answers with the first one made. Rejects with the system's error
  *  where it may not, and then leaves none behind. Node's own recursive mkdir never ends in a file system that says of a new name that it does not
- *  exist, as `/proc` does. */
+ *  exist, as `/proc` does,
+ *  and tells the same of one that is read-only. */
 export async function makeFolder(path: string): Promise<string | undefined> {
   const missing: string[] = [];
   let at = resolve(path);
@@ -130,6 +167,23 @@ const meanings: Readonly<Record<string, string>> = {
   EMFILE: 'too many files are open',
   ELOOP: 'its links lead in a circle',
 };
+
+/** Removes a folder with all that is in it, however it is locked. */
+export async function removeTree(path: string): Promise<void> {
+  try {
+    await rm(path, { recursive: true, force: true });
+  } catch (error) {
+    if (!isCode(error, 'EACCES', 'EPERM', 'ENOTEMPTY')) throw error;
+    await unlockTree(path);
+    await rm(path, { recursive: true, force: true });
+  }
+}
+
+async function unlockTree(folder: string): Promise<void> {
+  await chmod(folder, 0o700);
+  for (const entry of await readdir(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) await unlockTree(join(folder, entry.name));
+}
 
 /** Flushes a folder's list of names to the disk. */
 export async function syncFolder(path: string): Promise<void> {

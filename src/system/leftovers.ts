@@ -27,6 +27,15 @@ async function neighboursIn(folder: string): Promise<string[]> {
   }
 }
 
+/** Removes the locks that git commands left in a repository when they were killed: they would keep every later one out.
+ *  No git may be at work there. */
+export async function removeGitLocks(repository: string): Promise<void> {
+  const top = await readdir(repository).catch(() => []);
+  const refs = await readdir(join(repository, 'refs'), { recursive: true }).catch(() => []);
+  for (const name of [...top, ...refs.map((ref) => join('refs', ref))])
+    if (name.endsWith('.lock')) await rm(join(repository, name), { force: true });
+}
+
 /** Flushes every file and folder of a tree to the disk; links are not followed. */
 export async function flushTree(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {

@@ -17,7 +17,7 @@ import {
 } from './outputs.ts';
 import { hasProc, isAlive, processId, tooShortToWrap } from './proc.ts';
 import type { Exit, ProcessId, Spawn, SpawnRequest } from './spawn.ts';
-import { endAll, groupGone, killGroup } from './sweep.ts';
+import { askOthers, endAll, groupGone, killGroup } from './sweep.ts';
 import { unusable, whyNot } from './why-not.ts';
 
 export { isAlive, processId } from './proc.ts';
@@ -187,7 +187,8 @@ async function untilEnded(
   const stop = () => {
     if (termSentAt !== undefined || over) return;
     termSentAt = performance.now();
-    killGroup(leader, 'SIGTERM');
+    if (request.watched === true) askOthers(leader);
+    else killGroup(leader, 'SIGTERM');
     killTimer = setTimeout(() => killGroup(leader, 'SIGKILL'), graceMs);
   };
   const stopAs = (why: 'timed_out' | 'cancelled') => {

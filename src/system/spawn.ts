@@ -1,5 +1,7 @@
 /** The door to other programs: starts a stage's process, keeps its output, and leaves nothing of it behind. */
 
+import type { Confinement } from './sandbox/confinement.ts';
+
 /** How a program ended. A missing program, a timeout and a signal are answers, not exceptions. */
 export type Exit =
   | { readonly kind: 'exited'; readonly code: number }
@@ -40,6 +42,10 @@ export type SpawnRequest = {
   readonly marker?: string;
   /** The brand that this process bears and hands down: who bears it and is younger than the program is ended too. */
   readonly brand?: string;
+  /** What the program may read, write and reach; held to by the spawn of `sandbox/`, which every stage goes through. */
+  readonly confinement?: Confinement;
+  /** The program only watches over others of its group and dies with them: a SIGTERM is for the others. */
+  readonly watched?: boolean;
   /** Called once the process exists; awaited before the answer is given. */
   readonly started?: (process: ProcessId) => void | Promise<void>;
 };

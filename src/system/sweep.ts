@@ -138,6 +138,15 @@ export function killGroup(leader: ProcessId, signal: 'SIGTERM' | 'SIGKILL'): boo
   return isTheirs(leader) && send(-leader.pid, signal);
 }
 
+/** Asks everybody in the leader's group to end, but not the leader, whose end would be theirs at once. */
+export function askOthers(leader: ProcessId): void {
+  if (!isTheirs(leader)) return;
+  for (const pid of allPids()) {
+    const facts = factsOf(pid);
+    if (facts?.group === leader.pid && facts.alive && pid !== leader.pid) send(pid, 'SIGTERM');
+  }
+}
+
 function killOne(id: ProcessId): boolean {
   return isAlive(id) && send(id.pid, 'SIGKILL');
 }

@@ -31,7 +31,7 @@ export async function hide(
   what: OutOfSight,
 ): Promise<readonly string[]> {
   await bringBack(workspace, place);
-  const paths = await toHide(workspace, what);
+  const paths = await pathsToHide(workspace, what);
   if (paths.length === 0) return [];
   const folders = [...new Set(paths.flatMap(ancestors))].sort();
   const list: HiddenList = {
@@ -125,8 +125,12 @@ async function readList(path: string): Promise<HiddenList | undefined> {
   }
 }
 
-/** What has to be moved: the topmost paths that are there. */
-async function toHide(workspace: string, { hidden, only }: OutOfSight): Promise<readonly string[]> {
+/** What has to be out of sight: the topmost paths that are there, links resolved. Rejects with a WorkspaceError for what
+ *  cannot be hidden. */
+export async function pathsToHide(
+  workspace: string,
+  { hidden, only }: OutOfSight,
+): Promise<readonly string[]> {
   const named: string[] = [];
   for (const entry of hidden) named.push(...(await real(workspace, clean(entry))));
   const inSight = only?.map(clean);

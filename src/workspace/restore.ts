@@ -35,7 +35,7 @@ export type Restore = {
  *  tool sees what a stage's undone work made stale. */
 export async function restoreTree(r: Restore): Promise<void> {
   beforeWrite(r.workspace);
-  prepareTop(r.workspace);
+  standing(r.workspace);
   const work = new Work(r);
   await work.compare();
   work.remove();
@@ -291,13 +291,17 @@ class Work {
   }
 }
 
-/** The top is a folder that can be written in; a link or a file that took its place goes. */
-function prepareTop(workspace: string): void {
+/** Makes the top a folder that can be written in; a link or a file that took its place goes. No snapshot tells how the
+ *  top stood, so that whoever goes on from one begins with it like this, and whoever just goes on must too. Throws
+ *  a WorkspaceError. */
+export function standing(workspace: string): void {
   const stat = lstatSync(workspace, { throwIfNoEntry: false });
+  if (stat?.isDirectory() === true && (stat.mode & 0o700) === 0o700) return;
+  beforeWrite(workspace);
   try {
     if (stat !== undefined && !stat.isDirectory()) unlinkSync(workspace);
     if (stat === undefined || !stat.isDirectory()) mkdirSync(workspace, { recursive: true });
-    else if ((stat.mode & 0o700) !== 0o700) chmodSync(workspace, (stat.mode & 0o7777) | 0o700);
+    else chmodSync(workspace, (stat.mode & 0o7777) | 0o700);
   } catch (error) {
     throw trouble('restore into', workspace, error);
   }

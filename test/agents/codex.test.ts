@@ -409,3 +409,18 @@ test("a home among temporary files gets today's program another folder for those
   expect(it.logged[0]).toMatchObject({ level: 'warn' });
   expect(() => statSync(join(it.nodeDir, 'tmp'))).toThrow();
 });
+
+test.for([
+  [{ rung: 'bwrap', nests: false }, true],
+  [{ rung: 'bwrap', nests: true }, false],
+  [{ rung: 'group', nests: true }, false],
+] as const)('inside a sandbox of %j its own is switched off: %s', async ([outer, off]) => {
+  await using it = await codex('ok');
+  const task = it.task({ attributes: it.attributes, sandbox: async () => outer });
+  expect((await it.agent.work(task, new AbortController().signal)).kind).toBe('finished');
+  const said = it.logged.some(({ message }) => message.includes('switched off'));
+  expect([
+    readFileSync(join(it.nodeDir, 'codex.args.txt'), 'utf8').includes('--dangerously-bypass'),
+    said,
+  ]).toEqual([off, off]);
+});

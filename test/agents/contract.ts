@@ -43,10 +43,21 @@ const Usage = z.strictObject({
   reasoning_tokens: z.int().nonnegative().nullable().optional(),
   cost_usd: z.number().nonnegative().nullable(),
   incomplete: z.literal(true).optional(),
+  agent: z.string().min(1).optional(),
 });
 const beside = {
   usage: Usage.optional(),
   unbilled: z.literal(true).optional(),
+  spentBefore: z.array(Usage).min(1).optional(),
+  by: z
+    .strictObject({
+      agent: z.string().min(1),
+      tried: z
+        .array(z.strictObject({ agent: z.string(), class: z.enum(failureClasses), reason: z.string() }))
+        .min(1)
+        .optional(),
+    })
+    .optional(),
   reasoning: z.string().min(1).optional(),
   artifacts: z
     .array(z.strictObject({ name: z.string().regex(/^[a-z0-9_]+\.[a-z]+$/), content: z.string() }))
@@ -73,13 +84,19 @@ const Report = z.discriminatedUnion('kind', [
     reason: z.string().min(1),
     model: z.enum(['api', 'output']).optional(),
     retryAfterMs: z.number().nonnegative().optional(),
+    missing: z.literal(true).optional(),
     park: z
       .strictObject({ kind: z.enum(parkKinds), wakeAtMs: z.number().nonnegative().optional() })
       .optional(),
     response: z.string().optional(),
     ...beside,
   }),
-  z.strictObject({ kind: z.literal('cancelled'), usage: Usage.optional() }),
+  z.strictObject({
+    kind: z.literal('cancelled'),
+    usage: Usage.optional(),
+    by: beside.by,
+    spentBefore: beside.spentBefore,
+  }),
 ]);
 
 /** Fails the test when a report has not the shape it must have. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type AgentRequest, agentNames, chooseAgent, createAgent } from '../../src/agents/index.ts';
 import { AgentScript } from '../../src/model/agent-script.ts';
 import { startModelServer } from '../support/model-server.ts';
@@ -126,11 +126,39 @@ test('nothing at all is answered with what could be set', () => {
     expect(text).toContain(word);
 });
 
-test.for(['claude', 'command'])('%s is known, and not there', (word) => {
-  const chosen = chooseAgent({ env: {}, nodeBackend: word });
-  expect('problem' in chosen && chosen.problem.message).toBe(
-    `the node's agent.backend asks for the agent "${word}", which this version does not have; there are fake, stub, scripted, openai, codex`,
-  );
+describe('several agents', () => {
+  const listed = (request: Parameters<typeof chooseAgent>[0]) => {
+    const chosen = chooseAgent(request);
+    if ('problem' in chosen) return chosen.problem.code;
+    const { plan } = chosen;
+    return 'agents' in plan ? [plan.name, plan.agents.map((one) => one.name)] : plan.name;
+  };
+
+  test.for([
+    ['on a node', { env: {}, nodeBackend: ' codex , claude ' }, ['codex,claude', ['codex', 'claude']]],
+    ['by the flag', { env: {}, flag: 'claude,stub' }, ['claude,stub', ['claude', 'stub']]],
+    ['by the environment', { env: { FACTORY_AGENT: 'fake,stub' } }, ['fake,stub', ['fake', 'stub']]],
+    [
+      'one of which has no key: it is passed over',
+      { env: {}, flag: 'openai,codex' },
+      ['openai,codex', ['unusable', 'codex']],
+    ],
+    ['none of which can answer here', { env: {}, flag: 'openai,scripted' }, 'agent-key'],
+    ['one of which is unknown', { env: {}, flag: 'codex,clod' }, 'agent-unknown'],
+    ['with a gap', { env: {}, flag: 'codex,' }, 'agent-list'],
+    ['with one twice', { env: {}, flag: 'codex,codex' }, 'agent-list'],
+  ] as const)('are asked in order: %s', ([, request, expected]) => {
+    expect(listed(request)).toEqual(expected);
+  });
+
+  test('keep the model of the flag for all of them, and that is one', () => {
+    expect(chooseAgent({ env: {}, flag: 'codex,claude', model: 'm' })).toMatchObject({
+      plan: { model: 'm', agents: [{ model: 'm' }, { model: 'm' }] },
+    });
+    expect(chooseAgent({ env: {}, flag: 'codex', model: 'a,b' })).toMatchObject({
+      problem: { code: 'agent-model' },
+    });
+  });
 });
 
 test.for([
@@ -249,9 +277,15 @@ test('each plan makes the agent of its name', async () => {
     const agent = createAgent(chosen.plan, deps);
     expect(agent.name).toBe(name);
     // Its program must not be started; that it is found is a test of its own.
-    const task = taskFor(name === 'codex' ? { attributes: { 'codex.path': '/nowhere/codex' } } : {});
+    const task = taskFor({ attributes: { 'codex.path': '/nowhere/x', 'claude.path': '/nowhere/x' } });
     const report = await agent.work(task, new AbortController().signal);
-    const kinds: Partial<Record<string, string>> = { fake: 'finished', stub: 'finished', codex: 'failed' };
+    const kinds: Partial<Record<string, string>> = {
+      fake: 'finished',
+      stub: 'finished',
+      codex: 'failed',
+      claude: 'failed',
+      command: 'failed',
+    };
     expect(report.kind).toBe(kinds[name] ?? 'answered');
   }
   expect(server.requests[0]?.headers['authorization']).toBe('Bearer sk-key');

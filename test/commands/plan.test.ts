@@ -208,6 +208,18 @@ describe('factory plan check', () => {
     ).toEqual(['E003', 'E104']);
   });
 
+  test('an answer that is not UTF-8 is a finding, and no plan is made of what could be guessed', async () => {
+    await begin();
+    const bytes = Buffer.from(plan(order('WO-01', 'a.txt', { title: 'caf?' })));
+    bytes[bytes.indexOf('?')] = 0xe9;
+    await answer(bytes);
+    expect(await planCheck({ attempts: 2 }, io)).toBe(4);
+    expect(await json('.factory/plan/attempt-1/findings.json')).toEqual([
+      { code: 'E000', wo_id: null, field: null, message: 'JSON parse error: the answer is not UTF-8 text' },
+    ]);
+    expect(await told()).toMatchObject({ outcome: 'fail', failure_class: 'agent' });
+  });
+
   test('the same findings twice are pointed out, with the template that was given', async () => {
     await begin();
     await put({ 'revise.md': 'AGAIN:{{SAME_AGAIN}}\n{{FINDINGS}}\n{{ORIGINAL_PROMPT}}' });
@@ -246,7 +258,7 @@ describe('factory plan check', () => {
     ['prose', 'Here is your plan!', /begins with prose/],
     ['half of a JSON', '{"work_orders": [', /stops in the middle/],
     ['nothing', '', /is empty/],
-    ['bytes that are no text', Uint8Array.of(0xff, 0xfe), /begins with prose/],
+    ['bytes that are no text', Uint8Array.of(0xff, 0xfe), /is not UTF-8 text/],
     ['too much', 'x'.repeat(maxAnswerCharacters + 1), /is larger than/],
     ['very much too much', 'x'.repeat(maxAnswerCharacters * 4 + 1), /is larger than/],
   ] as const)('%s exits with 4 and says what was wrong', async ([, content, why]) => {

@@ -56,13 +56,14 @@ describe
   .concurrent('a run ends as the undisturbed one, and leaves nothing behind, though', () => {
     const rows: readonly (readonly [string, Kind, RegExp, number, Action])[] = [
       ['its engine was killed while it made the run directory', 'mkdir', /\.new\/inputs$/, 0, 'kill'],
-      ['its engine was killed in the middle of a checkpoint', 'write', /\.checkpoint\.json\./, 3, 'kill'],
+      ['its engine was killed in the middle of a checkpoint', 'write', /\.checkpoint\.json\./, 2, 'kill'],
       ['the power went right after the run got its name', 'sync', /\/r1\/lock$/, 0, 'power'],
       ['the disk failed when a checkpoint was flushed', 'sync', /\.checkpoint\.json\./, 2, 'error'],
       ['the disk failed when the new run was flushed', 'sync', /\/runs$/, 0, 'error'],
       ['the disk was full when an answer was to be kept', 'write', /mend\/\.prompt\.md/, 0, 'full'],
       ['the disk was full when a trace record was half written', 'write', /trace\.jsonl$/, 8, 'full'],
       ['the disk was full when the result was to be written', 'write', /\.result\.json/, 0, 'full'],
+      ['the power went when the result was to be written', 'write', /\.result\.json/, 0, 'power'],
       ['its engine was killed when it gave its lock back', 'sync', /lock\/\.0/, -1, 'kill'],
     ];
     test.for(rows)('%s', ([, kind, what, nth, action]) => held(pointAt(kind, what, nth, action), 1));

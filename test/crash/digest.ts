@@ -127,13 +127,21 @@ export async function leftovers(home: string): Promise<string[]> {
     .sort();
 }
 
-/** Lines that differ, as `name: expected -> found`, cut to what a person reads. `but` names what need not be the same:
+/** Lines that differ, as `name: expected -> found`, a little before the place where they do. `but` names what need not be the same:
  *  artifacts are not flushed, so a power cut may take those of stages that had ended. */
 export function differences(expected: Digest, found: Digest, but?: RegExp): string[] {
-  const short = (text: string | undefined) =>
-    text === undefined ? 'nothing' : JSON.stringify(text).slice(0, 300);
+  const from = (a = '', b = '') => {
+    let at = 0;
+    while (at < a.length && a[at] === b[at]) at++;
+    return Math.max(0, at - 60);
+  };
+  const short = (text: string | undefined, at: number) =>
+    text === undefined ? 'nothing' : `${at > 0 ? '…' : ''}${JSON.stringify(text.slice(at, at + 300))}`;
   return [...new Set([...Object.keys(expected), ...Object.keys(found)])]
     .sort()
     .filter((name) => expected[name] !== found[name] && but?.test(name) !== true)
-    .map((name) => `${name}: ${short(expected[name])} -> ${short(found[name])}`);
+    .map((name) => {
+      const at = from(expected[name], found[name]);
+      return `${name}: ${short(expected[name], at)} -> ${short(found[name], at)}`;
+    });
 }

@@ -49,3 +49,30 @@ test('a full disk stops the run with the reason, and the run goes on when there 
     spawnSync('umount', [runs]);
   }
 });
+
+test('on a disk that has become read-only nothing is begun, and the reason is said', async (context) => {
+  await using it = await home({ 'p.dot': pipeline });
+  const runs = join(it.path, 'runs');
+  await mkdir(runs);
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', runs]);
+  if (mounted.status !== 0)
+    return context.skip('no small disk can be mounted here (that takes root, on Linux)');
+  try {
+    const env = { ONCE: it.path };
+    const ran = await it.factory(['run', 'p.dot', '--runsdir', 'runs', '--run-id', 'r1'], { env });
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(spawnSync('mount', ['-o', 'remount,ro', runs]).status).toBe(0);
+    for (const args of [
+      ['run', 'p.dot'],
+      ['fork', 'r1', '--at', 'one'],
+    ]) {
+      const refused = await it.factory([...args, '--runsdir', 'runs', '--run-id', 'r2'], { env });
+      expect(refused.code, refused.stderr).toBe(2);
+      expect(refused.stderr).toContain('the file system is read-only');
+      expect(refused.stderr).toMatch(/fix: .*--runsdir/);
+    }
+    expect(await it.list('runs')).toEqual(['r1']);
+  } finally {
+    spawnSync('umount', [runs]);
+  }
+});

@@ -38,7 +38,10 @@ export async function ground(cli: string, story: Story, parent = tmpdir()): Prom
     await writeFile(join(home, name), text);
   }
   await mkdir(join(home, 'tmp'));
-  const records = `${home}.records`;
+  // Another folder for each call: what an orphan still records belongs to the call that it is of.
+  const allRecords = `${home}.records`;
+  let calls = 0;
+  let records = '';
   const mine = `CRASH_HOME=${home}`;
   const processes = () =>
     readdirSync('/proc')
@@ -55,8 +58,8 @@ export async function ground(cli: string, story: Story, parent = tmpdir()): Prom
     home,
     runDir: join(home, '.factory/runs/r1'),
     async factory(args, point, seed) {
-      await rm(records, { recursive: true, force: true });
-      await mkdir(records);
+      records = join(allRecords, String(++calls));
+      await mkdir(records, { recursive: true });
       const env = cleanEnv({
         HOME: home,
         TMPDIR: join(home, 'tmp'),
@@ -109,7 +112,7 @@ export async function ground(cli: string, story: Story, parent = tmpdir()): Prom
           // It has ended by itself.
         }
       }
-      for (const path of [home, records]) await rm(path, { recursive: true, force: true, maxRetries: 3 });
+      for (const path of [home, allRecords]) await rm(path, { recursive: true, force: true, maxRetries: 3 });
     },
   };
 }

@@ -23,7 +23,11 @@ const env = (does: string) => ({
   ATTRACTOR_CODEX_PATH: join(root, 'test/support/codex-stand-in.sh'),
 });
 const run = (it: Home, does: string, more: Parameters<Home['factory']>[1] = {}) =>
-  it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], { ...more, env: env(does) });
+  it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], {
+    ...more,
+    env: { ...env(does), ...more.env },
+  });
+const unconfined = { env: { FACTORY_SANDBOX: 'none' } };
 const events = async (it: Home, type: string) =>
   (await it.records('.factory/runs/r1/events.jsonl')).filter((event) => event['type'] === type);
 const judge = '.factory/runs/r1/workspace/scripts/scenarios/judge.sh';
@@ -57,7 +61,8 @@ test.for([
   ['takes the workspace away', 'rm -r "$PWD"'],
 ])('an agent that finds what is hidden and %s achieves nothing', async ([, deed]) => {
   await using it = await project();
-  const ran = await run(it, `chmod 700 ../.hidden; ${deed}; ok`);
+  // Without a sandbox what is hidden lies in the run directory, out of sight only.
+  const ran = await run(it, `chmod 700 ../.hidden; ${deed}; ok`, unconfined);
   expect(ran.code).toBe(deed?.includes('PWD') ? 0 : 1);
   expect(await it.read(judge)).toBe('the real judge\n');
   if (ran.code === 0) return;
@@ -72,6 +77,7 @@ test('a run killed while files are hidden has them back when it is resumed, unto
   const hanging = 'if [ ! -e "$HOME/begun" ]; then touch "$HOME/begun"; exec sleep 1000; fi; ok';
   const before = await stat(join(it.path, 'w/scripts/scenarios/judge.sh'));
   const cut = await run(it, hanging, {
+    ...unconfined,
     watch: (line, factory) => {
       if (!line.includes('codex exec started')) return;
       const look = setInterval(() => {
@@ -83,7 +89,9 @@ test('a run killed while files are hidden has them back when it is resumed, unto
   });
   expect(cut.signal).toBe('SIGKILL');
   expect(existsSync(join(it.path, judge))).toBe(false);
-  const resumed = await it.factory(['resume', 'r1'], { env: env(hanging) });
+  const resumed = await it.factory(['resume', 'r1'], {
+    env: { ...env(hanging), ...unconfined.env },
+  });
   expect(resumed.code, resumed.stderr).toBe(0);
   expect(await it.read(judge)).toBe('the real judge\n');
   expect((await stat(join(it.path, judge))).mtimeMs).toBeCloseTo(before.mtimeMs, -1);

@@ -186,3 +186,25 @@ test('a run never writes through a link that the workdir has in the place of .fa
   expect(ran.stderr).toContain('.factory');
   expect(await it.list('mine')).toEqual([]);
 });
+
+test.each([
+  ['away', 'rm -rf "$FACTORY_WORKSPACE"'],
+  ['a link to somewhere else', 'rm -rf "$FACTORY_WORKSPACE"; ln -s "$ELSEWHERE" "$FACTORY_WORKSPACE"'],
+  ['a file', 'rm -rf "$FACTORY_WORKSPACE"; echo x > "$FACTORY_WORKSPACE"'],
+])(
+  'after a stage that made the whole workspace %s, the next one has an empty workspace',
+  async (_, command) => {
+    await using it = await home({
+      'p.dot': one(
+        `shape=parallelogram, tool_command="${command.replaceAll('"', '\\"')}"`,
+        'start -> t -> u -> exit',
+        'u [shape=parallelogram, tool_command="echo new > file"]',
+      ),
+      'w/a': '',
+      'elsewhere/kept': '',
+    });
+    expect((await run(it, [], { ELSEWHERE: join(it.path, 'elsewhere') })).code).toBe(0);
+    expect(await it.list('.factory/runs/r1/workspace')).toEqual(['file']);
+    expect(await it.list('elsewhere')).toEqual(['kept']);
+  },
+);

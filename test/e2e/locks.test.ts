@@ -48,7 +48,8 @@ const pictureOf = (dir: string): Record<string, string> =>
 async function underWay(it: Home) {
   const flag = join(it.path, 'flag');
   writeFileSync(`${flag}.sh`, hide);
-  const env = { FLAG: flag };
+  // The stages leave marks, and processes, outside of their workspace.
+  const env = { FLAG: flag, FACTORY_SANDBOX: 'none' };
   let engine: { readonly pid: number; kill(signal: NodeJS.Signals): void } | undefined;
   const ran = it.factory(['run', 'p.dot', '--run-id', 'r1'], {
     env,
@@ -127,7 +128,11 @@ test.skipIf(!linux)(
 
 test('a run directory whose owner is on another host waits for its silence, or for --take-over', async () => {
   await using it = await home({ 'p.dot': pipeline });
-  const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'one', FLAG: join(it.path, 'flag') };
+  const env = {
+    ATTRACTION_TEST_STOP_AFTER_NODE: 'one',
+    FLAG: join(it.path, 'flag'),
+    FACTORY_SANDBOX: 'none',
+  };
   mkdirSync(`${env.FLAG}.d`);
   await it.factory(['run', 'p.dot', '--run-id', 'r1'], { env });
   const path = join(it.path, '.factory/runs/r1/lock/000001.json');
@@ -136,7 +141,9 @@ test('a run directory whose owner is on another host waits for its silence, or f
   const refused = await it.factory(['resume', 'r1'], { env });
   expect(refused.code).toBe(2);
   expect(refused.stderr).toMatch(/on elsewhere since .*cannot be looked at from here.*silent for 60 s/);
-  const taken = await it.factory(['resume', 'r1', '--take-over'], { env: { FLAG: env.FLAG } });
+  const taken = await it.factory(['resume', 'r1', '--take-over'], {
+    env: { FLAG: env.FLAG, FACTORY_SANDBOX: 'none' },
+  });
   expect(taken.code, taken.stderr).toBe(0);
   expect(taken.stderr).toContain('took the run over from an engine out of sight');
   const unasked = await it.factory(['run', 'p.dot', '--take-over'], { env });

@@ -48,6 +48,11 @@ describe('without a key', () => {
     ]);
     expect(await it.read('.factory/.gitignore')).toBe('*\n');
 
+    const replayed = await it.factory(['replay', 'r1', '--check', '-q']);
+    expect(replayed.stdout, replayed.stderr).toMatch(
+      /^equal: \d+ records of the trace of \w+ are those of r1\n$/,
+    );
+
     const delivered = await it.factory(['deliver', 'r1', '--to', 'product']);
     expect(delivered.code, delivered.stderr).toBe(0);
     const env = cleanEnv({ HOME: it.path });
@@ -61,7 +66,7 @@ describe('without a key', () => {
     expect(log.split('\n')[0]).toMatch(/^WO-01: .+\|WO-01\|.+$/);
     const tested = await execa('npm', ['test'], { cwd: product, env, extendEnv: false, reject: false });
     expect(tested.exitCode, tested.stdout).toBe(0);
-  });
+  }, 180_000);
 
   test('another spec is refused before anything is made', async () => {
     await using it = await home({ 'my.md': '# Something else\n' });

@@ -73,3 +73,17 @@ test('readers that go away early change nothing about a run', async () => {
   expect(await ended).toEqual([0, null]);
   expect(await it.json('.factory/runs/r1/result.json')).toMatchObject({ status: 'completed' });
 });
+
+test('signals that come while a run that has ended clears up change nothing about its exit code', async () => {
+  const storm = `require('node:child_process').spawn('sh', ['-c', 'while kill -TERM $0; do :; done', String(process.pid)],
+    { detached: true, stdio: 'ignore' }).unref();
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);`;
+  await using it = await home({
+    'p.dot': stage('true'),
+    'storm.cjs': `process.on('exit', () => { if (process.argv.includes('p.dot')) { ${storm} } });`,
+  });
+  const env = { NODE_OPTIONS: `--require ${join(it.path, 'storm.cjs')}` };
+  const ran = await it.factory(['run', 'p.dot', '--run-id', 'r1'], { env });
+  expect(ran).toMatchObject({ code: 0, signal: null });
+  expect(ran.stdout).toContain('success');
+});

@@ -43,7 +43,7 @@ test.skipIf(!canRun()).for([
   chmodSync(run, 0o755);
   expect(stopped.code, stopped.stderr).toBe(1);
   expect(stopped.stderr).toMatch(names);
-  expect(stopped.stderr).toMatch(/fix: check the permissions.*then go on with the run: node \S+ resume r1$/m);
+  expect(stopped.stderr).toMatch(/fix: mend that .*permissions.*, then: node \S+ resume r1$/m);
   expect(await it.json('.factory/runs/r1/checkpoint.json')).toMatchObject({ next_node: 'two' });
   const resumed = await it.factory(['resume', 'r1'], { env, ...own });
   expect(resumed.code, resumed.stderr).toBe(0);

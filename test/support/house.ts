@@ -8,6 +8,9 @@ import type { CheckoutOptions } from '../../src/commands/checkout.ts';
 import { checkoutCommand } from '../../src/commands/checkout.ts';
 import type { ForkOptions } from '../../src/commands/fork.ts';
 import { forkCommand } from '../../src/commands/fork.ts';
+import { recordExport } from '../../src/commands/record.ts';
+import type { ReplayOptions } from '../../src/commands/replay.ts';
+import { replayCommand } from '../../src/commands/replay.ts';
 import type { RunOptions } from '../../src/commands/run.ts';
 import { resumeCommand, runCommand } from '../../src/commands/run.ts';
 import type { RunsOptions } from '../../src/commands/runs.ts';
@@ -32,12 +35,12 @@ export async function house(
     await mkdir(dirname(join(path, name)), { recursive: true });
     await writeFile(join(path, name), text);
   }
-  const doors = (stop: Stop = () => false) => {
-    const controller = new AbortController();
+  let now: Readonly<Record<string, string>> = env(path);
+  const doors = (stop: Stop = () => false, controller = new AbortController()) => {
     const told = { out: '', err: '' };
     const io = {
       cwd: path,
-      env: cleanEnv({ HOME: path, ...env(path) }),
+      env: cleanEnv({ HOME: path, ...now }),
       out: (text: string) => {
         told.out += text;
       },
@@ -60,6 +63,15 @@ export async function house(
       const { io, told } = doors(stop);
       return { code: await runCommand(pipeline, options, io), ...told };
     },
+    /** Interrupts the run as soon as `met` answers true. */
+    async runUntil(pipeline: string, options: RunOptions, met: () => boolean): Promise<Told> {
+      const controller = new AbortController();
+      const { io, told } = doors(undefined, controller);
+      const looking = setInterval(() => met() && controller.abort('SIGTERM'), 20);
+      const code = await runCommand(pipeline, options, io);
+      clearInterval(looking);
+      return { code, ...told };
+    },
     async fork(run: string, options: ForkOptions, stop?: Stop): Promise<Told> {
       const { io, told } = doors(stop);
       return { code: await forkCommand(run, options, io), ...told };
@@ -71,6 +83,18 @@ export async function house(
     async runs(options: RunsOptions = {}): Promise<Told> {
       const { io, told } = doors();
       return { code: await runsCommand(options, io), ...told };
+    },
+    async replay(run: string, options: ReplayOptions = {}, stop?: Stop): Promise<Told> {
+      const { io, told } = doors(stop);
+      return { code: await replayCommand(run, options, io), ...told };
+    },
+    async exported(run: string, output?: string): Promise<Told> {
+      const { io, told } = doors();
+      return { code: await recordExport(run, output === undefined ? {} : { output }, io), ...told };
+    },
+    /** What the environment is from now on. */
+    environment(vars: Readonly<Record<string, string>>): void {
+      now = vars;
     },
     async checkout(run: string, dir: string, options: CheckoutOptions = {}): Promise<Told> {
       const { io, told } = doors();

@@ -1,6 +1,7 @@
 /** A model server on loopback that speaks the Responses API and answers what the test tells it. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { reactInChat } from './model-chat.ts';
 
 type Numbers = { readonly input_tokens?: number; readonly output_tokens?: number };
 
@@ -11,7 +12,7 @@ export type Reaction =
   | { readonly refusal: string }
   /** Calls of the tools that the request offers, in place of text. */
   | {
-      readonly calls: readonly { readonly name: string; readonly arguments: object }[];
+      readonly calls: readonly { readonly name: string; readonly arguments: object | string }[];
       readonly usage?: Numbers | null;
     }
   /** An answer that ran out of room (or ended for another `reason`) after `text`. */
@@ -58,9 +59,10 @@ export interface ModelServer extends AsyncDisposable {
 }
 
 /** Starts a server; `reactions` are taken in order, or made per request (`index` from 0). When they run out it
- *  answers 400. A look at an answer that no reaction with `polls` has begun takes a reaction of its own. */
+ *  answers 400. `speaks` names the APIs that it knows; others get 404. A look at an answer that no reaction with `polls` has begun takes a reaction of its own. */
 export async function startModelServer(
   reactions: readonly Reaction[] | ((request: ModelRequest, index: number) => Reaction | Promise<Reaction>),
+  speaks: readonly ('responses' | 'chat')[] = ['responses'],
 ): Promise<ModelServer> {
   const requests: ModelRequest[] = [];
   const waiters = new Set<() => void>();
@@ -107,7 +109,9 @@ export async function startModelServer(
     const cancelled = /^\/v1\/responses\/([^/?]+)\/cancel$/.exec(request.path)?.[1];
     if (cancelled !== undefined)
       return sendJson(out, 200, { id: cancelled, object: 'response', status: 'cancelled', output: [] });
-    if (request.method !== 'POST' || request.path !== '/v1/responses') {
+    const chat = request.path === '/v1/chat/completions' && speaks.includes('chat');
+    const responses = request.path === '/v1/responses' && speaks.includes('responses');
+    if (request.method !== 'POST' || !(chat || responses)) {
       return sendJson(out, 404, {
         error: { message: `no ${request.method} ${request.path}`, code: 'not_found' },
       });
@@ -130,7 +134,9 @@ export async function startModelServer(
       background.set(id, { polls: reaction.polls, text: reaction.text });
       return sendJson(out, 200, { id, object: 'response', status: 'queued', output: [] });
     }
-    return react(out, reaction, id, body?.['stream'] === true, String(body?.['model'] ?? 'test'));
+    const asked = { stream: body?.['stream'] === true, model: String(body?.['model'] ?? 'test') };
+    if (request.path === '/v1/chat/completions') return reactInChat(out, reaction, id, asked);
+    return react(out, reaction, id, asked.stream, asked.model);
   };
 
   const server = createServer((incoming, out) => {
@@ -329,14 +335,17 @@ function plain(reaction: Reaction, id: string, model: string): object {
     : { ...base, output };
 }
 
-const callsOf = (calls: readonly { readonly name: string; readonly arguments: object }[], id: string) =>
+const callsOf = (
+  calls: readonly { readonly name: string; readonly arguments: object | string }[],
+  id: string,
+) =>
   calls.map((call, n) => ({
     id: `fc_${id}_${n}`,
     type: 'function_call',
     status: 'completed',
     call_id: `call_${id}_${n}`,
     name: call.name,
-    arguments: JSON.stringify(call.arguments),
+    arguments: typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments),
   }));
 
 const whole = (id: string, text: string): object => plain({ text }, id, 'test');

@@ -1,7 +1,7 @@
-import { mkdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeFolder } from '../../src/system/files.ts';
+import { makeFolder, overwriteJson } from '../../src/system/files.ts';
 import { temp } from './temp.ts';
 
 const isFolder = async (path: string) => (await stat(path)).isDirectory();
@@ -30,4 +30,24 @@ test('where no folder can be made, it ends with the reason', async () => {
   await expect(makeFolder(join(it.dir, 'dangling/below'))).rejects.toMatchObject({ code: 'EEXIST' });
   if (process.platform === 'linux')
     await expect(makeFolder('/proc/nothing/below')).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+test('a JSON text may be written over a longer or a shorter one', async () => {
+  await using it = await temp();
+  await writeFile(it.at('a.json'), '{}\n');
+  for (const value of [{ long: 'x'.repeat(300) }, { short: 1 }, { long: 'y'.repeat(100) }]) {
+    expect(overwriteJson(it.at('a.json'), value)).toBe(true);
+    const text = await readFile(it.at('a.json'), 'utf8');
+    expect(JSON.parse(text)).toEqual(value);
+    expect(text.endsWith('\n')).toBe(true);
+  }
+});
+
+test('it is not written through a link, nor where there is none', async () => {
+  await using it = await temp();
+  await writeFile(it.at('a.json'), '{}\n');
+  await symlink(it.at('a.json'), it.at('link'));
+  await mkdir(it.at('folder'));
+  for (const name of ['link', 'folder', 'none']) expect(overwriteJson(it.at(name), { x: 1 })).toBe(false);
+  expect(await readFile(it.at('a.json'), 'utf8')).toBe('{}\n');
 });

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { flushTree, hasNeighbours, removeNeighbours } from '../../src/system/leftovers.ts';
+import { flushTree, hasNeighbours, removeGitLocks, removeNeighbours } from '../../src/system/leftovers.ts';
 import { home } from '../support/cli.ts';
 
 test('what a killed writer left goes, and nothing that only looks alike', async () => {
@@ -24,6 +24,21 @@ test('a folder that is not there has nothing to remove', async () => {
   await using it = await home();
   await removeNeighbours(join(it.path, 'nope'));
   expect(await hasNeighbours(join(it.path, 'nope'))).toBe(false);
+});
+
+test('locks of a git that was killed go, and nothing else of the repository', async () => {
+  await using it = await home({
+    'h/HEAD': 'x',
+    'h/HEAD.lock': '',
+    'h/refs/heads/factory': 'x',
+    'h/refs/heads/factory.lock': '',
+    'h/objects/a.lock': 'not of git',
+  });
+  await removeGitLocks(join(it.path, 'h'));
+  await removeGitLocks(join(it.path, 'nope'));
+  expect(readdirSync(join(it.path, 'h'), { recursive: true }).sort()).toEqual(
+    ['HEAD', 'objects', 'objects/a.lock', 'refs', 'refs/heads', 'refs/heads/factory'].sort(),
+  );
 });
 
 test('a tree with links that lead nowhere can be flushed', async () => {

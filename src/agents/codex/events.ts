@@ -9,6 +9,7 @@ const Item = z.looseObject({
   changes: z.array(z.looseObject({ path: z.string(), kind: z.unknown().optional() })).optional(),
   server: z.string().optional(),
   tool: z.string().optional(),
+  arguments: z.unknown().optional(),
   query: z.string().optional(),
   exit_code: z.number().nullable().optional(),
   status: z.string().optional(),
@@ -129,7 +130,12 @@ function actionOf(item: z.infer<typeof Item>): AgentAction | undefined {
         status,
       };
     case 'mcp_tool_call':
-      return { action: 'tool_call', detail: `${item.server ?? ''}/${item.tool ?? ''}`, status };
+      return {
+        action: 'tool_call',
+        detail: `${item.server ?? ''}/${item.tool ?? ''}`,
+        status,
+        identity: `${item.server ?? ''}/${item.tool ?? ''} ${JSON.stringify(item.arguments ?? null)}`,
+      };
     case 'web_search':
       return { action: 'web_search', detail: item.query ?? '', status };
     default:

@@ -1,8 +1,19 @@
 /** What a node and the environment say about codex: attributes first, then `ATTRACTOR_CODEX_*`. */
-import { isAbsolute, join, normalize } from 'node:path';
-import { durationMs } from '../../model/attribute.ts';
 import { own } from '../../model/own.ts';
 import type { AgentTask } from '../agent.ts';
+import {
+  Bad,
+  blocked,
+  type Given,
+  given,
+  isTrue,
+  listed,
+  pathIn,
+  scenarios,
+  settingsOr,
+  time,
+  variableName,
+} from '../program/words.ts';
 
 export type CodexSettings = {
   /** As it was configured, and absolute unless it is a name to be searched on PATH. */
@@ -40,26 +51,12 @@ export type CodexDefaults = {
 };
 
 type Task = Pick<AgentTask, 'attributes' | 'workspace'>;
-/** A text and where it stands, for messages. */
-type Given = { readonly text: string; readonly from: string };
-
-/** Hidden from agents unless the node says `codex.allow_read_scenarios`. */
-const scenarios = 'scripts/scenarios/';
-
-/** Thrown and caught in this file only. */
-class Bad extends Error {}
-
 /** Everything, or what is wrong and where. Pure. */
 export function readSettings(
   task: Task,
   defaults: CodexDefaults,
 ): { readonly settings: CodexSettings } | { readonly problem: string } {
-  try {
-    return { settings: read(task, defaults) };
-  } catch (error) {
-    if (error instanceof Bad) return { problem: error.message };
-    throw error;
-  }
+  return settingsOr(() => read(task, defaults));
 }
 
 function read(task: Task, { env, model, effort }: CodexDefaults): CodexSettings {
@@ -69,10 +66,7 @@ function read(task: Task, { env, model, effort }: CodexDefaults): CodexSettings 
     const variable = `ATTRACTOR_CODEX_${name.toUpperCase()}`;
     return attribute(`codex.${name}`) ?? given(env[variable], variable);
   };
-  const inWorkspace = ({ text, from }: Given): string => {
-    if (/~|\.\./.test(text)) throw new Bad(`${from}: "${text}" may have neither "~" nor ".."`);
-    return isAbsolute(text) ? normalize(text) : join(workspace, text);
-  };
+  const inWorkspace = (one: Given): string => pathIn(workspace, one);
   const path = either('path') ?? { text: 'codex', from: 'codex.path' };
   const commands = listed(either('auto_approve_commands'));
   const key = either('auto_approve_config_key')?.text;
@@ -118,39 +112,10 @@ function read(task: Task, { env, model, effort }: CodexDefaults): CodexSettings 
     timeoutMs: time(attribute('codex.timeout_seconds')) ?? time(variable(env, 'TIMEOUT_SECONDS')),
     heartbeatMs:
       time(attribute('codex.heartbeat_seconds')) ?? time(variable(env, 'HEARTBEAT_SECONDS')) ?? 15_000,
-    envKeys: listed(either('env_keys')).map(({ text, from }) => {
-      if (!/^[A-Za-z_]\w*$/.test(text)) throw new Bad(`${from}: "${text}" is no name of a variable`);
-      return text;
-    }),
+    envKeys: listed(either('env_keys')).map(variableName),
     json: either('json') === undefined ? undefined : isTrue(either('json')),
   };
 }
 
-function given(text: string | undefined, from: string): Given | undefined {
-  const trimmed = text?.trim() ?? '';
-  return trimmed === '' ? undefined : { text: trimmed, from };
-}
-
 const variable = (env: CodexDefaults['env'], name: string): Given | undefined =>
   given(env[`ATTRACTOR_CODEX_${name}`], `ATTRACTOR_CODEX_${name}`);
-
-const listed = (list: Given | undefined): readonly Given[] =>
-  (list?.text ?? '').split(',').flatMap((text) => given(text, list?.from ?? '') ?? []);
-
-const isTrue = (said: Given | undefined): boolean => /^(?:1|t|true|yes)$/i.test(said?.text ?? '');
-
-/** Milliseconds; a bare number means seconds, and 0 that nothing was said. */
-function time(said: Given | undefined): number | undefined {
-  if (said === undefined) return undefined;
-  const ms = /^\d+$/.test(said.text) ? Number(said.text) * 1000 : durationMs(said.text);
-  if (ms === undefined)
-    throw new Bad(`${said.from} is "${said.text}", which is no length of time: write 900 or 15m`);
-  return ms === 0 ? undefined : ms;
-}
-
-function blocked({ text, from }: Given): string {
-  if (isAbsolute(text) || /~|\.\./.test(text))
-    throw new Bad(`${from}: "${text}" is not inside the workspace: no leading "/", no "~", no ".."`);
-  if (/^[./]*$/.test(text)) throw new Bad(`${from}: "${text}" is the whole workspace`);
-  return text;
-}

@@ -1,17 +1,20 @@
 /** What codex's own failure events mean: whose failure it is, and how long to wait. */
 import type { FailureClass } from '../../model/outcome.ts';
 import type { ParkKind } from '../../model/park.ts';
+import { classOfStatus, parkOf } from '../program/status.ts';
 
 export type Trouble = {
   readonly class: FailureClass;
   readonly retryAfterMs?: number;
+  /** The key that it needs is not here. */
+  readonly missing?: true;
   readonly park?: { readonly kind: ParkKind };
 };
 
 /** The messages are the program's own sentences; each is known from its beginning, since a server's text may follow. */
-const known: readonly (readonly [RegExp, FailureClass, ParkKind?])[] = [
+const known: readonly (readonly [RegExp, FailureClass, (ParkKind | 'missing')?])[] = [
   [/^Quota exceeded/i, 'config', 'billing'],
-  [/^Missing environment variable/i, 'config'],
+  [/^Missing environment variable/i, 'config', 'missing'],
   [
     /^(?:Your )?(?:access token|refresh token|login|session)\b.*\b(?:expired|revoked|invalid|could not)/i,
     'config',
@@ -39,20 +42,11 @@ export function troubleOf(message: string): Trouble {
       : { park: { kind: park } }),
   });
   const status = /^(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b/.exec(message)?.[1];
-  if (status !== undefined) return told(classOfStatus(Number(status)), parkOfStatus(Number(status)));
+  if (status !== undefined) return told(classOfStatus(Number(status)), parkOf(Number(status), wait));
   const found = known.find(([pattern]) => pattern.test(message));
-  return told(found?.[1] ?? 'agent', found?.[2]);
-}
-
-function parkOfStatus(status: number): ParkKind | undefined {
-  if (status === 402) return 'billing';
-  if (status === 429) return 'quota';
-  return status === 401 || status === 403 ? 'auth' : undefined;
-}
-
-function classOfStatus(status: number): FailureClass {
-  if (status === 401 || status === 402 || status === 403) return 'config';
-  return status === 408 || status === 429 || status >= 500 ? 'infra' : 'agent';
+  const mend = found?.[2];
+  const trouble = told(found?.[1] ?? 'agent', mend === 'missing' ? undefined : mend);
+  return mend === 'missing' ? { ...trouble, missing: true } : trouble;
 }
 
 /** Milliseconds, where the message says when to come back. */

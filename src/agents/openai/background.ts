@@ -25,11 +25,15 @@ export async function inBackground(
   const client = clientFor(request, openai);
   const tries = patience(request, watch);
   for (;;) {
+    const sent = {
+      ...bodyFor(request),
+      background: true,
+      // What the server does not keep it cannot be asked for.
+      ...(request.talk === undefined ? {} : { store: true }),
+    };
+    request.record?.({ kind: 'request', to: `${request.shown}/responses`, body: sent });
     const begun = await once(request, watch, openai, () =>
-      client.responses.create(
-        { ...bodyFor(request), background: true },
-        { signal: watch.signal, fetchOptions: patient() },
-      ),
+      client.responses.create(sent, { signal: watch.signal, fetchOptions: patient() }),
     );
     const got = begun.kind === 'pending' ? await fetched(begun, request, watch) : begun;
     if (got.kind !== 'trouble' || watch.stopped !== undefined) return got;
@@ -108,12 +112,16 @@ async function once(
   known?: string,
 ): Promise<Exchange> {
   const ear = watch.listen(request.idleMs);
-  const trouble = (it: Trouble): Exchange => ({ ...nothing, kind: 'trouble', trouble: it });
+  const trouble = (it: Trouble): Exchange => {
+    request.record?.({ kind: 'trouble', reason: it.report.reason, status: it.status ?? null });
+    return { ...nothing, kind: 'trouble', trouble: it };
+  };
   try {
     const response = await send().asResponse();
     ear.heard();
     const body = bytesOf(response);
     const value = body === undefined ? undefined : await jsonIn(body, ear.heard, readLimit(request));
+    request.record?.({ kind: 'response', body: value });
     const heard = hearWhole(value);
     if (heard?.kind === 'fault') return trouble(troubleOfFault(heard.fault, request));
     if (heard?.kind !== 'end')

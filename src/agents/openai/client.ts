@@ -2,6 +2,8 @@
 import type { ClientOptions, OpenAI } from 'openai';
 import type { JsonObject } from '../../model/json.ts';
 import type { Clock } from '../../system/clock.ts';
+import type { ExchangeItem } from '../agent.ts';
+import { inputOf, type Talk, toolsOf } from './talk.ts';
 
 export type Package = typeof import('openai');
 
@@ -17,6 +19,10 @@ export type Request = {
   /** Tokens. */
   readonly budget: number;
   readonly prompt: string;
+  /** Whether `budget` is a limit that somebody set, and no server may be left to its own. */
+  readonly capped?: boolean;
+  /** The tool loop: what was said since the prompt, and what the model may call. */
+  readonly talk?: Talk;
   readonly schema: { readonly name: string; readonly schema: JsonObject } | undefined;
   readonly idleMs: number;
   readonly maxAnswerBytes: number;
@@ -29,6 +35,8 @@ export type Request = {
   readonly pollMs: number;
   readonly pollDeadlineMs: number;
   readonly clock: Clock;
+  /** Told of requests and of what comes back. */
+  readonly record?: (item: ExchangeItem) => void;
 };
 
 export function clientFor(request: Request, openai: Package): OpenAI {
@@ -46,7 +54,7 @@ export function clientFor(request: Request, openai: Package): OpenAI {
 /** The body of a request, but for the way in which the answer shall come. */
 export const bodyFor = (request: Request) => ({
   model: request.model,
-  input: request.prompt,
+  ...(request.talk === undefined ? { input: request.prompt } : talkBody(request, request.talk)),
   max_output_tokens: request.budget,
   ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
   ...(request.effort === undefined
@@ -67,6 +75,16 @@ export const bodyFor = (request: Request) => ({
         },
       }),
 });
+
+/** The server keeps nothing: each request has all that was said, with what the model thought as the server sealed it. */
+function talkBody({ prompt }: Request, talk: Talk): object {
+  return {
+    instructions: talk.instructions,
+    input: inputOf(prompt, talk),
+    ...(talk.tools.length === 0 ? {} : { tools: toolsOf(talk.tools) }),
+    ...(talk.plain ? {} : { store: false, include: ['reasoning.encrypted_content'] }),
+  };
+}
 
 /** Characters of the longest event or body that is kept in memory. */
 export const readLimit = (request: Request): number => 3 * request.maxAnswerBytes + 1024 * 1024;

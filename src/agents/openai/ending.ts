@@ -2,6 +2,7 @@
 import type { Usage } from '../agent.ts';
 import type { Request } from './client.ts';
 import { ended, type Trouble, troubleOfFault } from './failure.ts';
+import { callsIn, type FunctionCall } from './talk.ts';
 import { type Body, saidIn, thoughtIn } from './wire.ts';
 
 /** What the server sent where no answer could be had, and how it is called in the node's folder. */
@@ -16,6 +17,9 @@ export type Arrived = {
   readonly reasoning: string;
   readonly usage?: Usage;
   readonly evidence?: Evidence;
+  /** In a tool loop: what the model said as the server spells it, and the calls in it. */
+  readonly items?: readonly unknown[];
+  readonly calls?: readonly FunctionCall[];
 };
 
 export type Exchange = Arrived &
@@ -35,6 +39,7 @@ export function endOf(body: Body, raw: unknown, arrived: Arrived, request: Reque
   const { model, shown, maxAnswerBytes } = request;
   const said = saidIn(body);
   const thought = thoughtIn(body);
+  const items = (body.output?.length ?? 0) > 0 ? (body.output ?? []) : (arrived.items ?? []);
   const all: Arrived = {
     text: said.text.trim() === '' ? arrived.text : said.text,
     reasoning: thought === '' ? arrived.reasoning : thought,
@@ -50,6 +55,7 @@ export function endOf(body: Body, raw: unknown, arrived: Arrived, request: Reque
             cost_usd: null,
           },
         }),
+    ...(request.talk === undefined ? {} : { items, calls: callsIn(items) }),
   };
   const unusable = (what: Evidence['what'], reason: string): Exchange => ({
     ...all,
@@ -69,7 +75,8 @@ export function endOf(body: Body, raw: unknown, arrived: Arrived, request: Reque
     case 'completed':
       if (said.refusal !== '')
         return unusable('no_text_attempt', `"${model}" refused: ${said.refusal.slice(0, 500)}`);
-      if (all.text.trim() === '') {
+      // In a tool loop an answer without words may be calls, or nothing, which the model is told.
+      if (all.text.trim() === '' && request.talk === undefined) {
         return unusable(
           'no_text_attempt',
           `"${model}" answered nothing: the answer is completed and has no text`,

@@ -7,6 +7,9 @@ import { cut, type Trouble, troubleOf, troubleOfFault } from './failure.ts';
 import type { Watch } from './watch.ts';
 import { type Heard, hear, hearWhole } from './wire.ts';
 
+/** Parts of an answer; one with more is some server's endless loop. */
+const mostItems = 1000;
+
 /** Sends the prompt and reads the answer to its end. Never rejects for what the server does; when the watch fires the
  *  connection is closed and the answer is some trouble that nobody reads. */
 export async function exchange(
@@ -21,23 +24,33 @@ export async function exchange(
   let size = 0;
   let reasoning = '';
   let betweenParagraphs = false;
-  const arrived = (): Arrived => ({ text, reasoning: reasoning.trim() });
-  const trouble = (it: Trouble): Exchange => ({ kind: 'trouble', trouble: it, ...arrived() });
+  const items: unknown[] = [];
+  const arrived = (): Arrived => ({
+    text,
+    reasoning: reasoning.trim(),
+    ...(request.talk === undefined ? {} : { items }),
+  });
+  const trouble = (it: Trouble): Exchange => {
+    request.record?.({ kind: 'trouble', reason: it.report.reason, status: it.status ?? null });
+    return { kind: 'trouble', trouble: it, ...arrived() };
+  };
   try {
+    const sent = { ...bodyFor(request), stream: true as const };
+    request.record?.({ kind: 'request', to: `${shown}/responses`, body: sent });
     const response = await clientFor(request, openai)
-      .responses.create(
-        { ...bodyFor(request), stream: true },
-        { signal: watch.signal, fetchOptions: patient() },
-      )
+      .responses.create(sent, { signal: watch.signal, fetchOptions: patient() })
       .asResponse();
     ear.heard();
     const body = bytesOf(response);
     if (body === undefined) return trouble(cut(`${shown} answered without a body`));
     if (response.headers.get('content-type')?.includes('json') === true) {
-      const whole = take(hearWhole(await jsonIn(body, ear.heard, readLimit(request))));
+      const value = await jsonIn(body, ear.heard, readLimit(request));
+      request.record?.({ kind: 'response', body: value });
+      const whole = take(hearWhole(value));
       return whole ?? trouble(cut(`${shown} answered with something that is no response`));
     }
     for await (const event of eventsIn(body, ear.heard, readLimit(request))) {
+      request.record?.({ kind: 'event', event });
       const end = take(hear(event));
       if (end !== undefined) return end;
     }
@@ -58,6 +71,9 @@ export async function exchange(
         return trouble(troubleOfFault(heard.fault, request));
       case 'end':
         return endOf(heard.body, heard.raw, arrived(), request);
+      case 'item':
+        if (items.length < mostItems) items.push(heard.item);
+        return undefined;
       case 'paragraph':
         betweenParagraphs = reasoning !== '';
         return undefined;

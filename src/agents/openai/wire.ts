@@ -38,6 +38,8 @@ export type Fault = z.infer<typeof Fault>;
 /** What an event means to us. `raw` is the response as the server sent it. */
 export type Heard =
   | { readonly kind: 'text' | 'reasoning'; readonly text: string }
+  /** A part of the answer is whole: a message, a function call, a train of thought. */
+  | { readonly kind: 'item'; readonly item: unknown }
   /** A paragraph of the reasoning is over. */
   | { readonly kind: 'paragraph' }
   | { readonly kind: 'end'; readonly body: Body; readonly raw: unknown }
@@ -58,6 +60,7 @@ const Paragraph = z.object({
     'response.reasoning_text.done',
   ]),
 });
+const Item = z.object({ type: z.literal('response.output_item.done'), item: z.unknown() });
 const End = z.object({
   type: z.enum(['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled']),
   response: Body,
@@ -77,6 +80,8 @@ export function hear(event: unknown): Heard | undefined {
     };
   }
   if (Paragraph.safeParse(event).success) return { kind: 'paragraph' };
+  const item = Item.safeParse(event);
+  if (item.success) return { kind: 'item', item: item.data.item };
   const end = End.safeParse(event);
   if (end.success) {
     const named = end.data.type.slice('response.'.length);

@@ -44,9 +44,8 @@ function wrong(graph: Graph, vars: readonly string[], reference: Reference): Wro
 /** The attributes of a node whose text is expanded when it runs. */
 function expanded(node: Node) {
   const prompt = present(node.attrs, 'prompt') ?? present(node.attrs, 'prompt_file');
-  return [prompt ?? present(node.attrs, 'label'), present(node.attrs, 'tool_command')].filter(
-    (a) => a !== undefined,
-  );
+  const commands = ['tool_command', 'command.run'].map((key) => present(node.attrs, key));
+  return [prompt ?? present(node.attrs, 'label'), ...commands].filter((a) => a !== undefined);
 }
 
 export const unknownReference: Rule = function* ({ graph, kindOf, options }) {

@@ -226,7 +226,7 @@ test.for([
     { class: 'infra', retryAfterMs: 7_200_000, park: { kind: 'quota' } },
   ],
   ["You've hit your usage limit.", { class: 'infra', park: { kind: 'quota' } }],
-  ['Missing environment variable: `MOCK_KEY`.', { class: 'config' }],
+  ['Missing environment variable: `MOCK_KEY`.', { class: 'config', missing: true }],
   ['I saw unexpected status 401 in your logs', { class: 'agent' }],
 ] as const)('"%s" is %j', ([message, trouble]) => {
   expect(troubleOf(message)).toEqual(trouble);

@@ -33,7 +33,9 @@ export class Disk {
 
   flushed(path: string): void {
     const is = real.statSync(path, { throwIfNoEntry: false });
-    if (is?.isDirectory() === true) this.renames = this.renames.filter((one) => dirname(one.to) !== path);
+    // A folder that is flushed has lost the name for good, also where the other one may not have it yet.
+    if (is?.isDirectory() === true)
+      this.renames = this.renames.filter(({ from, to }) => dirname(to) !== path && dirname(from) !== path);
     else this.files = this.files.filter((file) => file.path !== path);
   }
 

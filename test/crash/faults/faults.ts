@@ -148,7 +148,8 @@ if (plan !== undefined) {
       : typeof flags === 'number' && (flags & fs.constants.O_CREAT) !== 0;
   const flagsEmpty = (flags: unknown): boolean =>
     typeof flags === 'string'
-      ? flags.startsWith('w')
+      ? // With an x the opening fails where there is a file.
+        flags.startsWith('w') && !flags.includes('x')
       : typeof flags === 'number' && (flags & fs.constants.O_TRUNC) !== 0;
 
   /** What a call of this name with these arguments is; undefined when it is not counted. */

@@ -1,0 +1,213 @@
+/** The JSON lines of `claude -p --output-format stream-json`: what it says, does, spends and answers. */
+import * as z from 'zod';
+import type { Json } from '../../model/json.ts';
+import type { AgentAction } from '../agent.ts';
+
+const Block = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  thinking: z.string().optional(),
+  id: z.string().optional(),
+  name: z.string().optional(),
+  input: z.looseObject({}).optional(),
+  tool_use_id: z.string().optional(),
+  is_error: z.boolean().optional(),
+});
+const tokens = z.number().nonnegative().nullable().optional().catch(undefined);
+const Line = z.looseObject({
+  type: z.string(),
+  subtype: z.string().optional(),
+  model: z.string().optional(),
+  message: z
+    .looseObject({ content: z.union([z.string(), z.array(Block)]).optional() })
+    .optional()
+    .catch(undefined),
+  error: z.unknown().optional(),
+  is_error: z.boolean().optional(),
+  api_error_status: z.number().nullable().optional(),
+  result: z.string().optional(),
+  errors: z.array(z.string()).optional().catch(undefined),
+  total_cost_usd: z.number().nonnegative().optional().catch(undefined),
+  usage: z
+    .looseObject({
+      input_tokens: tokens,
+      cache_creation_input_tokens: tokens,
+      cache_read_input_tokens: tokens,
+      output_tokens: tokens,
+    })
+    .optional()
+    .catch(undefined),
+  structured_output: z.json().optional(),
+  rate_limit_info: z
+    .looseObject({ status: z.string().optional(), resetsAt: z.number().optional() })
+    .optional()
+    .catch(undefined),
+});
+type Line = z.infer<typeof Line>;
+
+/** Its last line: how the whole of it went. */
+export type ClaudeResult = {
+  readonly subtype: string;
+  readonly isError: boolean;
+  /** HTTP status of the call that failed it. */
+  readonly status: number | undefined;
+  readonly text: string;
+  /** Of all input, what came from the cache included. */
+  readonly inputTokens: number | null;
+  /** Of these, those that the cache had. */
+  readonly cachedTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly costUsd: number | null;
+};
+
+export interface ClaudeEvents {
+  /** Takes one line; a line that is no event says nothing. */
+  line(text: string): void;
+  readonly result: ClaudeResult | undefined;
+  /** What it gave as its answer by the schema; undefined when it gave none. */
+  readonly answer: Json | undefined;
+  readonly model: string | undefined;
+  /** Its own word for what a call of the model failed by: `rate_limit`, `authentication_failed`, …; the last one, unless
+   *  a later call went through. */
+  readonly trouble: string | undefined;
+  /** When a limit that was hit is lifted, in milliseconds since 1970. */
+  readonly limitedUntilMs: number | undefined;
+}
+
+/** The tool by which it answers; no deed. */
+const answering = 'StructuredOutput';
+
+/** `said` is told the text for the live view, `acted` what was done. */
+export function claudeEvents(tell: {
+  readonly said: (text: string, channel: 'answer' | 'reasoning') => void;
+  readonly acted: (action: AgentAction) => void;
+}): ClaudeEvents {
+  const calls = new Map<string, AgentAction>();
+  const is: {
+    result?: ClaudeResult;
+    answer?: Json;
+    offered?: Json;
+    model?: string;
+    trouble?: string | undefined;
+    limitedUntilMs?: number;
+  } = {};
+
+  const spoken = (block: z.infer<typeof Block>): void => {
+    if (block.type === 'text') tell.said(`${block.text ?? ''}\n`, 'answer');
+    if (block.type === 'thinking') tell.said(`${block.thinking ?? ''}\n`, 'reasoning');
+    if (block.type !== 'tool_use') return;
+    if (block.name === answering) {
+      is.offered = (block.input ?? {}) as Json; // parsed from JSON
+      return;
+    }
+    const action = actionOf(block.name ?? '', block.input ?? {});
+    if (block.id !== undefined) calls.set(block.id, action);
+    if (action.action === 'command') tell.said(`$ ${action.detail}\n`, 'reasoning');
+  };
+  const settled = (block: z.infer<typeof Block>): void => {
+    const action = block.type === 'tool_result' ? calls.get(block.tool_use_id ?? '') : undefined;
+    if (action === undefined) return;
+    calls.delete(block.tool_use_id ?? '');
+    tell.acted({ ...action, status: block.is_error === true ? 'failed' : 'completed' });
+  };
+  const blocks = (line: Line): readonly z.infer<typeof Block>[] =>
+    Array.isArray(line.message?.content) ? line.message.content : [];
+
+  return {
+    line(text) {
+      const line = parse(text);
+      if (line === undefined) return;
+      switch (line.type) {
+        case 'system':
+          if (line.subtype === 'init' && line.model !== undefined) is.model = line.model;
+          return;
+        case 'assistant':
+          is.trouble = typeof line.error === 'string' ? line.error : undefined;
+          for (const block of blocks(line)) spoken(block);
+          return;
+        case 'user':
+          for (const block of blocks(line)) settled(block);
+          return;
+        case 'rate_limit_event': {
+          const { status, resetsAt } = line.rate_limit_info ?? {};
+          if (status === 'rejected' && resetsAt !== undefined) is.limitedUntilMs = resetsAt * 1000;
+          return;
+        }
+        case 'result':
+          is.result = resultOf(line);
+          if (line.structured_output != null) is.answer = line.structured_output;
+          return;
+      }
+    },
+    get result() {
+      return is.result;
+    },
+    get answer() {
+      return is.answer ?? is.offered;
+    },
+    get model() {
+      return is.model;
+    },
+    get trouble() {
+      return is.trouble;
+    },
+    get limitedUntilMs() {
+      return is.limitedUntilMs;
+    },
+  };
+}
+
+function parse(text: string): Line | undefined {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    return Line.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function resultOf(line: Line): ClaudeResult {
+  const { usage } = line;
+  const input = [usage?.input_tokens, usage?.cache_creation_input_tokens, usage?.cache_read_input_tokens];
+  return {
+    subtype: line.subtype ?? '',
+    isError: line.is_error === true,
+    status: line.api_error_status ?? undefined,
+    text: line.result ?? line.errors?.join('; ') ?? '',
+    inputTokens: usage?.input_tokens == null ? null : input.reduce<number>((sum, one) => sum + (one ?? 0), 0),
+    cachedTokens: usage?.cache_read_input_tokens ?? null,
+    outputTokens: usage?.output_tokens ?? null,
+    costUsd: line.total_cost_usd ?? null,
+  };
+}
+
+/** A call of one of its tools, in our words. */
+function actionOf(name: string, input: Readonly<Record<string, unknown>>): AgentAction {
+  const text = (key: string): string => (typeof input[key] === 'string' ? input[key] : '');
+  const identity = `${name} ${JSON.stringify(input)}`;
+  const status = 'started';
+  switch (name) {
+    case 'Bash':
+      // It describes each call in words, which may differ.
+      return { action: 'command', detail: text('command'), status, identity: `Bash ${text('command')}` };
+    case 'Edit':
+    case 'MultiEdit':
+    case 'Write':
+      return { action: 'file_change', detail: text('file_path'), status, identity };
+    case 'NotebookEdit':
+      return { action: 'file_change', detail: text('notebook_path'), status, identity };
+    case 'WebSearch':
+      return { action: 'web_search', detail: text('query'), status, identity };
+    default: {
+      const about = ['file_path', 'path', 'pattern', 'url', 'description']
+        .map(text)
+        .find((one) => one !== '');
+      return {
+        action: 'tool_call',
+        detail: about === undefined ? name : `${name} ${about}`,
+        status,
+        identity,
+      };
+    }
+  }
+}

@@ -1,0 +1,180 @@
+/** Any program as an agent: a prompt by standard input, file or argument, an answer by file or standard output. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../system/clock.ts';
+import type { Exit } from '../system/spawn.ts';
+import type { Agent, AgentReport, AgentTask } from './agent.ts';
+import { readCommandAnswer } from './command/answer.ts';
+import {
+  type CommandDefaults,
+  type CommandFiles,
+  type CommandSettings,
+  readSettings,
+} from './command/settings.ts';
+import { type AnswerFile, readAnswer } from './program/answer.ts';
+import { findExecutable, isFolder } from './program/executable.ts';
+import { heartbeat, tellEnd } from './program/heartbeat.ts';
+import { answerRequest, answerSchema } from './program/schema.ts';
+import { programView } from './program/view.ts';
+
+export type CommandOptions = CommandDefaults & { readonly clock: Clock };
+
+type Failed = Extract<AgentReport, { kind: 'failed' }>;
+/** It was not started, and has cost nothing. */
+const config = (reason: string): Failed => ({ kind: 'failed', class: 'config', reason, unbilled: true });
+
+const stdoutName = 'command.stdout.log';
+
+/** The agent. It rejects only where the engine's own doors (`run`, `keep`) do. */
+export function commandAgent(options: CommandOptions): Agent {
+  const { env, clock } = options;
+  return {
+    name: 'command',
+    describe: 'command (the program that the node names)',
+    async work(task, signal) {
+      if (signal.aborted) return { kind: 'cancelled' };
+      const files: CommandFiles = {
+        prompt: join(task.nodeDir, 'command.prompt.md'),
+        response: join(task.nodeDir, 'response.md'),
+        schema: join(task.nodeDir, 'command.schema.json'),
+      };
+      const read = settingsFor(task, files, options);
+      if ('problem' in read) return config(read.problem);
+      const { settings, prompt } = read;
+      const program = await findExecutable('command', settings.executable, env['PATH']);
+      if ('problem' in program) return { ...config(program.problem), missing: true };
+      if (settings.workdir !== task.workspace && !(await isFolder(settings.workdir)))
+        return config(`command.workdir: there is no folder ${settings.workdir}`);
+
+      // What an earlier attempt answered is not this one's answer.
+      await rm(files.response, { recursive: true, force: true });
+      const schema = settings.responseFormat === 'text' ? task.schema?.schema : undefined;
+      await task.keep('command.prompt.md', prompt);
+      await task.keep('command.schema.json', `${JSON.stringify(schema ?? answerSchema, null, 2)}\n`);
+      await task.keep(
+        'command.args.txt',
+        `${[settings.executable.configured, ...settings.args].join(' ')}\n`,
+      );
+
+      const view = programView('command', task, env);
+      const began = clock.monotonic();
+      task.log('info', 'command started', { program: program.path, workdir: settings.workdir });
+      const rest = heartbeat('command', task, clock, settings.heartbeatMs);
+      let exit: Exit;
+      try {
+        exit = await task.run({
+          argv: [program.path, ...settings.args],
+          cwd: settings.workdir,
+          env: {
+            FACTORY_PROMPT_FILE: files.prompt,
+            FACTORY_RESPONSE_FILE: files.response,
+            FACTORY_SCHEMA_FILE: files.schema,
+            FACTORY_WORKSPACE: task.workspace,
+            FACTORY_NODE_DIR: task.nodeDir,
+            FACTORY_MODEL: settings.model ?? '',
+            // Colours would stand in the answer.
+            NO_COLOR: '1',
+          },
+          keys: settings.envKeys,
+          home: settings.home,
+          network: settings.network,
+          unread: { hidden: settings.hidden },
+          ...(settings.promptVia === 'stdin' ? { stdin: prompt } : {}),
+          stdoutName,
+          stderrName: 'command.stderr.log',
+          onStdout: view.stdout,
+          onStderr: view.stderr,
+          ...(settings.timeoutMs === undefined ? {} : { timeoutMs: settings.timeoutMs }),
+        });
+      } finally {
+        rest();
+      }
+      view.end();
+      const report = await reportOf(exit, task, files, settings, view.lastWords());
+      tellEnd('command', task, report, clock.monotonic() - began);
+      return report;
+    },
+  };
+}
+
+/** The settings and the prompt, to which a request for the answer's form is added only where the node says `json`. */
+function settingsFor(
+  task: AgentTask,
+  files: CommandFiles,
+  options: CommandOptions,
+): { readonly settings: CommandSettings; readonly prompt: string } | { readonly problem: string } {
+  const bare = `${task.prompt}\n`;
+  const first = readSettings({ ...task, prompt: bare }, files, options);
+  if ('problem' in first || first.settings.responseFormat !== 'json') return { ...first, prompt: bare };
+  const prompt = `${bare}\n${answerRequest}\nThe schema: ${JSON.stringify(answerSchema)}\n`;
+  const second = readSettings({ ...task, prompt }, files, options);
+  return { ...second, prompt };
+}
+
+async function reportOf(
+  exit: Exit,
+  task: AgentTask,
+  files: CommandFiles,
+  { responseVia, responseFormat }: CommandSettings,
+  lastWords: string,
+): Promise<AgentReport> {
+  if (exit.kind === 'cancelled') return { kind: 'cancelled' };
+  const file =
+    responseVia === 'stdout' || responseVia === 'none' ? undefined : await readAnswer(files.response);
+  const fail = (failureClass: Failed['class'], reason: string): Failed => ({
+    kind: 'failed',
+    class: failureClass,
+    reason,
+    ...(file?.text === undefined ? {} : { response: file.text }),
+  });
+  const because = lastWords === '' ? '' : `: ${lastWords}`;
+  switch (exit.kind) {
+    case 'not_found':
+      return { ...config(`cannot start the command: ${exit.why}`), missing: true };
+    case 'timed_out':
+      return fail(
+        'timeout',
+        `command timeout after ${exit.afterMs / 1000}s (longer: timeout or command.timeout on the node)`,
+      );
+    case 'signalled':
+      return fail('agent', `command failed: ended by ${exit.signal}${because}`);
+    case 'exited': {
+      if (exit.code !== 0) return fail('agent', `command failed: exit status ${exit.code}${because}`);
+      if (responseVia === 'none') return done;
+      const said = file ?? (responseVia === 'file' ? undefined : await standardOutput(task));
+      if (said === undefined)
+        return fail(
+          'agent',
+          'the command ended with exit status 0 and wrote no answer ($FACTORY_RESPONSE_FILE)',
+        );
+      if ('problem' in said) return fail('agent', `the answer of the command ${said.problem}`);
+      const answer = readCommandAnswer(said.text, responseFormat);
+      if ('problem' in answer) {
+        return {
+          ...fail('agent', `the answer of the command ${answer.problem}`),
+          response: said.text,
+        };
+      }
+      if ('text' in answer && answer.text.trim() === '')
+        return fail('agent', 'the command ended with exit status 0 and answered nothing');
+      return 'text' in answer
+        ? { kind: 'answered', text: answer.text }
+        : { kind: 'finished', ...answer.answer, response: said.text };
+    }
+  }
+}
+
+const standardOutput = (task: AgentTask): Promise<AnswerFile | undefined> =>
+  readAnswer(join(task.nodeDir, stdoutName), 'evidence');
+
+/** Its exit code was all that was asked for. */
+const done: AgentReport = {
+  kind: 'finished',
+  outcome: 'success',
+  label: '',
+  suggested: [],
+  notes: 'the command ended with exit status 0',
+  reason: '',
+  updates: {},
+  response: undefined,
+};

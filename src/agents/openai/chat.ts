@@ -1,0 +1,279 @@
+/** The same exchange over the chat completions API, which servers speak that do not know the Responses API. */
+import * as z from 'zod';
+import type { AgentTask } from '../agent.ts';
+import { bytesOf, clientFor, patient, type Request, readLimit } from './client.ts';
+import { type Arrived, type Exchange, tooLarge } from './ending.ts';
+import { eventsIn, jsonIn, TooLarge } from './events.ts';
+import { cut, type Trouble, troubleOf, troubleOfFault } from './failure.ts';
+import { patience, worded } from './patience.ts';
+import { argumentsText, type FunctionCall, messagesOf } from './talk.ts';
+import type { Watch } from './watch.ts';
+
+/** What was learned about the server. */
+export type ChatWays = { noStream?: boolean };
+
+/** Asks until there is an answer or no hope for one. `onWay` is told about each exchange that another one follows. */
+export async function askChat(
+  request: Request,
+  watch: Watch,
+  onText: AgentTask['onText'],
+  ways: ChatWays,
+  onWay: (passed: Exchange) => void,
+): Promise<Exchange> {
+  const tries = patience(request, watch);
+  for (;;) {
+    const got = await exchange(request, watch, onText, ways.noStream !== true);
+    if (got.kind !== 'trouble' || watch.stopped !== undefined) return got;
+    if (got.trouble.way === 'refused' && ways.noStream !== true) {
+      ways.noStream = true;
+      continue;
+    }
+    if (!(await tries.wait(got.trouble))) return worded(got, got.trouble, tries.tries);
+    onWay(got);
+  }
+}
+
+const Text = z.string().nullish().catch(undefined);
+const Call = z.object({
+  index: z.number().nullish().catch(undefined),
+  id: Text,
+  function: z
+    .object({ name: Text, arguments: z.string().or(z.looseObject({})).nullish().catch(undefined) })
+    .nullish(),
+});
+const Message = z.object({
+  content: Text,
+  refusal: Text,
+  reasoning_content: Text,
+  reasoning: Text,
+  tool_calls: z.array(Call).nullish().catch(undefined),
+});
+const Choice = z.object({
+  delta: Message.nullish(),
+  message: Message.nullish(),
+  finish_reason: Text,
+});
+const Count = z.number().nullish().catch(undefined);
+/** A whole answer, or a piece of a streamed one. */
+const Chunk = z.object({
+  model: Text,
+  choices: z.array(Choice).nullish(),
+  usage: z.object({ prompt_tokens: Count, completion_tokens: Count }).nullish().catch(undefined),
+});
+const Fault = z.object({ error: z.object({ code: Text, type: Text, message: Text }).or(z.string()) });
+
+/** Pieces of an answer, put together. */
+type Gathered = {
+  text: string;
+  refusal: string;
+  reasoning: string;
+  finish: string | undefined;
+  model: string | undefined;
+  usage:
+    | { prompt_tokens?: number | null | undefined; completion_tokens?: number | null | undefined }
+    | undefined;
+  readonly calls: { index: number | undefined; id: string; name: string; arguments: string }[];
+  size: number;
+};
+
+async function exchange(
+  request: Request,
+  watch: Watch,
+  onText: AgentTask['onText'],
+  stream: boolean,
+): Promise<Exchange> {
+  const openai = await import('openai');
+  const { shown } = request;
+  const ear = watch.listen(request.idleMs);
+  const gathered: Gathered = {
+    text: '',
+    refusal: '',
+    reasoning: '',
+    finish: undefined,
+    model: undefined,
+    usage: undefined,
+    calls: [],
+    size: 0,
+  };
+  const arrived = (): Arrived => ({ text: gathered.text, reasoning: gathered.reasoning.trim() });
+  const trouble = (it: Trouble): Exchange => {
+    request.record?.({ kind: 'trouble', reason: it.report.reason, status: it.status ?? null });
+    return { kind: 'trouble', trouble: it, ...arrived() };
+  };
+  try {
+    const sent = bodyOf(request, stream);
+    request.record?.({ kind: 'request', to: `${request.shown}/chat/completions`, body: sent });
+    const response = await clientFor(request, openai)
+      .chat.completions.create(sent, { signal: watch.signal, fetchOptions: patient() })
+      .asResponse();
+    ear.heard();
+    const body = bytesOf(response);
+    if (body === undefined) return trouble(cut(`${shown} answered without a body`));
+    if (response.headers.get('content-type')?.includes('json') === true) {
+      const whole = await jsonIn(body, ear.heard, readLimit(request));
+      request.record?.({ kind: 'response', body: whole });
+      const fault = take(whole);
+      if (fault !== undefined) return fault;
+    } else {
+      for await (const event of eventsIn(body, ear.heard, readLimit(request))) {
+        request.record?.({ kind: 'event', event });
+        const fault = take(event);
+        if (fault !== undefined) return fault;
+      }
+    }
+    if (gathered.finish === undefined)
+      return trouble(cut(`the answer from ${shown} ended before it was whole`));
+    return endOf(gathered, request);
+  } catch (error) {
+    if (error instanceof TooLarge) return tooLarge(arrived(), request);
+    return trouble(troubleOf(error, openai, request));
+  } finally {
+    ear.end();
+  }
+
+  /** The end, when this event is a fault. */
+  function take(event: unknown): Exchange | undefined {
+    const fault = Fault.safeParse(event);
+    if (fault.success) {
+      const { error } = fault.data;
+      return trouble(
+        troubleOfFault(
+          typeof error === 'string'
+            ? { code: null, type: null, message: error }
+            : { code: error.code, type: error.type, message: error.message },
+          request,
+        ),
+      );
+    }
+    const chunk = Chunk.safeParse(event);
+    if (!chunk.success) return undefined;
+    const { model, usage, choices } = chunk.data;
+    gathered.model = model ?? gathered.model;
+    gathered.usage = usage ?? gathered.usage;
+    const choice = choices?.[0];
+    const piece = choice?.delta ?? choice?.message;
+    gathered.finish = choice?.finish_reason ?? (choice?.message == null ? gathered.finish : 'stop');
+    if (piece == null) return undefined;
+    const { content, refusal, tool_calls } = piece;
+    const thought = piece.reasoning_content ?? piece.reasoning ?? '';
+    grow((content ?? '') + (refusal ?? '') + thought);
+    gathered.text += content ?? '';
+    gathered.refusal += refusal ?? '';
+    gathered.reasoning += thought;
+    for (const call of tool_calls ?? []) addCall(call);
+    if (thought !== '') tell(thought, 'reasoning');
+    if (content != null && content !== '') tell(content, 'answer');
+    return undefined;
+  }
+
+  function addCall(piece: z.infer<typeof Call>): void {
+    const { calls } = gathered;
+    const index = piece.index ?? undefined;
+    const id = piece.id ?? '';
+    const name = piece.function?.name ?? '';
+    const args = piece.function?.arguments;
+    const text = args == null ? '' : argumentsText(args);
+    grow(text);
+    const same = index === undefined ? undefined : calls.findLast((call) => call.index === index);
+    // Some servers send calls whole and number all of them 0.
+    const another = same !== undefined && name !== '' && id !== '' && same.id !== '' && same.id !== id;
+    const known = another ? undefined : (same ?? (id === '' && name === '' ? calls.at(-1) : undefined));
+    if (known === undefined) {
+      calls.push({ index, id, name, arguments: text });
+      return;
+    }
+    known.id ||= id;
+    known.name ||= name;
+    known.arguments += text;
+  }
+
+  function grow(text: string): void {
+    gathered.size += Buffer.byteLength(text);
+    if (gathered.size > request.maxAnswerBytes) throw new TooLarge();
+  }
+
+  function tell(piece: string, channel: 'answer' | 'reasoning'): void {
+    try {
+      onText?.(piece, channel);
+    } catch {
+      // A view that cannot show the text is no reason to lose it.
+    }
+  }
+}
+
+/** How many tokens an answer may have is left to the server, which knows its model's room, unless there is a cap. */
+function bodyOf(request: Request, stream: boolean) {
+  const { model, effort, schema, prompt, talk } = request;
+  const said = talk ?? { instructions: '', turns: [], tools: [], plain: true };
+  return {
+    model,
+    // Spelled as the package wants them, which types them one by one.
+    messages: messagesOf(prompt, said) as { role: 'user'; content: string }[],
+    stream,
+    ...(request.capped === true ? { max_tokens: request.budget } : {}),
+    ...(stream ? { stream_options: { include_usage: true } } : {}),
+    ...(effort === undefined ? {} : { reasoning_effort: effort as 'medium' }),
+    ...(said.tools.length === 0
+      ? {}
+      : { tools: said.tools.map((tool) => ({ type: 'function' as const, function: { ...tool } })) }),
+    ...(schema === undefined
+      ? {}
+      : {
+          response_format: {
+            type: 'json_schema' as const,
+            json_schema: { name: schema.name, schema: { ...schema.schema }, strict: false },
+          },
+        }),
+  };
+}
+
+function endOf(gathered: Gathered, request: Request): Exchange {
+  const { model } = request;
+  const { usage } = gathered;
+  const calls: FunctionCall[] = gathered.calls.map(({ id, name, arguments: args }, n) => ({
+    id: id === '' ? `call_${request.talk?.turns.length ?? 0}_${n}` : id,
+    name,
+    arguments: args.trim() === '' ? '{}' : args,
+  }));
+  const all: Arrived = {
+    text: gathered.text,
+    reasoning: gathered.reasoning.trim(),
+    ...(usage === undefined
+      ? {}
+      : {
+          usage: {
+            model: gathered.model || model,
+            input_tokens: usage.prompt_tokens ?? null,
+            output_tokens: usage.completion_tokens ?? null,
+            cost_usd: null,
+          },
+        }),
+    calls,
+  };
+  const raw = { finish_reason: gathered.finish, content: gathered.text, refusal: gathered.refusal, calls };
+  const unusable = (what: 'no_text_attempt' | 'incomplete_attempt', reason: string): Exchange => ({
+    ...all,
+    kind: 'unusable',
+    reason,
+    model: 'api',
+    evidence: { what, raw },
+  });
+  switch (gathered.finish) {
+    case 'length':
+      return unusable(
+        'incomplete_attempt',
+        `the answer of "${model}" does not fit into the tokens that its server gives it`,
+      );
+    case 'content_filter':
+      return unusable('incomplete_attempt', `the answer of "${model}" is incomplete: content_filter`);
+    default:
+      if (gathered.refusal !== '')
+        return unusable('no_text_attempt', `"${model}" refused: ${gathered.refusal.slice(0, 500)}`);
+      if (gathered.text.trim() === '' && (request.talk?.tools.length ?? 0) === 0)
+        return unusable(
+          'no_text_attempt',
+          `"${model}" answered nothing: the answer is completed and has no text`,
+        );
+      return { ...all, kind: 'answer' };
+  }
+}

@@ -1,0 +1,63 @@
+/** What is made of a program's output while it arrives: events or text for the live view, and lines for the log. */
+import { head } from '../../system/read.ts';
+import type { AgentTask } from '../agent.ts';
+import { lines } from './lines.ts';
+
+export type ProgramView = {
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+  /** Text for the live view; a view that fails is nobody's trouble. */
+  readonly show: (text: string, channel: 'answer' | 'reasoning') => void;
+  /** The last line on standard error that is not blank. */
+  readonly lastWords: () => string;
+  end(): void;
+};
+
+/** `name` is the program in the log, where `FACTORY_LOG_<NAME>_STREAM=true` puts every line of its output. With
+ *  `events`, which is told the lines of standard output, the output is not shown as it is. */
+export function programView(
+  name: string,
+  task: AgentTask,
+  env: Readonly<Record<string, string | undefined>>,
+  events?: (line: string) => void,
+): ProgramView {
+  const streamed = /^(?:1|t|true)$/i.test(env[`FACTORY_LOG_${name.toUpperCase()}_STREAM`]?.trim() ?? '');
+  const show = shower(task);
+  let last = '';
+  const lineOf = (stream: 'stdout' | 'stderr') => (line: string) => {
+    if (stream === 'stdout') events?.(line);
+    if (stream === 'stderr' && line.trim() !== '') last = line.trim();
+    if (!streamed) return;
+    for (const part of line.split('\r'))
+      if (part.trim() !== '') task.log('info', `${name} stream`, { stream, text: part });
+  };
+  const out = lines(lineOf('stdout'));
+  const err = lines(lineOf('stderr'));
+  return {
+    stdout(text) {
+      if (events === undefined) show(text, 'answer');
+      out.push(text);
+    },
+    stderr(text) {
+      if (events === undefined) show(text, 'reasoning');
+      err.push(text);
+    },
+    show,
+    lastWords: () => head(last, 300),
+    end() {
+      out.end();
+      err.end();
+    },
+  };
+}
+
+/** Tells the task's live view. */
+export const shower =
+  (task: AgentTask) =>
+  (text: string, channel: 'answer' | 'reasoning'): void => {
+    try {
+      task.onText?.(text, channel);
+    } catch {
+      // A view that fails is no reason to lose what comes after this text.
+    }
+  };

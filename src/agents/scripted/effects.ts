@@ -1,0 +1,83 @@
+/** What a prepared answer changes in the workspace, done as an agent would have done it. */
+import { chmod, lstat, mkdir, readFile, realpath, rm, symlink } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { FileEffect } from '../../model/agent-script.ts';
+import { isMissing, systemWords, writeFileAtomic } from '../../system/files.ts';
+
+/** Carries the changes out, one after the other. What one of them cannot do ends it, and is answered in words. `beside`
+ *  is the script's folder. */
+export async function carryOut(
+  effects: readonly FileEffect[],
+  workspace: string,
+  beside: string,
+): Promise<string | undefined> {
+  for (const effect of effects) {
+    try {
+      const wrong = await carriedOut(effect, workspace, beside);
+      if (wrong !== undefined) return `files: ${effect.path}: ${wrong}`;
+    } catch (error) {
+      return `files: ${effect.path}: ${systemWords(error)}`;
+    }
+  }
+  return undefined;
+}
+
+async function carriedOut(
+  effect: FileEffect,
+  workspace: string,
+  beside: string,
+): Promise<string | undefined> {
+  const path = join(workspace, effect.path);
+  if (!(await staysInside(workspace, dirname(path)))) return 'it leads out of the workspace by a link';
+  if (effect.delete === true) {
+    await rm(path, { recursive: true, force: true });
+    return undefined;
+  }
+  if (effect.link !== undefined) {
+    await clear(path);
+    await mkdir(dirname(path), { recursive: true });
+    await symlink(effect.link, path);
+    return undefined;
+  }
+  const bytes = await contentOf(effect, beside);
+  if ('wrong' in bytes) return bytes.wrong;
+  const was = await lstat(path).catch(() => undefined);
+  if (was !== undefined && !was.isFile()) await clear(path);
+  const mode = effect.mode === undefined ? undefined : Number.parseInt(effect.mode, 8);
+  // A file that is there keeps its mode, as with an editor.
+  const kept = was?.isFile() === true ? was.mode & 0o7777 : 0o644;
+  await writeFileAtomic(path, bytes.content, { mode: mode ?? kept });
+  if (mode !== undefined) await chmod(path, mode);
+  return undefined;
+}
+
+const clear = (path: string): Promise<void> => rm(path, { recursive: true, force: true });
+
+async function contentOf(
+  effect: FileEffect,
+  beside: string,
+): Promise<{ readonly content: string | Uint8Array } | { readonly wrong: string }> {
+  if (effect.base64 !== undefined) return { content: Buffer.from(effect.base64, 'base64') };
+  if (effect.content_file === undefined) return { content: effect.content ?? '' };
+  const source = resolve(beside, effect.content_file);
+  try {
+    return { content: await readFile(source) };
+  } catch (error) {
+    return {
+      wrong: `content_file ${source} cannot be read: ${isMissing(error) ? 'there is no such file' : systemWords(error)}`,
+    };
+  }
+}
+
+/** False when the folder, or the nearest one above it that exists, is somewhere else by a link. */
+async function staysInside(workspace: string, folder: string): Promise<boolean> {
+  const root = await realpath(workspace);
+  for (let at = folder; ; at = dirname(at)) {
+    try {
+      const real = await realpath(at);
+      return real === root || real.startsWith(`${root}/`);
+    } catch (error) {
+      if (!isMissing(error) || at === workspace) return false;
+    }
+  }
+}

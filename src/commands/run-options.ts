@@ -1,0 +1,64 @@
+/** The flags that the commands share which drive a run. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+
+/** Values of a flag that may be said several times. */
+export const collect = (value: string, earlier: readonly string[] = []): string[] => [...earlier, value];
+/** A value that says something. */
+export const present = (value: string): string => {
+  if (value.trim() === '') throw new InvalidArgumentError('It is empty.');
+  return value;
+};
+
+/** The flags of whatever begins a run or goes on with one. */
+export function withRunOptions(command: Command): Command {
+  return withAnswerers(
+    command
+      .addOption(
+        new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+      )
+      .addOption(
+        new Option(
+          '--workdir <dir>',
+          'the folder that is copied into the run (default: what the pipeline says, else .)',
+        ).argParser(present),
+      ),
+  )
+    .option('--accept-changes', 'resume although pipeline, prompts or flags have changed')
+    .option('--now', 'resume a parked run before its time')
+    .option('--take-over', 'resume without waiting although the owner of the run is stopped or out of sight');
+}
+
+/** Who answers, with what, how far, and how it is told: for whatever drives a run to its end. */
+export function withAnswerers(command: Command): Command {
+  return command
+    .option('--var <name=value>', 'sets a variable of the pipeline; repeatable', collect)
+    .addOption(new Option('--agent <name>', 'who answers: openai, scripted, fake, stub').argParser(present))
+    .addOption(new Option('--model <name>', 'the model, for nodes that name none').argParser(present))
+    .addOption(
+      new Option(
+        '--effort <word>',
+        'how much the model may think, for nodes that say nothing: none, minimal, low, medium, high, xhigh',
+      ).argParser(present),
+    )
+    .option('--script <file>', 'an agent script in place of the one that the pipeline bundles')
+    .option('--env-pass <names>', 'secrets that tools may see, by name; repeatable', collect)
+    .option('--sandbox <word>', 'how stages are confined: auto, bwrap, none (default: auto)')
+    .option('--max-steps <n>', 'stages that the run may make')
+    .option('--max-visits <n>', 'visits that each node may get, whatever nodes and graph say')
+    .option('--max-wall <duration>', 'time that the run may take, such as 2h')
+    .option('--max-cost-usd <usd>', 'what its model calls may cost')
+    .option('--max-tokens <n>', 'tokens that they may use, input and output together')
+    .option('--unknown-cost <word>', 'under such a limit: stop (default) or allow calls of unknown cost')
+    .addOption(
+      new Option(
+        '--prices <file>',
+        'prices of models over the bundled ones (also: FACTORY_PRICES)',
+      ).argParser(present),
+    )
+    .option('--park-after <duration>', 'the longest wait for a quota within the run (default: 2m)')
+    .option('--wait', 'while the run is parked for a quota, wait and go on')
+    .option('--json', 'the result as JSON on standard output')
+    .option('-q, --quiet', 'only what went wrong')
+    .option('-v, --verbose', 'more records')
+    .option('--no-color', 'no colours (also: NO_COLOR)');
+}

@@ -1,0 +1,144 @@
+/** `factory show`: one run at a glance: how it stands, who answered, what confined it, and each node. */
+import { basename, resolve } from 'node:path';
+import { layout } from '../model/layout.ts';
+import type { Manifest } from '../model/manifest.ts';
+import { reasonOf } from '../model/outcome.ts';
+import type { VisitRecord } from '../model/visit-record.ts';
+import { readRecords } from '../store/journal.ts';
+import { readSoFar } from '../store/moment.ts';
+import { findRun, readManifest, summaryOf } from '../store/run-store.ts';
+import type { Clock } from '../system/clock.ts';
+import type { Io } from './io.ts';
+import { paints } from './io.ts';
+import { elapsedWords, oneLine, painter } from './print.ts';
+import { refuse } from './refuse.ts';
+
+export type ShowOptions = {
+  readonly runsdir?: string;
+  readonly json?: boolean;
+  readonly color?: boolean;
+};
+
+type Row = {
+  readonly node: string;
+  readonly type: string;
+  readonly visits: number;
+  readonly outcome: string;
+  readonly failure_class: string | null;
+  readonly failure_reason: string;
+  readonly retries: number;
+  /** What its latest visit was confined by; null for a node that starts no program. */
+  readonly sandbox: string | null;
+};
+
+/** Tells how a run stands. Answers with the exit code. */
+export async function showCommand(
+  run: string,
+  options: ShowOptions,
+  io: Io & { readonly clock: Clock },
+): Promise<number> {
+  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
+  if (!found.ok) return refusedAs('no-run', found.why, options, io);
+  const dir = resolve(io.cwd, found.dir);
+  const read = await readManifest(dir);
+  if (!read.ok) return refusedAs('manifest', read.why, options, io);
+  const soFar = await readSoFar(dir);
+  if (!soFar.ok) return refusedAs('run-files', soFar.why, options, io);
+  const { manifest } = read;
+  const visits = soFar.records.filter((record) => record.type === 'Visit');
+  const rows = rowsOf(visits, await rungs(dir));
+  const { status, reason, nextNode, elapsedMs } = await summaryOf(manifest.run_id, dir, io.clock);
+  if (options.json === true) {
+    const told = {
+      schema_version: 1,
+      run_id: manifest.run_id,
+      status,
+      reason,
+      next_node: nextNode,
+      pipeline: manifest.pipeline_path,
+      started_at: manifest.started_at,
+      elapsed_ms: elapsedMs,
+      agent: manifest.agent.describe || 'none',
+      sandbox: manifest.sandbox ?? null,
+      nodes: rows,
+      run_dir: dir,
+    };
+    io.out(`${JSON.stringify(told, null, 2)}\n`);
+    return 0;
+  }
+  const paint = painter(paints(io, io.outIsTerminal, options.color));
+  const stands = reason === '' ? status : `${status}: ${reason}`;
+  const lines = [
+    ['run', manifest.run_id],
+    ['status', stands],
+    ...(nextNode === '' ? [] : [['next', nextNode]]),
+    ['pipeline', basename(manifest.pipeline_path)],
+    ['agent', manifest.agent.describe || 'none'],
+    ...sandboxLines(manifest),
+    ['time', elapsedWords(elapsedMs)],
+    ['files', dir],
+  ];
+  for (const [name = '', text = ''] of lines) io.out(`${paint.dim(name.padEnd(9))} ${text}\n`);
+  io.out(`\n${table(rows, io.outIsTerminal ? io.width : 160).join('\n')}\n`);
+  return 0;
+}
+
+async function refusedAs(code: string, message: string, options: ShowOptions, io: Io): Promise<number> {
+  await refuse([{ code, severity: 'error', message }], io, options);
+  return 2;
+}
+
+function sandboxLines({ sandbox, not_enforced }: Manifest): string[][] {
+  if (sandbox === undefined)
+    return [['sandbox', 'none'], ...not_enforced.map((one) => ['', `not enforced: ${one}`])];
+  return [
+    ['sandbox', `${sandbox.used} (${sandbox.why})`],
+    ...sandbox.enforces.map((one) => ['', `enforced: ${one}`]),
+    ...sandbox.missing.map((one) => ['', `not enforced: ${one}`]),
+  ];
+}
+
+/** By node, what the trace says of its latest visit. */
+async function rungs(dir: string): Promise<ReadonlyMap<string, string>> {
+  const { records } = await readRecords(layout(dir).trace);
+  const found = new Map<string, string>();
+  for (const record of records)
+    if (record['type'] === 'NodeInputCaptured' && typeof record['sandbox'] === 'string')
+      found.set(String(record['node_id']), record['sandbox']);
+  return found;
+}
+
+/** Each node once, in the order in which the run came to them first. */
+function rowsOf(visits: readonly VisitRecord[], sandbox: ReadonlyMap<string, string>): readonly Row[] {
+  const latest = new Map<string, VisitRecord>();
+  for (const visit of visits) latest.set(visit.node, visit);
+  return [...latest.values()].map(({ node, node_type, visit, outcome, retries }) => ({
+    node,
+    type: node_type,
+    visits: visit,
+    outcome: outcome.status,
+    failure_class: outcome.status === 'fail' ? outcome.class : null,
+    failure_reason: reasonOf(outcome),
+    retries,
+    sandbox: sandbox.get(node) ?? null,
+  }));
+}
+
+function table(rows: readonly Row[], width: number): readonly string[] {
+  const cells = [
+    ['node', 'type', 'visits', 'retries', 'sandbox', 'outcome'],
+    ...rows.map((row) => [
+      row.node,
+      row.type,
+      String(row.visits),
+      String(row.retries),
+      row.sandbox ?? '',
+      [row.outcome, row.failure_class ?? '', row.failure_reason].filter((word) => word !== '').join(' · '),
+    ]),
+  ];
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
+  return cells.map((row) => {
+    const fixed = widths.map((wide, column) => (row[column] ?? '').padEnd(wide)).join('  ');
+    return `${fixed}  ${oneLine(row[5] ?? '', Math.max(20, width - fixed.length - 2))}`.trimEnd();
+  });
+}

@@ -1,0 +1,91 @@
+/** The exchanges of a run, taken over by a run that begins at one of its moments or that follows it. */
+import { constants } from 'node:fs';
+import { copyFile, mkdir, readdir } from 'node:fs/promises';
+import { exchangesLayout, followedLayout, layout } from '../model/layout.ts';
+import type { RunRecord } from '../model/visit-record.ts';
+import { bodiesOf, readExchanges } from '../store/exchanges.ts';
+import { isMissing, writeFileAtomic } from '../system/files.ts';
+import { answersOf } from './replay.ts';
+
+export type TakenOver = {
+  /** Snapshots that the exchanges name. */
+  readonly snapshots: readonly string[];
+  /** What could not be taken over, in words. */
+  readonly notes: readonly string[];
+};
+
+/** Copies the exchanges that the visits in `records` made from the run in `from` to the one in `to`. */
+export async function copyExchanges(
+  from: string,
+  to: string,
+  records: readonly RunRecord[],
+): Promise<TakenOver> {
+  const source = exchangesLayout(layout(from).exchanges);
+  const target = exchangesLayout(layout(to).exchanges);
+  const read = await readExchanges(source.root);
+  if (!read.ok)
+    return { snapshots: [], notes: read.missing ? [] : [`exchanges are not taken over: ${read.why}`] };
+  const counted = new Set(answersOf(records, read.exchanges).values());
+  const taken = read.exchanges.filter((stored) => counted.has(stored));
+  if (taken.length === 0) return { snapshots: [], notes: [] };
+  await mkdir(target.bodies, { recursive: true });
+  const notes: string[] = [];
+  for (const { exchange } of taken) {
+    for (const body of bodiesOf(exchange)) {
+      if (typeof body === 'string') continue;
+      if (!(await copied(source.body(body.sha256), target.body(body.sha256))))
+        notes.push(
+          `a text of call ${exchange.call} of "${exchange.node}" is no longer there: ${source.body(body.sha256)}`,
+        );
+    }
+  }
+  await writeFileAtomic(target.calls, taken.map(({ line }) => `${line}\n`).join(''), { sync: true });
+  return { snapshots: snapshotsOf(taken), notes };
+}
+
+/** Puts all that a replay follows into the run directory `to`: the other run's exchanges and visits. */
+export async function copyFollowed(
+  from: string,
+  to: string,
+  records: readonly RunRecord[],
+): Promise<TakenOver> {
+  const source = exchangesLayout(layout(from).exchanges);
+  const at = followedLayout(layout(to).followed);
+  const target = exchangesLayout(at.exchanges);
+  await mkdir(target.bodies, { recursive: true });
+  await copied(source.calls, target.calls);
+  for (const name of await namesIn(source.bodies))
+    if (/^[0-9a-f]{64}$/.test(name)) await copied(source.body(name), target.body(name));
+  await writeFileAtomic(at.visits, records.map((record) => `${JSON.stringify(record)}\n`).join(''), {
+    sync: true,
+  });
+  const read = await readExchanges(target.root);
+  return {
+    snapshots: read.ok ? snapshotsOf([...answersOf(records, read.exchanges).values()]) : [],
+    notes: [],
+  };
+}
+
+const snapshotsOf = (
+  taken: readonly { readonly exchange: { files: { before: string; after: string } | null } }[],
+) => taken.flatMap(({ exchange: { files } }) => (files === null ? [] : [files.before, files.after]));
+
+/** False when there is no such file. */
+async function copied(from: string, to: string): Promise<boolean> {
+  try {
+    await copyFile(from, to, constants.COPYFILE_FICLONE);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}

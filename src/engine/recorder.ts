@@ -1,0 +1,217 @@
+/** Writes down what passes between a node and its agent in one attempt. */
+import { join } from 'node:path';
+import type {
+  Agent,
+  AgentAction,
+  AgentProgram,
+  AgentReport,
+  AgentTask,
+  ExchangeItem,
+} from '../agents/agent.ts';
+import type { Exchange, FileChange } from '../model/exchange.ts';
+import type { Json } from '../model/json.ts';
+import type { ExchangeLog } from '../store/exchanges.ts';
+import type { Clock } from '../system/clock.ts';
+import { readSome } from '../system/read.ts';
+import type { Exit } from '../system/spawn.ts';
+import { diff } from '../workspace/changes.ts';
+import type { Entry, Snapshot } from '../workspace/snapshot.ts';
+import { sha256 } from './inputs.ts';
+import { maskedValue } from './masked.ts';
+
+/** Characters that the items of one exchange may have, and bytes of a program's output that are kept with it. */
+const mostItems = 32 * 1024 * 1024;
+const mostOutput = 8 * 1024 * 1024;
+
+export type RecorderSetting = {
+  /** Undefined where nothing is recorded. */
+  readonly log: ExchangeLog | undefined;
+  readonly runId: string;
+  readonly epoch: number;
+  readonly clock: Clock;
+  readonly node: string;
+  readonly nodeDir: string;
+  readonly visit: number;
+  readonly attempt: number;
+  readonly signal: AbortSignal;
+  /** Takes out what is secret by now. */
+  readonly mask: (text: string) => string;
+  readonly hidden: { readonly paths: readonly string[]; readonly made: readonly string[] };
+};
+
+/** The record of one attempt; it is kept with `save`, once the workspace has been looked at. */
+export interface Recorder {
+  /** The same agent, listened to. */
+  listening(agent: Agent): Agent;
+  /** A program of the agent's has ended. */
+  program(program: AgentProgram, exit: Exit): Promise<void>;
+  /** The exchange that answered in a live agent's place. */
+  replayed(line: string): void;
+  /** Puts the exchange on the disk, where there was one. `around` is missing where the workspace could not be recorded. */
+  save(around: { readonly before: Snapshot; readonly after: Snapshot } | undefined): Promise<void>;
+}
+
+type Asked = { readonly task: AgentTask; readonly agent: Agent; readonly began: number };
+
+export function recorder(setting: RecorderSetting): Recorder {
+  const { log, clock, mask } = setting;
+  const items: ExchangeItem[] = [];
+  const actions: AgentAction[] = [];
+  const artifacts = new Map<string, string>();
+  let size = 0;
+  let dropped = 0;
+  let asked: Asked | undefined;
+  let report: AgentReport | undefined;
+  let elapsed = 0;
+  let line: string | undefined;
+
+  const note = (item: ExchangeItem): void => {
+    size += JSON.stringify(item).length;
+    if (size > mostItems) dropped += 1;
+    else items.push(item);
+  };
+  return {
+    listening: (agent) => ({
+      name: agent.name,
+      describe: agent.describe,
+      async work(task, signal) {
+        asked = { task, agent, began: clock.monotonic() };
+        const heard: AgentTask = {
+          ...task,
+          record: note,
+          async keep(name, content) {
+            artifacts.set(name, content);
+            await task.keep(name, content);
+          },
+          acted(action) {
+            actions.push(action);
+            task.acted(action);
+          },
+        };
+        report = await agent.work(log === undefined ? task : heard, signal);
+        elapsed = clock.monotonic() - asked.began;
+        return report;
+      },
+    }),
+    replayed: (sha) => {
+      line = sha;
+    },
+    async program(program, exit) {
+      if (log === undefined) return;
+      const output = async (name: string) => {
+        // Of a very long one the end, which is what later stages are told of.
+        const text = await readSome(join(setting.nodeDir, name), mostOutput, 'tail');
+        if (text !== undefined) artifacts.set(name, text);
+        return text === undefined ? null : sha256(text);
+      };
+      note({
+        kind: 'program',
+        argv: [...program.argv],
+        cwd: program.cwd,
+        stdin_sha256: program.stdin === undefined ? null : sha256(mask(program.stdin)),
+        stdout: { name: program.stdoutName, sha256: await output(program.stdoutName) },
+        stderr: { name: program.stderrName, sha256: await output(program.stderrName) },
+        exit: { ...exit },
+      });
+    },
+    async save(around) {
+      if (log === undefined || asked === undefined) return;
+      const { task, agent } = asked;
+      const prompt = mask(task.prompt);
+      const { prompt: _, llm_prompt: __, ...attributes } = task.attributes;
+      const kept: Exchange['artifacts'] = [];
+      for (const [name, content] of artifacts) kept.push({ name, content: await log.body(mask(content)) });
+      const said = report === undefined || report.kind === 'cancelled' ? undefined : report;
+      const written = said?.kind === 'answered' ? task.attributes['response_file']?.trim() : undefined;
+      const clean = (value: object): Json => maskedValue(JSON.parse(JSON.stringify(value)), mask);
+      await log.append({
+        schema_version: 1,
+        run_id: setting.runId,
+        epoch: setting.epoch,
+        at: clock.now().toISOString(),
+        node: setting.node,
+        visit: setting.visit,
+        attempt: setting.attempt,
+        call: task.call,
+        complete: said !== undefined && !setting.signal.aborted,
+        agent: { name: agent.name, describe: mask(agent.describe) },
+        attributes: Object.fromEntries(Object.entries(attributes).map(([key, text]) => [key, mask(text)])),
+        prompt_sha256: sha256(prompt),
+        prompt: await log.body(prompt),
+        schema:
+          task.schema === undefined
+            ? null
+            : { name: task.schema.name, schema: await log.body(JSON.stringify(task.schema.schema)) },
+        items: await log.body(
+          withoutSplit(items, mask)
+            .map((item) => `${JSON.stringify(clean(item))}\n`)
+            .join(''),
+        ),
+        items_dropped: dropped,
+        report: said === undefined ? null : await log.body(JSON.stringify(clean(said))),
+        artifacts: kept,
+        actions: actions.map(({ action, detail, status }) => ({
+          action,
+          detail: mask(detail),
+          status: mask(status),
+        })),
+        hidden: { paths: [...setting.hidden.paths], made: [...setting.hidden.made] },
+        files:
+          around === undefined
+            ? null
+            : {
+                before: around.before.id,
+                after: around.after.id,
+                // The engine writes the answer of a single-turn model itself.
+                changes: changesBetween(around.before, around.after).filter(({ path }) => path !== written),
+              },
+        usage: said?.usage ?? null,
+        elapsed_ms: Math.round(elapsed),
+        replayed: line ?? null,
+      });
+    },
+  };
+}
+
+/** A secret that a model spells out piece by piece stands in no single event: then the pieces are left out. */
+function withoutSplit(
+  items: readonly ExchangeItem[],
+  mask: (text: string) => string,
+): readonly ExchangeItem[] {
+  const whole = items.map((item) => (item.kind === 'event' ? (deltaOf(item.event) ?? '') : '')).join('');
+  if (mask(whole) === whole) return items;
+  return items.map((item) =>
+    item.kind === 'event' && deltaOf(item.event) !== undefined
+      ? { kind: 'event', event: { ...(item.event as object), delta: '***' } }
+      : item,
+  );
+}
+
+const deltaOf = (event: unknown): string | undefined =>
+  typeof event === 'object' && event !== null && 'delta' in event && typeof event.delta === 'string'
+    ? event.delta
+    : undefined;
+
+/** What happened to files, links and folders between two snapshots, with what each has become. */
+function changesBetween(before: Snapshot, after: Snapshot): FileChange[] {
+  const changes = diff(before, after);
+  const found: FileChange[] = [];
+  for (const change of ['created', 'modified', 'deleted'] as const) {
+    for (const path of [...changes.folders[change], ...changes[change]]) {
+      const entry = (change === 'deleted' ? before : after).tree.get(path);
+      if (entry !== undefined) found.push({ path, change, ...factsOf(entry, change === 'deleted') });
+    }
+  }
+  return found;
+}
+
+const factsOf = (entry: Entry, gone: boolean): Omit<FileChange, 'path' | 'change'> => ({
+  kind: entry.kind,
+  ...(gone
+    ? {}
+    : {
+        mode: entry.mode,
+        ...(entry.hash === undefined ? {} : { sha256: entry.hash }),
+        ...(entry.target === undefined ? {} : { target: entry.target }),
+      }),
+});

@@ -1,0 +1,44 @@
+/** What a text of the pipeline's may name: parameters, context, earlier stages. */
+import type { RunState } from '../model/checkpoint.ts';
+import { own } from '../model/own.ts';
+import { asText } from './context.ts';
+import type { RunSetting } from './site.ts';
+
+/** What `${var.x}`, `${ctx.key}` and `${node.id.key}` stand for; undefined when it cannot be known. */
+export function known(
+  setting: Pick<RunSetting, 'variables'>,
+  state: RunState,
+  kind: 'var' | 'ctx' | 'node',
+  key: string,
+): string | undefined {
+  switch (kind) {
+    case 'var':
+      return own(setting.variables, key);
+    case 'ctx': {
+      const value = own(state.context, key);
+      return value === undefined ? undefined : asText(value);
+    }
+    case 'node': {
+      const dot = key.indexOf('.');
+      const outcome = own(state.outcomes, key.slice(0, dot));
+      if (dot < 0 || outcome === undefined) return undefined;
+      switch (key.slice(dot + 1)) {
+        case 'outcome':
+          return outcome.status;
+        case 'label':
+        case 'preferred_label':
+          return outcome.label;
+        case 'notes':
+          return outcome.notes;
+        case 'failure_reason':
+          return outcome.reason;
+        case 'failure_class':
+          return outcome.class ?? '';
+        case 'visits':
+          return String(own(state.visits, key.slice(0, dot)) ?? 0);
+        default:
+          return undefined;
+      }
+    }
+  }
+}

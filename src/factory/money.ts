@@ -1,0 +1,85 @@
+/** What a run has spent and may spend: its books, and the limits that it shares with the stage that started it. */
+import { type Books, callRecords, openBooks } from '../engine/books.ts';
+import type { Caps } from '../engine/caps.ts';
+import { pricesOf } from '../engine/price-file.ts';
+import { gather, sharedBudget } from '../engine/shared-budget.ts';
+import type { CallRecord } from '../model/call-record.ts';
+import type { Checkpoint } from '../model/checkpoint.ts';
+import { layout } from '../model/layout.ts';
+import type { Manifest } from '../model/manifest.ts';
+import type { Prices } from '../model/prices.ts';
+import { type Journal, openJournal, readRecords } from '../store/journal.ts';
+import type { Doors } from './types.ts';
+
+type JournalOptions = { readonly runId: string; readonly epoch: number };
+
+export type Money = {
+  readonly books: Books;
+  /** The run's own limits and, of those of the stage that started it, what is left. */
+  readonly caps: Caps;
+  close(): Promise<void>;
+};
+
+/** Opens the books upon what `calls.jsonl` has, and takes over what the runs of a stage that was cut have spent. */
+export async function openMoney(
+  runDir: string,
+  options: JournalOptions,
+  run: {
+    readonly manifest: Manifest;
+    readonly loaded: Checkpoint;
+    readonly resumed: boolean;
+    readonly caps: Caps;
+  },
+  doors: Pick<Doors, 'clock' | 'env'>,
+): Promise<Money> {
+  const { manifest, loaded, resumed } = run;
+  const at = layout(runDir);
+  let shared: Awaited<ReturnType<typeof sharedBudget>>;
+  const books = await booksOf(at.calls, options, pricesOf(manifest), (record) => shared?.tell(record));
+  // What the runs of a stage that was cut have spent is spent.
+  const cut = loaded.next_node;
+  if (resumed && cut !== null)
+    await gather(
+      at.node(cut),
+      {
+        schema_version: 1,
+        at: doors.clock.now().toISOString(),
+        node: cut,
+        visit: (loaded.visits[cut] ?? 0) + 1,
+        attempt: 1,
+      },
+      books,
+    );
+  shared = await sharedBudget(
+    doors.env,
+    run.caps,
+    { spent: books.run(), elapsedMs: loaded.elapsed_ms },
+    manifest.run_id,
+  );
+  return {
+    books,
+    caps: shared?.caps ?? run.caps,
+    async close() {
+      await books.close();
+      await shared?.close();
+    },
+  };
+}
+
+/** The run's books; the file is made with the first call. */
+async function booksOf(
+  path: string,
+  options: JournalOptions,
+  prices: Prices,
+  tell: (record: CallRecord) => Promise<void> | undefined,
+): Promise<Books & { close(): Promise<void> }> {
+  const { records } = await readRecords(path);
+  let journal: Journal | undefined;
+  const books = openBooks(callRecords(records), prices, async (record) => {
+    journal ??= await openJournal(path, options);
+    journal.append(record);
+    await journal.flush();
+    await tell(record);
+  });
+  return { ...books, close: async () => journal?.close() };
+}

@@ -1,0 +1,125 @@
+/** How this machine can confine the stages of a pipeline; refused where it cannot and somebody wants it. */
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Refusal } from '../engine/casting.ts';
+import { askedOf, type RunConfinement } from '../engine/confine.ts';
+import { graphAttributes } from '../lint/words.ts';
+import { present, readAttributes } from '../model/attribute.ts';
+import type { Attribute, Graph, Node } from '../model/graph.ts';
+import { kindOf } from '../model/resolve.ts';
+import { kinds } from '../nodes/index.ts';
+import { executableAttributes } from '../nodes/kind.ts';
+import type { Able, Asked, SandboxWord } from '../policy/confinement.ts';
+import { account, bindOf, bindProblem, sandboxWords } from '../policy/confinement.ts';
+import { packageRoot } from '../system/package.ts';
+import { type Ladder, ladderOf, lowestRung, nests } from '../system/sandbox/ladder.ts';
+import type { Environment } from './types.ts';
+import { refused } from './types.ts';
+
+export type Sandbox = {
+  readonly ladder: Ladder;
+  readonly confinement: RunConfinement;
+  readonly account: ReturnType<typeof account>;
+};
+
+/** What confines the stages of `graph`. Absolute places; `workdir` is empty where there is none. */
+export async function sandboxOf(
+  graph: Graph,
+  where: { readonly runsDir: string; readonly workdir: string },
+  flag: SandboxWord | undefined,
+  doors: { readonly env: Environment },
+): Promise<Sandbox | Refusal> {
+  const { env } = doors;
+  const variable = env['FACTORY_SANDBOX']?.trim() ?? '';
+  const environment = sandboxWords.find((word) => word === variable);
+  if (variable !== '' && environment === undefined)
+    return refused(
+      'sandbox',
+      `FACTORY_SANDBOX is "${variable}", which is none of ${sandboxWords.join(', ')}`,
+    );
+  const said = { flag, environment };
+  const stages = [...graph.nodes.values()].filter((node) => kindOf(node, kinds)?.executable === true);
+  const asked = [undefined, ...stages].map((node) => ({ node, asked: askedOf(graph, node, said) }));
+  const ladder = asked.some(({ asked: { word } }) => word !== 'none')
+    ? await ladderOf(env)
+    : await lowestRung(env);
+  const { bwrap } = ladder;
+  for (const { node, asked: by } of 'missing' in bwrap ? asked : [])
+    if (by.word === 'bwrap' && 'missing' in bwrap) return notHere(node, by, bwrap.missing);
+  const bad = await badBind(graph, stages, where, env['HOME']);
+  if (bad !== undefined) return bad;
+  const able = ableBy(ladder);
+  const root = packageRoot();
+  return {
+    ladder,
+    confinement: {
+      able,
+      ...said,
+      workdir: where.workdir,
+      own: ['dist', 'package.json', 'pipelines', 'prompts', 'examples'].map((name) => join(root, name)),
+      nests: () => nests(ladder, env),
+    },
+    account: account(askedOf(graph, undefined, said), able),
+  };
+}
+
+const ableBy = ({ bwrap, unshare, prlimit, root, crowds }: Ladder): Able => ({
+  noBwrap: 'missing' in bwrap ? bwrap.missing : undefined,
+  noNetwork: 'missing' in bwrap ? unshare !== undefined : bwrap.network,
+  loopback: 'missing' in bwrap ? unshare?.loopback === true : true,
+  prlimit: prlimit !== undefined,
+  root: root && crowds === undefined,
+});
+
+function notHere(node: Node | undefined, { by }: Asked, missing: string): Refusal {
+  const whose = node === undefined ? '' : ` for node "${node.id}"`;
+  return refused(
+    'sandbox',
+    `sandbox=bwrap (said by ${by})${whose}, but ${missing}`,
+    'install bubblewrap, or allow what it needs (user namespaces); or set sandbox=auto to run with what there is',
+  );
+}
+
+/** The first bind that would show what no stage may see, or that shows nothing. */
+async function badBind(
+  graph: Graph,
+  stages: readonly Node[],
+  where: { readonly runsDir: string; readonly workdir: string },
+  home: string | undefined,
+): Promise<Refusal | undefined> {
+  const given = [
+    {
+      words: readAttributes(graph.attrs, graphAttributes).values.sandbox_bind,
+      said: present(graph.attrs, 'sandbox_bind'),
+    },
+    ...stages.map(({ attrs }) => ({
+      words: readAttributes(attrs, executableAttributes).values.sandbox_bind,
+      said: present(attrs, 'sandbox_bind'),
+    })),
+  ];
+  const places = { runsDir: await real(where.runsDir), workdir: await real(where.workdir) };
+  for (const { words, said } of given) {
+    for (const word of words ?? []) {
+      const bind = bindOf(word, home);
+      const at = await realpath(bind.path).catch(() => undefined);
+      const problem = bindProblem(bind, {
+        bind: at,
+        runsDir: places.runsDir,
+        workdir: places.workdir,
+      });
+      if (problem !== undefined) return { problems: [wrong(graph, said, problem)] };
+    }
+  }
+  return undefined;
+}
+
+const wrong = (graph: Graph, said: Attribute | undefined, problem: string) => ({
+  code: 'sandbox-bind',
+  severity: 'error' as const,
+  message: `sandbox_bind: ${problem}`,
+  ...(said === undefined ? {} : { place: { file: graph.file, span: said.valueSpan } }),
+  fix: 'name what the stage needs and nothing around it; work in the workspace, or say access="run" for the run directory',
+});
+
+const real = (path: string): Promise<string> =>
+  path === '' ? Promise.resolve('') : realpath(path).catch(() => path);

@@ -1,0 +1,72 @@
+/** `exchanges/calls.jsonl`: what an agent was asked in one attempt of a node, and what it answered and changed. */
+import * as z from 'zod';
+import { Usage } from './spent.ts';
+
+const hash = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/)
+  .describe('SHA-256, hex');
+
+/** A text in place, or where it is long the name of the file in `bodies/` that holds it. */
+export const Body = z.union([z.string(), z.strictObject({ sha256: hash, bytes: z.int() })]);
+export type Body = z.infer<typeof Body>;
+
+const FileChange = z.object({
+  path: z.string().describe('Relative to the workspace'),
+  change: z.enum(['created', 'modified', 'deleted']),
+  kind: z.enum(['file', 'link', 'dir']),
+  mode: z.int().optional(),
+  sha256: hash.optional(),
+  target: z.string().optional(),
+});
+export type FileChange = z.infer<typeof FileChange>;
+
+export const Exchange = z.object({
+  schema_version: z.literal(1),
+  run_id: z.string(),
+  epoch: z.int(),
+  at: z.string().describe('When the attempt was over, RFC 3339, UTC'),
+  node: z.string(),
+  visit: z.int().positive(),
+  attempt: z.int().positive(),
+  call: z.int().positive().describe('Of this node, over all its visits'),
+  complete: z.boolean().describe('False for an attempt that was stopped or killed; it answers nobody'),
+  agent: z.object({ name: z.string(), describe: z.string() }),
+  attributes: z.record(z.string(), z.string()).describe("The node's, without its prompt"),
+  prompt_sha256: hash,
+  prompt: Body,
+  schema: z.object({ name: z.string(), schema: Body }).nullable(),
+  items: Body.describe('Requests, streamed events and programs, a JSON object a line'),
+  items_dropped: z.int().describe('Items beyond what one exchange may hold'),
+  report: Body.nullable().describe('What the agent reported, as JSON; null when it reported nothing'),
+  artifacts: z.array(z.object({ name: z.string(), content: Body })),
+  actions: z.array(
+    z.object({
+      action: z.enum(['command', 'file_change', 'tool_call', 'web_search']),
+      detail: z.string(),
+      status: z.string(),
+    }),
+  ),
+  hidden: z.object({ paths: z.array(z.string()), made: z.array(z.string()) }),
+  files: z
+    .object({ before: hash, after: hash, changes: z.array(FileChange) })
+    .nullable()
+    .describe('Snapshots around the attempt; null where the workspace could not be recorded'),
+  usage: Usage.nullable(),
+  elapsed_ms: z.number(),
+  replayed: hash.nullable().describe('The line of the exchange that answered here again'),
+});
+export type Exchange = z.infer<typeof Exchange>;
+
+/** Where and why a replay left the record. */
+export const Divergence = z.object({
+  node: z.string(),
+  visit: z.int(),
+  call: z.int().nullable().describe('Null where it is not about a call'),
+  kind: z.enum(['prompt', 'no_record', 'route', 'end_of_record']),
+  why: z.string(),
+  recorded_sha256: hash.nullable(),
+  sha256: hash.nullable(),
+  diff: z.string().describe('Of a prompt: the first lines that differ'),
+});
+export type Divergence = z.infer<typeof Divergence>;

@@ -1,0 +1,70 @@
+/** What a node may say to its agent, whoever that is. */
+import { anyPath, anyPaths, count, duration, flag, list, paths, text, word } from '../model/attribute.ts';
+
+const codex = {
+  'codex.path': anyPath(),
+  'codex.sandbox': text(),
+  'codex.approval': text(),
+  'codex.workdir': anyPath(),
+  'codex.model': text(),
+  'codex.profile': text(),
+  'codex.add_dirs': anyPaths(),
+  'codex.block_read_paths': paths(),
+  'codex.auto_approve_commands': list(),
+  'codex.auto_approve_config_key': text(),
+  'codex.config_overrides': text(),
+  'codex.env_keys': list(),
+  'codex.timeout_seconds': duration(),
+  'codex.heartbeat_seconds': duration(),
+  'codex.skip_git_repo_check': flag(),
+  'codex.dangerous_bypass': flag(),
+  'codex.strict_read_scope': flag(),
+  'codex.disable_mcp': flag(),
+  'codex.allow_read_scenarios': flag(),
+  'codex.json': flag(),
+} as const;
+
+const claude = {
+  'claude.path': anyPath(),
+  'claude.workdir': anyPath(),
+  'claude.model': text(),
+  'claude.permission_mode': text(),
+  'claude.allowed_tools': text(),
+  'claude.disallowed_tools': text(),
+  'claude.max_turns': count(1),
+  'claude.add_dirs': anyPaths(),
+  'claude.settings': text(),
+  'claude.args': text(),
+  'claude.timeout': duration(),
+  'claude.heartbeat': duration(),
+  'claude.env_keys': list(),
+  'claude.block_read_paths': paths(),
+  'claude.allow_read_scenarios': flag(),
+} as const;
+
+const promptVia = word('stdin', 'file', 'arg');
+const responseVia = word('auto', 'file', 'stdout', 'none');
+const responseFormat = word('auto', 'json', 'text', 'outcome');
+const command = {
+  'command.run': text(),
+  'command.workdir': anyPath(),
+  'command.model': text(),
+  prompt_via: promptVia,
+  'command.prompt_via': promptVia,
+  response_via: responseVia,
+  'command.response_via': responseVia,
+  response_format: responseFormat,
+  'command.response_format': responseFormat,
+  'command.env_keys': list(),
+  'command.home': list(),
+  'command.timeout': duration(),
+  'command.heartbeat': duration(),
+  'command.block_read_paths': paths(),
+  'command.allow_read_scenarios': flag(),
+  network: word('on', 'off'),
+} as const;
+
+/** When an agent is stopped before its time is up; a graph may say it for all its nodes. */
+export const stallAttributes = { stall_timeout: duration(), max_same_calls: count() } as const;
+
+export const agentAttributes = { ...codex, ...claude, ...command, ...stallAttributes } as const;

@@ -1,0 +1,279 @@
+/** What a stage may read, write and reach, and how far it may grow: decided here, each decision with its reason. */
+import { basename, dirname, join, normalize } from 'node:path';
+import type { Bind, Confinement, Limits, Rung } from '../system/sandbox/confinement.ts';
+import { systemFolders } from '../system/sandbox/confinement.ts';
+
+export type SandboxWord = 'auto' | 'bwrap' | 'none';
+export const sandboxWords: readonly SandboxWord[] = ['auto', 'bwrap', 'none'];
+
+/** The word that counts, and who said it. */
+export type Asked = { readonly word: SandboxWord; readonly by: string };
+
+/** A node's word, else the graph's, else `--sandbox`, else FACTORY_SANDBOX, else `auto`. */
+export function askedFor(said: {
+  readonly node?: SandboxWord | undefined;
+  readonly graph?: SandboxWord | undefined;
+  readonly flag?: SandboxWord | undefined;
+  readonly environment?: SandboxWord | undefined;
+}): Asked {
+  if (said.node !== undefined) return { word: said.node, by: 'the node' };
+  if (said.graph !== undefined) return { word: said.graph, by: 'the pipeline' };
+  if (said.flag !== undefined) return { word: said.flag, by: '--sandbox' };
+  if (said.environment !== undefined) return { word: said.environment, by: 'FACTORY_SANDBOX' };
+  return { word: 'auto', by: 'nobody: it is the default' };
+}
+
+/** What a machine can do, as far as it matters here. */
+export type Able = {
+  /** Undefined where bubblewrap works; else why it does not. */
+  readonly noBwrap: string | undefined;
+  /** Whether bubblewrap, or else `unshare`, can take the network away; and whether there is a loopback then. */
+  readonly noNetwork: boolean;
+  readonly loopback: boolean;
+  /** Whether limits on memory and processes can be set for any program, and on processes at all. */
+  readonly prlimit: boolean;
+  /** We are root, and nothing holds its processes to a number. */
+  readonly root: boolean;
+};
+
+/** The rung that carries out a word, for a stage with or without network. */
+export function rungFor(word: SandboxWord, able: Able, network: boolean): Rung {
+  if (word === 'none') return 'group';
+  if (able.noBwrap === undefined) return 'bwrap';
+  return !network && able.noNetwork ? 'unshare' : 'group';
+}
+
+/** What is enforced and what is not, in words, for people and records. */
+export function account(
+  asked: Asked,
+  able: Able,
+): {
+  readonly asked: SandboxWord;
+  readonly by: string;
+  readonly used: Rung;
+  readonly why: string;
+  readonly enforces: string[];
+  readonly missing: string[];
+} {
+  const used = rungFor(asked.word, able, false);
+  const enforces = ['time: the whole process group is ended', 'file size (max_file_size)'];
+  const missing: string[] = [];
+  (able.root ? missing : enforces).push(
+    able.root
+      ? 'processes: max_processes does not hold for root where no control group can be made'
+      : 'processes (max_processes)',
+  );
+  enforces.push('memory (max_memory, where it is set)');
+  if (used === 'bwrap') {
+    enforces.unshift(
+      'files: the system is read-only; of the run a stage sees its workspace and its own folder, nothing of the workdir and the home',
+      'processes of others cannot be seen, and all of a stage end with it',
+    );
+  } else {
+    missing.unshift(
+      'files: stages see the whole machine; scopes are held by putting back what was written outside them in the workspace',
+    );
+  }
+  if (used === 'group' || (used === 'bwrap' && !able.noNetwork))
+    missing.push('network: network=off has no effect');
+  else {
+    enforces.push('network (network=off, the default of verification)');
+    if (!able.loopback) missing.push('network: a stage with network=off has no loopback either');
+  }
+  return { asked: asked.word, by: asked.by, used, why: whyUsed(asked, used, able), enforces, missing };
+}
+
+function whyUsed({ word, by }: Asked, used: Rung, { noBwrap }: Able): string {
+  const said = `sandbox=${word} (said by ${by})`;
+  if (word === 'none') return said;
+  return used === 'bwrap'
+    ? `${said}, and bubblewrap works here`
+    : `${said}, and ${noBwrap ?? 'nothing more works'}`;
+}
+
+/** Where things are. Absolute; `workdir` is empty when the run began with an empty tree. */
+export type Places = {
+  readonly runDir: string;
+  readonly workspace: string;
+  readonly nodeDir: string;
+  readonly history: string;
+  readonly scratch: string;
+  readonly workdir: string;
+  readonly home: string | undefined;
+  /** Folders of the stage's PATH. */
+  readonly path: readonly string[];
+  /** What our own program consists of. */
+  readonly own: readonly string[];
+  /** The Node that runs us. */
+  readonly node: string;
+  /** Files and folders of certificates that the environment names. */
+  readonly certificates: readonly string[];
+};
+
+/** What a stage's author and program want. */
+export type Wanted = {
+  readonly verification: boolean;
+  /** Whether it is to see the run's history of commits. */
+  readonly history: boolean;
+  /** `access="run"`. */
+  readonly runAccess: boolean;
+  /** What the node or the graph says. */
+  readonly network: boolean | undefined;
+  readonly limits: Limits;
+  readonly bind: readonly string[];
+  /** What an agent's program declares. */
+  readonly program?:
+    | { readonly network: boolean; readonly home: readonly Bind[]; readonly file: string | undefined }
+    | undefined;
+};
+
+/** Bytes of a file and number of processes that a stage may have when nobody says otherwise: far beyond honest work. */
+export const defaultLimits: Limits = { fileSize: 8 * 1024 ** 3, processes: 8192 };
+
+/** Whether a stage has the network: what its author says, else what its program declares, else not for verification. */
+export const networkOf = ({ network, program, verification }: Wanted): boolean =>
+  network ?? program?.network ?? !verification;
+
+/** Everything that a stage may, on one rung. Pure. */
+export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement {
+  const { home, runDir, workspace, nodeDir } = places;
+  const runs = dirname(runDir);
+  const reads = (paths: readonly string[]): Bind[] => paths.map((path) => ({ path, write: false }));
+  const program = wanted.program?.file;
+  const tools = [...places.path, dirname(places.node)].filter(
+    (path) => !isWithin(path, runs) && !inWorkdir(path, places),
+  );
+  const own = home === undefined || systemFolders.some((path) => isWithin(path, home)) ? undefined : home;
+  return {
+    rung,
+    network: networkOf(wanted),
+    limits: { ...defaultLimits, ...defined(wanted.limits) },
+    home: own,
+    scratch: places.scratch,
+    binds: [
+      ...reads([...new Set(tools.flatMap((path) => toolchain(path, home)))]),
+      ...reads(places.certificates),
+      ...(program === undefined ? [] : reads(programFiles(program))),
+      ...(wanted.program?.home ?? []),
+      ...wanted.bind.map((word) => bindOf(word, home)),
+    ],
+    // Wherever they lie, and whatever shows the folders around them.
+    masks: [...new Set([runs, ...(places.workdir === '' ? [] : [places.workdir])])],
+    inside: [
+      ...reads(places.own),
+      ...(wanted.runAccess
+        ? [{ path: runDir, write: true }]
+        : [
+            ...(wanted.history ? reads([places.history]) : []),
+            { path: nodeDir, write: true },
+            ...reads([join(nodeDir, 'visits')]),
+          ]),
+      // It may lie in the workdir; of the runs nothing more is shown for it.
+      ...(program === undefined || isWithin(program, runs) ? [] : reads([program])),
+      { path: workspace, write: true },
+    ],
+    covers: [],
+    pinned: [],
+  };
+}
+
+const defined = (limits: Limits): Limits =>
+  Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
+
+const isWithin = (path: string, folder: string): boolean =>
+  path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
+
+/** A home that lies in the workdir, or is it, keeps its toolchains. */
+const inWorkdir = (path: string, { workdir, home }: Places): boolean =>
+  workdir !== '' && isWithin(path, workdir) && (home === undefined || !isWithin(home, workdir));
+
+/** A bind as its author wrote it; lint has seen it. */
+export function bindOf(word: string, home: string | undefined): Bind {
+  const path = word.replace(/:(?:rw|ro)$/, '');
+  return {
+    path: normalize(path.replace(/^~(?=\/|$)/, home ?? '~')).replace(/(?<=.)\/+$/, ''),
+    write: word.endsWith(':rw'),
+  };
+}
+
+/** Why a bind cannot be: it would show what no stage may see. `real` are the places with links resolved. */
+export function bindProblem(
+  bind: Bind,
+  real: { readonly bind: string | undefined; readonly runsDir: string; readonly workdir: string },
+): string | undefined {
+  if (bind.path.startsWith('~')) return `"${bind.path}" is below the home, and there is no HOME`;
+  if (real.bind === undefined) return `there is no ${bind.path}`;
+  if (['/proc', '/dev', '/sys'].some((path) => isWithin(real.bind ?? '', path)))
+    return `"${bind.path}" belongs to the system, and every stage has its own`;
+  const exposed = (what: string, place: string) =>
+    place !== '' && real.bind !== undefined && (isWithin(place, real.bind) || isWithin(real.bind, place))
+      ? `"${bind.path}" would show ${what} ${place}, which no stage may see`
+      : undefined;
+  return exposed('the folder of runs', real.runsDir) ?? exposed('the workdir', real.workdir);
+}
+
+/** Folders in a home that hold programs and no secrets. */
+const wholeToolchains: readonly string[] = words(
+  '.pyenv .rbenv .nodenv .asdf .volta .sdkman .jenv .goenv .nvm .rustup .juliaup .ghcup .linuxbrew',
+);
+const besideBin: readonly string[] = words('lib lib32 lib64 libexec share include Cellar opt conda-meta');
+
+function words(text: string): readonly string[] {
+  return text.split(' ');
+}
+
+/** What a folder of PATH needs to work: itself and what programs of its kind find beside it, but no more of a home than
+ *  that: what lies there may be logins. */
+export function toolchain(entry: string, home: string | undefined): readonly string[] {
+  if (systemFolders.some((path) => isWithin(entry, path))) return [];
+  const parent = dirname(entry);
+  if (home !== undefined && isWithin(entry, home)) {
+    if (entry === home) return [];
+    const [first = ''] = entry.slice(home.length + 1).split('/');
+    if (wholeToolchains.includes(first)) return [join(home, first)];
+    if (first === '.cargo') return [entry, join(home, '.rustup')];
+    if (parent === home) return [entry];
+    if (entry === join(home, '.local', 'bin')) {
+      const local = join(home, '.local');
+      return [entry, join(local, 'lib'), ...['pipx', 'uv', 'mise'].map((name) => join(local, 'share', name))];
+    }
+  }
+  if (parent === '/' || !/^s?bin$/.test(basename(entry))) return entry === '/' ? [] : [entry];
+  return [entry, ...besideBin.map((name) => join(parent, name))];
+}
+
+/** An agent's program, and the packages it is made of. */
+function programFiles(file: string): readonly string[] {
+  const at = file.indexOf('/node_modules/');
+  return at < 0 ? [file] : [file.slice(0, at + '/node_modules'.length)];
+}
+
+/** Variables that name places a confined stage does not see; without them the usual places below HOME count. */
+const outsideVariables =
+  /^(?:XDG_(?:CACHE|CONFIG|DATA|STATE)_HOME|XDG_RUNTIME_DIR|npm_config_(?:cache|userconfig|prefix)|NPM_CONFIG_(?:CACHE|USERCONFIG|PREFIX)|PIP_CACHE_DIR|UV_CACHE_DIR|GOCACHE|GOMODCACHE|GOPATH|YARN_CACHE_FOLDER|CARGO_HOME|SSH_AUTH_SOCK|DBUS_SESSION_BUS_ADDRESS|GPG_AGENT_INFO|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY)$/;
+
+/** A confined stage's environment: places that it sees, private ones in place of those that it does not. */
+export function confinedEnvironment(
+  env: Readonly<Record<string, string>>,
+  { home, binds }: Pick<Confinement, 'home' | 'binds'>,
+): Record<string, string> {
+  const seen: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    const shown = binds.some(({ path }) => isWithin(value, path));
+    if (!outsideVariables.test(name) || shown) seen[name] = value;
+  }
+  for (const name of ['TMPDIR', 'TMP', 'TEMP']) if (seen[name] !== undefined) seen[name] = '/tmp';
+  if (home === undefined && seen['HOME'] !== undefined) seen['HOME'] = '/tmp';
+  return seen;
+}
+
+/** Variables that name certificates, which a stage must see to talk to anybody. */
+const certificateVariables = words(
+  'NODE_EXTRA_CA_CERTS SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE GIT_SSL_CAINFO PIP_CERT NIX_SSL_CERT_FILE AWS_CA_BUNDLE',
+);
+
+export const certificatesIn = (env: Readonly<Record<string, string | undefined>>): readonly string[] => [
+  ...new Set(
+    certificateVariables.flatMap((name) => (env[name]?.startsWith('/') === true ? [env[name] ?? ''] : [])),
+  ),
+];

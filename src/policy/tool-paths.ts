@@ -1,0 +1,81 @@
+/** Which workspace paths the tools of a model may see and write. Pure: what links do with a path is looked at where the
+ *  path is opened, and the place that it really leads to is asked about here as well. */
+import { inScope } from './paths.ts';
+
+/** Entries are paths relative to the workspace; what lies below one belongs to it. */
+export type ToolScope = {
+  /** Neither seen nor written. */
+  readonly hidden: readonly string[];
+  /** When given, of the rest only these, what lies below them and the folders above them are seen. */
+  readonly only?: readonly string[];
+  /** As in `allowed_write_paths`; undefined where everything may be written. */
+  readonly writable?: readonly string[];
+};
+
+/** Characters of the longest path that a file system takes. */
+const longest = 4096;
+
+/** The path as it is meant, relative to the workspace and without `.` and empty components ('' is the workspace itself);
+ *  or why it is none. */
+export function toolPath(said: string): { readonly path: string } | { readonly problem: string } {
+  const problem = (why: string) => ({
+    problem: `${shown(said)} ${why}: name paths relative to the workspace, such as "src/main.ts"`,
+  });
+  if (said.includes('\0')) return problem('has a NUL in it');
+  if (said.length > longest) return problem(`is longer than ${longest} characters`);
+  if (said.startsWith('/')) return problem('is absolute');
+  if (said.startsWith('~')) return problem('names a home folder');
+  const parts = said.split('/').filter((part) => part !== '' && part !== '.');
+  return parts.includes('..') ? problem('has ".." in it') : { path: parts.join('/') };
+}
+
+/** Why a path (as `toolPath` gives it) may not be seen, or undefined. */
+export function sightProblem(path: string, scope: ToolScope): string | undefined {
+  if (isGit(path)) return `${shown(path)} belongs to git, and no tool touches it`;
+  if (isHidden(path, scope)) return `${shown(path)} is out of the read scope of this stage`;
+  if (scope.only === undefined || path === '') return undefined;
+  const seen = scope.only.map(clean).some((one) => isBelow(path, one) || isBelow(one, path));
+  return seen ? undefined : `${shown(path)} is out of the read scope of this stage`;
+}
+
+/** Why a path may not be written, or undefined. */
+export function writeProblem(path: string, scope: ToolScope): string | undefined {
+  if (path === '') return 'the path is empty: name a file';
+  if (isGit(path)) return `${shown(path)} belongs to git, and no tool touches it`;
+  if (isHidden(path, scope)) return `${shown(path)} is out of the scope of this stage`;
+  const { writable } = scope;
+  if (writable !== undefined && !inScope(path, writable)) {
+    const where =
+      writable.length === 0 ? 'this stage writes nothing' : `this stage writes ${writable.join(', ')}`;
+    return `${shown(path)} is not in allowed_write_paths: ${where}`;
+  }
+  // A stage that is meant to leave something there for the engine's pipelines says so in so many words.
+  const named = (writable ?? []).some((entry) => isOwn(clean(entry)));
+  if (isOwn(path) && !named)
+    return `${shown(path)} belongs to the factory, and allowed_write_paths does not name it`;
+  return undefined;
+}
+
+/** A repository may lie in any folder, and on some systems `.GIT` is the same folder. */
+const isGit = (path: string): boolean => path.toLowerCase().split('/').includes('.git');
+
+const isOwn = (path: string): boolean => path.split('/')[0]?.toLowerCase() === '.factory';
+
+// Some file systems do not tell upper from lower case; hiding more than was named does no harm.
+const isHidden = (path: string, { hidden }: ToolScope): boolean =>
+  hidden.map(clean).some((one) => one !== '' && isBelow(path.toLowerCase(), one.toLowerCase()));
+
+/** `folder` itself counts. */
+const isBelow = (path: string, folder: string): boolean =>
+  folder === '' || path === folder || path.startsWith(`${folder}/`);
+
+const clean = (path: string): string =>
+  path
+    .split('/')
+    .filter((part) => part !== '' && part !== '.')
+    .join('/');
+
+/** A path as messages show it. */
+function shown(path: string): string {
+  return JSON.stringify(path.length > 200 ? `${path.slice(0, 199)}…` : path);
+}

@@ -1,0 +1,182 @@
+/** The exchanges of a run on disk: a line for each call that carries its own hash, long texts in files by their hash. */
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fdatasync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  writeSync,
+} from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { type Body, Exchange } from '../model/exchange.ts';
+import { exchangesLayout } from '../model/layout.ts';
+import { about, named } from '../system/disk-trouble.ts';
+import { beforeWrite } from '../system/fence.ts';
+import { isMissing, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { inALine, type Unreadable, unreadable } from './problem.ts';
+
+const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
+const datasync = promisify(fdatasync);
+
+/** Bytes of a text that stands in the line itself. */
+const inlineBytes = 2048;
+
+export interface ExchangeLog {
+  /** A text as a line names it; a long one is on the disk when the line is. */
+  body(text: string): Promise<Body>;
+  /** Adds a line, as a whole and on the disk. */
+  append(exchange: Exchange): Promise<void>;
+  close(): void;
+}
+
+/** Opens the exchanges in `dir`, which is made; the torn last line of a killed process is cut off. */
+export function openExchanges(dir: string): ExchangeLog {
+  const at = exchangesLayout(dir);
+  beforeWrite(at.calls);
+  mkdirSync(dir, { recursive: true });
+  let file: number | undefined;
+  let newBodies = false;
+  const opened = async (): Promise<number> => {
+    if (file !== undefined) return file;
+    beforeWrite(at.calls);
+    file = openSync(at.calls, 'a+', 0o644);
+    const bytes = readFileSync(at.calls);
+    if (bytes.length > 0 && bytes.at(-1) !== 10) ftruncateSync(file, bytes.lastIndexOf(10) + 1);
+    await syncFolder(dir);
+    return file;
+  };
+  return {
+    async body(text) {
+      const bytes = Buffer.from(text);
+      if (bytes.length <= inlineBytes) return text;
+      const hash = sha256(bytes);
+      if (!existsSync(at.body(hash))) {
+        await writeFileAtomic(at.body(hash), bytes, { sync: true });
+        newBodies = true;
+      }
+      return { sha256: hash, bytes: bytes.length };
+    },
+    async append(exchange) {
+      const line = Buffer.from(`${lineOf(exchange)}\n`);
+      const to = await opened();
+      if (newBodies) await syncFolder(at.bodies);
+      newBodies = false;
+      beforeWrite(at.calls);
+      try {
+        for (let from = 0; from < line.length; ) from += writeSync(to, line, from);
+      } catch (error) {
+        throw named(at.calls, error);
+      }
+      await about(at.calls, datasync(to));
+    },
+    close() {
+      if (file !== undefined) closeSync(file);
+      file = undefined;
+    },
+  };
+}
+
+/** The record with the hash of all that stands before it, which nothing in the line can be changed without. */
+function lineOf(exchange: Exchange): string {
+  const text = JSON.stringify(exchange);
+  return `${text.slice(0, -1)},"sha256":"${sha256(text)}"}`;
+}
+
+/** An exchange as it was read, with its texts whole. */
+export type StoredExchange = {
+  readonly exchange: Exchange;
+  /** The hash that its line carries. */
+  readonly sha256: string;
+  /** The line itself, without its end. */
+  readonly line: string;
+};
+
+export type ReadExchanges =
+  | { readonly ok: true; readonly exchanges: readonly StoredExchange[] }
+  | (Unreadable & { readonly missing: boolean });
+
+/** The exchanges in `dir` in their order, each checked against its hash. `missing` when there is no such folder. A torn
+ *  last line is none. Rejects only when a file may not be read. */
+export async function readExchanges(dir: string): Promise<ReadExchanges> {
+  const at = exchangesLayout(dir);
+  if (!existsSync(dir)) return { ok: false, why: `there are no exchanges in ${dir}`, missing: true };
+  const damaged = (line: number, what: string): ReadExchanges => ({
+    ...unreadable(
+      `${at.calls} is damaged: line ${line} ${what}`,
+      'put back a copy of the file; nothing of it was used',
+    ),
+    missing: false,
+  });
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(at.calls);
+  } catch (error) {
+    if (isMissing(error)) return { ok: true, exchanges: [] };
+    throw error;
+  }
+  const exchanges: StoredExchange[] = [];
+  const lines = bytes.toString('utf8').split('\n');
+  for (const [index, line] of lines.entries()) {
+    // What was being written when the process was killed has no hash yet; a whole line has one, whatever became of its
+    // end.
+    if (index === lines.length - 1) {
+      if (/,"sha256":"[0-9a-f]{64}"\}/.test(line))
+        return damaged(index + 1, `(${whereOf(line)}) has lost its end`);
+      break;
+    }
+    const [, hash = ''] = tail.exec(line) ?? [];
+    const text = line.replace(tail, '}');
+    const where = whereOf(text);
+    if (hash === '' || sha256(text) !== hash)
+      return damaged(
+        index + 1,
+        `(${where}) is not what was written there: its hash is ${short(sha256(text))}, it says ${hash === '' ? 'none' : short(hash)}`,
+      );
+    const read = Exchange.safeParse(JSON.parse(text));
+    if (!read.success) return damaged(index + 1, `is no exchange of this version (${inALine(read.error)})`);
+    exchanges.push({ exchange: read.data, sha256: hash, line });
+  }
+  return { ok: true, exchanges };
+}
+
+const tail = /,"sha256":"([0-9a-f]{64})"\}$/;
+const short = (hash: string): string => `${hash.slice(0, 12)}…`;
+
+/** Which call a line is about, as far as that can be told of a damaged one. */
+function whereOf(text: string): string {
+  const node = /"node":"([A-Za-z0-9_]+)"/.exec(text)?.[1];
+  const call = /"call":(\d+)/.exec(text)?.[1];
+  return node === undefined || call === undefined ? 'of an unknown call' : `call ${call} of node "${node}"`;
+}
+
+/** A text that an exchange names. Throws a DamagedExchange when the file is missing or holds other bytes. */
+export async function readBody(dir: string, body: Body): Promise<string> {
+  if (typeof body === 'string') return body;
+  const path = exchangesLayout(dir).body(body.sha256);
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(path);
+  } catch (error) {
+    if (isMissing(error)) throw new DamagedExchange(`${path} is missing`);
+    throw error;
+  }
+  if (sha256(bytes) !== body.sha256)
+    throw new DamagedExchange(`${path} is not what was written there: its hash is ${short(sha256(bytes))}`);
+  return bytes.toString('utf8');
+}
+
+/** A record that cannot be used; the message says which file is wrong and how. */
+export class DamagedExchange extends Error {}
+
+/** Every text that an exchange names. */
+export const bodiesOf = (exchange: Exchange): readonly Body[] => [
+  exchange.prompt,
+  exchange.items,
+  ...(exchange.schema === null ? [] : [exchange.schema.schema]),
+  ...(exchange.report === null ? [] : [exchange.report]),
+  ...exchange.artifacts.map(({ content }) => content),
+];

@@ -1,0 +1,130 @@
+/** The words that bubblewrap is started with. */
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type Confinement, systemFolders, systemSecrets } from './confinement.ts';
+import { namespaces } from './ladder.ts';
+
+/** The private folders of one stage. */
+export const scratchOf = (scratch: string) => ({
+  home: join(scratch, 'home'),
+  tmp: join(scratch, 'tmp'),
+  covers: join(scratch, 'covers'),
+});
+
+/** Everything between the program `bwrap` and the stage's own argv. Makes the private folders. */
+export function bwrapArguments(confinement: Confinement, cwd: string): string[] {
+  const { binds, masks, inside, home, network, scratch, covers, pinned } = confinement;
+  const own = scratchOf(scratch);
+  mkdirSync(own.tmp, { recursive: true, mode: 0o700 });
+  if (home !== undefined) mkdirSync(own.home, { recursive: true, mode: 0o700 });
+  // An earlier stage may have locked the door to its own workspace.
+  for (const { path, write } of inside) if (write) unlock(path);
+  // What is private would take writes beside the workspace without a word; in a mask they fail.
+  const kept = ['/tmp', ...(home === undefined ? [] : [home])];
+  const seen = [...systemFolders, ...kept, ...binds.map((bind) => bind.path)];
+  const masked = masks.filter(
+    (mask) =>
+      isFolder(mask) &&
+      seen.some((path) => isWithin(mask, path)) &&
+      !kept.some((path) => isWithin(path, mask)),
+  );
+  const outermost = masked.filter((mask) => !masked.some((other) => other !== mask && isWithin(mask, other)));
+  return [
+    ...namespaces,
+    ...(network ? [] : ['--unshare-net']),
+    ...system(),
+    ...(network ? resolver() : []),
+    ...['--dev', '/dev', '--proc', '/proc', '--dir', '/run', '--symlink', '../run', '/var/run'],
+    ...['--bind', own.tmp, '/tmp', '--symlink', '../tmp', '/var/tmp'],
+    ...(home === undefined ? [] : ['--bind', own.home, home]),
+    ...binds.flatMap(bound),
+    ...outermost.flatMap((mask) => ['--tmpfs', mask]),
+    ...inside.flatMap(bound),
+    ...pinned.flatMap((path) => ['--bind', path, path]),
+    ...covers.flatMap((path, n) => ['--bind', emptyLike(path, join(own.covers, String(n))), path]),
+    // What lies under no bind is nobody's: it must not look as if it could be written.
+    ...outermost.flatMap((mask) => ['--remount-ro', mask]),
+    ...['--remount-ro', '/', '--chdir', cwd, '--'],
+  ];
+}
+
+function unlock(folder: string): void {
+  const is = statSync(folder, { throwIfNoEntry: false });
+  if (is?.isDirectory() === true && (is.mode & 0o700) !== 0o700)
+    chmodSync(folder, (is.mode & 0o7777) | 0o700);
+}
+
+/** An empty file or folder to lie over `path`. */
+function emptyLike(path: string, empty: string): string {
+  mkdirSync(dirname(empty), { recursive: true, mode: 0o700 });
+  if (isFolder(path)) mkdirSync(empty, { recursive: true });
+  else writeFileSync(empty, '');
+  return empty;
+}
+
+/** Files that a stage made where it saw nothing: paths like `hidden`, whose order is that of the covers. */
+export async function madeInCovers(
+  { scratch }: Pick<Confinement, 'scratch'>,
+  hidden: readonly string[],
+): Promise<readonly string[]> {
+  const { covers } = scratchOf(scratch);
+  const made: string[] = [];
+  for (const [n, path] of hidden.entries()) {
+    const cover = join(covers, String(n));
+    const is = lstatSync(cover, { throwIfNoEntry: false });
+    if (is?.isDirectory() === true) {
+      // A folder that was locked inside is somebody's work too, whatever is in it.
+      const names = await readdir(cover, { recursive: true }).catch(() => ['']);
+      made.push(...names.map((name) => join(path, name)));
+    } else if (is !== undefined && is.size > 0) made.push(path);
+  }
+  return made.sort();
+}
+
+const bound = ({ path, write }: { readonly path: string; readonly write: boolean }): string[] => [
+  write ? '--bind-try' : '--ro-bind-try',
+  path,
+  path,
+];
+
+let systemWords: readonly string[] | undefined;
+
+/** The system's folders; those that are links on this machine stay links. The same for every stage. */
+function system(): readonly string[] {
+  systemWords ??= [
+    ...systemFolders.flatMap((path) => {
+      const is = lstatSync(path, { throwIfNoEntry: false });
+      if (is === undefined) return [];
+      return is.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
+    }),
+    ...systemSecrets.flatMap((path) => {
+      const is = statSync(path, { throwIfNoEntry: false });
+      if (is === undefined) return [];
+      return is.isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
+    }),
+  ];
+  return systemWords;
+}
+
+/** Names are looked up by a file that may lie in `/run`, which is hidden. */
+function resolver(): readonly string[] {
+  try {
+    const real = realpathSync('/etc/resolv.conf');
+    return real.startsWith('/etc/') ? [] : ['--ro-bind-try', real, real];
+  } catch {
+    return [];
+  }
+}
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);

@@ -1,0 +1,174 @@
+/** What this machine can enforce, tried once per process. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { access, constants } from 'node:fs/promises';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { crowdFolder } from './crowd.ts';
+
+export type Ladder = {
+  /** What starts bubblewrap, and whether it can take the network away; or why it does not work. */
+  readonly bwrap:
+    | { readonly argv: readonly [string, ...string[]]; readonly network: boolean }
+    | { readonly missing: string };
+  /** What starts a program without network, and whether it has a loopback then. */
+  readonly unshare: { readonly argv: readonly string[]; readonly loopback: boolean } | undefined;
+  readonly prlimit: string | undefined;
+  /** Limits on processes do not hold for root, but by a control group, made in this folder. */
+  readonly root: boolean;
+  readonly crowds: string | undefined;
+  /** The hard limits that we have ourselves: no stage can be given more. */
+  readonly hard: { readonly memory: number; readonly processes: number; readonly fileSize: number };
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const usualPath = '/usr/local/bin:/usr/bin:/bin';
+const known = new Map<string, Promise<Ladder>>();
+
+/** The ladder of this machine, as the programs on PATH make it. */
+export function ladderOf(env: Environment): Promise<Ladder> {
+  const path = env['PATH'] ?? usualPath;
+  const found = known.get(path) ?? probe(path);
+  known.set(path, found);
+  return found;
+}
+
+/** The rungs that need nothing but the system itself, for runs that want no more. */
+export async function lowestRung(env: Environment): Promise<Ladder> {
+  const path = env['PATH'] ?? usualPath;
+  return {
+    bwrap: { missing: 'nothing of this run asks for it' },
+    unshare: undefined,
+    prlimit: process.platform === 'linux' ? await find('prlimit', path) : undefined,
+    root: process.getuid?.() === 0,
+    crowds: crowds(),
+    hard: hardLimits(),
+  };
+}
+
+const nesting = new Map<string, Promise<boolean>>();
+
+/** Whether a program can make a sandbox of its own inside one of ours; tried once per process. */
+export function nests(ladder: Ladder, env: Environment): Promise<boolean> {
+  const { bwrap } = ladder;
+  if ('missing' in bwrap) return Promise.resolve(true);
+  const path = env['PATH'] ?? usualPath;
+  const [program, ...own] = bwrap.argv;
+  const outer = [...own, ...namespaces, '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--'];
+  const inner = [
+    program,
+    '--unshare-user',
+    '--unshare-pid',
+    '--ro-bind',
+    '/',
+    '/',
+    '--proc',
+    '/proc',
+    '--',
+    'true',
+  ];
+  const key = bwrap.argv.join(' ');
+  const found = nesting.get(key) ?? ran(program, [...outer, ...inner], path).then(({ ok }) => ok);
+  nesting.set(key, found);
+  return found;
+}
+
+const crowds = (): string | undefined =>
+  process.platform === 'linux' && process.getuid?.() === 0 ? crowdFolder() : undefined;
+
+async function probe(path: string): Promise<Ladder> {
+  const root = process.getuid?.() === 0;
+  const hard = hardLimits();
+  if (process.platform !== 'linux') {
+    const missing = 'bubblewrap is a program for Linux';
+    return { bwrap: { missing }, unshare: undefined, prlimit: undefined, root, crowds: undefined, hard };
+  }
+  const [bwrap, prlimit] = await Promise.all([probeBwrap(path), find('prlimit', path)]);
+  // With bubblewrap nothing lower is ever used.
+  const unshare = 'argv' in bwrap && bwrap.network ? undefined : await probeUnshare(path, root);
+  return { bwrap, unshare, prlimit, root, crowds: crowds(), hard };
+}
+
+/** What every confined stage is started with; tried as it will be used. `/proc` is new, so that no foreign process is
+ *  seen. No new session: each stage is started in one of its own already, and so has no terminal. */
+export const namespaces: readonly string[] = [
+  '--die-with-parent',
+  '--unshare-pid',
+  '--unshare-ipc',
+  '--unshare-uts',
+  '--unshare-cgroup-try',
+  '--cap-drop',
+  'ALL',
+];
+
+async function probeBwrap(path: string): Promise<Ladder['bwrap']> {
+  const program = await find('bwrap', path);
+  if (program === undefined)
+    return { missing: 'bwrap is not installed (Debian: apt-get install bubblewrap)' };
+  const there = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--', 'true'];
+  let why = '';
+  for (const own of [[], ['--unshare-user']]) {
+    for (const net of [['--unshare-net'], []]) {
+      const tried = await ran(program, [...namespaces, ...own, ...net, ...there], path);
+      if (tried.ok) return { argv: [program, ...own], network: net.length > 0 };
+      why ||= tried.why;
+    }
+  }
+  return { missing: `bwrap does not work here: ${why}` };
+}
+
+async function probeUnshare(path: string, root: boolean): Promise<Ladder['unshare']> {
+  const program = await find('unshare', path);
+  if (program === undefined) return undefined;
+  const ways = [
+    ...(root ? [['-n']] : []),
+    ['-U', '--map-current-user', '--keep-caps', '-n'],
+    ['-U', '-r', '-n'],
+  ];
+  for (const way of ways) {
+    const up = [program, ...way, '--', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'];
+    if ((await ran(program, [...up.slice(1), 'true'], path)).ok) return { argv: up, loopback: true };
+    if ((await ran(program, [...way, '--', 'true'], path)).ok)
+      return { argv: [program, ...way, '--'], loopback: false };
+  }
+  return undefined;
+}
+
+function ran(
+  program: string,
+  args: readonly string[],
+  path: string,
+): Promise<{ readonly ok: boolean; readonly why: string }> {
+  return new Promise((resolve) => {
+    execFile(program, [...args], { timeout: 10_000, env: { PATH: path } }, (error, _, stderr) => {
+      const said = stderr.trim().split('\n')[0] ?? '';
+      resolve({ ok: error === null, why: said.replace(/^bwrap: /, '') || (error?.message ?? '') });
+    });
+  });
+}
+
+async function find(name: string, path: string): Promise<string | undefined> {
+  for (const folder of path.split(delimiter).filter(isAbsolute)) {
+    const candidate = join(folder, name);
+    const usable = await access(candidate, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (usable) return candidate;
+  }
+  return undefined;
+}
+
+function hardLimits(): Ladder['hard'] {
+  let text = '';
+  try {
+    text = readFileSync('/proc/self/limits', 'latin1');
+  } catch {
+    // A system without /proc tells nothing; its limits hold all the same.
+  }
+  const of = (name: string): number => {
+    const found = new RegExp(`^Max ${name} +\\S+ +(\\d+)`, 'm').exec(text)?.[1];
+    return found === undefined ? Number.POSITIVE_INFINITY : Number(found);
+  };
+  return { memory: of('address space'), processes: of('processes'), fileSize: of('file size') };
+}

@@ -1,0 +1,140 @@
+/** Starts stages confined: the spawn of `system/`, with a rung of the ladder in between. */
+import { readFileSync, statSync } from 'node:fs';
+import type { Exit, Spawn, SpawnRequest } from '../spawn.ts';
+import { whyNot } from '../why-not.ts';
+import { bwrapArguments } from './bwrap.ts';
+import type { Confinement } from './confinement.ts';
+import { leaveCrowd, openCrowd, within } from './crowd.ts';
+import type { Ladder } from './ladder.ts';
+import { limited } from './limits.ts';
+
+/** A spawn that holds each request to its confinement. One without is started as it is. */
+export function confining(spawn: Spawn, ladder: Ladder): Spawn {
+  return {
+    async run({ confinement, ...request }) {
+      if (confinement === undefined) return spawn.run(request);
+      const { processes } = confinement.limits;
+      const crowd =
+        ladder.crowds === undefined || processes === undefined
+          ? undefined
+          : openCrowd(ladder.crowds, processes);
+      try {
+        return await runWithin(spawn, ladder, request, confinement, crowd);
+      } finally {
+        if (crowd !== undefined) leaveCrowd(crowd);
+      }
+    },
+  };
+}
+
+async function runWithin(
+  spawn: Spawn,
+  ladder: Ladder,
+  request: SpawnRequest,
+  confinement: Confinement,
+  crowd: string | undefined,
+): Promise<Exit> {
+  const limits = limited(request.argv, confinement.limits, ladder);
+  const start = (argv: readonly [string, ...string[]]) => (crowd === undefined ? argv : within(crowd, argv));
+  switch (confinement.rung) {
+    case 'group':
+      return outer(request, await spawn.run({ ...request, argv: start(limits) }));
+    case 'unshare':
+      return outer(
+        request,
+        await spawn.run({ ...request, argv: start(withoutNetwork(limits, confinement, ladder)) }),
+      );
+    case 'bwrap': {
+      const argv = start([...starter(ladder), ...bwrapArguments(confinement, request.cwd), ...limits]);
+      return inner(outer(request, await spawn.run({ ...request, argv, watched: true })));
+    }
+  }
+}
+
+const starter = ({ bwrap }: Ladder): readonly [string, ...string[]] => {
+  if ('missing' in bwrap)
+    throw new Error(`Internal: a stage asks for a sandbox that is not there: ${bwrap.missing}`);
+  return bwrap.argv;
+};
+
+function withoutNetwork(
+  argv: readonly [string, ...string[]],
+  { network }: Confinement,
+  { unshare }: Ladder,
+): readonly [string, ...string[]] {
+  const [first, ...rest] = network ? [] : (unshare?.argv ?? []);
+  return first === undefined ? argv : [first, ...rest, ...argv];
+}
+
+/** A program that could not be started is told by whoever was to start it; then nothing of the stage's own ran. */
+function outer(request: SpawnRequest, ended: Exit): Exit {
+  if (ended.kind !== 'exited' || ![1, 126, 127].includes(ended.code)) return ended;
+  const said = words(request.stderrFile);
+  const found =
+    /^(?:bwrap: execvp|prlimit: failed to execute|unshare: failed to execute|sh: (?:\d+: )?exec) (.*): ([^:]+)\n$/.exec(
+      said,
+    );
+  if (found?.[1] !== undefined) {
+    const program = request.argv[0];
+    const why = whyNot(request, codes[found[2] ?? ''] ?? String(found[2]));
+    return { kind: 'not_found', program, why: isHidden(request, why) ?? why };
+  }
+  const refused = /^bwrap: ([^\n]*)\n$/.exec(said)?.[1];
+  if (refused === undefined) return ended;
+  const why =
+    whyNotHere(request) ?? `the sandbox could not be made: ${refused} (sandbox=none does without one)`;
+  return { kind: 'not_found', program: request.argv[0], why };
+}
+
+const codes: Readonly<Record<string, string>> = {
+  'No such file or directory': 'ENOENT',
+  'not found': 'ENOENT',
+  'Not a directory': 'ENOTDIR',
+  'Permission denied': 'EACCES',
+  'Operation not permitted': 'EPERM',
+  'Exec format error': 'ENOEXEC',
+  'Argument list too long': 'E2BIG',
+  'Text file busy': 'ETXTBSY',
+};
+
+/** A program that is there for us, but not in the sandbox. */
+function isHidden({ argv: [program] }: SpawnRequest, why: string): string | undefined {
+  const there = program.startsWith('/') && statSync(program, { throwIfNoEntry: false })?.isFile() === true;
+  return there && why.includes('is there, but')
+    ? `${program} is there, but not in the sandbox, or its interpreter is not: name its folder in sandbox_bind`
+    : undefined;
+}
+
+function whyNotHere(request: SpawnRequest): string | undefined {
+  const why = whyNot(request, '');
+  return why.startsWith('its working directory') ? why : undefined;
+}
+
+/** What is on standard error, when it is no more than a line. */
+function words(file: string): string {
+  try {
+    return statSync(file).size > 4096 ? '' : readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Signals that end a program which did not ask for it. bubblewrap answers 128 and their number. */
+const deadly: Readonly<Record<number, string>> = {
+  132: 'SIGILL',
+  133: 'SIGTRAP',
+  134: 'SIGABRT',
+  135: 'SIGBUS',
+  136: 'SIGFPE',
+  137: 'SIGKILL',
+  139: 'SIGSEGV',
+  143: 'SIGTERM',
+  152: 'SIGXCPU',
+  153: 'SIGXFSZ',
+  159: 'SIGSYS',
+};
+
+function inner(ended: Exit): Exit {
+  const signal = ended.kind === 'exited' ? deadly[ended.code] : undefined;
+  return signal === undefined ? ended : { kind: 'signalled', signal };
+}

@@ -1,0 +1,5 @@
+/** Schemas that check by walking, not by programs that they write for themselves: to make these takes longer than a run
+ *  that uses each schema once or twice has to spend. Imported before any schema is made. */
+import { config } from 'zod';
+
+config({ jitless: true });

@@ -1,0 +1,305 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { AgentReport } from '../../src/agents/agent.ts';
+import { claudeAgent } from '../../src/agents/claude.ts';
+import { agentClock } from './clock.ts';
+import { keepsTheAgentContract, wellFormed } from './contract.ts';
+import { programTask } from './program-task.ts';
+
+const standIn = join(import.meta.dirname, '../support/agent-stand-in.sh');
+
+/** Claude in a workspace of its own, with the stand-in doing what `does` says. */
+async function claude(
+  does: string,
+  {
+    attributes = {},
+    env = {},
+    files = {},
+  }: {
+    readonly attributes?: Readonly<Record<string, string>>;
+    readonly env?: Readonly<Record<string, string>>;
+    readonly files?: Readonly<Record<string, string>>;
+  } = {},
+) {
+  const it = await programTask(files, { STAND_IN: does, ...env });
+  it.env['SEEN'] = join(it.nodeDir, 'seen');
+  const agent = claudeAgent({ env: it.env, clock: agentClock(0) });
+  const named = { 'claude.path': standIn, ...attributes };
+  return {
+    ...it,
+    agent,
+    attributes: named,
+    work: async (): Promise<AgentReport> =>
+      wellFormed(await agent.work(it.task({ attributes: named }), new AbortController().signal)),
+    [Symbol.asyncDispose]: it[Symbol.asyncDispose],
+  };
+}
+
+keepsTheAgentContract('claude', async () => {
+  const good = await claude('ok');
+  const endless = await claude('touch "$SEEN/begun"; exec sleep 1000');
+  const adapt = (it: typeof good): typeof good.agent => ({
+    ...it.agent,
+    work: (task, signal) =>
+      it.agent.work(
+        it.task(
+          {
+            attributes: { ...it.attributes, ...task.attributes },
+            ...(task.onText && { onText: task.onText }),
+          },
+          signal,
+        ),
+        signal,
+      ),
+  });
+  return {
+    agent: adapt(good),
+    broken: { agent: adapt(good), task: { attributes: { 'claude.path': '/nowhere/claude' } } },
+    endless: { agent: adapt(endless), begun: () => endless.made('seen/begun') },
+    async [Symbol.asyncDispose]() {
+      await good[Symbol.asyncDispose]();
+      await endless[Symbol.asyncDispose]();
+    },
+  };
+});
+
+test('it is given the prompt on standard input, its leave, its schema and a quiet place; what it says is shown', async () => {
+  const says = `say '{"type":"system","subtype":"init","model":"big-1"}'
+    say '{"type":"assistant","message":{"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"All good"}]}}'`;
+  await using it = await claude(`${says}; echo oh >&2; did c1 ls; did c2 make true; ok`, {
+    files: { 'a.txt': 'a', 'scripts/scenarios/judge.sh': 'j' },
+  });
+  expect(await it.work()).toMatchObject({
+    kind: 'finished',
+    outcome: 'success',
+    label: 'on',
+    notes: 'done',
+    usage: { model: 'big-1', input_tokens: 7, output_tokens: 3, cost_usd: 0.25 },
+    response: expect.stringContaining('"outcome": "success"'),
+  });
+  expect(it.read('seen/stdin')).toMatch(/^do it\n\n.*JSON.*\n$/);
+  expect(it.lines('seen/cwd')).toEqual([it.workspace]);
+  expect(it.lines('seen/files')).toEqual(['./a.txt']);
+  const argv = it.lines('seen/argv');
+  expect(argv.slice(0, 5)).toEqual(['-p', '--output-format', 'stream-json', '--verbose', '--json-schema']);
+  expect(JSON.parse(argv[5] ?? '')).toEqual(JSON.parse(it.read('claude.schema.json')));
+  expect(argv.slice(6)).toEqual([
+    '--permission-mode',
+    'acceptEdits',
+    '--allowedTools',
+    'Bash,Edit,Write,NotebookEdit',
+  ]);
+  expect(it.read('claude.args.txt')).toBe(`claude ${argv.join(' ')}\n`);
+  expect(it.lines('seen/env')).toEqual(
+    expect.arrayContaining(['DISABLE_TELEMETRY=1', 'DISABLE_AUTOUPDATER=1', 'CLAUDECODE=']),
+  );
+  expect(it.shown.join('')).toBe('hm\nAll good\n$ ls\n$ make\n');
+  expect(it.actions.map(({ action, detail, status }) => [action, detail, status])).toEqual([
+    ['command', 'ls', 'completed'],
+    ['command', 'make', 'failed'],
+  ]);
+  expect(it.read('claude.stderr.log')).toBe('oh\n');
+  expect(JSON.parse(it.read('agent.program.json'))).toMatchObject({
+    home: [
+      { path: it.at('home/.claude'), write: true },
+      { path: it.at('home/.claude.json'), write: true },
+    ],
+    network: true,
+  });
+});
+
+test('attributes become its words, and the environment speaks where they do not', async () => {
+  await using it = await claude('ok', {
+    files: { 'app/x': 'x' },
+    attributes: {
+      llm_model: 'small',
+      reasoning_effort: 'minimal',
+      'claude.workdir': 'app',
+      'claude.permission_mode': 'plan',
+      'claude.max_turns': '7',
+      'claude.add_dirs': 'app, /opt/x',
+      'claude.settings': '{"a":1}',
+      'claude.args': "--append-system-prompt 'two words'",
+      'claude.env_keys': 'OTHER_KEY',
+    },
+    env: {
+      FACTORY_CLAUDE_ALLOWED_TOOLS: 'Bash(git *)',
+      FACTORY_CLAUDE_PERMISSION_MODE: 'default',
+      FACTORY_MODEL: 'unused',
+      CLAUDE_CONFIG_DIR: '/tmp/claude-home',
+      ANTHROPIC_BASE_URL: 'http://127.0.0.1:1',
+      ANTHROPIC_API_KEY: 'sk-ant-12345678',
+      CLAUDE_CODE_OAUTH_TOKEN: 'oauth-12345678',
+      OTHER_KEY: 'other-12345678',
+      OPENAI_API_KEY: 'sk-openai-12345678',
+    },
+  });
+  expect((await it.work()).kind).toBe('finished');
+  expect(it.lines('seen/argv').slice(6)).toEqual([
+    ...['--permission-mode', 'plan', '--allowedTools', 'Bash(git *)', '--model', 'small', '--effort', 'low'],
+    ...['--max-turns', '7', '--add-dir', `${it.workspace}/app`, '--add-dir', '/opt/x'],
+    ...['--settings', '{"a":1}', '--append-system-prompt', 'two words'],
+  ]);
+  expect(it.lines('seen/cwd')).toEqual([`${it.workspace}/app`]);
+  const env = it.lines('seen/env');
+  for (const line of [
+    'CLAUDE_CONFIG_DIR=/tmp/claude-home',
+    'ANTHROPIC_BASE_URL=http://127.0.0.1:1',
+    'ANTHROPIC_API_KEY=sk-ant-12345678',
+    'CLAUDE_CODE_OAUTH_TOKEN=oauth-12345678',
+    'OTHER_KEY=other-12345678',
+  ])
+    expect(env).toContain(line);
+  expect(env.join('\n')).not.toContain('sk-openai');
+});
+
+describe('a setting that cannot be is named before anything starts', () => {
+  test.for([
+    ['claude.permission_mode', 'yolo', /claude\.permission_mode is "yolo", which is none of acceptEdits/],
+    ['claude.max_turns', '0', /claude\.max_turns is "0"/],
+    ['claude.args', "--x 'open", /claude\.args: a single quote is never closed \(at character 5\)/],
+    ['claude.timeout', 'soon', /claude\.timeout is "soon"/],
+    ['claude.workdir', 'nowhere', /claude\.workdir: there is no folder/],
+    ['claude.add_dirs', '../x', /claude\.add_dirs: "\.\.\/x"/],
+  ] as const)('%s=%s', async ([name, value, reason]) => {
+    await using it = await claude('ok', { attributes: { [name]: value } });
+    expect(await it.work()).toMatchObject({
+      kind: 'failed',
+      class: 'config',
+      reason: expect.stringMatching(reason),
+    });
+  });
+});
+
+test('a program that is not there is missing, so that another agent may be asked', async () => {
+  await using it = await claude('ok', { attributes: { 'claude.path': '/nowhere/claude' } });
+  expect(await it.work()).toMatchObject({ kind: 'failed', class: 'config', missing: true });
+});
+
+describe('an answer', () => {
+  const result = (more: object) =>
+    `say '${JSON.stringify({ type: 'result', subtype: 'success', is_error: false, ...more })}'`;
+  const answer = { outcome: 'fail', failure_reason: 'no way' };
+  const input = JSON.stringify({
+    type: 'assistant',
+    message: { content: [{ type: 'tool_use', id: 'x', name: 'StructuredOutput', input: answer }] },
+  });
+
+  test.for([
+    ['in the last line', result({ structured_output: answer })],
+    ["in the call of the tool, of a program that doesn't repeat it", `say '${input}'; ${result({})}`],
+    ['in the text', result({ result: JSON.stringify(answer) })],
+  ] as const)('is read where it is given: %s', async ([, does]) => {
+    await using it = await claude(does);
+    expect(await it.work()).toMatchObject({ kind: 'finished', outcome: 'fail', reason: 'no way' });
+    expect(it.actions).toEqual([]);
+  });
+
+  test.for([
+    ['none', ':', /^claude output missing: .* no result line$/],
+    ['an empty one', result({ result: '' }), /^claude output missing: .* no answer$/],
+    ['prose', result({ result: 'All done.' }), /^claude output is not valid JSON/],
+    ['another schema', result({ structured_output: { done: true } }), /^claude output missing outcome$/],
+    ['wrong types', result({ structured_output: { outcome: 'success', notes: 3 } }), /has notes wrong/],
+    ['skipped', result({ structured_output: { outcome: 'skipped' } }), /has the outcome "skipped"/],
+  ] as const)("that is %s fails the stage as the agent's failure", async ([, does, reason]) => {
+    await using it = await claude(does);
+    writeFileSync(join(it.nodeDir, 'response.md'), '{"outcome":"success"}');
+    expect(await it.work()).toMatchObject({
+      kind: 'failed',
+      class: 'agent',
+      reason: expect.stringMatching(reason),
+    });
+  });
+});
+
+describe('a failure', () => {
+  const failing = (result: object, ...before: readonly object[]) =>
+    [...before, { type: 'result', subtype: 'success', is_error: true, ...result }]
+      .map((line) => `say '${JSON.stringify(line)}'`)
+      .join('; ');
+  const word = (error: string) => ({ type: 'assistant', error, message: { content: [] } });
+  const soon = 1_767_225_600 + 60;
+  const limit = { type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt: soon } };
+
+  test.for([
+    ['too many turns', failing({ subtype: 'error_max_turns' }), { class: 'agent' }, /claude\.max_turns/],
+    ['breaking', failing({ subtype: 'error_during_execution', errors: ['x'] }), { class: 'agent' }, /: x$/],
+    [
+      '401',
+      failing({ api_error_status: 401, result: 'bad key' }),
+      { class: 'config', park: { kind: 'auth' } },
+      /bad key/,
+    ],
+    ['402', failing({ api_error_status: 402 }), { class: 'config', park: { kind: 'billing' } }, /./],
+    ['400', failing({ api_error_status: 400, result: 'bad' }), { class: 'agent' }, /bad/],
+    ['429', failing({ api_error_status: 429 }), { class: 'infra' }, /./],
+    ['529', failing({ api_error_status: 529 }), { class: 'infra' }, /./],
+    ['no connection', failing({ api_error_status: null }, word('server_error')), { class: 'infra' }, /./],
+    [
+      'no login',
+      failing({}, word('authentication_failed')),
+      { class: 'config', park: { kind: 'auth' } },
+      /./,
+    ],
+    [
+      'no money',
+      failing({ api_error_status: 400 }, word('billing_error')),
+      { class: 'config', park: { kind: 'billing' } },
+      /./,
+    ],
+    [
+      'a used up quota',
+      failing({ api_error_status: 429 }, limit, word('rate_limit')),
+      { class: 'infra', retryAfterMs: 60_000, park: { kind: 'quota', wakeAtMs: soon * 1000 } },
+      /./,
+    ],
+    ['prose about a 401', failing({ result: 'API Error: 401' }), { class: 'agent' }, /./],
+  ] as const)('by %s is of its class, whatever the exit code', async ([, does, trouble, reason]) => {
+    for (const code of [0, 1]) {
+      await using it = await claude(`${does}; exit ${code}`);
+      const { kind, reason: said, ...rest } = (await it.work()) as Extract<AgentReport, { kind: 'failed' }>;
+      expect([kind, said]).toEqual(['failed', expect.stringMatching(reason)]);
+      const { response: _, usage: __, ...told } = rest;
+      expect(told).toEqual(trouble);
+    }
+  });
+
+  test('by another exit code tells the last words, though an answer was given', async () => {
+    await using it = await claude('ok; echo "disk on fire" >&2; exit 7');
+    expect(await it.work()).toMatchObject({
+      class: 'agent',
+      reason: 'claude failed: exit status 7: disk on fire',
+      response: expect.stringContaining('success'),
+    });
+  });
+
+  test('by time takes everything along that it started', async () => {
+    await using it = await claude(
+      `echo $$ > "$SEEN/pid"; (setsid sh -c 'echo $$ > "$0/deep"; exec sleep 1000' "$SEEN" >/dev/null 2>&1 &); while [ ! -s "$SEEN/deep" ]; do :; done; exec sleep 1000`,
+      { attributes: { 'claude.timeout': '700ms' } },
+    );
+    expect(await it.work()).toMatchObject({
+      class: 'timeout',
+      reason: 'claude timeout after 0.7s (longer: timeout or claude.timeout on the node)',
+    });
+    expect(it.isGone('seen/pid') && it.isGone('seen/deep')).toBe(true);
+  });
+});
+
+test('lines that are no events, and events of another shape, do no harm', async () => {
+  const odd = ['[]', '{', '{"type":7}', '{"type":"assistant"}', '{"type":"user","message":{"content":"x"}}'];
+  const more = [
+    '{"type":"assistant","message":{"content":[{"type":"tool_use"}]}}',
+    '{"type":"result","usage":"lots"}',
+  ];
+  await using it = await claude(
+    [...odd, ...more]
+      .map((line) => `say '${line}'`)
+      .join('; ')
+      .concat('; ok'),
+  );
+  mkdirSync(it.at('unused'));
+  expect(await it.work()).toMatchObject({ kind: 'finished', outcome: 'success' });
+});

@@ -1,0 +1,246 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { AgentReport } from '../../src/agents/agent.ts';
+import { commandAgent } from '../../src/agents/command.ts';
+import { agentClock } from './clock.ts';
+import { keepsTheAgentContract, wellFormed } from './contract.ts';
+import { programTask } from './program-task.ts';
+
+const standIn = join(import.meta.dirname, '../support/agent-stand-in.sh');
+const answer = '{"outcome":"partial_success","notes":"half"}';
+
+/** A command in a workspace of its own; the stand-in does what `does` says. */
+async function command(
+  does: string,
+  {
+    attributes = {},
+    env = {},
+    files = {},
+    prompt = 'do it',
+  }: {
+    readonly attributes?: Readonly<Record<string, string>>;
+    readonly env?: Readonly<Record<string, string>>;
+    readonly files?: Readonly<Record<string, string>>;
+    readonly prompt?: string;
+  } = {},
+) {
+  const it = await programTask(files, { STAND_IN: does, ...env });
+  it.env['SEEN'] = join(it.nodeDir, 'seen');
+  const agent = commandAgent({ env: it.env, clock: agentClock(0) });
+  const named = { 'command.run': standIn, ...attributes };
+  return {
+    ...it,
+    agent,
+    attributes: named,
+    work: async (): Promise<AgentReport> =>
+      wellFormed(await agent.work(it.task({ attributes: named, prompt }), new AbortController().signal)),
+    [Symbol.asyncDispose]: it[Symbol.asyncDispose],
+  };
+}
+
+keepsTheAgentContract('command', async () => {
+  // The test's two tasks share a folder, so that neither can answer by a file of it.
+  const good = await command('echo working', { attributes: { response_via: 'none' } });
+  const endless = await command('touch "$SEEN/begun"; exec sleep 1000');
+  const adapt = (it: typeof good): typeof good.agent => ({
+    ...it.agent,
+    work: (task, signal) =>
+      it.agent.work(
+        it.task(
+          {
+            attributes: { ...it.attributes, ...task.attributes },
+            ...(task.onText && { onText: task.onText }),
+          },
+          signal,
+        ),
+        signal,
+      ),
+  });
+  return {
+    agent: adapt(good),
+    broken: { agent: adapt(good), task: { attributes: { 'command.run': '/nowhere/agent' } } },
+    endless: { agent: adapt(endless), begun: () => endless.made('seen/begun') },
+    async [Symbol.asyncDispose]() {
+      await good[Symbol.asyncDispose]();
+      await endless[Symbol.asyncDispose]();
+    },
+  };
+});
+
+describe('the prompt', () => {
+  test('comes on standard input, and in a file that the environment names', async () => {
+    await using it = await command('cat "$FACTORY_PROMPT_FILE"');
+    expect(await it.work()).toEqual({ kind: 'answered', text: 'do it\n' });
+    expect(it.read('seen/stdin')).toBe('do it\n');
+  });
+
+  test.for([
+    ['prompt_via=file', { prompt_via: 'file' }, []],
+    ['{prompt_file}', { 'command.run': `${standIn} --in {prompt_file}` }, ['--in', '@/command.prompt.md']],
+    ['prompt_via=arg', { 'command.prompt_via': 'arg' }, ['do it']],
+    ['{prompt}', { 'command.run': `${standIn} "a {prompt}b"` }, ['a do itb']],
+  ] as const)('does not come on standard input with %s', async ([, attributes, argv]) => {
+    await using it = await command('echo x', { attributes });
+    await it.work();
+    expect(it.read('seen/stdin')).toBe('');
+    expect(it.lines('seen/argv')).toEqual(argv.map((word) => word.replace('@', it.nodeDir)));
+  });
+
+  test('that is too long for an argument is refused, with the way out', async () => {
+    await using it = await command('echo x', {
+      prompt: 'x'.repeat(200_000),
+      attributes: { prompt_via: 'arg' },
+    });
+    expect(await it.work()).toMatchObject({
+      class: 'config',
+      reason: expect.stringContaining('prompt_via=file'),
+    });
+  });
+
+  test('asks for the form of the answer only where the node wants JSON', async () => {
+    await using it = await command(`echo '${answer}'`, { attributes: { response_format: 'json' } });
+    expect(await it.work()).toMatchObject({ kind: 'finished', outcome: 'partial_success' });
+    expect(it.read('seen/stdin')).toMatch(/^do it\n\n.*one JSON object.*\nThe schema: \{.*"outcome".*\}\n$/);
+  });
+});
+
+test('words are split without a shell, placeholders filled in, and everything is named in the environment', async () => {
+  await using it = await command('echo x', {
+    files: { 'app/f': 'f', 'scripts/scenarios/judge.sh': 'j' },
+    attributes: {
+      'command.run': `${standIn} 'a  b' "$HOME;" --json={"k":1} {} {response_file} {schema_file} {workspace} {node_dir} m={model}`,
+      'command.workdir': 'app',
+      'command.env_keys': 'MY_SECRET, SOME_TOKEN',
+      'command.home': '~/.agent, /opt/agent:ro',
+      network: 'off',
+      llm_model: 'big',
+      response_via: 'stdout',
+    },
+    env: { MY_SECRET: 'secret-12345678', SOME_TOKEN: 'token-12345678', OTHER_KEY: 'other-12345678' },
+  });
+  expect(await it.work()).toEqual({ kind: 'answered', text: 'x\n' });
+  expect(it.lines('seen/argv')).toEqual([
+    'a  b',
+    '$HOME;',
+    '--json={k:1}',
+    '{}',
+    `${it.nodeDir}/response.md`,
+    `${it.nodeDir}/command.schema.json`,
+    it.workspace,
+    it.nodeDir,
+    'm=big',
+  ]);
+  expect(it.lines('seen/cwd')).toEqual([`${it.workspace}/app`]);
+  expect(it.lines('seen/files')).toEqual(['./f']);
+  const env = it.lines('seen/env');
+  for (const line of [
+    `FACTORY_PROMPT_FILE=${it.nodeDir}/command.prompt.md`,
+    `FACTORY_RESPONSE_FILE=${it.nodeDir}/response.md`,
+    `FACTORY_SCHEMA_FILE=${it.nodeDir}/command.schema.json`,
+    `FACTORY_WORKSPACE=${it.workspace}`,
+    'FACTORY_MODEL=big',
+    'MY_SECRET=secret-12345678',
+    'SOME_TOKEN=token-12345678',
+  ])
+    expect(env).toContain(line);
+  expect(env.join('\n')).not.toContain('other-1');
+  expect(JSON.parse(it.read('agent.program.json'))).toMatchObject({
+    keys: ['MY_SECRET', 'SOME_TOKEN'],
+    home: [
+      { path: it.at('home/.agent'), write: true },
+      { path: '/opt/agent', write: false },
+    ],
+    network: false,
+  });
+});
+
+describe('the answer', () => {
+  const both = `printf '%s' '${answer}' > "$FACTORY_RESPONSE_FILE"; echo from stdout`;
+  test.for([
+    [
+      'the file, where it wrote one',
+      both,
+      {},
+      { kind: 'finished', outcome: 'partial_success', notes: 'half' },
+    ],
+    ['its output, where it wrote none', 'echo text', {}, { kind: 'answered', text: 'text\n' }],
+    [
+      'its output, when told so',
+      both,
+      { response_via: 'stdout' },
+      { kind: 'answered', text: 'from stdout\n' },
+    ],
+    ['JSON on its output', `echo '${answer}'`, {}, { kind: 'finished', outcome: 'partial_success' }],
+    ['text, when told so', `echo '${answer}'`, { response_format: 'text' }, { kind: 'answered' }],
+    ['prose that quotes an answer', `echo 'I say ${answer}'`, {}, { kind: 'answered' }],
+    ['its exit code alone', 'echo noise', { response_via: 'none' }, { kind: 'finished', outcome: 'success' }],
+    [
+      'a word and notes',
+      'printf "failed\\n\\nno tests\\n"',
+      { response_format: 'outcome' },
+      { kind: 'finished', outcome: 'fail', reason: 'no tests' },
+    ],
+  ] as const)('is %s', async ([, does, attributes, report]) => {
+    await using it = await command(does, { attributes });
+    expect(await it.work()).toMatchObject(report);
+  });
+
+  test.for([
+    ['an old file', ':', { response_via: 'file' }, /wrote no answer/],
+    ['no output', ':', {}, /answered nothing/],
+    ['a folder', 'mkdir "$FACTORY_RESPONSE_FILE"', {}, /is no plain file/],
+    ['a link', 'ln -s /etc/passwd "$FACTORY_RESPONSE_FILE"', {}, /is no plain file/],
+    ['Latin-1', `printf 'caf\\351'`, {}, /is not UTF-8 text/],
+    ['prose in place of JSON', 'echo done', { response_format: 'json' }, /is not valid JSON/],
+    ['another schema', `echo '{"outcome":"great"}'`, {}, /has the outcome "great"/],
+    ['another word', 'echo great', { response_format: 'outcome' }, /has the first line "great"/],
+    ['an error', 'echo fine; echo "out of cheese" >&2; exit 3', {}, /exit status 3: out of cheese/],
+    ['an error, its exit code alone', 'exit 1', { response_via: 'none' }, /exit status 1/],
+  ] as const)("that is %s fails the stage as the agent's failure", async ([, does, attributes, reason]) => {
+    await using it = await command(does, { attributes });
+    writeFileSync(join(it.nodeDir, 'response.md'), answer);
+    expect(await it.work()).toMatchObject({
+      kind: 'failed',
+      class: 'agent',
+      reason: expect.stringMatching(reason),
+    });
+  });
+});
+
+describe('what cannot be is named before anything starts', () => {
+  test.for([
+    [{ 'command.run': '' }, /^command\.run is missing/],
+    [{ 'command.run': "x 'y" }, /^command\.run: a single quote is never closed \(at character 3\)/],
+    [{ 'command.run': 'x {promt_file}' }, /did you mean \{prompt_file\}\?/],
+    [{ 'command.run': 'x {model}' }, /no model is named/],
+    [{ 'command.run': '../x' }, /may have neither/],
+    [{ prompt_via: 'mail' }, /^prompt_via is "mail", which is none of stdin, file, arg$/],
+    [{ 'command.home': 'relative' }, /^command\.home: "relative"/],
+    [{ 'command.env_keys': 'a b' }, /no name of a variable/],
+    [{ 'command.workdir': 'nowhere' }, /there is no folder/],
+    [{ 'command.run': 'no-such-program' }, /no directory of PATH has "no-such-program"/],
+  ] as const)('%j', async ([attributes, reason]) => {
+    await using it = await command('ok', { attributes });
+    expect(await it.work()).toMatchObject({ class: 'config', reason: expect.stringMatching(reason) });
+  });
+
+  test('a folder in place of the program', async () => {
+    await using it = await command('ok', { attributes: { 'command.run': './tool' } });
+    mkdirSync(join(it.workspace, 'tool'));
+    expect(await it.work()).toMatchObject({
+      class: 'config',
+      missing: true,
+      reason: expect.stringContaining('is a directory'),
+    });
+  });
+});
+
+test('FACTORY_COMMAND_RUN names the program for nodes that do not', async () => {
+  await using it = await command('echo x', {
+    attributes: { 'command.run': '' },
+    env: { FACTORY_COMMAND_RUN: standIn, FACTORY_COMMAND_PROMPT_VIA: 'arg' },
+  });
+  expect(await it.work()).toMatchObject({ kind: 'answered' });
+  expect(it.read('seen/argv')).toBe('do it\n');
+});

@@ -1,0 +1,640 @@
+/** A model that works with tools: a server scripted call by call, real files, real programs. */
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
+import type { OpenaiOptions } from '../../../src/agents/openai.ts';
+import type { Clock } from '../../../src/system/clock.ts';
+import { type ModelRequest, type Reaction, startModelServer } from '../../support/model-server.ts';
+import { agentClock } from '../clock.ts';
+import { keepsTheAgentContract, wellFormed } from '../contract.ts';
+import { programTask } from '../program-task.ts';
+import { agentAt, apiKey, never } from './tell.ts';
+
+type Call = { readonly name: string; readonly arguments: object | string };
+const call = (name: string, args: object | string = {}): Call => ({ name, arguments: args });
+const calls = (...all: readonly Call[]): Reaction => ({ calls: all });
+const done = (more: object = {}) => call('finish', { outcome: 'success', notes: 'did it', ...more });
+
+type More = {
+  readonly files?: Readonly<Record<string, string>>;
+  readonly attributes?: Readonly<Record<string, string>>;
+  readonly options?: Partial<OpenaiOptions>;
+  readonly speaks?: readonly ('responses' | 'chat')[];
+  readonly clock?: Clock;
+  readonly task?: Parameters<Awaited<ReturnType<typeof programTask>>['task']>[0];
+};
+
+async function job(reactions: Parameters<typeof startModelServer>[0], more: More = {}) {
+  const server = await startModelServer(reactions, more.speaks);
+  const it = await programTask(more.files ?? {});
+  const agent = agentAt(server, more.clock ?? agentClock(), more.options);
+  const work = async (signal = never()) => {
+    const attributes = { 'agent.mode': 'agent', ...more.attributes };
+    const report = wellFormed(await agent.work(it.task({ attributes, ...more.task }, signal), signal));
+    await server.idle();
+    expect(JSON.stringify(report)).not.toContain(apiKey);
+    return report;
+  };
+  return {
+    ...it,
+    server,
+    work,
+    at: (path: string) => join(it.workspace, path),
+    text: (path: string) => readFileSync(join(it.workspace, path), 'utf8'),
+    record: () =>
+      it.lines('openai.transcript.jsonl').map((line) => JSON.parse(line) as Record<string, unknown>),
+    /** What the model was told of its calls, in order. */
+    told: () => toldIn(server.requests.at(-1)),
+    async [Symbol.asyncDispose]() {
+      await server.close();
+      await it[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function toldIn(request: ModelRequest | undefined): string[] {
+  const items = (request?.body?.['input'] ?? request?.body?.['messages']) as readonly Record<
+    string,
+    unknown
+  >[];
+  return items.flatMap((item) =>
+    item['type'] === 'function_call_output'
+      ? [String(item['output'])]
+      : item['role'] === 'tool'
+        ? [String(item['content'])]
+        : [],
+  );
+}
+
+keepsTheAgentContract('openai', async () => {
+  const fine = await startModelServer((request) =>
+    toldIn(request).length === 0 ? calls(call('list')) : calls(done()),
+  );
+  const refusing = await startModelServer(() => ({ status: 401 }));
+  const silent = await startModelServer(() => ({ hang: true, text: 'first words' }));
+  const servers = [fine, refusing, silent];
+  const at = (server: (typeof servers)[number]) => {
+    const agent = agentAt(server);
+    const attributes = { 'openai.tools': 'read,list' };
+    return {
+      ...agent,
+      work: (task: Parameters<typeof agent.work>[0], signal: AbortSignal) =>
+        agent.work({ ...task, attributes }, signal),
+    };
+  };
+  return {
+    agent: at(fine),
+    broken: { agent: at(refusing) },
+    endless: { agent: at(silent), begun: () => silent.arrived(1) },
+    async quiet() {
+      for (const server of servers) await server.idle();
+    },
+    async [Symbol.asyncDispose]() {
+      for (const server of servers) await server.close();
+    },
+  };
+});
+
+const mending: readonly Reaction[] = [
+  {
+    calls: [call('list'), call('read', { path: 'sum.js' })],
+    usage: { input_tokens: 100, output_tokens: 10 },
+  },
+  calls(
+    call('patch', { path: 'sum.js', edits: [{ find: 'a - b', replace: 'a + b' }] }),
+    call('write', { path: 'docs/note.md', content: 'mended\n' }),
+  ),
+  calls(call('run', { command: 'node check.js' })),
+  calls(
+    done({
+      preferred_next_label: 'ship',
+      suggested_next_ids: ['next'],
+      context_updates: { 'work.done': true },
+      verification_plan: { files: ['sum.js'], commands: ['node check.js'] },
+    }),
+  ),
+];
+const broken = {
+  'sum.js': 'module.exports = (a, b) => a - b;\n',
+  'check.js': "if (require('./sum.js')(1, 2) !== 3) process.exit(1); console.log('fine');\n",
+};
+
+describe.for([
+  ['the Responses API', ['responses'], {}, 4],
+  ['chat completions, found out by itself', ['chat'], {}, 5],
+  ['chat completions, asked for', ['responses', 'chat'], { 'openai.api': 'chat' }, 4],
+] as const)('over %s', ([, speaks, attributes, requests]) => {
+  test('a file is found, mended and checked, and the model says how it went', async () => {
+    await using it = await job(mending, { files: broken, speaks, attributes });
+    expect(await it.work()).toEqual({
+      kind: 'finished',
+      outcome: 'success',
+      label: 'ship',
+      suggested: ['next'],
+      notes: 'did it',
+      reason: '',
+      updates: { 'work.done': true },
+      verificationPlan: { files: ['sum.js'], commands: ['node check.js'] },
+      response: expect.stringContaining('"outcome": "success"'),
+      usage: { model: 'gpt-test', input_tokens: 133, output_tokens: 31, cost_usd: null },
+    });
+    expect(it.text('sum.js')).toBe('module.exports = (a, b) => a + b;\n');
+    expect(it.text('docs/note.md')).toBe('mended\n');
+    expect(it.told()).toEqual([
+      expect.stringContaining('check.js 75'),
+      expect.stringContaining('a - b'),
+      expect.stringMatching(/^sum.js: written/),
+      expect.stringMatching(/^docs\/note.md: written, 7 bytes \(a new file\)/),
+      'exit code 0\nstdout (5 bytes):\nfine\nstderr: nothing',
+    ]);
+    expect(it.actions).toEqual([
+      { action: 'tool_call', detail: 'list .', status: 'completed' },
+      { action: 'tool_call', detail: 'read sum.js', status: 'completed' },
+      { action: 'file_change', detail: 'sum.js', status: 'completed' },
+      { action: 'file_change', detail: 'docs/note.md', status: 'completed' },
+      { action: 'command', detail: 'node check.js', status: 'completed' },
+    ]);
+    expect(it.server.requests).toHaveLength(requests);
+  });
+
+  test('what it cannot do is told to the model, which goes on', async () => {
+    await using it = await job(
+      [
+        calls(
+          call('read', '{"path": "a.t'),
+          call('reed', { path: 'a.txt' }),
+          call('read', { file: 'a.txt' }),
+          call('read', '["a.txt"]'),
+          call('write', { path: 'a.txt', content: 7 }),
+          call('patch', { path: 'a.txt', edits: [{ find: 'nowhere', replace: '' }] }),
+          call('run', { command: 'false' }),
+          done(),
+        ),
+        calls(call('finish', { outcome: 'great' })),
+        calls(call('finish', '{"outcome": ')),
+        calls(call('finish', { outcome: 'fail', notes: 'no luck', context_updates: { outcome: 'success' } })),
+        calls(call('finish', { outcome: 'fail', notes: 'no luck' })),
+      ],
+      { files: { 'a.txt': 'a\n' }, speaks, attributes },
+    );
+    expect(await it.work()).toMatchObject({
+      kind: 'finished',
+      outcome: 'fail',
+      reason: 'no luck',
+      notes: 'no luck',
+    });
+    expect(it.told()).toEqual([
+      expect.stringMatching(/^error: the arguments are no JSON .*call the tool again/),
+      'error: there is no tool "reed": did you mean "read"?',
+      expect.stringMatching(/^error: the arguments of read do not fit: .*path/),
+      expect.stringMatching(/^error: the arguments of read do not fit: .*object/),
+      expect.stringMatching(/^error: the arguments of write do not fit: .*content/),
+      expect.stringMatching(/^error: a.txt is as it was: the edit does not apply/),
+      'exit code 1\nstdout: nothing\nstderr: nothing',
+      expect.stringMatching(/^error: other calls of this turn failed/),
+      expect.stringMatching(/^error: the answer has the outcome "great"/),
+      expect.stringMatching(/^error: the answer is not valid JSON/),
+      expect.stringMatching(/^error: context_updates may not set "outcome"/),
+    ]);
+    expect(it.text('a.txt')).toBe('a\n');
+  });
+
+  test('a plain answer without calls is the end as well', async () => {
+    await using it = await job([{ text: 'nothing to do here', reasoning: ['hm'] }], { speaks, attributes });
+    expect(await it.work()).toMatchObject({ kind: 'answered', text: 'nothing to do here', reasoning: 'hm' });
+    expect(it.shown.join('')).toContain('nothing to do here');
+  });
+});
+
+test('each request has all that was said before, as the server said it, and is kept by nobody', async () => {
+  const sealed = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'sealed' };
+  const bare = { id: 'rs_2', type: 'reasoning', summary: [{ type: 'summary_text', text: 'so' }] };
+  const asked = (id: string) => ({
+    id: `fc_${id}`,
+    type: 'function_call',
+    call_id: `call_${id}`,
+    name: 'list',
+    arguments: `{"depth":${id}}`,
+  });
+  const ended = (output: readonly object[]): Reaction => ({
+    events: [{ type: 'response.completed', response: { id: 'r', status: 'completed', output } }],
+  });
+  await using it = await job([ended([sealed, asked('1')]), ended([bare, asked('2')]), calls(done())], {
+    attributes: { 'openai.tools': 'list', reasoning_effort: 'low' },
+  });
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  const bodies = it.server.requests.map(({ body }) => body);
+  expect(bodies[0]).toMatchObject({
+    model: 'gpt-test',
+    stream: true,
+    store: false,
+    include: ['reasoning.encrypted_content'],
+    reasoning: { effort: 'low' },
+    input: [{ role: 'user', content: 'do it' }],
+    tools: [
+      { type: 'function', name: 'list', strict: false },
+      { type: 'function', name: 'finish' },
+    ],
+  });
+  const { id: _, ...nameless } = bare;
+  const { id: __, ...second } = asked('2');
+  const result = (id: string) => ({
+    type: 'function_call_output',
+    call_id: `call_${id}`,
+    output: '"." has nothing in it',
+  });
+  expect(bodies[2]?.['input']).toEqual([
+    { role: 'user', content: 'do it' },
+    sealed,
+    asked('1'),
+    result('1'),
+    nameless,
+    second,
+    result('2'),
+  ]);
+});
+
+test('only the tools that the node names are offered and carried out', async () => {
+  await using it = await job([calls(call('write', { path: 'a', content: 'a' })), calls(done())], {
+    attributes: { 'agent.mode': '', 'openai.tools': 'read, search' },
+  });
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  const offered = it.server.requests[0]?.body?.['tools'] as readonly { name: string }[];
+  expect(offered.map(({ name }) => name)).toEqual(['read', 'search', 'finish']);
+  expect(it.told()).toEqual([expect.stringContaining('there is no tool "write"')]);
+  expect(it.inWorkspace()).toEqual([]);
+});
+
+test('a node that keeps the answer in a file gets the last text, and no finish is offered', async () => {
+  await using it = await job([calls(call('list')), { text: '{"outcome":"fail"}' }], {
+    attributes: { response_file: 'answer.md', 'openai.tools': 'list' },
+  });
+  expect(await it.work()).toMatchObject({ kind: 'answered', text: '{"outcome":"fail"}' });
+  const offered = it.server.requests[0]?.body?.['tools'] as readonly { name: string }[];
+  expect(offered.map(({ name }) => name)).toEqual(['list']);
+});
+
+test('a schema is asked for, over chat completions too, also of one single answer', async () => {
+  const schema = { type: 'object' };
+  await using it = await job([{ json: { a: 1 } }], {
+    speaks: ['chat'],
+    attributes: { 'agent.mode': 'single', 'openai.api': 'chat' },
+    task: { schema: { name: 'plan', schema } },
+  });
+  expect(await it.work()).toMatchObject({ kind: 'answered', text: '{"a":1}' });
+  expect(it.server.requests).toHaveLength(1);
+  expect(it.server.requests[0]?.body).toEqual({
+    model: 'gpt-test',
+    stream: true,
+    stream_options: { include_usage: true },
+    messages: [{ role: 'user', content: 'do it' }],
+    response_format: { type: 'json_schema', json_schema: { name: 'plan', schema, strict: false } },
+  });
+});
+
+test('an answer that is a verdict in JSON counts as one, and one that tries to be is asked for again', async () => {
+  await using it = await job([
+    { text: '```json\n{"outcome": "perfect"}\n```' },
+    { text: '{"outcome": "retry", "failure_reason": "later"}' },
+  ]);
+  expect(await it.work()).toMatchObject({ kind: 'finished', outcome: 'retry', reason: 'later' });
+  expect(JSON.stringify(it.server.requests[1]?.body?.['input'])).toContain('Call finish instead');
+});
+
+test('a model that says nothing is asked twice more, then the work has failed', async () => {
+  await using it = await job([calls(), calls(), calls(), calls(done())]);
+  expect(await it.work()).toMatchObject({
+    kind: 'failed',
+    class: 'agent',
+    reason: expect.stringContaining('without a word'),
+  });
+  expect(it.server.requests).toHaveLength(3);
+});
+
+test('nothing outside the scope is read or written, whatever path is named', async () => {
+  const paths = ['../outside.txt', 'link.txt', 'scripts/scenarios/judge.sh', 'secret/a.txt', '.git/config'];
+  await using it = await job(
+    [
+      calls(...paths.map((path) => call('read', { path })), call('read', { path: '/etc/passwd' })),
+      calls(...[...paths, 'free.txt'].map((path) => call('write', { path, content: 'mine' }))),
+      calls(
+        call('run', { command: 'ls -A scripts secret' }),
+        call('write', { path: 'src/a.txt', content: 'mine' }),
+      ),
+      calls(done()),
+    ],
+    {
+      files: {
+        'scripts/scenarios/judge.sh': 'judge',
+        'secret/a.txt': 'hush',
+        '.git/config': 'pushurl',
+        'src/a.txt': 'a',
+      },
+      attributes: { allowed_write_paths: 'src/', 'codex.block_read_paths': 'secret' },
+    },
+  );
+  writeFileSync(it.at('../outside.txt'), 'outside');
+  symlinkSync('../outside.txt', it.at('link.txt'));
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  const told = it.told();
+  expect(told.slice(0, 12).filter((text) => !text.startsWith('error: '))).toEqual([]);
+  expect(told[12]).toMatch(/^exit code 2\nstdout \(9 bytes\):\nscripts:\nstderr .*secret/s);
+  expect(it.text('src/a.txt')).toBe('mine');
+  expect(readFileSync(it.at('../outside.txt'), 'utf8')).toBe('outside');
+  expect(it.text('secret/a.txt')).toBe('hush');
+  expect(existsSync(it.at('free.txt'))).toBe(false);
+  expect(JSON.stringify(it.server.requests)).not.toMatch(/judge\n|hush|pushurl/);
+});
+
+test('a call made again and again without a change is told to the model, then ends the work', async () => {
+  await using it = await job(() => calls(call('read', { path: 'a.txt' })), { files: { 'a.txt': 'a\n' } });
+  expect(await it.work()).toMatchObject({
+    kind: 'failed',
+    class: 'agent',
+    reason: expect.stringContaining(
+      '"gpt-test" made the same call again and again, without any change: read {"path":"a.txt"}',
+    ),
+  });
+  expect(it.server.requests).toHaveLength(5);
+  expect(it.told().map((text) => text.includes('[note: you made these calls before'))).toEqual([
+    false,
+    false,
+    true,
+    true,
+  ]);
+});
+
+test('the same calls are no circle as long as something changes', async () => {
+  const step = 'require("fs").appendFileSync("log", "x")';
+  await using it = await job((request) =>
+    toldIn(request).length < 8 ? calls(call('run', { argv: ['node', '-e', step] })) : calls(done()),
+  );
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  expect(it.text('log')).toBe('x'.repeat(8));
+});
+
+test('at the cap of turns the work has failed, and the model was told before', async () => {
+  let n = 0;
+  await using it = await job(() => calls(call('write', { path: 'n', content: String(n++) })), {
+    attributes: { max_turns: '5' },
+  });
+  expect(await it.work()).toMatchObject({
+    kind: 'failed',
+    class: 'agent',
+    reason: 'the work was not done within 5 turns (max_turns)',
+    usage: { input_tokens: 55, output_tokens: 35 },
+  });
+  expect(it.server.requests).toHaveLength(5);
+  const notes = it.told().map((text) => /\[note: (.*): come/.exec(text)?.[1]);
+  expect(notes).toEqual([undefined, '3 turns are left', undefined, 'this is your last turn']);
+});
+
+test('at the cap of tokens no further call is made, and no answer may be longer than what is left', async () => {
+  await using it = await job(
+    [
+      { calls: [call('list')], usage: { input_tokens: 300, output_tokens: 550 } },
+      { calls: [call('list', { depth: 2 })], usage: { input_tokens: 120, output_tokens: 30 } },
+    ],
+    { attributes: { max_tokens: '1000' } },
+  );
+  expect(await it.work()).toMatchObject({
+    kind: 'failed',
+    class: 'agent',
+    reason: 'the work was not done within 1000 tokens (max_tokens; 1000 were used)',
+  });
+  expect(it.server.requests.map(({ body }) => body?.['max_output_tokens'])).toEqual([1000, 150]);
+  expect(it.told()).toEqual([expect.stringContaining('150 tokens are left')]);
+});
+
+test('a cap of tokens stops a server that does not count, unless the node allows that', async () => {
+  const silent: Reaction = { calls: [call('list')], usage: null };
+  await using it = await job([silent, calls(done())], { attributes: { max_tokens: '1000' } });
+  expect(await it.work()).toMatchObject({
+    kind: 'failed',
+    reason: expect.stringContaining('unknown_cost=allow'),
+  });
+  await using free = await job([silent, calls(done())], {
+    attributes: { max_tokens: '1000', unknown_cost: 'allow' },
+  });
+  expect(await free.work()).toMatchObject({ kind: 'finished' });
+});
+
+test('when the time of the node comes to its end the model is told, and then stopped', async () => {
+  const clock = agentClock(1000);
+  await using it = await job(
+    (_, index) => {
+      if (index === 1) clock.advance(85_000);
+      return index < 3 ? calls(call('list', { depth: index + 1 })) : { hang: true };
+    },
+    { clock, task: { timeoutMs: 100_000 } },
+  );
+  const work = it.work();
+  await it.server.arrived(4);
+  clock.advance(15_000);
+  expect(await work).toMatchObject({
+    kind: 'failed',
+    class: 'timeout',
+    reason: expect.stringContaining("within 100 s (the node's timeout)"),
+  });
+  expect(it.told().map((text) => text.includes('15 seconds are left'))).toEqual([false, true, false]);
+});
+
+test('a stream that is cut in the middle of a call is asked for again, and the half call is not carried out', async () => {
+  const item = { type: 'function_call', id: 'fc', call_id: 'c', name: 'write', arguments: '' };
+  const half: Reaction = {
+    events: [
+      { type: 'response.output_item.added', output_index: 0, item },
+      {
+        type: 'response.function_call_arguments.delta',
+        item_id: 'fc',
+        output_index: 0,
+        delta: '{"path":"a"',
+      },
+    ],
+  };
+  const refused: Reaction = { status: 400, body: { error: { message: 'what is background?' } } };
+  await using it = await job([half, refused, calls(done())]);
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  expect(it.inWorkspace()).toEqual([]);
+  const background = it.server.requests[1]?.body;
+  expect(background).toMatchObject({ background: true, store: true });
+});
+
+test('over chat completions a cut stream is asked for again too', async () => {
+  const piece = {
+    tool_calls: [{ index: 0, id: 'c', function: { name: 'write', arguments: '{"path":"a"' } }],
+  };
+  const half: Reaction = { events: [{ choices: [{ index: 0, delta: piece, finish_reason: null }] }] };
+  await using it = await job([half, calls(done())], {
+    speaks: ['chat'],
+    attributes: { 'openai.api': 'chat' },
+  });
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  expect(it.inWorkspace()).toEqual([]);
+});
+
+test('calls that a server sends whole, all under the number 0, are told apart', async () => {
+  const whole = (id: string, path: string) => ({
+    choices: [
+      {
+        index: 0,
+        delta: {
+          tool_calls: [
+            { index: 0, id, function: { name: 'write', arguments: JSON.stringify({ path, content: id }) } },
+          ],
+        },
+        finish_reason: null,
+      },
+    ],
+  });
+  const end = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+  await using it = await job([{ events: [whole('x', 'a'), whole('y', 'b'), end] }, calls(done())], {
+    speaks: ['chat'],
+    attributes: { 'openai.api': 'chat' },
+  });
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  expect([it.text('a'), it.text('b')]).toEqual(['x', 'y']);
+});
+
+test('the wait that a server asks for is kept, in the middle of the work too', async () => {
+  const clock = agentClock();
+  const busy: Reaction = {
+    status: 429,
+    body: { error: { message: 'slow down' } },
+    headers: { 'retry-after': '7' },
+  };
+  await using it = await job([calls(call('list')), busy, calls(done())], { clock });
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  expect(clock.waits).toContain(7000);
+});
+
+test.for([
+  [
+    { status: 404, body: { error: { message: 'no such model', code: 'model_not_found' } } },
+    ['responses'],
+    'config',
+    /model "gpt-test" was not found/,
+    2,
+  ],
+  [{ status: 401, body: { error: { message: 'bad key' } } }, ['responses'], 'config', /key was refused/, 1],
+  [{ status: 500 }, ['responses'], 'infra', /in trouble.*after 3 tries/, 3],
+  [{ status: 500 }, ['chat'], 'infra', /in trouble.*after 3 tries/, 4],
+  [{ refusal: 'I will not' }, ['responses'], 'agent', /refused: I will not/, 1],
+  [{ incomplete: true }, ['chat'], 'agent', /does not fit into the tokens/, 2],
+] as const)(
+  'when the server answers %j over %j the report is of class %s',
+  async ([reaction, speaks, failureClass, words, requests]) => {
+    await using it = await job(() => reaction, { speaks });
+    const report = await it.work();
+    expect(report).toMatchObject({ kind: 'failed', class: failureClass });
+    expect(report.kind === 'failed' && report.reason).toMatch(words);
+    expect(it.server.requests).toHaveLength(requests);
+    expect(it.record().at(-1)).toMatchObject({ type: 'end', kind: 'failed', class: failureClass });
+  },
+);
+
+test('a server that does not know sealed thoughts is asked without them', async () => {
+  const message = 'Encrypted content is not supported with this model.';
+  await using it = await job([
+    { status: 400, body: { error: { message } } },
+    calls(call('list')),
+    calls(done()),
+  ]);
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  expect(it.server.requests.map(({ body }) => body?.['include'])).toEqual([
+    ['reasoning.encrypted_content'],
+    undefined,
+    undefined,
+  ]);
+});
+
+test('a server that refuses the first request for no reason that it names is asked more plainly, once', async () => {
+  const refusal: Reaction = { status: 400, body: { error: { message: 'bad request' } } };
+  await using it = await job([refusal, calls(done())]);
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  await using never = await job([refusal, refusal, calls(done())]);
+  expect(await never.work()).toMatchObject({ kind: 'failed', class: 'config' });
+  expect(never.server.requests.map(({ body }) => body?.['store'])).toEqual([false, undefined]);
+});
+
+test('a cap of tokens is told to a server of chat completions, which else decides itself', async () => {
+  await using it = await job([calls(done())], { speaks: ['chat'], attributes: { max_tokens: '1000' } });
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  expect(it.server.requests.at(-1)?.body).toMatchObject({ max_tokens: 1000 });
+});
+
+test('a model may give up in the turn in which a call failed', async () => {
+  await using it = await job([
+    calls(call('read', { path: 'no' }), call('finish', { outcome: 'fail', notes: 'gone' })),
+  ]);
+  expect(await it.work()).toMatchObject({ kind: 'finished', outcome: 'fail', reason: 'gone' });
+});
+
+test('the results of a turn have room together: the later ones are shortened', async () => {
+  const files = { 'long.txt': `${'x'.repeat(60_000)}\n` };
+  const many = Array.from({ length: 52 }, () => call('read', { path: 'long.txt' }));
+  await using it = await job([calls(...many), calls(done())], { files });
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  const told = it.told();
+  expect(told.map(({ length }) => length > 40_000).lastIndexOf(true)).toBe(3);
+  expect(told.join('').length).toBeLessThan(320_000);
+  expect(told.at(-1)).toBe('error: more than 50 calls at once');
+});
+
+test('work that is stopped while a program runs leaves nothing of it, and no success', async () => {
+  const stop = new AbortController();
+  await using it = await job([calls(call('run', { argv: ['sh', '-c', 'echo $$ > pid; exec sleep 1000'] }))]);
+  const work = it.work(stop.signal);
+  await vi.waitFor(() => expect(it.text('pid')).toMatch(/\n$/), { timeout: 20_000, interval: 5 });
+  stop.abort();
+  expect(await work).toEqual({ kind: 'cancelled' });
+  expect(existsSync(`/proc/${it.text('pid').trim()}`)).toBe(false);
+});
+
+test('everything is in the transcript: what was sent, answered, called and told, without the key', async () => {
+  await using it = await job(
+    [calls(call('write', { path: 'key.txt', content: `it is ${apiKey}` })), calls(done())],
+    { files: {} },
+  );
+  await it.work();
+  const record = it.record();
+  expect(record.map(({ type }) => type)).toEqual([
+    'start',
+    'request',
+    'answer',
+    'call',
+    'request',
+    'answer',
+    'end',
+  ]);
+  expect(record.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  expect(record[0]).toMatchObject({ model: 'gpt-test', prompt: 'do it', limits: { maxTurns: 50 } });
+  expect(record[2]).toMatchObject({ turn: 1, api: 'responses', usage: { input_tokens: 11 } });
+  expect(record[3]).toMatchObject({
+    name: 'write',
+    arguments: { path: 'key.txt', content: 'it is ***' },
+    ok: true,
+    result: expect.stringMatching(/^key.txt: written/),
+  });
+  expect(record.at(-1)).toMatchObject({ kind: 'finished', outcome: 'success', usage: { input_tokens: 22 } });
+  expect(it.read('openai.transcript.jsonl')).not.toContain(apiKey);
+});
+
+test.for([
+  [{ 'openai.tools': 'read,wirte' }, 'openai.tools names "wirte", which is no tool: did you mean "write"?'],
+  [{ 'agent.mode': 'agents' }, 'agent.mode is "agents": write agent or single'],
+  [{ 'openai.api': 'rest' }, 'openai.api is "rest": write auto, responses or chat'],
+  [{ max_turns: '0' }, 'max_turns is "0": write a whole number of at least 1'],
+  [{ max_tokens: 'many' }, 'max_tokens is "many"'],
+  [{ 'openai.run_timeout': 'soon' }, 'openai.run_timeout is "soon", which is no length of time'],
+  [{ 'codex.block_read_paths': '../x' }, 'codex.block_read_paths: "../x" has ".." in it'],
+  [{ read_scope: '/etc' }, 'read_scope: "/etc" is absolute'],
+] as const)('with %j nothing is asked, and the report says what is wrong', async ([attributes, reason]) => {
+  await using it = await job([], { attributes });
+  expect(await it.work()).toMatchObject({
+    kind: 'failed',
+    class: 'config',
+    reason: expect.stringContaining(reason),
+  });
+  expect(it.server.requests).toEqual([]);
+});

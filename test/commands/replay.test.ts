@@ -1,0 +1,384 @@
+/** Runs made again from what they recorded, as it is asked for on the command line. */
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Exchange } from '../../src/model/exchange.ts';
+import { root } from '../support/cli.ts';
+import { house, treeOf } from '../support/house.ts';
+import { startModelServer } from '../support/model-server.ts';
+
+const runs = '.factory/runs';
+type House = Awaited<ReturnType<typeof house>>;
+const dirOf = (it: House, run: string) => join(it.path, runs, run);
+const exchanges = (it: House, run: string) =>
+  it.records(`${runs}/${run}/exchanges/calls.jsonl`).map((record) => Exchange.parse(record));
+const resultOf = (it: House, run: string) => it.json(`${runs}/${run}/result.json`);
+const workspace = (it: House, run: string) => treeOf(join(dirOf(it, run), 'workspace'));
+
+async function started(it: House, pipeline: string, options = {}, code = 0) {
+  const ran = await it.run(pipeline, { runId: 'base', quiet: true, ...options });
+  expect(ran.code, ran.err + ran.out).toBe(code);
+}
+
+/** The replay is the run again, and changes nothing of it. */
+async function checks(it: House, run = 'base', options = {}) {
+  const before = treeOf(dirOf(it, run));
+  const checked = await it.replay(run, { check: true, runId: `of-${run}`, quiet: true, ...options });
+  expect(checked.out + checked.err).toMatch(/^equal: \d+ records/);
+  expect(checked.code).toBe(0);
+  expect(treeOf(dirOf(it, run))).toEqual(before);
+  expect(workspace(it, `of-${run}`)).toEqual(workspace(it, run));
+  const told = (id: string) => {
+    const { status, exit_code, exit_node, stages, failed_stages, retries } = resultOf(it, id);
+    return { status, exit_code, exit_node, stages, failed_stages, retries };
+  };
+  expect(told(`of-${run}`)).toEqual(told(run));
+}
+
+const loop = `digraph loop {
+  workdir="none"
+  vars="limit=2, topic=tea"
+  start [shape=Mdiamond]
+  answer [shape=box, prompt="Say it of \${var.topic}", response_file="answer.txt", allowed_write_paths="answer.txt"]
+  count [shape=parallelogram, tool_command="cat answer.txt >> log.txt; pwd; date; test $(wc -l < log.txt) -ge \${var.limit}"]
+  exit [shape=Msquare]
+  start -> answer -> count
+  count -> exit [condition="outcome=success"]
+  count -> answer [condition="outcome=fail"]
+}`;
+const files = {
+  'loop.dot': loop,
+  'script.json': JSON.stringify({
+    format: 'factory-script/1',
+    answers: { answer: [{ text: 'one\n' }, { text: 'two\n' }, { text: 'three\n' }] },
+  }),
+};
+const scripted = { agent: 'scripted', script: 'script.json' };
+
+describe('single-turn answers', () => {
+  test('a replay is the run again, prompts with places and times in them included, and so is the replay of it', async () => {
+    await using it = await house(files);
+    await started(it, 'loop.dot', scripted);
+    expect(
+      exchanges(it, 'base').map(({ node, visit, call, complete }) => [node, visit, call, complete]),
+    ).toEqual([
+      ['answer', 1, 1, true],
+      ['answer', 2, 2, true],
+    ]);
+    // The second prompt tells of the first failure, with the folder and the time in it.
+    expect(exchanges(it, 'base')[1]?.prompt).toContain(join(dirOf(it, 'base'), 'workspace'));
+    await checks(it);
+    await checks(it, 'of-base');
+    expect(it.json(`${runs}/of-base/manifest.json`).replay_of).toMatchObject({ run_id: 'base', live: false });
+    expect(exchanges(it, 'of-base').every(({ replayed }) => replayed !== null)).toBe(true);
+  });
+
+  test('a replay begins where --from says, with what stood there', async () => {
+    await using it = await house(files);
+    await started(it, 'loop.dot', scripted);
+    await checks(it, 'base', { from: 'answer@2' });
+    expect(it.json(`${runs}/of-base/manifest.json`).forked_from).toMatchObject({
+      node: 'answer',
+      visit: 2,
+      before: true,
+    });
+    const none = await it.replay('base', { from: 'answr' });
+    expect(none.code).toBe(2);
+    expect(none.err).toContain('did you mean "answer"');
+  });
+
+  test('a fork, and what a fork of a fork recorded, replay from where they began, and from the very start', async () => {
+    await using it = await house(files);
+    await started(it, 'loop.dot', scripted);
+    const forked = await it.fork('base', { at: 'count@1', runId: 'f', quiet: true, var: ['limit=3'] });
+    expect(forked.code, forked.err).toBe(0);
+    expect(exchanges(it, 'f').map(({ call }) => call)).toEqual([1, 2, 3]);
+    await checks(it, 'f');
+    const whole = await it.replay('f', { from: 'start', runId: 'whole', quiet: true });
+    expect(whole.code, whole.err + whole.out).toBe(0);
+    expect(workspace(it, 'whole')).toEqual(workspace(it, 'f'));
+  });
+
+  test('another variable is followed until the first prompt that has it: then it stops, says where, and --live goes on', async () => {
+    await using it = await house(files);
+    await started(it, 'loop.dot', scripted);
+    const stopped = await it.replay('base', { var: ['topic=coffee'], runId: 'r' });
+    expect(stopped.code).toBe(1);
+    expect(stopped.out).toContain('left the record at answer@1, call 1');
+    expect(stopped.out).toMatch(/line 1 was "Say it of tea" and is "Say it of coffee"/);
+    expect(resultOf(it, 'r').divergence).toMatchObject({
+      node: 'answer',
+      visit: 1,
+      call: 1,
+      kind: 'prompt',
+      diff: '- Say it of tea\n+ Say it of coffee',
+    });
+    expect(resultOf(it, 'r').next).toBe('factory resume r --live');
+    const again = await it.resume('r', { quiet: true });
+    expect(again.code).toBe(1);
+    const on = await it.resume('r', { live: true, quiet: true });
+    expect(on.code, on.err + on.out).toBe(0);
+    expect(
+      exchanges(it, 'r')
+        .filter(({ complete }) => complete)
+        .map(({ replayed }) => replayed),
+    ).toEqual([null, null]);
+    const live = await it.replay('base', { var: ['topic=coffee'], live: true, runId: 'l' });
+    expect(live.code, live.err).toBe(0);
+    expect(live.err).toContain('leaves the record here and goes on live');
+    expect(workspace(it, 'l')).toEqual(workspace(it, 'base'));
+  });
+
+  test.for([
+    ['a file', '@new.md', 'Say it "well"\\now', 0],
+    ['itself', 'Say ${var.topic}', 'Say tea', 0],
+    ['a file that is not there', '@none.md', 'there is no such file', 2],
+    ['nothing', '', 'the text is empty', 2],
+  ] as const)('a prompt that is set to %s', async ([, value, said, code]) => {
+    await using it = await house({ ...files, 'new.md': 'Say it "well"\\now\n' });
+    await started(it, 'loop.dot', scripted);
+    const set = await it.replay('base', {
+      set: [`prompt.answer=${value}`],
+      live: true,
+      runId: 'r',
+      quiet: true,
+    });
+    expect(set.code, set.err).toBe(code);
+    expect(existsSync(dirOf(it, 'r'))).toBe(code === 0);
+    if (code === 0) expect(exchanges(it, 'r')[0]?.prompt).toBe(said);
+    else expect(set.err).toContain(said);
+  });
+
+  test('a route that is another one now stops the run there', async () => {
+    const pipeline = loop
+      .replace('date;', 'date; test -z $SPOILED || exit 1;')
+      .replace(
+        'count -> answer',
+        'bad [shape=Msquare, outcome=fail]\n  count -> bad [condition="outcome=fail && failure_class=x"]\n  count -> answer',
+      );
+    await using it = await house({ ...files, 'loop.dot': pipeline });
+    await started(it, 'loop.dot', scripted);
+    it.environment({ SPOILED: 'yes' });
+    const parted = await it.replay('base', { runId: 'r', quiet: true });
+    expect(parted.code).toBe(1);
+    expect(resultOf(it, 'r').divergence).toMatchObject({ node: 'count', visit: 2, kind: 'route' });
+    expect(parted.out).toContain('it went to "exit" (outcome success), and goes to "answer" (outcome fail)');
+  });
+
+  test('a run that never ended is replayed as far as it came', async () => {
+    await using it = await house(files);
+    await started(it, 'loop.dot', { ...scripted, maxSteps: '3' }, 1);
+    await checks(it);
+    const cut = await it.run('loop.dot', { ...scripted, runId: 'cut' }, (line) =>
+      line.includes('node=count'),
+    );
+    expect(cut.code).toBe(130);
+    const ended = await it.replay('cut', { runId: 'of-cut', quiet: true });
+    expect(ended.code).toBe(1);
+    expect(resultOf(it, 'of-cut').divergence.kind).toBe('end_of_record');
+  });
+});
+
+describe('records that cannot be used', () => {
+  test('one byte that changed is noticed before anything is made, in a line, a text and a file', async () => {
+    await using it = await house({
+      ...files,
+      'long.dot': loop.replace('Say it', `Say it ${'long '.repeat(600)}`),
+    });
+    await started(it, 'long.dot', scripted);
+    const calls = join(dirOf(it, 'base'), 'exchanges/calls.jsonl');
+    const bodies = join(dirOf(it, 'base'), 'exchanges/bodies');
+    const body = join(bodies, readdirSync(bodies)[0] ?? '');
+    for (const path of [calls, body]) {
+      const whole = readFileSync(path);
+      const bytes = Buffer.from(whole);
+      bytes[100] = (bytes[100] ?? 0) ^ 1;
+      writeFileSync(path, bytes);
+      const refused = await it.replay('base', { runId: 'r' });
+      expect(refused.code, refused.err).toBe(2);
+      expect(refused.err).toContain('error[replay-damaged]');
+      expect(refused.err.replace(/\s+/g, '')).toContain(path);
+      expect(refused.err).toContain('call 1 of node "answer"');
+      expect((await it.exported('base')).code).toBe(2);
+      writeFileSync(path, whole);
+    }
+    rmSync(body);
+    expect((await it.replay('base', { runId: 'r' })).err).toContain('is missing');
+    expect(readdirSync(join(it.path, runs)).filter((name) => !name.startsWith('.'))).toEqual(['base']);
+  });
+
+  test('a run without a record is refused, unless it asked nobody', async () => {
+    await using it = await house({
+      ...files,
+      'tool.dot':
+        'digraph g { workdir="none"; start [shape=Mdiamond]; t [shape=parallelogram, tool_command="echo 1 > a"]; exit [shape=Msquare]; start -> t -> exit }',
+    });
+    await started(it, 'loop.dot', scripted);
+    rmSync(join(dirOf(it, 'base'), 'exchanges'), { recursive: true });
+    const refused = await it.replay('base');
+    expect(refused.code).toBe(2);
+    expect(refused.err).toContain('error[replay-no-records]');
+    expect((await it.exported('base')).err).toContain('error[record-none]');
+    await started(it, 'tool.dot', { runId: 'tools' });
+    await checks(it, 'tools');
+  });
+
+  test('a call that has no record stops the replay there', async () => {
+    await using it = await house(files);
+    await started(it, 'loop.dot', scripted);
+    const calls = join(dirOf(it, 'base'), 'exchanges/calls.jsonl');
+    writeFileSync(calls, `${readFileSync(calls, 'utf8').split('\n')[0]}\n`);
+    const stopped = await it.replay('base', { runId: 'r', quiet: true });
+    expect(stopped.code).toBe(1);
+    expect(stopped.out).toContain('left the record at answer@2, call 2: there is no record of this call');
+  });
+});
+
+describe('agents that work in the workspace', () => {
+  const pipeline = `digraph g {
+    start [shape=Mdiamond]
+    a [prompt="Do it", agent.backend=codex, codex.json=true, allowed_write_paths="src/, b.bin, link", max_retries=1, retry_delay=1h]
+    check [shape=parallelogram, tool_command="test -e src/second"]
+    exit [shape=Msquare]
+    start -> a
+    a -> check [condition="outcome=success"]
+    a -> a [condition="outcome=fail"]
+    check -> exit [condition="outcome=success"]
+    check -> a [condition="outcome=fail"]
+  }`;
+  const said =
+    '{"type":"item.completed","item":{"id":"1","type":"command_execution","command":"make","exit_code":0}}';
+  const does = `case $FACTORY_VISIT in
+    1) echo out > outside.txt; mkdir -p src/new; echo 1 > src/new/a; ok ;;
+    2) echo '${said}'; rm src/old.txt; printf '\\377\\000' > b.bin; echo 2 > src/main.txt; chmod 755 src/main.txt; ln -s main.txt src/link; ok ;;
+    3) touch src/second; echo done > src/main.txt; ok ;;
+  esac`;
+  const made = () =>
+    house({ 'p.dot': pipeline, 'w/src/main.txt': 'main\n', 'w/src/old.txt': 'old\n' }, () => ({
+      STAND_IN: does,
+      ATTRACTOR_CODEX_PATH: join(root, 'test/support/codex-stand-in.sh'),
+    }));
+
+  test('what they did to files is done again, scopes judge it again, and no program is started', async () => {
+    await using it = await made();
+    await started(it, 'p.dot', { workdir: 'w' });
+    const [first, second] = exchanges(it, 'base');
+    expect(first?.files?.changes.map(({ change, path }) => `${change} ${path}`)).toContain(
+      'created outside.txt',
+    );
+    expect(second?.actions).toMatchObject([{ detail: 'make' }]);
+    const program = JSON.parse(String(readItem(it, second)));
+    expect(program).toMatchObject({
+      kind: 'program',
+      exit: { kind: 'exited', code: 0 },
+      stdout: { name: 'codex.stdout.log' },
+    });
+    it.environment({ STAND_IN: 'touch src/ran', ATTRACTOR_CODEX_PATH: '/nowhere/codex' });
+    await checks(it);
+    const told = (run: string) => it.records(`${runs}/${run}/events.jsonl`).map(({ type }) => type);
+    expect(told('of-base')).toEqual(told('base'));
+    expect(told('base')).toContain('AgentActed');
+  });
+
+  test('the exported script does the same, bytes, modes, links and deletions included', async () => {
+    await using it = await made();
+    await started(it, 'p.dot', { workdir: 'w' });
+    expect((await it.exported('base', 's.json')).code).toBe(0);
+    const played = { agent: 'scripted', script: 's.json', runId: 'played', quiet: true };
+    writeFileSync(join(it.path, 'p2.dot'), pipeline.replace('agent.backend=codex, ', ''));
+    const ran = await it.run('p2.dot', { ...played, workdir: 'w' });
+    expect(ran.code, ran.err).toBe(0);
+    expect(workspace(it, 'played')).toEqual(workspace(it, 'base'));
+    expect(resultOf(it, 'played').stages).toBe(resultOf(it, 'base').stages);
+  });
+
+  test('an attempt that was stopped in between is marked, and answers nobody', async () => {
+    await using it = await made();
+    it.environment({
+      STAND_IN: `if [ -e "$HOME/begun" ]; then ${does}\nelse echo half > src/half; touch "$HOME/begun"; exec sleep 1000; fi`,
+      ATTRACTOR_CODEX_PATH: join(root, 'test/support/codex-stand-in.sh'),
+    });
+    const begun = join(it.path, 'begun');
+    const cut = await it.runUntil('p.dot', { workdir: 'w', runId: 'base', quiet: true }, () =>
+      existsSync(begun),
+    );
+    expect(cut.code).toBe(130);
+    expect(exchanges(it, 'base').map(({ call, complete }) => [call, complete])).toEqual([[1, false]]);
+    const resumed = await it.resume('base', { quiet: true });
+    expect(resumed.code, resumed.err).toBe(0);
+    expect(exchanges(it, 'base').map(({ call, complete }) => [call, complete])).toEqual([
+      [1, false],
+      [1, true],
+      [2, true],
+      [3, true],
+    ]);
+    await checks(it);
+  });
+});
+
+function readItem(it: House, exchange: Exchange | undefined): string {
+  const items = exchange?.items;
+  return typeof items === 'string'
+    ? items.trim()
+    : it.read(`${runs}/base/exchanges/bodies/${items?.sha256}`).trim();
+}
+
+describe('a model over the network', () => {
+  const key = 'sk-test-0123456789';
+  const pipeline = `digraph g {
+    workdir="none"
+    start [shape=Mdiamond]
+    ask [prompt="Write", response_file="a.txt", max_retries=2, retry_delay=1h, retry_on=fail]
+    exit [shape=Msquare]
+    start -> ask -> exit
+  }`;
+
+  test('what went over the wire is kept without the key, and is not asked for again', async () => {
+    await using server = await startModelServer([{ text: `the key is ${key}, in pieces` }]);
+    await using it = await house({ 'p.dot': pipeline }, () => ({
+      OPENAI_API_KEY: key,
+      OPENAI_BASE_URL: server.url,
+    }));
+    await started(it, 'p.dot', { model: 'some-model' });
+    const [exchange] = exchanges(it, 'base');
+    const items = readItem(it, exchange)
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(items[0]).toMatchObject({
+      kind: 'request',
+      body: { model: 'some-model', input: 'Write', stream: true },
+    });
+    expect(items.at(-1)).toMatchObject({ kind: 'event', event: { type: 'response.completed' } });
+    expect(exchange?.usage).toMatchObject({ input_tokens: 11, output_tokens: 7 });
+    const everything = treeText(join(dirOf(it, 'base'), 'exchanges'));
+    expect(everything).toContain('in pieces');
+    expect(everything).not.toContain(key);
+    expect(everything.replaceAll(/"delta":"([^"]*)"/g, '')).not.toContain('sk-test');
+    // No key, and a port where nobody listens.
+    await server.close();
+    it.environment({ OPENAI_BASE_URL: 'http://127.0.0.1:9' });
+    const replayed = await it.replay('base', { check: true, runId: 'r', quiet: true });
+    expect(replayed.out).toMatch(/^equal/);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('a failure that waited for its server is replayed without the wait', async () => {
+    await using server = await startModelServer((_, index) =>
+      index < 1 ? { status: 400, body: { error: { message: 'no' } } } : { text: 'yes\n' },
+    );
+    await using it = await house({ 'p.dot': pipeline.replace('1h', '1ms') }, () => ({
+      OPENAI_API_KEY: key,
+      OPENAI_BASE_URL: server.url,
+    }));
+    await started(it, 'p.dot');
+    expect(exchanges(it, 'base').map(({ call }) => call)).toEqual([1, 2]);
+    it.environment({ OPENAI_BASE_URL: 'http://127.0.0.1:9' });
+    await checks(it);
+  });
+});
+
+const treeText = (folder: string): string =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
+    .join('\n');

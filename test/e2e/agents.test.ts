@@ -1,0 +1,171 @@
+/** Agents in whole runs, through the built command line: several in order, several models in turn, one that stalls. */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type Home, home, root } from '../support/cli.ts';
+
+const standIn = join(root, 'test/support/agent-stand-in.sh');
+const project = (nodes: string, more: Readonly<Record<string, string>> = {}) =>
+  home({
+    'p.dot': `digraph g { start [shape=Mdiamond] exit [shape=Msquare]\n${nodes}\n}`,
+    'w/src/main.txt': 'main\n',
+    ...more,
+  });
+const run = (it: Home, env: Readonly<Record<string, string>>, ...flags: readonly string[]) =>
+  it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w', ...flags], { env });
+const dir = '.factory/runs/r1';
+const outputs = async (it: Home, node: string) =>
+  (await it.records(`${dir}/trace.jsonl`)).filter(
+    (record) => record['type'] === 'NodeOutputCaptured' && record['node_id'] === node,
+  );
+const ending = async (it: Home, node: string) =>
+  (await it.records(`${dir}/events.jsonl`)).filter(
+    (event) => /^Stage(Completed|Failed)$/.test(String(event['type'])) && event['node_id'] === node,
+  );
+
+test('where one agent cannot answer the next one does, and trace, status and usage say which', async () => {
+  await using it = await project(`
+    a [prompt="Do it", agent="codex,claude", codex.path="/nowhere/codex"]
+    start -> a -> exit
+  `);
+  const ran = await run(it, { STAND_IN: 'echo new > new.txt; ok', FACTORY_CLAUDE_PATH: standIn });
+  expect(ran.code, ran.stderr).toBe(0);
+  const by = { agent: 'claude', tried: [{ agent: 'codex', class: 'config' }] };
+  expect(await it.json(`${dir}/a/status.json`)).toMatchObject({ outcome: 'success', answered_by: by });
+  expect(await outputs(it, 'a')).toMatchObject([{ answered_by: by }]);
+  expect(await it.json(`${dir}/a/usage.json`)).toMatchObject({ agent: 'claude', cost_usd: 0.25 });
+  expect(await ending(it, 'a')).toMatchObject([{ usage: { agent: 'claude', cost_usd: 0.25 } }]);
+  expect(await it.json(`${dir}/manifest.json`)).toMatchObject({ agent: { name: 'codex,claude' } });
+  expect(ran.stderr).toContain('codex could not answer; claude is asked');
+});
+
+test('a run whose agents are a list goes on with that list after a stop', async () => {
+  await using it = await project(`
+    a [prompt="Do it"] b [prompt="Do it"]
+    start -> a -> b -> exit
+  `);
+  const env = { STAND_IN: 'ok', FACTORY_CLAUDE_PATH: standIn, ATTRACTOR_CODEX_PATH: '/nowhere/codex' };
+  const flags = ['--agent', 'codex,claude', '--model', 'm1'];
+  await run(it, { ...env, ATTRACTION_TEST_STOP_AFTER_NODE: 'a' }, ...flags);
+  const resumed = await it.factory(['resume', 'r1'], { env });
+  expect(resumed.code, resumed.stderr).toBe(0);
+  expect(await it.json(`${dir}/b/status.json`)).toMatchObject({
+    answered_by: { agent: 'claude', model: 'm1' },
+  });
+});
+
+test('each product failure that leads back to a node gives it the next model; a settled one the first again', async () => {
+  await using it = await project(`
+    fix [prompt="Fix it", agent.backend=fake, llm_model="small,middle,large"]
+    check [shape=parallelogram, tool_command="echo x >> n; test $(wc -l < n) -ge 4"]
+    again [shape=parallelogram,
+      tool_command="test -e seen && exit; touch seen; echo '{\\"outcome\\":\\"partial_success\\"}' > $FACTORY_OUTPUT"]
+    start -> fix -> check
+    check -> fix [condition="outcome=fail"]
+    check -> again [condition="outcome=success"]
+    again -> fix [condition="outcome=partial_success"]
+    again -> exit [condition="outcome=success"]
+  `);
+  const ran = await run(it, {});
+  expect(ran.code, ran.stderr).toBe(0);
+  expect((await outputs(it, 'fix')).map((one) => one['answered_by'])).toEqual([
+    { agent: 'fake', model: 'small', escalation: 0 },
+    { agent: 'fake', model: 'middle', escalation: 1 },
+    { agent: 'fake', model: 'large', escalation: 2 },
+    { agent: 'fake', model: 'large', escalation: 3 },
+    { agent: 'fake', model: 'small', escalation: 0 },
+  ]);
+});
+
+test("a command is told values as whole words, and nothing in them is a placeholder or a shell's", async () => {
+  await using it = await project(`
+    vars="who=x"
+    a [prompt="Do it", agent=command, command.run="printf '%s|' '${'$'}{var.who}' to=${'$'}{var.who} {prompt}", response_file="out.txt"]
+    start -> a -> exit
+  `);
+  const ran = await run(it, {}, '--var', "who=two 'words' {model} $HOME");
+  expect(ran.code, ran.stderr).toBe(0);
+  const who = "two 'words' {model} $HOME";
+  expect(await it.read(`${dir}/workspace/out.txt`)).toBe(`${who}|to=${who}|Do it|`);
+});
+
+test('retries after product failures climb too, and the model is what the agent is told', async () => {
+  await using it = await project(`
+    a [prompt="Do it", agent=command, command.run="sh -c 'echo {model} >> models; test {model} = b && echo success || echo fail'",
+       response_format=outcome, llm_model="a,b", retry_on=fail, max_retries=3, retry_delay=1ms]
+    start -> a -> exit
+  `);
+  const ran = await run(it, {});
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(await it.read(`${dir}/workspace/models`)).toBe('a\nb\n');
+  expect(await it.json(`${dir}/a/status.json`)).toMatchObject({
+    answered_by: { agent: 'command', model: 'b', escalation: 1 },
+  });
+});
+
+const stalling = (attributes: string) => `
+  bad [shape=Msquare, outcome=fail]
+  a [prompt="Do it", agent="codex,claude", codex.path="/nowhere/codex", ${attributes}]
+  start -> a
+  a -> exit [condition="failure_class=stalled"]
+  a -> bad [condition="failure_class!=stalled"]
+`;
+
+test.for([
+  [
+    'is silent',
+    'stall_timeout=1s',
+    'exec sleep 1000',
+    /^the agent claude was stopped: it was silent for 1s \(stall_timeout\); its partial work \(1 changed file\) is snapshot [0-9a-f]{64}$/,
+  ],
+  [
+    'goes in circles',
+    'max_same_calls=4',
+    // Writing the same again is no change.
+    'for i in 1 2 3 4 5 6 7 8 9; do echo half > half.txt; did $i "cat x"; sleep 0.05; done; exec sleep 1000',
+    /^the agent claude was stopped: it made the same call 4 times without a change in the workspace \(max_same_calls\): cat x; its partial/,
+  ],
+] as const)(
+  'an agent that %s is stopped with a class of its own, its partial work kept',
+  async ([, limit, does, reason]) => {
+    await using it = await project(stalling(limit));
+    const ran = await run(it, {
+      STAND_IN: `echo half > half.txt; echo $$ > "$HOME/pid"; ${does}`,
+      FACTORY_CLAUDE_PATH: standIn,
+    });
+    expect(ran.code, ran.stderr).toBe(0);
+    const status = (await it.json(`${dir}/a/status.json`)) as Record<string, string>;
+    expect(status).toMatchObject({
+      failure_class: 'stalled',
+      answered_by: { agent: 'claude' },
+      failure_reason: expect.stringMatching(reason),
+    });
+    const kept = (await it.json(`${dir}/a/stalled.json`)) as { snapshot: string; created: string[] };
+    expect(status['failure_reason']).toContain(kept.snapshot);
+    expect(kept.created).toEqual(['half.txt']);
+    expect(existsSync(join(it.path, dir, 'snapshots/trees', `${kept.snapshot}.json`))).toBe(true);
+    expect(readdirSync(join(it.path, dir, 'workspace'))).toContain('half.txt');
+    expect(existsSync(`/proc/${(await it.read('pid')).trim()}`)).toBe(false);
+  },
+);
+
+test('an agent that changes the workspace between its calls does not go in circles', async () => {
+  await using it = await project(stalling('max_same_calls=3'));
+  const ran = await run(it, {
+    STAND_IN: 'for i in 1 2 3 4 5 6 7; do echo $i > n; did $i "make"; done; ok',
+    FACTORY_CLAUDE_PATH: standIn,
+  });
+  expect(ran.code, ran.stderr).toBe(1);
+  expect(await it.json(`${dir}/a/status.json`)).toMatchObject({ outcome: 'success' });
+});
+
+test('limits of the graph hold for all its nodes, and a limit that is none is refused with its place', async () => {
+  await using it = await project(`stall_timeout=1s\n${stalling('max_same_calls=5')}`);
+  const ran = await run(it, { STAND_IN: 'exec sleep 1000', FACTORY_CLAUDE_PATH: standIn });
+  expect(ran.code, ran.stderr).toBe(0);
+  await using bad = await project(stalling('stall_timeout=soon, prompt_via=mail'));
+  const refused = await run(bad, {});
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain('stall_timeout');
+  expect(refused.stderr).toContain('prompt_via');
+});

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { readGraph } from '../../src/dot/read.ts';
+import { escalationAt, modelOf, modelsOf } from '../../src/nodes/escalation.ts';
+
+function node(attributes: string) {
+  const found = readGraph('p.dot', `digraph g { a [${attributes}] }`).graph?.nodes.get('a');
+  if (found === undefined) throw new Error('no node');
+  return found;
+}
+
+test.for([
+  ['', []],
+  ['llm_model=one', []],
+  ['model="small, large"', ['small', 'large']],
+  ['llm_model="a,b,c"', ['a', 'b', 'c']],
+] as const)('of %j the models are %j', ([attributes, models]) => {
+  expect(modelsOf(node(attributes))).toEqual(models);
+});
+
+test.for([
+  [undefined, 'small'],
+  [0, 'small'],
+  [1, 'middle'],
+  [2, 'large'],
+  [7, 'large'],
+] as const)('after %s product failures the model is %s', ([failures, model]) => {
+  const context = failures === undefined ? {} : { 'internal.escalation.a': failures };
+  expect(modelOf(node('llm_model="small,middle,large"'), context)).toEqual({
+    model,
+    escalation: failures ?? 0,
+  });
+});
+
+test.for([
+  ['its first visit, whatever failed before', 0, 0, { class: 'product' }, 0],
+  ['a visit after a product failure', 0, 1, { class: 'product' }, 1],
+  ['another one', 1, 2, { class: 'product' }, 2],
+  ['one after a failure of another class', 1, 2, { class: 'infra' }, 1],
+  ['one that nothing failed before', 2, 3, null, 0],
+] as const)('%s counts', ([, before, visits, failure, expected]) => {
+  expect(escalationAt(before, visits, failure)).toBe(expected);
+});

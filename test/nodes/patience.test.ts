@@ -1,0 +1,124 @@
+import fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
+import type { AgentAction } from '../../src/agents/agent.ts';
+import { patience, roundOf } from '../../src/nodes/patience.ts';
+import { agentClock } from '../agents/clock.ts';
+
+const call = (detail: string, identity?: string): AgentAction => ({
+  action: 'tool_call',
+  detail,
+  status: 'completed',
+  ...(identity === undefined ? {} : { identity }),
+});
+const of = (more: Partial<Parameters<typeof patience>[0]> = {}) =>
+  patience({
+    clock: agentClock(0),
+    silentMs: undefined,
+    sameCalls: 3,
+    changedSince: async () => false,
+    ...more,
+  });
+
+describe('silence', () => {
+  test('of that length stops the agent; every sign of life begins it anew', async () => {
+    const clock = agentClock(0);
+    const watch = of({ clock, silentMs: 10_000 });
+    await clock.waiting(1);
+    for (const sign of [() => watch.heard(), () => watch.acted(call('x'))]) {
+      clock.advance(9_999);
+      sign();
+      clock.advance(1);
+      await clock.waiting(1);
+      expect(watch.signal.aborted).toBe(false);
+    }
+    clock.advance(9_999);
+    await vi.waitFor(() => expect(watch.signal.aborted).toBe(true));
+    expect(watch.why).toBe('it was silent for 10s (stall_timeout)');
+  });
+
+  test('means nothing after the end, and nothing where nobody sets a limit', async () => {
+    const clock = agentClock(0);
+    const ended = of({ clock, silentMs: 1000 });
+    await clock.waiting(1);
+    ended.end();
+    clock.advance(5000);
+    const free = of({ clock });
+    clock.advance(1e9);
+    await Promise.resolve();
+    expect([ended.why, free.why]).toEqual([undefined, undefined]);
+  });
+});
+
+describe('the same call', () => {
+  test('made that often without a change in the workspace stops the agent', async () => {
+    const watch = of();
+    for (const detail of ['a', 'b', 'b']) watch.acted(call(detail));
+    expect(watch.signal.aborted).toBe(false);
+    watch.acted(call('b'));
+    await vi.waitFor(() => expect(watch.signal.aborted).toBe(true));
+    expect(watch.why).toBe(
+      'it made the same call 3 times without a change in the workspace (max_same_calls): b',
+    );
+  });
+
+  test('with other arguments is another call', async () => {
+    const watch = of();
+    for (const identity of ['1', '2', '3', '4', '5', '6', '7']) watch.acted(call('read', identity));
+    await Promise.resolve();
+    expect(watch.why).toBeUndefined();
+  });
+
+  test('made in turn with another one goes in circles too', async () => {
+    const watch = of();
+    for (const detail of ['a', 'b', 'a', 'b', 'a', 'b']) watch.acted(call(detail));
+    await vi.waitFor(() => expect(watch.why).toMatch(/the same 2 calls 3 times/));
+  });
+
+  test('begins anew after a change, which is looked for since the first of them', async () => {
+    const clock = agentClock(0);
+    const asked: string[] = [];
+    let changed = true;
+    const watch = of({
+      clock,
+      changedSince: async (at) => {
+        asked.push(at.toISOString().slice(17, 19));
+        return changed;
+      },
+    });
+    const round = async () => {
+      for (let i = 0; i < 3; i++) {
+        clock.advance(1000);
+        watch.acted(call('a'));
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    await round();
+    expect(watch.why).toBeUndefined();
+    changed = false;
+    await round();
+    expect(watch.why).toBeDefined();
+    expect(asked).toEqual(['01', '04']);
+  });
+
+  test('is never too much with 0, and where the workspace cannot be looked at', async () => {
+    const free = of({ sameCalls: 0 });
+    const blind = of({ changedSince: () => Promise.reject(new Error('gone')) });
+    for (let i = 0; i < 50; i++) for (const watch of [free, blind]) watch.acted(call('a'));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([free.why, blind.why]).toEqual([undefined, undefined]);
+  });
+});
+
+test('a round is found exactly where the last calls repeat one', () => {
+  const calls = fc.array(fc.constantFrom('a', 'b'), { maxLength: 20 });
+  fc.assert(
+    fc.property(calls, fc.integer({ min: 2, max: 4 }), (list, times) => {
+      const repeats = (round: number) => {
+        const tail = list.slice(-round * times);
+        const unit = tail.slice(0, round);
+        return tail.length === round * times && tail.join('') === unit.join('').repeat(times);
+      };
+      expect(roundOf(list, times)).toBe([1, 2, 3].find(repeats));
+    }),
+  );
+});

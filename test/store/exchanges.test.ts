@@ -1,0 +1,107 @@
+/** Recorded exchanges on disk: every byte of them counts. */
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Exchange } from '../../src/model/exchange.ts';
+import { exchangesLayout } from '../../src/model/layout.ts';
+import { openExchanges, readBody, readExchanges } from '../../src/store/exchanges.ts';
+import { temp } from '../system/temp.ts';
+
+const exchange = (call: number, more: Partial<Exchange> = {}): Exchange => ({
+  schema_version: 1,
+  run_id: 'r',
+  epoch: 1,
+  at: '2026-01-01T00:00:00.000Z',
+  node: 'ask',
+  visit: call,
+  attempt: 1,
+  call,
+  complete: true,
+  agent: { name: 'fake', describe: 'fake' },
+  attributes: { shape: 'box' },
+  prompt_sha256: '0'.repeat(64),
+  prompt: 'Say “it”, \n twice \ud800',
+  schema: null,
+  items: '',
+  items_dropped: 0,
+  report: '{"kind":"answered","text":"x"}',
+  artifacts: [],
+  actions: [],
+  hidden: { paths: [], made: [] },
+  files: null,
+  usage: null,
+  elapsed_ms: 1,
+  replayed: null,
+  ...more,
+});
+
+async function written(dir: string, ...exchanges: readonly Exchange[]) {
+  const log = openExchanges(dir);
+  for (const one of exchanges) await log.append(one);
+  log.close();
+}
+
+test('what was written is read, also after the log was opened again', async () => {
+  await using it = await temp();
+  const dir = it.at('exchanges');
+  await written(dir, exchange(1));
+  await written(dir, exchange(2));
+  const read = await readExchanges(dir);
+  expect(read.ok && read.exchanges.map(({ exchange: one }) => one)).toEqual([exchange(1), exchange(2)]);
+});
+
+test('any one byte that is another one is noticed, wherever it stands', async () => {
+  await using it = await temp();
+  const dir = it.at('exchanges');
+  await written(dir, exchange(1), exchange(2));
+  const { calls } = exchangesLayout(dir);
+  const whole = readFileSync(calls);
+  await fc.assert(
+    fc.asyncProperty(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }), async (at, by) => {
+      const bytes = Buffer.from(whole);
+      bytes[at] = (bytes[at] ?? 0) ^ by;
+      writeFileSync(calls, bytes);
+      const read = await readExchanges(dir);
+      expect(read).toMatchObject({ ok: false, missing: false });
+      if (!read.ok) expect(read.why).toContain(`${calls} is damaged: line `);
+    }),
+    {
+      numRuns: 300,
+      examples: [
+        [whole.length - 1, 1],
+        [whole.indexOf(10), 1],
+        [whole.length - 2, 1],
+        [0, 1],
+      ],
+    },
+  );
+});
+
+test('the line that a killed process was writing is none, and is cut off by the next writer', async () => {
+  await using it = await temp();
+  const dir = it.at('exchanges');
+  await written(dir, exchange(1));
+  const { calls } = exchangesLayout(dir);
+  appendFileSync(calls, readFileSync(calls, 'utf8').slice(0, 300));
+  const read = await readExchanges(dir);
+  expect(read.ok && read.exchanges).toHaveLength(1);
+  await written(dir, exchange(2));
+  const after = await readExchanges(dir);
+  expect(after.ok && after.exchanges.map(({ exchange: one }) => one.call)).toEqual([1, 2]);
+});
+
+test('a long text is kept once, under its hash, and held against it', async () => {
+  await using it = await temp();
+  const dir = it.at('exchanges');
+  const log = openExchanges(dir);
+  const text = 'long '.repeat(1000);
+  const body = await log.body(text);
+  expect(await log.body(text)).toEqual(body);
+  expect(await log.body('short')).toBe('short');
+  log.close();
+  expect(await readBody(dir, body)).toBe(text);
+  if (typeof body === 'string') throw new Error('it stands in the line');
+  const path = exchangesLayout(dir).body(body.sha256);
+  writeFileSync(path, text.replace('long', 'song'));
+  await expect(readBody(dir, body)).rejects.toThrow(`${path} is not what was written there`);
+});

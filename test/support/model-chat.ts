@@ -1,0 +1,86 @@
+/** The model server's answers over the chat completions API. */
+import type { ServerResponse } from 'node:http';
+import type { Reaction } from './model-server.ts';
+
+/** Answers one request; calls come piece by piece. */
+export async function reactInChat(
+  out: ServerResponse,
+  reaction: Reaction,
+  id: string,
+  { stream, model }: { readonly stream: boolean; readonly model: string },
+): Promise<void> {
+  if ('drop' in reaction) {
+    out.destroy();
+    return;
+  }
+  if ('status' in reaction) {
+    out.writeHead(reaction.status, { 'content-type': 'application/json', ...reaction.headers });
+    out.end(JSON.stringify(reaction.body ?? {}));
+    return;
+  }
+  if ('hang' in reaction) return;
+  const calls = 'calls' in reaction ? reaction.calls : [];
+  const text =
+    'json' in reaction ? JSON.stringify(reaction.json) : 'text' in reaction ? (reaction.text ?? '') : '';
+  const said = 'usage' in reaction ? reaction.usage : undefined;
+  const usage =
+    said === null
+      ? {}
+      : { usage: { prompt_tokens: said?.input_tokens ?? 11, completion_tokens: said?.output_tokens ?? 7 } };
+  const finish_reason = 'incomplete' in reaction ? 'length' : calls.length > 0 ? 'tool_calls' : 'stop';
+  const whole = calls.map((call, index) => ({
+    index,
+    id: `call_${id}_${index}`,
+    type: 'function',
+    function: {
+      name: call.name,
+      arguments: typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments),
+    },
+  }));
+  const base = { id, model, created: 0 };
+  if (!stream) {
+    const message = {
+      role: 'assistant',
+      content: text === '' ? null : text,
+      ...(whole.length === 0 ? {} : { tool_calls: whole.map(({ index: _, ...call }) => call) }),
+    };
+    out.writeHead(200, { 'content-type': 'application/json' });
+    out.end(
+      JSON.stringify({
+        ...base,
+        object: 'chat.completion',
+        choices: [{ index: 0, message, finish_reason }],
+        ...usage,
+      }),
+    );
+    return;
+  }
+  out.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+  const send = (data: unknown) =>
+    new Promise<void>((resolve) => out.write(`data: ${JSON.stringify(data)}\n\n`, () => resolve()));
+  const delta = (piece: object, end: string | null = null) =>
+    send({
+      ...base,
+      object: 'chat.completion.chunk',
+      choices: [{ index: 0, delta: piece, finish_reason: end }],
+    });
+  if ('events' in reaction) {
+    for (const event of reaction.events) await send(event);
+    out.end();
+    return;
+  }
+  await delta({ role: 'assistant', content: '' });
+  for (const word of 'reasoning' in reaction ? (reaction.reasoning ?? []) : [])
+    await delta({ reasoning_content: word });
+  for (const piece of text.match(/\s*\S+\s*/g) ?? []) await delta({ content: piece });
+  for (const call of whole) {
+    const { name, arguments: args } = call.function;
+    await delta({ tool_calls: [{ ...call, function: { name, arguments: '' } }] });
+    const middle = Math.floor(args.length / 2);
+    for (const piece of [args.slice(0, middle), args.slice(middle)])
+      await delta({ tool_calls: [{ index: call.index, function: { arguments: piece } }] });
+  }
+  await delta({}, finish_reason);
+  await send({ ...base, object: 'chat.completion.chunk', choices: [], ...usage });
+  out.end('data: [DONE]\n\n');
+}

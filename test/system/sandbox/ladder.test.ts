@@ -1,0 +1,121 @@
+import { access, mkdir, symlink } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { realSpawn } from '../../../src/system/processes.ts';
+import type { Confinement } from '../../../src/system/sandbox/confinement.ts';
+import { type Ladder, ladderOf } from '../../../src/system/sandbox/ladder.ts';
+import { limited } from '../../../src/system/sandbox/limits.ts';
+import { confining } from '../../../src/system/sandbox/spawn.ts';
+import { temp } from '../temp.ts';
+
+/** A PATH with these programs and no others. */
+async function pathWith(dir: string, names: readonly string[]): Promise<string> {
+  await mkdir(join(dir, 'bin'));
+  for (const name of names)
+    for (const folder of ['/bin', '/usr/bin', '/sbin', '/usr/sbin']) {
+      const there = await access(join(folder, name)).then(
+        () => true,
+        () => false,
+      );
+      if (!there) continue;
+      await symlink(join(folder, name), join(dir, 'bin', name));
+      break;
+    }
+  return join(dir, 'bin');
+}
+
+test('a machine without any program has the lowest rung, and says why', async () => {
+  await using it = await temp();
+  const ladder = await ladderOf({ PATH: it.dir });
+  expect(ladder).toMatchObject({
+    bwrap: { missing: expect.stringContaining('not installed') },
+    unshare: undefined,
+    prlimit: undefined,
+  });
+});
+
+test('a bubblewrap that cannot make a sandbox counts as none, with its own words', async () => {
+  await using it = await temp();
+  const { writeFile } = await import('node:fs/promises');
+  await writeFile(
+    it.at('bwrap'),
+    '#!/bin/sh\necho "bwrap: No permissions to create new namespace" >&2\nexit 1\n',
+    {
+      mode: 0o755,
+    },
+  );
+  expect((await ladderOf({ PATH: it.dir })).bwrap).toEqual({
+    missing: 'bwrap does not work here: No permissions to create new namespace',
+  });
+});
+
+test('without bubblewrap the network is taken away by unshare, where that works', async () => {
+  await using it = await temp();
+  const path = await pathWith(it.dir, ['sh', 'unshare', 'ip', 'true', 'prlimit']);
+  const ladder = await ladderOf({ PATH: path });
+  if (ladder.unshare === undefined) return;
+  let heard = 0;
+  const server = createServer((socket) => {
+    heard++;
+    socket.end('outside');
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : 0;
+  const call = async (network: boolean) =>
+    confining(realSpawn, ladder).run({
+      argv: [
+        process.execPath,
+        '-e',
+        `require('node:net').connect(${port}, '127.0.0.1').on('error', () => process.exit(9))`,
+      ],
+      cwd: it.dir,
+      env: { PATH: path },
+      stdoutFile: it.at('out'),
+      stderrFile: it.at('err'),
+      confinement: { ...bare(it.dir), rung: 'unshare', network },
+    });
+  expect(await call(false)).toEqual({ kind: 'exited', code: 9 });
+  expect(heard).toBe(0);
+  expect(await call(true)).toEqual({ kind: 'exited', code: 0 });
+  expect(heard).toBe(1);
+  server.close();
+});
+
+const bare = (scratch: string): Confinement => ({
+  rung: 'group',
+  network: true,
+  limits: {},
+  binds: [],
+  masks: [],
+  inside: [],
+  home: undefined,
+  scratch,
+  covers: [],
+  pinned: [],
+});
+
+const none = Number.POSITIVE_INFINITY;
+const at: Pick<Ladder, 'prlimit' | 'hard'> = {
+  prlimit: '/usr/bin/prlimit',
+  hard: { memory: none, processes: 100, fileSize: none },
+};
+
+test.for([
+  [['sh', '-c', 'true'], {}, ['sh', '-c', 'true']],
+  [['sh', '-c', 'true'], { fileSize: 1025 }, ['sh', '-c', 'ulimit -f 3;true']],
+  [
+    ['sh', '-c', 'true', 'x'],
+    { memory: 2048, processes: 5000 },
+    ['sh', '-c', 'ulimit -v 2;ulimit -p 100 2>/dev/null || ulimit -u 100;true', 'x'],
+  ],
+  [
+    ['node', 'x'],
+    { fileSize: 10, memory: 20 },
+    ['/usr/bin/prlimit', '--fsize=10', '--as=20', '--', 'node', 'x'],
+  ],
+  [['node', 'x'], {}, ['node', 'x']],
+] as const)('%j within %j is %j: nobody is given more than we have', ([argv, limits, within]) =>
+  expect(limited([...argv] as [string, ...string[]], limits, at)).toEqual(within),
+);

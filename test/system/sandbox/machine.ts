@@ -1,0 +1,118 @@
+/** A machine in small: a home with a login, a workdir, a run with its secrets, an engine that is at work. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Places, Wanted } from '../../../src/policy/confinement.ts';
+import { confine, confinedEnvironment } from '../../../src/policy/confinement.ts';
+import { realSpawn } from '../../../src/system/processes.ts';
+import type { Rung } from '../../../src/system/sandbox/confinement.ts';
+import { type Ladder, ladderOf } from '../../../src/system/sandbox/ladder.ts';
+import { confining } from '../../../src/system/sandbox/spawn.ts';
+import type { Exit, SpawnRequest } from '../../../src/system/spawn.ts';
+
+export const ladder: Ladder = await ladderOf(process.env);
+/** Why the tests of bubblewrap are skipped; undefined where they run. */
+export const noBwrap = 'missing' in ladder.bwrap ? ladder.bwrap.missing : undefined;
+
+/** Stands in everything that no stage may see. */
+export const secret = 'TOP-SECRET-4711';
+
+export type Machine = {
+  readonly path: string;
+  readonly places: Places;
+  /** The process whose environment holds the secret. */
+  readonly engine: ChildProcess;
+  /** Runs a shell text, or a program, as a stage would be; answers with all that it printed. */
+  stage(
+    argv: string | readonly [string, ...string[]],
+    options?: {
+      readonly rung?: Rung;
+      readonly wanted?: Partial<Wanted>;
+      readonly covers?: readonly string[];
+      readonly request?: Partial<SpawnRequest>;
+    },
+  ): Promise<{ readonly exit: Exit; readonly said: string }>;
+  [Symbol.asyncDispose](): Promise<void>;
+};
+
+export async function machine(): Promise<Machine> {
+  const path = await realpath(await mkdtemp(join(tmpdir(), 'factory-sandbox-')));
+  const runDir = join(path, 'home/project/.factory/runs/R1');
+  const places: Places = {
+    runDir,
+    workspace: join(runDir, 'workspace'),
+    nodeDir: join(runDir, 'me'),
+    history: join(runDir, 'history.git'),
+    scratch: join(runDir, '.scratch/me'),
+    workdir: join(path, 'home/project'),
+    home: join(path, 'home'),
+    path: (process.env['PATH'] ?? '').split(':').filter((folder) => folder.startsWith('/')),
+    own: [],
+    node: process.execPath,
+    certificates: [],
+  };
+  for (const file of [
+    'home/.ssh/id',
+    'home/.npmrc',
+    'home/project/source.txt',
+    'home/project/.factory/runs/R2/manifest.json',
+    'home/project/.factory/runs/R1/checkpoint.json',
+    'home/project/.factory/runs/R1/snapshots/blob',
+    'home/project/.factory/runs/R1/other/response.md',
+    'home/project/.factory/runs/R1/history.git/HEAD',
+    'elsewhere/notes.txt',
+  ]) {
+    await mkdir(dirname(join(path, file)), { recursive: true });
+    await writeFile(join(path, file), `${secret}\n`);
+  }
+  for (const folder of [places.workspace, places.nodeDir]) await mkdir(folder, { recursive: true });
+  const engine = spawn('sh', ['-c', 'read line'], {
+    cwd: places.workdir,
+    env: { PATH: process.env['PATH'] ?? '', LOGIN: secret },
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  const confined = confining(realSpawn, ladder);
+  let n = 0;
+  return {
+    path,
+    places,
+    engine,
+    async stage(argv, { rung = 'bwrap', wanted = {}, covers = [], request = {} } = {}) {
+      const planned = confine(rung, places, {
+        verification: false,
+        history: false,
+        runAccess: false,
+        network: undefined,
+        limits: {},
+        bind: [],
+        ...wanted,
+      });
+      const confinement = { ...planned, covers };
+      const [out, err] = [join(places.nodeDir, `${++n}.out`), join(places.nodeDir, `${n}.err`)];
+      const env = {
+        PATH: process.env['PATH'] ?? '',
+        HOME: places.home ?? '',
+        AT: path,
+        ENGINE: String(engine.pid),
+      };
+      const exit = await confined.run({
+        argv: typeof argv === 'string' ? ['sh', '-c', argv] : argv,
+        cwd: places.workspace,
+        env: rung === 'bwrap' ? confinedEnvironment(env, confinement) : env,
+        stdoutFile: out,
+        stderrFile: err,
+        timeoutMs: 20_000,
+        confinement,
+        ...request,
+      });
+      // A sandbox that is not made holds everything: no test may take that for a success.
+      if (exit.kind === 'not_found' && exit.why.includes('could not be made')) throw new Error(exit.why);
+      return { exit, said: (await readFile(out, 'utf8')) + (await readFile(err, 'utf8')) };
+    },
+    async [Symbol.asyncDispose]() {
+      engine.kill('SIGKILL');
+      await rm(path, { recursive: true, force: true });
+    },
+  };
+}
