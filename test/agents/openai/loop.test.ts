@@ -587,7 +587,10 @@ test('work that is stopped while a program runs leaves nothing of it, and no suc
   const work = it.work(stop.signal);
   await vi.waitFor(() => expect(it.text('pid')).toMatch(/\n$/), { timeout: 20_000, interval: 5 });
   stop.abort();
-  expect(await work).toEqual({ kind: 'cancelled' });
+  expect(await work).toEqual({
+    kind: 'cancelled',
+    usage: { model: 'gpt-test', input_tokens: 11, output_tokens: 7, cost_usd: null },
+  });
   expect(existsSync(`/proc/${it.text('pid').trim()}`)).toBe(false);
 });
 
