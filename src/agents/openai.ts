@@ -42,6 +42,8 @@ export const openaiDefaults = {
   baseURL: 'https://api.openai.com/v1',
   model: 'gpt-5.2',
   maxOutputTokens: 64_000,
+  // A whole doubling would be refused by every model whose room ends at 65,536.
+  mostOutputTokens: 65_000,
   maxRetries: 2,
   maxWaitMs: 60_000,
   idleMs: 2_400_000,
@@ -94,7 +96,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
     };
     const ways: Ways = {};
     let short: Failed | undefined;
-    for (let request = first; ; request = { ...request, budget: request.budget * 2 }) {
+    for (let request = first; ; request = { ...request, budget: raised(request.budget) }) {
       if (watch.stopped !== undefined) return stopReport(watch.stopped, task, '');
       const ended = await ask(request, watch, task.onText, ways, along.note);
       along.note(ended);
@@ -108,7 +110,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
         case 'short': {
           const reason = `the answer of "${request.model}" does not fit into ${request.budget} tokens`;
           const failed: Failed = { kind: 'failed', class: 'agent', reason, model: 'api', ...response };
-          if (short !== undefined) return failed;
+          if (short !== undefined || raised(request.budget) === request.budget) return failed;
           short = failed;
           continue;
         }
@@ -125,6 +127,11 @@ export function openaiAgent(options: OpenaiOptions): Agent {
         }
       }
     }
+  }
+
+  /** Twice the tokens, as far as that goes. */
+  function raised(budget: number): number {
+    return Math.max(budget, Math.min(budget * 2, openaiDefaults.mostOutputTokens));
   }
 
   /** What the exchanges of one call leave behind beside its answer. */
