@@ -122,7 +122,8 @@ export async function goOn(
       );
     const parsed = parseAgentScript(path, text);
     if ('diagnostics' in parsed) return { problems: parsed.diagnostics };
-    script = { path, script: parsed.script, text };
+    // What an outcome says of the script is the same before and after a resume: it names the file as it was given.
+    script = { path: manifest.agent.script.path, script: parsed.script, text };
   }
   const casting = cast(current, kinds, {
     // The run goes on with the agent it began with, whatever the environment now prefers.
