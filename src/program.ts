@@ -3,7 +3,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { flagsFirst, missingValue, usageProblem } from './commands/argv.ts';
 import { asCalled, programWords, sameAgain } from './commands/called.ts';
 import type { Io } from './commands/io.ts';
-import { collect, present, withAnswerers, withRunOptions } from './commands/run-options.ts';
+import { collect, present, withAnswerers, withRunOptions } from './commands/run-words.ts';
 import { realClock } from './system/clock.ts';
 import { DiskStop, diskTrouble } from './system/disk-trouble.ts';
 import { realEvery } from './system/every.ts';
@@ -92,6 +92,8 @@ const parting = (command: string): void => {
   resumeWith = command;
 };
 
+let exitCode = 0;
+
 /** Commands of the planner and the builder load their room when they are called. */
 const rooms: Readonly<Record<string, (program: Command) => Promise<void>>> = {
   plan: async (program) => {
@@ -128,8 +130,6 @@ async function toolIo() {
     },
   };
 }
-
-let exitCode = 0;
 
 async function main(argv: readonly string[]): Promise<number> {
   // Whoever starts no programs is faster with room.

@@ -8,6 +8,7 @@ import type { Request } from './openai/client.ts';
 import type { Exchange } from './openai/ending.ts';
 import { readMode } from './openai/mode.ts';
 import { type Known, speak } from './openai/speak.ts';
+import { mostOutputTokens } from './openai/turn.ts';
 import { type Watch, watchCall } from './openai/watch.ts';
 
 export type OpenaiOptions = {
@@ -43,6 +44,7 @@ export const openaiDefaults = {
   baseURL: 'https://api.openai.com/v1',
   model: 'gpt-5.2',
   maxOutputTokens: 64_000,
+  mostOutputTokens,
   maxRetries: 2,
   maxWaitMs: 60_000,
   idleMs: 2_400_000,

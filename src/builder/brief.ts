@@ -36,13 +36,21 @@ const Results = z.object({
 });
 
 /** A failure of a verification node: its reason, and the last command of `verification.results.json` when that is the
- *  one that failed (a missing file or a refused command fails without one). */
+ *  one that failed, or the one that was refused, which has no exit code (a missing file fails without a command). */
 export function briefOfChecks(
   stage: FailureStage,
   reason: string,
-  results: unknown,
-  ending?: Ending,
+  {
+    results,
+    ending,
+    refused,
+  }: {
+    readonly results: unknown;
+    readonly ending?: Ending | undefined;
+    readonly refused?: string | undefined;
+  },
 ): FailureBrief {
+  if (refused !== undefined) return { ...briefOf(stage, reason, ending), command: spoken(refused) };
   const parsed = Results.safeParse(results);
   const last = parsed.success ? parsed.data.commands.at(-1) : undefined;
   if (last === undefined || last.exit_code === 0) return briefOf(stage, reason, ending);

@@ -1,6 +1,7 @@
 /** Why an attempt failed: what a tool of ours noted in it, or what the engine tells of the stage that failed. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import * as z from 'zod';
 import { inWorkspace, nodeLayout } from '../model/layout.ts';
 import { isMissing } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
@@ -35,11 +36,15 @@ export async function whatFailed(
     text('class'),
   ];
   if (nodeType === 'verification' || checks[node] !== undefined) {
-    const results = /^[A-Za-z_]\w*$/.test(node) ? await readResults(place, node) : undefined;
+    const results = /^[A-Za-z_]\w*$/.test(node)
+      ? await readJson(nodeLayout(place.run.node(node)).verificationResults)
+      : undefined;
     const ending = endingOf(failureClass, reason);
     // A command that may not run, or has no program, is the same in every attempt.
     const hopeless = ending === 'refused' || ending === 'missing';
-    return { brief: briefOfChecks(checks[node] ?? 'verify_failed', reason, results, ending), hopeless };
+    const command = ending === 'refused' ? await refusedCommand(place, node, results) : undefined;
+    const stage = checks[node] ?? 'verify_failed';
+    return { brief: briefOfChecks(stage, reason, { results, ending, refused: command }), hopeless };
   }
   const stage: FailureStage = failureClass === 'guardrail' ? 'write_scope_violation' : 'exception';
   const why = [
@@ -73,9 +78,20 @@ const checks: Readonly<Record<string, FailureStage>> = {
   accept: 'acceptance_failed',
 };
 
-async function readResults(place: Place, node: string): Promise<unknown> {
+const Ran = z.object({ commands: z.array(z.unknown()) });
+const Planned = z.object({ commands: z.array(z.string()) });
+
+/** The command that may not run: the first of the plan that has no result. */
+async function refusedCommand(place: Place, node: string, results: unknown): Promise<string | undefined> {
+  const ran = Ran.safeParse(results);
+  if (!ran.success) return undefined;
+  const plan = Planned.safeParse(await readJson(nodeLayout(place.run.node(node)).verificationPlan));
+  return plan.data?.commands[ran.data.commands.length];
+}
+
+async function readJson(path: string): Promise<unknown> {
   try {
-    return JSON.parse(await readFile(nodeLayout(place.run.node(node)).verificationResults, 'utf8'));
+    return JSON.parse(await readFile(path, 'utf8'));
   } catch (error) {
     if (isMissing(error) || error instanceof SyntaxError) return undefined;
     throw error;

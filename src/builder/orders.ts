@@ -88,8 +88,8 @@ async function fromFolder(folder: string, name: string): Promise<Raw[]> {
 export async function orderFiles(folder: string): Promise<string[]> {
   const names = await readdir(folder);
   const numbered = names
-    .filter((file) => /^wo-.*\.json$/i.test(file))
-    .map((file) => ({ file, number: Number(/^wo-(\d+)/i.exec(file)?.[1] ?? 999_999) }))
+    .filter((file) => /^WO-.*\.json$/.test(file))
+    .map((file) => ({ file, number: Number(/^WO-(\d+)/.exec(file)?.[1] ?? 999_999) }))
     .sort((a, b) => a.number - b.number || (a.file < b.file ? -1 : 1));
   return numbered.map(({ file }) => file);
 }

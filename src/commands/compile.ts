@@ -51,13 +51,14 @@ const defaults: PlanDefaults = {
     default_max_output_tokens: openaiDefaults.maxOutputTokens,
     max_compile_attempts: compileDefaults.attempts,
     max_incomplete_retries: 1,
-    max_incomplete_token_cap: 2 * openaiDefaults.maxOutputTokens,
+    max_incomplete_token_cap: openaiDefaults.mostOutputTokens,
     // Of the parts of an exchange only its silence has a limit of ours; the others are the runtime's own.
     connect_timeout: null,
     read_timeout: openaiDefaults.idleMs / 1000,
     write_timeout: null,
     pool_timeout: null,
-    max_transport_retries: openaiDefaults.maxRetries,
+    // As older records count them: tries, the first one included.
+    max_transport_retries: openaiDefaults.maxRetries + 1,
     transport_retry_base_s: openaiDefaults.firstRetryMs / 1000,
     poll_interval_s: openaiDefaults.pollMs / 1000,
     poll_deadline_s: openaiDefaults.pollDeadlineMs / 1000,

@@ -3,6 +3,7 @@ import type { AgentReport } from '../agents/agent.ts';
 import type { AgentScript } from '../model/agent-script.ts';
 import type { Exchange } from '../model/exchange.ts';
 import type { Manifest } from '../model/manifest.ts';
+import type { Usage } from '../model/spent.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { readBody, type StoredExchange } from '../store/exchanges.ts';
 import { answersOf, keyOf } from './replay.ts';
@@ -73,7 +74,7 @@ async function answerOf(
         mode: (mode ?? 0o644).toString(8),
       });
   }
-  const usage = exchange.usage === null ? {} : { usage: exchange.usage };
+  const usage = exchange.usage === null ? {} : { usage: withoutAgent(exchange.usage) };
   const beside = { ...(files.length === 0 ? {} : { files }), ...usage };
   switch (report.kind) {
     case 'answered':
@@ -108,6 +109,9 @@ async function answerOf(
       return nobodyAsked;
   }
 }
+
+/** Who plays the script is the agent now. */
+const withoutAgent = ({ agent: _, ...usage }: Usage): Omit<Usage, 'agent'> => usage;
 
 /** Text as it is, anything else in base64. */
 function contentOf(bytes: Buffer): { readonly content: string } | { readonly base64: string } {

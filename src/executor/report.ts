@@ -104,7 +104,10 @@ function briefOfAttempt({ visits }: Attempt): FailureBrief | null | 'open' {
     const visit = visits.get(node);
     if (visit?.ended !== 'failed') continue;
     const failed = stageFailure(stage, visit.reason.replace(new RegExp(`^${stage}: `), ''));
-    return { ...briefOf(failed.stage, failed.reason), reminder: reminderOf(stage) };
+    const told = briefOf(failed.stage, failed.reason);
+    // The programmer was never asked: who reads the record must look at the plan.
+    const whose = visit.reason.startsWith('preflight: ') ? 'PLANNER-CONTRACT BUG: ' : '';
+    return { ...told, excerpt: `${whose}${told.excerpt}`, reminder: reminderOf(stage) };
   }
   return visits.get('commit')?.ended === 'done' && visits.get('proof')?.ended === 'done' ? null : 'open';
 }

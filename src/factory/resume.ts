@@ -214,7 +214,8 @@ export async function goOn(
       );
     const parsed = parseAgentScript(path, text);
     if ('diagnostics' in parsed) return { problems: parsed.diagnostics };
-    script = { path, script: parsed.script, text };
+    // What an outcome says of the script is the same before and after a resume: it names the file as it was given.
+    script = { path: manifest.agent.script.path, script: parsed.script, text };
   }
   const nobody: Casting = { plans: new Map(), main: undefined };
   const casting: Casting | Refusal =

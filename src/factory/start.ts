@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { recordBase, startHistory } from '../builder/history.ts';
 import type { Caps } from '../engine/caps.ts';
 import { defaultCaps, spendCapsOf } from '../engine/caps.ts';
-import type { Refusal } from '../engine/casting.ts';
+import type { LoadedScript, Refusal } from '../engine/casting.ts';
 import {
   cast,
   codergens,
@@ -45,14 +45,16 @@ export async function startRun(
       ? { script: undefined }
       : await loadScript(graph, flags.script, doors.cwd);
   if ('problems' in loaded) return loaded;
-  const casting = cast(graph, kinds, {
-    env: doors.env,
-    flag: flags.agent,
-    model: flags.model,
-    effort: flags.effort,
-    temperature: flags.temperature,
-    script: loaded.script,
-  });
+  const castWith = (script: LoadedScript | undefined) =>
+    cast(graph, kinds, {
+      env: doors.env,
+      flag: flags.agent,
+      model: flags.model,
+      effort: flags.effort,
+      temperature: flags.temperature,
+      script,
+    });
+  let casting = castWith(loaded.script);
   if ('problems' in casting) return casting;
   const keep: Record<string, string> = { ...flags.keep };
   const scripted = [...casting.plans.values()].some(
@@ -65,6 +67,9 @@ export async function startRun(
     const whole = await selfContained(loaded.script);
     if ('problems' in whole) return whole;
     keep[keptScript] = `${JSON.stringify(whole, null, 2)}\n`;
+    // As a resume has it: a file of answers that changes under way changes nothing.
+    casting = castWith({ ...loaded.script, script: whole });
+    if ('problems' in casting) return casting;
   }
   const workdir = workdirOf(graph, flags, doors.cwd);
   const sandbox = await sandboxOf(

@@ -13,6 +13,7 @@ const ScriptUsage = z
     cached_input_tokens: z.int().nonnegative().nullable().exactOptional(),
     reasoning_tokens: z.int().nonnegative().nullable().exactOptional(),
     cost_usd: z.number().nonnegative().nullable().default(null),
+    incomplete: z.literal(true).exactOptional(),
   })
   .describe('What the call is to be counted as; a number that is missing is unknown, never zero.');
 

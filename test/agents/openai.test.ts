@@ -235,11 +235,22 @@ test.for([
   expect(server.requests).toEqual([]);
 });
 
-test('an answer that does not fit gets one more try with twice the room, and both are counted', async () => {
+test('an answer that does not fit gets one more try with the most room there is, and both are counted', async () => {
   const { report, requests } = await tell([{ incomplete: true, text: 'half' }, { text: 'the whole' }]);
   expect(report).toMatchObject({ kind: 'answered', text: 'the whole' });
   expect(report).toMatchObject({ usage: { input_tokens: 22, output_tokens: 14, cost_usd: null } });
-  expect(requests.map((r) => r.body?.['max_output_tokens'])).toEqual([64_000, 128_000]);
+  expect(requests.map((r) => r.body?.['max_output_tokens'])).toEqual([64_000, 65_000]);
+});
+
+test.for([
+  [100, [100, 200]],
+  [40_000, [40_000, 65_000]],
+  [70_000, [70_000]],
+] as const)('room for %i tokens is doubled as far as that goes', async ([maxOutputTokens, rooms]) => {
+  await using server = await startModelServer([{ incomplete: true }, { incomplete: true }]);
+  const report = await agentAt(server, agentClock(), { maxOutputTokens }).work(taskFor(), never());
+  expect(report).toMatchObject({ kind: 'failed', class: 'agent', model: 'api' });
+  expect(server.requests.map((r) => r.body?.['max_output_tokens'])).toEqual(rooms);
 });
 
 test('an answer that never fits is a failure, and both halves are kept', async () => {
@@ -253,18 +264,18 @@ test('an answer that never fits is a failure, and both halves are kept', async (
     'raw_response_incomplete_attempt_0.json',
     'raw_response_incomplete_attempt_1.json',
   ]);
-  expect(report.kind === 'failed' && report.reason).toContain('does not fit into 128000 tokens');
+  expect(report.kind === 'failed' && report.reason).toContain('does not fit into 65000 tokens');
   expect(requests).toHaveLength(2);
 });
 
-test('a model whose room cannot be doubled is reported for the answer that did not fit', async () => {
+test('a model whose room cannot be raised is reported for the answer that did not fit', async () => {
   const { report } = await tell([
     { incomplete: true },
-    { status: 400, body: { error: { message: 'at most 65536' } } },
+    { status: 400, body: { error: { message: 'at most 64500' } } },
   ]);
   expect(report).toMatchObject({ kind: 'failed', class: 'agent', model: 'api' });
   expect(report.kind === 'failed' && report.reason).toMatch(
-    /does not fit into 64000 tokens.*128000.*at most 65536/,
+    /does not fit into 64000 tokens.*65000.*at most 64500/,
   );
 });
 
@@ -504,10 +515,25 @@ test('of a model that thinks aloud in messages only the final answer counts', as
   expect(report).toEqual({ kind: 'answered', text: '{}' });
 });
 
+test.for([
+  ['what the server calls the text wins', undefined, 'named'],
+  ['a final answer wins over what the server calls the text', 'final_answer', 'said'],
+] as const)('%s', async ([, phase, text]) => {
+  const content = [{ type: 'output_text', text: 'said' }];
+  const response = {
+    status: 'completed',
+    output_text: 'named',
+    output: [{ type: 'message', phase, content }],
+  };
+  const { report } = await tell([{ events: [{ type: 'response.completed', response }] }]);
+  expect(report).toEqual({ kind: 'answered', text });
+});
+
 test('the reasoning is told in paragraphs, live and at the end', async () => {
   const delta = (text: string) => ({ type: 'response.reasoning_summary_text.delta', delta: text });
   const done = { type: 'response.reasoning_summary_text.done' };
   const summary = [' step one ', 'step two'].map((text) => ({ type: 'summary_text', text }));
+  const other = { type: 'other_text', text: 'of no concern' };
   const output = (more: object) => [
     { type: 'reasoning', ...more },
     { type: 'message', content: [{ type: 'output_text', text: 'fine' }] },
@@ -520,7 +546,7 @@ test('the reasoning is told in paragraphs, live and at the end', async () => {
     delta('step 2'),
     completed('', { output: output(more) }),
   ];
-  const told = await tell([{ events: events({ summary }) }]);
+  const told = await tell([{ events: events({ summary: [...summary, other] }) }]);
   expect(told.report).toEqual({ kind: 'answered', text: 'fine', reasoning: 'step one\n\nstep two' });
   expect(told.heard).toEqual(['reasoning:step', 'reasoning: 1', 'reasoning:\n\nstep 2']);
   const bare = await tell([{ events: events({ summary: [] }) }]);

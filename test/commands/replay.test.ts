@@ -179,6 +179,44 @@ describe('single-turn answers', () => {
   });
 });
 
+describe('what calls cost', () => {
+  const usage = { model: 'm', input_tokens: 100, output_tokens: 50, cost_usd: 0.6 };
+  const priced = {
+    'loop.dot': loop,
+    'script.json': JSON.stringify({
+      format: 'factory-script/1',
+      answers: { answer: ['one', 'two'].map((text) => ({ text: `${text}\n`, usage })) },
+    }),
+  };
+
+  test('a replayed call is told with what it cost, but nothing is paid for it, and no limit forbids it', async () => {
+    await using it = await house(priced);
+    await started(it, 'loop.dot', { ...scripted, maxCostUsd: '2' });
+    expect(resultOf(it, 'base').spent).toMatchObject({ calls: 2, cost_usd: 1.2 });
+    await checks(it, 'base', { maxCostUsd: '0', maxTokens: '0' });
+    expect(resultOf(it, 'of-base').spent).toMatchObject({ calls: 0, cost_usd: 0 });
+    expect(existsSync(join(dirOf(it, 'of-base'), 'calls.jsonl'))).toBe(false);
+    const told = (run: string) =>
+      it.records(`${runs}/${run}/events.jsonl`).flatMap((one) => one['usage'] ?? []);
+    expect(told('of-base')).toEqual([usage, usage]);
+  });
+
+  test('what goes on live where the record ends is paid, and held against the limits', async () => {
+    await using it = await house(priced);
+    await started(it, 'loop.dot', { ...scripted, maxSteps: '3' }, 1);
+    const live = { live: true, ...scripted, quiet: true };
+    const paid = await it.replay('base', { ...live, runId: 'paid', maxSteps: '20' });
+    expect(paid.code, paid.err).toBe(0);
+    expect(resultOf(it, 'paid').spent).toMatchObject({ calls: 1, cost_usd: 0.6 });
+    const poor = await it.replay('base', { ...live, runId: 'poor', maxSteps: '20', maxCostUsd: '0' });
+    expect(poor.code).toBe(1);
+    expect(resultOf(it, 'poor')).toMatchObject({
+      reason: expect.stringMatching(/^max_cost_usd: /),
+      spent: { calls: 0 },
+    });
+  });
+});
+
 describe('records that cannot be used', () => {
   test('one byte that changed is noticed before anything is made, in a line, a text and a file', async () => {
     await using it = await house({
@@ -188,7 +226,8 @@ describe('records that cannot be used', () => {
     await started(it, 'long.dot', scripted);
     const calls = join(dirOf(it, 'base'), 'exchanges/calls.jsonl');
     const bodies = join(dirOf(it, 'base'), 'exchanges/bodies');
-    const body = join(bodies, readdirSync(bodies)[0] ?? '');
+    const prompt = exchanges(it, 'base')[0]?.prompt;
+    const body = join(bodies, typeof prompt === 'object' ? prompt.sha256 : '');
     for (const path of [calls, body]) {
       const whole = readFileSync(path);
       const bytes = Buffer.from(whole);

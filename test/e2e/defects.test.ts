@@ -208,3 +208,28 @@ test.each([
     expect(await it.list('elsewhere')).toEqual(['kept']);
   },
 );
+
+test('what prepared answers say is the same before and after a resume, whatever became of their files', async () => {
+  const pipeline = one(
+    'shape=parallelogram, tool_command="rm \\"$ANSWER\\""',
+    'start -> t -> m; m -> n [condition="outcome=success"]; n -> exit [condition="outcome=fail"]',
+    'agent_script="s.json"; m [prompt="p", response_file="m.txt"] n [prompt="p"]',
+  );
+  const script = JSON.stringify({ format: 'factory-script/1', answers: { m: [{ file: 'a.txt' }] } });
+  await using it = await home({ 'p.dot': pipeline, 's.json': script, 'a.txt': 'kept', 'w/a': '' });
+  const env = { ANSWER: join(it.path, 'a.txt') };
+  const told: unknown[] = [];
+  for (const stop of ['', 't', 'm']) {
+    await writeFile(env.ANSWER, 'kept');
+    const ran = await run(it, ['--runsdir', `runs${stop}`], {
+      ...env,
+      ATTRACTION_TEST_STOP_AFTER_NODE: stop,
+    });
+    const ended = stop === '' ? ran : await it.factory(['resume', 'r1', '--runsdir', `runs${stop}`], { env });
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(await it.read(`runs${stop}/r1/workspace/m.txt`)).toBe('kept');
+    told.push(await it.json(`runs${stop}/r1/n/status.json`));
+  }
+  expect(told).toEqual([told[0], told[0], told[0]]);
+  expect(told[0]).toMatchObject({ failure_reason: expect.stringContaining(join(it.path, 's.json')) });
+});

@@ -18,8 +18,13 @@ const tool = (attributes: string, graph = '') =>
     't; t -> exit [condition="outcome=success"]; t -> bad [condition="outcome=fail"]',
     graph,
   );
+/** As for a user who says nothing of it. */
+const whateverWorks = { FACTORY_SANDBOX: '' };
+
 const run = (it: Home, env: Readonly<Record<string, string>> = {}, more: readonly string[] = []) =>
-  it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w', ...more], { env });
+  it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w', ...more], {
+    env: { ...whateverWorks, ...env },
+  });
 const at = '.factory/runs/r1';
 const reasonOf = async (it: Home) =>
   (await it.json(`${at}/t/status.json`)) as { failure_reason: string; failure_class: string };
@@ -167,6 +172,7 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
         }
       });
     const cut = await it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], {
+      env: whateverWorks,
       watch: (line, engine) => {
         if (!line.includes('node=t')) return;
         const look = setInterval(() => {
@@ -221,7 +227,7 @@ test('words and binds that cannot be are refused with their place, and nothing i
     'max_memory "1k" is less',
   ])
     expect(ran.stderr).toContain(word);
-  const bind = await it.factory(['run', 'q.dot', '--workdir', 'w']);
+  const bind = await it.factory(['run', 'q.dot', '--workdir', 'w'], { env: whateverWorks });
   expect(bind.code).toBe(2);
   expect(bind.stderr).toMatch(/error\[sandbox-bind\]: sandbox_bind: ".*\/w\/sub" would show the workdir/);
   expect(bind.stderr).toMatch(/--> .*q\.dot:\d+:\d+/);

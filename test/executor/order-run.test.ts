@@ -158,6 +158,24 @@ test('what is forbidden by a path is a scope violation that names the entry', as
   });
 });
 
+test('a record tells a plan that asks for what is not there, and the command that could not be run', async () => {
+  const early = order(1, { preconditions: [{ kind: 'file_exists', path: 'gone.txt' }] });
+  const broken = order(2, { acceptance_commands: ['true', 'echo "x'] });
+  await using it = await place([early, broken], answer('f2.txt', '2\n'));
+  const brief = async (n: number) => {
+    const ran = await it.order('run', '--work-order', `wos/WO-0${n}.json`);
+    expect(ran.code, ran.stderr).toBe(1);
+    return it.newest('run_summary.json').attempts[0].failure_brief;
+  };
+  expect(await brief(1)).toMatchObject({
+    stage: 'preflight',
+    command: null,
+    exit_code: null,
+    primary_error_excerpt: expect.stringMatching(/^PLANNER-CONTRACT BUG: gone\.txt must exist/),
+  });
+  expect(await brief(2)).toMatchObject({ stage: 'acceptance_failed', command: 'echo "x', exit_code: null });
+});
+
 test('a repository that another run holds is refused, and it is said who holds it', async () => {
   await using it = await place([order(1)], answer('f1.txt', '1\n'));
   const held = await acquireLock(join(it.repo, '.git/factory'), { clock: realClock });

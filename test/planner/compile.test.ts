@@ -208,6 +208,29 @@ test('a finding about an id says which there is, or that there is none', () => {
   for (const id of ['', ' ', undefined, 4]) expect(message(id)).toBe('work order 1 has no id, not WO-01');
 });
 
+test('findings name what they are about: each path, sorted where a step contradicts itself, and each place', () => {
+  const both = (path: string) => [
+    { kind: 'file_exists', path },
+    { kind: 'file_absent', path },
+  ];
+  const messages = (text: string) => checkPlan(text, none).findings.map(({ message }) => message);
+  const said = messages(planOf(order('WO-01', ['z'], { preconditions: [...both('b'), ...both('a')] })));
+  expect(said.slice(0, 3)).toEqual([
+    'a is required both to exist and to be absent',
+    'b is required both to exist and to be absent',
+    'b must exist, but nothing before this step provides it',
+  ]);
+  expect(messages('{}')).toEqual(['work_orders is missing']);
+  expect(messages('{"work_orders": null}')).toEqual(['work_orders is null, not a list']);
+  expect(messages(planOf(order('WO-01', ['a'], { title: {}, context_files: ['a', '../x'] })))).toEqual([
+    expect.stringMatching(/^title: .*; context_files\[1\]: path "\.\.\/x" leads out of the repository$/),
+  ]);
+  const last = Array.from({ length: 100 }, (_, at) => order(`WO-${at + 1}`, [`f${at}`]));
+  expect(messages(JSON.stringify({ work_orders: last })).at(-1)).toBe(
+    'work order 100 is one too many: a plan has at most 99',
+  );
+});
+
 test.for(['|', '||', '&&', ';', '>', '>>', '<', '<<'])(
   '%s alone is a shell operator, once per command',
   (word) => {

@@ -23,6 +23,13 @@ export type TurnDeps = {
   readonly mayGrow?: boolean;
 };
 
+/** Most tokens that an answer is given room for: a whole doubling would be refused by every model whose room ends at
+ *  65,536. */
+export const mostOutputTokens = 65_000;
+
+/** Twice the tokens, as far as that goes. */
+const raised = (budget: number): number => Math.max(budget, Math.min(budget * 2, mostOutputTokens));
+
 export async function settled(first: Request, deps: TurnDeps): Promise<Settled> {
   const { task, watch, ask, note } = deps;
   const stop = (text: string) =>
@@ -30,7 +37,7 @@ export async function settled(first: Request, deps: TurnDeps): Promise<Settled> 
       ? undefined
       : { report: stopReport(watch.stopped, task, first, deps.idleMs, text) };
   let short: Failed | undefined;
-  for (let request = first; ; request = { ...request, budget: request.budget * 2 }) {
+  for (let request = first; ; request = { ...request, budget: raised(request.budget) }) {
     const before = stop('');
     if (before !== undefined) return before;
     const ended = await ask(request);
@@ -48,7 +55,8 @@ export async function settled(first: Request, deps: TurnDeps): Promise<Settled> 
       case 'short': {
         const reason = `the answer of "${request.model}" does not fit into ${request.budget} tokens`;
         const failed: Failed = { kind: 'failed', class: 'agent', reason, model: 'api', ...response };
-        if (short !== undefined || deps.mayGrow === false) return { report: failed };
+        if (short !== undefined || deps.mayGrow === false || raised(request.budget) === request.budget)
+          return { report: failed };
         short = failed;
         continue;
       }

@@ -104,14 +104,16 @@ export function hearWhole(value: unknown): Heard | undefined {
 }
 
 /** The answer's own text and refusals. Where a model thinks aloud in messages of its own, only those marked as the
- *  final answer count. */
+ *  final answer count; else what the server itself calls the text, where it does. */
 export function saidIn(body: Body): { readonly text: string; readonly refusal: string } {
   const messages = itemsOf(Message, body.output);
   const final = messages.filter((message) => message.phase === 'final_answer');
   const parts = (final.length > 0 ? final : messages).flatMap((message) => itemsOf(Part, message.content));
   const text = parts.map((part) => (part.type === 'output_text' ? (part.text ?? '') : '')).join('');
   const refusal = parts.map((part) => (part.type === 'refusal' ? (part.refusal ?? '') : '')).join('');
-  return { text: text.trim() === '' ? (body.output_text ?? text) : text, refusal };
+  const named = body.output_text ?? '';
+  const wins = named.trim() !== '' && (final.length === 0 || text.trim() === '');
+  return { text: wins ? named : text, refusal };
 }
 
 /** What the model tells of its reasoning, a blank line between the paragraphs: the summary, or where a server gives
@@ -119,14 +121,16 @@ export function saidIn(body: Body): { readonly text: string; readonly refusal: s
 export function thoughtIn(body: Body): string {
   return itemsOf(Reasoning, body.output)
     .flatMap(({ summary, content }) => {
-      const told = paragraphsOf(summary);
-      return told.length > 0 ? told : paragraphsOf(content);
+      const told = paragraphsOf(summary, 'summary_text');
+      return told.length > 0 ? told : paragraphsOf(content, 'reasoning_text');
     })
     .join('\n\n');
 }
 
-const paragraphsOf = (parts: readonly unknown[] | null | undefined): string[] =>
-  itemsOf(Part, parts).flatMap(({ text }) => (text == null || text.trim() === '' ? [] : [text.trim()]));
+const paragraphsOf = (parts: readonly unknown[] | null | undefined, wanted: string): string[] =>
+  itemsOf(Part, parts).flatMap(({ type, text }) =>
+    type !== wanted || text == null || text.trim() === '' ? [] : [text.trim()],
+  );
 
 /** Those of the items that are of a kind. */
 function itemsOf<T>(kind: z.ZodType<T>, items: readonly unknown[] | null | undefined): T[] {

@@ -1,6 +1,8 @@
 /** The words that bubblewrap is started with. */
 import {
+  accessSync,
   chmodSync,
+  constants,
   lstatSync,
   mkdirSync,
   readlinkSync,
@@ -90,11 +92,19 @@ export async function madeInCovers(
   return made.sort();
 }
 
-const bound = ({ path, write }: { readonly path: string; readonly write: boolean }): string[] => [
-  write ? '--bind-try' : '--ro-bind-try',
-  path,
-  path,
-];
+/** What is only to be read and cannot even be looked at (another user's folder on PATH) is left out: unconfined it would
+ *  be of no use either. */
+const bound = ({ path, write }: { readonly path: string; readonly write: boolean }): string[] =>
+  write ? ['--bind-try', path, path] : isReachable(path) ? ['--ro-bind-try', path, path] : [];
+
+function isReachable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 let systemWords: readonly string[] | undefined;
 

@@ -236,7 +236,7 @@ test('an answer that does not fit is asked for with more room, as a stream where
   expect(refused.requests.map(({ body }) => body?.['max_output_tokens'])).toEqual([
     64_000,
     64_000,
-    128_000,
+    65_000,
     undefined,
   ]);
 });

@@ -1,15 +1,13 @@
-/** The flags that the commands share which drive a run. */
+/** The flags that several commands share, as commander is told of them. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-/** Values of a flag that may be said several times. */
 export const collect = (value: string, earlier: readonly string[] = []): string[] => [...earlier, value];
-/** A value that says something. */
 export const present = (value: string): string => {
   if (value.trim() === '') throw new InvalidArgumentError('It is empty.');
   return value;
 };
 
-/** The flags of whatever begins a run or goes on with one. */
+/** The flags of whatever begins or resumes a run. */
 export function withRunOptions(command: Command): Command {
   return withAnswerers(
     command
@@ -32,7 +30,12 @@ export function withRunOptions(command: Command): Command {
 export function withAnswerers(command: Command): Command {
   return command
     .option('--var <name=value>', 'sets a variable of the pipeline; repeatable', collect)
-    .addOption(new Option('--agent <name>', 'who answers: openai, scripted, fake, stub').argParser(present))
+    .addOption(
+      new Option(
+        '--agent <name>',
+        'who answers: openai, codex, claude, command, scripted, fake, stub; several with commas are asked in order',
+      ).argParser(present),
+    )
     .addOption(new Option('--model <name>', 'the model, for nodes that name none').argParser(present))
     .addOption(
       new Option(
