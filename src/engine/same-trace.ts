@@ -24,7 +24,11 @@ export type TraceDifference = {
 };
 
 /** Says nothing of what happens, only that and how an engine went on. */
-const aboutEngines: ReadonlySet<Json | undefined> = new Set(['ResumeLoaded', 'PipelineInterrupted']);
+const aboutEngines: ReadonlySet<Json | undefined> = new Set([
+  'ResumeLoaded',
+  'PipelineInterrupted',
+  'PipelineParked',
+]);
 /** Records of one stage: a crash may lose as many. */
 const mostLost = 4;
 

@@ -11,6 +11,7 @@ import type { Graph } from '../model/graph.ts';
 import { followedLayout, layout, nodeLayout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { own } from '../model/own.ts';
+import { isPaused } from '../model/park.ts';
 import { kinds } from '../nodes/index.ts';
 import { type ExchangeLog, openExchanges, readExchanges } from '../store/exchanges.ts';
 import { readVisits } from '../store/visits.ts';
@@ -70,7 +71,8 @@ export async function markCut(
   doors: Doors,
 ): Promise<void> {
   const node = codergens(graph, kinds).find(({ id }) => id === loaded.next_node);
-  if (node === undefined) return;
+  // A run that waited for something outside was not cut: its last call ended.
+  if (node === undefined || isPaused(loaded.status)) return;
   const dir = layout(runDir).node(node.id);
   const stage = await readStage(dir);
   const visit = (own(loaded.visits, node.id) ?? 0) + 1;

@@ -401,6 +401,28 @@ describe('a model over the network', () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  test('a run that had to wait for its quota is replayed without the wait, and up to it while it still waits', async () => {
+    await using server = await startModelServer((_, index) =>
+      index < 1 ? { status: 429, headers: { 'retry-after': '3600' } } : { text: 'yes\n' },
+    );
+    await using it = await house({ 'p.dot': pipeline }, () => ({
+      OPENAI_API_KEY: key,
+      OPENAI_BASE_URL: server.url,
+    }));
+    await started(it, 'p.dot', {}, 75);
+    const early = await it.replay('base', { runId: 'early', quiet: true });
+    expect(early.code, early.err).toBe(1);
+    expect(resultOf(it, 'early')).toMatchObject({ status: 'failed', divergence: { kind: 'end_of_record' } });
+    const resumed = await it.resume('base', { now: true, quiet: true });
+    expect(resumed.code, resumed.err).toBe(0);
+    expect(exchanges(it, 'base').map(({ call, complete }) => [call, complete])).toEqual([
+      [1, true],
+      [1, true],
+    ]);
+    it.environment({ OPENAI_BASE_URL: 'http://127.0.0.1:9' });
+    await checks(it);
+  });
+
   test('a failure that waited for its server is replayed without the wait', async () => {
     await using server = await startModelServer((_, index) =>
       index < 1 ? { status: 400, body: { error: { message: 'no' } } } : { text: 'yes\n' },
