@@ -75,7 +75,7 @@ test('everything that is wrong is told, each at its place', () => {
       "8:7 agent-script: answers.plan, answer 2: must have exactly one of text, json, file, fail, finished, and has none of them",
       "9:7 agent-script: answers.plan, answer 3: must have exactly one of text, json, file, fail, finished, and has none of them",
       "9:9 agent-script-unknown-key: answers.plan, answer 3 has the unknown key "txt"",
-      "10:19 agent-script: answers.plan, answer 4, fail.class: Invalid option: expected one of "product"|"scenario"|"infra"|"config"|"guardrail"|"timeout"|"agent"|"cancelled"|"internal"",
+      "10:19 agent-script: answers.plan, answer 4, fail.class: Invalid option: expected one of "product"|"scenario"|"infra"|"config"|"guardrail"|"timeout"|"agent"|"stalled"|"cancelled"|"internal"",
       "10:38 agent-script: answers.plan, answer 4, fail.reason: Too small: expected string to have >=1 characters",
       "10:52 agent-script-unknown-key: answers.plan, answer 4, fail has the unknown key "why"",
       "11:9 agent-script: answers.plan, answer 5, file: must be a path relative to the script",
