@@ -147,7 +147,11 @@ export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement
   return {
     rung,
     network: networkOf(wanted),
-    limits: { ...defaultLimits, ...defined(wanted.limits) },
+    limits: {
+      ...defaultLimits,
+      ...defined(wanted.limits),
+      ...(wanted.limits?.processes === undefined ? {} : { processesSaid: true }),
+    },
     home: own,
     scratch: places.scratch,
     binds: [

@@ -237,7 +237,7 @@ describe('records that cannot be used', () => {
       expect(refused.code, refused.err).toBe(2);
       expect(refused.err).toContain('error[replay-damaged]');
       expect(refused.err.replace(/\s+/g, '')).toContain(path);
-      expect(refused.err).toContain('call 1 of node "answer"');
+      expect(refused.err).toMatch(/call [12] of node "answer"/);
       expect((await it.exported('base')).code).toBe(2);
       writeFileSync(path, whole);
     }

@@ -7,6 +7,8 @@ export type Rung = 'bwrap' | 'unshare' | 'group';
 export type Limits = {
   readonly memory?: number | undefined;
   readonly processes?: number | undefined;
+  /** Whether somebody set that one: then it holds for root too, by a control group, which costs each stage milliseconds. */
+  readonly processesSaid?: boolean;
   readonly fileSize?: number | undefined;
 };
 

@@ -13,9 +13,9 @@ export function confining(spawn: Spawn, ladder: Ladder): Spawn {
   return {
     async run({ confinement, ...request }) {
       if (confinement === undefined) return spawn.run(request);
-      const { processes } = confinement.limits;
+      const { processes, processesSaid } = confinement.limits;
       const crowd =
-        ladder.crowds === undefined || processes === undefined
+        ladder.crowds === undefined || processes === undefined || processesSaid !== true
           ? undefined
           : openCrowd(ladder.crowds, processes);
       try {
