@@ -1,5 +1,6 @@
 /** A budget that a run shares with the runs that its stages start: what is left is told to them, and they tell what they
  *  spend. */
+import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
@@ -53,8 +54,9 @@ export async function share(
 /** Takes over what the runs of a stage have spent, once. */
 export async function gather(nodeDir: string, stamp: Stamp, books: Books): Promise<void> {
   const path = join(nodeDir, spentName);
+  // Few stages start runs, and every stage is asked.
+  if (!existsSync(path)) return;
   const { records } = await readRecords(path);
-  if (records.length === 0) return;
   for (const record of records) {
     const read = CallRecord.safeParse(record);
     if (!read.success || read.data.type !== 'CallEnded') continue;
