@@ -10,7 +10,7 @@ const usd = z.number().nonnegative();
 const Price = z.strictObject({
   input: usd,
   output: usd,
-  cached_input: usd.exactOptional().describe('Default: as any other input'),
+  cached_input: usd.exactOptional().describe('Default: the price of other input'),
 });
 /** USD per million tokens. */
 export type Price = Readonly<z.infer<typeof Price>>;

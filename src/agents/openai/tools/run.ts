@@ -100,7 +100,7 @@ function outcome(exit: Exit, program: string, out: Streamed, err: Streamed): Too
   const printed = [section('stdout', out), section('stderr', err)].join('');
   switch (exit.kind) {
     case 'exited':
-      // A program that fails is an answer as good as any: the call was not in vain.
+      // A program that fails is an answer too: the call was not in vain.
       return did(`exit code ${exit.code}${printed}`);
     case 'signalled':
       return did(`ended by ${exit.signal}${printed}`);
