@@ -25,6 +25,8 @@ export const layout = (run: string) => ({
   /** Private homes and temporary folders of confined stages; gone when they are over. */
   scratch: join(run, '.scratch'),
   hiddenList: join(run, '.hidden.json'),
+  /** The holdout, packed and encrypted. No node can have this name. */
+  sealed: join(run, '.sealed'),
   /** What agents were asked and what they answered, call by call. */
   exchanges: join(run, 'exchanges'),
   /** Of a replay: the records of the other run that it follows. No node can have this name. */

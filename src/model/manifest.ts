@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { Parked } from './park.ts';
 import { PriceFile } from './prices.ts';
+import { Holdout } from './sealed.ts';
 
 const hash = z.string().describe('SHA-256, hex');
 
@@ -105,6 +106,7 @@ export const Manifest = z.object({
     .exactOptional()
     .describe('Prices of models over the bundled ones'),
   parked: Parked.exactOptional(),
+  holdout: Holdout.exactOptional().describe('The judge, where any of it is sealed'),
   env_pass: z.array(z.string()),
   sandbox: z
     .object({

@@ -1,0 +1,179 @@
+/** The sealed store: all files of the holdout in one packed, encrypted file of the run, written once. Its key lies outside
+ *  the run directory, so that whoever gets to read a run does not get to read its judge. */
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
+import * as z from 'zod';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { layout } from '../model/layout.ts';
+import type { Holdout, SealedFile } from '../model/sealed.ts';
+import { isCode, isMissing, makeFolder, systemWords, writeFileAtomic } from '../system/files.ts';
+
+/** Magic, 12 bytes of nonce, 16 bytes of tag, then AES-256-GCM of: length of the list (4 bytes), the list as JSON, all
+ *  contents one after the other. */
+const magic = Buffer.from('FACTORY-SEALED-1\n');
+const nonceBytes = 12;
+const tagBytes = 16;
+
+/** Most bytes of a holdout: it is held in memory while the run goes on. */
+export const mostSealedBytes = 256 * 1024 * 1024;
+
+const List = z.array(
+  z.object({
+    path: z.string(),
+    kind: z.enum(['file', 'link', 'dir']),
+    mode: z.number(),
+    size: z.number(),
+  }),
+);
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The folder of keys: `FACTORY_KEYS`, else `factory/keys` in `XDG_STATE_HOME` or in `~/.local/state`; undefined where
+ *  there is no home either. */
+export function keysFolder(env: Environment): string | undefined {
+  const absolute = (name: string) => {
+    const value = env[name];
+    return value !== undefined && isAbsolute(value) ? value : undefined;
+  };
+  const said = absolute('FACTORY_KEYS');
+  if (said !== undefined) return said;
+  const home = absolute('HOME');
+  const state =
+    absolute('XDG_STATE_HOME') ?? (home === undefined ? undefined : join(home, '.local', 'state'));
+  return state === undefined ? undefined : join(state, 'factory', 'keys');
+}
+
+/** What a manifest commits to: SHA-256, hex, over a line for each entry, sorted by path. */
+export function sealedHash(files: readonly SealedFile[]): string {
+  const hash = createHash('sha256');
+  for (const { path, kind, mode, content } of sorted(files))
+    hash.update(
+      `${kind} ${mode.toString(8)} ${createHash('sha256').update(content).digest('hex')} ${path}\n`,
+    );
+  return hash.digest('hex');
+}
+
+/** Seals the files into a run directory that is being made, and flushes store and key. */
+export async function writeSealed(
+  runDir: string,
+  files: readonly SealedFile[],
+  env: Environment,
+): Promise<Pick<Holdout, 'files' | 'sha256' | 'store_sha256' | 'key'> | { readonly problem: Diagnostic }> {
+  const folder = keysFolder(env);
+  if (folder === undefined)
+    return problem('there is no place for the key of the sealed scenarios: HOME is not set', mendKeys);
+  const name = randomBytes(16).toString('hex');
+  const key = randomBytes(32);
+  const store = pack(sorted(files), key);
+  try {
+    await makeFolder(dirname(folder));
+    await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+      if (!isCode(error, 'EEXIST')) throw error;
+    });
+    await writeFileAtomic(join(folder, name), `${key.toString('hex')}\n`, {
+      mode: 0o600,
+      sync: true,
+      syncFolder: true,
+    });
+  } catch (error) {
+    return problem(
+      `the key of the sealed scenarios cannot be kept in ${folder}: ${systemWords(error)}`,
+      mendKeys,
+    );
+  }
+  await writeFileAtomic(layout(runDir).sealed, store, { mode: 0o600, sync: true, syncFolder: true });
+  return {
+    files: files.filter(({ kind }) => kind !== 'dir').length,
+    sha256: sealedHash(files),
+    store_sha256: createHash('sha256').update(store).digest('hex'),
+    key: name,
+  };
+}
+
+/** Forgets the key of a run that was not made after all. */
+export async function dropKey(key: string, env: Environment): Promise<void> {
+  const folder = keysFolder(env);
+  if (folder !== undefined) await rm(join(folder, key), { force: true });
+}
+
+/** What is sealed in a run, held against its manifest. */
+export async function readSealed(
+  runDir: string,
+  holdout: Holdout,
+  env: Environment,
+): Promise<{ readonly files: readonly SealedFile[] } | { readonly problem: Diagnostic }> {
+  const folder = keysFolder(env);
+  const keyFile = folder === undefined ? undefined : join(folder, holdout.key);
+  const text = keyFile === undefined ? undefined : await readIfThere(keyFile);
+  if (text === undefined) {
+    return problem(
+      `the key of the sealed scenarios is not there (${keyFile ?? 'HOME is not set'})`,
+      'resume as the user and on the machine that began the run, or put the key back there (FACTORY_KEYS names another folder)',
+    );
+  }
+  const path = layout(runDir).sealed;
+  const store = await readIfThere(path);
+  const back =
+    'put that file back from a copy of the run directory, or begin a new run; nothing of it was used';
+  if (store === undefined) return problem(`the sealed scenarios are gone: there is no ${path}`, back);
+  const files = unpack(store, Buffer.from(text.toString('latin1').trim(), 'hex'));
+  if (files === undefined || sealedHash(files) !== holdout.sha256)
+    return problem(`the sealed scenarios in ${path} are not those that the run was begun with`, back);
+  return { files };
+}
+
+function pack(files: readonly SealedFile[], key: Buffer): Buffer {
+  const list = Buffer.from(
+    JSON.stringify(
+      files.map(({ path, kind, mode, content }) => ({ path, kind, mode, size: content.length })),
+    ),
+  );
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(list.length);
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce);
+  const body = [length, list, ...files.map(({ content }) => content)].map((part) => cipher.update(part));
+  const end = cipher.final();
+  return Buffer.concat([magic, nonce, cipher.getAuthTag(), ...body, end]);
+}
+
+/** Undefined for anything that is not what `pack` made with this key. */
+function unpack(store: Buffer, key: Buffer): SealedFile[] | undefined {
+  const head = magic.length + nonceBytes + tagBytes;
+  if (key.length !== 32 || store.length < head || !store.subarray(0, magic.length).equals(magic))
+    return undefined;
+  const nonce = store.subarray(magic.length, magic.length + nonceBytes);
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce);
+  decipher.setAuthTag(store.subarray(magic.length + nonceBytes, head));
+  let plain: Buffer;
+  try {
+    plain = Buffer.concat([decipher.update(store.subarray(head)), decipher.final()]);
+  } catch {
+    // Not a byte of it is believed: the tag does not fit.
+    return undefined;
+  }
+  const listEnd = 4 + plain.readUInt32BE(0);
+  const list = List.parse(JSON.parse(plain.toString('utf8', 4, listEnd)));
+  let at = listEnd;
+  return list.map(({ path, kind, mode, size }) => {
+    const content = plain.subarray(at, at + size);
+    at += size;
+    return { path, kind, mode, content };
+  });
+}
+
+const mendKeys = 'set FACTORY_KEYS to a folder outside the runs directory that only you can read';
+
+const problem = (message: string, fix: string): { readonly problem: Diagnostic } => ({
+  problem: { code: 'holdout', severity: 'error', message, fix },
+});
+
+const readIfThere = (path: string): Promise<Buffer | undefined> =>
+  readFile(path).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+
+const sorted = (files: readonly SealedFile[]): SealedFile[] =>
+  [...files].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
