@@ -1,11 +1,37 @@
 #!/usr/bin/env node
 /** The door in: answers `--version` at once, and loads the program for everything else. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Script } from 'node:vm';
 import { packageVersion } from './system/package.ts';
+
+/** What `scripts/build.mjs` makes of `program.ts` and all that it imports: a function of Node's `require` and our place. */
+type Program = (require: NodeJS.Require, place: string) => void;
+
+/** One script and what V8 made of it when it was built: compiling it again at every start takes longer than a short run.
+ *  V8 turns away what another version of it has made, and compiles anew. */
+function load(): Program {
+  const folder = dirname(fileURLToPath(import.meta.url));
+  const filename = join(folder, 'program.cjs');
+  const source = readFileSync(filename, 'latin1');
+  let cachedData: Buffer | undefined;
+  try {
+    cachedData = readFileSync(join(folder, 'program.cache'));
+  } catch {
+    // It only makes the start faster.
+  }
+  const script = new Script(source, { filename, ...(cachedData === undefined ? {} : { cachedData }) });
+  const program: unknown = script.runInThisContext();
+  // The build made it; its text cannot say so.
+  return program as Program;
+}
 
 const [only, ...more] = process.argv.slice(2);
 if ((only === '--version' || only === '-V') && more.length === 0) {
   // Scripts ask for the version before every run: the flag parser alone would double what that takes.
   process.stdout.write(`${packageVersion()}\n`);
 } else {
-  await import('./program.ts');
+  load()(createRequire(import.meta.url), import.meta.url);
 }

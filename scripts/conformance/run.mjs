@@ -50,7 +50,7 @@ const jobs = Number(flags.jobs ?? Math.min(4, availableParallelism()));
 if (!Number.isSafeInteger(jobs) || jobs < 1)
   fail(`--jobs is ${flags.jobs}: give a whole number of at least 1`);
 const cli = join(house, 'dist/cli.js');
-const library = join(house, 'dist/index.js');
+const library = join(house, 'dist/index.mjs');
 if (!existsSync(cli) || !existsSync(library)) fail('dist/ is missing: npm run build makes it');
 
 const only = flags.only?.split(',').filter(Boolean);

@@ -6,8 +6,9 @@ import { fileURLToPath } from 'node:url';
 /** The folder that holds our `package.json`, `pipelines/`, `prompts/` and `examples/`. */
 export function packageRoot(): string {
   for (let at = dirname(fileURLToPath(import.meta.url)); ; at = dirname(at)) {
-    if (existsSync(join(at, 'package.json'))) return at;
-    if (at === dirname(at)) throw new Error('Internal: no package.json above this module');
+    // What is built has a `package.json` of its own, beside it.
+    if (existsSync(join(at, 'pipelines')) && existsSync(join(at, 'package.json'))) return at;
+    if (at === dirname(at)) throw new Error('Internal: this module lies in no package of ours');
   }
 }
 

@@ -1,0 +1,44 @@
+/** Runs a small pipeline with the built program, and keeps what V8 compiled for it as `program.cache`: functions that ran
+ *  are then there at the next start, the others are compiled when they are called. `warm.mjs DIST SCRATCH` */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import v8 from 'node:v8';
+import { Script } from 'node:vm';
+
+const [, , dist, scratch] = process.argv;
+// V8 takes back only what was made with the flags that it has at the start.
+v8.setFlagsFromString = () => {};
+const filename = join(dist, 'program.cjs');
+const script = new Script(readFileSync(filename, 'latin1'), { filename });
+process.on('exit', (code) => {
+  if (code !== 0) throw new Error(`the run ended with ${code}`);
+  writeFileSync(join(dist, 'program.cache'), script.createCachedData());
+});
+const pipeline = join(scratch, 'warm.dot');
+writeFileSync(
+  pipeline,
+  `digraph warm {
+    workdir="none"; vars="word=a b"
+    start [shape=Mdiamond]
+    write [shape=parallelogram, tool_command="echo \${var.word} > out.txt", allowed_write_paths="out.txt"]
+    fails [shape=parallelogram, tool_command="exit 3"]
+    which [shape=diamond]
+    check [type=verification, verification.allowed_commands="true,false"]
+    done [shape=Msquare]
+    bad [shape=Msquare, outcome=fail]
+    start -> write -> fails
+    fails -> which [condition="outcome=fail && context.x!=1"]
+    fails -> bad [condition="outcome=success"]
+    which -> check [condition="outcome=fail"]
+    which -> bad [condition="outcome=success"]
+    check -> done [condition="outcome=success"]
+    check -> done [condition="outcome=fail"]
+  }
+`,
+);
+const cli = join(dist, 'cli.js');
+process.argv = [process.execPath, cli, 'run', pipeline, '--runsdir', join(scratch, 'runs')];
+process.chdir(scratch);
+script.runInThisContext()(createRequire(pathToFileURL(cli)), pathToFileURL(cli).href);
