@@ -1,5 +1,5 @@
 /** Reading journals as they are to be understood: whole records of the run's rightful owners, in order. */
-import { createReadStream } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import type { JsonObject } from '../model/json.ts';
 import { isMissing } from '../system/files.ts';
 
@@ -92,14 +92,27 @@ type Line = {
   readonly whole: boolean;
 };
 
+/** Bytes read at once. */
+const chunkBytes = 1 << 16;
+
 async function* lines(path: string, from: Cursor): AsyncGenerator<Line> {
   let pending: Buffer[] = [];
   let end = from.offset;
   let number = from.line;
+  let file: number;
   try {
-    for await (const chunk of createReadStream(path, { start: from.offset, highWaterMark: 1 << 18 })) {
-      // A stream without an encoding yields buffers.
-      const bytes = chunk as Buffer;
+    file = openSync(path, 'r');
+  } catch (error) {
+    if (isMissing(error)) return;
+    throw error;
+  }
+  try {
+    for (let read = from.offset; ; ) {
+      // A buffer of its own each time: what waits for its line end is a view of it.
+      const buffer = Buffer.allocUnsafe(chunkBytes);
+      const bytes = buffer.subarray(0, readSync(file, buffer, 0, chunkBytes, read));
+      if (bytes.length === 0) break;
+      read += bytes.length;
       let at = 0;
       for (let stop = bytes.indexOf(10, at); stop !== -1; stop = bytes.indexOf(10, at)) {
         const line = Buffer.concat([...pending, bytes.subarray(at, stop)]);
@@ -111,9 +124,8 @@ async function* lines(path: string, from: Cursor): AsyncGenerator<Line> {
       }
       if (at < bytes.length) pending.push(bytes.subarray(at));
     }
-  } catch (error) {
-    if (isMissing(error)) return;
-    throw error;
+  } finally {
+    closeSync(file);
   }
   if (pending.length === 0) return;
   const rest = Buffer.concat(pending);
