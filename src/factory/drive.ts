@@ -45,9 +45,6 @@ import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
-/** From this many characters on, reading a pipeline leaves much behind. */
-const largeText = 200_000;
-
 /** What a resume changes about a run before it goes on. */
 export type Change = {
   readonly manifest: Manifest;
@@ -134,6 +131,8 @@ export async function drive(
     const { account } = sandbox;
     if (account.asked === 'auto' && account.used !== 'bwrap')
       doors.log('warn', `stages are not confined: ${account.why}`, { missing: account.missing });
+    // What read a large pipeline or copied a large workdir in has left much behind.
+    collectGarbage();
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     if (loaded.snapshot === null) throw new Error('Internal: a checkpoint without a snapshot');
     let snapshot: Snapshot;
@@ -255,7 +254,7 @@ export async function drive(
     });
     await tell.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
     await tell.flush();
-    if (graph.text.length > largeText) collectGarbage();
+    collectGarbage();
     const end = await run({
       setting,
       kinds,
