@@ -80,7 +80,11 @@ find . -name 'judge*' -o -name scenarios > found.txt; grep -rl SEALED-7319 . >> 
     await chmod(join(it.path, 'w/scripts/scenarios/judge.sh'), 0o751);
     await symlink('../judge.sh', join(it.path, 'w/scripts/scenarios/data/link'));
     const before = picture(join(it.path, 'w/scripts'));
-    const ran = await run(it, [], { ...env, FACTORY_KEYS: join(it.path, 'my-keys') });
+    const ran = await run(it, [], {
+      ...env,
+      FACTORY_KEYS: join(it.path, 'my-keys'),
+      XDG_STATE_HOME: join(it.path, 'my-keys-state'),
+    });
     expect(ran.code, ran.stderr + ran.stdout).toBe(0);
     const found = await it.read(`${ws}/found.txt`);
     expect(found).not.toMatch(/judge|scenarios|SEALED|my-keys/);
