@@ -17,6 +17,7 @@ import { putBack, standing } from '../workspace/restore.ts';
 import type { Changes, Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { keepJson } from './artifacts.ts';
+import { HoldoutLeak, type Stage } from './leaks.ts';
 import { maskedObject } from './masked.ts';
 import type { RunSetting, Visit } from './site.ts';
 import { siteFor } from './site.ts';
@@ -76,6 +77,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       }
       const found = await recorded(snapshots, before, setting.workspace);
       await site.exchange.save('unreadable' in found ? undefined : { before, after: found.after });
+      await leakless(kind, { ...visit, before, after: found.after, outcome: said, nodeDir: site.nodeDir });
       if ('unreadable' in found) {
         const outcome = failed(
           `${site.mask(found.unreadable)}; all that the stage wrote was put back`,
@@ -139,6 +141,21 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       return { outcome, after: found.after, violations: [], ...usage() };
     },
   };
+
+  /** Ends the run where the stage shows a sealed line, with the workspace as it was before. */
+  async function leakless(
+    kind: NodeKind,
+    stage: Omit<Stage, 'byAgent'> & Pick<Visit, 'signal'>,
+  ): Promise<void> {
+    // A cancelled stage is made again.
+    if (stage.signal.aborted) return;
+    const leak = await setting.leaks?.afterStage({ ...stage, byAgent: kind.type === 'codergen' });
+    if (leak === undefined) return;
+    const { created, modified, deleted } = diff(stage.before, stage.after);
+    await keepJson(nodeLayout(stage.nodeDir).diff, { created, modified, deleted });
+    await snapshots.restore(stage.before);
+    throw new HoldoutLeak(leak);
+  }
 }
 
 const by = (outcome: Outcome): Pick<Outcome, 'by'> => (outcome.by === undefined ? {} : { by: outcome.by });

@@ -1,6 +1,6 @@
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
-import type { RunState } from '../model/checkpoint.ts';
+import type { LastFailure, RunState } from '../model/checkpoint.ts';
 import type { EventFacts, RunEvent } from '../model/event.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
@@ -195,7 +195,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     // What a visit did that was not carried to its end is undone by the resume; nothing of it is remembered.
     if (ended.kind === 'interrupted') return interrupt({ ...atStart, context: contextBefore });
     if (ended.kind === 'stopped') {
-      state = { ...atStart, context: contextBefore };
+      const cause = ended.leaked === true ? { last_failure: leakedBy(node.id, kind.type, ended.reason) } : {};
+      state = { ...atStart, context: contextBefore, ...cause };
       return stop(ended.reason);
     }
     const { outcome, usage } = ended;
@@ -283,6 +284,18 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     if (prepared.stopAfter === node.id) return stop(testStop.reason);
   }
 }
+
+/** A stage that showed what is sealed, as the run's cause of failure. */
+const leakedBy = (node: string, type: string, reason: string): LastFailure => ({
+  node,
+  node_type: type,
+  class: 'guardrail',
+  class_said: false,
+  reason,
+  exit_code: null,
+  model: null,
+  executable_success_since: false,
+});
 
 const endedAs = (ending: Ending) => ({
   exit_node: ending.exitNode,

@@ -40,6 +40,7 @@ import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
 import { diskStop, finishedRun, flushed, tidy } from './ended.ts';
 import { exchangesOf, markCut, openReplay } from './exchanges.ts';
+import { openLeaks } from './leaks.ts';
 import { openMoney } from './money.ts';
 import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
@@ -157,6 +158,8 @@ export async function drive(
     }
     const follows = await openReplay(runDir, manifest, snapshots, doors);
     if ('problems' in follows) return follows;
+    const leaks = await openLeaks(runDir, manifest, snapshots, doors.env);
+    if (leaks !== undefined && 'problems' in leaks) return leaks;
     const exchanges = exchangesOf(graph, runDir);
     if (resumed && exchanges !== undefined) await markCut(exchanges, graph, manifest, loaded, runDir, doors);
     const options = { runId: manifest.run_id, epoch: lock.epoch };
@@ -198,6 +201,7 @@ export async function drive(
       log: doors.log,
       exchanges,
       replay: follows.replay,
+      leaks,
     };
     const { completed_nodes, parked: _, ...before } = loaded;
     const state: RunState = {
