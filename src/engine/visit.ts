@@ -182,10 +182,7 @@ async function attempted(
   { attempt }: PreparedRun,
   request: AttemptRequest,
 ): Promise<
-  | AttemptResult
-  | { readonly trouble: string }
-  | { readonly diverged: string }
-  | { readonly leaked: string }
+  AttemptResult | { readonly trouble: string } | { readonly diverged: string } | { readonly leaked: string }
 > {
   try {
     return await attempt.run(request);

@@ -117,8 +117,7 @@ export function* viewsOf(text: Buffer): Generator<View> {
   for (let skip = 0; skip < 4 && base64.length > 0; skip++)
     yield { spelling: 'base64', text: fromBase64(base64, skip) };
   const hex = letters.match(hexRun) ?? [];
-  for (let skip = 0; skip < 2 && hex.length > 0; skip++)
-    yield { spelling: 'hex', text: fromHex(hex, skip) };
+  for (let skip = 0; skip < 2 && hex.length > 0; skip++) yield { spelling: 'hex', text: fromHex(hex, skip) };
 }
 
 const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };

@@ -20,7 +20,10 @@ const carried: readonly (readonly [string, string | Buffer])[] = [
   ['with the line ends of Windows', `a\r\n${line}\r\nb`],
   ['in a JSON text', json({ content: harbour })],
   ['in a JSON text in a JSON text', json({ event: json({ content: harbour }) })],
-  ['in a JSON text that escapes all but ASCII', json(line).replace(/[<>&"]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`)],
+  [
+    'in a JSON text that escapes all but ASCII',
+    json(line).replace(/[<>&"]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`),
+  ],
   ['in a shell string', `x="${line.replaceAll('"', '\\"')}"`],
   ['in a comment', `// ${line}`],
   ['in HTML', `<pre>${line.replaceAll('"', '&quot;').replaceAll('!', '&#33;')}</pre>`],
@@ -29,11 +32,17 @@ const carried: readonly (readonly [string, string | Buffer])[] = [
   ['in base64', Buffer.from(line).toString('base64')],
   ['in base64 that begins elsewhere', Buffer.from(`ab${line}`).toString('base64url')],
   ['in base64 over several lines', Buffer.from(harbour).toString('base64').replace(/.{76}/g, '$&\n')],
-  ['in base64 in a JSON text', json({ data: Buffer.from(harbour).toString('base64').replace(/.{60}/g, '$&\r\n') })],
+  [
+    'in base64 in a JSON text',
+    json({ data: Buffer.from(harbour).toString('base64').replace(/.{60}/g, '$&\r\n') }),
+  ],
   ['in base64 behind letters', `xyz${Buffer.from(harbour).toString('base64')}`],
   ['in hex', Buffer.from(line).toString('hex')],
   ['in hex with colons', Buffer.from(line).toString('hex').replace(/../g, '$&:')],
-  ['in escapes of bytes', [...Buffer.from(line)].map((b) => `\\x${b.toString(16).padStart(2, '0')}`).join('')],
+  [
+    'in escapes of bytes',
+    [...Buffer.from(line)].map((b) => `\\x${b.toString(16).padStart(2, '0')}`).join(''),
+  ],
   ['in UTF-16', utf16(`x ${line} y`)],
 ];
 
@@ -90,7 +99,10 @@ test.for([
   ['what a script leaves', `trap 'rm -rf "$tmpdir" "$logfile"' EXIT INT TERM`],
   ['a usage', 'if [ "$#" -ne 1 ]; then echo "usage: $0 APP_DIR" >&2; exit 2; fi'],
   ['an import', 'import { describe, expect, it, beforeEach, afterEach } from "vitest";'],
-  ['a call of a program', 'result = subprocess.run([sys.executable, "-m", "app", *args], capture_output=True, text=True)'],
+  [
+    'a call of a program',
+    'result = subprocess.run([sys.executable, "-m", "app", *args], capture_output=True, text=True)',
+  ],
   ['a check of it', 'self.assertEqual(result.returncode, 0, result.stderr)'],
   ['the end of a Python program', 'if __name__ == "__main__": raise SystemExit(main())'],
   ['the head of a function', 'def test_reports_kittiwakes_and_gannets(self, tmp_path):'],
@@ -126,11 +138,16 @@ test('a text of ten megabytes is gone over once, and what is at its end is found
 
 test('wherever and however indented a line stands in any text, it is found', () => {
   fc.assert(
-    fc.property(fc.string(), fc.string({ unit: 'grapheme' }), fc.constantFrom('', ' ', '\t', '\n+ '), (a, b, gap) => {
-      // Hex before it, or an entity, would run on into it.
-      const text = `${a}\n${gap}${line.split(' ').join(` ${gap === '\n+ ' ? '' : gap}`)}\n${b}`;
-      expect(canaries.find(text).some(({ line: at }) => at === number)).toBe(true);
-    }),
+    fc.property(
+      fc.string(),
+      fc.string({ unit: 'grapheme' }),
+      fc.constantFrom('', ' ', '\t', '\n+ '),
+      (a, b, gap) => {
+        // Hex before it, or an entity, would run on into it.
+        const text = `${a}\n${gap}${line.split(' ').join(` ${gap === '\n+ ' ? '' : gap}`)}\n${b}`;
+        expect(canaries.find(text).some(({ line: at }) => at === number)).toBe(true);
+      },
+    ),
     { numRuns: 60 },
   );
 });
