@@ -1,6 +1,7 @@
 /** The guard over what is sealed: no agent is asked with a line of it, and no stage leaves one behind. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { mayRead } from '../audit/exempt.ts';
 import { knownTexts } from '../audit/known.ts';
 import type { Node } from '../model/graph.ts';
 import type { Manifest } from '../model/manifest.ts';
@@ -129,12 +130,6 @@ export function leakGuard(from: {
     return seen.every((sighting) => had.has(key(sighting)));
   }
 }
-
-/** Whether the node says of its agent that it may read what is sealed. */
-export const mayRead = (node: Node): boolean =>
-  [...node.attrs.values()].some(
-    ({ key, value }) => key.endsWith('.allow_read_scenarios') && value.text.trim() === 'true',
-  );
 
 async function filesIn(folder: string): Promise<string[]> {
   try {

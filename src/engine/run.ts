@@ -45,6 +45,8 @@ export type PreparedRun = {
    *  over. */
   readonly save: (state: RunState, visit?: VisitFacts) => Promise<void>;
   readonly signal: AbortSignal;
+  /** Called where the run would complete, before anybody is told: why it has failed after all, or undefined. */
+  readonly audit?: (() => Promise<string | undefined>) | undefined;
   /** Node after whose checkpoint the run stops, as if it had been interrupted. */
   readonly stopAfter: string | undefined;
 };
@@ -132,6 +134,14 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
   };
   const stop = (reason: string): Promise<RunEnd> =>
     finish({ ok: false, exitNode: null, reason, code: 1 }, false);
+
+  /** A success that the audit does not let pass is none. */
+  const audited = async (decision: Step['decision']): Promise<Step['decision']> => {
+    if (decision.do !== 'finish' || !decision.ending.ok) return decision;
+    const why = await prepared.audit?.();
+    if (why === undefined) return decision;
+    return { do: 'finish', ending: { ...decision.ending, ok: false, reason: why, code: 1 } };
+  };
 
   for (;;) {
     if (signal.aborted) return interrupt();
@@ -221,7 +231,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         ? await feedback(nodeDir, { node: node.id, type: kind.type, at }, outcome)
         : {};
     const next: Step = step(graph, before.state, { ...stage, feedback: told }, outcome);
-    const { decision } = next;
+    const decision = await audited(next.decision);
     const changed = delta(contextBefore, next.change.now.context);
     state = {
       ...advance(before.state, next.change, counts),

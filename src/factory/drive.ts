@@ -38,6 +38,7 @@ import { bringBack } from '../workspace/hide.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
+import { auditOf } from './audit.ts';
 import { diskStop, finishedRun, flushed, tidy } from './ended.ts';
 import { exchangesOf, markCut, openReplay } from './exchanges.ts';
 import { openLeaks } from './leaks.ts';
@@ -279,6 +280,7 @@ export async function drive(
         await ledger.save(next, visit);
       },
       signal,
+      audit: auditOf(graph, runDir, manifest, doors),
       stopAfter: doors.env['ATTRACTION_TEST_STOP_AFTER_NODE'] || undefined,
     });
     await events.close();
