@@ -12,6 +12,7 @@ import { layout, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
 import type { Site, StageProgram } from '../nodes/kind.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
+import { holdoutVariable } from '../policy/holdout.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Clock } from '../system/clock.ts';
@@ -31,6 +32,7 @@ import { staysInside } from './inside.ts';
 import type { LeakGuard } from './leaks.ts';
 import { type Recorder, recorder } from './recorder.ts';
 import type { Replay } from './replay.ts';
+import { type Sealed, seesHoldout } from './sealing.ts';
 import { budgetFile, budgetVariable } from './shared-budget.ts';
 import { smellOf } from './smell.ts';
 import { dropped, environmentOf, seenBy } from './stage-environment.ts';
@@ -72,6 +74,8 @@ export type RunSetting = {
   readonly exchanges?: ExchangeLog | undefined;
   /** Sees to it that nothing sealed is told or left; undefined where nothing is sealed. */
   readonly leaks?: LeakGuard | undefined;
+  /** The judge, kept from agents; undefined in a run that has sealed nothing. */
+  readonly sealed?: Sealed | undefined;
   /** What answers in place of agents, as long as this run follows another one. */
   readonly replay?: Replay | undefined;
 };
@@ -228,6 +232,9 @@ export function siteFor(
         cwd: program.cwd === undefined ? setting.workspace : inWorkspace(program.cwd),
         env: {
           ...seenBy(confinement, stageEnv()),
+          ...(setting.sealed !== undefined && seesHoldout(node, 'tool')
+            ? { [holdoutVariable]: setting.sealed.paths.join(',') }
+            : {}),
           ...(program.check === true ? checkEnvironment(env) : {}),
           ...program.env,
         },

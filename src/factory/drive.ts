@@ -13,6 +13,7 @@ import { backendOf } from '../engine/casting.ts';
 import { nextCommand, resultOf } from '../engine/result.ts';
 import { endLeftovers } from '../engine/resume.ts';
 import { run, teller } from '../engine/run.ts';
+import type { Sealed } from '../engine/sealing.ts';
 import type { RunSetting } from '../engine/site.ts';
 import type { Texts } from '../engine/texts.ts';
 import { schemaOf } from '../engine/texts.ts';
@@ -21,6 +22,7 @@ import type { Graph } from '../model/graph.ts';
 import { unreachable } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import { toldOf } from '../model/sealed.ts';
 import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint, openLedger } from '../store/checkpoint.ts';
 import { openJournal } from '../store/journal.ts';
@@ -41,6 +43,7 @@ import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
 import { auditOf } from './audit.ts';
 import { diskStop, finishedRun, flushed, tidy } from './ended.ts';
 import { exchangesOf, markCut, openReplay } from './exchanges.ts';
+import { readJudge, unseal, unsealIfPossible } from './judge.ts';
 import { openLeaks } from './leaks.ts';
 import { openMoney } from './money.ts';
 import { sandboxOf } from './sandbox.ts';
@@ -88,6 +91,7 @@ export async function drive(
   sayThatItStops(doors, over.signal);
   /** The command that goes on with the run. */
   let again: string | undefined;
+  let stopped: Sealed | undefined;
   try {
     const readRun = await readManifest(runDir);
     if (!readRun.ok) return refused('manifest', readRun.why);
@@ -107,9 +111,17 @@ export async function drive(
       doors.called ?? { program: 'factory' },
     );
     doors.parting?.(again);
+    const judge = await readJudge(runDir, manifest, doors.env);
+    if ('problems' in judge) return judge;
+    const { sealed } = judge;
+    stopped = sealed;
     const sandbox = await sandboxOf(
       graph,
-      { runsDir: dirname(runDir), workdir: manifest.original_workdir },
+      {
+        runsDir: dirname(runDir),
+        workdir: manifest.original_workdir,
+        holdoutFrom: manifest.holdout?.from,
+      },
       flags.sandbox ?? (manifest.sandbox?.by === '--sandbox' ? manifest.sandbox.asked : undefined),
       doors,
     );
@@ -159,8 +171,8 @@ export async function drive(
     }
     const follows = await openReplay(runDir, manifest, snapshots, doors);
     if ('problems' in follows) return follows;
-    const leaks = await openLeaks(runDir, manifest, snapshots, doors.env);
-    if (leaks !== undefined && 'problems' in leaks) return leaks;
+    const guard = await openLeaks(runDir, manifest, snapshots, sealed);
+    if ('problems' in guard) return guard;
     const exchanges = exchangesOf(graph, runDir);
     if (resumed && exchanges !== undefined) await markCut(exchanges, graph, manifest, loaded, runDir, doors);
     const options = { runId: manifest.run_id, epoch: lock.epoch };
@@ -202,7 +214,8 @@ export async function drive(
       log: doors.log,
       exchanges,
       replay: follows.replay,
-      leaks,
+      leaks: guard.leaks,
+      sealed,
     };
     const { completed_nodes, parked: _, ...before } = loaded;
     const state: RunState = {
@@ -230,6 +243,7 @@ export async function drive(
       resume: resumed,
       agent,
       sandbox: { asked: sandbox.account.asked, used: sandbox.account.used, why: sandbox.account.why },
+      ...(manifest.holdout === undefined ? {} : { holdout: toldOf(manifest.holdout) }),
     });
     if (resumed) {
       await tell.trace({
@@ -258,6 +272,7 @@ export async function drive(
       resumed,
       ...(fork === undefined ? {} : { forked_from: fork.from }),
     });
+    if (manifest.holdout !== undefined) doors.log('info', 'sealed', toldOf(manifest.holdout));
     await tell.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
     await tell.flush();
     if (graph.text.length > largeText) collectGarbage();
@@ -290,12 +305,14 @@ export async function drive(
     exchanges?.close();
     if (end.parked !== undefined)
       await writeJson(at.manifest, { ...manifest, parked: end.parked }, { sync: true });
+    unseal(at.workspace, sealed);
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
     await writeJson(at.result, result, flushed);
     return { result, code: end.ending.code };
   } catch (error) {
     const trouble = diskTrouble(error);
     if (trouble === undefined) throw error;
+    unsealIfPossible(at.workspace, stopped);
     throw diskStop(runDir, trouble, error, again ?? `factory resume ${runDir}`);
   } finally {
     over.abort();
