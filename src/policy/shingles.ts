@@ -32,7 +32,7 @@ export interface Shingling {
 /** Lines of one shingle. */
 const lines = 5;
 /** Words of a shingle that could tell whose it is. */
-const leastRare = 4;
+const leastRare = 3;
 /** Bytes of a binary file that are looked for together, and how much of a file must be there. */
 const window = 32;
 const leastOfBinary = 0.25;
@@ -45,7 +45,7 @@ export function shinglesOf(files: readonly SealedFile[]): Shingling {
   const byFile = new Map<number, Line[]>();
   for (const { file, line, text, usual } of linesOf(files)) {
     const list = byFile.get(file) ?? [];
-    for (const part of partsOf(text)) list.push({ text: part, line, words: usual ? '' : part });
+    list.push({ text, line, words: usual ? '' : text });
     byFile.set(file, list);
   }
   const rareIn = (shingle: readonly Line[]) =>
@@ -72,7 +72,9 @@ export function shinglesOf(files: readonly SealedFile[]): Shingling {
         const bytes = typeof text === 'string' ? Buffer.from(text) : text;
         const found: Copy[] = [];
         for (const { spelling, text: view } of viewsOf(bytes)) {
-          if (places.size > 0) found.push(...copiesIn(view, spelling, places, singles));
+          if (places.size > 0)
+            for (const one of readings(view.toString('utf8')))
+              found.push(...copiesIn(one, spelling, places, singles));
           if (spelling !== 'url' && spelling !== 'html') found.push(...binaries.find(view, spelling));
         }
         return onceEach(found);
@@ -89,13 +91,29 @@ function worthOf(parts: readonly Line[]): Line[] {
   const worth: Line[] = [];
   for (const part of parts) {
     const bare = bareOf(part.text);
-    if (bare.length >= 3 && !trivial.has(bare)) worth.push({ ...part, text: bare });
+    if (bare !== '') worth.push({ ...part, text: bare });
   }
   return worth;
 }
 
-/** An escaped line end is one. */
-const partsOf = (text: string): string[] => text.split(/(?:\\+r)?\\+n|\r\n|\n|\r/);
+/** Where an escaped line end was. */
+const end = '\u0001';
+/** A text in a text in a text in a text. */
+const mostDepth = 3;
+
+/** The text, then with one level of escapes after the other taken out, as long as there are escaped line ends. */
+function* readings(text: string): Generator<string> {
+  let now = text;
+  yield now;
+  for (let depth = 0; depth < mostDepth && now.includes('\\n'); depth++) {
+    now = now.replace(/\\(["'\\/nrt])|"/g, (quote, letter?: string) => {
+      // Where a text begins or ends, a line does.
+      if (letter === undefined || letter === 'n') return end;
+      return letter === 'r' ? '' : letter === 't' ? '\t' : quote.slice(1);
+    });
+    yield now;
+  }
+}
 
 /** Without blanks and quotes, what stands before the first letter (numbers, signs of diffs and comments), and what stands
  *  behind the last. */
@@ -105,12 +123,6 @@ const bareOf = (line: string): string =>
     .replace(/^[^\p{L}_]+/u, '')
     .replace(/[^\p{L}\p{N}_]+$/u, '');
 
-const trivial = new Set(
-  'fi done else end then do esac return pass break continue try finally begin default exit0 exit1 true false null none'.split(
-    ' ',
-  ),
-);
-
 const keyOf = (shingle: readonly Line[]): string => shingle.map(({ text }) => text).join('\n');
 
 /** Every shingle of the text whose lines are all known ones. */
@@ -118,12 +130,15 @@ function* keysIn(
   text: Buffer,
   singles: ReadonlySet<string>,
 ): Generator<{ readonly key: string; readonly at: number; readonly nth: number }> {
-  if (singles.size === 0) return;
+  if (singles.size > 0) for (const one of readings(text.toString('utf8'))) yield* keysOf(one, singles);
+}
+
+function* keysOf(text: string, singles: ReadonlySet<string>): ReturnType<typeof keysIn> {
   const all: Line[] = [];
   let number = 0;
-  for (const line of text.toString('utf8').split('\n')) {
+  for (const line of text.split('\n')) {
     number++;
-    for (const part of line.includes('\\') || line.includes('\r') ? partsOf(line) : [line])
+    for (const part of line.includes(end) || line.includes('\r') ? line.split(/[\u0001\r]/) : [line])
       all.push({ text: part, line: number });
   }
   const worth = worthOf(all);
@@ -137,14 +152,14 @@ function* keysIn(
 }
 
 function* copiesIn(
-  text: Buffer,
+  text: string,
   spelling: Spelling,
   places: ReadonlyMap<string, Place>,
   singles: ReadonlySet<string>,
 ): Generator<Copy> {
   const decoded = spelling === 'base64' || spelling === 'hex';
   let open: { copy: Copy; last: number } | undefined;
-  for (const { key, at, nth } of keysIn(text, singles)) {
+  for (const { key, at, nth } of keysOf(text, singles)) {
     const place = places.get(key);
     if (place === undefined) continue;
     if (open !== undefined && nth <= open.last + lines && place.file === open.copy.file) {

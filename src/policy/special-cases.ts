@@ -34,11 +34,14 @@ type Place = { readonly file: number; readonly line: number; readonly words: rea
 
 export function chooseLiterals(files: readonly SealedFile[]): ChoosingLiterals {
   const places = new Map<string, Place>();
-  for (const { file, line, text } of linesOf(files))
+  const add = (text: string, file: number, line: number) => {
     for (const literal of literalsIn(text)) {
       const words = wordsOf(literal).filter(isRare);
       if (words.length > 0 && !places.has(literal)) places.set(literal, { file, line, words });
     }
+  };
+  for (const { file, line, text } of linesOf(files)) add(text, file, line);
+  for (const [file, { path }] of files.entries()) add(path.split('/').at(-1) ?? '', file, 1);
   const wanted = new Set([...places.values()].flatMap(({ words }) => words));
   const had = new Set<string>();
   return {
@@ -99,7 +102,8 @@ function literalsIn(line: string): string[] {
   );
   const parts = quoted.flatMap((text) => [text, ...text.split(/\\[nrt]|[\s,;|=<>()[\]{}]+/)]);
   const bare = line.match(/\b\d{6,}\b|[\w./-]*\w\.[A-Za-z]\w{1,4}\b/g) ?? [];
-  return [...new Set([...parts, ...bare].map((text) => text.trim()))].filter(
+  const names = [...parts, ...bare].flatMap((text) => [text, text.split('/').at(-1) ?? '']);
+  return [...new Set(names.map((text) => text.trim()))].filter(
     (text) => text.length >= least && text.length <= most && !/[$\\]/.test(text),
   );
 }
