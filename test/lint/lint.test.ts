@@ -118,7 +118,6 @@ const bad: readonly Row[] = [
   ['vars-syntax', around('', 'vars="a=1, b";'), 'b'],
   ['holdout', around('', 'holdout="judge/, .git/hooks";'), '"judge/, .git/hooks"'],
   ['holdout', around('', 'holdout="./";'), '"./"'],
-  ['sees-holdout', around('sees_holdout=true'), 'a'],
   ['unknown-reference', around('prompt="say ${var.nope} now"'), '${var.nope}'],
   [
     'unknown-reference',
@@ -172,7 +171,6 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['target-missing', around('goal_gate=true, retry_target=a, required_tool_node=" "')],
   ['vars-syntax', around('', 'vars="a=1, b=@x.md";')],
   ['holdout', around('', 'holdout="judge/, tests/a.sh"; holdout_from="../judge";')],
-  ['sees-holdout', around('sees_holdout=false')],
   ['unknown-attribute', around('shape=parallelogram, tool_command=true, sees_holdout=true')],
   [
     'unknown-reference',
