@@ -82,7 +82,11 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const found = await recorded(snapshots, before, setting.workspace, sealing);
       const judge = found.taken.broken;
       await site.exchange.save(found.unreadable !== undefined ? undefined : { before, after: found.after });
-      await leakless(kind, { ...visit, before, after: found.after, outcome: said, nodeDir: site.nodeDir });
+      const byAgent = kind.type === 'codergen';
+      // A tool's copy of a whole sealed file is a violation, which is put back and told as such.
+      const undone = byAgent ? [] : (sealing?.copies(before, found.after) ?? []);
+      const { nodeDir } = site;
+      await leakless({ ...visit, before, after: found.after, outcome: said, nodeDir, byAgent, undone });
       if (found.unreadable !== undefined) {
         const outcome = failed(
           `${site.mask(found.unreadable)}; all that the stage wrote was put back`,
@@ -156,13 +160,10 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
   };
 
   /** Ends the run where the stage shows a sealed line, with the workspace as it was before. */
-  async function leakless(
-    kind: NodeKind,
-    stage: Omit<Stage, 'byAgent'> & Pick<Visit, 'signal'>,
-  ): Promise<void> {
+  async function leakless(stage: Stage & Pick<Visit, 'signal'>): Promise<void> {
     // A cancelled stage is made again.
     if (stage.signal.aborted) return;
-    const leak = await setting.leaks?.afterStage({ ...stage, byAgent: kind.type === 'codergen' });
+    const leak = await setting.leaks?.afterStage(stage);
     if (leak === undefined) return;
     const { created, modified, deleted } = diff(stage.before, stage.after);
     await keepJson(nodeLayout(stage.nodeDir).diff, { created, modified, deleted });

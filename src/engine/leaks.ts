@@ -33,6 +33,8 @@ export type Stage = {
   readonly outcome: Outcome;
   readonly before: Snapshot;
   readonly after: Snapshot;
+  /** Files that are put back anyway. */
+  readonly undone: readonly string[];
 };
 
 /** Bytes of one artifact that are looked at. */
@@ -63,10 +65,15 @@ export function leakGuard(from: {
   };
   /** Contents that show nothing, by their hash. */
   const clean = new Set<string>();
-  const shown = async (where: string, text: string | Buffer): Promise<string | undefined> => {
+  const shown = async (
+    where: string | { readonly file: string; readonly by: string },
+    text: string | Buffer,
+  ): Promise<string | undefined> => {
     const [seen] = (await canaries()).find(text);
     if (seen === undefined) return undefined;
-    return `holdout_leak: ${where}${seen.at > 1 ? ` (line ${seen.at})` : ''} shows line ${seen.line} of a sealed file`;
+    const line = seen.at > 0 ? `:${seen.at}` : '';
+    const place = typeof where === 'string' ? where : `${where.file}${line}${where.by}`;
+    return `holdout_leak: ${place} shows line ${seen.line} of a sealed file`;
   };
 
   return {
@@ -99,11 +106,12 @@ export function leakGuard(from: {
     return undefined;
   }
 
-  async function leftBy({ node, before, after }: Stage): Promise<string | undefined> {
+  async function leftBy({ node, before, after, undone }: Stage): Promise<string | undefined> {
     const { created, modified } = diff(before, after);
     for (const path of [...created, ...modified]) {
+      if (undone.includes(path)) continue;
       const entry = after.tree.get(path);
-      const where = `the file ${path}, which node "${node.id}" wrote,`;
+      const where = { file: path, by: `, written by node "${node.id}",` };
       const name = await shown(`the name of a file that node "${node.id}" wrote`, path);
       if (name !== undefined) return name;
       if (entry?.target !== undefined) {

@@ -43,7 +43,9 @@ test('four lines are no copy, and five that are not in a row are none', () => {
 
 test.for(['#', '//', ' *', '--', ';', ''])('a licence behind "%s" that both have is nobody’s', (sign) => {
   expect(files(`${mit(sign)}\n`)).toEqual([]);
-  expect(shinglesOf([sealed('LICENSE', mit(sign)), sealed('a.c', `/*\n${mit(' *')}\n */\n`)]).cut().size).toBe(0);
+  expect(
+    shinglesOf([sealed('LICENSE', mit(sign)), sealed('a.c', `/*\n${mit(' *')}\n */\n`)]).cut().size,
+  ).toBe(0);
 });
 
 test('what the workspace had at the start does not count', () => {
@@ -68,7 +70,11 @@ fi
 app=$1
 cd "$app"
 `;
-  expect(shinglesOf([sealed('a.sh', usual)]).cut().find(usual)).toEqual([]);
+  expect(
+    shinglesOf([sealed('a.sh', usual)])
+      .cut()
+      .find(usual),
+  ).toEqual([]);
 });
 
 test.for([
