@@ -31,42 +31,56 @@ export interface Shingling {
 
 /** Lines of one shingle. */
 const lines = 5;
-/** Words of a shingle that could tell whose it is. */
-const leastRare = 3;
+/** Words and numbers of a shingle that tell whose it is; and how many different words it has where one of them does. */
+const leastTelling = 3;
+const manyWords = 14;
 /** Bytes of a binary file that are looked for together, and how much of a file must be there. */
 const window = 32;
 const leastOfBinary = 0.25;
 const leastValues = 8;
+/** Bytes of a text whose words count as known. */
+const largestWords = 1024 * 1024;
 
 type Place = { readonly file: number; readonly line: number };
+type Shingle = Place & { readonly words: readonly string[] };
 
 export function shinglesOf(files: readonly SealedFile[]): Shingling {
-  const places = new Map<string, Place>();
+  const places = new Map<string, Shingle>();
   const byFile = new Map<number, Line[]>();
   for (const { file, line, text, usual } of linesOf(files)) {
     const list = byFile.get(file) ?? [];
     list.push({ text, line, words: usual ? '' : text });
     byFile.set(file, list);
   }
-  const rareIn = (shingle: readonly Line[]) =>
-    new Set(shingle.flatMap(({ words }) => wordsOf(words ?? '').filter(isRare)));
   for (const [file, parts] of byFile) {
     const worth = worthOf(parts);
     for (let at = 0; at + lines <= worth.length; at++) {
       const shingle = worth.slice(at, at + lines);
-      if (rareIn(shingle).size < leastRare) continue;
+      const words = [...new Set(shingle.flatMap(({ words: its = '' }) => wordsOf(its)))];
       const key = keyOf(shingle);
-      if (!places.has(key)) places.set(key, { file, line: shingle[0]?.line ?? 0 });
+      if (!isDistinctive(words, none) || places.has(key)) continue;
+      places.set(key, { file, line: shingle[0]?.line ?? 0, words });
     }
   }
   const singles = new Set([...places.keys()].flatMap((key) => key.split('\n')));
+  const wanted = new Set([...places.values()].flatMap(({ words }) => words));
+  const had = new Set<string>();
   const binaries = binariesOf(files);
   return {
     known(text) {
       for (const key of keysIn(text, singles)) places.delete(key.key);
       binaries.known(text);
+      if (text.length > largestWords) return;
+      for (const word of wordsOf(text.toString('utf8'))) if (wanted.has(word)) had.add(word);
     },
-    cut: () => ({
+    cut() {
+      for (const [key, { words }] of places) if (!isDistinctive(words, had)) places.delete(key);
+      return search();
+    },
+  };
+
+  function search(): Shingles {
+    return {
       size: places.size + binaries.size,
       find(text) {
         const bytes = typeof text === 'string' ? Buffer.from(text) : text;
@@ -79,8 +93,8 @@ export function shinglesOf(files: readonly SealedFile[]): Shingling {
         }
         return onceEach(found);
       },
-    }),
-  };
+    };
+  }
 }
 
 /** `words`: what of a sealed line can tell whose it is. */
@@ -125,6 +139,20 @@ const bareOf = (line: string): string =>
 
 const keyOf = (shingle: readonly Line[]): string => shingle.map(({ text }) => text).join('\n');
 
+const none: ReadonlySet<string> = new Set();
+
+/** Words that the builder was given tell half as much. */
+function isDistinctive(words: readonly string[], had: ReadonlySet<string>): boolean {
+  let telling = 0;
+  let novel = false;
+  for (const word of words) {
+    if (!isRare(word) && !/^\d+$/.test(word)) continue;
+    telling += had.has(word) ? 0.5 : 1;
+    novel ||= isRare(word) && !had.has(word);
+  }
+  return telling >= leastTelling || (novel && words.length >= manyWords);
+}
+
 /** Every shingle of the text whose lines are all known ones. */
 function* keysIn(
   text: Buffer,
@@ -167,7 +195,7 @@ function* copiesIn(
       continue;
     }
     if (open !== undefined) yield open.copy;
-    open = { copy: { ...place, at: decoded ? 0 : at, lines, spelling }, last: nth };
+    open = { copy: { file: place.file, line: place.line, at: decoded ? 0 : at, lines, spelling }, last: nth };
   }
   if (open !== undefined) yield open.copy;
 }

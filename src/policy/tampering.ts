@@ -1,6 +1,8 @@
 /** Tests that were made to say less: from the versions of files before and after somebody's work. */
 import { wordsOf } from './common-words.ts';
-import { type Assertion, isCode, isTest, type TestCode, testCode, withoutComments } from './test-code.ts';
+import { silenced } from './silenced.ts';
+import { type Assertion, isCode, isTest, type TestCode, testCode } from './test-code.ts';
+import { howWeaker, identifiers, isTrivial } from './weaker.ts';
 
 /** A file that was created, changed or deleted, as text. */
 export type FileChange = {
@@ -246,98 +248,6 @@ function nearest(one: Assertion, added: readonly Assertion[]): Assertion | undef
   return most >= 0.33 ? best : undefined;
 }
 
-/** Names in a statement, without those of the assertion itself. */
-const identifiers = (text: string): string[] => [
-  ...new Set(
-    (text.match(/[A-Za-z_]\w{2,}/g) ?? []).filter(
-      (name) =>
-        !/^(?:assert\w*|expect\w*|self|to[A-Z]\w*|not|true|false|null|None|True|False|require|await|and|this)$/i.test(
-          name,
-        ),
-    ),
-  ),
-];
-
-const flat = (text: string): string => text.replace(/\s+/g, '');
-
-/** An assertion that cannot fail. */
-function isTrivial(text: string): boolean {
-  const bare = flat(text).replace(/;$/, '');
-  return (
-    /^(?:self\.)?assert(?:True|_true|_|\.ok|\.isTrue|!)?\(?(?:true|True|1|!0|notFalse|!false)(?:,.*)?\)?$/.test(
-      bare,
-    ) ||
-    /^assert(?:True|1==1)$/.test(bare) ||
-    /^(?:Assert(?:ions)?\.)(?:True|IsTrue|assertTrue)\(true(?:,.*)?\)$/i.test(bare) ||
-    /^expect\((true|1|"[^"]*"|'[^']*')\)\.to(?:Be|Equal|StrictEqual)\(\1\)$|^expect\(true\)\.(?:toBeTruthy|toBeDefined)\(\)$|^expect\(true\)\.to\.be\.true$/.test(
-      bare,
-    ) ||
-    /^(?:self\.)?assert(?:_eq!|_equal|Equals?|\.equal|\.strictEqual|\.deepEqual)\(([^,()]+),\1\)$/.test(
-      bare,
-    ) ||
-    /^assert([\w.]+)==\1$/.test(bare) ||
-    /^(?:true|:|\[1=1\]|test1=1|\[1-eq1\])(?:\|\|.*)?$/.test(bare)
-  );
-}
-
-/** 3: the very value; 2: something of it; 1: that there is one. */
-function strength(text: string): number {
-  const bare = flat(text);
-  if (isTrivial(text)) return 0;
-  if (
-    /\.toBe\((?:true|false)\)|assertEquals?\([^,]*,?(?:true|false)\b|==(?:True|true|False|false)\b|(?:is|===)(?:True|False|true|false)$/.test(
-      bare,
-    )
-  )
-    return 2;
-  if (
-    /toBeTruthy|toBeDefined|toBeFalsy|not\.toBe(?:Null|Undefined)\(|assertIsNotNone|isnotNone|assertNotNull|IsNotNull|\.NotNull\(|NotNil\(|!==?(?:null|undefined|None|nil)\)?;?$|toBeInstanceOf|assertIsInstance|isinstance\(|\.to\.exist|\.toBeTypeOf|expect\.anything|is_some\(\)|is_ok\(\)|toThrow\(\)|toHaveBeenCalled\(\)/.test(
-      bare,
-    )
-  )
-    return 1;
-  if (
-    /toContain|toMatch\(|toMatchObject|assertIn\(|assertRegex|assertGreater|assertLess|toBeGreaterThan|toBeLessThan|startswith|startsWith|endsWith|endswith|\.includes\(|\.contains\(|contains\(|Contains\(|>=|<=|[^=-]>[^=>]|[^<]<[^<=]|\bassert[^=]*\bin\b|objectContaining|arrayContaining|stringContaining|anyMatch|StartsWith|InDelta/.test(
-      bare,
-    ) &&
-    !/==/.test(bare)
-  )
-    return 2;
-  if (/^assert\b.*\sin\s/.test(text.trim()) && !/==/.test(bare)) return 2;
-  if (
-    /==|toBe\(|toEqual|toStrictEqual|assert_?eq|equal|Equal|\.is\(|isEqualTo|assertIsNone|toBeNull|toBeUndefined|toBeCloseTo|approx|AlmostEqual|toThrow\(.|assertRaises|raises\(|toHaveLength|toHaveBeenCalledWith|assertDict|assertList|must_equal|eq\(|-eq|!=|toMatchSnapshot|toMatchInlineSnapshot|Errorf?\(|Fatalf?\(/.test(
-      bare,
-    )
-  )
-    return 3;
-  return 1.5;
-}
-
-/** Why `after` says less than `before`; undefined where it does not. */
-function howWeaker(before: string, after: string): string | undefined {
-  const was = strength(before);
-  const is = strength(after);
-  if (is === 0 && was > 0) return 'the assertion cannot fail any more';
-  if (is <= was - 1) return 'the assertion lets more pass than it did';
-  const numbers = (text: string) => (text.match(/\d+(?:\.\d+)?(?:e[-+]?\d+)?/gi) ?? []).map(Number);
-  const bones = (text: string) => flat(text).replace(/\d+(?:\.\d+)?(?:e[-+]?\d+)?/gi, '#');
-  if (bones(before) !== bones(after)) return undefined;
-  const pairs = numbers(before).map((value, at) => [value, numbers(after)[at] ?? value] as const);
-  const bare = flat(before);
-  const last = pairs.at(-1);
-  if (last === undefined) return undefined;
-  if (/places=|toBeCloseTo\([^,]+,|assertAlmostEqual\([^,]+,[^,]+,\d+\)/.test(bare) && last[1] < last[0])
-    return 'fewer digits must agree';
-  if (
-    /(?:delta|tolerance|abs|rel|atol|rtol|epsilon|eps|margin|within|InDelta|InEpsilon)\w*[=(,:]/i.test(
-      bare,
-    ) &&
-    last[1] > last[0]
-  )
-    return 'the tolerance is wider';
-  return undefined;
-}
-
 /** Names that product code defined before and does not any more: tests of those may go with them. */
 function vanished(changes: readonly FileChange[]): Set<string> {
   const defined = (text: string | undefined): string[] =>
@@ -354,66 +264,6 @@ function vanished(changes: readonly FileChange[]): Set<string> {
       .flatMap(({ before }) => defined(before))
       .filter((name) => !now.has(name) && !new RegExp(`\\b${name}\\b`).test(used)),
   );
-}
-
-const script =
-  /\.(?:sh|bash|zsh|bats|ya?ml|mk|toml|cfg)$|(?:^|\/)(?:Makefile|Justfile|package\.json|tox\.ini|justfile)$/;
-const mute = /\s*(?:\|\|\s*(?:true|:|exit\s+0|return\s+0|echo\b.*)|;\s*true|-\s*\|\|\s*true)\s*["']?,?$/;
-
-/** Scripts that run checks, made to pass whatever they find. */
-function silenced(changes: readonly FileChange[], mayRewrite: (path: string) => boolean): Tampering[] {
-  const found: Tampering[] = [];
-  for (const { path, before, after } of changes) {
-    if (before === undefined || after === undefined || !(script.test(path) || isTest(path, before, after)))
-      continue;
-    const severity = mayRewrite(path) ? 'warning' : 'error';
-    const had = new Set(before.split(/\r?\n/).map((line) => line.trim()));
-    const has = new Set(after.split(/\r?\n/).map((line) => line.trim()));
-    for (const [index, line] of after.split(/\r?\n/).entries()) {
-      const text = line.trim();
-      if (had.has(text)) continue;
-      const base = text.replace(mute, '').replace(/["',]+$/, '');
-      const was = [...had].find((old) => old !== '' && !has.has(old) && old.replace(/["',]+$/, '') === base);
-      if (base !== text.replace(/["',]+$/, '') && base.length >= 4 && was !== undefined)
-        found.push({
-          code: 'check-silenced',
-          severity,
-          path,
-          line: index + 1,
-          before: was,
-          after: text,
-          why: 'what it finds does not matter any more',
-        });
-      const test = /^"test(?::\w+)?"\s*:\s*"(.*)",?$/.exec(text)?.[1];
-      if (test !== undefined && /^(?:true|:|exit 0|echo\b.*)$/.test(test.replace(/\\"/g, '"')))
-        found.push({
-          code: 'check-silenced',
-          severity,
-          path,
-          line: index + 1,
-          before: [...had].find((old) => old.startsWith(text.slice(0, 7))) ?? '',
-          after: text,
-          why: 'the command for the tests runs none',
-        });
-    }
-    const bash = withoutComments(path, after);
-    const strict = /^\s*set\s+-\w*e/m;
-    if (
-      /\.(?:sh|bash|bats)$/.test(path) &&
-      strict.test(before) &&
-      (!strict.test(bash) || (/^\s*set\s+\+e/m.test(bash) && !/^\s*set\s+\+e/m.test(before)))
-    )
-      found.push({
-        code: 'check-silenced',
-        severity: 'warning',
-        path,
-        line: bash.split('\n').findIndex((line) => /^\s*set\s+\+e/.test(line)) + 1 || 1,
-        before: (strict.exec(before)?.[0] ?? '').trim(),
-        after: '',
-        why: 'the script goes on after a command has failed',
-      });
-  }
-  return found;
 }
 
 /** Words of texts by which an order names a file. */

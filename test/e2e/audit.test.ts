@@ -146,7 +146,7 @@ test('an honest run is told to be one, and a run with nothing sealed what was no
   await using it = await home({ ...base, 'p.dot': pipeline(), 'agent.json': answers });
   const ran = await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1']);
   expect(ran.code, ran.stderr).toBe(0);
-  expect(ran.stderr + ran.stdout).toMatch(/audit {5} nothing found/);
+  expect(ran.stderr + ran.stdout).toMatch(/audit {5}nothing found/);
   const audited = await it.factory(['audit', 'r1']);
   expect(audited.code, audited.stdout).toBe(0);
   expect(audited.stdout).toMatch(/looked at \d visits, \d+ texts, 1 file, 0 commits for \d+ canaries/);
