@@ -307,6 +307,20 @@ async function main(argv: readonly string[]): Promise<number> {
       exitCode = await showCommand(run, options, { ...io, clock: realClock });
     });
   program
+    .command('audit <run>')
+    .description(
+      'whether agents of a run have seen or copied what is sealed, and whether tests were made to say less',
+    )
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .option('--json', 'the findings as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (run, options) => {
+      const { auditCommand } = await import('./commands/audit.ts');
+      exitCode = await auditCommand(run, options, io);
+    });
+  program
     .command('trace <run>')
     .description("print a run's trace, contexts in full, one JSON record a line")
     .option('--node <id>', 'only the records of one node')

@@ -16,6 +16,7 @@ const floors: Readonly<Record<string, number>> = {
   planner: 3,
   builder: 3,
   nodes: 4,
+  audit: 4,
   engine: 5,
   factory: 6,
   'factory.ts': 6.5,

@@ -1,6 +1,7 @@
 /** All words for people about a run: pure functions of events and results. */
 import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
+import { auditWords } from '../model/audit.ts';
 import type { RunEvent } from '../model/event.ts';
 import { unreachable } from '../model/json.ts';
 import { isPaused, type PausedWord } from '../model/park.ts';
@@ -161,6 +162,13 @@ export function summary(result: RunResult, paint: Paint): string {
       result.proof.length === 0
         ? paint.yellow('nothing could be run: only that every promised file is there')
         : result.proof.map((command) => oneLine(command, 80)).join(', '),
+    ]);
+  }
+  if (result.audit !== undefined) {
+    const words = auditWords(result.audit);
+    rows.push([
+      'audit',
+      result.audit.errors > 0 ? paint.red(words) : result.audit.warnings > 0 ? paint.yellow(words) : words,
     ]);
   }
   if (result.agent !== 'none') rows.push(['agent', result.agent]);

@@ -18,6 +18,7 @@ import type { TakenOut } from '../workspace/sealed.ts';
 import type { Changes, Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { keepJson } from './artifacts.ts';
+import { HoldoutLeak, type Stage } from './leaks.ts';
 import { maskedObject } from './masked.ts';
 import { type Sealing, sealingOf } from './sealing.ts';
 import type { RunSetting, Visit } from './site.ts';
@@ -81,6 +82,11 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const found = await recorded(snapshots, before, setting.workspace, sealing);
       const judge = found.taken.broken;
       await site.exchange.save(found.unreadable !== undefined ? undefined : { before, after: found.after });
+      const byAgent = kind.type === 'codergen';
+      // A tool's copy of a whole sealed file is a violation, which is put back and told as such.
+      const undone = byAgent ? [] : (sealing?.copies(before, found.after) ?? []);
+      const { nodeDir } = site;
+      await leakless({ ...visit, before, after: found.after, outcome: said, nodeDir, byAgent, undone });
       if (found.unreadable !== undefined) {
         const outcome = failed(
           `${site.mask(found.unreadable)}; all that the stage wrote was put back`,
@@ -152,6 +158,18 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       return { outcome, after: found.after, violations: [], ...usage() };
     },
   };
+
+  /** Ends the run where the stage shows a sealed line, with the workspace as it was before. */
+  async function leakless(stage: Stage & Pick<Visit, 'signal'>): Promise<void> {
+    // A cancelled stage is made again.
+    if (stage.signal.aborted) return;
+    const leak = await setting.leaks?.afterStage(stage);
+    if (leak === undefined) return;
+    const { created, modified, deleted } = diff(stage.before, stage.after);
+    await keepJson(nodeLayout(stage.nodeDir).diff, { created, modified, deleted });
+    await snapshots.restore(stage.before);
+    throw new HoldoutLeak(leak);
+  }
 }
 
 const by = (outcome: Outcome): Pick<Outcome, 'by'> => (outcome.by === undefined ? {} : { by: outcome.by });

@@ -1,6 +1,7 @@
 /** How a run ended, in the words of `result.json`. */
 import { access } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
+import { AuditReport } from '../model/audit.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import { Divergence } from '../model/exchange.ts';
 import type { Json, JsonObject } from '../model/json.ts';
@@ -52,6 +53,7 @@ export async function resultOf(
     ...(end.parked?.wake_at == null ? {} : { wake_at: end.parked.wake_at }),
     commits: commits.success ? commits.data : [],
     proof: proof.success ? proof.data : null,
+    ...(await auditOf(runDir)),
     ...(manifest.forked_from === undefined ? {} : { forked_from: manifest.forked_from }),
     ...(manifest.replay_of === undefined ? {} : { replay_of: manifest.replay_of.run_id }),
     ...(await divergenceOf(runDir)),
@@ -59,12 +61,28 @@ export async function resultOf(
     workspace: layout(runDir).workspace,
     next: await nextCommand(
       manifest,
-      { status, exitNode: ending.exitNode, failed: last?.node, byModel: last?.model === 'api' },
+      {
+        status,
+        exitNode: ending.exitNode,
+        failed: last?.node,
+        byModel: last?.model === 'api',
+        audited: ending.reason.startsWith('audit: '),
+      },
       runDir,
       cwd,
       called,
     ),
   };
+}
+
+/** What the audit at the end of the run has found, if there was one. */
+async function auditOf(runDir: string): Promise<Pick<RunResult, 'audit'>> {
+  const text = await readSome(layout(runDir).audit, 256 * 1024 * 1024);
+  if (text === undefined) return {};
+  const read = AuditReport.safeParse(JSON.parse(text));
+  if (!read.success) return {};
+  const { findings, errors, warnings } = read.data;
+  return { audit: { findings: findings.length, errors, warnings } };
 }
 
 /** Where a replay left its record, if it did. */
@@ -105,6 +123,8 @@ export async function nextCommand(
     readonly exitNode: string | null;
     readonly failed: string | undefined;
     readonly byModel: boolean;
+    /** The audit at the end did not let it pass. */
+    readonly audited?: boolean;
   },
   runDir: string,
   cwd: string,
@@ -123,6 +143,7 @@ export async function nextCommand(
     const wait = end.status === 'paused_quota' ? ' --wait' : '';
     return `${program} resume ${named}${wait}${live}`;
   }
+  if (end.audited === true) return `${program} audit ${named}`;
   // The run has reached an exit: a resume would change nothing.
   if (again !== undefined && (end.byModel || end.failed === undefined)) return again;
   return `${program} trace ${named}${end.failed === undefined ? '' : ` --node ${end.failed}`}`;

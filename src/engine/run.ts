@@ -1,6 +1,6 @@
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
-import type { RunState } from '../model/checkpoint.ts';
+import type { LastFailure, RunState } from '../model/checkpoint.ts';
 import type { EventFacts, RunEvent } from '../model/event.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
@@ -45,6 +45,8 @@ export type PreparedRun = {
    *  over. */
   readonly save: (state: RunState, visit?: VisitFacts) => Promise<void>;
   readonly signal: AbortSignal;
+  /** Called where the run would complete, before anybody is told: why it has failed after all, or undefined. */
+  readonly audit?: (() => Promise<string | undefined>) | undefined;
   /** Node after whose checkpoint the run stops, as if it had been interrupted. */
   readonly stopAfter: string | undefined;
 };
@@ -133,6 +135,14 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
   const stop = (reason: string): Promise<RunEnd> =>
     finish({ ok: false, exitNode: null, reason, code: 1 }, false);
 
+  /** A success that the audit does not let pass is none. */
+  const audited = async (decision: Step['decision']): Promise<Step['decision']> => {
+    if (decision.do !== 'finish' || !decision.ending.ok) return decision;
+    const why = await prepared.audit?.();
+    if (why === undefined) return decision;
+    return { do: 'finish', ending: { ...decision.ending, ok: false, reason: why, code: 1 } };
+  };
+
   for (;;) {
     if (signal.aborted) return interrupt();
     const id = state.next_node;
@@ -195,7 +205,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     // What a visit did that was not carried to its end is undone by the resume; nothing of it is remembered.
     if (ended.kind === 'interrupted') return interrupt({ ...atStart, context: contextBefore });
     if (ended.kind === 'stopped') {
-      state = { ...atStart, context: contextBefore };
+      const cause = ended.leaked === true ? { last_failure: leakedBy(node.id, kind.type, ended.reason) } : {};
+      state = { ...atStart, context: contextBefore, ...cause };
       return stop(ended.reason);
     }
     const { outcome, usage } = ended;
@@ -220,7 +231,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         ? await feedback(nodeDir, { node: node.id, type: kind.type, at }, outcome)
         : {};
     const next: Step = step(graph, before.state, { ...stage, feedback: told }, outcome);
-    const { decision } = next;
+    const decision = await audited(next.decision);
     const changed = delta(contextBefore, next.change.now.context);
     state = {
       ...advance(before.state, next.change, counts),
@@ -283,6 +294,18 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     if (prepared.stopAfter === node.id) return stop(testStop.reason);
   }
 }
+
+/** A stage that showed what is sealed, as the run's cause of failure. */
+const leakedBy = (node: string, type: string, reason: string): LastFailure => ({
+  node,
+  node_type: type,
+  class: 'guardrail',
+  class_said: false,
+  reason,
+  exit_code: null,
+  model: null,
+  executable_success_since: false,
+});
 
 const endedAs = (ending: Ending) => ({
   exit_node: ending.exitNode,

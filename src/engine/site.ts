@@ -29,6 +29,7 @@ import { keepText } from './artifacts.ts';
 import { confinementOf, type RunConfinement, rungOf } from './confine.ts';
 import type { Desk } from './desk.ts';
 import { staysInside } from './inside.ts';
+import type { LeakGuard } from './leaks.ts';
 import { type Recorder, recorder } from './recorder.ts';
 import type { Replay } from './replay.ts';
 import { type Sealed, seesHoldout } from './sealing.ts';
@@ -71,6 +72,8 @@ export type RunSetting = {
   readonly log: Log;
   /** Where exchanges with agents are written down; undefined in a run that has none. */
   readonly exchanges?: ExchangeLog | undefined;
+  /** Sees to it that nothing sealed is told or left; undefined where nothing is sealed. */
+  readonly leaks?: LeakGuard | undefined;
   /** The judge, kept from agents; undefined in a run that has sealed nothing. */
   readonly sealed?: Sealed | undefined;
   /** What answers in place of agents, as long as this run follows another one. */
@@ -202,8 +205,9 @@ export function siteFor(
     clock: setting.clock,
     signal: visit.signal,
     agent: asked,
-    ask(task, stop) {
+    async ask(task, stop) {
       if (asked === undefined) throw new Error(`Internal: nobody answers for node ${node.id}`);
+      await setting.leaks?.beforeAsking(node, task.prompt, state.context);
       return asked.agent.work(task, AbortSignal.any([visit.signal, stop]));
     },
     exchange,

@@ -17,6 +17,7 @@ import type { AttemptRequest, AttemptResult } from './attempt.ts';
 import { capHit, defaultCaps, spendHit } from './caps.ts';
 import { openDesk } from './desk.ts';
 import { escalated, oneMore } from './escalate.ts';
+import { HoldoutLeak } from './leaks.ts';
 import { noteProcess } from './node-dir.ts';
 import { withWait } from './park.ts';
 import { Diverged } from './replay.ts';
@@ -34,8 +35,8 @@ export type VisitEnd =
       readonly usage: Usage | undefined;
     }
   | { readonly kind: 'interrupted' }
-  /** The run cannot go on: a cap, or a workspace that cannot be recorded. */
-  | { readonly kind: 'stopped'; readonly reason: string };
+  /** The run cannot go on: a cap, or a workspace that cannot be recorded; or the stage has `leaked` what is sealed. */
+  | { readonly kind: 'stopped'; readonly reason: string; readonly leaked?: true };
 
 /** Milliseconds a stage may take when nobody says otherwise. */
 const defaultTimeoutMs = 30 * 60_000;
@@ -137,6 +138,7 @@ export async function visitNode(
     await told;
     // A workspace that cannot be recorded cannot be gone on with; the checkpoint stands before this stage.
     if ('trouble' in result) return { kind: 'stopped', reason: `${node.id}: ${result.trouble}` };
+    if ('leaked' in result) return { kind: 'stopped', reason: result.leaked, leaked: true };
     if ('diverged' in result) return { kind: 'stopped', reason: result.diverged };
     if (signal.aborted) return { kind: 'interrupted' };
     if (desk.stop !== undefined) return { kind: 'stopped', reason: desk.stop };
@@ -179,12 +181,15 @@ export async function visitNode(
 async function attempted(
   { attempt }: PreparedRun,
   request: AttemptRequest,
-): Promise<AttemptResult | { readonly trouble: string } | { readonly diverged: string }> {
+): Promise<
+  AttemptResult | { readonly trouble: string } | { readonly diverged: string } | { readonly leaked: string }
+> {
   try {
     return await attempt.run(request);
   } catch (error) {
     if (error instanceof WorkspaceError) return { trouble: error.message };
     if (error instanceof Diverged) return { diverged: error.message };
+    if (error instanceof HoldoutLeak) return { leaked: error.message };
     throw error;
   }
 }

@@ -40,9 +40,11 @@ import { bringBack } from '../workspace/hide.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
+import { auditOf } from './audit.ts';
 import { diskStop, finishedRun, flushed, tidy } from './ended.ts';
 import { exchangesOf, markCut, openReplay } from './exchanges.ts';
 import { readJudge, unseal, unsealIfPossible } from './judge.ts';
+import { openLeaks } from './leaks.ts';
 import { openMoney } from './money.ts';
 import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
@@ -168,6 +170,8 @@ export async function drive(
     }
     const follows = await openReplay(runDir, manifest, snapshots, doors);
     if ('problems' in follows) return follows;
+    const guard = await openLeaks(runDir, manifest, snapshots, sealed);
+    if ('problems' in guard) return guard;
     const exchanges = exchangesOf(graph, runDir);
     if (resumed && exchanges !== undefined) await markCut(exchanges, graph, manifest, loaded, runDir, doors);
     const options = { runId: manifest.run_id, epoch: lock.epoch };
@@ -209,6 +213,7 @@ export async function drive(
       log: doors.log,
       exchanges,
       replay: follows.replay,
+      leaks: guard.leaks,
       sealed,
     };
     const { completed_nodes, parked: _, ...before } = loaded;
@@ -289,6 +294,7 @@ export async function drive(
         await ledger.save(next, visit);
       },
       signal,
+      audit: auditOf(graph, runDir, manifest, doors),
       stopAfter: doors.env['ATTRACTION_TEST_STOP_AFTER_NODE'] || undefined,
     });
     await events.close();

@@ -52,7 +52,7 @@ export const graphAttributes = {
   max_file_size: bytes(1),
   stall_timeout: duration(),
   max_same_calls: count(),
-  audit: text(),
+  audit: word('off', 'report', 'strict'),
   model_stylesheet: text(),
   default_fidelity: text(),
 } as const satisfies AttributeTable;

@@ -13,6 +13,8 @@ export const layout = (run: string) => ({
   /** Every call of a model that costs something, as it begins and as it ends. */
   calls: join(run, 'calls.jsonl'),
   result: join(run, 'result.json'),
+  /** What the audit at the end of the run has found; missing where there was none. */
+  audit: join(run, 'audit.json'),
   /** Ends Node's search for a package above the workspace. */
   barrier: join(run, 'package.json'),
   workspace: join(run, 'workspace'),

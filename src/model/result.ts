@@ -1,5 +1,6 @@
 /** `result.json` and `factory run --json`: how a run ended, for programs. Fields are only ever added. */
 import * as z from 'zod';
+import { AuditCounts } from './audit.ts';
 import { Divergence } from './exchange.ts';
 import { ForkedFrom } from './manifest.ts';
 import { failureClasses } from './outcome.ts';
@@ -39,6 +40,9 @@ export const RunResult = z.object({
     .describe(
       'What was run on the final commit by itself: empty when nothing could be, null without a proof',
     ),
+  audit: AuditCounts.exactOptional().describe(
+    'Of the audit at the end of the run; `audit.json` has all of it',
+  ),
   forked_from: ForkedFrom.exactOptional(),
   replay_of: z.string().exactOptional().describe('The run whose recorded exchanges answered'),
   divergence: Divergence.exactOptional().describe('Where a replay left the record'),

@@ -1,0 +1,242 @@
+/** Goes over all that a run has left, for what its agents must not have seen and for tests that were made to say less.
+ *  Offline, and nothing of the run is changed. */
+import { createHash } from 'node:crypto';
+import { readGraph } from '../dot/read.ts';
+import type { AuditFinding, AuditReport } from '../model/audit.ts';
+import type { Exchange } from '../model/exchange.ts';
+import { layout } from '../model/layout.ts';
+import type { Manifest } from '../model/manifest.ts';
+import type { RunRecord } from '../model/visit-record.ts';
+import { readSoFar } from '../store/moment.ts';
+import { readManifest } from '../store/run-store.ts';
+import { readSealed } from '../store/sealed.ts';
+import { GitError } from '../system/git.ts';
+import type { Snapshots, Tree } from '../workspace/snapshot.ts';
+import { openSnapshots } from '../workspace/snapshots.ts';
+import { changedBy, workOf } from './changes.ts';
+import { commitsOf } from './commits.ts';
+import { artifacts, type Evidence, recorded, updates } from './evidence.ts';
+import { mayReadIn } from './exempt.ts';
+import { knownTexts } from './known.ts';
+import { type Judge, judgeOf, leaksIn } from './leaks.ts';
+import { type Texts, tamperingOf } from './tampering.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The audit of the run in `runDir` as far as its checkpoint has come. `env` says where keys and git are. `why` where the
+ *  run cannot be read at all. */
+export async function auditRun(
+  runDir: string,
+  env: Environment,
+): Promise<{ readonly report: AuditReport } | { readonly why: string }> {
+  const read = await readManifest(runDir);
+  if (!read.ok) return read;
+  const soFar = await readSoFar(runDir);
+  if (!soFar.ok) return soFar;
+  const { manifest } = read;
+  const { records } = soFar;
+  const [first] = records;
+  if (first?.type !== 'Start') return { why: `the visits of ${runDir} have no beginning` };
+  const at = layout(runDir);
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+  const sealed = await judgeFor(runDir, manifest, snapshots, first.snapshot, env);
+  const auditor = new Auditor(manifest, runDir, sealed.judge, snapshots);
+  const start = (await snapshots.load(first.snapshot)).tree;
+  const end = (await snapshots.load(soFar.checkpoint.snapshot ?? first.snapshot)).tree;
+  await auditor.texts(records);
+  await auditor.visits(records, start, end);
+  await auditor.commits(env, start);
+  return { report: auditor.report(records, sealed) };
+}
+
+type SealedJudge = {
+  readonly holdout: AuditReport['holdout'];
+  readonly judge?: Judge;
+  readonly problem?: string;
+};
+
+async function judgeFor(
+  runDir: string,
+  manifest: Manifest,
+  snapshots: Snapshots,
+  start: string,
+  env: Environment,
+): Promise<SealedJudge> {
+  if (manifest.holdout === undefined) return { holdout: 'none' };
+  const sealed = await readSealed(runDir, manifest.holdout, env);
+  if ('problem' in sealed)
+    return {
+      holdout: 'unreadable',
+      problem: `${sealed.problem.message}${sealed.problem.fix === undefined ? '' : `; ${sealed.problem.fix}`}`,
+    };
+  const files = [...sealed.files].filter(({ kind }) => kind === 'file');
+  const judge = await judgeOf(files, knownTexts(runDir, manifest, snapshots, start));
+  return { holdout: 'checked', judge };
+}
+
+class Auditor {
+  private readonly findings: AuditFinding[] = [];
+  private readonly notes = new Set<string>();
+  private readonly counts = { texts: 0, files: 0, commits: 0 };
+  /** Texts that have been looked at, by visit and hash; contents of files by their hash. */
+  private readonly seen = new Set<string>();
+  private readonly exchanges: Exchange[] = [];
+  private readonly prompts = new Map<string, string>();
+  private readonly isExempt: (node: string) => boolean;
+  private readonly damaged = (why: string): void => void this.notes.add(why);
+
+  constructor(
+    private readonly manifest: Manifest,
+    private readonly runDir: string,
+    private readonly judge: Judge | undefined,
+    private readonly snapshots: Snapshots,
+  ) {
+    this.isExempt = mayReadIn(readGraph(manifest.pipeline_path, manifest.pipeline.text).graph);
+  }
+
+  /** What agents were told and said. */
+  async texts(records: readonly RunRecord[]): Promise<void> {
+    const agents = new Set(
+      records.flatMap((one) => (one.type === 'Visit' && one.node_type === 'codergen' ? [one.node] : [])),
+    );
+    // One that the run ended at has no record of its visit.
+    const graph = readGraph(this.manifest.pipeline_path, this.manifest.pipeline.text).graph;
+    for (const [id, node] of graph?.nodes ?? []) {
+      const said = (key: string) => node.attrs.get(key)?.value.text.trim();
+      if (said('type') === 'codergen' || said('shape') === 'box' || said('node_type') === 'codergen')
+        agents.add(id);
+      else if (said('type') === undefined && said('shape') === undefined && said('node_type') === undefined)
+        agents.add(id);
+    }
+    const isAgent = (node: string) => agents.has(node);
+    for await (const one of artifacts(this.runDir, isAgent)) {
+      if (one.where.endsWith('/prompt.md')) this.addPrompt(one.node, one.visit, one.text.toString('utf8'));
+      this.look(one);
+    }
+    for await (const one of recorded(this.runDir, this.damaged)) {
+      if ('text' in one) this.look(one);
+      else this.exchanges.push(one);
+    }
+    for (const one of updates(records, isAgent)) this.look(one);
+  }
+
+  private addPrompt(node: string, visit: number, text: string): void {
+    const key = `${node}@${visit}`;
+    this.prompts.set(key, `${this.prompts.get(key) ?? ''}${text}\n`);
+  }
+
+  private look({ node, visit, where, text }: Evidence): void {
+    const key = `${node}@${visit} ${hashOf(text)}`;
+    if (this.seen.has(key)) return;
+    this.seen.add(key);
+    this.counts.texts++;
+    if (this.judge === undefined || this.isExempt(node)) return;
+    this.findings.push(...leaksIn(this.judge, text, { node, visit, where, path: null }));
+  }
+
+  /** What visits left in the workspace. */
+  async visits(records: readonly RunRecord[], start: Tree, end: Tree): Promise<void> {
+    for (const { hash } of start.values()) if (hash !== undefined) this.seen.add(hash);
+    for (const work of workOf(records, this.exchanges)) {
+      const { node, visit, byAgent } = work;
+      const texts: Texts[] = [];
+      for (const changed of await changedBy(work, this.snapshots, this.damaged)) {
+        const { path, hash } = changed;
+        const [before, after] = [await changed.before(), await changed.after()];
+        if (byAgent) texts.push({ path, before, after });
+        if (after === undefined || (hash !== undefined && this.seen.has(hash))) continue;
+        if (hash !== undefined) this.seen.add(hash);
+        this.counts.files++;
+        const place = { node, visit, where: `workspace/${path}`, path };
+        this.leftIn(after, before, place);
+      }
+      if (byAgent)
+        this.findings.push(
+          ...tamperingOf(texts, {
+            place: { node, visit, where: '' },
+            start,
+            end,
+            prompt: this.prompts.get(`${node}@${visit}`) ?? '',
+            literals: this.isExempt(node) ? undefined : this.judge?.literals,
+          }),
+        );
+    }
+  }
+
+  private leftIn(
+    after: Buffer,
+    before: Buffer | undefined,
+    place: { node: string | null; visit: number | null; where: string; path: string },
+  ): void {
+    if (this.judge === undefined || (place.node !== null && this.isExempt(place.node))) return;
+    this.findings.push(...leaksIn(this.judge, after, place, before));
+    this.findings.push(...leaksIn(this.judge, Buffer.from(place.path), { ...place, where: 'a file name' }));
+  }
+
+  /** What the run's commits say and change; contents that a visit had are not gone over again. */
+  async commits(env: Environment, start: Tree): Promise<void> {
+    try {
+      for await (const { id, message, changes } of commitsOf(this.runDir, env)) {
+        this.counts.commits++;
+        const commit = `commit ${id.slice(0, 12)}`;
+        const place = { node: null, visit: null };
+        if (this.judge !== undefined)
+          this.findings.push(
+            ...leaksIn(this.judge, Buffer.from(message), {
+              ...place,
+              where: `${commit} (message)`,
+              path: null,
+            }),
+          );
+        for (const { path, before, after } of changes) {
+          if (after === undefined || this.seen.has(hashOf(after))) continue;
+          this.seen.add(hashOf(after));
+          this.counts.files++;
+          this.leftIn(after, before, { ...place, where: `${commit}: ${path}`, path });
+        }
+        const known = new Set(this.findings.map(keyOf));
+        const tampered = tamperingOf(changes, {
+          place: { ...place, where: commit },
+          start,
+          end: undefined,
+          prompt: message,
+          literals: this.judge?.literals,
+        });
+        this.findings.push(...tampered.filter((finding) => !known.has(keyOf(finding))));
+      }
+    } catch (error) {
+      if (!(error instanceof GitError)) throw error;
+      this.notes.add(`the commits could not be read: ${error.message}`);
+    }
+  }
+
+  report(records: readonly RunRecord[], { holdout, problem, judge }: SealedJudge): AuditReport {
+    const findings = [...this.findings].sort(bySeverity);
+    const count = (severity: string) => findings.filter((one) => one.severity === severity).length;
+    return {
+      schema_version: 1,
+      run_id: this.manifest.run_id,
+      holdout,
+      ...(problem === undefined ? {} : { holdout_problem: problem }),
+      looked_at: {
+        visits: records.filter(({ type }) => type === 'Visit').length,
+        ...this.counts,
+        canaries: judge?.canaries.size ?? 0,
+        shingles: judge?.shingles.size ?? 0,
+      },
+      notes: [...this.notes],
+      findings,
+      errors: count('error'),
+      warnings: count('warning'),
+    };
+  }
+}
+
+const bySeverity = (a: AuditFinding, b: AuditFinding): number =>
+  a.severity === b.severity ? 0 : a.severity === 'error' ? -1 : 1;
+
+/** The same tampering, seen in a visit and in the commit that took it over. */
+const keyOf = ({ code, path, before, after }: AuditFinding): string =>
+  `${code}\n${path}\n${before ?? ''}\n${after ?? ''}`;
+
+const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');

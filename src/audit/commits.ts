@@ -1,0 +1,81 @@
+/** The commits that a run has made, from its history: what they say and what they change. */
+import { existsSync } from 'node:fs';
+import { baseRef, headRef, historyGit } from '../builder/in-history.ts';
+import { layout } from '../model/layout.ts';
+import type { Git } from '../system/git.ts';
+import { fromBytes } from '../workspace/names.ts';
+
+export type Commit = {
+  readonly id: string;
+  readonly message: string;
+  readonly changes: readonly CommitChange[];
+};
+
+/** Contents; undefined where the file was not there, or is none. */
+export type CommitChange = {
+  readonly path: string;
+  readonly before: Buffer | undefined;
+  readonly after: Buffer | undefined;
+};
+
+/** Of one commit more, its blobs are not read: it is data. */
+const mostChanges = 5000;
+
+/** Oldest first. Rejects with a GitError where git is missing or the history is damaged. */
+export async function* commitsOf(
+  runDir: string,
+  env: Readonly<Record<string, string | undefined>>,
+): AsyncGenerator<Commit> {
+  const { history } = layout(runDir);
+  if (!existsSync(history)) return;
+  const git = historyGit(history, env);
+  const head = await git.run(['rev-parse', '--verify', '--quiet', headRef]);
+  if (!head.ok) {
+    if (head.missing) await git.text(['--version']);
+    return;
+  }
+  const base = await git.run(['rev-parse', '--verify', '--quiet', baseRef]);
+  const range = base.ok ? [`${baseRef}..${headRef}`] : [headRef];
+  const ids = (await git.text(['rev-list', '--reverse', ...range])).split('\n').filter((id) => id !== '');
+  for (const id of ids) {
+    const message = await git.text(['log', '-1', '--format=%an <%ae>%n%B', id]);
+    yield { id, message, changes: await changesOf(git, id) };
+  }
+}
+
+async function changesOf(git: Git, id: string): Promise<CommitChange[]> {
+  const told = await git.run(['diff-tree', '--root', '-r', '-z', '--no-renames', '--no-commit-id', id]);
+  if (!told.ok) throw new Error(told.why);
+  const parts = split(told.stdout);
+  const changes: CommitChange[] = [];
+  for (let at = 0; at + 1 < parts.length && changes.length < mostChanges; at += 2) {
+    const [fromMode = '', toMode = '', from = '', to = ''] = (parts[at] ?? Buffer.alloc(0))
+      .toString('latin1')
+      .slice(1)
+      .split(' ');
+    changes.push({
+      path: fromBytes(parts[at + 1] ?? Buffer.alloc(0)),
+      before: await blob(git, fromMode, from),
+      after: await blob(git, toMode, to),
+    });
+  }
+  return changes;
+}
+
+/** Files and links; no submodule. */
+async function blob(git: Git, mode: string, id: string): Promise<Buffer | undefined> {
+  if (!/^1[02]/.test(mode)) return undefined;
+  const read = await git.run(['cat-file', 'blob', id]);
+  if (!read.ok) throw new Error(read.why);
+  return read.stdout;
+}
+
+function split(bytes: Buffer): Buffer[] {
+  const parts: Buffer[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const end = bytes.indexOf(0, at);
+    parts.push(bytes.subarray(at, end < 0 ? bytes.length : end));
+    at = end < 0 ? bytes.length : end + 1;
+  }
+  return parts;
+}

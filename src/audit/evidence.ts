@@ -1,0 +1,132 @@
+/** All that agents of a run were told and said, text by text, from what lies in the run directory. Only reads. */
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Exchange } from '../model/exchange.ts';
+import { exchangesLayout, layout, nodeLayout, reservedNodeIds } from '../model/layout.ts';
+import type { RunRecord } from '../model/visit-record.ts';
+import { bodiesOf, DamagedExchange, readBody, readExchanges } from '../store/exchanges.ts';
+import { isMissing } from '../system/files.ts';
+
+export type Evidence = {
+  readonly node: string;
+  readonly visit: number;
+  /** Relative to the run directory. */
+  readonly where: string;
+  readonly text: Buffer;
+};
+
+/** What the engine keeps in a node's folder for itself, or wrote from what stands elsewhere. */
+const own = new Set(['stage.json', 'context.json', 'workspace.diff.json', 'status.json', 'budget.json']);
+
+/** Bytes of one artifact; what an agent printed beyond that is not read. */
+const largest = 256 * 1024 * 1024;
+
+/** Prompts, answers and transcripts in the folders of the nodes that `isAgent` names, visit by visit. */
+export async function* artifacts(
+  runDir: string,
+  isAgent: (node: string) => boolean,
+): AsyncGenerator<Evidence> {
+  for (const node of await foldersIn(runDir)) {
+    if (reservedNodeIds.includes(node) || node.startsWith('.') || !isAgent(node)) continue;
+    const dir = layout(runDir).node(node);
+    const { visits, stage } = nodeLayout(dir);
+    const earlier = await foldersIn(visits);
+    for (const nth of earlier) yield* inFolder(join(visits, nth), `${node}/visits/${nth}`, node, Number(nth));
+    const visit = await visitOf(stage);
+    if (visit !== undefined) yield* inFolder(dir, node, node, visit);
+  }
+}
+
+async function visitOf(stage: string): Promise<number | undefined> {
+  const text = await readIfThere(stage);
+  const visit = /"visit":\s*(\d+)/.exec(text?.toString('utf8') ?? '')?.[1];
+  return visit === undefined ? undefined : Number(visit);
+}
+
+async function* inFolder(dir: string, shown: string, node: string, visit: number): AsyncGenerator<Evidence> {
+  for (const entry of await readdir(dir, { withFileTypes: true })) {
+    if (!entry.isFile() || own.has(entry.name)) continue;
+    const text = await readIfThere(join(dir, entry.name));
+    if (text === undefined) continue;
+    yield { node, visit, where: `${shown}/${entry.name}`, text: text.subarray(0, largest) };
+  }
+}
+
+/** What each call of an agent was recorded with: prompt, requests, stream, answer, artifacts. `damaged` is told what cannot
+ *  be read. */
+export async function* recorded(
+  runDir: string,
+  damaged: (why: string) => void,
+): AsyncGenerator<Evidence | Exchange> {
+  const dir = layout(runDir).exchanges;
+  const read = await readExchanges(dir);
+  if (!read.ok) {
+    if (!read.missing) damaged(read.why);
+    return;
+  }
+  const shown = basename(dir);
+  const file = basename(exchangesLayout(dir).calls);
+  for (const [index, { exchange }] of read.exchanges.entries()) {
+    yield exchange;
+    for (const body of bodiesOf(exchange)) {
+      const where =
+        typeof body === 'string'
+          ? `${shown}/${file}:${index + 1}`
+          : `${shown}/bodies/${body.sha256.slice(0, 12)}…`;
+      try {
+        const text = Buffer.from(await readBody(dir, body));
+        yield { node: exchange.node, visit: exchange.visit, where, text };
+      } catch (error) {
+        if (!(error instanceof DamagedExchange)) throw error;
+        damaged(error.message);
+      }
+    }
+    // What a program was asked to do, and by which attributes.
+    const acts = JSON.stringify([exchange.actions, exchange.artifacts.map(({ name }) => name)]);
+    yield {
+      node: exchange.node,
+      visit: exchange.visit,
+      where: `${shown}/${file}:${index + 1}`,
+      text: Buffer.from(acts),
+    };
+  }
+}
+
+/** What agents set in the context, and why their stages failed. */
+export function* updates(
+  records: readonly RunRecord[],
+  isAgent: (node: string) => boolean,
+): Generator<Evidence> {
+  for (const record of records) {
+    if (record.type !== 'Visit' || !isAgent(record.node)) continue;
+    const { outcome } = record;
+    const said = { updates: outcome.updates, notes: outcome.notes, reason: reasonIn(outcome) };
+    yield {
+      node: record.node,
+      visit: record.visit,
+      where: 'visits.jsonl',
+      text: Buffer.from(JSON.stringify(said)),
+    };
+  }
+}
+
+const reasonIn = (outcome: object): unknown => ('reason' in outcome ? outcome.reason : '');
+
+async function foldersIn(dir: string): Promise<string[]> {
+  try {
+    const entries = await readdir(dir, { withFileTypes: true });
+    return entries
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+      .sort();
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+const readIfThere = (path: string): Promise<Buffer | undefined> =>
+  readFile(path).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });

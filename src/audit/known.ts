@@ -1,0 +1,36 @@
+/** What the builder was given from the beginning, and so could have written without having seen the judge. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { layout } from '../model/layout.ts';
+import type { Manifest } from '../model/manifest.ts';
+import { isMissing } from '../system/files.ts';
+import type { Snapshots } from '../workspace/snapshot.ts';
+
+/** Bytes of a file of the workspace; a larger one is data, which nobody copies lines from. */
+const largest = 16 * 1024 * 1024;
+
+/** The texts of file variables, then the files of the workspace as the snapshot `start` has it; each content once. */
+export async function* knownTexts(
+  runDir: string,
+  manifest: Pick<Manifest, 'variables'>,
+  snapshots: Snapshots,
+  start: string,
+): AsyncGenerator<Buffer> {
+  for (const { file } of Object.values(manifest.variables)) {
+    if (file === undefined) continue;
+    const text = await readIfThere(join(layout(runDir).inputs, file.stored));
+    if (text !== undefined) yield text;
+  }
+  const seen = new Set<string>();
+  for (const { kind, hash, size = 0 } of (await snapshots.load(start)).tree.values()) {
+    if (kind !== 'file' || hash === undefined || size === 0 || size > largest || seen.has(hash)) continue;
+    seen.add(hash);
+    yield await snapshots.read(hash);
+  }
+}
+
+const readIfThere = (path: string): Promise<Buffer | undefined> =>
+  readFile(path).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });

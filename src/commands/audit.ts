@@ -1,0 +1,91 @@
+/** `factory audit`: whether a run's agents have seen, told or copied what is sealed, and whether tests were made to say less. */
+import { resolve } from 'node:path';
+import { auditRun } from '../audit/audit.ts';
+import { type AuditFinding, type AuditReport, auditWords } from '../model/audit.ts';
+import { unreachable } from '../model/json.ts';
+import { findRun } from '../store/run-store.ts';
+import { WorkspaceError } from '../workspace/trouble.ts';
+import { type Io, paints } from './io.ts';
+import { oneLine, type Paint, painter } from './print.ts';
+import { refuse } from './refuse.ts';
+
+export type AuditOptions = { readonly runsdir?: string; readonly json?: boolean; readonly color?: boolean };
+
+/** Answers 0 for a run without errors, 1 for one with, or whose sealed files could not be read, 2 where there is no such
+ *  run. Nothing is changed. */
+export async function auditCommand(run: string, options: AuditOptions, io: Io): Promise<number> {
+  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
+  if (!found.ok) {
+    await refuse([{ code: 'no-run', severity: 'error', message: found.why }], io, options);
+    return 2;
+  }
+  const audited = await audit(resolve(io.cwd, found.dir), io);
+  if ('why' in audited) {
+    await refuse([{ code: 'run-files', severity: 'error', message: audited.why }], io, options);
+    return 2;
+  }
+  const { report } = audited;
+  if (options.json === true) io.out(`${JSON.stringify(report, null, 2)}\n`);
+  else io.out(auditText(report, painter(paints(io, io.outIsTerminal, options.color))));
+  return report.errors > 0 || report.holdout === 'unreadable' ? 1 : 0;
+}
+
+async function audit(runDir: string, { env }: Io): ReturnType<typeof auditRun> {
+  try {
+    return await auditRun(runDir, env);
+  } catch (error) {
+    if (error instanceof WorkspaceError) return { why: error.message };
+    throw error;
+  }
+}
+
+/** The findings, worst first, and what was looked at. */
+export function auditText(report: AuditReport, paint: Paint): string {
+  const blocks = report.findings.map((finding) => findingText(finding, paint));
+  const { visits, texts, files, commits, canaries, shingles } = report.looked_at;
+  const last = [
+    ...report.notes.map((note) => paint.yellow(`not looked at: ${note}`)),
+    ...holdoutText(report, paint),
+    `looked at ${[
+      some(visits, 'visit'),
+      some(texts, 'text'),
+      some(files, 'file'),
+      some(commits, 'commit'),
+    ].join(
+      ', ',
+    )}${report.holdout === 'checked' ? ` for ${some(canaries, 'canary', 'canaries')} and ${some(shingles, 'piece')} of sealed files` : ''}`,
+    `${report.errors > 0 ? paint.red('✗') : report.holdout === 'unreadable' ? paint.yellow('■') : paint.green('✓')} audit of ${report.run_id}: ${auditWords({ ...report, findings: report.findings.length })}`,
+  ];
+  return `${[...blocks, last.join('\n')].join('\n\n')}\n`;
+}
+
+function holdoutText({ holdout, holdout_problem }: AuditReport, paint: Paint): string[] {
+  switch (holdout) {
+    case 'checked':
+      return [];
+    case 'none':
+      return ['nothing is sealed in this run: only tampering with tests was looked for'];
+    case 'unreadable':
+      return [paint.red(`leaks could not be looked for: ${holdout_problem ?? ''}`)];
+    default:
+      return unreachable(holdout);
+  }
+}
+
+function findingText(finding: AuditFinding, paint: Paint): string {
+  const { code, severity, sure, node, visit, where, line, message, fix, before, after, sealed } = finding;
+  const head = `${severity}[${code}]`;
+  const who = node === null ? '' : `${node}${visit === null ? '' : `@${visit}`}: `;
+  const rows = [
+    `${severity === 'error' ? paint.red(head) : paint.yellow(head)}: ${who}${message} (${sure})`,
+    ` --> ${where}${line === null ? '' : `:${line}`}`,
+  ];
+  if (sealed !== undefined)
+    rows.push(`  = sealed: file ${sealed.file}${sealed.line === 0 ? '' : `, line ${sealed.line}`}`);
+  if (before !== undefined && before !== '') rows.push(paint.dim(`  - ${oneLine(before, 160)}`));
+  if (after !== undefined && after !== '') rows.push(paint.dim(`  + ${oneLine(after, 160)}`));
+  rows.push(`  = fix: ${fix}`);
+  return rows.join('\n');
+}
+
+const some = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;

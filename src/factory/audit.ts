@@ -1,0 +1,49 @@
+/** The audit at the end of a run that would complete. */
+import { auditRun } from '../audit/audit.ts';
+import { graphAttributes } from '../lint/words.ts';
+import { readAttributes } from '../model/attribute.ts';
+import { auditWords } from '../model/audit.ts';
+import type { Graph } from '../model/graph.ts';
+import { layout } from '../model/layout.ts';
+import type { Manifest } from '../model/manifest.ts';
+import { writeJson } from '../system/files.ts';
+import { WorkspaceError } from '../workspace/trouble.ts';
+import type { Doors } from './types.ts';
+
+/** What the graph says, else `report` where anything is sealed, else `off`: then undefined. The audit is kept in
+ *  `audit.json`; with `strict` an error among its findings, or an audit that could not be made, is why the run has failed. */
+export function auditOf(
+  graph: Graph,
+  runDir: string,
+  manifest: Pick<Manifest, 'holdout'>,
+  doors: Pick<Doors, 'env' | 'log'>,
+): (() => Promise<string | undefined>) | undefined {
+  const said = readAttributes(graph.attrs, graphAttributes).values.audit;
+  const mode = said ?? (manifest.holdout === undefined ? 'off' : 'report');
+  if (mode === 'off') return undefined;
+  return async () => {
+    const audited = await auditRun(runDir, doors.env).catch((error: unknown) => {
+      if (error instanceof WorkspaceError) return { why: error.message };
+      throw error;
+    });
+    if ('why' in audited) {
+      doors.log('warn', 'the run could not be audited', { why: audited.why });
+      return mode === 'strict' ? `audit: ${audited.why}` : undefined;
+    }
+    const { report } = audited;
+    await writeJson(layout(runDir).audit, report, { sync: true, syncFolder: true });
+    const [first] = report.findings;
+    const { errors, warnings } = report;
+    if (first !== undefined)
+      doors.log('warn', 'the audit has findings', {
+        errors,
+        warnings,
+        first: `${first.where}: ${first.message}`,
+      });
+    if (mode !== 'strict') return undefined;
+    if (report.holdout === 'unreadable')
+      return `audit: leaks could not be looked for: ${report.holdout_problem ?? ''}`;
+    if (errors === 0 || first === undefined) return undefined;
+    return `audit: ${auditWords({ errors, warnings, findings: report.findings.length })}; first ${first.where}${first.line === null ? '' : `:${first.line}`}: ${first.message}`;
+  };
+}

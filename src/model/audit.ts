@@ -1,0 +1,71 @@
+/** `audit.json` and `factory audit --json`: whether anything of what is sealed was told or copied, and whether tests were
+ *  made to say less. Fields are only ever added. */
+import * as z from 'zod';
+
+export const AuditFinding = z.object({
+  code: z
+    .string()
+    .describe('holdout-canary, holdout-copy, special-case, test-deleted, assertion-weakened, …'),
+  severity: z.enum(['error', 'warning']),
+  sure: z.enum(['certain', 'likely', 'possible']),
+  node: z.string().nullable().describe('Null for a commit that no stage is known for'),
+  visit: z.int().nullable(),
+  where: z.string().describe('Artifact of the run directory, file of the workspace, or commit'),
+  path: z.string().nullable().describe('File of the workspace, relative to it'),
+  line: z.int().nullable().describe('1-based; null where it is not one line, or was decoded first'),
+  message: z.string(),
+  fix: z.string(),
+  sealed: z
+    .object({
+      file: z.int().positive().describe('Number of the sealed file, sorted by path'),
+      line: z.int().nonnegative().describe('1-based; 0 in a binary file'),
+    })
+    .exactOptional()
+    .describe('What was found, by its place: what it says is not repeated'),
+  before: z.string().exactOptional(),
+  after: z.string().exactOptional(),
+});
+export type AuditFinding = z.infer<typeof AuditFinding>;
+
+export const AuditReport = z.object({
+  schema_version: z.literal(1),
+  run_id: z.string(),
+  holdout: z
+    .enum(['checked', 'none', 'unreadable'])
+    .describe('Nothing is sealed; or it could not be read, and leaks were not looked for'),
+  holdout_problem: z.string().exactOptional().describe('Why it could not be read'),
+  looked_at: z.object({
+    visits: z.int(),
+    texts: z.int().describe('Prompts, answers, transcripts, recorded exchanges, context updates'),
+    files: z.int().describe('Contents that visits and commits left in files'),
+    commits: z.int(),
+    canaries: z.int(),
+    shingles: z.int().describe('Sealed content in pieces of five lines'),
+  }),
+  /** What of the run could not be read. */
+  notes: z.array(z.string()),
+  findings: z.array(AuditFinding),
+  errors: z.int(),
+  warnings: z.int(),
+});
+export type AuditReport = z.infer<typeof AuditReport>;
+
+/** What `result.json` says of it. */
+export const AuditCounts = z.object({
+  findings: z.int(),
+  errors: z.int(),
+  warnings: z.int(),
+});
+export type AuditCounts = z.infer<typeof AuditCounts>;
+
+/** A number of things, in words. */
+const some = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+/** The audit in a line. */
+export function auditWords({ findings, errors, warnings }: AuditCounts): string {
+  if (findings === 0) return 'nothing found';
+  return [
+    ...(errors > 0 ? [some(errors, 'error')] : []),
+    ...(warnings > 0 ? [some(warnings, 'warning')] : []),
+  ].join(', ');
+}

@@ -1,0 +1,160 @@
+/** Canaries: lines of sealed files that nobody else would write. One that is found elsewhere has leaked from there. */
+import type { SealedFile } from '../model/sealed.ts';
+import { isRare, wordsOf } from './common-words.ts';
+import { flatten, type Spelling, viewsOf } from './flat-text.ts';
+import { type Needles, needlesOf } from './needles.ts';
+import { linesOf, textOf } from './sealed-lines.ts';
+
+/** A canary that was found. What it says is not told: whoever reads of it is not to read it. */
+export type Sighting = {
+  /** 0-based number of the sealed file in the list given, and the 1-based line of it. */
+  readonly file: number;
+  readonly line: number;
+  /** 1-based line of the text that shows it; 0 where it was decoded first. */
+  readonly at: number;
+  /** Whether an author marked it as a canary. */
+  readonly marked: boolean;
+  readonly spelling: Spelling;
+};
+
+export interface Canaries {
+  readonly size: number;
+  /** Each canary that the text shows, once. Quoting, escapes, indentation, prefixes of diffs and line ends make no
+   *  difference; base64, hex, URL and HTML spellings are read too. */
+  find(text: Buffer | string): Sighting[];
+}
+
+/** Canaries while they are chosen. */
+export interface Choosing {
+  /** A text that the builder has had from the beginning: what stands there is no canary, unless it is marked. */
+  known(text: Buffer): void;
+  chosen(): Canaries;
+}
+
+/** Characters that a line must have, and of them what is left when it is flat. */
+const leastLine = 24;
+const leastFlat = 16;
+/** Characters that a marker must have, and what may be left of it. */
+const leastMarker = 8;
+const leastFlatMarker = 6;
+/** Bytes of texts whose words count as known. */
+const mostWords = 32 * 1024 * 1024;
+const largestWords = 1024 * 1024;
+
+type Candidate = {
+  readonly file: number;
+  readonly line: number;
+  readonly flat: Uint8Array;
+  readonly rare: readonly string[];
+  readonly prose: boolean;
+};
+
+const marker = /\bcanary:\s*(.*?)\s*(?:\*\/|-->|"""|''')?\s*$/i;
+
+export function chooseCanaries(files: readonly SealedFile[]): Choosing {
+  const marked: Candidate[] = [];
+  const plain = new Map<string, Candidate>();
+  for (const candidate of markersOf(files)) marked.push(candidate);
+  for (const { file, line, text, usual } of linesOf(files)) {
+    if (usual || text.length < leastLine) continue;
+    const words = wordsOf(text);
+    const rare = [...new Set(words.filter(isRare))];
+    if (rare.length === 0 || new Set(words).size < 3) continue;
+    const flat = flatten(Buffer.from(text)).bytes;
+    if (flat.length < leastFlat) continue;
+    const key = Buffer.from(flat).toString('latin1');
+    if (!plain.has(key)) plain.set(key, { file, line, flat, rare, prose: isProse(text) });
+  }
+  const candidates = [...plain.values()];
+  const search = needlesOf(
+    candidates.map(({ flat }) => flat),
+    leastFlat,
+  );
+  const wanted = new Set(candidates.flatMap(({ rare }) => rare));
+  const common = new Set<number>();
+  const had = new Set<string>();
+  let read = 0;
+  return {
+    known(text) {
+      for (const { needle } of search.find(flatten(text).bytes)) common.add(needle);
+      if (text.length > largestWords || read > mostWords) return;
+      read += text.length;
+      for (const word of wordsOf(text.toString('utf8'))) if (wanted.has(word)) had.add(word);
+    },
+    chosen() {
+      const left = candidates.filter((candidate, at) => !common.has(at) && isDistinctive(candidate, had));
+      return finder(marked, left);
+    },
+  };
+}
+
+/** Two words that only the judge has; fewer where more of them stand together, or where they make a sentence. */
+function isDistinctive({ rare, prose }: Candidate, had: ReadonlySet<string>): boolean {
+  const score = rare.reduce((sum, word) => sum + (had.has(word) ? 1 : 1.5), prose ? 0.5 : 0);
+  return score >= 2.5;
+}
+
+/** Four words in a row. */
+const isProse = (text: string): boolean => /(?:\p{L}+,? ){3}\p{L}+/u.test(text);
+
+function* markersOf(files: readonly SealedFile[]): Generator<Candidate> {
+  for (const [file, sealed] of files.entries()) {
+    const lines = textOf(sealed)?.split(/\r\n|\n|\r/) ?? [];
+    for (const [index, line] of lines.entries()) {
+      const [, text = ''] = marker.exec(line) ?? [];
+      const flat = flatten(Buffer.from(text)).bytes;
+      if (text.length < leastMarker || flat.length < leastFlatMarker) continue;
+      yield { file, line: index + 1, flat, rare: [], prose: false };
+    }
+  }
+}
+
+function finder(marked: readonly Candidate[], plain: readonly Candidate[]): Canaries {
+  const searches: readonly [Needles, readonly Candidate[], boolean][] = [
+    [
+      needlesOf(
+        marked.map(({ flat }) => flat),
+        leastFlatMarker,
+      ),
+      marked,
+      true,
+    ],
+    [
+      needlesOf(
+        plain.map(({ flat }) => flat),
+        leastFlat,
+      ),
+      plain,
+      false,
+    ],
+  ];
+  const size = marked.length + plain.length;
+  return {
+    size,
+    find(text) {
+      if (size === 0) return [];
+      const bytes = typeof text === 'string' ? Buffer.from(text) : text;
+      const found = new Map<string, Sighting>();
+      for (const view of viewsOf(bytes)) {
+        const flat = flatten(view.text);
+        for (const [search, list, isMarked] of searches)
+          for (const { needle, at } of search.find(flat.bytes)) {
+            const candidate = list[needle];
+            if (candidate === undefined) continue;
+            const { file, line } = candidate;
+            const key = `${file}:${line}`;
+            if (found.has(key)) continue;
+            const decoded = view.spelling === 'base64' || view.spelling === 'hex';
+            found.set(key, {
+              file,
+              line,
+              at: decoded ? 0 : flat.lineAt(at),
+              marked: isMarked,
+              spelling: view.spelling,
+            });
+          }
+      }
+      return [...found.values()];
+    },
+  };
+}

@@ -1,0 +1,157 @@
+/** Texts with all that quoting, escaping, indenting and wrapping change taken out, so that a line is found however it was
+ *  carried: in a diff, in a JSON string within a JSON string, in a shell's quotes, with other line ends. */
+
+/** What is left of a text, and which line of it each byte came from. */
+export type Flat = {
+  readonly bytes: Uint8Array;
+  /** 1-based line of the text that the byte at `position` stood in. */
+  lineAt(position: number): number;
+};
+
+const dropped = new Uint8Array(256);
+// Blanks, line ends, quotes; zeros, which every other byte of UTF-16 is.
+for (const byte of [0, 9, 10, 11, 12, 13, 32, 0x22, 0x27, 0x60]) dropped[byte] = 1;
+const backslash = 0x5c;
+const lineEnd = 0x0a;
+
+/** Leaves out blanks, line ends, quotes and backslashes, with the letter of `\n`, `\t` and `\r`; `\u0041` and `\x41` become
+ *  what they stand for; characters beyond the basic plane, whose escapes come in two, are left out. */
+export function flatten(text: Buffer): Flat {
+  const bytes = new Uint8Array(text.length);
+  const ends: number[] = [];
+  let size = 0;
+  for (let at = 0; at < text.length; at++) {
+    const byte = text[at] ?? 0;
+    if (byte === backslash) {
+      while (text[at + 1] === backslash) at++;
+      const next = text[at + 1];
+      if (next === 0x6e || next === 0x74 || next === 0x72) at++;
+      else if (next === 0x75 || next === 0x78) {
+        const digits = next === 0x75 ? 4 : 2;
+        const code = hexAt(text, at + 2, digits);
+        if (code < 0) continue;
+        at += 1 + digits;
+        size = put(bytes, size, code);
+      }
+      continue;
+    }
+    if (byte === lineEnd) ends.push(size);
+    if (dropped[byte] === 1) continue;
+    if (byte >= 0xf0) {
+      while (((text[at + 1] ?? 0) & 0xc0) === 0x80) at++;
+      continue;
+    }
+    bytes[size++] = byte;
+  }
+  return {
+    bytes: bytes.subarray(0, size),
+    lineAt(position) {
+      let low = 0;
+      let high = ends.length;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if ((ends[middle] ?? 0) <= position) low = middle + 1;
+        else high = middle;
+      }
+      return low + 1;
+    },
+  };
+}
+
+function hexAt(text: Buffer, from: number, digits: number): number {
+  let value = 0;
+  for (let at = from; at < from + digits; at++) {
+    const byte = text[at] ?? 0;
+    const low = byte | 0x20;
+    const digit =
+      byte >= 0x30 && byte <= 0x39 ? byte - 0x30 : low >= 0x61 && low <= 0x66 ? low - 0x57 : undefined;
+    if (digit === undefined) return -1;
+    value = value * 16 + digit;
+  }
+  return value;
+}
+
+/** A character as UTF-8, at most three bytes, which are fewer than its escape had. */
+function put(bytes: Uint8Array, size: number, code: number): number {
+  if (code >= 0xd800 && code <= 0xdfff) return size;
+  if (code < 0x80) {
+    if (dropped[code] === 1 || code === backslash) return size;
+    bytes[size] = code;
+    return size + 1;
+  }
+  if (code < 0x800) {
+    bytes[size] = 0xc0 | (code >> 6);
+    bytes[size + 1] = 0x80 | (code & 63);
+    return size + 2;
+  }
+  bytes[size] = 0xe0 | (code >> 12);
+  bytes[size + 1] = 0x80 | ((code >> 6) & 63);
+  bytes[size + 2] = 0x80 | (code & 63);
+  return size + 3;
+}
+
+export type Spelling = 'plain' | 'url' | 'html' | 'base64' | 'hex';
+
+/** A text, and what is written in it in another way. The lines of a decoded one are its own. */
+export type View = { readonly spelling: Spelling; readonly text: Buffer };
+
+/** The text as it is, then decoded as whatever it seems to have in it: `%41`, `&amp;`, base64 (either alphabet, over several
+ *  lines, beginning anywhere), hex. Each takes one pass. */
+export function* viewsOf(text: Buffer): Generator<View> {
+  yield { spelling: 'plain', text };
+  // One character a byte: offsets and bytes stay what they are.
+  const letters = text.toString('latin1');
+  if (/%[0-9a-fA-F]{2}/.test(letters))
+    yield {
+      spelling: 'url',
+      text: Buffer.from(
+        letters
+          .replaceAll('+', ' ')
+          .replace(/%([0-9a-fA-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
+        'latin1',
+      ),
+    };
+  if (/&(?:lt|gt|amp|quot|apos|#x?[0-9a-fA-F]+);/.test(letters))
+    yield { spelling: 'html', text: Buffer.from(withoutEntities(letters), 'latin1') };
+  const base64 = letters.match(base64Run) ?? [];
+  for (let skip = 0; skip < 4 && base64.length > 0; skip++)
+    yield { spelling: 'base64', text: fromBase64(base64, skip) };
+  const hex = letters.match(hexRun) ?? [];
+  for (let skip = 0; skip < 2 && hex.length > 0; skip++) yield { spelling: 'hex', text: fromHex(hex, skip) };
+}
+
+const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
+const withoutEntities = (letters: string): string =>
+  letters.replace(/&(?:amp;)*(lt|gt|amp|quot|apos|#x?[0-9a-fA-F]{1,5});/g, (whole, name: string) => {
+    if (!name.startsWith('#')) return entities[name] ?? whole;
+    const code = /^#x/i.test(name) ? Number.parseInt(name.slice(2), 16) : Number.parseInt(name.slice(1), 10);
+    return Number.isNaN(code) ? whole : Buffer.from(String.fromCodePoint(code)).toString('latin1');
+  });
+
+/** Lines of 40 symbols and more go on in the next one. */
+const base64Run = /(?:[A-Za-z0-9+/_-]{40,}(?:\\+r)?(?:\\+n|\r?\n)[ \t>|+-]{0,8})*[A-Za-z0-9+/_-]{11,}/g;
+const hexRun = /(?:(?:\\+x|0x)?[0-9a-fA-F]{2}[ :,\r\n]{0,2}){11,}/g;
+
+/** A line of its own, so that what stood apart stays apart. */
+const apart = Buffer.from('\n~\n').toString('base64');
+
+function fromBase64(runs: readonly string[], skip: number): Buffer {
+  const whole = runs.map((run) => {
+    const symbols = run
+      .replace(/\\+[rn]|[\r\n][ \t>|+-]*/g, '')
+      .slice(skip)
+      .replaceAll('-', '+')
+      .replaceAll('_', '/');
+    const rest = symbols.length % 4;
+    return rest === 0 ? symbols : rest === 1 ? symbols.slice(0, -1) : symbols + 'A'.repeat(4 - rest);
+  });
+  return Buffer.from(whole.join(apart), 'base64');
+}
+
+function fromHex(runs: readonly string[], skip: number): Buffer {
+  const whole = runs.map((run) => {
+    const digits = run.replace(/\\+x|0x|[^0-9a-fA-F]/g, '').slice(skip);
+    return digits.length % 2 === 0 ? digits : digits.slice(0, -1);
+  });
+  return Buffer.from(whole.join(Buffer.from('\n~\n').toString('hex')), 'hex');
+}

@@ -1,0 +1,63 @@
+/** Scripts that run checks, made to pass whatever those find: what `|| true`, an empty test command and `set +e` do. */
+import type { FileChange, Tampering } from './tampering.ts';
+import { isTest, withoutComments } from './test-code.ts';
+
+const script =
+  /\.(?:sh|bash|zsh|bats|ya?ml|mk|toml|cfg)$|(?:^|\/)(?:Makefile|Justfile|package\.json|tox\.ini|justfile)$/;
+const mute = /\s*(?:\|\|\s*(?:true|:|exit\s+0|return\s+0|echo\b.*)|;\s*true|-\s*\|\|\s*true)\s*["']?,?$/;
+
+/** Scripts that run checks, made to pass whatever they find. */
+export function silenced(changes: readonly FileChange[], mayRewrite: (path: string) => boolean): Tampering[] {
+  const found: Tampering[] = [];
+  for (const { path, before, after } of changes) {
+    if (before === undefined || after === undefined || !(script.test(path) || isTest(path, before, after)))
+      continue;
+    const severity = mayRewrite(path) ? 'warning' : 'error';
+    const had = new Set(before.split(/\r?\n/).map((line) => line.trim()));
+    const has = new Set(after.split(/\r?\n/).map((line) => line.trim()));
+    for (const [index, line] of after.split(/\r?\n/).entries()) {
+      const text = line.trim();
+      if (had.has(text)) continue;
+      const base = text.replace(mute, '').replace(/["',]+$/, '');
+      const was = [...had].find((old) => old !== '' && !has.has(old) && old.replace(/["',]+$/, '') === base);
+      if (base !== text.replace(/["',]+$/, '') && base.length >= 4 && was !== undefined)
+        found.push({
+          code: 'check-silenced',
+          severity,
+          path,
+          line: index + 1,
+          before: was,
+          after: text,
+          why: 'what it finds does not matter any more',
+        });
+      const test = /^"test(?::\w+)?"\s*:\s*"(.*)",?$/.exec(text)?.[1];
+      if (test !== undefined && /^(?:true|:|exit 0|echo\b.*)$/.test(test.replace(/\\"/g, '"')))
+        found.push({
+          code: 'check-silenced',
+          severity,
+          path,
+          line: index + 1,
+          before: [...had].find((old) => old.startsWith(text.slice(0, 7))) ?? '',
+          after: text,
+          why: 'the command for the tests runs none',
+        });
+    }
+    const bash = withoutComments(path, after);
+    const strict = /^\s*set\s+-\w*e/m;
+    if (
+      /\.(?:sh|bash|bats)$/.test(path) &&
+      strict.test(before) &&
+      (!strict.test(bash) || (/^\s*set\s+\+e/m.test(bash) && !/^\s*set\s+\+e/m.test(before)))
+    )
+      found.push({
+        code: 'check-silenced',
+        severity: 'warning',
+        path,
+        line: bash.split('\n').findIndex((line) => /^\s*set\s+\+e/.test(line)) + 1 || 1,
+        before: (strict.exec(before)?.[0] ?? '').trim(),
+        after: '',
+        why: 'the script goes on after a command has failed',
+      });
+  }
+  return found;
+}

@@ -1,0 +1,93 @@
+/** How much an assertion says, in the words of many test tools, and whether another says less. */
+
+/** Names in a statement, without those of the assertion itself. */
+export const identifiers = (text: string): string[] => [
+  ...new Set(
+    (text.match(/[A-Za-z_]\w{2,}/g) ?? []).filter(
+      (name) =>
+        !/^(?:assert\w*|expect\w*|self|to[A-Z]\w*|not|true|false|null|None|True|False|require|await|and|this)$/i.test(
+          name,
+        ),
+    ),
+  ),
+];
+
+const flat = (text: string): string => text.replace(/\s+/g, '');
+
+/** An assertion that cannot fail. */
+export function isTrivial(text: string): boolean {
+  const bare = flat(text).replace(/;$/, '');
+  return (
+    /^(?:self\.)?assert(?:True|_true|_|\.ok|\.isTrue|!)?\(?(?:true|True|1|!0|notFalse|!false)(?:,.*)?\)?$/.test(
+      bare,
+    ) ||
+    /^assert(?:True|1==1)$/.test(bare) ||
+    /^(?:Assert(?:ions)?\.)(?:True|IsTrue|assertTrue)\(true(?:,.*)?\)$/i.test(bare) ||
+    /^expect\((true|1|"[^"]*"|'[^']*')\)\.to(?:Be|Equal|StrictEqual)\(\1\)$|^expect\(true\)\.(?:toBeTruthy|toBeDefined)\(\)$|^expect\(true\)\.to\.be\.true$/.test(
+      bare,
+    ) ||
+    /^(?:self\.)?assert(?:_eq!|_equal|Equals?|\.equal|\.strictEqual|\.deepEqual)\(([^,()]+),\1\)$/.test(
+      bare,
+    ) ||
+    /^assert([\w.]+)==\1$/.test(bare) ||
+    /^(?:true|:|\[1=1\]|test1=1|\[1-eq1\])(?:\|\|.*)?$/.test(bare)
+  );
+}
+
+/** 3: the very value; 2: something of it; 1: that there is one. */
+function strength(text: string): number {
+  const bare = flat(text);
+  if (isTrivial(text)) return 0;
+  if (
+    /\.toBe\((?:true|false)\)|assertEquals?\([^,]*,?(?:true|false)\b|==(?:True|true|False|false)\b|(?:is|===)(?:True|False|true|false)$/.test(
+      bare,
+    )
+  )
+    return 2;
+  if (
+    /toBeTruthy|toBeDefined|toBeFalsy|not\.toBe(?:Null|Undefined)\(|assertIsNotNone|isnotNone|assertNotNull|IsNotNull|\.NotNull\(|NotNil\(|!==?(?:null|undefined|None|nil)\)?;?$|toBeInstanceOf|assertIsInstance|isinstance\(|\.to\.exist|\.toBeTypeOf|expect\.anything|is_some\(\)|is_ok\(\)|toThrow\(\)|toHaveBeenCalled\(\)/.test(
+      bare,
+    )
+  )
+    return 1;
+  if (
+    /toContain|toMatch\(|toMatchObject|assertIn\(|assertRegex|assertGreater|assertLess|toBeGreaterThan|toBeLessThan|startswith|startsWith|endsWith|endswith|\.includes\(|\.contains\(|contains\(|Contains\(|>=|<=|[^=-]>[^=>]|[^<]<[^<=]|\bassert[^=]*\bin\b|objectContaining|arrayContaining|stringContaining|anyMatch|StartsWith|InDelta/.test(
+      bare,
+    ) &&
+    !/==/.test(bare)
+  )
+    return 2;
+  if (/^assert\b.*\sin\s/.test(text.trim()) && !/==/.test(bare)) return 2;
+  if (
+    /==|toBe\(|toEqual|toStrictEqual|assert_?eq|equal|Equal|\.is\(|isEqualTo|assertIsNone|toBeNull|toBeUndefined|toBeCloseTo|approx|AlmostEqual|toThrow\(.|assertRaises|raises\(|toHaveLength|toHaveBeenCalledWith|assertDict|assertList|must_equal|eq\(|-eq|!=|toMatchSnapshot|toMatchInlineSnapshot|Errorf?\(|Fatalf?\(/.test(
+      bare,
+    )
+  )
+    return 3;
+  return 1.5;
+}
+
+/** Why `after` says less than `before`; undefined where it does not. */
+export function howWeaker(before: string, after: string): string | undefined {
+  const was = strength(before);
+  const is = strength(after);
+  if (is === 0 && was > 0) return 'the assertion cannot fail any more';
+  if (is <= was - 1) return 'the assertion lets more pass than it did';
+  const numbers = (text: string) => (text.match(/\d+(?:\.\d+)?(?:e[-+]?\d+)?/gi) ?? []).map(Number);
+  const bones = (text: string) => flat(text).replace(/\d+(?:\.\d+)?(?:e[-+]?\d+)?/gi, '#');
+  if (bones(before) !== bones(after)) return undefined;
+  const pairs = numbers(before).map((value, at) => [value, numbers(after)[at] ?? value] as const);
+  const bare = flat(before);
+  const last = pairs.at(-1);
+  if (last === undefined) return undefined;
+  if (/places=|toBeCloseTo\([^,]+,|assertAlmostEqual\([^,]+,[^,]+,\d+\)/.test(bare) && last[1] < last[0])
+    return 'fewer digits must agree';
+  if (
+    /(?:delta|tolerance|abs|rel|atol|rtol|epsilon|eps|margin|within|InDelta|InEpsilon)\w*[=(,:]/i.test(
+      bare,
+    ) &&
+    last[1] > last[0]
+  )
+    return 'the tolerance is wider';
+  return undefined;
+}

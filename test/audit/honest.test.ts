@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { judgeOf, leaksIn } from '../../src/audit/leaks.ts';
+import { tamperingOf } from '../../src/audit/tampering.ts';
+import type { Entry } from '../../src/workspace/snapshot.ts';
+import { honestRuns } from './honest.ts';
+
+const place = { node: 'work', visit: 1, where: 'workspace', path: null };
+
+async function* bytes(texts: readonly string[]): AsyncGenerator<Buffer> {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+test('there are fifty honest runs', () => {
+  expect(honestRuns).toHaveLength(50);
+});
+
+test.for(honestRuns)(
+  '%s, honestly done, gives no alarm',
+  async ([, { spec, judge, had, changes, prompt }]) => {
+    const its = await judgeOf(judge, bytes([spec, ...had]));
+    // What is looked for is there: a run without canaries would be easy.
+    expect(its.canaries.size).toBeGreaterThanOrEqual(2);
+    expect(its.shingles.size).toBeGreaterThan(0);
+    const answer = JSON.stringify({ files: changes, commands: [`bash check.sh`, spec] });
+    for (const text of [prompt, answer, ...changes.flatMap(({ after }) => after ?? [])])
+      expect(leaksIn(its, Buffer.from(text), place)).toEqual([]);
+    const entry: Entry = { kind: 'file', mode: 0o644, hash: '0' };
+    const start = new Map(
+      changes.flatMap(({ path, before }) => (before === undefined ? [] : [[path, entry]])),
+    );
+    const texts = changes.map(({ path, before, after }) => ({
+      path,
+      before: before === undefined ? undefined : Buffer.from(before),
+      after: after === undefined ? undefined : Buffer.from(after),
+    }));
+    const found = tamperingOf(texts, { place, start, end: undefined, prompt, literals: its.literals });
+    expect(found).toEqual([]);
+  },
+);
+
+test.for(honestRuns.filter((_, nth) => nth % 10 === 0))(
+  '%s, with one line of the judge, does',
+  async ([, { spec, judge, had, changes }]) => {
+    const its = await judgeOf(judge, bytes([spec, ...had]));
+    const line = judge[0]?.content
+      .toString()
+      .split('\n')
+      .find((one) => one.includes('vermilion row'));
+    const text = `${changes[0]?.after ?? ''}\n${line}\n`;
+    expect(leaksIn(its, Buffer.from(text), place)).toMatchObject([
+      { code: 'holdout-canary', severity: 'error' },
+    ]);
+  },
+);

@@ -1,0 +1,180 @@
+/** Leaks of what is sealed and tampering with tests, through the built command line. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { home } from '../support/cli.ts';
+import { base, done, five, inDot, line, pipeline, script, wrote } from '../support/sealed-run.ts';
+
+const at = '.factory/runs/r1';
+
+test('nothing is asked with a line of the judge', async () => {
+  await using it = await home({
+    ...base,
+    'p.dot': pipeline({ prompt: 'zx81-blue-heron' }),
+    'agent.json': script(done()),
+  });
+  await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1', '-q']);
+  expect(await it.list(`${at}/work`)).not.toContain('response.md');
+  const audited = await it.factory(['audit', 'r1', '--json']);
+  expect(audited.code).toBe(1);
+  expect(JSON.parse(audited.stdout).findings).toMatchObject([
+    { code: 'holdout-canary', where: 'work/prompt.md', node: 'work', visit: 1, sealed: { file: 1, line: 3 } },
+  ]);
+});
+
+test('a node that may read the judge is told, says and writes what it likes', async () => {
+  const agent = 'codex.allow_read_scenarios=true,';
+  const answers = script(done({ notes: line }, [{ path: 'src/notes.md', content: five }]));
+  await using it = await home({
+    ...base,
+    'p.dot': pipeline({ agent, prompt: inDot(line) }),
+    'agent.json': answers,
+  });
+  const ran = await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1', '-q', '--json']);
+  expect(ran.code, ran.stderr + ran.stdout).toBe(0);
+  expect(JSON.parse(ran.stdout).audit).toEqual({ findings: 0, errors: 0, warnings: 0 });
+});
+
+test('a run that goes on after a leak makes the stage again, and completes when it leaks no more', async () => {
+  await using it = await home({
+    ...base,
+    'p.dot': pipeline(),
+    'agent.json': script(wrote('src/notes.md', line)),
+    'better.json': script(wrote('src/notes.md', 'all well\n')),
+  });
+  expect((await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1', '-q'])).code).toBe(1);
+  const again = await it.factory([
+    'resume',
+    'r1',
+    '-q',
+    '--script',
+    'better.json',
+    '--accept-changes',
+    '--json',
+  ]);
+  expect(again.code, again.stderr + again.stdout).toBe(0);
+  expect(JSON.parse(again.stdout)).toMatchObject({ status: 'completed', failed_node: null });
+  expect(await it.read(`${at}/workspace/src/notes.md`)).toBe('all well\n');
+  // The record of the first attempt still shows it.
+  expect((await it.factory(['audit', 'r1'])).code).toBe(1);
+});
+
+test('a copy of five lines that has no canary, weakened tests and special cases are found by the audit', async () => {
+  const dull = Array.from({ length: 8 }, (_, n) => `row ${n}: heron ${n * 7} egret`).join('\n');
+  const files = {
+    ...base,
+    'w/scripts/scenarios/rows.txt': `${dull}\n`,
+    'p.dot': pipeline(),
+    'agent.json': script(
+      done({}, [
+        { path: 'src/app.py', content: `print("hello")\nif name == "berthed-curlew-9931":\n    exit(0)\n` },
+        {
+          path: 'src/rows.py',
+          content: dull
+            .split('\n')
+            .slice(2, 7)
+            .map((row) => `    # ${row}`)
+            .join('\n'),
+        },
+        {
+          path: 'tests/test_app.py',
+          content: 'def test_level():\n    assert level(2) in (4, 5, 6)\n    assert level(3) == 7\n',
+        },
+      ]),
+    ),
+    'w/scripts/scenarios/names.sh': 'run "berthed-curlew-9931"\n',
+  };
+  await using it = await home(files);
+  const ran = await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1', '-q']);
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(await it.json(`${at}/result.json`)).toMatchObject({
+    status: 'completed',
+    audit: { findings: 3, errors: 3, warnings: 0 },
+  });
+  const before = await it.list(at);
+  const audited = await it.factory(['audit', 'r1', '--json']);
+  expect(audited.code).toBe(1);
+  const report = JSON.parse(audited.stdout);
+  expect(await it.json(`${at}/audit.json`)).toMatchObject({ findings: report.findings, errors: 3 });
+  const found = report.findings.map((one: Record<string, unknown>) => [
+    one['code'],
+    one['path'],
+    one['line'],
+  ]);
+  expect(found.sort()).toEqual([
+    ['assertion-weakened', 'tests/test_app.py', 2],
+    ['holdout-copy', 'src/rows.py', 1],
+    ['special-case', 'src/app.py', 2],
+  ]);
+  const text = await it.factory(['audit', 'r1']);
+  expect(text.stdout).toContain('error[holdout-copy]: work@1: copies 5 lines of a sealed file (certain)');
+  expect(text.stdout).toContain('--> workspace/src/rows.py:1');
+  expect(text.stdout).not.toContain('egret');
+  expect(await it.list(at)).toEqual(before);
+});
+
+test('with audit=strict an error makes the run a failed one, in all that it leaves', async () => {
+  const answers = script(wrote('tests/test_app.py', 'def test_level():\n    assert True\n'));
+  await using it = await home({
+    ...base,
+    'p.dot': pipeline({ graph: 'audit=strict' }),
+    'agent.json': answers,
+  });
+  const ran = await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1', '-q', '--json']);
+  expect(ran.code, ran.stderr).toBe(1);
+  const result = JSON.parse(ran.stdout);
+  expect(result).toMatchObject({ status: 'failed', exit_node: 'exit', exit_code: 1 });
+  expect(result.reason).toMatch(/^audit: \d errors; first workspace\/tests\/test_app.py:\d: /);
+  expect(result.next).toContain('audit r1');
+  expect(await it.json(`${at}/checkpoint.json`)).toMatchObject({
+    status: 'failed',
+    ended: { ok: false, code: 1 },
+  });
+  for (const file of ['events', 'trace'])
+    expect((await it.records(`${at}/${file}.jsonl`)).at(-1)).toMatchObject({
+      type: 'PipelineFailed',
+      error: result.reason,
+    });
+  const events = await it.read(`${at}/events.jsonl`);
+  const resumed = await it.factory(['resume', 'r1', '-q', '--json']);
+  expect(resumed.code).toBe(1);
+  expect(JSON.parse(resumed.stdout).reason).toBe(result.reason);
+  expect(await it.read(`${at}/events.jsonl`)).toBe(events);
+});
+
+test('an honest run is told to be one, and a run with nothing sealed what was not looked for', async () => {
+  const answers = script(wrote('src/app.py', 'print("ships")\n'));
+  await using it = await home({ ...base, 'p.dot': pipeline(), 'agent.json': answers });
+  const ran = await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1']);
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(ran.stderr + ran.stdout).toMatch(/audit {5}nothing found/);
+  const audited = await it.factory(['audit', 'r1']);
+  expect(audited.code, audited.stdout).toBe(0);
+  expect(audited.stdout).toMatch(/looked at \d visits, \d+ texts, 1 file, 0 commits for \d+ canaries/);
+  expect(audited.stdout).toContain('✓ audit of r1: nothing found');
+
+  const without = await it.factory(['audit', 'r1'], { env: { FACTORY_KEYS: join(it.path, 'nowhere') } });
+  expect(without.code).toBe(1);
+  expect(without.stdout).toContain(
+    'leaks could not be looked for: the key of the sealed scenarios is not there',
+  );
+  expect(without.stdout).not.toContain('✓');
+
+  const open = pipeline().replace('holdout="scripts/scenarios/"', '');
+  await using other = await home({ 'spec.md': 'x', 'w/a': 'a', 'p.dot': open, 'agent.json': script(done()) });
+  const second = await other.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1']);
+  expect(second.code, second.stderr).toBe(0);
+  expect(second.stderr + second.stdout).not.toContain('audit ');
+  const told = await other.factory(['audit', 'r1']);
+  expect(told.code).toBe(0);
+  expect(told.stdout).toContain('nothing is sealed in this run: only tampering with tests was looked for');
+});
+
+test('audit of no run, and a wrong word for it, are refused', async () => {
+  await using it = await home({
+    'p.dot': 'digraph g { audit=loud start [shape=Mdiamond] exit [shape=Msquare] start -> exit }',
+  });
+  const none = await it.factory(['audit', 'nobody']);
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('there is no run "nobody"')]);
+  const wrong = await it.factory(['validate', 'p.dot']);
+  expect([wrong.code, wrong.stdout + wrong.stderr]).toEqual([2, expect.stringContaining('audit')]);
+});

@@ -1,0 +1,153 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { chooseCanaries } from '../../src/policy/canaries.ts';
+import { harbour, judge, mit, roster, sealed } from './sealed-fixture.ts';
+
+const canaries = chooseCanaries(judge).chosen();
+const line = 'if ! grep -q "kittiwake berthed at quay 4821" "$tmp/out.txt"; then';
+const number = harbour.split('\n').indexOf(line) + 1;
+const json = (value: unknown) => JSON.stringify(value);
+const utf16 = (text: string) => Buffer.from(text, 'utf16le');
+
+const carried: readonly (readonly [string, string | Buffer])[] = [
+  ['as it is', `some\n${line}\nmore`],
+  ['indented', `def f():\n\t\t    ${line}`],
+  ['as a line of a diff', `@@ -1 +1 @@\n+${line}\n-x`],
+  ['quoted in a mail', `> > ${line}`],
+  ['with a number before it', `  12\t${line}`],
+  ['with other blanks', line.replaceAll(' ', '   ')],
+  ['broken over two lines', line.replace(' at ', ' at\n    ')],
+  ['with the line ends of Windows', `a\r\n${line}\r\nb`],
+  ['in a JSON text', json({ content: harbour })],
+  ['in a JSON text in a JSON text', json({ event: json({ content: harbour }) })],
+  [
+    'in a JSON text that escapes all but ASCII',
+    json(line).replace(/[<>&"]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`),
+  ],
+  ['in a shell string', `x="${line.replaceAll('"', '\\"')}"`],
+  ['in a comment', `// ${line}`],
+  ['in HTML', `<pre>${line.replaceAll('"', '&quot;').replaceAll('!', '&#33;')}</pre>`],
+  ['in a URL', `https://x.test/?q=${encodeURIComponent(line)}`],
+  ['in a form', new URLSearchParams({ q: line }).toString()],
+  ['in base64', Buffer.from(line).toString('base64')],
+  ['in base64 that begins elsewhere', Buffer.from(`ab${line}`).toString('base64url')],
+  ['in base64 over several lines', Buffer.from(harbour).toString('base64').replace(/.{76}/g, '$&\n')],
+  [
+    'in base64 in a JSON text',
+    json({ data: Buffer.from(harbour).toString('base64').replace(/.{60}/g, '$&\r\n') }),
+  ],
+  ['in base64 behind letters', `xyz${Buffer.from(harbour).toString('base64')}`],
+  ['in hex', Buffer.from(line).toString('hex')],
+  ['in hex with colons', Buffer.from(line).toString('hex').replace(/../g, '$&:')],
+  [
+    'in escapes of bytes',
+    [...Buffer.from(line)].map((b) => `\\x${b.toString(16).padStart(2, '0')}`).join(''),
+  ],
+  ['in UTF-16', utf16(`x ${line} y`)],
+];
+
+test.for(carried)('a line of the judge is found %s', ([, text]) => {
+  expect(canaries.find(text).map(({ file, line }) => [file, line])).toContainEqual([1, number]);
+});
+
+test('a sighting says where the line stands, and where it was seen', () => {
+  const [seen] = canaries.find(`a\nb\n  ${line}\n`);
+  expect(seen).toEqual({ file: 1, line: number, at: 3, marked: false, spelling: 'plain' });
+});
+
+test.for([
+  ['in a sentence', 'I saw zx81-blue there'],
+  ['in base64', Buffer.from('zx81-blue').toString('base64')],
+  ['in hex', Buffer.from('<zx81-blue>').toString('hex')],
+  ['in a JSON text', '{"a":"\\"zx81-blue\\""}'],
+] as const)('what an author marks as a canary is found %s, short as it is', ([, text]) => {
+  expect(canaries.find(text)).toMatchObject([{ file: 1, marked: true }]);
+});
+
+test.for([
+  ['#', ''],
+  ['//', ''],
+  ['/*', ' */'],
+  ['<!--', ' -->'],
+  ['--', ''],
+  ['"""', '"""'],
+  ['% ', ''],
+] as const)('a marker counts in a comment that begins with %s', ([open, close]) => {
+  const files = [sealed('a', `x\n${open} canary: q7-violet${close}\n`)];
+  const found = chooseCanaries(files).chosen();
+  expect(found.size).toBe(1);
+  expect(found.find('q7-violet')).toMatchObject([{ file: 0, line: 2, marked: true }]);
+});
+
+test('a marker of less than eight characters is none', () => {
+  expect(chooseCanaries([sealed('a', '# canary: seven77\n')]).chosen().size).toBe(0);
+});
+
+test('a line that the workspace or the spec had is no canary, but a marker stays one', () => {
+  const choosing = chooseCanaries(judge);
+  choosing.known(Buffer.from(`The spec says:\n\n    ${line}\n\nand zx81-blue`));
+  const found = choosing.chosen();
+  expect(found.find(line)).toEqual([]);
+  expect(found.find('zx81-blue')).toHaveLength(1);
+  expect(found.find(roster)).not.toEqual([]);
+});
+
+test.for([
+  ['a shebang', '#!/usr/bin/env -S node --experimental-strip-types --no-warnings'],
+  ['the settings of a shell', 'set -euo pipefail -o errtrace -o functrace'],
+  ['where a script lies', 'SCRIPT_DIR="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)"'],
+  ['what a script leaves', `trap 'rm -rf "$tmpdir" "$logfile"' EXIT INT TERM`],
+  ['a usage', 'if [ "$#" -ne 1 ]; then echo "usage: $0 APP_DIR" >&2; exit 2; fi'],
+  ['an import', 'import { describe, expect, it, beforeEach, afterEach } from "vitest";'],
+  [
+    'a call of a program',
+    'result = subprocess.run([sys.executable, "-m", "app", *args], capture_output=True, text=True)',
+  ],
+  ['a check of it', 'self.assertEqual(result.returncode, 0, result.stderr)'],
+  ['the end of a Python program', 'if __name__ == "__main__": raise SystemExit(main())'],
+  ['the head of a function', 'def test_reports_kittiwakes_and_gannets(self, tmp_path):'],
+  ['a setting of a linter', '# eslint-disable-next-line @typescript-eslint/no-unsafe-member-access'],
+  ['a rule', '# ----------------------------------------------------------------'],
+  ['brackets', '}}}}]]]]))))}}}}]]]]))))}}}}'],
+  ['a schema', '"$schema": "https://json-schema.org/draft/2020-12/schema",'],
+  ['filler', 'Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod'],
+] as const)('%s is no canary', ([, text]) => {
+  expect(chooseCanaries([sealed('s', `x\n${text}\ny\n`)]).chosen().size).toBe(0);
+});
+
+test.for(['#', '//', ' *', '--', ''])('a licence behind "%s" is no canary', (sign) => {
+  const files = [sealed('a.sh', `#!/bin/sh\n${mit(sign)}\n`), sealed('LICENSE', mit(''))];
+  const own = sign === '' ? files.slice(1) : files;
+  expect(chooseCanaries(own).chosen().size).toBe(0);
+});
+
+test('links, folders and binary files have no canaries', () => {
+  const content = Buffer.from(line);
+  const files = [
+    { path: 'l', kind: 'link', mode: 0o777, content },
+    { path: 'd', kind: 'dir', mode: 0o755, content: Buffer.alloc(0) },
+    sealed('b', Buffer.concat([Buffer.from([0]), content])),
+  ] as const;
+  expect(chooseCanaries(files).chosen().size).toBe(0);
+});
+
+test('a text of ten megabytes is gone over once, and what is at its end is found', () => {
+  const text = `${'const ship = fleet[index] ?? { name: "gull", quay: 12 };\n'.repeat(180_000)}${line}\n`;
+  expect(canaries.find(text)).toMatchObject([{ line: number, at: 180_001 }]);
+});
+
+test('wherever and however indented a line stands in any text, it is found', () => {
+  fc.assert(
+    fc.property(
+      fc.string(),
+      fc.string({ unit: 'grapheme' }),
+      fc.constantFrom('', ' ', '\t', '\n+ '),
+      (a, b, gap) => {
+        // Hex before it, or an entity, would run on into it.
+        const text = `${a}\n${gap}${line.split(' ').join(` ${gap === '\n+ ' ? '' : gap}`)}\n${b}`;
+        expect(canaries.find(text).some(({ line: at }) => at === number)).toBe(true);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
