@@ -18,6 +18,7 @@ import type { Changes, Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { keepJson } from './artifacts.ts';
 import { maskedObject } from './masked.ts';
+import { rerun, wantsRerun } from './rerun.ts';
 import type { RunSetting, Visit } from './site.ts';
 import { siteFor } from './site.ts';
 import { truthGate } from './unfixable.ts';
@@ -61,7 +62,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const at = nodeLayout(site.nodeDir);
       // What an earlier attempt said must never be taken for this one's word. Before the first there is nothing.
       if (visit.attempt > 1) {
-        for (const stale of [at.output, at.response, at.reasoning, at.verificationResults]) {
+        for (const stale of [at.output, at.response, at.reasoning, at.verificationResults, ...at.rerun]) {
           beforeWrite(stale);
           await rm(stale, { recursive: true, force: true });
         }
@@ -69,6 +70,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const { values, bad } = readAttributes(visit.node.attrs, kind.attributes);
       if (bad[0] !== undefined)
         throw new Error(`Internal: attribute ${bad[0].attribute.key} of a linted node ${bad[0].why}`);
+      const began = setting.clock.monotonic();
       const said = masked(await explained(await ran(kind, values, site, setting.workspace), site), site.mask);
       if (!kind.executable) {
         await keepJson(at.diff, unchanged);
@@ -136,7 +138,11 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       }
       const gate = reported.status === 'success' ? truthGate(scope, visit.state.outcomes) : undefined;
       const outcome = gate === undefined ? reported : { ...failed(gate, 'guardrail'), ...by(reported) };
-      return { outcome, after: found.after, violations: [], ...usage() };
+      if (!wantsRerun(setting, visit, outcome))
+        return { outcome, after: found.after, violations: [], ...usage() };
+      const tookMs = setting.clock.monotonic() - began;
+      const again = await rerun(setting, snapshots, outcome, { kind, values, visit, before, tookMs });
+      return { outcome: masked(again, site.mask), after: found.after, violations: [], ...usage() };
     },
   };
 }
@@ -247,7 +253,13 @@ function masked(outcome: Outcome, mask: (text: string) => string): Outcome {
     notes: mask(outcome.notes),
     updates: maskedObject(outcome.updates, mask),
   };
-  return clean.status === 'fail' || clean.status === 'retry'
-    ? { ...clean, reason: mask(clean.reason) }
-    : clean;
+  if (clean.status === 'retry') return { ...clean, reason: mask(clean.reason) };
+  if (clean.status !== 'fail') return clean;
+  const { attribution, command } = clean;
+  return {
+    ...clean,
+    reason: mask(clean.reason),
+    ...(command === undefined ? {} : { command: mask(command) }),
+    ...(attribution === undefined ? {} : { attribution: { ...attribution, why: mask(attribution.why) } }),
+  };
 }

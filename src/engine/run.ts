@@ -15,6 +15,7 @@ import type { Snapshot } from '../workspace/snapshot.ts';
 import { keepJson } from './artifacts.ts';
 import type { Attempt } from './attempt.ts';
 import type { Books } from './books.ts';
+import { alikeAfter, loopStopped } from './breaker.ts';
 import type { Caps } from './caps.ts';
 import { capHit, defaultCaps, spendHit } from './caps.ts';
 import { delta } from './context.ts';
@@ -26,7 +27,7 @@ import type { RunSetting } from './site.ts';
 import { advance } from './state.ts';
 import type { Ending, Step } from './step.ts';
 import { step } from './step.ts';
-import { unfixableSource } from './unfixable.ts';
+import { outOfEveryScope, unfixableSource } from './unfixable.ts';
 import { visitNode } from './visit.ts';
 
 /** A run that is prepared: its folder, its state, and what it is told to stop at. */
@@ -44,6 +45,8 @@ export type PreparedRun = {
   /** Puts the visit that has ended and then the checkpoint on the disk; rejects when another engine has taken the run
    *  over. */
   readonly save: (state: RunState, visit?: VisitFacts) => Promise<void>;
+  /** A snapshot of the run that was taken earlier. */
+  readonly snapshotOf?: (id: string) => Promise<Snapshot>;
   readonly signal: AbortSignal;
   /** Node after whose checkpoint the run stops, as if it had been interrupted. */
   readonly stopAfter: string | undefined;
@@ -168,6 +171,13 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     if (kind.type === 'codergen') {
       const hopeless = unfixableSource(graph, node, wants.allowed_write_paths ?? [], state.last_failure);
       if (hopeless !== undefined) return stop(hopeless);
+      const foreign = outOfEveryScope(graph, prepared.kinds, node, state.last_failure);
+      if (foreign.length > 0)
+        setting.log('warn', 'what the failed command names is in no write scope of the loop', {
+          failed: state.last_failure?.node ?? '',
+          paths: [...foreign],
+          agent: node.id,
+        });
     }
 
     const astray = await setting.replay?.enters(node.id, visits + 1, state.steps + 1);
@@ -219,7 +229,22 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       outcome.status === 'fail'
         ? await feedback(nodeDir, { node: node.id, type: kind.type, at }, outcome)
         : {};
-    const next: Step = step(graph, before.state, { ...stage, feedback: told }, outcome);
+    const taken: Step = step(graph, before.state, { ...stage, feedback: told }, outcome);
+    const alike = await alikeAfter(
+      kind.type,
+      before.state,
+      {
+        node,
+        nodeDir,
+        visit: visits + 1,
+        step: taken.change.now.steps,
+        outcome,
+        before: before.snapshot,
+        after: snapshot,
+      },
+      prepared.snapshotOf ?? (() => Promise.reject(new Error('nothing is kept'))),
+    );
+    const next: Step = { ...taken, change: { ...taken.change, alike } };
     const { decision } = next;
     const changed = delta(contextBefore, next.change.now.context);
     state = {
@@ -281,6 +306,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       return finish(decision.ending, true);
     }
     if (prepared.stopAfter === node.id) return stop(testStop.reason);
+    const stuck = loopStopped(graph, prepared.kinds, node, decision.node, alike);
+    if (stuck !== undefined) return stop(stuck);
   }
 }
 

@@ -3,15 +3,18 @@ import { mkdir, stat } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import type { Agent, AgentAction, Usage } from '../agents/agent.ts';
 import { expand } from '../dot/expand.ts';
-import { present } from '../model/attribute.ts';
+import { graphAttributes } from '../lint/words.ts';
+import { present, readAttributes } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import { epochVariable } from '../model/epoch-variable.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
+import type { SealedFile } from '../model/sealed.ts';
 import type { Site, StageProgram } from '../nodes/kind.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
+import { defaultHoldout } from '../policy/scenarios.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Clock } from '../system/clock.ts';
@@ -63,6 +66,12 @@ export type RunSetting = {
   readonly schema: (reference: string) => { readonly name: string; readonly schema: JsonObject } | undefined;
   readonly agentFor: (node: Node) => Agent | undefined;
   readonly historyEnv: Readonly<Record<string, string>>;
+  /** What is sealed, where anything is. */
+  readonly sealed?: {
+    readonly paths: readonly string[];
+    files(): readonly SealedFile[];
+    isSealed(path: string): boolean;
+  };
   /** Without it nothing is confined but by process group and limits. */
   readonly confinement?: RunConfinement;
   readonly watcher: Watcher;
@@ -90,6 +99,8 @@ export type Visit = {
   /** Told what an agent program did, already masked. */
   readonly acted: (action: AgentAction) => void;
   readonly desk: Desk;
+  /** Another folder for its artifacts than the node's own. */
+  readonly nodeDir?: string;
 };
 
 /** What an agent does beyond this in one attempt stands in its own output only. */
@@ -109,7 +120,7 @@ export function siteFor(
   readonly exchange: Recorder;
 } {
   const { node, state } = visit;
-  const nodeDir = layout(setting.runDir).node(node.id);
+  const nodeDir = visit.nodeDir ?? layout(setting.runDir).node(node.id);
   const pass = [
     ...setting.envPass,
     ...listed(setting.graph.attrs.get('env_pass')?.value.text),
@@ -204,6 +215,7 @@ export function siteFor(
     },
     exchange,
     historyEnv: setting.historyEnv,
+    scenarios: scenariosOf(setting),
     timeout: visit.timeout,
     mask,
     async run(program: StageProgram): Promise<Exit> {
@@ -216,6 +228,7 @@ export function siteFor(
       const confinement = confinementOf(setting, node, {
         check: program.check === true,
         history: program.env?.['GIT_DIR'] !== undefined,
+        nodeDir,
       });
       const files = [join(nodeDir, program.stdoutName), join(nodeDir, program.stderrName)] as const;
       confined.push({ confinement, files });
@@ -380,6 +393,10 @@ function beginLook(look: Lookout): void {
     if (!(error instanceof WorkspaceError)) throw error;
   }
 }
+
+/** What is sealed, else what would be. */
+export const scenariosOf = ({ graph, sealed }: Pick<RunSetting, 'graph' | 'sealed'>): readonly string[] =>
+  sealed?.paths ?? readAttributes(graph.attrs, graphAttributes).values.holdout ?? defaultHoldout;
 
 const listed = (text: string | undefined): readonly string[] =>
   (text ?? '')
