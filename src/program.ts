@@ -148,6 +148,7 @@ async function main(argv: readonly string[]): Promise<number> {
     .option('--run-id <id>', 'name of the run (default: a ULID)')
     .option('--resume', 'go on with the run that --run-id names')
     .option('--allow-dirty', 'take uncommitted changes of the workdir as the first commit')
+    .option('--holdout <dir>', 'take what judges from this folder: it is sealed, and no agent gets to see it')
     .action(async (pipeline, options) => {
       const { runCommand } = await import('./commands/run.ts');
       exitCode = await runCommand(pipeline, options, {

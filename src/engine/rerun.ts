@@ -1,24 +1,24 @@
 /** A failed scenario, once more: on the same files in a folder of its own, to tell a flake from a failure. */
 import { constants } from 'node:fs';
-import { chmod, copyFile, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { copyFile, mkdir, readdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { AttributeValues } from '../model/attribute.ts';
 import { readAttributes } from '../model/attribute.ts';
 import type { Rerun } from '../model/attribution.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import type { Failure, Outcome } from '../model/outcome.ts';
 import { reasonOf } from '../model/outcome.ts';
-import type { SealedFile } from '../model/sealed.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { executableAttributes, judgingAttributes } from '../nodes/kind.ts';
 import { blameAgain } from '../policy/blame.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isMissing, removeTree } from '../system/files.ts';
-import { below } from '../workspace/names.ts';
+import { placeSealed } from '../workspace/sealed.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { keepJson } from './artifacts.ts';
+import { seesHoldout } from './sealing.ts';
 import type { RunSetting, Visit } from './site.ts';
 import { siteFor } from './site.ts';
 
@@ -75,7 +75,9 @@ export async function rerun(
     await leave();
     await snapshots.checkout(before.id, place.workspace);
     await mkdir(place.nodeDir, { recursive: true });
-    await putSealed(setting.sealed?.files() ?? [], place.workspace);
+    const { sealed } = setting;
+    if (sealed !== undefined && seesHoldout(visit.node, kind.type))
+      placeSealed(place.workspace, sealed.paths, sealed.files());
     const site = siteFor(
       {
         ...setting,
@@ -148,27 +150,6 @@ async function historyFor(
     if (!isMissing(error)) throw error;
   });
   return { ...historyEnv, GIT_WORK_TREE: workspace, GIT_INDEX_FILE: own };
-}
-
-/** Folders come before what is in them: they are sorted by path. */
-async function putSealed(files: readonly SealedFile[], workspace: string): Promise<void> {
-  const later: [string | Buffer, number][] = [];
-  for (const { path, kind, mode, content } of [...files].sort((a, b) => (a.path < b.path ? -1 : 1))) {
-    const to = below(workspace, path);
-    await mkdir(below(workspace, dirname(path)), { recursive: true });
-    if (kind === 'dir') {
-      await mkdir(to, { recursive: true });
-      later.unshift([to, mode]);
-    } else {
-      await rm(to, { recursive: true, force: true });
-      if (kind === 'link') await symlink(content, to);
-      else {
-        await writeFile(to, content, { mode: 0o600 });
-        await chmod(to, mode);
-      }
-    }
-  }
-  for (const [folder, mode] of later) await chmod(folder, mode);
 }
 
 /** What the command printed, or of several the one that failed, beside what the first run printed. */

@@ -11,10 +11,9 @@ import type { Graph, Node } from '../model/graph.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
-import type { SealedFile } from '../model/sealed.ts';
 import type { Site, StageProgram } from '../nodes/kind.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
-import { defaultHoldout } from '../policy/scenarios.ts';
+import { holdoutVariable, usualHoldout } from '../policy/holdout.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Clock } from '../system/clock.ts';
@@ -33,6 +32,7 @@ import type { Desk } from './desk.ts';
 import { staysInside } from './inside.ts';
 import { type Recorder, recorder } from './recorder.ts';
 import type { Replay } from './replay.ts';
+import { type Sealed, seesHoldout } from './sealing.ts';
 import { budgetFile, budgetVariable } from './shared-budget.ts';
 import { smellOf } from './smell.ts';
 import { dropped, environmentOf, seenBy } from './stage-environment.ts';
@@ -66,18 +66,14 @@ export type RunSetting = {
   readonly schema: (reference: string) => { readonly name: string; readonly schema: JsonObject } | undefined;
   readonly agentFor: (node: Node) => Agent | undefined;
   readonly historyEnv: Readonly<Record<string, string>>;
-  /** What is sealed, where anything is. */
-  readonly sealed?: {
-    readonly paths: readonly string[];
-    files(): readonly SealedFile[];
-    isSealed(path: string): boolean;
-  };
   /** Without it nothing is confined but by process group and limits. */
   readonly confinement?: RunConfinement;
   readonly watcher: Watcher;
   readonly log: Log;
   /** Where exchanges with agents are written down; undefined in a run that has none. */
   readonly exchanges?: ExchangeLog | undefined;
+  /** The judge, kept from agents; undefined in a run that has sealed nothing. */
+  readonly sealed?: Sealed | undefined;
   /** What answers in place of agents, as long as this run follows another one. */
   readonly replay?: Replay | undefined;
 };
@@ -237,6 +233,9 @@ export function siteFor(
         cwd: program.cwd === undefined ? setting.workspace : inWorkspace(program.cwd),
         env: {
           ...seenBy(confinement, stageEnv()),
+          ...(setting.sealed !== undefined && seesHoldout(node, 'tool')
+            ? { [holdoutVariable]: setting.sealed.paths.join(',') }
+            : {}),
           ...(program.check === true ? checkEnvironment(env) : {}),
           ...program.env,
         },
@@ -396,7 +395,7 @@ function beginLook(look: Lookout): void {
 
 /** What is sealed, else what would be. */
 export const scenariosOf = ({ graph, sealed }: Pick<RunSetting, 'graph' | 'sealed'>): readonly string[] =>
-  sealed?.paths ?? readAttributes(graph.attrs, graphAttributes).values.holdout ?? defaultHoldout;
+  sealed?.paths ?? readAttributes(graph.attrs, graphAttributes).values.holdout ?? [usualHoldout];
 
 const listed = (text: string | undefined): readonly string[] =>
   (text ?? '')

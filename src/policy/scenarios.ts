@@ -1,8 +1,5 @@
 /** Which scripts of the judge a command names. */
 
-/** Where scenarios lie when nobody says otherwise. */
-export const defaultHoldout: readonly string[] = ['scripts/scenarios/'];
-
 const clean = (path: string): string =>
   path
     .split('/')
