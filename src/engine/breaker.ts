@@ -1,5 +1,6 @@
 /** Stops a loop in which agents work and nothing comes of it: the same failure again, and nothing that counts has changed
  *  in between. */
+import { join } from 'node:path';
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
 import type { Alike } from '../model/attribution.ts';
@@ -15,6 +16,7 @@ import { judgingAttributes } from '../nodes/kind.ts';
 import { isRelevant, type Signature, signatureOf } from '../policy/signature.ts';
 import { readSome } from '../system/read.ts';
 import { diff } from '../workspace/changes.ts';
+import { type Ignore, readIgnore } from '../workspace/ignore.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { leadsTo, loopOf } from './loops.ts';
 
@@ -28,6 +30,7 @@ const mostRead = 32_768;
 export type Judged = {
   readonly node: Node;
   readonly nodeDir: string;
+  readonly workspace: string;
   readonly visit: number;
   /** Its number among all visits of the run. */
   readonly step: number;
@@ -58,7 +61,7 @@ export async function alikeAfter(
     after: after.id,
   };
   if (earlier === undefined || earlier.signature !== signature.id) return once;
-  if (await changed(earlier.after, before, snapshotOf)) return once;
+  if (await changed(earlier.after, judged, snapshotOf)) return once;
   // Nobody has tried to mend it: what asks again and again by itself waits for something.
   if ((state.agent_step ?? -1) < earlier.step) return undefined;
   return {
@@ -99,15 +102,31 @@ function breakerOf(graph: Graph, kinds: readonly NodeKind[], node: Node, next: s
 
 async function changed(
   from: string,
-  to: Snapshot,
+  judged: Pick<Judged, 'before' | 'workspace'>,
   snapshotOf: (id: string) => Promise<Snapshot>,
 ): Promise<boolean> {
+  const { before: to } = judged;
   if (from === to.id) return false;
   const earlier = await snapshotOf(from).catch(() => undefined);
   if (earlier === undefined) return true;
   const { created, modified, deleted, folders } = diff(earlier, to);
-  const all = [created, modified, deleted, folders.created, folders.modified, folders.deleted];
-  return all.some((paths) => paths.some(isRelevant));
+  const counted = [
+    ...[created, modified, deleted].flatMap((paths) => paths.map((path) => ({ path, folder: false }))),
+    ...[folders.created, folders.modified, folders.deleted].flatMap((paths) =>
+      paths.map((path) => ({ path, folder: true })),
+    ),
+  ].filter(({ path }) => isRelevant(path));
+  if (counted.length === 0) return false;
+  const ignored = await ignoredBy(judged);
+  return counted.some(({ path, folder }) => !ignored(path, folder));
+}
+
+/** What the product's own `.gitignore` leaves out: the files that its builds and tests make. */
+async function ignoredBy({ before, workspace }: Pick<Judged, 'before' | 'workspace'>): Promise<Ignore> {
+  if (before.tree.get('.gitignore')?.kind !== 'file') return () => false;
+  const out = readIgnore((await readSome(join(workspace, '.gitignore'), mostRead)) ?? '');
+  return (path, folder) =>
+    out(path, folder) || [...path.matchAll(/\//g)].some(({ index }) => out(path.slice(0, index), true));
 }
 
 async function signed(id: string, nodeDir: string, kind: string, failure: Failure): Promise<Signature> {

@@ -82,7 +82,7 @@ export async function rerun(
       {
         ...setting,
         workspace: place.workspace,
-        historyEnv: await historyFor(setting, place.workspace, folder),
+        historyEnv: await historyFor(setting, place.workspace, place.nodeDir),
       },
       { ...visit, nodeDir: place.nodeDir, timeout: { ...visit.timeout, ms: timeoutMs } },
       () => {},

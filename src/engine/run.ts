@@ -236,6 +236,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       {
         node,
         nodeDir,
+        workspace: setting.workspace,
         visit: visits + 1,
         step: taken.change.now.steps,
         outcome,

@@ -29,13 +29,14 @@ const replaced: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '#'],
   [/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, '#'],
   [/\b0x[0-9a-f]+\b/gi, '#'],
-  [/(?<![A-Za-z0-9_])(?=[0-9a-f]*\d)[0-9a-f]{6,}(?![A-Za-z0-9_])/gi, '#'],
+  [/(?<![A-Za-z0-9_])(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{6,}(?![A-Za-z0-9_])/gi, '#'],
   [
     /(?<![A-Za-z_])[-+]?\d+(?:[.,]\d+)* ?(?:[nµum]?s|secs?|seconds?|mins?|minutes?|m|hrs?|hours?|h|milliseconds?)\b/g,
     '<took>',
   ],
   [/<took>(?:[ ,]*<took>)+/g, '<took>'],
-  [/(?<![A-Za-z_])[-+]?\d+(?:[.,:]\d+)*/g, '#'],
+  [/(?<![A-Za-z_])[-+]?\d+(?:[.,:]\d+)*(?:e[-+]?\d+)?/g, '#'],
+  [/#(?::#)+/g, '#'],
 ];
 
 /** Characters of the end of a message that count. */
