@@ -48,7 +48,7 @@ export async function alikeAfter(
   snapshotOf: (id: string) => Promise<Snapshot>,
 ): Promise<Alike | null | undefined> {
   if (kind !== 'tool' && kind !== 'verification') return undefined;
-  const { node, outcome, visit, step, before, after, nodeDir } = judged;
+  const { node, outcome, visit, step, after, nodeDir } = judged;
   const earlier = own(state.alike ?? {}, node.id);
   if (outcome.status !== 'fail') return earlier === undefined ? undefined : null;
   const signature = await signed(node.id, nodeDir, kind, outcome);
