@@ -13,7 +13,7 @@ import { executableAttributes, judgingAttributes } from '../nodes/kind.ts';
 import { blameAgain } from '../policy/blame.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isMissing, removeTree } from '../system/files.ts';
+import { isCode, isMissing, removeTree } from '../system/files.ts';
 import { placeSealed } from '../workspace/sealed.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
@@ -125,16 +125,26 @@ export async function rerun(
       ...(changed ? { reason: `${judged.attribution.why} (${first.reason})` } : {}),
     };
   } catch (error) {
-    // Without a copy there is no second opinion; a disk that fails stops the run as it would anywhere.
-    if (!(error instanceof WorkspaceError) || diskTrouble(error) !== undefined) throw error;
+    if (isGrave(error, folder)) throw error;
     setting.log('warn', 'the failed scenario could not be run again', {
       node: visit.node.id,
-      why: error.message,
+      why: error instanceof Error ? error.message : String(error),
     });
     return first;
   } finally {
     await leave();
   }
+}
+
+/** Without a copy there is no second opinion, and the first one stands. But a disk that is full or broken stops the run, as
+ *  it does anywhere; that access is denied in the copy is its scenario's doing. */
+function isGrave(error: unknown, folder: string): boolean {
+  const trouble = diskTrouble(error);
+  const denied = trouble?.code === 'EACCES' || trouble?.code === 'EPERM';
+  if (trouble !== undefined) return !(denied && trouble.path?.startsWith(folder) === true);
+  return !(
+    error instanceof WorkspaceError || isCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'EEXIST')
+  );
 }
 
 /** What a copy of the workspace needs to see the run's history without changing what git knows of the workspace. */

@@ -307,7 +307,11 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       return finish(decision.ending, true);
     }
     if (prepared.stopAfter === node.id) return stop(testStop.reason);
-    const stuck = loopStopped(graph, prepared.kinds, node, decision.node, alike);
+    // An exit whose goal gate is not reached sends the run back as well.
+    const failing = kind.type === 'exit' ? graph.nodes.get(state.last_failure?.node ?? '') : node;
+    const repeats = kind.type === 'exit' ? own(state.alike ?? {}, failing?.id ?? '') : alike;
+    const stuck =
+      failing === undefined ? undefined : loopStopped(graph, prepared.kinds, failing, decision.node, repeats);
     if (stuck !== undefined) return stop(stuck);
   }
 }

@@ -201,6 +201,15 @@ describe('a loop in which nothing comes of the fixes', () => {
     expect(reason(it)).toMatch(/^max_visits/);
   });
 
+  test('is stopped where a goal gate sends the run back, too', async () => {
+    const gate = `digraph g { start [shape=Mdiamond]; exit [shape=Msquare]
+      judge [shape=parallelogram, goal_gate=true, retry_target=fix, tool_command="sh scripts/scenarios/a.sh app"]
+      fix [prompt="mend it"]; start -> judge; judge -> exit [condition="outcome=success || outcome=fail"]; fix -> judge }`;
+    await using it = await scenario(noisy, gate);
+    await it.run('p.dot', options);
+    expect(reason(it)).toMatch(/^loop_stopped: node judge failed alike 3 times/);
+  });
+
   test('is left alone with breaker=0', async () => {
     await using it = await scenario(
       noisy,
