@@ -2,7 +2,7 @@
  *  it ended, else, for a scenario only, a guess from what it printed, else the product. */
 import type { Attribution, Rerun } from '../model/attribution.ts';
 import type { FailureClass } from '../model/outcome.ts';
-import { cannotRun, phaseOf } from './harness.ts';
+import { cannotRun, notStarted, phaseOf } from './harness.ts';
 import { scenariosNamed } from './scenarios.ts';
 
 /** A class that a stage names itself, and where it says so. */
@@ -31,6 +31,9 @@ export type Ended = {
 const infraCode = 86;
 const notRunnable = 126;
 const notFound = 127;
+
+/** Signals that somebody sends; the others are crashes. */
+const fromOutside: ReadonlySet<string> = new Set(['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGKILL', 'SIGTERM']);
 
 /** The last line of its own that says `failure_class=product|scenario|infra|config`; standard error before output. */
 export function saidIn(stderr: string, stdout: string): Word | undefined {
@@ -75,12 +78,20 @@ function evidenceOf(ended: Ended): Attribution | undefined {
       : evidence('config', `there is no program ${exit.program}`);
   }
   if (exit.kind === 'exited' && (exit.code === notRunnable || exit.code === notFound)) {
+    const program = notStarted(stderr);
+    // What the scenario misses of the workspace was to be made; anything else is missed on this machine.
+    const made = program?.includes('/') === true && !program.startsWith('/');
+    if (made && isJudge(ended) && scenariosNamed(program, scenarios).length === 0)
+      return evidence('product', `there is no ${program} that can be run`);
     const why = exit.code === notFound ? 'is not there' : 'cannot be run';
     return evidence('config', `exit code ${exit.code}: a program that it starts ${why}`);
   }
   const phase = isJudge(ended) ? phaseOf(command, stdout, stderr) : undefined;
   if (phase !== undefined) return evidence('scenario', phase);
-  if (exit.kind === 'signalled') return evidence('product', `ended by ${exit.signal}`);
+  if (exit.kind === 'signalled')
+    return isJudge(ended) && fromOutside.has(exit.signal)
+      ? evidence('infra', `ended from outside by ${exit.signal}`)
+      : evidence('product', `ended by ${exit.signal}`);
   const opened = /^(?:\S*\/)?(?:sh|dash|ash): (?:\d+: )?(?:cannot open|can't open) '?(\S+?)'?:/m.exec(stderr);
   // What some shells answer for a script that is not there.
   if (exit.code === 2 && opened?.[1] !== undefined)

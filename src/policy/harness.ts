@@ -15,6 +15,10 @@ export function cannotRun(
       ),
       new RegExp(`^${shell}((?:cannot|can't) open) '?${name}'?`, 'm'),
       new RegExp(`^${shell}${name}: ((?:line )?\\d+: (?:syntax error|Syntax error|unexpected EOF).*)$`, 'm'),
+      new RegExp(
+        `^${shell}${name}: ((?:line )?\\d+: .*(?:unbound variable|parameter not set|bad substitution|Bad substitution))$`,
+        'm',
+      ),
       new RegExp(`(can't open file) '?${name}'?`),
       new RegExp(`(Cannot find module) '?(?:file://)?${name}'`),
       new RegExp(`^ *File "${name}", line \\d+\\n[^]*^((?:Syntax|Indentation|Tab)Error\\b.*)$`, 'm'),
@@ -28,6 +32,15 @@ export function cannotRun(
   return undefined;
 }
 
+/** The program that a script could not start, by the last line in which its shell says so; below the workspace without the
+ *  way there. */
+export function notStarted(stderr: string): string | undefined {
+  const line =
+    /^\S+: (?:line )?\d+: (\S+): (?:not found|No such file or directory|Permission denied|command not found|cannot execute.*)$/gm;
+  const program = [...stderr.matchAll(line)].at(-1)?.[1];
+  return program?.replace(/^.*\/workspace\//, '').replace(/^(?:\.\/)+/, './');
+}
+
 /** Why a failure happened while the scenario tested itself, before it came to the product; undefined when it did not. */
 export function phaseOf(command: string, stdout: string, stderr: string): string | undefined {
   // The harness tells on standard output how far it has come; some tell it on standard error.
@@ -35,7 +48,8 @@ export function phaseOf(command: string, stdout: string, stderr: string): string
     const lines = [...text.matchAll(/^\s*\[preflight\]\s*(.*)$/gm)].map((found) => found[1] ?? '');
     const last = lines.findLast((line) => /\b(?:selftest|live)\b/i.test(line));
     if (last === undefined) continue;
-    const inSelftest = /\bselftest\b/i.test(last) && !/\blive\b/i.test(last);
+    // A script may have either word in its name: the first one of the line is the harness's.
+    const inSelftest = /\b(?:selftest|live)\b/i.exec(last)?.[0].toLowerCase() === 'selftest';
     const over = /\b(?:pass(?:ed)?|ok|done|succeeded|complete[d]?|good)\b/i.test(last);
     return inSelftest && !over ? `the harness was at: ${last.trim().slice(0, 120)}` : undefined;
   }

@@ -207,6 +207,43 @@ const rows: readonly Row[] = [
     'product',
     'default',
   ],
+  [
+    'the harness was at its selftest of a script that has the word live in its name',
+    { command: harness, stdout: '[preflight] selftest: a-live.sh\n' },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'the scenario uses a variable that it has not set',
+    { stderr: `${script}: line 3: FOO: unbound variable\n` },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'the product has no program that can be run',
+    { exit: code(127), stderr: `${script}: line 4: app/bin/links: No such file or directory\n` },
+    'product',
+    'evidence',
+  ],
+  [
+    'the product has none, wherever the workspace lies (dash)',
+    { exit: code(126), stderr: `${script}: 4: /runs/r1/workspace/app/x: Permission denied\n` },
+    'product',
+    'evidence',
+  ],
+  [
+    'a script of a command that is no scenario misses a program',
+    { command: 'sh ci.sh', exit: code(127), stderr: 'ci.sh: 4: ./bin/x: not found\n' },
+    'config',
+    'evidence',
+  ],
+  ['a scenario that somebody ended', { exit: { kind: 'signalled', signal: 'SIGKILL' } }, 'infra', 'evidence'],
+  [
+    'any other command that a signal ended',
+    { command: 'node app', exit: { kind: 'signalled', signal: 'SIGKILL' } },
+    'product',
+    'evidence',
+  ],
   ['a crash', { exit: { kind: 'signalled', signal: 'SIGSEGV' } }, 'product', 'evidence'],
   ['a timeout of the engine', { exit: { kind: 'timed_out' } }, 'timeout', 'evidence'],
   [
