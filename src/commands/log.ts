@@ -98,6 +98,16 @@ export function recordOf(event: RunEvent): Parameters<Log> {
         'agent acted',
         { node: event.node_id, action: event.action, detail: event.detail, status: event.status },
       ];
+    case 'ScenarioRerun':
+      return [
+        event.result === 'alike' ? 'info' : 'warn',
+        'failed scenario run again in a clean copy',
+        {
+          node: event.node_id,
+          result: event.result,
+          ...(event.failure_reason === '' ? {} : { reason: event.failure_reason }),
+        },
+      ];
     case 'GuardrailViolation':
       return ['warn', 'guardrail violation', { node: event.node_id, paths: event.paths }];
     case 'StageCompleted':

@@ -67,6 +67,13 @@ export function liveLine(event: RunEvent, clock: number, paint: Paint, width: nu
       );
     case 'AgentActed':
       return undefined;
+    case 'ScenarioRerun':
+      return fitted(
+        (p) => `${at(p)} ${p.yellow('↻')} ${event.node_id}`,
+        `run again in a clean copy: ${event.result === 'passed' ? 'passed' : `failed ${event.result}`}`,
+        paint,
+        width,
+      );
     case 'GuardrailViolation':
       return fitted(
         (p) => `${at(p)} ${p.red('!')} ${event.node_id}`,

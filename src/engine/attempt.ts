@@ -20,6 +20,7 @@ import { WorkspaceError } from '../workspace/trouble.ts';
 import { keepJson } from './artifacts.ts';
 import { HoldoutLeak, type Stage } from './leaks.ts';
 import { maskedObject } from './masked.ts';
+import { rerun, wantsRerun } from './rerun.ts';
 import { type Sealing, sealingOf } from './sealing.ts';
 import type { RunSetting, Visit } from './site.ts';
 import { siteFor } from './site.ts';
@@ -64,7 +65,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const at = nodeLayout(site.nodeDir);
       // What an earlier attempt said must never be taken for this one's word. Before the first there is nothing.
       if (visit.attempt > 1) {
-        for (const stale of [at.output, at.response, at.reasoning, at.verificationResults]) {
+        for (const stale of [at.output, at.response, at.reasoning, at.verificationResults, ...at.rerun]) {
           beforeWrite(stale);
           await rm(stale, { recursive: true, force: true });
         }
@@ -72,6 +73,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const { values, bad } = readAttributes(visit.node.attrs, kind.attributes);
       if (bad[0] !== undefined)
         throw new Error(`Internal: attribute ${bad[0].attribute.key} of a linted node ${bad[0].why}`);
+      const began = setting.clock.monotonic();
       const sealing = kind.executable ? sealingOf(setting, visit.node, kind.type) : undefined;
       sealing?.place();
       const said = masked(await explained(await ran(kind, values, site, setting.workspace), site), site.mask);
@@ -155,7 +157,11 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       }
       const gate = reported.status === 'success' ? truthGate(scope, visit.state.outcomes) : undefined;
       const outcome = gate === undefined ? reported : { ...failed(gate, 'guardrail'), ...by(reported) };
-      return { outcome, after: found.after, violations: [], ...usage() };
+      if (!wantsRerun(setting, visit, outcome))
+        return { outcome, after: found.after, violations: [], ...usage() };
+      const tookMs = setting.clock.monotonic() - began;
+      const again = await rerun(setting, snapshots, outcome, { kind, values, visit, before, tookMs });
+      return { outcome: masked(again, site.mask), after: found.after, violations: [], ...usage() };
     },
   };
 
@@ -293,7 +299,13 @@ function masked(outcome: Outcome, mask: (text: string) => string): Outcome {
     notes: mask(outcome.notes),
     updates: maskedObject(outcome.updates, mask),
   };
-  return clean.status === 'fail' || clean.status === 'retry'
-    ? { ...clean, reason: mask(clean.reason) }
-    : clean;
+  if (clean.status === 'retry') return { ...clean, reason: mask(clean.reason) };
+  if (clean.status !== 'fail') return clean;
+  const { attribution, command } = clean;
+  return {
+    ...clean,
+    reason: mask(clean.reason),
+    ...(command === undefined ? {} : { command: mask(command) }),
+    ...(attribution === undefined ? {} : { attribution: { ...attribution, why: mask(attribution.why) } }),
+  };
 }

@@ -82,6 +82,8 @@ export function confinementOf(
     readonly check: boolean;
     readonly history: boolean;
     readonly program?: NonNullable<Wanted['program']>;
+    /** Where its artifacts go; default the node's own folder. */
+    readonly nodeDir?: string;
   },
 ): Confinement {
   const { graph, runDir, workspace, env, confinement = unconfined } = setting;
@@ -109,7 +111,7 @@ export function confinementOf(
     {
       runDir,
       workspace,
-      nodeDir: at.node(node.id),
+      nodeDir: stage.nodeDir ?? at.node(node.id),
       history: at.history,
       scratch: join(at.scratch, node.id),
       workdir: confinement.workdir,

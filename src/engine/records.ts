@@ -27,9 +27,19 @@ export function status(outcome: Outcome): JsonObject {
     notes: outcome.notes,
     failure_reason: reasonOf(outcome),
     ...(outcome.status === 'fail' ? { failure_class: outcome.class } : {}),
+    ...attributed(outcome),
     ...answeredBy(outcome),
   };
 }
+
+/** How the class of a failure is known, and what running it once more has shown. */
+const attributed = (outcome: Outcome) =>
+  outcome.status !== 'fail'
+    ? {}
+    : {
+        ...(outcome.attribution === undefined ? {} : { attribution: outcome.attribution }),
+        ...(outcome.rerun === undefined ? {} : { rerun: outcome.rerun }),
+      };
 
 /** Who answered, where the node names several agents or models. */
 const answeredBy = (outcome: Outcome) => (outcome.by === undefined ? {} : { answered_by: outcome.by });
@@ -51,6 +61,7 @@ export function stageEnded(
         visit,
         failure_reason: outcome.reason,
         failure_class: outcome.class,
+        ...(outcome.attribution === undefined ? {} : { attribution: outcome.attribution }),
         ...(outcome.broke ? { error: outcome.reason } : {}),
         elapsed_ms,
         ...spent,
@@ -121,6 +132,7 @@ export function outputCaptured(
     outcome: outcome.status,
     failure_reason: reasonOf(outcome),
     ...(outcome.status === 'fail' ? { failure_class: outcome.class } : {}),
+    ...attributed(outcome),
     ...answeredBy(outcome),
     context_updates: outcome.updates,
     ...(inFull(after, step) ? { context_after: after } : {}),
@@ -158,6 +170,7 @@ export function visited(
     context: { set: context, unset: [...removed] },
     origins: { set: change.origins },
     ...(last_failure === before.state.last_failure ? {} : { last_failure }),
+    ...(change.alike === undefined ? {} : { alike: change.alike }),
     next_node,
     arrived,
     steps,

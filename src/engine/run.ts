@@ -15,6 +15,7 @@ import type { Snapshot } from '../workspace/snapshot.ts';
 import { keepJson } from './artifacts.ts';
 import type { Attempt } from './attempt.ts';
 import type { Books } from './books.ts';
+import { alikeAfter, loopStopped } from './breaker.ts';
 import type { Caps } from './caps.ts';
 import { capHit, defaultCaps, spendHit } from './caps.ts';
 import { delta } from './context.ts';
@@ -26,7 +27,7 @@ import type { RunSetting } from './site.ts';
 import { advance } from './state.ts';
 import type { Ending, Step } from './step.ts';
 import { step } from './step.ts';
-import { unfixableSource } from './unfixable.ts';
+import { outOfEveryScope, unfixableSource } from './unfixable.ts';
 import { visitNode } from './visit.ts';
 
 /** A run that is prepared: its folder, its state, and what it is told to stop at. */
@@ -44,6 +45,8 @@ export type PreparedRun = {
   /** Puts the visit that has ended and then the checkpoint on the disk; rejects when another engine has taken the run
    *  over. */
   readonly save: (state: RunState, visit?: VisitFacts) => Promise<void>;
+  /** A snapshot of the run that was taken earlier. */
+  readonly snapshotOf?: (id: string) => Promise<Snapshot>;
   readonly signal: AbortSignal;
   /** Called where the run would complete, before anybody is told: why it has failed after all, or undefined. */
   readonly audit?: (() => Promise<string | undefined>) | undefined;
@@ -178,6 +181,13 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     if (kind.type === 'codergen') {
       const hopeless = unfixableSource(graph, node, wants.allowed_write_paths ?? [], state.last_failure);
       if (hopeless !== undefined) return stop(hopeless);
+      const foreign = outOfEveryScope(graph, prepared.kinds, node, state.last_failure);
+      if (foreign.length > 0)
+        setting.log('warn', 'what the failed command names is in no write scope of the loop', {
+          failed: state.last_failure?.node ?? '',
+          paths: [...foreign],
+          agent: node.id,
+        });
     }
 
     const astray = await setting.replay?.enters(node.id, visits + 1, state.steps + 1);
@@ -230,7 +240,23 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       outcome.status === 'fail'
         ? await feedback(nodeDir, { node: node.id, type: kind.type, at }, outcome)
         : {};
-    const next: Step = step(graph, before.state, { ...stage, feedback: told }, outcome);
+    const taken: Step = step(graph, before.state, { ...stage, feedback: told }, outcome);
+    const alike = await alikeAfter(
+      kind.type,
+      before.state,
+      {
+        node,
+        nodeDir,
+        workspace: setting.workspace,
+        visit: visits + 1,
+        step: taken.change.now.steps,
+        outcome,
+        before: before.snapshot,
+        after: snapshot,
+      },
+      prepared.snapshotOf ?? (() => Promise.reject(new Error('nothing is kept'))),
+    );
+    const next: Step = { ...taken, change: { ...taken.change, alike } };
     const decision = await audited(next.decision);
     const changed = delta(contextBefore, next.change.now.context);
     state = {
@@ -292,6 +318,12 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       return finish(decision.ending, true);
     }
     if (prepared.stopAfter === node.id) return stop(testStop.reason);
+    // An exit whose goal gate is not reached sends the run back as well.
+    const failing = kind.type === 'exit' ? graph.nodes.get(state.last_failure?.node ?? '') : node;
+    const repeats = kind.type === 'exit' ? own(state.alike ?? {}, failing?.id ?? '') : alike;
+    const stuck =
+      failing === undefined ? undefined : loopStopped(graph, prepared.kinds, failing, decision.node, repeats);
+    if (stuck !== undefined) return stop(stuck);
   }
 }
 

@@ -3,7 +3,8 @@ import { mkdir, stat } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import type { Agent, AgentAction, Usage } from '../agents/agent.ts';
 import { expand } from '../dot/expand.ts';
-import { present } from '../model/attribute.ts';
+import { graphAttributes } from '../lint/words.ts';
+import { present, readAttributes } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import { epochVariable } from '../model/epoch-variable.ts';
 import type { Graph, Node } from '../model/graph.ts';
@@ -12,7 +13,7 @@ import { layout, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
 import type { Site, StageProgram } from '../nodes/kind.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
-import { holdoutVariable } from '../policy/holdout.ts';
+import { holdoutVariable, usualHoldout } from '../policy/holdout.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Clock } from '../system/clock.ts';
@@ -97,6 +98,8 @@ export type Visit = {
   /** Told what an agent program did, already masked. */
   readonly acted: (action: AgentAction) => void;
   readonly desk: Desk;
+  /** Another folder for its artifacts than the node's own. */
+  readonly nodeDir?: string;
 };
 
 /** What an agent does beyond this in one attempt stands in its own output only. */
@@ -116,7 +119,7 @@ export function siteFor(
   readonly exchange: Recorder;
 } {
   const { node, state } = visit;
-  const nodeDir = layout(setting.runDir).node(node.id);
+  const nodeDir = visit.nodeDir ?? layout(setting.runDir).node(node.id);
   const pass = [
     ...setting.envPass,
     ...listed(setting.graph.attrs.get('env_pass')?.value.text),
@@ -212,6 +215,7 @@ export function siteFor(
     },
     exchange,
     historyEnv: setting.historyEnv,
+    scenarios: scenariosOf(setting),
     timeout: visit.timeout,
     mask,
     async run(program: StageProgram): Promise<Exit> {
@@ -224,6 +228,7 @@ export function siteFor(
       const confinement = confinementOf(setting, node, {
         check: program.check === true,
         history: program.env?.['GIT_DIR'] !== undefined,
+        nodeDir,
       });
       const files = [join(nodeDir, program.stdoutName), join(nodeDir, program.stderrName)] as const;
       confined.push({ confinement, files });
@@ -391,6 +396,10 @@ function beginLook(look: Lookout): void {
     if (!(error instanceof WorkspaceError)) throw error;
   }
 }
+
+/** What is sealed, else what would be. */
+export const scenariosOf = ({ graph, sealed }: Pick<RunSetting, 'graph' | 'sealed'>): readonly string[] =>
+  sealed?.paths ?? readAttributes(graph.attrs, graphAttributes).values.holdout ?? [usualHoldout];
 
 const listed = (text: string | undefined): readonly string[] =>
   (text ?? '')

@@ -1,4 +1,5 @@
 /** The state of a run in memory, and how a visit changes it. */
+import type { Alike } from '../model/attribution.ts';
 import type { Checkpoint, NodeOutcome, RunState } from '../model/checkpoint.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { own, put } from '../model/own.ts';
@@ -10,6 +11,10 @@ export type Change = {
   readonly outcome: NodeOutcome;
   /** Who set the context keys that the visit set. */
   readonly origins: Checkpoint['origins'];
+  /** Failures of the node that repeat: null where they end, undefined where they are as before. */
+  readonly alike?: Alike | null | undefined;
+  /** The visit was an agent's. */
+  readonly agent?: boolean;
   /** All that is replaced as a whole. */
   readonly now: Pick<
     RunState,
@@ -33,8 +38,17 @@ export function advance(state: RunState, change: Change, { retries, calls, tookM
   if (retries > 0) put(state.retry_counts, node, retries);
   if (calls > 0) put(state.calls, node, calls);
   for (const [key, who] of Object.entries(change.origins)) put(state.origins, key, who);
-  if (tookMs === 0) return { ...state, ...change.now };
+  const asked = change.agent === true ? { agent_step: change.now.steps } : {};
+  const repeats = change.alike === undefined ? {} : { alike: repeated(state, node, change.alike) };
+  if (tookMs === 0) return { ...state, ...change.now, ...asked, ...repeats };
   const times = state.node_ms ?? {};
   put(times, node, (own(times, node) ?? 0) + tookMs);
-  return { ...state, ...change.now, node_ms: times };
+  return { ...state, ...change.now, ...asked, ...repeats, node_ms: times };
+}
+
+function repeated(state: RunState, node: string, now: Alike | null): Record<string, Alike> {
+  const alike = state.alike ?? {};
+  if (now === null) delete alike[node];
+  else put(alike, node, now);
+  return alike;
 }

@@ -90,6 +90,9 @@ function complete(before: RunState, stage: StageFacts, outcome: Outcome): Change
           exit_code: outcome.exitCode ?? null,
           model: model ?? null,
           executable_success_since: false,
+          ...(outcome.attribution === undefined ? {} : { attribution: outcome.attribution }),
+          ...(outcome.command === undefined ? {} : { command: outcome.command }),
+          ...(outcome.judge === true ? { judge: true } : {}),
         }
       : clears(before.last_failure, stage, outcome)
         ? null
@@ -105,6 +108,7 @@ function complete(before: RunState, stage: StageFacts, outcome: Outcome): Change
     visit: (own(before.visits, stage.node) ?? 0) + 1,
     outcome: nodeOutcome(outcome),
     origins: Object.fromEntries(set.map((key) => [key, setter])),
+    ...(stage.type === 'codergen' ? { agent: true } : {}),
     now: {
       context,
       steps: before.steps + 1,

@@ -148,6 +148,8 @@ export async function visitNode(
     if (result.violations.length > 0) {
       await tell.event({ type: 'GuardrailViolation', node_id: node.id, paths: [...result.violations] });
     }
+    if (result.outcome.status === 'fail' && result.outcome.rerun !== undefined)
+      await tell.event({ type: 'ScenarioRerun', node_id: node.id, ...result.outcome.rerun });
     const cut =
       result.outcome.status === 'fail' && result.outcome.class === 'timeout' ? wallHit() : undefined;
     if (cut !== undefined) return { kind: 'stopped', reason: cut };

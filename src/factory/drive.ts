@@ -279,6 +279,7 @@ export async function drive(
       setting,
       kinds,
       attempt: localAttempt(setting, snapshots),
+      snapshotOf: (id) => snapshots.load(id),
       state,
       snapshot,
       caps: money.caps,

@@ -1,6 +1,7 @@
 /** Attributes of graphs and edges, and the words that lint knows without checking them. */
 import {
   type AttributeTable,
+  atLeastTwo,
   bytes,
   count,
   duration,
@@ -52,6 +53,7 @@ export const graphAttributes = {
   max_file_size: bytes(1),
   stall_timeout: duration(),
   max_same_calls: count(),
+  breaker: atLeastTwo(),
   audit: word('off', 'report', 'strict'),
   model_stylesheet: text(),
   default_fidelity: text(),

@@ -49,6 +49,13 @@ export const count = (least = 0): AttributeType<number> =>
     return n < least ? no(`is less than ${least}`) : yes(n);
   });
 
+/** How often something may repeat: 0 for as often as it likes, else 2 or more. */
+export const atLeastTwo = (): AttributeType<number> =>
+  type('0 (never) or a whole number of at least 2', (v) => {
+    const read = count().read(v);
+    return read.ok && read.value === 1 ? no('is 1, and what happens once repeats nothing') : read;
+  });
+
 /** Any whole number. */
 export const integer = (): AttributeType<number> =>
   type('a whole number', (v) => {

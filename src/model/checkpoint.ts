@@ -1,5 +1,6 @@
 /** `checkpoint.json`: all that a resume needs, written after every stage. Fields are only ever added. */
 import * as z from 'zod';
+import { Alike, Attribution } from './attribution.ts';
 import type { Json } from './json.ts';
 import type { Outcome } from './outcome.ts';
 import { failureClasses, outcomeWords, reasonOf } from './outcome.ts';
@@ -36,6 +37,9 @@ export const LastFailure = z.object({
   exit_code: z.number().nullable(),
   model: z.enum(['api', 'output']).nullable().describe('A single-turn model call is the cause'),
   executable_success_since: z.boolean(),
+  attribution: Attribution.exactOptional(),
+  command: z.string().exactOptional().describe('The command that failed, shortened'),
+  judge: z.boolean().exactOptional().describe('The command runs a scenario'),
 });
 export type LastFailure = z.infer<typeof LastFailure>;
 
@@ -70,6 +74,8 @@ export const Checkpoint = z.object({
   snapshot: z.string().nullable(),
   elapsed_ms: z.number(),
   node_ms: counts.exactOptional().describe('Milliseconds of finished visits, by node'),
+  alike: z.record(z.string(), Alike).exactOptional().describe('Failures that repeat, by node'),
+  agent_step: z.int().exactOptional().describe('Number of the latest visit of an agent, over the whole run'),
   spent: Spent.exactOptional().describe(
     'By all calls of the run, those of cut visits too; `calls.jsonl` has each',
   ),
@@ -89,6 +95,8 @@ export const BoundedCheckpoint = Checkpoint.omit({
   outcomes: true,
   origins: true,
   node_ms: true,
+  alike: true,
+  agent_step: true,
 });
 
 /** The state of a run in memory. What is kept by node or by context key (`visits`, `calls`, `retry_counts`, `outcomes`,

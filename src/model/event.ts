@@ -1,5 +1,6 @@
 /** `events.jsonl`: the story of a run, one record a line. The journal adds `seq`, `run_id` and `epoch`. */
 import * as z from 'zod';
+import { Attribution, Rerun } from './attribution.ts';
 import { failureClasses } from './outcome.ts';
 import { pausedWords } from './park.ts';
 import { Usage } from './spent.ts';
@@ -46,6 +47,9 @@ export const RunEvent = z.discriminatedUnion('type', [
     })
     .describe('What an agent program reports to have done; the first 1,000 of an attempt.'),
   z
+    .object({ ...base, type: z.literal('ScenarioRerun'), node_id, ...Rerun.shape })
+    .describe('A scenario that failed was run once more in a clean copy, to tell a flake from a failure.'),
+  z
     .object({ ...base, type: z.literal('GuardrailViolation'), node_id, paths: z.array(z.string()) })
     .describe('A stage wrote outside its scope; the paths were put back.'),
   z
@@ -68,6 +72,7 @@ export const RunEvent = z.discriminatedUnion('type', [
       visit: z.number(),
       failure_reason: z.string(),
       failure_class: z.enum(failureClasses),
+      attribution: Attribution.exactOptional(),
       error: z.string().optional().describe('The reason again, when the stage broke instead of reporting'),
       elapsed_ms: z.number(),
       usage,

@@ -81,6 +81,7 @@ export const nodeLayout = (dir: string) => ({
   toolExitcode: `${dir}/tool.exitcode.txt`,
   verificationPlan: `${dir}/verification.plan.json`,
   verificationResults: `${dir}/verification.results.json`,
+  rerun: [`${dir}/rerun.json`, `${dir}/rerun.stdout.txt`, `${dir}/rerun.stderr.txt`],
   output: `${dir}/output.json`,
   context: `${dir}/context.json`,
   visits: `${dir}/visits`,

@@ -1,4 +1,5 @@
 /** How a stage ended, and what it wants remembered. */
+import type { Attribution, Rerun } from './attribution.ts';
 import type { Json, JsonObject } from './json.ts';
 import type { Park } from './park.ts';
 
@@ -76,6 +77,13 @@ export type Failure = {
   readonly classSaid?: boolean;
   /** The exit code of the program that failed, when one ran to its end. */
   readonly exitCode?: number;
+  /** How the class is known, where a program of the stage's was judged. */
+  readonly attribution?: Attribution;
+  /** The command that failed. */
+  readonly command?: string;
+  /** True when it runs a scenario: its verdict is about the product. */
+  readonly judge?: boolean;
+  readonly rerun?: Rerun;
 };
 
 export type Outcome = Said &

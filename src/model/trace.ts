@@ -1,4 +1,5 @@
 /** `trace.jsonl`: what each stage was given and gave, and why the route went where it went. */
+import type { Attribution, Rerun } from './attribution.ts';
 import type { JsonObject } from './json.ts';
 import type { AnsweredBy } from './outcome.ts';
 import type { PausedWord } from './park.ts';
@@ -83,6 +84,10 @@ export type TraceFacts =
       readonly outcome: string;
       readonly failure_reason: string;
       readonly failure_class?: string;
+      /** Of a failed program: how the class is known. */
+      readonly attribution?: Attribution;
+      /** Of a failed scenario that was run once more. */
+      readonly rerun?: Rerun;
       /** Where the node names several agents or models. */
       readonly answered_by?: AnsweredBy;
       readonly context_updates: JsonObject;

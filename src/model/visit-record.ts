@@ -1,6 +1,7 @@
 /** `visits.jsonl`: what every finished visit changed, a line each, so that the checkpoint need not repeat what stands
  *  here. Folded from the first line on, it gives the state of the run after any visit. */
 import * as z from 'zod';
+import { Alike } from './attribution.ts';
 import { LastFailure } from './checkpoint.ts';
 import type { Json } from './json.ts';
 import type { Outcome } from './outcome.ts';
@@ -40,6 +41,9 @@ export const VisitRecord = z.object({
   context: z.object({ set: context, unset: z.array(z.string()) }).describe('What the visit changed'),
   origins: z.object({ set: origins }),
   last_failure: LastFailure.nullable().optional().describe('Absent where it is as before'),
+  alike: Alike.nullable()
+    .exactOptional()
+    .describe('Failures of this node that repeat; null where they end, absent where they are as before'),
   next_node: z.string().nullable(),
   arrived: z.object({ from: z.string(), conditional: z.boolean() }).nullable(),
   steps: z.int(),

@@ -2,6 +2,7 @@
 import type { Agent, AgentAction, AgentProgram, AgentReport, AgentTask, Usage } from '../agents/agent.ts';
 import type { AttributeTable, AttributeValues } from '../model/attribute.ts';
 import {
+  atLeastTwo,
   bytes,
   count,
   duration,
@@ -63,6 +64,8 @@ export interface Site {
   ask(task: AgentTask, stop: AbortSignal): Promise<AgentReport>;
   /** What makes `git` see the run's own history; empty when the run has none. */
   readonly historyEnv: Readonly<Record<string, string>>;
+  /** Workspace paths that hold scenario scripts, sealed or not. */
+  readonly scenarios: readonly string[];
   /** Milliseconds this stage may take; `explicit` when the node itself says `timeout`. */
   readonly timeout: { readonly ms: number; readonly explicit: boolean };
   run(program: StageProgram): Promise<Exit>;
@@ -151,4 +154,11 @@ export const executableAttributes = {
   max_memory: bytes(16 * 1024 * 1024),
   max_processes: count(1),
   max_file_size: bytes(1),
+} as const;
+
+/** Attributes of the kinds that judge the product by running commands. */
+export const judgingAttributes = {
+  judge: flag(),
+  rerun: flag(),
+  breaker: atLeastTwo(),
 } as const;

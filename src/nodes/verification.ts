@@ -9,13 +9,15 @@ import {
   verificationCommandProblem,
 } from '../policy/commands.ts';
 import { parseVerificationPlan } from '../policy/verification-plan.ts';
+import { blamed } from './blamed.ts';
 import { describeMs } from './duration.ts';
 import type { Site } from './kind.ts';
-import { commonAttributes, executableAttributes, kind } from './kind.ts';
+import { commonAttributes, executableAttributes, judgingAttributes, kind } from './kind.ts';
 
 const attributes = {
   ...commonAttributes,
   ...executableAttributes,
+  ...judgingAttributes,
   'verification.allowed_commands': list(),
   'verification.plan_context_key': text(),
   // Judged when the stage runs where lint cannot know: the folder may be made by an earlier stage.
@@ -123,33 +125,23 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
       stdout: (await site.readNodeFile(names.stdoutName, quoted, 'tail')) ?? '',
       stderr: (await site.readNodeFile(names.stderrName, quoted, 'tail')) ?? '',
     });
+    if (ended.kind === 'cancelled') return end(failed('cancelled', 'cancelled', { broke: true }));
+    if (ended.kind === 'exited' && ended.code === 0) continue;
+    const judge = wanted.judge === true;
+    const { class: of, ...how } = await blamed(site, ended, { command, judge, ...names });
+    const fail = (reason: string, broke: boolean) => end(failed(reason, of, { ...how, broke }));
     switch (ended.kind) {
-      case 'cancelled':
-        return end(failed('cancelled', 'cancelled', { broke: true }));
-      case 'not_found': {
-        // A program of the workspace's own that is missing is the product's failure, another one is the machine's.
-        const own = ended.program.includes('/');
-        const why = `verification command cannot start: ${command} (${ended.program}: ${ended.why})`;
-        return end(failed(why, own ? 'product' : 'config', { broke: true }));
-      }
+      case 'not_found':
+        return fail(`verification command cannot start: ${command} (${ended.program}: ${ended.why})`, true);
       case 'timed_out':
-        return end(
-          failed(
-            `timeout: verification command was still running after ${describeMs(ended.afterMs)}: ${command} (set timeout on node "${site.node.id}")`,
-            'timeout',
-            { broke: true },
-          ),
+        return fail(
+          `timeout: verification command was still running after ${describeMs(ended.afterMs)}: ${command} (set timeout on node "${site.node.id}")`,
+          true,
         );
       case 'signalled':
-        return end(
-          failed(`verification command failed: ${command} (ended by ${ended.signal})`, 'product', {
-            broke: true,
-          }),
-        );
+        return fail(`verification command failed: ${command} (ended by ${ended.signal})`, true);
       case 'exited':
-        if (ended.code !== 0) {
-          return end(failed(`verification command failed: ${command} (exit=${ended.code})`, 'product'));
-        }
+        return fail(`verification command failed: ${command} (exit=${ended.code})`, false);
     }
   }
   return end(succeeded());

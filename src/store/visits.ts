@@ -132,6 +132,13 @@ function addVisit(state: Checkpoint, record: VisitRecord): void {
     put(times, node, (own(times, node) ?? 0) + took);
     state.node_ms = times;
   }
+  if (record.node_type === 'codergen') state.agent_step = record.steps;
+  if (record.alike !== undefined) {
+    const alike = state.alike ?? {};
+    if (record.alike === null) delete alike[node];
+    else put(alike, node, record.alike);
+    state.alike = alike;
+  }
   if (record.retries > 0) put(state.retry_counts, node, record.retries);
   for (const [key, value] of Object.entries(record.context.set)) put(state.context, key, value);
   for (const key of record.context.unset) delete state.context[key];

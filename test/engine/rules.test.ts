@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { capHit } from '../../src/engine/caps.ts';
-import { truthGate, unfixableSource } from '../../src/engine/unfixable.ts';
+import { outOfEveryScope, truthGate, unfixableSource } from '../../src/engine/unfixable.ts';
+import type { Attribution } from '../../src/model/attribution.ts';
 import type { LastFailure } from '../../src/model/checkpoint.ts';
+import { kinds } from '../../src/nodes/index.ts';
 import { graphOf } from '../support/graph.ts';
 
 describe('caps', () => {
@@ -63,6 +65,106 @@ describe('a failure that no fix can mend', () => {
     expect(unfixableSource(graph, fix, ['agent/'], last())).toBe(
       'unfixable_failure_source: failed node t references scripts/check.sh outside allowed_write_paths for fix',
     );
+  });
+});
+
+describe('a failure that is not the product’s', () => {
+  const graph = graphOf(`
+    judge [shape=parallelogram, tool_command="sh scripts/scenarios/a.sh app"]; log [shape=parallelogram, tool_command="x"]
+    verify [type=verification, verification.allowed_commands="x"]; fix; plan; report; out [shape=Msquare]
+    judge -> fix -> judge; judge -> log -> plan -> judge; judge -> report -> out; verify -> fix -> verify`);
+  const node = (id: string) => {
+    const found = graph.nodes.get(id);
+    if (found === undefined) throw new Error(`no node ${id}`);
+    return found;
+  };
+  const last = (
+    of: LastFailure['class'],
+    how: Attribution['how'],
+    more: Partial<LastFailure> = {},
+  ): LastFailure => ({
+    node: 'judge',
+    node_type: 'tool',
+    class: of,
+    class_said: how === 'said',
+    reason: 'no',
+    exit_code: 1,
+    model: null,
+    executable_success_since: false,
+    attribution: { class: of, how, why: 'because' },
+    judge: true,
+    ...more,
+  });
+  const verified = { node: 'verify', node_type: 'verification', judge: false } as const;
+  const since = { executable_success_since: true };
+  test.for([
+    ['said to be the scenario’s', 'fix', last('scenario', 'said'), true],
+    ['said to be the machine’s', 'fix', last('infra', 'said'), true],
+    ['said to be the configuration’s', 'fix', last('config', 'said'), true],
+    ['shown by exit code 86', 'fix', last('infra', 'evidence', { exit_code: 86 }), true],
+    ['shown by exit code 127', 'fix', last('config', 'evidence', { exit_code: 127 }), true],
+    ['shown by a second run', 'fix', last('scenario', 'rerun'), true],
+    ['told by the words of a scenario', 'fix', last('infra', 'words'), true],
+    ['of a verification too', 'fix', last('infra', 'said', verified), true],
+    ['does not stop one who leads nowhere back', 'report', last('infra', 'said'), false],
+    ['stops the agent further down the loop', 'plan', last('infra', 'said', since), true],
+    [
+      'is settled by a success, where no judge has spoken',
+      'fix',
+      last('infra', 'said', { ...verified, ...since }),
+      false,
+    ],
+    ['is a guess where nothing shows it', 'fix', last('config', 'default'), false],
+    ['is none where the product is to blame', 'fix', last('product', 'rerun'), false],
+    [
+      'is none where the product is said to be to blame',
+      'fix',
+      last('product', 'said', { exit_code: 127 }),
+      false,
+    ],
+  ] as const)('%s', ([, agent, failure, stops]) => {
+    const found = unfixableSource(graph, node(agent), [], failure);
+    expect(found !== undefined, found).toBe(stops);
+    expect(found ?? 'unfixable_failure_source').toMatch(/^unfixable_failure_source/);
+  });
+  test('says how that is known and what to do', () => {
+    expect(unfixableSource(graph, node('fix'), [], last('infra', 'evidence', { exit_code: 86 }))).toBe(
+      'unfixable_failure_source: failed node judge reported exit code 86 (infra), which no write of fix mends; mend the machine, the network or the key that it needs, then make the stage again (factory fork RUN --at judge --before)',
+    );
+    expect(unfixableSource(graph, node('fix'), [], last('scenario', 'rerun'))).toMatch(
+      /failed of its scenario \(because\), which no write of fix mends; mend the scenario, then/,
+    );
+  });
+});
+
+describe('what a failed command names', () => {
+  const graph = (fix: string, other: string) =>
+    graphOf(
+      `judge [shape=parallelogram, tool_command="x"]; fix [${fix}]; other [${other}]; judge -> fix -> other -> judge`,
+    );
+  const last = (command: string): LastFailure => ({
+    node: 'judge',
+    node_type: 'tool',
+    class: 'product',
+    class_said: false,
+    reason: 'no',
+    exit_code: 1,
+    model: null,
+    executable_success_since: false,
+    command,
+  });
+  const src = 'allowed_write_paths="src/"';
+  test.for([
+    ['and no agent of the loop may write', src, src, 'node test/a.mjs src2/x', ['test/a.mjs', 'src2/x']],
+    ['but somebody may write', src, 'allowed_write_paths="test/"', 'node test/a.mjs', []],
+    ['of which one is a folder of theirs', src, src, 'node test/a.mjs ./src', []],
+    ['and somebody may write everything', src, '', 'node test/a.mjs', []],
+    ['is nothing', src, src, 'make', []],
+  ] as const)('%s', ([, fix, other, command, wanted]) => {
+    const own = graph(fix, other);
+    const agent = own.nodes.get('fix');
+    if (agent === undefined) throw new Error('no fix');
+    expect(outOfEveryScope(own, kinds, agent, last(command))).toEqual(wanted);
   });
 });
 

@@ -1,0 +1,60 @@
+/** Failures and their attribution through kills and resumes, by the built command line. */
+import { existsSync, readFileSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { home } from '../support/cli.ts';
+
+const pipeline = `digraph g {
+  start [shape=Mdiamond]; exit [shape=Msquare]
+  judge [shape=parallelogram, tool_command="sh scripts/scenarios/a.sh app"]; fix [prompt="mend it"]
+  start -> judge; judge -> exit [condition="outcome=success"]; judge -> fix [condition="outcome=fail"]; fix -> judge }`;
+const run = ['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w', '--agent', 'fake'];
+const reason = async (it: Awaited<ReturnType<typeof home>>) =>
+  (await it.json('.factory/runs/r1/result.json')) as { readonly reason: string };
+
+test('failures that repeat are counted over a run that was stopped in the middle of its loop', async () => {
+  await using it = await home({
+    'p.dot': pipeline,
+    'w/scripts/scenarios/a.sh': 'echo "no $$" >&2; exit 1\n',
+    'w/app/x': 'bad\n',
+  });
+  const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'judge' };
+  expect((await it.factory(run, { env })).code).toBe(1);
+  expect((await it.factory(['resume', 'r1'], { env })).code).toBe(1);
+  const ended = await it.factory(['resume', 'r1']);
+  expect(ended.code, ended.stderr).toBe(1);
+  expect((await reason(it)).reason).toMatch(
+    /^loop_stopped: node judge failed alike 3 times with no change in between \(visits 1, 2, 3\)/,
+  );
+});
+
+test('a run that is killed while a scenario is run again leaves nothing of that behind, and goes on', async () => {
+  const script = 'case $PWD in *.rerun*) echo $$ > "$PIDS"; sleep 600;; esac\n[ -e "$GOOD" ] || exit 1\n';
+  await using it = await home({ 'p.dot': pipeline, 'w/scripts/scenarios/a.sh': script, 'w/app/x': 'bad\n' });
+  const [pids, good] = [join(it.path, 'pids'), join(it.path, 'good')];
+  const env = { PIDS: pids, GOOD: good };
+  const read = () => (existsSync(pids) ? readFileSync(pids, 'utf8').trim() : '');
+  const begun = it.factory(run, {
+    env,
+    watch(line, process) {
+      if (!/run again in a clean copy/.test(line)) return;
+      const looking = setInterval(() => {
+        if (read() === '') return;
+        clearInterval(looking);
+        process.kill('SIGKILL');
+      }, 20);
+    },
+  });
+  expect((await begun).signal).toBe('SIGKILL');
+  const scratch = join(it.path, '.factory/runs/r1/.scratch/.rerun');
+  expect(existsSync(scratch)).toBe(true);
+  const pid = Number(read());
+  await rm(pids);
+  await writeFile(good, '');
+  const resumed = await it.factory(['resume', 'r1'], { env });
+  expect(resumed.code, resumed.stderr).toBe(0);
+  expect(() => process.kill(pid, 0)).toThrow(/ESRCH/);
+  expect(existsSync(scratch)).toBe(false);
+  expect(existsSync(pids)).toBe(false);
+});

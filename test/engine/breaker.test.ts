@@ -1,0 +1,204 @@
+/** When failures count as alike, and when they stop a loop. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { alikeAfter, loopStopped } from '../../src/engine/breaker.ts';
+import { loopOf } from '../../src/engine/loops.ts';
+import type { Alike } from '../../src/model/attribution.ts';
+import type { Outcome } from '../../src/model/outcome.ts';
+import { failed, succeeded } from '../../src/model/outcome.ts';
+import { kinds } from '../../src/nodes/index.ts';
+import type { Entry, Snapshot } from '../../src/workspace/snapshot.ts';
+import { graphOf } from '../support/graph.ts';
+import { temp } from '../system/temp.ts';
+
+const graph = graphOf(`
+  start [shape=Mdiamond]; exit [shape=Msquare]; report; out [shape=Msquare, outcome=fail]
+  judge [shape=parallelogram, tool_command="sh a.sh"]; fix; apply [shape=parallelogram, tool_command="true"]
+  start -> judge; judge -> exit [condition="outcome=success"]; judge -> fix [condition="outcome=fail"]
+  judge -> report; report -> out; fix -> apply -> judge`);
+const node = (id: string) => {
+  const found = graph.nodes.get(id);
+  if (found === undefined) throw new Error(`no node ${id}`);
+  return found;
+};
+
+/** A workspace as its files' contents. */
+const tree = (files: Readonly<Record<string, string>>): Snapshot => ({
+  id: JSON.stringify(files),
+  tree: new Map(
+    Object.entries(files).map(([path, hash]): [string, Entry] => [path, { kind: 'file', mode: 0o644, hash }]),
+  ),
+});
+const kept = async (id: string): Promise<Snapshot> => tree(JSON.parse(id));
+const no = failed('tool_exit_code_1', 'product', { exitCode: 1, command: 'sh a.sh' });
+
+type Visit = {
+  readonly says?: string;
+  readonly outcome?: Outcome;
+  readonly before: Snapshot;
+  readonly after?: Snapshot;
+  /** Whether an agent was at work since the visit before this one; default yes. */
+  readonly agent?: boolean;
+};
+
+/** How the failures stand after each of these visits of the judge. */
+async function standing(
+  dir: string,
+  visits: readonly Visit[],
+  snapshotOf = kept,
+): Promise<(number | null | undefined)[]> {
+  const nodeDir = join(dir, 'judge');
+  await mkdir(nodeDir, { recursive: true });
+  await writeFile(join(dir, '.gitignore'), 'dist/\n*.out\n');
+  let alike: Alike | undefined;
+  const found: (number | null | undefined)[] = [];
+  for (const [
+    index,
+    { says = 'no', outcome = no, before, after = before, agent = true },
+  ] of visits.entries()) {
+    await writeFile(join(nodeDir, 'tool.stderr.txt'), says);
+    const step = 3 * (index + 1);
+    const now = await alikeAfter(
+      'tool',
+      { ...(alike === undefined ? {} : { alike: { judge: alike } }), agent_step: agent ? step - 1 : 0 },
+      { node: node('judge'), nodeDir, workspace: dir, visit: index + 1, step, outcome, before, after },
+      snapshotOf,
+    );
+    found.push(now === undefined || now === null ? now : now.count);
+    if (now !== undefined) alike = now ?? undefined;
+  }
+  return found;
+}
+
+describe('failures count as alike', () => {
+  const same = tree({ 'src/a.js': '1' });
+  const visit: Visit = { before: same };
+  const rows: readonly [string, readonly Visit[], (number | null | undefined)[]][] = [
+    ['where nothing has changed', [visit, visit, visit], [1, 2, 3]],
+    [
+      'whatever numbers, times and places the message has',
+      [
+        { ...visit, says: 'took 12ms at 10:20:30 in /tmp/a1 (pid 77)' },
+        { ...visit, says: 'took 1.5s at 11:22:33 in /tmp/b2 (pid 8123)' },
+      ],
+      [1, 2],
+    ],
+    ['but not where another thing is said', [visit, { ...visit, says: 'not that' }, visit], [1, 1, 1]],
+    ['but not after a change', [visit, { before: tree({ 'src/a.js': '2' }) }], [1, 1]],
+    ['but not after a new file', [visit, { before: tree({ 'src/a.js': '1', 'src/b.js': '1' }) }], [1, 1]],
+    ['nor after a file has gone', [visit, { before: tree({}) }], [1, 1]],
+    [
+      'where only caches, logs and the engine’s own files have changed',
+      [
+        visit,
+        { before: tree({ 'src/a.js': '1', 'a/__pycache__/m.pyc': '1', 'x.log': '1', '.factory/in/x': '1' }) },
+      ],
+      [1, 2],
+    ],
+    [
+      'where only what .gitignore leaves out has changed',
+      [
+        { before: tree({ '.gitignore': '1', 'dist/a/b.js': '1' }) },
+        { before: tree({ '.gitignore': '1', 'dist/a/b.js': '2', 'c.out': '1' }) },
+      ],
+      [1, 2],
+    ],
+    [
+      'where the stage itself leaves another report each time',
+      [
+        { before: same, after: tree({ 'src/a.js': '1', 'report.json': '1' }) },
+        {
+          before: tree({ 'src/a.js': '1', 'report.json': '1' }),
+          after: tree({ 'src/a.js': '1', 'report.json': '2' }),
+        },
+        { before: tree({ 'src/a.js': '1', 'report.json': '2' }) },
+      ],
+      [1, 2, 3],
+    ],
+    [
+      'not where no agent has tried',
+      [visit, { ...visit, agent: false }, { ...visit, agent: false }],
+      [1, undefined, undefined],
+    ],
+    ['until the stage succeeds', [visit, visit, { ...visit, outcome: succeeded() }, visit], [1, 2, null, 1]],
+    ['and nothing is noted of successes', [{ ...visit, outcome: succeeded() }], [undefined]],
+  ];
+  test.for(rows)('%s', async ([, visits, wanted]) => {
+    await using dir = await temp();
+    expect(await standing(dir.dir, visits)).toEqual(wanted);
+  });
+
+  test('what can be compared with nothing any more counts as a change', async () => {
+    await using dir = await temp();
+    const other = tree({ 'src/a.js': '1', 'x.log': '1' });
+    const gone = () => Promise.reject(new Error('gone'));
+    expect(await standing(dir.dir, [visit, { before: other }], gone)).toEqual([1, 1]);
+  });
+
+  test('the failures of agents are not counted here', async () => {
+    const judged = {
+      node: node('fix'),
+      nodeDir: '/nowhere',
+      workspace: '/nowhere',
+      visit: 1,
+      step: 1,
+      outcome: no,
+      before: same,
+      after: same,
+    };
+    expect(await alikeAfter('codergen', {}, judged, kept)).toBeUndefined();
+  });
+});
+
+describe('a loop is stopped', () => {
+  const alike = (count: number): Alike => ({
+    signature: 's',
+    head: 'tool_exit_code_1: no',
+    count,
+    visits: [1, 2, 3, 4].slice(0, count),
+    step: 9,
+    after: 'x',
+  });
+  const stopped = (attributes: string, count: number, next = 'fix') => {
+    const text = `judge [shape=parallelogram, tool_command="x"${attributes}]; fix [llm_model="a,b,c"]; other; out [shape=Msquare]
+      judge -> fix -> judge; judge -> other -> judge; judge -> out`;
+    const own = graphOf(text);
+    const judge = own.nodes.get('judge');
+    if (judge === undefined) throw new Error('no judge');
+    return loopStopped(own, kinds, judge, next, alike(count));
+  };
+  test('at the third failure alike, and it says which', () => {
+    expect(stopped('', 2, 'other')).toBeUndefined();
+    expect(stopped(', breaker=3', 3)).toBe(
+      'loop_stopped: node judge failed alike 3 times with no change in between (visits 1, 2, 3): tool_exit_code_1: no',
+    );
+  });
+  test('at the number that the node says, and never at 0', () => {
+    expect(stopped(', breaker=2', 2)).toMatch(/^loop_stopped: node judge failed alike 2 times/);
+    expect(stopped(', breaker=4', 3)).toBeUndefined();
+    expect(stopped(', breaker=0', 4)).toBeUndefined();
+  });
+  test('only after each model of a list has had its try, where nobody says a number', () => {
+    expect(stopped('', 3)).toBeUndefined();
+    expect(stopped('', 4)).toMatch(/^loop_stopped/);
+  });
+  test('not where the run leaves the loop', () => {
+    expect(stopped('', 4, 'out')).toBeUndefined();
+  });
+  test('at the number of the graph', () => {
+    const own = graphOf(
+      'breaker=2; judge [shape=parallelogram, tool_command="x"]; fix; judge -> fix -> judge',
+    );
+    const judge = own.nodes.get('judge');
+    if (judge === undefined) throw new Error('no judge');
+    expect(loopStopped(own, kinds, judge, 'fix', alike(2))).toMatch(/^loop_stopped/);
+    expect(loopStopped(own, kinds, judge, 'fix', null)).toBeUndefined();
+  });
+});
+
+test('a loop is what lies on a way back', () => {
+  expect(loopOf(graph, 'fix', 'judge')).toEqual(expect.arrayContaining(['fix', 'apply', 'judge']));
+  expect(loopOf(graph, 'fix', 'judge')).toHaveLength(3);
+  expect(loopOf(graph, 'report', 'judge')).toEqual([]);
+});

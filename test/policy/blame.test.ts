@@ -1,0 +1,399 @@
+import { describe, expect, test } from 'vitest';
+import type { Attribution } from '../../src/model/attribution.ts';
+import { blame, blameAgain, type Ended, isJudge, saidIn } from '../../src/policy/blame.ts';
+import { filesNamed, scenariosNamed } from '../../src/policy/scenarios.ts';
+
+const script = 'scripts/scenarios/links.sh';
+const judge = `bash ${script} app`;
+const harness = `bash scripts/scenarios/preflight_scenario.sh ${script} app`;
+const code = (n: number): Ended['exit'] => ({ kind: 'exited', code: n });
+
+type Row = readonly [
+  says: string,
+  given: Partial<Omit<Ended, 'said'>>,
+  of: Attribution['class'],
+  how: Attribution['how'],
+];
+
+const rows: readonly Row[] = [
+  // Its own word.
+  ['a scenario that says product', { stderr: 'x\nfailure_class=product\n' }, 'product', 'said'],
+  ['a scenario that says scenario', { stderr: 'failure_class=scenario\n' }, 'scenario', 'said'],
+  ['a scenario that says infra', { stderr: 'failure_class=infra' }, 'infra', 'said'],
+  ['a scenario that says config', { stderr: ' failure_class=config \r' }, 'config', 'said'],
+  ['its word on standard output', { stdout: 'failure_class=infra\n' }, 'infra', 'said'],
+  [
+    'its word on standard error goes before that on standard output',
+    { stdout: 'failure_class=infra\n', stderr: 'failure_class=product\n' },
+    'product',
+    'said',
+  ],
+  ['of two words the last', { stderr: 'failure_class=infra\nfailure_class=product\n' }, 'product', 'said'],
+  [
+    'its word goes before exit code 86',
+    { exit: code(86), stderr: 'failure_class=product\n' },
+    'product',
+    'said',
+  ],
+  [
+    'its word goes before exit code 127',
+    { exit: code(127), stderr: 'failure_class=product\n' },
+    'product',
+    'said',
+  ],
+  [
+    'its word goes before a timeout',
+    { exit: { kind: 'timed_out' }, stderr: 'failure_class=infra\n' },
+    'infra',
+    'said',
+  ],
+  [
+    'its word goes before the words that it prints',
+    { stderr: 'rate limit exceeded\nfailure_class=product\n' },
+    'product',
+    'said',
+  ],
+  [
+    'a word in a sentence is none',
+    { stderr: 'the app said failure_class=infra here\n' },
+    'product',
+    'default',
+  ],
+  ['an unknown word is none', { stderr: 'failure_class=weather\n' }, 'product', 'default'],
+  // Evidence.
+  ['exit code 86', { exit: code(86) }, 'infra', 'evidence'],
+  ['exit code 86 of any command', { command: 'make check', exit: code(86) }, 'infra', 'evidence'],
+  [
+    'a command that is not there',
+    { command: 'nosuchprog --all', exit: code(127), stderr: 'sh: 1: nosuchprog: not found\n' },
+    'config',
+    'evidence',
+  ],
+  [
+    'a script of the workspace that may not be executed',
+    { command: './run.sh', exit: code(126), stderr: 'sh: 1: ./run.sh: Permission denied\n' },
+    'config',
+    'evidence',
+  ],
+  [
+    'a command that the scenario misses on this machine',
+    { exit: code(127), stderr: `${script}: line 4: jq: command not found\n` },
+    'config',
+    'evidence',
+  ],
+  [
+    'a shell script that is not there, as dash tells it',
+    { command: 'sh check.sh', exit: code(2), stderr: 'sh: 0: cannot open check.sh: No such file\n' },
+    'config',
+    'evidence',
+  ],
+  [
+    'the scenario itself is not there (bash)',
+    { exit: code(127), stderr: `bash: ${script}: No such file or directory\n` },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'the scenario itself is not there (dash)',
+    { command: `sh ${script}`, exit: code(2), stderr: `sh: 0: cannot open ${script}: No such file\n` },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'the scenario itself may not be executed',
+    { command: `./${script} app`, exit: code(126), stderr: `sh: 1: ./${script}: Permission denied\n` },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'the interpreter that the scenario names is not there (dash)',
+    { command: `./${script} app`, exit: code(127), stderr: `sh: 1: ./${script}: not found\n` },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'the interpreter that the scenario names is not there (bash)',
+    {
+      command: `./${script} app`,
+      exit: code(127),
+      stderr: `bash: line 1: ./${script}: cannot execute: required file not found\n`,
+    },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'the scenario is no shell script (bash)',
+    { exit: code(2), stderr: `${script}: line 3: syntax error near unexpected token \`then'\n` },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'the scenario is no shell script (dash)',
+    { exit: code(2), stderr: `${script}: 3: Syntax error: "then" unexpected\n` },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'the scenario is not there (python)',
+    {
+      command: 'python3 scripts/scenarios/a.py',
+      exit: code(2),
+      stderr: "python3: can't open file '/run/workspace/scripts/scenarios/a.py': [Errno 2] No such file\n",
+    },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'the scenario is no Python',
+    {
+      command: 'python3 scripts/scenarios/a.py',
+      stderr:
+        '  File "/run/ws/scripts/scenarios/a.py", line 3\n    def (\n        ^\nSyntaxError: invalid syntax\n',
+    },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'the scenario is not there (node)',
+    {
+      command: 'node scripts/scenarios/a.mjs',
+      stderr: "Error: Cannot find module '/run/ws/scripts/scenarios/a.mjs'\n",
+    },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'the scenario is no JavaScript',
+    {
+      command: 'node scripts/scenarios/a.mjs',
+      stderr: "file:///run/ws/scripts/scenarios/a.mjs:3\nlet = ;\n\nSyntaxError: Unexpected token ';'\n",
+    },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'a syntax error of the product is the product’s',
+    { stderr: "app/main.sh: line 3: syntax error near unexpected token `then'\n" },
+    'product',
+    'default',
+  ],
+  [
+    'the harness was at its selftest',
+    { command: harness, stdout: `[preflight] selftest ${script}\n` },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'the harness was past its selftest',
+    { command: harness, stdout: '[preflight] selftest: start\n[preflight] live: start\n' },
+    'product',
+    'default',
+  ],
+  [
+    'the harness had passed its selftest',
+    { command: harness, stdout: '[preflight] selftest\n[preflight] selftest passed\n' },
+    'product',
+    'default',
+  ],
+  [
+    'a scenario that was asked to test itself',
+    { command: `SCENARIO_MODE=selftest bash ${script} app` },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'a product that prints a line of a harness, where there is none',
+    { command: 'make check', stdout: '[preflight] selftest\n' },
+    'product',
+    'default',
+  ],
+  [
+    'the harness was at its selftest of a script that has the word live in its name',
+    { command: harness, stdout: '[preflight] selftest: a-live.sh\n' },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'the scenario uses a variable that it has not set',
+    { stderr: `${script}: line 3: FOO: unbound variable\n` },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'the product has no program that can be run',
+    { exit: code(127), stderr: `${script}: line 4: app/bin/links: No such file or directory\n` },
+    'product',
+    'evidence',
+  ],
+  [
+    'the product has none, wherever the workspace lies (dash)',
+    { exit: code(126), stderr: `${script}: 4: /runs/r1/workspace/app/x: Permission denied\n` },
+    'product',
+    'evidence',
+  ],
+  [
+    'a script of a command that is no scenario misses a program',
+    { command: 'sh ci.sh', exit: code(127), stderr: 'ci.sh: 4: ./bin/x: not found\n' },
+    'config',
+    'evidence',
+  ],
+  ['a scenario that somebody ended', { exit: { kind: 'signalled', signal: 'SIGKILL' } }, 'infra', 'evidence'],
+  [
+    'any other command that a signal ended',
+    { command: 'node app', exit: { kind: 'signalled', signal: 'SIGKILL' } },
+    'product',
+    'evidence',
+  ],
+  ['a crash', { exit: { kind: 'signalled', signal: 'SIGSEGV' } }, 'product', 'evidence'],
+  ['a timeout of the engine', { exit: { kind: 'timed_out' } }, 'timeout', 'evidence'],
+  [
+    'a program that is not on the PATH',
+    { command: 'jest', exit: { kind: 'not_found', program: 'jest' } },
+    'config',
+    'evidence',
+  ],
+  [
+    'a program of the workspace that was to be made',
+    { command: './bin/app', exit: { kind: 'not_found', program: './bin/app' } },
+    'product',
+    'evidence',
+  ],
+  [
+    'a scenario that cannot be started without a shell',
+    { command: `./${script}`, exit: { kind: 'not_found', program: `./${script}` } },
+    'scenario',
+    'evidence',
+  ],
+  // Words, of a scenario only.
+  ['a key that is missing', { stderr: 'OPENAI_API_KEY is not set\n' }, 'infra', 'words'],
+  ['a live service that refuses', { stderr: 'models: status 401 from the API\n' }, 'infra', 'words'],
+  ['a quota', { stdout: 'You exceeded your current quota\n' }, 'infra', 'words'],
+  ['a rate limit', { stderr: 'Rate limit reached\n' }, 'infra', 'words'],
+  ['no way to a host', { stderr: 'getaddrinfo EAI_AGAIN api.example.com\n' }, 'infra', 'words'],
+  ['a connection that is refused', { stderr: 'api.example.com: connection refused\n' }, 'infra', 'words'],
+  [
+    'the same words of another command',
+    { command: 'make', stderr: 'rate limit reached\n' },
+    'product',
+    'default',
+  ],
+  ['the product’s own timeout', { stdout: 'FAIL: timeout option is ignored\n' }, 'product', 'default'],
+  ['an assertion about a quota', { stdout: 'expected quota 5 but got 4\n' }, 'product', 'default'],
+  ['an assertion about a status', { stdout: 'want status 200, got status 404\n' }, 'product', 'default'],
+  ['the product’s own server', { stderr: 'connect ECONNREFUSED 127.0.0.1:8080\n' }, 'product', 'default'],
+  ['the product’s own connection', { stdout: 'FAIL keeps the connection open\n' }, 'product', 'default'],
+  // Nothing speaks for anything else.
+  ['a plain failure', {}, 'product', 'default'],
+  ['a plain failure of any command', { command: 'npm test' }, 'product', 'default'],
+];
+
+describe('whose failure it is', () => {
+  test.for(rows)('%s', ([, given, of, how]) => {
+    const { stdout = '', stderr = '' } = given;
+    const ended: Ended = {
+      said: saidIn(stderr, stdout),
+      exit: code(1),
+      command: judge,
+      scenarios: ['scripts/scenarios/'],
+      judge: false,
+      stdout,
+      stderr,
+      ...given,
+    };
+    const found = blame(ended);
+    expect([found.class, found.how], found.why).toEqual([of, how]);
+    expect(found.why).not.toBe('');
+  });
+
+  test('a node that is said to be a judge is one whatever its command names', () => {
+    const ended = { command: 'make live', scenarios: [], judge: true };
+    expect(isJudge(ended)).toBe(true);
+    expect(isJudge({ ...ended, judge: false })).toBe(false);
+    const found = blame({
+      ...ended,
+      said: undefined,
+      exit: code(1),
+      stdout: '',
+      stderr: 'quota exceeded',
+    });
+    expect(found).toEqual({ class: 'infra', how: 'words', why: 'it printed "quota"' });
+  });
+});
+
+describe('a second run in a clean copy', () => {
+  const first = (how: Attribution['how'] = 'default') => ({
+    attribution: { class: 'product', how, why: 'exit code 1' } as const,
+    exitCode: 1,
+  });
+  const second = (of: Attribution['class'], how: Attribution['how'], exitCode: number | null) => ({
+    passed: false,
+    attribution: { class: of, how, why: 'because' },
+    exitCode,
+  });
+  const passed = { passed: true, attribution: undefined, exitCode: null };
+  test.for([
+    ['that passes makes it a flake', first(), passed, 'passed', 'scenario', 'rerun'],
+    ['that passes makes it a flake, whatever was said', first('said'), passed, 'passed', 'scenario', 'rerun'],
+    ['alike confirms it', first(), second('product', 'default', 1), 'alike', 'product', 'rerun'],
+    ['alike leaves a word a word', first('said'), second('product', 'said', 1), 'alike', 'product', 'said'],
+    [
+      'with another exit code makes it a flake',
+      first(),
+      second('product', 'default', 2),
+      'differently',
+      'scenario',
+      'rerun',
+    ],
+    [
+      'with another exit code leaves the word of the first',
+      first('said'),
+      second('product', 'default', 2),
+      'differently',
+      'product',
+      'said',
+    ],
+    [
+      'with a word of its own is believed',
+      first(),
+      second('product', 'said', 2),
+      'differently',
+      'product',
+      'said',
+    ],
+    [
+      'that blames the machine is believed',
+      first('said'),
+      second('infra', 'evidence', 86),
+      'differently',
+      'infra',
+      'evidence',
+    ],
+    [
+      'that does not end makes it a flake',
+      first(),
+      second('timeout', 'evidence', null),
+      'differently',
+      'scenario',
+      'rerun',
+    ],
+  ] as const)('%s', ([, was, then, result, of, how]) => {
+    const found = blameAgain(was, then);
+    expect([found.result, found.attribution.class, found.attribution.how]).toEqual([result, of, how]);
+    if (found.attribution.how === 'rerun' && of === 'scenario')
+      expect(found.attribution.why).toMatch(/^flaky: failed/);
+  });
+});
+
+test('a command names scenarios by any spelling of their place', () => {
+  const named = (command: string) => scenariosNamed(command, ['scripts/scenarios/', 'judge']);
+  expect(named('bash "scripts/scenarios/a.sh" app && ./scripts//scenarios/b.sh')).toEqual([
+    'scripts/scenarios/a.sh',
+    'scripts/scenarios/b.sh',
+  ]);
+  expect(named('SCRIPT=judge/x node judge')).toEqual(['judge/x', 'judge']);
+  expect(named('cat scripts/scenarios.md judges/x /scripts/scenarios/a.sh')).toEqual([]);
+  expect(filesNamed('node --test ./test/a.test.js out=x.txt app 3.14 && ls')).toEqual([
+    'test/a.test.js',
+    'x.txt',
+  ]);
+});
