@@ -51,6 +51,7 @@ test('a run that is killed while a scenario is run again leaves nothing of that 
   const scratch = join(it.path, '.factory/runs/r1/.scratch/.rerun');
   expect(existsSync(scratch)).toBe(true);
   const left = processId(Number(read()));
+  expect(left).toBeDefined();
   await rm(pids);
   await writeFile(good, '');
   const resumed = await it.factory(['resume', 'r1'], { env });
