@@ -327,7 +327,7 @@ async function main(argv: readonly string[]): Promise<number> {
       .description('compile a spec into work orders (or its steps: prompt, check, emit)');
     program
       .command('order <step>')
-      .description('carry out work orders (run, run-all; next, prompt, apply, commit, rollback, proof)');
+      .description('carry out work orders (run, run-all; next, prompt, apply, commit, rollback, mend, proof)');
     program
       .command('scenario <step>')
       .description('judge a product by scenarios that its builder never sees (lint, selftest, run)');

@@ -42,6 +42,7 @@ export const graphAttributes = {
   llm_model: text(),
   llm_provider: text(),
   holdout: paths(),
+  holdout_beside: text(),
   env_pass: list(),
   sandbox: word('auto', 'bwrap', 'none'),
   sandbox_bind: outsidePaths(),
