@@ -151,6 +151,7 @@ async function main(argv: readonly string[]): Promise<number> {
     .option('--run-id <id>', 'name of the run (default: a ULID)')
     .option('--resume', 'go on with the run that --run-id names')
     .option('--allow-dirty', 'take uncommitted changes of the workdir as the first commit')
+    .option('--holdout <dir>', 'take what judges from this folder: it is sealed, and no agent gets to see it')
     .action(async (pipeline, options) => {
       const { runCommand } = await import('./commands/run.ts');
       exitCode = await runCommand(pipeline, options, {
@@ -327,7 +328,9 @@ async function main(argv: readonly string[]): Promise<number> {
       .description('compile a spec into work orders (or its steps: prompt, check, emit)');
     program
       .command('order <step>')
-      .description('carry out work orders (run, run-all; next, prompt, apply, commit, rollback, mend, proof)');
+      .description(
+        'carry out work orders (run, run-all; next, prompt, apply, commit, rollback, mend, proof)',
+      );
     program
       .command('scenario <step>')
       .description('judge a product by scenarios that its builder never sees (lint, selftest, run)');

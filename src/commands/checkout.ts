@@ -6,7 +6,7 @@ import { layout } from '../model/layout.ts';
 import { momentText, parsePoint } from '../model/point.ts';
 import { findMoment, readSoFar } from '../store/moment.ts';
 import { messageOf } from '../store/problem.ts';
-import { findRun } from '../store/run-store.ts';
+import { findRun, readManifest } from '../store/run-store.ts';
 import { isCode, isMissing, systemWords } from '../system/files.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
 import type { Tree } from '../workspace/snapshot.ts';
@@ -65,6 +65,8 @@ export async function checkoutCommand(
   }
   const count = (kind: 'file' | 'dir' | 'link') => [...tree.values()].filter((e) => e.kind === kind).length;
   const { runId, node, visit, before, snapshot } = wanted;
+  const read = await readManifest(wanted.runDir);
+  const sealed = read.ok ? (read.manifest.holdout?.paths ?? []) : [];
   const counts = { files: count('file'), folders: count('dir'), links: count('link') };
   if (options.json === true) {
     const told = {
@@ -76,12 +78,14 @@ export async function checkoutCommand(
       snapshot,
       dir: folder,
       ...counts,
+      ...(sealed.length === 0 ? {} : { left_out: sealed }),
     };
     io.out(`${JSON.stringify(told, null, 2)}\n`);
     return 0;
   }
   const when = visit === 0 ? 'as it began' : momentText(wanted);
   io.out(`run ${runId} ${when}: ${some(counts.files, 'file')}${and(counts)} in ${folder}\n`);
+  if (sealed.length > 0) io.out(`what is sealed is left out: ${sealed.join(', ')}\n`);
   return 0;
 }
 

@@ -14,7 +14,10 @@ import { doorsOf, flagsOf, isThere, settle, usage } from './run.ts';
 import type { View } from './view.ts';
 import { openView } from './view.ts';
 
-export type ForkOptions = Omit<RunOptions, 'resume' | 'workdir' | 'allowDirty' | 'acceptChanges'> & {
+export type ForkOptions = Omit<
+  RunOptions,
+  'resume' | 'workdir' | 'allowDirty' | 'holdout' | 'acceptChanges'
+> & {
   readonly at?: string;
   readonly before?: boolean;
   readonly pipeline?: string;

@@ -72,7 +72,7 @@ export async function planPrompt(options: PlanPromptOptions, io: PlanIo): Promis
   const doctrine = await readDoctrine(io.cwd, options.doctrine);
   if ('problem' in doctrine) return refuse(io, options, doctrine.problem);
   const repo = options.repo === undefined ? null : resolve(io.cwd, options.repo);
-  const files = await filesOf(repo ?? io.cwd);
+  const files = await filesOf(repo ?? io.cwd, io.env);
   if ('problem' in files) return refuse(io, options, files.problem);
 
   const context = await readContext(io.env['FACTORY_CONTEXT']);
@@ -145,7 +145,7 @@ export async function planCheck(options: PlanCheckOptions, io: PlanIo): Promise<
       `there is no answer to check: put the model's answer into ${inWorkspace.planAnswer}`,
     );
   }
-  const files = await filesOf(state.repo ?? io.cwd);
+  const files = await filesOf(state.repo ?? io.cwd, io.env);
   if ('problem' in files) return refuse(io, options, files.problem);
 
   const answer = found.text;
@@ -244,7 +244,7 @@ export async function planEmit(options: PlanEmitOptions, io: PlanIo): Promise<nu
   const state = (await readState(io.cwd)) ?? unbegun(io.now());
   if ('problem' in state)
     return refuse(io, options, `${state.problem}; begin again with factory plan prompt`);
-  const files = await filesOf(state.repo ?? io.cwd);
+  const files = await filesOf(state.repo ?? io.cwd, io.env);
   if ('problem' in files) return refuse(io, options, files.problem);
   // The plan or the workspace may have been edited since the check.
   const { plan, findings } = checkPlan(text, {

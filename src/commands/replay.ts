@@ -17,7 +17,10 @@ import type { RunDoors, RunOptions } from './run.ts';
 import { doorsOf, flagsOf, settle, usage } from './run.ts';
 import { openView } from './view.ts';
 
-export type ReplayOptions = Omit<RunOptions, 'resume' | 'workdir' | 'allowDirty' | 'acceptChanges'> & {
+export type ReplayOptions = Omit<
+  RunOptions,
+  'resume' | 'workdir' | 'allowDirty' | 'holdout' | 'acceptChanges'
+> & {
   readonly from?: string;
   readonly set?: readonly string[];
   readonly check?: boolean;

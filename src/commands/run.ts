@@ -33,6 +33,7 @@ export type RunOptions = {
   readonly envPass?: readonly string[];
   readonly sandbox?: string;
   readonly allowDirty?: boolean;
+  readonly holdout?: string;
   readonly acceptChanges?: boolean;
   readonly takeOver?: boolean;
   readonly live?: boolean;
@@ -238,6 +239,7 @@ export function flagsOf(options: RunOptions): RunFlags | Refusal {
     ...(options.takeOver === true ? { takeOver: true } : {}),
     ...(options.live === true ? { live: true } : {}),
     ...(options.workdir === undefined ? {} : { workdir: options.workdir }),
+    ...(options.holdout === undefined ? {} : { holdout: options.holdout }),
     ...(options.agent === undefined ? {} : { agent: options.agent }),
     ...(options.model === undefined ? {} : { model: options.model }),
     ...(options.effort === undefined ? {} : { effort: options.effort }),

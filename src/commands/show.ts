@@ -3,6 +3,7 @@ import { basename, resolve } from 'node:path';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { reasonOf } from '../model/outcome.ts';
+import { toldOf } from '../model/sealed.ts';
 import type { VisitRecord } from '../model/visit-record.ts';
 import { readRecords } from '../store/journal.ts';
 import { readSoFar } from '../store/moment.ts';
@@ -60,6 +61,7 @@ export async function showCommand(
       elapsed_ms: elapsedMs,
       agent: manifest.agent.describe || 'none',
       sandbox: manifest.sandbox ?? null,
+      holdout: manifest.holdout === undefined ? null : toldOf(manifest.holdout),
       nodes: rows,
       run_dir: dir,
     };
@@ -75,6 +77,7 @@ export async function showCommand(
     ['pipeline', basename(manifest.pipeline_path)],
     ['agent', manifest.agent.describe || 'none'],
     ...sandboxLines(manifest),
+    ...holdoutLines(manifest),
     ['time', elapsedWords(elapsedMs)],
     ['files', dir],
   ];
@@ -95,6 +98,18 @@ function sandboxLines({ sandbox, not_enforced }: Manifest): string[][] {
     ['sandbox', `${sandbox.used} (${sandbox.why})`],
     ...sandbox.enforces.map((one) => ['', `enforced: ${one}`]),
     ...sandbox.missing.map((one) => ['', `not enforced: ${one}`]),
+  ];
+}
+
+function holdoutLines({ holdout }: Manifest): string[][] {
+  if (holdout === undefined) return [];
+  const { paths, files, from, sha256 } = holdout;
+  return [
+    [
+      'sealed',
+      `${paths.join(', ')}: ${files} file${files === 1 ? '' : 's'} from ${from === 'workdir' ? 'the workdir' : from}`,
+    ],
+    ['', `sha256 ${sha256}`],
   ];
 }
 

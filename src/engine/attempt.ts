@@ -14,10 +14,12 @@ import { diskTrouble } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { diff } from '../workspace/changes.ts';
 import { putBack, standing } from '../workspace/restore.ts';
+import type { TakenOut } from '../workspace/sealed.ts';
 import type { Changes, Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { keepJson } from './artifacts.ts';
 import { maskedObject } from './masked.ts';
+import { type Sealing, sealingOf } from './sealing.ts';
 import type { RunSetting, Visit } from './site.ts';
 import { siteFor } from './site.ts';
 import { truthGate } from './unfixable.ts';
@@ -69,14 +71,17 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const { values, bad } = readAttributes(visit.node.attrs, kind.attributes);
       if (bad[0] !== undefined)
         throw new Error(`Internal: attribute ${bad[0].attribute.key} of a linted node ${bad[0].why}`);
+      const sealing = kind.executable ? sealingOf(setting, visit.node, kind.type) : undefined;
+      sealing?.place();
       const said = masked(await explained(await ran(kind, values, site, setting.workspace), site), site.mask);
       if (!kind.executable) {
         await keepJson(at.diff, unchanged);
         return { outcome: said, after: before, violations: [] };
       }
-      const found = await recorded(snapshots, before, setting.workspace);
-      await site.exchange.save('unreadable' in found ? undefined : { before, after: found.after });
-      if ('unreadable' in found) {
+      const found = await recorded(snapshots, before, setting.workspace, sealing);
+      const judge = found.taken.broken;
+      await site.exchange.save(found.unreadable !== undefined ? undefined : { before, after: found.after });
+      if (found.unreadable !== undefined) {
         const outcome = failed(
           `${site.mask(found.unreadable)}; all that the stage wrote was put back`,
           'guardrail',
@@ -85,7 +90,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         return {
           outcome: visit.signal.aborted ? said : { ...outcome, ...by(said) },
           after: found.after,
-          violations: [],
+          violations: judge.map(site.mask),
           ...usage(),
         };
       }
@@ -104,11 +109,19 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         site.hidden.paths.some((folder) => path === folder || path.startsWith(`${folder}/`));
       // Whoever was not to read a file cannot have changed it either, wherever it was found.
       const touched = [...changes.created, ...changes.modified, ...changes.deleted].filter(isHidden);
+      const copied = sealing?.copies(before, found.after) ?? [];
+      // Where a folder on the way to the judge was replaced, whoever did it would say where the judge is put.
+      const lost = found.taken.blocked;
       const violations = [
-        ...new Set([...(allowed === undefined ? [] : outside(changes, allowed)), ...touched]),
+        ...new Set([
+          ...(allowed === undefined ? [] : outside(changes, allowed)),
+          ...touched,
+          ...copied,
+          ...lost,
+        ]),
       ];
-      // What was made in a hidden file's place is gone already, so that no diff has it.
-      const { made } = site.hidden;
+      // What was made in a hidden or sealed file's place is gone already, so that no diff has it.
+      const made = [...site.hidden.made, ...judge];
       if (violations.length + made.length > 0) {
         let { after } = found;
         if (violations.length > 0) {
@@ -122,7 +135,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         const broke = reported.status === 'fail' && reported.broke;
         const also = broke ? ` (the stage also broke: ${reasonOf(reported)})` : '';
         const outcome = failed(
-          `guardrail_violation: wrote disallowed files: ${named.join(',')}${whereHidden([...new Set([...made, ...touched])])}${also}`,
+          `guardrail_violation: wrote disallowed files: ${named.join(',')}${whereHidden([...new Set([...site.hidden.made, ...touched])])}${whereSealed(judge, lost, copied)}${also}`,
           'guardrail',
           { broke },
         );
@@ -169,20 +182,35 @@ async function withPartialWork(
 const whereHidden = (paths: readonly string[]): string =>
   paths.length === 0 ? '' : ` (${paths.length} of them where files are hidden from the agent)`;
 
-/** The workspace as the stage left it. What cannot be recorded cannot be judged: then everything is put back. */
+/** What of a violation concerns the judge. */
+function whereSealed(broken: readonly string[], lost: readonly string[], copied: readonly string[]): string {
+  const said = [
+    ...(broken.length === 0 ? [] : [`${broken.length} of them at sealed paths`]),
+    ...(lost.length === 0 ? [] : [`${lost.length} of them in place of a folder above a sealed path`]),
+    ...(copied.length === 0 ? [] : [`${copied.length} of them copies of sealed files`]),
+  ];
+  return said.length === 0 ? '' : ` (${said.join(', ')})`;
+}
+
+/** The workspace as the stage left it, without what is sealed. What cannot be recorded cannot be judged: then everything is
+ *  put back. */
 async function recorded(
   snapshots: Snapshots,
   before: Snapshot,
   workspace: string,
-): Promise<{ readonly after: Snapshot } | { readonly after: Snapshot; readonly unreadable: string }> {
+  sealing: Sealing | undefined,
+): Promise<{ readonly after: Snapshot; readonly taken: TakenOut; readonly unreadable?: string }> {
+  let taken: TakenOut = { broken: [], blocked: [], linked: false };
   try {
+    taken = sealing?.takeOut() ?? taken;
     const after = await snapshots.take(before);
     standing(workspace);
-    return { after };
+    return { after, taken };
   } catch (error) {
     if (!(error instanceof WorkspaceError) || isDisks(error, '')) throw error;
+    // No snapshot has anything at sealed paths, so that this takes it away as well.
     await snapshots.restore(before);
-    return { after: await snapshots.take(before), unreadable: error.message };
+    return { after: await snapshots.take(before), taken, unreadable: error.message };
   }
 }
 

@@ -25,6 +25,8 @@ export type RunConfinement = {
   readonly environment: SandboxWord | undefined;
   /** The folder that the run was begun from; empty when there is none. */
   readonly workdir: string;
+  /** Where keys of sealed stores and the files of a judge lie. */
+  readonly judge?: readonly string[];
   /** What our own program consists of. */
   readonly own: readonly string[];
   /** Whether a sandbox of somebody's own works inside ours. */
@@ -112,6 +114,7 @@ export function confinementOf(
       scratch: join(at.scratch, node.id),
       workdir: confinement.workdir,
       home: home !== undefined && isAbsolute(home) ? home.replace(/(?<=.)\/+$/, '') : undefined,
+      judge: confinement.judge ?? [],
       path: (env['PATH'] ?? '').split(delimiter).filter(isAbsolute),
       own: confinement.own,
       node: setting.node,

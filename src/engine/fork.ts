@@ -1,15 +1,18 @@
 /** A run that begins at a moment of another one: its folder is made whole, the other one is only read. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Json } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Prices } from '../model/prices.ts';
+import type { Holdout, SealedFile } from '../model/sealed.ts';
 import type { Spent } from '../model/spent.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { saveCheckpoint } from '../store/checkpoint.ts';
 import { type JournalOptions, openJournal, readRecords } from '../store/journal.ts';
 import { messageOf } from '../store/problem.ts';
+import { writeSealed } from '../store/sealed.ts';
 import { openVisits, stateAfter } from '../store/visits.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
 import { copyStore } from '../workspace/copy-store.ts';
@@ -20,7 +23,7 @@ import { callRecords, openBooks } from './books.ts';
 import { copyArtifacts, withOwnPaths } from './fork-artifacts.ts';
 import { copyExchanges, copyFollowed } from './fork-exchanges.ts';
 import { sha256 } from './inputs.ts';
-import { type Made, makeWhole, type NotMade } from './prepare.ts';
+import { type Made, makeWhole, type NotMade, withKey } from './prepare.ts';
 import { pricesOf } from './price-file.ts';
 
 export type NewFork = {
@@ -45,7 +48,10 @@ export type NewFork = {
   readonly goal: Json | undefined;
   /** Other files that the run keeps, by name in `inputs/`. */
   readonly keep: Readonly<Record<string, string>>;
-  readonly manifest: (workspace: string) => Manifest;
+  /** What the other run has sealed; this one gets a store and a key of its own. */
+  readonly sealed: { readonly holdout: Holdout; readonly files: readonly SealedFile[] } | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly manifest: (workspace: string, holdout: Holdout | undefined) => Manifest;
   /** All records of the other run, where the new one replays it. */
   readonly follow: readonly RunRecord[] | undefined;
   /** Undefined for a run without commits; `workspace` stands as it did at the moment. */
@@ -58,9 +64,16 @@ export const hashOfRecords = (records: readonly RunRecord[]): string =>
 
 /** Makes the run directory. Nothing is left behind when it refuses or fails. */
 export const makeFork = (wanted: NewFork): Promise<Made | NotMade> =>
-  makeWhole(wanted, 'snapshots', (building, final) => fill(wanted, building, final));
+  withKey(wanted.env, (keyed) =>
+    makeWhole(wanted, 'snapshots', (building, final) => fill(wanted, building, final, keyed)),
+  );
 
-async function fill(wanted: NewFork, building: string, final: string): Promise<{ notes: string[] }> {
+async function fill(
+  wanted: NewFork,
+  building: string,
+  final: string,
+  keyed: (key: string) => void,
+): Promise<{ notes: string[] } | { problem: Diagnostic }> {
   const at = layout(building);
   const from = layout(wanted.from);
   // A build goes back to snapshots that stand in the workspace's own files; no other run knows their names.
@@ -90,7 +103,14 @@ async function fill(wanted: NewFork, building: string, final: string): Promise<{
     await writeFileAtomic(join(at.inputs, name), text, { sync: true });
   const { id } = await snapshots.take(then);
 
-  const manifest = wanted.manifest(layout(final).workspace);
+  let holdout: Holdout | undefined;
+  if (wanted.sealed !== undefined) {
+    const written = await writeSealed(building, wanted.sealed.files, wanted.env);
+    if ('problem' in written) return written;
+    keyed(written.key);
+    holdout = { ...wanted.sealed.holdout, ...written };
+  }
+  const manifest = wanted.manifest(layout(final).workspace, holdout);
   const lost = await copyArtifacts(wanted.from, building, wanted.records, manifest.marker);
   const taken = withGoal(wanted.records, wanted.goal);
   const records = withOwnPaths(taken, [wanted.from, ...wanted.alsoCalled], final);

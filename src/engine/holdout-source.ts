@@ -26,9 +26,9 @@ export function holdoutSource(
   flag: string | undefined,
 ): HoldoutSource | undefined {
   if (flag !== undefined) return { folder: resolve(flag), said: 'flag' };
-  const from = present(graph.attrs, 'holdout_from')?.value.text;
+  const from = present(graph.attrs, 'holdout_from')?.value.text.trim();
   if (from !== undefined) return { folder: resolve(dirname(pipelineFile), from), said: 'graph' };
-  const beside = present(graph.attrs, 'holdout_beside')?.value.text;
+  const beside = present(graph.attrs, 'holdout_beside')?.value.text.trim();
   const file = beside === undefined ? undefined : own(variables, beside)?.file;
   if (file === undefined) return undefined;
   const folder = join(dirname(file.source), besideName);

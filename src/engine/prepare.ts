@@ -6,15 +6,21 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Json } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import type { Holdout, SealedFile } from '../model/sealed.ts';
+import { isAtOrBelow } from '../policy/holdout.ts';
 import { openLedger } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
+import { dropKey, keysFolder, mostSealedBytes, writeSealed } from '../store/sealed.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { isCode, makeFolder, syncFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { flushTree } from '../system/leftovers.ts';
 import { makingFolder } from '../system/live.ts';
+import { placeSealed, takeOutSealed } from '../workspace/sealed.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
+import { readForSealing } from '../workspace/to-seal.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { buildingName, removeAbandoned } from './building.ts';
+import type { WantedHoldout } from './holdout.ts';
 import type { Inputs } from './inputs.ts';
 
 /** What makes a history of commits for pipelines that build one. */
@@ -46,6 +52,9 @@ export type NewRun = {
   /** Absolute folders that are left out of the copy; the runs directory is anyway. */
   readonly exclude: readonly string[];
   readonly inputs: Inputs;
+  /** Undefined where nothing is sealed. */
+  readonly holdout: WantedHoldout | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Undefined for a pipeline that builds no history. */
   readonly historian: Historian | undefined;
   readonly goal: Json | undefined;
@@ -59,6 +68,7 @@ export type NewRun = {
     readonly workspace: string;
     readonly workdirKind: Manifest['workdir_kind'];
     readonly git: Manifest['git'];
+    readonly holdout: Holdout | undefined;
   }) => Manifest;
 };
 
@@ -68,7 +78,26 @@ export type NotMade = { readonly problem: Diagnostic; readonly code?: number };
 
 /** Makes the run directory. Nothing is left behind when it refuses or fails. */
 export const makeRun = (wanted: NewRun): Promise<Made | NotMade> =>
-  makeWhole(wanted, 'workdir', (building, final) => fill(wanted, building, final));
+  withKey(wanted.env, (keyed) =>
+    makeWhole(wanted, 'workdir', (building, final) => fill(wanted, building, final, keyed)),
+  );
+
+/** Has a run made whose key is told to `keyed`, and forgets the key where the run was not made after all. */
+export async function withKey(
+  env: NewRun['env'],
+  make: (keyed: (key: string) => void) => Promise<Made | NotMade>,
+): Promise<Made | NotMade> {
+  const keys: string[] = [];
+  const drop = () => Promise.all(keys.map((key) => dropKey(key, env)));
+  try {
+    const made = await make((key) => keys.push(key));
+    if ('problem' in made) await drop();
+    return made;
+  } catch (error) {
+    await drop();
+    throw error;
+  }
+}
 
 /** Makes a run directory by `fillIn`, which is given the folder to fill and the one that it will be; nothing is left
  *  behind when it refuses or fails. A WorkspaceError of its becomes a refusal with this code. */
@@ -196,9 +225,11 @@ async function fill(
   wanted: NewRun,
   building: string,
   final: string,
+  keyed: (key: string) => void,
 ): Promise<{ notes: string[] } | { problem: Diagnostic }> {
   const at = layout(building);
   const notes: string[] = [];
+  const keys = keysFolder(wanted.env);
   const begun = await wanted.historian?.begin(wanted.workdir, at.history);
   if (begun !== undefined && 'problem' in begun) return begun;
   if (begun !== undefined) notes.push(...begun.notes);
@@ -208,7 +239,12 @@ async function fill(
     await mkdir(at.workspace, { recursive: true });
   } else {
     const copied = await snapshots.copyIn(wanted.workdir, {
-      exclude: [wanted.runsDir, ...wanted.exclude],
+      exclude: [
+        wanted.runsDir,
+        ...wanted.exclude,
+        ...(wanted.holdout?.leaveOut ?? []),
+        ...(keys === undefined ? [] : [keys]),
+      ],
       goOn: () => {
         if (wanted.signal.aborted) throw new Cut();
       },
@@ -235,9 +271,23 @@ async function fill(
     await writeFileAtomic(join(at.workspace, inWorkspace.inputs, variable.file.stored), text);
   }
   for (const [name, text] of Object.entries(wanted.keep)) await writeFileAtomic(join(at.inputs, name), text);
+  let { own = [] } = wanted.holdout ?? {};
   if (begun !== undefined) {
+    // What the history begins with has the workdir's own scenarios as ever; of the workspace they are no part.
+    if (wanted.holdout !== undefined) placeSealed(at.workspace, wanted.holdout.paths, own);
     const recorded = await wanted.historian?.recordBase(at.workspace, at.history);
     if (recorded !== undefined && 'problem' in recorded) return recorded;
+    // The history may begin with another commit than the copy had.
+    if (wanted.holdout !== undefined) own = takeOutOwn(at.workspace, wanted.holdout.paths);
+  }
+  const sealed = wanted.holdout === undefined ? undefined : await seal(building, wanted.holdout, own);
+  if (sealed !== undefined && 'problem' in sealed) return sealed;
+  if (sealed !== undefined) {
+    keyed(sealed.key);
+    if (sealed.from !== 'workdir' && own.some(({ path }) => isFirst(path, sealed)))
+      notes.push(
+        `the workdir has a ${sealed.paths[0]} of its own, which is neither copied nor sealed: ${sealed.from} takes its place`,
+      );
   }
 
   const snapshot = await snapshots.take();
@@ -245,6 +295,7 @@ async function fill(
     workspace: layout(final).workspace,
     workdirKind: begun?.kind ?? (wanted.workdir === undefined ? 'none' : 'folder'),
     git: begun === undefined ? undefined : { base_commit: begun.baseCommit, author: begun.author },
+    holdout: sealed,
   });
   // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
   await writeJson(at.barrier, { private: true });
@@ -267,6 +318,30 @@ async function fill(
     await ledger.close();
   }
   return { notes };
+}
+
+/** What stands at the sealed paths of a workspace that is being made; it is gone from there. */
+function takeOutOwn(workspace: string, paths: readonly string[]): SealedFile[] {
+  const own = paths.flatMap((path) =>
+    readForSealing(workspace, path, { as: path, leaveOut: () => false, most: mostSealedBytes }),
+  );
+  takeOutSealed(workspace, paths, [], undefined, () => true);
+  return own;
+}
+
+const isFirst = (path: string, { paths: [first] }: { readonly paths: readonly string[] }): boolean =>
+  first !== undefined && isAtOrBelow(path, first);
+
+/** Seals what judges, and answers with what the manifest commits to. */
+async function seal(
+  building: string,
+  { paths, from, given, env }: WantedHoldout,
+  own: readonly SealedFile[],
+): Promise<Holdout | { problem: Diagnostic }> {
+  const files =
+    given === undefined ? own : [...given, ...own.filter(({ path }) => !isFirst(path, { paths }))];
+  const written = await writeSealed(building, files, env);
+  return 'problem' in written ? written : { paths: [...paths], from, ...written };
 }
 
 /** The first of the engine's own folders that the workdir has as something else than a folder. */

@@ -12,6 +12,7 @@ import { layout, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
 import type { Site, StageProgram } from '../nodes/kind.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
+import { holdoutVariable } from '../policy/holdout.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Clock } from '../system/clock.ts';
@@ -30,6 +31,7 @@ import type { Desk } from './desk.ts';
 import { staysInside } from './inside.ts';
 import { type Recorder, recorder } from './recorder.ts';
 import type { Replay } from './replay.ts';
+import { type Sealed, seesHoldout } from './sealing.ts';
 import { budgetFile, budgetVariable } from './shared-budget.ts';
 import { smellOf } from './smell.ts';
 import { dropped, environmentOf, seenBy } from './stage-environment.ts';
@@ -69,6 +71,8 @@ export type RunSetting = {
   readonly log: Log;
   /** Where exchanges with agents are written down; undefined in a run that has none. */
   readonly exchanges?: ExchangeLog | undefined;
+  /** The judge, kept from agents; undefined in a run that has sealed nothing. */
+  readonly sealed?: Sealed | undefined;
   /** What answers in place of agents, as long as this run follows another one. */
   readonly replay?: Replay | undefined;
 };
@@ -224,6 +228,9 @@ export function siteFor(
         cwd: program.cwd === undefined ? setting.workspace : inWorkspace(program.cwd),
         env: {
           ...seenBy(confinement, stageEnv()),
+          ...(setting.sealed !== undefined && seesHoldout(node, 'tool')
+            ? { [holdoutVariable]: setting.sealed.paths.join(',') }
+            : {}),
           ...(program.check === true ? checkEnvironment(env) : {}),
           ...program.env,
         },

@@ -3,7 +3,7 @@ import { confinedEnvironment } from '../policy/confinement.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
 
-/** Variables of an enclosing git operation or engine, which a stage must not act on. */
+/** Variables of an enclosing git operation or engine, which a stage must not act on, and the place of the engine's keys. */
 export const dropped = [
   'GIT_DIR',
   'GIT_WORK_TREE',
@@ -11,6 +11,7 @@ export const dropped = [
   'GIT_OBJECT_DIRECTORY',
   'GIT_COMMON_DIR',
   'GIT_PREFIX',
+  'FACTORY_KEYS',
 ];
 
 export type StageEnvironment = {

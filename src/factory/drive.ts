@@ -13,6 +13,7 @@ import { backendOf } from '../engine/casting.ts';
 import { nextCommand, resultOf } from '../engine/result.ts';
 import { endLeftovers } from '../engine/resume.ts';
 import { run, teller } from '../engine/run.ts';
+import type { Sealed } from '../engine/sealing.ts';
 import type { RunSetting } from '../engine/site.ts';
 import type { Texts } from '../engine/texts.ts';
 import { schemaOf } from '../engine/texts.ts';
@@ -21,6 +22,7 @@ import type { Graph } from '../model/graph.ts';
 import { unreachable } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import { toldOf } from '../model/sealed.ts';
 import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint, openLedger } from '../store/checkpoint.ts';
 import { openJournal } from '../store/journal.ts';
@@ -40,6 +42,7 @@ import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
 import { diskStop, finishedRun, flushed, tidy } from './ended.ts';
 import { exchangesOf, markCut, openReplay } from './exchanges.ts';
+import { readJudge, unseal, unsealIfPossible } from './judge.ts';
 import { openMoney } from './money.ts';
 import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
@@ -86,6 +89,7 @@ export async function drive(
   sayThatItStops(doors, over.signal);
   /** The command that goes on with the run. */
   let again: string | undefined;
+  let stopped: Sealed | undefined;
   try {
     const readRun = await readManifest(runDir);
     if (!readRun.ok) return refused('manifest', readRun.why);
@@ -105,9 +109,17 @@ export async function drive(
       doors.called ?? { program: 'factory' },
     );
     doors.parting?.(again);
+    const judge = await readJudge(runDir, manifest, doors.env);
+    if ('problems' in judge) return judge;
+    const { sealed } = judge;
+    stopped = sealed;
     const sandbox = await sandboxOf(
       graph,
-      { runsDir: dirname(runDir), workdir: manifest.original_workdir },
+      {
+        runsDir: dirname(runDir),
+        workdir: manifest.original_workdir,
+        holdoutFrom: manifest.holdout?.from,
+      },
       flags.sandbox ?? (manifest.sandbox?.by === '--sandbox' ? manifest.sandbox.asked : undefined),
       doors,
     );
@@ -198,6 +210,7 @@ export async function drive(
       log: doors.log,
       exchanges,
       replay: follows.replay,
+      sealed,
     };
     const { completed_nodes, parked: _, ...before } = loaded;
     const state: RunState = {
@@ -225,6 +238,7 @@ export async function drive(
       resume: resumed,
       agent,
       sandbox: { asked: sandbox.account.asked, used: sandbox.account.used, why: sandbox.account.why },
+      ...(manifest.holdout === undefined ? {} : { holdout: toldOf(manifest.holdout) }),
     });
     if (resumed) {
       await tell.trace({
@@ -253,6 +267,7 @@ export async function drive(
       resumed,
       ...(fork === undefined ? {} : { forked_from: fork.from }),
     });
+    if (manifest.holdout !== undefined) doors.log('info', 'sealed', toldOf(manifest.holdout));
     await tell.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
     await tell.flush();
     if (graph.text.length > largeText) collectGarbage();
@@ -284,12 +299,14 @@ export async function drive(
     exchanges?.close();
     if (end.parked !== undefined)
       await writeJson(at.manifest, { ...manifest, parked: end.parked }, { sync: true });
+    unseal(at.workspace, sealed);
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
     await writeJson(at.result, result, flushed);
     return { result, code: end.ending.code };
   } catch (error) {
     const trouble = diskTrouble(error);
     if (trouble === undefined) throw error;
+    unsealIfPossible(at.workspace, stopped);
     throw diskStop(runDir, trouble, error, again ?? `factory resume ${runDir}`);
   } finally {
     over.abort();

@@ -1,6 +1,7 @@
 /** Runs that are at their end, or whose disk is: what is said of them, and what is left of their files. */
 import { access, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Refusal } from '../engine/casting.ts';
 import { resultOf } from '../engine/result.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
@@ -11,6 +12,7 @@ import { DiskStop } from '../system/disk-trouble.ts';
 import { systemWords, writeJson } from '../system/files.ts';
 import { hasNeighbours, removeGitLocks, removeNeighbours } from '../system/leftovers.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
+import { readJudge, unseal } from './judge.ts';
 import type { Doors, Finished } from './types.ts';
 
 /** A run that has reached an exit, as it ended; undefined for one that goes on. */
@@ -28,24 +30,32 @@ export async function finishedRun(
 }
 
 /** Where an engine was killed after the run had ended, but before it had said how: says it, tidies up, and puts the
- *  workspace right, which a power cut may have spoilt. `snapshot` is that of the last checkpoint. Nothing changes in a run
- *  that is whole, or that its owner is just bringing to its end. */
+ *  workspace right, which a power cut may have spoilt, with what was sealed in it. `snapshot` is that of the last
+ *  checkpoint. Nothing changes in a run that is whole, or that its owner is just bringing to its end. Refuses where what
+ *  is sealed cannot be read. */
 export async function completeResult(
   runDir: string,
+  manifest: Manifest,
   snapshot: string | null,
   result: RunResult,
   doors: Doors,
-): Promise<void> {
+): Promise<Refusal | undefined> {
   const at = layout(runDir);
-  if ((await isThere(at.result)) && !(await hasNeighbours(at.locks))) return;
+  if ((await isThere(at.result)) && !(await hasNeighbours(at.locks))) return undefined;
+  const judge = (await isThere(at.result))
+    ? { sealed: undefined }
+    : await readJudge(runDir, manifest, doors.env);
+  if ('problems' in judge) return judge;
   const answer = await acquireLock(runDir, { clock: doors.clock });
-  if (answer.kind === 'refused') return;
+  if (answer.kind === 'refused') return undefined;
   try {
     await tidy(runDir);
-    if (await isThere(at.result)) return;
+    if (await isThere(at.result)) return undefined;
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     if (snapshot !== null) await snapshots.restore(await snapshots.load(snapshot));
+    unseal(at.workspace, judge.sealed);
     await writeJson(at.result, result, flushed);
+    return undefined;
   } finally {
     await answer.lock.release();
   }

@@ -23,6 +23,7 @@ import { isMissing } from '../system/files.ts';
 import { GitError } from '../system/git.ts';
 import { packageVersion } from '../system/package.ts';
 import { drive } from './drive.ts';
+import { readJudge } from './judge.ts';
 import { goOn, goOnWhenAwake } from './resume.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
@@ -79,6 +80,9 @@ export async function forkRun(
       : undefined;
   if (mismatch !== undefined) return { problems: [mismatch] };
 
+  const judge = await readJudge(resolve(runDir), old, doors.env);
+  if ('problems' in judge) return judge;
+  const { sealed } = judge;
   const kept = ready.manifest.agent.script;
   const script = ready.script ?? (kept === undefined ? undefined : ready.answers?.text);
   const startedAt = doors.clock.now().toISOString();
@@ -99,7 +103,7 @@ export async function forkRun(
   };
   const goal = goalOf(current);
   // A replay of a whole run begins where that one began: with a fork, if it was one.
-  const { goal: _, forked_from: began, replay_of: __, ...base } = ready.manifest;
+  const { goal: _, forked_from: began, replay_of: __, holdout: ___, ...base } = ready.manifest;
   const link = replay === undefined || replay.isFork ? forkedFrom : began;
   const made = await makeFork({
     startedAt,
@@ -119,8 +123,14 @@ export async function forkRun(
     ),
     goal,
     keep: script === undefined ? {} : { [kept?.stored ?? keptScript]: script },
-    manifest: (workspace) => ({
+    sealed:
+      sealed === undefined || old.holdout === undefined
+        ? undefined
+        : { holdout: old.holdout, files: sealed.files() },
+    env: doors.env,
+    manifest: (workspace, holdout) => ({
       ...base,
+      ...(holdout === undefined ? {} : { holdout }),
       ...(goal === undefined ? {} : { goal }),
       run_id: where.runId,
       workspace_path: workspace,

@@ -1,7 +1,7 @@
 /** A run taken up again: what has changed is refused or taken over. */
 
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { readGraph } from '../dot/read.ts';
 import type { Caps } from '../engine/caps.ts';
 import { spendCapsOf } from '../engine/caps.ts';
@@ -118,8 +118,7 @@ async function resumeOnce(
   const { checkpoint } = loadedState;
   const finished = await finishedRun(manifest, checkpoint, runDir, doors);
   if (finished !== undefined) {
-    await completeResult(runDir, checkpoint.snapshot, finished.result, doors);
-    return finished;
+    return (await completeResult(runDir, manifest, checkpoint.snapshot, finished.result, doors)) ?? finished;
   }
   const replays = manifest.replay_of !== undefined;
   if (flags.live === true && !replays)
@@ -129,6 +128,13 @@ async function resumeOnce(
     ? await whatChanged({ ...manifest, prompts: {}, schemas: {} }, stored, flags, doors.cwd)
     : await whatChanged(manifest, graph, flags, doors.cwd);
   if (differs.length > 0 && !flags.acceptChanges) return { problems: differs };
+  const { holdout } = manifest;
+  if (flags.holdout !== undefined && resolve(doors.cwd, flags.holdout) !== holdout?.from)
+    return refused(
+      'resume-changed',
+      `--holdout ${flags.holdout} is not what the run has sealed: ${holdout === undefined ? 'nothing' : holdout.from === 'workdir' ? `${holdout.paths.join(', ')} of its workdir` : holdout.from}`,
+      'leave the flag out, or start a new run: what judges a run stays as it was when the run began',
+    );
   for (const change of differs) doors.log('warn', `accepted: ${change.message}`);
   const accepts = flags.acceptChanges && !replays;
   const current = accepts && graph !== undefined ? graph : stored;

@@ -10,9 +10,11 @@ import { kindOf } from '../model/resolve.ts';
 import { kinds } from '../nodes/index.ts';
 import { executableAttributes } from '../nodes/kind.ts';
 import type { Able, Asked, SandboxWord } from '../policy/confinement.ts';
-import { account, bindOf, bindProblem, sandboxWords } from '../policy/confinement.ts';
+import { account, bindOf, bindProblem, type JudgePlace, sandboxWords } from '../policy/confinement.ts';
+import { keysFolder } from '../store/sealed.ts';
 import { packageRoot } from '../system/package.ts';
 import { type Ladder, ladderOf, lowestRung, nests } from '../system/sandbox/ladder.ts';
+import { realOf } from '../workspace/dirs.ts';
 import type { Environment } from './types.ts';
 import { refused } from './types.ts';
 
@@ -25,7 +27,12 @@ export type Sandbox = {
 /** What confines the stages of `graph`. Absolute places; `workdir` is empty where there is none. */
 export async function sandboxOf(
   graph: Graph,
-  where: { readonly runsDir: string; readonly workdir: string },
+  where: {
+    readonly runsDir: string;
+    readonly workdir: string;
+    /** As the manifest names it: `workdir`, or a folder. */
+    readonly holdoutFrom?: string | undefined;
+  },
   flag: SandboxWord | undefined,
   doors: { readonly env: Environment },
 ): Promise<Sandbox | Refusal> {
@@ -46,7 +53,8 @@ export async function sandboxOf(
   const { bwrap } = ladder;
   for (const { node, asked: by } of 'missing' in bwrap ? asked : [])
     if (by.word === 'bwrap' && 'missing' in bwrap) return notHere(node, by, bwrap.missing);
-  const bad = await badBind(graph, stages, where, env['HOME']);
+  const judge = await judgePlaces(where.holdoutFrom, env);
+  const bad = await badBind(graph, stages, { ...where, judge }, env['HOME']);
   if (bad !== undefined) return bad;
   const able = ableBy(ladder);
   const root = packageRoot();
@@ -56,6 +64,7 @@ export async function sandboxOf(
       able,
       ...said,
       workdir: where.workdir,
+      judge: judge.map(({ place }) => place),
       own: ['dist', 'package.json', 'pipelines', 'prompts', 'examples'].map((name) => join(root, name)),
       nests: () => nests(ladder, env),
     },
@@ -80,11 +89,23 @@ function notHere(node: Node | undefined, { by }: Asked, missing: string): Refusa
   );
 }
 
+/** Where keys of sealed stores and the files of a judge lie, by their names and by their real ones. */
+async function judgePlaces(from: string | undefined, env: Environment): Promise<readonly JudgePlace[]> {
+  const keys = keysFolder(env);
+  const named: JudgePlace[] = [
+    ...(keys === undefined ? [] : [{ what: 'the keys of sealed scenarios', place: keys }]),
+    ...(from === undefined || from === 'workdir' ? [] : [{ what: 'the sealed scenarios', place: from }]),
+  ];
+  const reals = await Promise.all(named.map(async (one) => ({ ...one, place: await realOf(one.place) })));
+  const all = [...named, ...reals];
+  return all.filter(({ place }, n) => all.findIndex((other) => other.place === place) === n);
+}
+
 /** The first bind that would show what no stage may see, or that shows nothing. */
 async function badBind(
   graph: Graph,
   stages: readonly Node[],
-  where: { readonly runsDir: string; readonly workdir: string },
+  where: { readonly runsDir: string; readonly workdir: string; readonly judge: readonly JudgePlace[] },
   home: string | undefined,
 ): Promise<Refusal | undefined> {
   const given = [
@@ -106,6 +127,7 @@ async function badBind(
         bind: at,
         runsDir: places.runsDir,
         workdir: places.workdir,
+        judge: where.judge,
       });
       if (problem !== undefined) return { problems: [wrong(graph, said, problem)] };
     }

@@ -13,6 +13,7 @@ import {
   scriptProblem,
   selfContained,
 } from '../engine/casting.ts';
+import { wantedHoldout } from '../engine/holdout.ts';
 import { readInputs, sha256 } from '../engine/inputs.ts';
 import { buildsHistory, goalOf, startOf, workdirOf } from '../engine/pipeline.ts';
 import { makeRun } from '../engine/prepare.ts';
@@ -72,9 +73,19 @@ export async function startRun(
     if ('problems' in casting) return casting;
   }
   const workdir = workdirOf(graph, flags, doors.cwd);
+  const judge = await wantedHoldout(graph, {
+    flag: flags.holdout,
+    cwd: doors.cwd,
+    variables: inputs.variables,
+    workdir,
+    runsDir: where.runsDir,
+    env: doors.env,
+  });
+  if ('problem' in judge) return { problems: [judge.problem] };
+  const holdout = judge.wanted;
   const sandbox = await sandboxOf(
     graph,
-    { runsDir: where.runsDir, workdir: workdir ?? '' },
+    { runsDir: where.runsDir, workdir: workdir ?? '', holdoutFrom: holdout?.from },
     flags.sandbox,
     doors,
   );
@@ -104,6 +115,8 @@ export async function startRun(
     workdir,
     exclude: flags.exclude ?? [],
     inputs,
+    holdout,
+    env: doors.env,
     goal,
     startNode: startOf(graph, kinds).id,
     startedAt,
@@ -125,7 +138,7 @@ export async function startRun(
             recordBase({ historyDir, workspace, runId: where.runId, now: doors.clock.now(), env: doors.env }),
         }
       : undefined,
-    manifest: ({ workspace, workdirKind, git }) => ({
+    manifest: ({ workspace, workdirKind, git, holdout }) => ({
       schema_version: 1,
       run_id: where.runId,
       pipeline_path: graph.file,
@@ -163,6 +176,7 @@ export async function startRun(
         ...spendCapsOf(caps),
       },
       ...(priced.kept === undefined ? {} : { prices: priced.kept }),
+      ...(holdout === undefined ? {} : { holdout }),
       env_pass: [...flags.envPass],
       sandbox: sandbox.account,
       not_enforced: sandbox.account.missing,

@@ -59,6 +59,8 @@ export type RunFlags = {
   readonly takeOver?: boolean;
   /** `--sandbox`: how stages are confined where neither node nor pipeline says. */
   readonly sandbox?: SandboxWord;
+  /** A folder that what judges is taken from, as it was typed. */
+  readonly holdout?: string;
   /** Let agents answer themselves where a replay leaves its record. */
   readonly live?: boolean;
   /** Files that the run keeps in its `inputs/`, by name. */

@@ -9,6 +9,7 @@ import { emptyPrompt } from './rules/empty-prompt.ts';
 import { exitMissing } from './rules/exit-missing.ts';
 import { exitOutgoing } from './rules/exit-outgoing.ts';
 import { gateWithoutRetry } from './rules/gate-without-retry.ts';
+import { holdout } from './rules/holdout.ts';
 import { holdoutBeside } from './rules/holdout-beside.ts';
 import { kindCheck } from './rules/kind-check.ts';
 import { noHandler } from './rules/no-handler.ts';
@@ -40,6 +41,7 @@ const rules: readonly Rule[] = [
   noHandler,
   reservedId,
   attributeValue,
+  holdout,
   kindCheck,
   conditionSyntax,
   unknownOutcome,

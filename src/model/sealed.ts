@@ -22,3 +22,11 @@ export const Holdout = z.object({
   key: z.string().describe('Name of the key, which lies outside the run directory'),
 });
 export type Holdout = z.infer<typeof Holdout>;
+
+/** What people and records are told of it: never which files there are, never what is in them. */
+export const toldOf = ({ paths, files, from, sha256 }: Holdout) => ({
+  paths: [...paths],
+  files,
+  from,
+  sha256,
+});

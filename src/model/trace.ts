@@ -31,6 +31,13 @@ export type TraceFacts =
       readonly agent: string;
       /** How stages are confined where their nodes say nothing. */
       readonly sandbox?: { readonly asked: string; readonly used: string; readonly why: string };
+      /** What is sealed: how much, where it appears, where it was taken from; never which files. */
+      readonly holdout?: {
+        readonly paths: readonly string[];
+        readonly files: number;
+        readonly from: string;
+        readonly sha256: string;
+      };
     }
   | {
       readonly type: 'ResumeLoaded';

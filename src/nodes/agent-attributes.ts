@@ -20,7 +20,6 @@ const codex = {
   'codex.dangerous_bypass': flag(),
   'codex.strict_read_scope': flag(),
   'codex.disable_mcp': flag(),
-  'codex.allow_read_scenarios': flag(),
   'codex.json': flag(),
 } as const;
 
@@ -39,7 +38,6 @@ const claude = {
   'claude.heartbeat': duration(),
   'claude.env_keys': list(),
   'claude.block_read_paths': paths(),
-  'claude.allow_read_scenarios': flag(),
 } as const;
 
 const promptVia = word('stdin', 'file', 'arg');
@@ -60,11 +58,24 @@ const command = {
   'command.timeout': duration(),
   'command.heartbeat': duration(),
   'command.block_read_paths': paths(),
-  'command.allow_read_scenarios': flag(),
   network: word('on', 'off'),
 } as const;
 
 /** When an agent is stopped before its time is up; a graph may say it for all its nodes. */
 export const stallAttributes = { stall_timeout: duration(), max_same_calls: count() } as const;
 
-export const agentAttributes = { ...codex, ...claude, ...command, ...stallAttributes } as const;
+/** Any of them lets a node's agent see what is sealed. */
+export const openHoldout = {
+  'codex.allow_read_scenarios': flag(),
+  'claude.allow_read_scenarios': flag(),
+  'command.allow_read_scenarios': flag(),
+  'openai.allow_read_scenarios': flag(),
+} as const;
+
+export const agentAttributes = {
+  ...codex,
+  ...claude,
+  ...command,
+  ...openHoldout,
+  ...stallAttributes,
+} as const;

@@ -52,6 +52,17 @@ export const codergen = kind({
   ids: [],
   executable: true,
   attributes,
+  check(node, { sees_holdout }) {
+    if (sees_holdout !== true) return [];
+    return [
+      {
+        code: 'sees-holdout',
+        severity: 'error',
+        message: `sees_holdout=true on codergen node "${node.id}": an agent does not get to see what is sealed`,
+        fix: 'leave it out; an agent that shall read the scenarios has an attribute of its own: codex.allow_read_scenarios=true (claude., command., openai.)',
+      },
+    ];
+  },
   async run(wanted, site) {
     const own = await ownPrompt(wanted, site);
     if ('outcome' in own) return own.outcome;

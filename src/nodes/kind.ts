@@ -144,6 +144,7 @@ export const executableAttributes = {
   max_tokens: count(),
   env_pass: list(),
   access: word('run'),
+  sees_holdout: flag(),
   sandbox: word('auto', 'bwrap', 'none'),
   sandbox_bind: outsidePaths(),
   network: word('on', 'off'),

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import type { JsonObject } from '../model/json.ts';
 import { maxAnswerCharacters } from '../model/json-text.ts';
 import { inWorkspace } from '../model/layout.ts';
+import { holdoutVariable } from '../policy/holdout.ts';
 import { isMissing } from '../system/files.ts';
 import type { Npm } from './by-then.ts';
 import { listRepoFiles } from './listing.ts';
@@ -62,10 +63,14 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** The files of `folder`, or why they cannot be listed. */
-export async function filesOf(folder: string): Promise<{ readonly list: string[] } | Problem> {
+/** The files of `folder`, or why they cannot be listed. `env` tells what of a stage's workspace is sealed. */
+export async function filesOf(
+  folder: string,
+  env: Readonly<Record<string, string | undefined>> = {},
+): Promise<{ readonly list: string[] } | Problem> {
   try {
-    return { list: await listRepoFiles(folder) };
+    const sealed = (env[holdoutVariable] ?? '').split(',').filter((path) => path !== '');
+    return { list: await listRepoFiles(folder, sealed) };
   } catch (error) {
     return { problem: `the files of ${folder} cannot be listed: ${reasonFor(error)}` };
   }

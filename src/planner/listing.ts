@@ -2,6 +2,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inWorkspace } from '../model/layout.ts';
+import { isSealedPath } from '../policy/holdout.ts';
 
 /** Folders of tools, left out at any depth. */
 export const toolFolders: ReadonlySet<string> = new Set([
@@ -17,14 +18,15 @@ export const toolFolders: ReadonlySet<string> = new Set([
 ]);
 
 /** Every file below `root`, as slash paths relative to it, sorted; tools' folders and the engine's own are left
- *  out. A link to a file counts as one, a link to a folder is neither followed nor listed. Rejects when `root` is
- *  not a folder that can be read. */
-export async function listRepoFiles(root: string): Promise<string[]> {
+ *  out, and so are `sealed` paths. A link to a file counts as one, a link to a folder is neither followed nor listed.
+ *  Rejects when `root` is not a folder that can be read. */
+export async function listRepoFiles(root: string, sealed: readonly string[] = []): Promise<string[]> {
   const files: string[] = [];
   const pending = [''];
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
     for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      if (isSealedPath(path, sealed)) continue;
       if (entry.isDirectory()) {
         if (!toolFolders.has(entry.name) && path !== inWorkspace.factory) pending.push(path);
       } else if (!(entry.isSymbolicLink() && (await isFolder(join(root, path))))) files.push(path);

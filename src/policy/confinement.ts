@@ -100,6 +100,8 @@ export type Places = {
   readonly scratch: string;
   readonly workdir: string;
   readonly home: string | undefined;
+  /** Where keys of sealed stores and the files of a judge lie. */
+  readonly judge: readonly string[];
   /** Folders of the stage's PATH. */
   readonly path: readonly string[];
   /** What our own program consists of. */
@@ -143,6 +145,17 @@ export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement
   const tools = [...places.path, dirname(places.node)].filter(
     (path) => !isWithin(path, runs) && !inWorkdir(path, places),
   );
+  const binds: Bind[] = [
+    ...reads([...new Set(tools.flatMap((path) => toolchain(path, home)))]),
+    ...reads(places.certificates),
+    ...(program === undefined ? [] : reads(programFiles(program))),
+    ...(wanted.program?.home ?? []),
+    ...wanted.bind.map((word) => bindOf(word, home)),
+  ];
+  // Only where something shows the folders around it: a mask makes the folder that it covers.
+  const shown = places.judge.filter((place) =>
+    [...systemFolders, ...binds.map(({ path }) => path)].some((path) => isWithin(place, path)),
+  );
   const own = home === undefined || systemFolders.some((path) => isWithin(path, home)) ? undefined : home;
   return {
     rung,
@@ -154,15 +167,9 @@ export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement
     },
     home: own,
     scratch: places.scratch,
-    binds: [
-      ...reads([...new Set(tools.flatMap((path) => toolchain(path, home)))]),
-      ...reads(places.certificates),
-      ...(program === undefined ? [] : reads(programFiles(program))),
-      ...(wanted.program?.home ?? []),
-      ...wanted.bind.map((word) => bindOf(word, home)),
-    ],
+    binds,
     // Wherever they lie, and whatever shows the folders around them.
-    masks: [...new Set([runs, ...(places.workdir === '' ? [] : [places.workdir])])],
+    masks: [...new Set([runs, ...(places.workdir === '' ? [] : [places.workdir]), ...shown])],
     inside: [
       ...reads(places.own),
       ...(wanted.runAccess
@@ -200,10 +207,18 @@ export function bindOf(word: string, home: string | undefined): Bind {
   };
 }
 
+/** A folder that belongs to the judge. */
+export type JudgePlace = { readonly what: string; readonly place: string };
+
 /** Why a bind cannot be: it would show what no stage may see. `real` are the places with links resolved. */
 export function bindProblem(
   bind: Bind,
-  real: { readonly bind: string | undefined; readonly runsDir: string; readonly workdir: string },
+  real: {
+    readonly bind: string | undefined;
+    readonly runsDir: string;
+    readonly workdir: string;
+    readonly judge?: readonly JudgePlace[];
+  },
 ): string | undefined {
   if (bind.path.startsWith('~')) return `"${bind.path}" is below the home, and there is no HOME`;
   if (real.bind === undefined) return `there is no ${bind.path}`;
@@ -213,7 +228,12 @@ export function bindProblem(
     place !== '' && real.bind !== undefined && (isWithin(place, real.bind) || isWithin(real.bind, place))
       ? `"${bind.path}" would show ${what} ${place}, which no stage may see`
       : undefined;
-  return exposed('the folder of runs', real.runsDir) ?? exposed('the workdir', real.workdir);
+  const judge = (real.judge ?? []).map(({ what, place }) => exposed(what, place));
+  return (
+    exposed('the folder of runs', real.runsDir) ??
+    exposed('the workdir', real.workdir) ??
+    judge.find((problem) => problem !== undefined)
+  );
 }
 
 /** Folders in a home that hold programs and no secrets. */

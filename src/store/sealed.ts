@@ -7,7 +7,14 @@ import * as z from 'zod';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { layout } from '../model/layout.ts';
 import type { Holdout, SealedFile } from '../model/sealed.ts';
-import { isCode, isMissing, makeFolder, systemWords, writeFileAtomic } from '../system/files.ts';
+import {
+  isCode,
+  isMissing,
+  makeFolder,
+  systemWords,
+  writeFileAtomic,
+  writeNewFile,
+} from '../system/files.ts';
 
 /** Magic, 12 bytes of nonce, 16 bytes of tag, then AES-256-GCM of: length of the list (4 bytes), the list as JSON, all
  *  contents one after the other. */
@@ -71,11 +78,8 @@ export async function writeSealed(
     await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
       if (!isCode(error, 'EEXIST')) throw error;
     });
-    await writeFileAtomic(join(folder, name), `${key.toString('hex')}\n`, {
-      mode: 0o600,
-      sync: true,
-      syncFolder: true,
-    });
+    // No neighbour that is renamed: others may write their keys here, so that nobody could tidy up after one who was killed.
+    await writeNewFile(join(folder, name), `${key.toString('hex')}\n`, 0o600);
   } catch (error) {
     return problem(
       `the key of the sealed scenarios cannot be kept in ${folder}: ${systemWords(error)}`,

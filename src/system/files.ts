@@ -69,6 +69,23 @@ export async function writeFileAtomic(
   if (options.syncFolder === true) await syncFolder(folder);
 }
 
+/** Writes a file that is not there yet, flushed with its name, and of which nobody knows before this settles: whoever is
+ *  killed meanwhile leaves a torn one that nobody asks for. Its folder must be there. */
+export async function writeNewFile(path: string, data: string, mode: number): Promise<void> {
+  beforeWrite(path);
+  const file = openSync(path, 'wx', mode);
+  try {
+    fchmodSync(file, mode);
+    writeSync(file, data);
+    await datasync(file);
+  } catch (error) {
+    throw named(path, error);
+  } finally {
+    closeSync(file);
+  }
+  await syncFolder(dirname(path));
+}
+
 /** Writes a short JSON text over one that is there, in one call: whoever is killed leaves the old or the new one, and a
  *  reader meets either. A power cut may leave neither. What it saves is the rename, which some file systems make wait
  *  for the data when it replaces a file. False, and nothing done, where there is no plain file of that name. */

@@ -106,7 +106,8 @@ async function prepareTarget(to: string): Promise<string> {
   }
 }
 
-async function ignoreOf(top: string): Promise<Ignore> {
+/** What `.factoryignore` at the top of a folder leaves out. */
+export async function ignoreOf(top: string): Promise<Ignore> {
   try {
     return readIgnore(await readFile(join(top, '.factoryignore'), 'utf8'));
   } catch (error) {

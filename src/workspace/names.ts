@@ -36,6 +36,13 @@ export const below = (root: string, relative: string): string | Buffer =>
 /** The folder part of a slash path; empty at the top. */
 export const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
+/** The folders above a slash path, topmost first. */
+export function ancestorsOf(path: string): string[] {
+  const found: string[] = [];
+  for (let at = parentOf(path); at !== ''; at = parentOf(at)) found.unshift(at);
+  return found;
+}
+
 /** How a path is shown to people: other bytes and control characters as `\xNN`. */
 export const shown = (path: string): string =>
   path.replace(/[\uDC80-\uDCFF\x00-\x1f\x7f]/gu, (character) => {

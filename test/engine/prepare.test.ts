@@ -13,6 +13,8 @@ const wanted = (runsDir: string, begin: () => Promise<unknown>) => ({
   exclude: [],
   signal: new AbortController().signal,
   inputs: { variables: {}, files: {}, prompts: {}, schemas: {} },
+  holdout: undefined,
+  env: {},
   historian: {
     begin: async () => {
       await begin();

@@ -116,6 +116,9 @@ const bad: readonly Row[] = [
   ['target-missing', around('required_tool_node=nowhere'), 'nowhere'],
   ['target-missing', around('', 'retry_target=nowhere;'), 'nowhere'],
   ['vars-syntax', around('', 'vars="a=1, b";'), 'b'],
+  ['holdout', around('', 'holdout="judge/, .git/hooks";'), '"judge/, .git/hooks"'],
+  ['holdout', around('', 'holdout="./";'), '"./"'],
+  ['sees-holdout', around('sees_holdout=true'), 'a'],
   ['unknown-reference', around('prompt="say ${var.nope} now"'), '${var.nope}'],
   [
     'unknown-reference',
@@ -168,6 +171,9 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['unknown-outcome', edge('condition="outcome=pass || outcome=skipped || context.outcome=any"')],
   ['target-missing', around('goal_gate=true, retry_target=a, required_tool_node=" "')],
   ['vars-syntax', around('', 'vars="a=1, b=@x.md";')],
+  ['holdout', around('', 'holdout="judge/, tests/a.sh"; holdout_from="../judge";')],
+  ['sees-holdout', around('sees_holdout=false')],
+  ['unknown-attribute', around('shape=parallelogram, tool_command=true, sees_holdout=true')],
   [
     'unknown-reference',
     around(

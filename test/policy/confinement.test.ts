@@ -33,6 +33,7 @@ const places: Places = {
   own: ['/usr/lib/factory/dist'],
   node: '/home/ada/.nvm/versions/node/v22/bin/node',
   certificates: [],
+  judge: [],
 };
 const wanted: Wanted = {
   verification: false,

@@ -25,7 +25,7 @@ export type Mode = { readonly api: Api; readonly loop: Loop | undefined };
 
 const defaults = { maxTurns: 50, runMs: 600_000 } as const;
 
-/** What no agent reads unless the node says `codex.allow_read_scenarios`. */
+/** What no agent reads unless the node says so. */
 const scenarios = 'scripts/scenarios/';
 
 type Task = Pick<AgentTask, 'attributes' | 'schema'>;
@@ -88,7 +88,7 @@ export function readMode(task: Task): { readonly mode: Mode } | { readonly probl
         uncounted: said('unknown_cost') === 'allow',
         runMs,
         scope: {
-          hidden: [...(isTrue(said('codex.allow_read_scenarios')) ? [] : [scenarios]), ...blocked],
+          hidden: [...(mayReadScenarios(said) ? [] : [scenarios]), ...blocked],
           ...(only === undefined ? {} : { only }),
           ...(writable === undefined ? {} : { writable }),
         },
@@ -96,6 +96,9 @@ export function readMode(task: Task): { readonly mode: Mode } | { readonly probl
     },
   };
 }
+
+const mayReadScenarios = (said: (key: string) => string | undefined): boolean =>
+  ['openai', 'codex'].some((agent) => isTrue(said(`${agent}.allow_read_scenarios`)));
 
 function wholeNumber(text: string | undefined): number | undefined | 'bad' {
   if (text === undefined) return undefined;

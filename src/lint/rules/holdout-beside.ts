@@ -11,7 +11,7 @@ export const holdoutBeside: Rule = ({ graph }) => {
   const files = (declared === undefined ? [] : parseVars(declared.value.text).vars)
     .filter((variable) => variable.file)
     .map(({ name }) => name);
-  const name = attribute.value.text;
+  const name = attribute.value.text.trim();
   if (files.includes(name)) return [];
   const meant = nearest(name, files);
   return [

@@ -51,6 +51,7 @@ export async function machine(): Promise<Machine> {
     own: [],
     node: process.execPath,
     certificates: [],
+    judge: [],
   };
   for (const file of [
     'home/.ssh/id',

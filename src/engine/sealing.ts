@@ -1,0 +1,101 @@
+/** What is sealed, around the attempts of a run: put there for those who may see it, taken out before anybody else looks. */
+import { createHash } from 'node:crypto';
+import { readAttributes } from '../model/attribute.ts';
+import type { Node } from '../model/graph.ts';
+import type { Holdout, SealedFile } from '../model/sealed.ts';
+import { openHoldout } from '../nodes/agent-attributes.ts';
+import { executableAttributes } from '../nodes/kind.ts';
+import { isSealedPath } from '../policy/holdout.ts';
+import { type Placed, placeSealed, type TakenOut, takeOutSealed } from '../workspace/sealed.ts';
+import type { Snapshot } from '../workspace/snapshot.ts';
+
+/** The judge of a run, in memory. */
+export type Sealed = {
+  /** Sealed paths, relative to the workspace. */
+  readonly paths: readonly string[];
+  files(): readonly SealedFile[];
+  /** Whether a path of the workspace is sealed or lies below one that is. */
+  isSealed(path: string): boolean;
+};
+
+export const sealedOf = ({ paths }: Holdout, files: readonly SealedFile[]): Sealed => ({
+  paths,
+  files: () => files,
+  isSealed: (path) => isSealedPath(path, paths),
+});
+
+/** Whether a node's stages get to see what is sealed. Tools that work on the run itself do not unless they say so: what
+ *  they record, compare and put back is the builder's part of the workspace. */
+export function seesHoldout(node: Node, type: string): boolean {
+  if (type === 'codergen')
+    return Object.values(readAttributes(node.attrs, openHoldout).values).some((said) => said === true);
+  const { sees_holdout: said, access } = readAttributes(node.attrs, executableAttributes).values;
+  return said ?? access !== 'run';
+}
+
+/** One attempt at a node, as far as what is sealed is concerned. */
+export interface Sealing {
+  /** Before the stage: its sealed files are there, if it may see them. Throws a WorkspaceError. */
+  place(): void;
+  /** When all of its processes have ended: nothing sealed is in the workspace any more. Throws a WorkspaceError. */
+  takeOut(): TakenOut;
+  /** Files that the stage has made of sealed ones: the same bytes under another name. Sorted. */
+  copies(before: Snapshot, after: Snapshot): readonly string[];
+}
+
+/** Caches that a language leaves beside what it runs. */
+const isCache = (path: string): boolean => /(?:^|\/)__pycache__(?:\/|$)|\.pyc$/.test(path);
+
+/** Bytes of a content that is nobody's own: shorter ones occur by chance. */
+const ownFrom = 32;
+
+/** Undefined in a run that has sealed nothing. */
+export function sealingOf(
+  { sealed, workspace }: { readonly sealed?: Sealed | undefined; readonly workspace: string },
+  node: Node,
+  type: string,
+): Sealing | undefined {
+  if (sealed === undefined) return undefined;
+  const sees = seesHoldout(node, type);
+  // An agent runs no judge: what it leaves beside one is its own.
+  const tolerates = type === 'codergen' ? () => false : isCache;
+  let placed: Placed | undefined;
+  let linked = false;
+  return {
+    place() {
+      placed = sees ? placeSealed(workspace, sealed.paths, sealed.files()) : undefined;
+    },
+    takeOut() {
+      const taken = takeOutSealed(workspace, sealed.paths, sealed.files(), placed, tolerates);
+      linked = taken.linked;
+      return taken;
+    },
+    copies(before, after) {
+      if (!sees || before.id === after.id) return [];
+      const hashes = hashesOf(sealed, linked ? 1 : ownFrom);
+      const found = [...after.tree].filter(
+        ([path, { hash }]) => hash !== undefined && hashes.has(hash) && before.tree.get(path)?.hash !== hash,
+      );
+      if (found.length === 0) return [];
+      const known = new Set([...before.tree.values()].map(({ hash }) => hash));
+      return found.flatMap(([path, { hash }]) => (known.has(hash) ? [] : [path])).sort();
+    },
+  };
+}
+
+const known = new WeakMap<Sealed, ReadonlyMap<string, number>>();
+
+/** SHA-256 of the contents of at least so many bytes; worked out once for a run. */
+function hashesOf(sealed: Sealed, least: number): ReadonlySet<string> {
+  let sizes = known.get(sealed);
+  if (sizes === undefined) {
+    sizes = new Map(
+      sealed
+        .files()
+        .filter(({ kind }) => kind === 'file')
+        .map(({ content }) => [createHash('sha256').update(content).digest('hex'), content.length]),
+    );
+    known.set(sealed, sizes);
+  }
+  return new Set([...sizes].flatMap(([hash, size]) => (size >= least ? [hash] : [])));
+}

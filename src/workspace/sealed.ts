@@ -1,0 +1,265 @@
+/** Sealed files in a workspace: put there exactly, and taken out again with a word on what somebody did to them. No link is
+ *  followed, and nothing outside of the workspace is touched. */
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmdirSync,
+  type Stats,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs';
+import type { SealedFile } from '../model/sealed.ts';
+import { beforeWrite } from '../system/fence.ts';
+import { writeWhole } from './content.ts';
+import { ancestorsOf, below, toBytes } from './names.ts';
+import { standing } from './restore.ts';
+import { trouble } from './trouble.ts';
+import { type Found, look, targetOf, walk } from './walk.ts';
+
+/** What was put into a workspace. */
+export type Placed = {
+  /** Of each file, as it stood when it had been written. */
+  readonly facts: ReadonlyMap<string, Stats>;
+  /** Folders above the sealed paths that were not there, topmost first. */
+  readonly made: readonly string[];
+};
+
+/** Puts the files where they belong; whatever stands in their way goes. Throws a WorkspaceError. */
+export function placeSealed(
+  workspace: string,
+  paths: readonly string[],
+  files: readonly SealedFile[],
+): Placed {
+  standing(workspace);
+  const made: string[] = [];
+  const facts = new Map<string, Stats>();
+  const locked = new Map<string, number>();
+  for (const path of paths) {
+    for (const folder of ancestorsOf(path)) {
+      if (look(workspace, folder)?.kind === 'dir') open(workspace, folder, locked);
+      else {
+        clear(workspace, folder);
+        makeFolder(workspace, folder, 0o755);
+        made.push(folder);
+      }
+    }
+    clear(workspace, path);
+  }
+  const sorted = [...files].sort((a, b) => (a.path < b.path ? -1 : 1));
+  for (const file of sorted) {
+    beforeWrite(workspace);
+    const place = below(workspace, file.path);
+    try {
+      if (file.kind === 'dir') makeFolder(workspace, file.path, 0o700);
+      else if (file.kind === 'link') symlinkSync(file.content, place);
+      else facts.set(file.path, writeNew(place, file));
+    } catch (error) {
+      throw trouble('write', file.path, error);
+    }
+  }
+  for (const file of sorted.reverse()) if (file.kind === 'dir') setMode(workspace, file.path, file.mode);
+  close(workspace, locked);
+  return { facts, made };
+}
+
+function writeNew(place: string | Buffer, { content, mode }: SealedFile): Stats {
+  const file = openSync(place, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+  try {
+    writeWhole(file, content);
+    fchmodSync(file, mode);
+    return fstatSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** What was found where sealed files belong. */
+export type TakenOut = {
+  /** Sealed files that were changed, replaced or removed, and what is new beside them; all gone now. Sorted. */
+  readonly broken: readonly string[];
+  /** Folders above a sealed path in whose place something else stands, which is still there. */
+  readonly blocked: readonly string[];
+  /** Whether a sealed file has got a second name. */
+  readonly linked: boolean;
+};
+
+/** Takes everything at sealed paths out of the workspace. `placed` is what `placeSealed` has put there before; without it
+ *  nothing should be there. `tolerates` answers true for new paths that are nobody's misdeed. Throws a WorkspaceError
+ *  for what cannot be removed. */
+export function takeOutSealed(
+  workspace: string,
+  paths: readonly string[],
+  files: readonly SealedFile[],
+  placed: Placed | undefined,
+  tolerates: (path: string) => boolean,
+): TakenOut {
+  const expected = new Map(placed === undefined ? [] : files.map((file) => [file.path, file]));
+  const broken = new Set<string>();
+  const blocked = new Set<string>();
+  const locked = new Map<string, number>();
+  let linked = false;
+  // A stage may have taken the whole workspace away, or put a link in its place, which nobody follows.
+  if (lstatSync(workspace, { throwIfNoEntry: false })?.isDirectory() === true) {
+    open(workspace, '', locked);
+    for (const path of paths) {
+      const way = wayTo(workspace, path, locked);
+      if (way !== undefined) {
+        if (way.blockedBy !== undefined) blocked.add(way.blockedBy);
+        continue;
+      }
+      const top = look(workspace, path);
+      if (top === undefined) continue;
+      const found = [top, ...contents(workspace, top)];
+      const strange: Found[] = [];
+      for (const one of found) {
+        const file = expected.get(one.path);
+        if (file === undefined) {
+          if (!tolerates(one.path)) strange.push(one);
+          continue;
+        }
+        expected.delete(one.path);
+        if (one.kind === 'file' && one.stat.nlink > 1) linked = true;
+        if (!isAsPlaced(workspace, one, file, placed?.facts.get(one.path))) broken.add(one.path);
+      }
+      for (const path of withoutFull(strange)) broken.add(path);
+      remove(workspace, found);
+    }
+    for (const folder of [...(placed?.made ?? [])].reverse()) removeEmpty(workspace, folder);
+    close(workspace, locked);
+  }
+  for (const path of expected.keys()) if (!tolerates(path)) broken.add(path);
+  return { broken: [...broken].sort(), blocked: [...blocked].sort(), linked };
+}
+
+/** Undefined where the folders above a path are folders, opened on the way; else whether something stands in the place of
+ *  one of them. */
+function wayTo(
+  workspace: string,
+  path: string,
+  locked: Map<string, number>,
+): { readonly blockedBy: string | undefined } | undefined {
+  for (const folder of ancestorsOf(path)) {
+    const found = look(workspace, folder);
+    if (found === undefined) return { blockedBy: undefined };
+    if (found.kind !== 'dir') return { blockedBy: folder };
+    open(workspace, folder, locked);
+  }
+  return undefined;
+}
+
+/** What lies below a folder, opened on the way, with paths relative to the workspace. */
+function contents(workspace: string, { path, kind }: Found): readonly Found[] {
+  if (kind !== 'dir') return [];
+  return [...walk(`${workspace}/${path}`, { unlock: true })].map((one) => ({
+    ...one,
+    path: `${path}/${one.path}`,
+  }));
+}
+
+function isAsPlaced(workspace: string, found: Found, file: SealedFile, facts: Stats | undefined): boolean {
+  if (found.kind !== file.kind) return false;
+  if (found.kind === 'dir') return found.mode === file.mode;
+  if (found.kind === 'link')
+    return Buffer.from(toBytes(targetOf(workspace, found.path))).equals(file.content);
+  if (found.mode !== file.mode || found.stat.nlink > 1) return false;
+  const { ino, size, mtimeMs, ctimeMs } = found.stat;
+  if (facts?.ino === ino && facts.size === size && facts.mtimeMs === mtimeMs && facts.ctimeMs === ctimeMs)
+    return true;
+  if (size !== file.content.length) return false;
+  try {
+    return readFileSync(below(workspace, found.path)).equals(file.content);
+  } catch {
+    // What cannot be read any more has been changed.
+    return false;
+  }
+}
+
+/** Paths of what is new; a folder only where nothing new is in it. */
+function withoutFull(strange: readonly Found[]): readonly string[] {
+  return strange
+    .filter(({ path, kind }) => kind !== 'dir' || !strange.some((one) => one.path.startsWith(`${path}/`)))
+    .map(({ path }) => path);
+}
+
+/** Makes a folder one that can be worked in; `locked` keeps how it was. */
+function open(workspace: string, folder: string, locked: Map<string, number>): void {
+  const place = below(workspace, folder);
+  const mode = lstatSync(place).mode & 0o7777;
+  if ((mode & 0o700) === 0o700) return;
+  beforeWrite(workspace);
+  if (!locked.has(folder)) locked.set(folder, mode);
+  try {
+    chmodSync(place, mode | 0o700);
+  } catch (error) {
+    throw trouble('open the folder', folder === '' ? workspace : folder, error);
+  }
+}
+
+/** Sets the modes back, the deepest folder first. */
+function close(workspace: string, locked: ReadonlyMap<string, number>): void {
+  for (const folder of [...locked.keys()].sort().reverse()) {
+    const mode = locked.get(folder);
+    const is = lstatSync(below(workspace, folder), { throwIfNoEntry: false });
+    if (mode !== undefined && is?.isDirectory() === true) setMode(workspace, folder, mode);
+  }
+}
+
+function setMode(workspace: string, folder: string, mode: number): void {
+  beforeWrite(workspace);
+  try {
+    chmodSync(below(workspace, folder), mode);
+  } catch (error) {
+    throw trouble('set the mode of', folder, error);
+  }
+}
+
+function makeFolder(workspace: string, folder: string, mode: number): void {
+  beforeWrite(workspace);
+  try {
+    mkdirSync(below(workspace, folder), 0o700);
+  } catch (error) {
+    throw trouble('make the folder', folder, error);
+  }
+  // The umask does not apply.
+  setMode(workspace, folder, mode);
+}
+
+/** Removes what stands at a path, however it is locked. The folders above it are real ones. */
+function clear(workspace: string, path: string): void {
+  const found = look(workspace, path);
+  if (found !== undefined) remove(workspace, [found, ...contents(workspace, found)]);
+}
+
+/** Removes all of these, each folder after what is in it. */
+function remove(workspace: string, found: readonly Found[]): void {
+  beforeWrite(workspace);
+  for (const { path, kind, mode } of found)
+    if (kind === 'dir' && (mode & 0o700) !== 0o700) setMode(workspace, path, 0o700);
+  for (const { path, kind } of [...found].reverse()) {
+    try {
+      if (kind === 'dir') rmdirSync(below(workspace, path));
+      else unlinkSync(below(workspace, path));
+    } catch (error) {
+      throw trouble('remove', path, error);
+    }
+  }
+}
+
+/** A folder that holds anything by now is a stage's. */
+function removeEmpty(workspace: string, folder: string): void {
+  if (look(workspace, folder)?.kind !== 'dir') return;
+  beforeWrite(workspace);
+  try {
+    rmdirSync(below(workspace, folder));
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : '';
+    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw trouble('remove', folder, error);
+  }
+}

@@ -1,0 +1,466 @@
+/** What judges is out of the builder's reach: in whole runs, through the built command line. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { chmod, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { cleanEnv, type Home, home, root } from '../support/cli.ts';
+import { noBwrap } from '../system/sandbox/machine.ts';
+import { picture } from '../workspace/folders.ts';
+
+const needle = 'SEALED-7319 the answer must be forty-two';
+const judge = `#!/bin/sh\n# ${needle}\ngrep -q forty-two answer.txt\n`;
+const files = {
+  'w/scripts/scenarios/judge.sh': judge,
+  'w/scripts/scenarios/data/in.txt': 'in',
+  'w/a.txt': 'a',
+};
+const at = '.factory/runs/r1';
+const ws = `${at}/workspace`;
+
+const graph = (stages: string, edges: string, attributes = '') => `digraph g {
+  ${attributes}
+  start [shape=Mdiamond] exit [shape=Msquare] bad [shape=Msquare, outcome=fail]
+  ${stages}
+  ${edges}
+}`;
+/** Stages one after the other, however each ends. */
+const row = (stages: Readonly<Record<string, string>>, attributes = '') => {
+  const names = Object.keys(stages);
+  return graph(
+    names.map((name) => `${name} [${stages[name]}]`).join('\n  '),
+    `start -> ${names[0]}\n  ${names
+      .map((name, n) => {
+        const next = names[n + 1] ?? 'exit';
+        return `${name} -> ${next} [condition="outcome=success"]\n  ${name} -> ${next === 'exit' ? 'bad' : next} [condition="outcome=fail"]`;
+      })
+      .join('\n  ')}`,
+    attributes,
+  );
+};
+const agent = (script: string) =>
+  `agent.backend=command, command.run="sh ${script}", prompt="work", max_retries=0`;
+const tool = (command: string, more = '') => `shape=parallelogram, tool_command="${command}"${more}`;
+const verify = (command: string) =>
+  `type=verification, verification.allowed_commands="sh", verification.plan_context_key="plan"${command}`;
+const plan = `printf '{\\"context_updates\\":{\\"plan\\":{\\"files\\":[\\"scripts/scenarios/judge.sh\\"],\\"commands\\":[\\"sh scripts/scenarios/judge.sh\\"]}}}' > $FACTORY_OUTPUT`;
+
+const run = (it: Home, more: readonly string[] = [], env: Readonly<Record<string, string>> = {}) =>
+  it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w', ...more], { env });
+const statusOf = async (it: Home, node: string) =>
+  (await it.json(`${at}/${node}/status.json`)) as {
+    outcome: string;
+    failure_reason: string;
+    failure_class: string;
+  };
+/** Files below a folder that hold a text. */
+function holding(folder: string, text: string, but: (path: string) => boolean = () => false): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => !but(name) && lstatSync(join(folder, name)).isFile())
+    .filter((name) => readFileSync(join(folder, name)).includes(text));
+}
+const scenes = [['none', 'none'], ...(noBwrap === undefined ? [['bubblewrap', 'bwrap']] : [])] as const;
+
+describe.each(scenes)('with %s', (_, sandbox) => {
+  const env = { FACTORY_SANDBOX: sandbox ?? 'none' };
+
+  test('what is sealed is there for tools and verification only, and back at the end as it was', async () => {
+    await using it = await home({
+      ...files,
+      'w/agent.sh': `echo forty-two > answer.txt
+find . -name 'judge*' -o -name scenarios > found.txt; grep -rl SEALED-7319 . >> found.txt; env >> found.txt; test ! -s .git`,
+      'p.dot': row({
+        sees: tool(`test -x scripts/scenarios/judge.sh && ${plan}`),
+        a: agent('agent.sh'),
+        blind: tool('test ! -e scripts/scenarios', ', sees_holdout=false'),
+        ours: tool('test ! -e scripts/scenarios', ', access=\\"run\\"').replaceAll('\\"run\\"', '"run"'),
+        v: verify(''),
+      }),
+    });
+    await chmod(join(it.path, 'w/scripts/scenarios/judge.sh'), 0o751);
+    await symlink('../judge.sh', join(it.path, 'w/scripts/scenarios/data/link'));
+    const before = picture(join(it.path, 'w/scripts'));
+    const ran = await run(it, [], { ...env, FACTORY_KEYS: join(it.path, 'my-keys') });
+    expect(ran.code, ran.stderr + ran.stdout).toBe(0);
+    const found = await it.read(`${ws}/found.txt`);
+    expect(found).not.toMatch(/judge|scenarios|SEALED|my-keys/);
+    expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
+    // Neither content nor names anywhere else in the run.
+    const inWorkspace = (name: string) => name.startsWith('workspace/');
+    expect(holding(join(it.path, at), needle, inWorkspace)).toEqual([]);
+    expect(holding(join(it.path, at, 'snapshots'), 'judge.sh')).toEqual([]);
+    const { holdout } = (await it.json(`${at}/manifest.json`)) as {
+      holdout: { paths: string[]; files: number; from: string; sha256: string; key: string };
+    };
+    expect(holdout).toMatchObject({ paths: ['scripts/scenarios'], files: 3, from: 'workdir' });
+    expect(await it.list('my-keys')).toEqual([holdout.key]);
+    expect(ran.stderr).toMatch(/sealed paths=\["scripts\/scenarios"\] files=3 from=workdir/);
+    expect(ran.stderr).not.toMatch(/judge\.sh|SEALED/);
+    const [session] = await it.records(`${at}/trace.jsonl`);
+    expect(session).toMatchObject({ holdout: { files: 3, sha256: holdout.sha256 } });
+    const shown = await it.factory(['show', 'r1'], { env });
+    expect(shown.stdout).toMatch(
+      /sealed +scripts\/scenarios: 3 files from the workdir\n +sha256 [0-9a-f]{64}/,
+    );
+    const out = await it.factory(['checkout', 'r1', 'look'], { env });
+    expect(out.stdout).toContain('what is sealed is left out: scripts/scenarios');
+    expect(existsSync(join(it.path, 'look/scripts/scenarios'))).toBe(false);
+  });
+
+  test('whatever a builder leaves or does at sealed paths is undone, told, and never judges', async () => {
+    const attempts: Readonly<Record<string, readonly [string, string]>> = {
+      forge: [
+        'mkdir -p scripts/scenarios; echo exit 0 > scripts/scenarios/judge.sh',
+        'scripts/scenarios/judge.sh',
+      ],
+      locked: ['mkdir -p scripts/scenarios/x; chmod 0 scripts/scenarios', 'scripts/scenarios/x'],
+      file: ['echo x > scripts/scenarios', 'scripts/scenarios'],
+      linked: ['rm -rf scripts; ln -s /tmp scripts', 'scripts'],
+      inTheWay: ['rm -rf scripts; echo x > scripts', 'scripts'],
+      led: ['ln -s ../a.txt scripts/scenarios', 'scripts/scenarios'],
+    };
+    const deeds: Readonly<Record<string, readonly [string, string]>> = {
+      change: ['echo exit 0 > scripts/scenarios/judge.sh', 'scripts/scenarios/judge.sh'],
+      mode: ['chmod 777 scripts/scenarios/judge.sh', 'scripts/scenarios/judge.sh'],
+      remove: ['rm -rf scripts/scenarios', 'scripts/scenarios/judge.sh'],
+      add: ['echo x > scripts/scenarios/new', 'scripts/scenarios/new'],
+      copy: ['mkdir -p src; cp scripts/scenarios/judge.sh src/mine', 'src/mine'],
+      hard: ['ln scripts/scenarios/data/in.txt mine', 'mine'],
+      move: ['mv scripts/scenarios/data kept', 'kept/in.txt'],
+    };
+    await using it = await home({
+      ...files,
+      'w/scripts/other.sh': 'true',
+      // It outlives its stage as well as anything can, and waits for the judge.
+      'w/lurk.sh':
+        "setsid sh -c '(while :; do cat scripts/scenarios/judge.sh > stolen.txt 2>/dev/null && exit; rm -f stolen.txt; done) & (while :; do mkdir -p scripts/scenarios && echo exit 0 > scripts/scenarios/judge.sh; done) & wait' > /dev/null 2>&1 & echo forty-two > answer.txt",
+      ...Object.fromEntries(Object.entries(attempts).map(([name, [text]]) => [`w/${name}.sh`, text])),
+      ...Object.fromEntries(Object.entries(deeds).map(([name, [text]]) => [`w/${name}.sh`, text])),
+      'p.dot': row({
+        ...Object.fromEntries(Object.keys(attempts).map((name) => [name, agent(`${name}.sh`)])),
+        ...Object.fromEntries(Object.keys(deeds).map((name) => [name, tool(`sh ${name}.sh`)])),
+        lurk: agent('lurk.sh'),
+        check: tool(plan),
+        v: verify(''),
+        still: tool('test ! -e stolen.txt'),
+      }),
+    });
+    const before = picture(join(it.path, 'w/scripts/scenarios'));
+    const ran = await run(it, [], env);
+    expect(ran.code, ran.stderr + ran.stdout).toBe(0);
+    for (const [name, [, path]] of [...Object.entries(attempts), ...Object.entries(deeds)]) {
+      const status = await statusOf(it, name);
+      expect(status, name).toMatchObject({ outcome: 'fail', failure_class: 'guardrail' });
+      const told = /wrote disallowed files: ([^ ]*)/.exec(status.failure_reason)?.[1]?.split(',');
+      expect(told, `${name}: ${status.failure_reason}`).toContain(path);
+    }
+    const told = (await it.records(`${at}/events.jsonl`)).filter((r) => r['type'] === 'GuardrailViolation');
+    expect(told.map((r) => r['node_id'])).toEqual(
+      expect.arrayContaining([...Object.keys(attempts), ...Object.keys(deeds)]),
+    );
+    expect(picture(join(it.path, ws, 'scripts/scenarios'))).toEqual(before);
+    for (const gone of ['src', 'mine', 'kept', 'stolen.txt'])
+      expect(existsSync(join(it.path, ws, gone)), gone).toBe(false);
+    expect(await it.read(`${ws}/scripts/other.sh`).catch(() => 'removed by its stage')).toBeDefined();
+  });
+});
+
+test.skipIf(noBwrap !== undefined)('a confined builder reads nothing of it, wherever it looks', async () => {
+  await using it = await home({
+    ...files,
+    'p.dot': row({
+      see: tool(plan),
+      a: `${agent('escape.sh')}, sandbox_bind="~/tools"`,
+      again: agent('escape.sh'),
+      v: verify(''),
+    }),
+    'tools/x': 'x',
+  });
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+      cwd: join(it.path, 'w'),
+      env: cleanEnv({ HOME: it.path }),
+    });
+  await writeFile(
+    join(it.path, 'w/escape.sh'),
+    `exec 2>/dev/null
+echo forty-two > answer.txt
+{
+cat ${it.path}/w/scripts/scenarios/judge.sh ${it.path}/${at}/.sealed ${it.path}/tools/keys/*
+cat ../../../../w/scripts/scenarios/judge.sh ../.sealed ../snapshots/pack
+ln -s ${it.path} out && grep -r SEALED-7319 out/
+ln ${it.path}/w/scripts/scenarios/judge.sh hard && cat hard
+for p in /proc/[0-9]*; do cat $p/cwd/scripts/scenarios/judge.sh $p/root${it.path}/w/scripts/scenarios/judge.sh; tr '\\0' '\\n' < $p/environ; cat $p/cmdline; done
+for d in . ${it.path} ${it.path}/w ${it.path}/${at}/history.git ${it.path}/${at}; do git -C $d log -p --all; git -C $d cat-file --batch-all-objects --batch; done
+grep -rl SEALED-7319 / --include=judge.sh --include=pack --exclude-dir=proc --exclude-dir=sys
+find / -name 'judge.sh' -not -path '/proc/*'
+ls -R ${it.path}/.local/state/factory/keys
+} > loot.txt
+rm -f out hard
+exit 0
+`,
+  );
+  git('init', '-q');
+  git('add', '.');
+  git('commit', '-qm', 'all');
+  const ran = await run(it, [], { FACTORY_SANDBOX: 'bwrap' });
+  expect(ran.code, ran.stderr + ran.stdout).toBe(0);
+  const { holdout } = (await it.json(`${at}/manifest.json`)) as { holdout: { key: string } };
+  const loot = await it.read(`${ws}/loot.txt`);
+  expect(loot).toContain('sh');
+  expect(loot).not.toMatch(/SEALED-7319 the|judge\.sh$|FACTORY-SEALED/m);
+  expect(loot).not.toContain(holdout.key);
+});
+
+describe('a run that is stopped', () => {
+  const pipeline = row({
+    see: tool(`echo see >> log.txt; ${plan}`),
+    a: agent('agent.sh'),
+    t: tool('echo t >> log.txt; test -e scripts/scenarios/judge.sh'),
+    v: verify(''),
+  });
+  const agentScript =
+    'test ! -e scripts/scenarios || exit 9; test -z "$(grep -rl SEALED-73[1]9 .)" || exit 8; echo forty-two > answer.txt; echo a >> log.txt';
+
+  test('by kill -9 at any stage has them whole when it is resumed, and ends the same', async () => {
+    await using it = await home({ ...files, 'w/agent.sh': agentScript, 'p.dot': pipeline });
+    const before = picture(join(it.path, 'w/scripts'));
+    const store = () => readFile(join(it.path, at, '.sealed'));
+    const stops = [
+      'started node=see',
+      'started node=a',
+      'started node=t',
+      'started node=v',
+      'completed node=exit',
+    ];
+    let first: Buffer | undefined;
+    let ran = { code: null as number | null, stderr: '' };
+    for (const [n, stop] of [...stops, undefined].entries()) {
+      ran = await it.factory(
+        n === 0 ? ['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'] : ['resume', 'r1'],
+        {
+          watch: (line, process) => {
+            if (stop !== undefined && line.includes(`stage ${stop}`)) process.kill('SIGKILL');
+          },
+        },
+      );
+      first ??= await store();
+      expect(await store()).toEqual(first);
+    }
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(await it.read(`${ws}/log.txt`)).toBe('see\na\nt\n');
+    expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
+    expect(holding(join(it.path, at, 'snapshots'), needle)).toEqual([]);
+  });
+
+  test('by a signal has them in its workspace, and seals them again when it goes on', async () => {
+    await using it = await home({ ...files, 'w/agent.sh': agentScript, 'p.dot': pipeline });
+    const before = picture(join(it.path, 'w/scripts'));
+    const stopped = await run(it, [], { ATTRACTION_TEST_STOP_AFTER_NODE: 'see' });
+    expect(stopped.code).toBe(1);
+    expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
+    await writeFile(join(it.path, ws, 'scripts/scenarios/judge.sh'), 'exit 0');
+    const interrupted = await it.factory(['resume', 'r1'], {
+      watch: (line, process) => {
+        if (line.includes('stage started node=t')) process.kill('SIGTERM');
+      },
+    });
+    expect(interrupted.code, interrupted.stderr).toBe(130);
+    expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
+    // Without the store whole nothing of the run changes.
+    const store = join(it.path, at, '.sealed');
+    const whole = await readFile(store);
+    await writeFile(store, Buffer.concat([whole.subarray(0, 60), Buffer.from('x'), whole.subarray(61)]));
+    const checkpoint = await it.read(`${at}/checkpoint.json`);
+    const damaged = await it.factory(['resume', 'r1']);
+    expect(damaged.code).toBe(2);
+    expect(damaged.stderr).toContain('are not those that the run was begun with');
+    await writeFile(store, whole);
+    const elsewhere = await it.factory(['resume', 'r1'], { env: { FACTORY_KEYS: join(it.path, 'none') } });
+    expect(elsewhere.code).toBe(2);
+    expect(elsewhere.stderr).toMatch(/the key of the sealed scenarios is not there[^]*FACTORY_KEYS/);
+    expect(await it.read(`${at}/checkpoint.json`)).toBe(checkpoint);
+    const other = await it.factory(['run', 'p.dot', '--resume', '--run-id', 'r1', '--holdout', 'w'], {});
+    expect(other.code).toBe(2);
+    expect(other.stderr).toContain(
+      '--holdout w is not what the run has sealed: scripts/scenarios of its workdir',
+    );
+    const on = await it.factory(['resume', 'r1']);
+    expect(on.code, on.stderr).toBe(0);
+    expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
+
+    const fork = await it.factory(['fork', 'r1', '--at', 'a', '--run-id', 'r2'], {});
+    expect(fork.code, fork.stderr).toBe(0);
+    const replay = await it.factory(['replay', 'r1', '--run-id', 'r3'], {});
+    expect(replay.code, replay.stderr).toBe(0);
+    const facts = async (id: string) =>
+      ((await it.json(`.factory/runs/${id}/manifest.json`)) as { holdout: Record<string, string> }).holdout;
+    for (const id of ['r2', 'r3']) {
+      expect(picture(join(it.path, `.factory/runs/${id}/workspace/scripts`))).toEqual(before);
+      const { sha256, key } = await facts(id);
+      expect(sha256).toBe((await facts('r1'))['sha256']);
+      expect(key).not.toBe((await facts('r1'))['key']);
+    }
+  });
+});
+
+describe('--holdout', () => {
+  const mine = { 'judge/check.sh': `# ${needle}\n`, 'judge/deep/b.txt': 'b' };
+  test('takes them from a folder of its own: the workdir and its scenarios stay out of it', async () => {
+    await using it = await home({
+      ...files,
+      ...mine,
+      'w/agent.sh': 'test ! -e scripts/scenarios && grep -c . a.txt > n.txt',
+      'p.dot': row({
+        t: tool('test -e scripts/scenarios/check.sh && test ! -e scripts/scenarios/judge.sh'),
+        a: agent('agent.sh'),
+      }),
+    });
+    const ran = await run(it, ['--holdout', 'judge']);
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(ran.stderr).toContain(
+      'the workdir has a scripts/scenarios of its own, which is neither copied nor sealed',
+    );
+    expect(picture(join(it.path, ws, 'scripts/scenarios'))).toEqual(picture(join(it.path, 'judge')));
+    expect(holding(join(it.path, at, 'snapshots'), needle)).toEqual([]);
+  });
+
+  test('may lie in the workdir, which is then copied without it; the pipeline may name it as well', async () => {
+    await using it = await home({
+      'w/a.txt': 'a',
+      'w/judge/check.sh': needle,
+      'w/agent.sh': 'test -z "$(find . -name "check*")"',
+      'p.dot': row(
+        { t: tool('test -e hidden/judge/check.sh && test ! -e judge'), a: agent('agent.sh') },
+        'holdout="hidden/judge/"; holdout_from="w/judge"',
+      ),
+    });
+    const ran = await run(it);
+    expect(ran.code, ran.stderr + ran.stdout).toBe(0);
+    expect(await it.list(`${ws}/hidden/judge`)).toEqual(['check.sh']);
+    expect(existsSync(join(it.path, ws, 'judge'))).toBe(false);
+  });
+
+  test.for<[string, readonly string[], string, RegExp]>([
+    ['a folder that is not there', ['--holdout', 'nowhere'], '', /--holdout: .*nowhere does not exist/],
+    ['a file', ['--holdout', 'p.dot'], '', /--holdout: .*p\.dot is not a folder/],
+    ['an empty folder', ['--holdout', 'empty'], '', /has no files in it/],
+    ['a folder of runs', ['--holdout', '.factory/runs/x'], '', /lies in the runs directory/],
+    ['what holds the runs', ['--holdout', '.factory'], '', /contains the runs directory/],
+    ['the workdir', ['--holdout', 'w'], '', /is the workdir, or contains it/],
+    ['a path that nobody has', [], 'holdout="tests/hidden/"', /there is no "tests\/hidden" in the workdir/],
+    ['a link', [], 'holdout="door"', /"door" cannot be sealed: it is a link/],
+    [
+      'a way over a link',
+      [],
+      'holdout="door/data/in.txt"',
+      /"door\/data\/in.txt" cannot be sealed: "door" is a link/,
+    ],
+    ['a pipe', [], 'holdout="pipe"', /"pipe" cannot be sealed: it is a socket, a pipe or a device/],
+    ['the whole workdir', [], 'holdout="./"', /is the whole workspace/],
+    ['keys beside what they open', [], 'label="keys"', /would lie in the folder of runs/],
+  ])('refuses %s, before anything is made', async ([, more, attribute, why]) => {
+    await using it = await home({
+      ...files,
+      '.factory/runs/x/a': 'a',
+      'empty/b/.git/HEAD': '',
+      'p.dot': row({ t: tool('true') }, attribute),
+    });
+    await symlink('scripts/scenarios', join(it.path, 'w/door'));
+    execFileSync('mkfifo', [join(it.path, 'w/pipe')]);
+    const env = attribute.includes('keys') ? { FACTORY_KEYS: join(it.path, '.factory/runs/keys') } : {};
+    const ran = await run(it, more, env);
+    expect(ran.code, ran.stderr).toBe(2);
+    expect(ran.stderr.replaceAll(/\s+/g, ' ')).toMatch(why);
+    expect(ran.stderr).toMatch(/= fix:|fix:/);
+    expect(await it.list('.factory/runs')).toEqual(['x']);
+    expect(existsSync(join(it.path, '.local'))).toBe(false);
+  });
+});
+
+test('a run without scenarios seals nothing, and one that is not made leaves no key', async () => {
+  await using it = await home({ 'w/a.txt': 'a', 'p.dot': row({ t: tool('true') }) });
+  expect((await run(it)).code).toBe(0);
+  expect(await it.json(`${at}/manifest.json`)).not.toHaveProperty('holdout');
+  expect(existsSync(join(it.path, '.local'))).toBe(false);
+  await rm(join(it.path, '.factory'), { recursive: true });
+  await using other = await home({ ...files, 'w/.factory': 'x', 'p.dot': row({ t: tool('true') }) });
+  expect((await run(other)).code).toBe(2);
+  expect(
+    existsSync(join(other.path, '.local/state/factory/keys'))
+      ? await other.list('.local/state/factory/keys')
+      : [],
+  ).toEqual([]);
+});
+
+describe('a build of commits', () => {
+  const emptySha = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+  const proposal = JSON.stringify({
+    summary: 's',
+    writes: [{ path: 'f1.txt', base_sha256: emptySha, content: 'right\n' }],
+  });
+  const wrong = JSON.stringify({
+    summary: 's',
+    writes: [{ path: 'f1.txt', base_sha256: emptySha, content: 'wrong\n' }],
+  });
+  const order = {
+    id: 'WO-01',
+    title: 'Step',
+    intent: 'Make f1.txt.',
+    preconditions: [],
+    postconditions: [{ kind: 'file_exists', path: 'f1.txt' }],
+    allowed_files: ['f1.txt'],
+    forbidden: [],
+    acceptance_commands: ['sh scripts/scenarios/accept.sh', 'git diff --exit-code'],
+    context_files: ['f1.txt'],
+    notes: null,
+  };
+  test.for([
+    ['of its own', [] as string[], 'scripts/scenarios/accept.sh'],
+    ['from elsewhere', ['--holdout', 'judge'], 'scripts/scenarios/old.sh'],
+  ] as const)(
+    'with scenarios %s commits neither their coming nor their going',
+    async ([, more, committed]) => {
+      const text = await readFile(join(root, 'pipelines/build.dot'), 'utf8');
+      const accept = 'echo seen; grep -q right f1.txt\n';
+      await using it = await home({
+        'p.dot': text
+          .replace('@../examples/linkcheck/plan.json', '@plan.json')
+          .replace('@../prompts/propose.md', '@propose.md')
+          .replace('../examples/linkcheck/agent.json', 'agent.json'),
+        'propose.md': await readFile(join(root, 'prompts/propose.md'), 'utf8'),
+        'plan.json': JSON.stringify({
+          system_overview: ['a file'],
+          verify_contract: { command: 'test -f f1.txt', requires: [{ kind: 'file_exists', path: 'f1.txt' }] },
+          work_orders: [order],
+        }),
+        'agent.json': JSON.stringify({
+          format: 'factory-script/1',
+          answers: { propose: [{ text: wrong }, { text: proposal }] },
+        }),
+        'w/a.txt': 'a\n',
+        [`w/${committed}`]: accept,
+        'judge/accept.sh': accept,
+      });
+      const git = (cwd: string, ...args: string[]) =>
+        execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+          cwd: join(it.path, cwd),
+          env: cleanEnv({ HOME: it.path }),
+          encoding: 'utf8',
+        });
+      git('w', 'init', '-q');
+      git('w', 'add', '.');
+      git('w', 'commit', '-qm', 'all');
+      const ran = await run(it, ['--agent', 'scripted', ...more]);
+      expect(ran.code, ran.stderr + ran.stdout).toBe(0);
+      const names = git(`${at}/history.git`, 'ls-tree', '-r', '--name-only', 'refs/factory/head');
+      expect(names).toBe(`a.txt\nf1.txt\n${committed}\n`);
+      expect(git(`${at}/history.git`, 'log', '--format=%s', 'refs/factory/head').split('\n')[0]).toBe(
+        'WO-01: Step',
+      );
+      const prompt = await it.read(`${at}/propose/prompt.md`);
+      expect(prompt).not.toContain('scenarios/old');
+      expect(holding(join(it.path, at, 'snapshots'), accept)).toEqual([]);
+    },
+  );
+});

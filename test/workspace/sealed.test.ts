@@ -1,0 +1,252 @@
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Placed, placeSealed, takeOutSealed } from '../../src/workspace/sealed.ts';
+import { readForSealing } from '../../src/workspace/to-seal.ts';
+import { asHeldByModes, make, picture, tempFolder, type Wanted } from './folders.ts';
+
+const judge: Wanted = {
+  'scripts/other.sh': 'echo other',
+  'scripts/scenarios': { mode: 0o750 },
+  'scripts/scenarios/a.sh': { text: 'echo a', mode: 0o751 },
+  'scripts/scenarios/empty': '',
+  'scripts/scenarios/deep/folder': { mode: 0o500 },
+  'scripts/scenarios/link': { link: 'a.sh' },
+  'scripts/scenarios/out': { link: '/etc/passwd' },
+};
+const paths = ['scripts/scenarios'];
+const everything = { as: 'scripts/scenarios', leaveOut: () => false, most: 1000 };
+const never = () => false;
+const caches = (path: string) => path.includes('__pycache__');
+
+/** A workspace without its judge, and the judge. */
+async function scene() {
+  const temp = tempFolder();
+  const ws = join(temp.path, 'ws');
+  mkdirSync(ws);
+  make(ws, judge);
+  const files = readForSealing(ws, 'scripts/scenarios', everything);
+  const whole = picture(ws);
+  takeOutSealed(ws, paths, files, undefined, () => true);
+  return {
+    temp,
+    ws,
+    files,
+    whole,
+    bare: picture(ws),
+    [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
+  };
+}
+
+describe('sealed files', () => {
+  it('come and go with content, modes, links and folders, and what was beside them stays', async () => {
+    await using it = await scene();
+    expect(it.bare.map((line) => line.split(' ')[0])).toEqual(['scripts', 'scripts/other.sh']);
+    for (let n = 0; n < 2; n++) {
+      const placed = placeSealed(it.ws, paths, it.files);
+      expect(picture(it.ws)).toEqual(it.whole);
+      expect(takeOutSealed(it.ws, paths, it.files, placed, never)).toEqual({
+        broken: [],
+        blocked: [],
+        linked: false,
+      });
+      expect(picture(it.ws)).toEqual(it.bare);
+    }
+  });
+
+  it('come and go where modes hold us, through folders that nobody may write', async () => {
+    await using it = await scene();
+    await asHeldByModes(it.temp.path, async () => {
+      chmodSync(join(it.ws, 'scripts'), 0o500);
+      const bare = picture(it.ws);
+      const placed = placeSealed(it.ws, paths, it.files);
+      expect(picture(it.ws).filter((line) => !line.startsWith('scripts '))).toEqual(
+        it.whole.filter((line) => !line.startsWith('scripts ')),
+      );
+      chmodSync(join(it.ws, 'scripts/scenarios/deep'), 0);
+      chmodSync(join(it.ws, 'scripts/scenarios'), 0);
+      const taken = takeOutSealed(it.ws, paths, it.files, placed, never);
+      expect(taken.broken).toEqual(['scripts/scenarios', 'scripts/scenarios/deep']);
+      expect(picture(it.ws)).toEqual(bare);
+    });
+  });
+
+  const at = (ws: string, path: string) => join(ws, 'scripts/scenarios', path);
+  it.for<[string, (ws: string) => void, readonly string[]]>([
+    ['changed', (ws) => writeFileSync(at(ws, 'a.sh'), 'echo b'), ['a.sh']],
+    ['given another mode', (ws) => chmodSync(at(ws, 'a.sh'), 0o700), ['a.sh']],
+    ['removed', (ws) => rmSync(at(ws, 'empty')), ['empty']],
+    [
+      'replaced by a folder',
+      (ws) => {
+        rmSync(at(ws, 'a.sh'));
+        mkdirSync(at(ws, 'a.sh'));
+        writeFileSync(at(ws, 'a.sh/new'), '');
+      },
+      ['a.sh', 'a.sh/new'],
+    ],
+    [
+      'led elsewhere',
+      (ws) => {
+        rmSync(at(ws, 'link'));
+        symlinkSync('empty', at(ws, 'link'));
+      },
+      ['link'],
+    ],
+    ['joined by a new file', (ws) => writeFileSync(at(ws, 'new'), ''), ['new']],
+    ['joined by an empty folder', (ws) => mkdirSync(at(ws, 'new/er'), { recursive: true }), ['new/er']],
+    ['joined by caches alone', (ws) => make(ws, { 'scripts/scenarios/__pycache__/a.pyc': 'x' }), []],
+    ['read', (ws) => void readFileSync(at(ws, 'a.sh')), []],
+    [
+      'changed and put back',
+      (ws) => {
+        writeFileSync(at(ws, 'a.sh'), 'echo b');
+        writeFileSync(at(ws, 'a.sh'), 'echo a');
+      },
+      [],
+    ],
+  ])('that were %s are told, and are the old ones the next time', async ([, act, broken]) => {
+    await using it = await scene();
+    const placed = placeSealed(it.ws, paths, it.files);
+    act(it.ws);
+    const taken = takeOutSealed(it.ws, paths, it.files, placed, caches);
+    expect(taken.broken).toEqual(broken.map((path) => `scripts/scenarios/${path}`));
+    expect(picture(it.ws)).toEqual(it.bare);
+    placeSealed(it.ws, paths, it.files);
+    expect(picture(it.ws)).toEqual(it.whole);
+  });
+
+  it('with a second name are told', async () => {
+    await using it = await scene();
+    const placed = placeSealed(it.ws, paths, it.files);
+    linkSync(at(it.ws, 'a.sh'), join(it.ws, 'mine'));
+    expect(takeOutSealed(it.ws, paths, it.files, placed, never)).toMatchObject({
+      broken: ['scripts/scenarios/a.sh'],
+      linked: true,
+    });
+  });
+
+  it('are never written or removed through a link in place of a folder above them', async () => {
+    await using it = await scene();
+    const outside = join(it.temp.path, 'outside');
+    make(outside, { 'scenarios/theirs': 'theirs' });
+    const before = picture(outside);
+    const placed = placeSealed(it.ws, paths, it.files);
+    renameSync(join(it.ws, 'scripts'), join(it.ws, 'away'));
+    symlinkSync(outside, join(it.ws, 'scripts'));
+    const taken = takeOutSealed(it.ws, paths, it.files, placed, never);
+    expect(taken.blocked).toEqual(['scripts']);
+    expect(taken.broken).toHaveLength(it.files.length);
+    expect(picture(outside)).toEqual(before);
+    placeSealed(it.ws, paths, it.files);
+    expect(picture(outside)).toEqual(before);
+    expect(readFileSync(at(it.ws, 'a.sh'), 'utf8')).toBe('echo a');
+  });
+
+  it('take the folders with them that were made for them, but not what a stage has put there', async () => {
+    await using it = await scene();
+    rmSync(join(it.ws, 'scripts'), { recursive: true });
+    takeOutSealed(it.ws, paths, it.files, placeSealed(it.ws, paths, it.files), never);
+    expect(picture(it.ws)).toEqual([]);
+    const placed = placeSealed(it.ws, paths, it.files);
+    writeFileSync(join(it.ws, 'scripts/report'), 'r');
+    takeOutSealed(it.ws, paths, it.files, placed, never);
+    expect(picture(it.ws).map((line) => line.split(' ')[0])).toEqual(['scripts', 'scripts/report']);
+  });
+
+  it('are all missed where the workspace is gone, or is a link to another place', async () => {
+    await using it = await scene();
+    const placed = placeSealed(it.ws, paths, it.files);
+    renameSync(it.ws, join(it.temp.path, 'moved'));
+    symlinkSync(join(it.temp.path, 'moved'), it.ws);
+    expect(takeOutSealed(it.ws, paths, it.files, placed, never).broken).toHaveLength(it.files.length);
+    expect(picture(join(it.temp.path, 'moved'))).toEqual(it.whole);
+  });
+
+  it('of any shape come back as they were read', async () => {
+    const name = fc.constantFrom('a', 'b', 'é', '-x', '__pycache__', '\udcff');
+    const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
+    const entry = fc.record({
+      path,
+      text: fc.string({ maxLength: 5 }),
+      mode: fc.constantFrom(0o644, 0o400, 0o755),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(entry, { maxLength: 6 }), async (entries) => {
+        await using temp = tempFolder();
+        const ws = join(temp.path, 'ws');
+        mkdirSync(ws);
+        const folders = new Set(
+          entries.flatMap((one) =>
+            [...one.path.matchAll(/\//g)].map(({ index }) => one.path.slice(0, index)),
+          ),
+        );
+        const files = [
+          { path: 'j', kind: 'dir' as const, mode: 0o755, content: Buffer.alloc(0) },
+          ...[...folders].map((one) => ({
+            path: `j/${one}`,
+            kind: 'dir' as const,
+            mode: 0o755,
+            content: Buffer.alloc(0),
+          })),
+          ...[...new Map(entries.map((one) => [one.path, one])).values()]
+            .filter((one) => !folders.has(one.path))
+            .map((one) => ({
+              path: `j/${one.path}`,
+              kind: 'file' as const,
+              mode: one.mode,
+              content: Buffer.from(one.text),
+            })),
+        ];
+        const placed: Placed = placeSealed(ws, ['j'], files);
+        const read = readForSealing(ws, 'j', { ...everything, as: 'j' });
+        const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
+        expect(read.sort(byPath)).toEqual(files.sort(byPath));
+        expect(takeOutSealed(ws, ['j'], files, placed, never).broken).toEqual([]);
+        expect(picture(ws)).toEqual([]);
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
+
+describe('what is to be sealed', () => {
+  it('may be one file, and is nothing where nothing is', async () => {
+    await using it = await scene();
+    expect(
+      readForSealing(it.ws, 'scripts/other.sh', { ...everything, as: 'x' }).map(({ path, kind }) => [
+        path,
+        kind,
+      ]),
+    ).toEqual([['x', 'file']]);
+    expect(readForSealing(it.ws, 'no/such', everything)).toEqual([]);
+  });
+
+  it.for<[string, (ws: string) => void, RegExp]>([
+    ['is a link', (ws) => symlinkSync('src', join(ws, 'judge')), /"judge" cannot be sealed: it is a link/],
+    [
+      'lies behind a link',
+      (ws) => {
+        make(ws, { 'src/judge/a': 'a' });
+        symlinkSync('src', join(ws, 'door'));
+      },
+      /"door\/judge" cannot be sealed: "door" is a link/,
+    ],
+    ['is too large', (ws) => make(ws, { 'judge/a': 'x'.repeat(1001) }), /larger than 1000 bytes/],
+  ])('is refused where it %s', async ([, act, why]) => {
+    await using temp = tempFolder();
+    act(temp.path);
+    const path = why.source.includes('door') ? 'door/judge' : 'judge';
+    expect(() => readForSealing(temp.path, path, { ...everything, as: path })).toThrow(why);
+  });
+});
