@@ -66,7 +66,8 @@ async function syntaxOf(
   });
   if (ended.kind !== 'exited' || ended.code === 0) return [];
   const said = (await readSome(stderrFile, 16_384)) ?? '';
-  const line = /(?:: line |, line |\.[cm]?js:)(\d+)/.exec(said)?.[1];
+  // `x.sh: line 3:`, `x.mjs:3`, `File "x.py", line 3`: the last one is the script's own, whoever read it.
+  const line = /^\D{0,8}(\d+)/.exec(said.slice(said.lastIndexOf(path)).slice(path.length))?.[1];
   const what =
     /: line \d+: (.*)/.exec(said)?.[1] ?? said.split('\n').findLast((one) => /Error: /.test(one)) ?? '';
   return [{ path: shown, line: Number(line ?? 1), message: `no valid text: ${what.trim()}` }];

@@ -44,7 +44,7 @@ beforeAll(async () => {
     'app',
     '--json',
     '--timeout',
-    '2s',
+    '5s',
     '--jobs',
     '8',
   ]);
