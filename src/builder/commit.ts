@@ -6,6 +6,7 @@ import { isMissing } from '../system/files.ts';
 import type { Environment, Git } from '../system/git.ts';
 import type { Author } from './author.ts';
 import { branchRef, headRef, historyGit, inHistory } from './in-history.ts';
+import { overlookSealed } from './sealed-paths.ts';
 
 export type Where = { readonly historyDir: string; readonly workspace: string; readonly env: Environment };
 
@@ -129,6 +130,7 @@ export async function moveHead({ historyDir, workspace, env }: Where, commit: st
   await git.text(['symbolic-ref', 'HEAD', branchRef]);
   await rm(join(historyDir, 'index.lock'), { force: true });
   await git.text(['read-tree', commit ?? '--empty']);
+  await overlookSealed(historyDir, git);
 }
 
 /** Both of the run's refs at once; null takes them away. */

@@ -1,6 +1,7 @@
 /** A run's own history: a bare repository in the run folder that begins where the workdir's HEAD stands. */
 import { realpath, rm } from 'node:fs/promises';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import { isSealedPath } from '../policy/holdout.ts';
 import { writeJson } from '../system/files.ts';
 import {
   type Environment,
@@ -22,6 +23,7 @@ import {
   inHistory,
   readHistoryStart,
 } from './in-history.ts';
+import { noteSealed, overlookSealed } from './sealed-paths.ts';
 
 export type StartedHistory = {
   /** `git` when the workdir is the top of a repository. */
@@ -179,6 +181,8 @@ export async function recordBase(options: {
   readonly workspace: string;
   readonly runId: string;
   readonly now: Date;
+  /** Paths that are there for this while only. */
+  readonly sealed?: readonly string[];
   readonly env?: Environment;
 }): Promise<{ readonly firstCommit: string | null } | Problem> {
   const { historyDir, workspace } = options;
@@ -213,8 +217,13 @@ export async function recordBase(options: {
       await moveRefs(git, first);
       await git.text(['read-tree', first]);
     }
+    const { sealed = [] } = options;
+    await noteSealed(historyDir, sealed);
+    await overlookSealed(historyDir, git);
     const others = await git.list(['ls-files', '--others', '--directory', '--no-empty-directory', '-z']);
-    const left_out = others.filter((path) => !path.startsWith('.factory/'));
+    const left_out = others.filter(
+      (path) => !path.startsWith('.factory/') && !isSealedPath(path.replace(/\/$/, ''), sealed),
+    );
     await writeJson(inHistory(historyDir).start, {
       ...record,
       first_commit: first,

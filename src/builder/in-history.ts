@@ -8,6 +8,10 @@ export const inHistory = (historyDir: string) => ({
   settings: join(historyDir, 'factory.gitconfig'),
   start: join(historyDir, 'factory-start.json'),
   proof: join(historyDir, 'factory-proof.json'),
+  /** The sealed paths of the run, where it has any. */
+  sealed: join(historyDir, 'factory-sealed.json'),
+  /** What git takes no notice of in the workspace. */
+  exclude: join(historyDir, 'info', 'exclude'),
   /** For commands that ask git: it stands at the run's head between stages. */
   index: join(historyDir, 'index'),
   /** For our own commits: made anew for each. */

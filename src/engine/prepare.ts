@@ -38,8 +38,13 @@ export interface Historian {
       }
     | { readonly problem: Diagnostic }
   >;
-  /** After the copy: what the run begins with, where no commit of the workdir says it. */
-  recordBase(workspace: string, history: string): Promise<{ readonly problem: Diagnostic } | object>;
+  /** After the copy: what the run begins with, where no commit of the workdir says it. `sealed` paths are there for this
+   *  while only. */
+  recordBase(
+    workspace: string,
+    history: string,
+    sealed: readonly string[],
+  ): Promise<{ readonly problem: Diagnostic } | object>;
 }
 
 export type NewRun = {
@@ -275,7 +280,11 @@ async function fill(
   if (begun !== undefined) {
     // What the history begins with has the workdir's own scenarios as ever; of the workspace they are no part.
     if (wanted.holdout !== undefined) placeSealed(at.workspace, wanted.holdout.paths, own);
-    const recorded = await wanted.historian?.recordBase(at.workspace, at.history);
+    const recorded = await wanted.historian?.recordBase(
+      at.workspace,
+      at.history,
+      wanted.holdout?.paths ?? [],
+    );
     if (recorded !== undefined && 'problem' in recorded) return recorded;
     // The history may begin with another commit than the copy had.
     if (wanted.holdout !== undefined) own = takeOutOwn(at.workspace, wanted.holdout.paths);

@@ -60,19 +60,20 @@ export function sealingOf(
   // An agent runs no judge: what it leaves beside one is its own.
   const tolerates = type === 'codergen' ? () => false : isCache;
   let placed: Placed | undefined;
-  let linked = false;
+  let suspect = false;
   return {
     place() {
       placed = sees ? placeSealed(workspace, sealed.paths, sealed.files()) : undefined;
     },
     takeOut() {
       const taken = takeOutSealed(workspace, sealed.paths, sealed.files(), placed, tolerates);
-      linked = taken.linked;
+      // A second name, or a file that is gone from its place: even a short one has been taken somewhere.
+      suspect = taken.linked || taken.broken.length > 0;
       return taken;
     },
     copies(before, after) {
       if (!sees || before.id === after.id) return [];
-      const hashes = hashesOf(sealed, linked ? 1 : ownFrom);
+      const hashes = hashesOf(sealed, suspect ? 1 : ownFrom);
       const found = [...after.tree].filter(
         ([path, { hash }]) => hash !== undefined && hashes.has(hash) && before.tree.get(path)?.hash !== hash,
       );

@@ -134,8 +134,15 @@ export async function startRun(
               runId: where.runId,
               env: doors.env,
             }),
-          recordBase: (workspace, historyDir) =>
-            recordBase({ historyDir, workspace, runId: where.runId, now: doors.clock.now(), env: doors.env }),
+          recordBase: (workspace, historyDir, sealed) =>
+            recordBase({
+              historyDir,
+              workspace,
+              sealed,
+              runId: where.runId,
+              now: doors.clock.now(),
+              env: doors.env,
+            }),
         }
       : undefined,
     manifest: ({ workspace, workdirKind, git, holdout }) => ({

@@ -78,6 +78,40 @@ const answers: Story = {
   every: 1,
 };
 
+/** What judges is sealed: each stage says whether it sees it, one writes where it must not, and at the end it is back. */
+const sealed: Story = {
+  name: 'sealed',
+  files: {
+    ...workdir,
+    'work/scripts/scenarios/judge.sh': 'grep -q second answer.txt\n',
+    'work/scripts/scenarios/data/in.txt': 'in\n',
+    'work/agent.sh': `${ledger}; test ! -e scripts/scenarios || exit 9; if [ $FACTORY_VISIT = 1 ]; then mkdir -p scripts/scenarios; echo exit 0 > scripts/scenarios/judge.sh; echo first > answer.txt; else echo second > answer.txt; fi\n`,
+    'p.dot': `digraph sealed {
+  start [shape=Mdiamond]
+  plan  [shape=parallelogram, tool_command="${ledger}; test -e scripts/scenarios/data/in.txt && echo '{\\"context_updates\\":{\\"plan\\":{\\"files\\":[],\\"commands\\":[\\"sh scripts/scenarios/judge.sh\\"]}}}' > $FACTORY_OUTPUT"]
+  work  [agent.backend=command, command.run="sh agent.sh", prompt="work", max_retries=0]
+  check [type=verification, verification.allowed_commands="sh", verification.plan_context_key="plan"]
+  spoil [shape=parallelogram, tool_command="${ledger}; rm -r scripts/scenarios/data; echo x > scripts/scenarios/judge.sh"]
+  last  [type=verification, verification.allowed_commands="sh", verification.plan_context_key="plan"]
+  done  [shape=Msquare]
+  bad   [shape=Msquare, outcome=fail]
+  start -> plan -> work
+  work  -> check [condition="outcome=success"]
+  work  -> work [condition="failure_class=guardrail"]
+  work  -> bad [condition="outcome=fail && failure_class!=guardrail"]
+  check -> spoil [condition="outcome=success"]
+  check -> bad [condition="outcome=fail"]
+  spoil -> last [condition="failure_class=guardrail"]
+  spoil -> bad [condition="failure_class!=guardrail"]
+  last  -> done [condition="outcome=success"]
+  last  -> bad [condition="outcome=fail"]
+}`,
+  },
+  flags: ['--workdir', 'work'],
+  code: 0,
+  every: 1,
+};
+
 const emptySha = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 const proposal = (path: string, content: string) =>
   JSON.stringify({ summary: 's', writes: [{ path, base_sha256: emptySha, content }] });
@@ -128,5 +162,5 @@ export async function stories(read: (path: string) => Promise<string>): Promise<
     .replace('@../examples/linkcheck/plan.json', '@plan.json')
     .replace('@../prompts/propose.md', '@propose.md')
     .replace('../examples/linkcheck/agent.json', 'agent.json');
-  return [nodes, answers, orders(build, await read('prompts/propose.md'))];
+  return [nodes, answers, sealed, orders(build, await read('prompts/propose.md'))];
 }

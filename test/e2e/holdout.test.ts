@@ -59,12 +59,12 @@ function holding(folder: string, text: string, but: (path: string) => boolean = 
     .filter((name) => !but(name) && lstatSync(join(folder, name)).isFile())
     .filter((name) => readFileSync(join(folder, name)).includes(text));
 }
-const scenes = [['none', 'none'], ...(noBwrap === undefined ? [['bubblewrap', 'bwrap']] : [])] as const;
+const scenes = ['none', ...(noBwrap === undefined ? ['bwrap'] : [])];
 
-describe.each(scenes)('with %s', (_, sandbox) => {
-  const env = { FACTORY_SANDBOX: sandbox ?? 'none' };
-
-  test('what is sealed is there for tools and verification only, and back at the end as it was', async () => {
+test.for(scenes)(
+  'with sandbox=%s what is sealed is there for tools and verification only, and back at the end as it was',
+  async (sandbox) => {
+    const env = { FACTORY_SANDBOX: sandbox };
     await using it = await home({
       ...files,
       'w/agent.sh': `echo forty-two > answer.txt
@@ -105,64 +105,64 @@ find . -name 'judge*' -o -name scenarios > found.txt; grep -rl SEALED-7319 . >> 
     const out = await it.factory(['checkout', 'r1', 'look'], { env });
     expect(out.stdout).toContain('what is sealed is left out: scripts/scenarios');
     expect(existsSync(join(it.path, 'look/scripts/scenarios'))).toBe(false);
-  });
+  },
+);
 
-  test('whatever a builder leaves or does at sealed paths is undone, told, and never judges', async () => {
-    const attempts: Readonly<Record<string, readonly [string, string]>> = {
-      forge: [
-        'mkdir -p scripts/scenarios; echo exit 0 > scripts/scenarios/judge.sh',
-        'scripts/scenarios/judge.sh',
-      ],
-      locked: ['mkdir -p scripts/scenarios/x; chmod 0 scripts/scenarios', 'scripts/scenarios/x'],
-      file: ['echo x > scripts/scenarios', 'scripts/scenarios'],
-      linked: ['rm -rf scripts; ln -s /tmp scripts', 'scripts'],
-      inTheWay: ['rm -rf scripts; echo x > scripts', 'scripts'],
-      led: ['ln -s ../a.txt scripts/scenarios', 'scripts/scenarios'],
-    };
-    const deeds: Readonly<Record<string, readonly [string, string]>> = {
-      change: ['echo exit 0 > scripts/scenarios/judge.sh', 'scripts/scenarios/judge.sh'],
-      mode: ['chmod 777 scripts/scenarios/judge.sh', 'scripts/scenarios/judge.sh'],
-      remove: ['rm -rf scripts/scenarios', 'scripts/scenarios/judge.sh'],
-      add: ['echo x > scripts/scenarios/new', 'scripts/scenarios/new'],
-      copy: ['mkdir -p src; cp scripts/scenarios/judge.sh src/mine', 'src/mine'],
-      hard: ['ln scripts/scenarios/data/in.txt mine', 'mine'],
-      move: ['mv scripts/scenarios/data kept', 'kept/in.txt'],
-    };
-    await using it = await home({
-      ...files,
-      'w/scripts/other.sh': 'true',
-      // It outlives its stage as well as anything can, and waits for the judge.
-      'w/lurk.sh':
-        "setsid sh -c '(while :; do cat scripts/scenarios/judge.sh > stolen.txt 2>/dev/null && exit; rm -f stolen.txt; done) & (while :; do mkdir -p scripts/scenarios && echo exit 0 > scripts/scenarios/judge.sh; done) & wait' > /dev/null 2>&1 & echo forty-two > answer.txt",
-      ...Object.fromEntries(Object.entries(attempts).map(([name, [text]]) => [`w/${name}.sh`, text])),
-      ...Object.fromEntries(Object.entries(deeds).map(([name, [text]]) => [`w/${name}.sh`, text])),
-      'p.dot': row({
-        ...Object.fromEntries(Object.keys(attempts).map((name) => [name, agent(`${name}.sh`)])),
-        ...Object.fromEntries(Object.keys(deeds).map((name) => [name, tool(`sh ${name}.sh`)])),
-        lurk: agent('lurk.sh'),
-        check: tool(plan),
-        v: verify(''),
-        still: tool('test ! -e stolen.txt'),
-      }),
-    });
-    const before = picture(join(it.path, 'w/scripts/scenarios'));
-    const ran = await run(it, [], env);
-    expect(ran.code, ran.stderr + ran.stdout).toBe(0);
-    for (const [name, [, path]] of [...Object.entries(attempts), ...Object.entries(deeds)]) {
-      const status = await statusOf(it, name);
-      expect(status, name).toMatchObject({ outcome: 'fail', failure_class: 'guardrail' });
-      const told = /wrote disallowed files: ([^ ]*)/.exec(status.failure_reason)?.[1]?.split(',');
-      expect(told, `${name}: ${status.failure_reason}`).toContain(path);
-    }
-    const told = (await it.records(`${at}/events.jsonl`)).filter((r) => r['type'] === 'GuardrailViolation');
-    expect(told.map((r) => r['node_id'])).toEqual(
-      expect.arrayContaining([...Object.keys(attempts), ...Object.keys(deeds)]),
-    );
-    expect(picture(join(it.path, ws, 'scripts/scenarios'))).toEqual(before);
-    for (const gone of ['src', 'mine', 'kept', 'stolen.txt'])
-      expect(existsSync(join(it.path, ws, gone)), gone).toBe(false);
-    expect(await it.read(`${ws}/scripts/other.sh`).catch(() => 'removed by its stage')).toBeDefined();
+test('whatever a builder leaves or does at sealed paths is undone, told, and never judges', async () => {
+  const attempts: Readonly<Record<string, readonly [string, string]>> = {
+    forge: [
+      'mkdir -p scripts/scenarios; echo exit 0 > scripts/scenarios/judge.sh',
+      'scripts/scenarios/judge.sh',
+    ],
+    locked: ['mkdir -p scripts/scenarios/x; chmod 0 scripts/scenarios', 'scripts/scenarios/x'],
+    file: ['echo x > scripts/scenarios', 'scripts/scenarios'],
+    linked: ['rm -rf scripts; ln -s /tmp scripts', 'scripts'],
+    inTheWay: ['rm -rf scripts; echo x > scripts', 'scripts'],
+    led: ['ln -s ../a.txt scripts/scenarios', 'scripts/scenarios'],
+  };
+  const deeds: Readonly<Record<string, readonly [string, string]>> = {
+    change: ['echo exit 0 > scripts/scenarios/judge.sh', 'scripts/scenarios/judge.sh'],
+    mode: ['chmod 777 scripts/scenarios/judge.sh', 'scripts/scenarios/judge.sh'],
+    remove: ['rm -rf scripts/scenarios', 'scripts/scenarios/judge.sh'],
+    add: ['echo x > scripts/scenarios/new', 'scripts/scenarios/new'],
+    copy: ['mkdir -p src; cp scripts/scenarios/judge.sh src/mine', 'src/mine'],
+    hard: ['ln scripts/scenarios/data/in.txt mine', 'mine'],
+    move: ['mv scripts/scenarios/data kept', 'kept/in.txt'],
+  };
+  await using it = await home({
+    ...files,
+    'w/scripts/other.sh': 'true',
+    // It outlives its stage as well as anything can, and waits for the judge.
+    'w/lurk.sh':
+      "setsid sh -c '(while :; do cat scripts/scenarios/judge.sh > stolen.txt 2>/dev/null && exit; rm -f stolen.txt; done) & (while :; do mkdir -p scripts/scenarios && echo exit 0 > scripts/scenarios/judge.sh; done) & wait' > /dev/null 2>&1 & echo forty-two > answer.txt",
+    ...Object.fromEntries(Object.entries(attempts).map(([name, [text]]) => [`w/${name}.sh`, text])),
+    ...Object.fromEntries(Object.entries(deeds).map(([name, [text]]) => [`w/${name}.sh`, text])),
+    'p.dot': row({
+      ...Object.fromEntries(Object.keys(attempts).map((name) => [name, agent(`${name}.sh`)])),
+      ...Object.fromEntries(Object.keys(deeds).map((name) => [name, tool(`sh ${name}.sh`)])),
+      lurk: agent('lurk.sh'),
+      check: tool(plan),
+      v: verify(''),
+      still: tool('test ! -e stolen.txt'),
+    }),
   });
+  const before = picture(join(it.path, 'w/scripts/scenarios'));
+  const ran = await run(it);
+  expect(ran.code, ran.stderr + ran.stdout).toBe(0);
+  for (const [name, [, path]] of [...Object.entries(attempts), ...Object.entries(deeds)]) {
+    const status = await statusOf(it, name);
+    expect(status, name).toMatchObject({ outcome: 'fail', failure_class: 'guardrail' });
+    const told = /wrote disallowed files: ([^ ]*)/.exec(status.failure_reason)?.[1]?.split(',');
+    expect(told, `${name}: ${status.failure_reason}`).toContain(path);
+  }
+  const told = (await it.records(`${at}/events.jsonl`)).filter((r) => r['type'] === 'GuardrailViolation');
+  expect(told.map((r) => r['node_id'])).toEqual(
+    expect.arrayContaining([...Object.keys(attempts), ...Object.keys(deeds)]),
+  );
+  expect(picture(join(it.path, ws, 'scripts/scenarios'))).toEqual(before);
+  for (const gone of ['src', 'mine', 'kept', 'stolen.txt'])
+    expect(existsSync(join(it.path, ws, gone)), gone).toBe(false);
+  expect(await it.read(`${ws}/scripts/other.sh`).catch(() => 'removed by its stage')).toBeDefined();
 });
 
 test.skipIf(noBwrap !== undefined)('a confined builder reads nothing of it, wherever it looks', async () => {
@@ -171,7 +171,6 @@ test.skipIf(noBwrap !== undefined)('a confined builder reads nothing of it, wher
     'p.dot': row({
       see: tool(plan),
       a: `${agent('escape.sh')}, sandbox_bind="~/tools"`,
-      again: agent('escape.sh'),
       v: verify(''),
     }),
     'tools/x': 'x',
@@ -192,8 +191,8 @@ ln -s ${it.path} out && grep -r SEALED-7319 out/
 ln ${it.path}/w/scripts/scenarios/judge.sh hard && cat hard
 for p in /proc/[0-9]*; do cat $p/cwd/scripts/scenarios/judge.sh $p/root${it.path}/w/scripts/scenarios/judge.sh; tr '\\0' '\\n' < $p/environ; cat $p/cmdline; done
 for d in . ${it.path} ${it.path}/w ${it.path}/${at}/history.git ${it.path}/${at}; do git -C $d log -p --all; git -C $d cat-file --batch-all-objects --batch; done
-grep -rl SEALED-7319 / --include=judge.sh --include=pack --exclude-dir=proc --exclude-dir=sys
-find / -name 'judge.sh' -not -path '/proc/*'
+grep -rl SEALED-7319 /home /root /tmp /run /mnt /srv ${it.path}
+find /home /root /tmp /run /mnt /srv ${it.path} -name 'judge.sh'
 ls -R ${it.path}/.local/state/factory/keys
 } > loot.txt
 rm -f out hard
@@ -278,7 +277,7 @@ describe('a run that is stopped', () => {
     await writeFile(store, whole);
     const elsewhere = await it.factory(['resume', 'r1'], { env: { FACTORY_KEYS: join(it.path, 'none') } });
     expect(elsewhere.code).toBe(2);
-    expect(elsewhere.stderr).toMatch(/the key of the sealed scenarios is not there[^]*FACTORY_KEYS/);
+    expect(elsewhere.stderr).toMatch(/the key of the sealed scenarios is not there[\s\S]*FACTORY_KEYS/);
     expect(await it.read(`${at}/checkpoint.json`)).toBe(checkpoint);
     const other = await it.factory(['run', 'p.dot', '--resume', '--run-id', 'r1', '--holdout', 'w'], {});
     expect(other.code).toBe(2);
@@ -310,7 +309,7 @@ describe('--holdout', () => {
     await using it = await home({
       ...files,
       ...mine,
-      'w/agent.sh': 'test ! -e scripts/scenarios && grep -c . a.txt > n.txt',
+      'w/agent.sh': 'test ! -e scripts/scenarios && grep -c . a.txt > n.txt; echo done',
       'p.dot': row({
         t: tool('test -e scripts/scenarios/check.sh && test ! -e scripts/scenarios/judge.sh'),
         a: agent('agent.sh'),
@@ -329,7 +328,7 @@ describe('--holdout', () => {
     await using it = await home({
       'w/a.txt': 'a',
       'w/judge/check.sh': needle,
-      'w/agent.sh': 'test -z "$(find . -name "check*")"',
+      'w/agent.sh': 'test -z "$(find . -name "check*")" && echo done',
       'p.dot': row(
         { t: tool('test -e hidden/judge/check.sh && test ! -e judge'), a: agent('agent.sh') },
         'holdout="hidden/judge/"; holdout_from="w/judge"',
@@ -341,39 +340,13 @@ describe('--holdout', () => {
     expect(existsSync(join(it.path, ws, 'judge'))).toBe(false);
   });
 
-  test.for<[string, readonly string[], string, RegExp]>([
-    ['a folder that is not there', ['--holdout', 'nowhere'], '', /--holdout: .*nowhere does not exist/],
-    ['a file', ['--holdout', 'p.dot'], '', /--holdout: .*p\.dot is not a folder/],
-    ['an empty folder', ['--holdout', 'empty'], '', /has no files in it/],
-    ['a folder of runs', ['--holdout', '.factory/runs/x'], '', /lies in the runs directory/],
-    ['what holds the runs', ['--holdout', '.factory'], '', /contains the runs directory/],
-    ['the workdir', ['--holdout', 'w'], '', /is the workdir, or contains it/],
-    ['a path that nobody has', [], 'holdout="tests/hidden/"', /there is no "tests\/hidden" in the workdir/],
-    ['a link', [], 'holdout="door"', /"door" cannot be sealed: it is a link/],
-    [
-      'a way over a link',
-      [],
-      'holdout="door/data/in.txt"',
-      /"door\/data\/in.txt" cannot be sealed: "door" is a link/,
-    ],
-    ['a pipe', [], 'holdout="pipe"', /"pipe" cannot be sealed: it is a socket, a pipe or a device/],
-    ['the whole workdir', [], 'holdout="./"', /is the whole workspace/],
-    ['keys beside what they open', [], 'label="keys"', /would lie in the folder of runs/],
-  ])('refuses %s, before anything is made', async ([, more, attribute, why]) => {
-    await using it = await home({
-      ...files,
-      '.factory/runs/x/a': 'a',
-      'empty/b/.git/HEAD': '',
-      'p.dot': row({ t: tool('true') }, attribute),
-    });
-    await symlink('scripts/scenarios', join(it.path, 'w/door'));
-    execFileSync('mkfifo', [join(it.path, 'w/pipe')]);
-    const env = attribute.includes('keys') ? { FACTORY_KEYS: join(it.path, '.factory/runs/keys') } : {};
-    const ran = await run(it, more, env);
-    expect(ran.code, ran.stderr).toBe(2);
-    expect(ran.stderr.replaceAll(/\s+/g, ' ')).toMatch(why);
-    expect(ran.stderr).toMatch(/= fix:|fix:/);
-    expect(await it.list('.factory/runs')).toEqual(['x']);
+  test('is refused before anything is made, with its place and the mend', async () => {
+    await using it = await home({ ...files, 'p.dot': row({ t: tool('true') }, 'holdout_from="nowhere"') });
+    const ran = await run(it);
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toMatch(/holdout_from: .*nowhere does not exist\n --> p\.dot:2:/);
+    expect(ran.stderr).toContain('fix: name a folder that holds the scenarios');
+    expect(existsSync(join(it.path, '.factory'))).toBe(false);
     expect(existsSync(join(it.path, '.local'))).toBe(false);
   });
 });
@@ -411,56 +384,51 @@ describe('a build of commits', () => {
     postconditions: [{ kind: 'file_exists', path: 'f1.txt' }],
     allowed_files: ['f1.txt'],
     forbidden: [],
-    acceptance_commands: ['sh scripts/scenarios/accept.sh', 'git diff --exit-code'],
+    acceptance_commands: ['sh scripts/scenarios/accept.sh', 'git diff --exit-code', 'git status'],
     context_files: ['f1.txt'],
     notes: null,
   };
-  test.for([
-    ['of its own', [] as string[], 'scripts/scenarios/accept.sh'],
-    ['from elsewhere', ['--holdout', 'judge'], 'scripts/scenarios/old.sh'],
-  ] as const)(
-    'with scenarios %s commits neither their coming nor their going',
-    async ([, more, committed]) => {
-      const text = await readFile(join(root, 'pipelines/build.dot'), 'utf8');
-      const accept = 'echo seen; grep -q right f1.txt\n';
-      await using it = await home({
-        'p.dot': text
-          .replace('@../examples/linkcheck/plan.json', '@plan.json')
-          .replace('@../prompts/propose.md', '@propose.md')
-          .replace('../examples/linkcheck/agent.json', 'agent.json'),
-        'propose.md': await readFile(join(root, 'prompts/propose.md'), 'utf8'),
-        'plan.json': JSON.stringify({
-          system_overview: ['a file'],
-          verify_contract: { command: 'test -f f1.txt', requires: [{ kind: 'file_exists', path: 'f1.txt' }] },
-          work_orders: [order],
-        }),
-        'agent.json': JSON.stringify({
-          format: 'factory-script/1',
-          answers: { propose: [{ text: wrong }, { text: proposal }] },
-        }),
-        'w/a.txt': 'a\n',
-        [`w/${committed}`]: accept,
-        'judge/accept.sh': accept,
+  test('adds no sealed file to a commit and takes none away that is committed', async () => {
+    const committed = 'scripts/scenarios/old.sh';
+    const text = await readFile(join(root, 'pipelines/build.dot'), 'utf8');
+    const accept = 'echo seen; grep -q right f1.txt\n';
+    await using it = await home({
+      'p.dot': text
+        .replace('@../examples/linkcheck/plan.json', '@plan.json')
+        .replace('@../prompts/propose.md', '@propose.md')
+        .replace('../examples/linkcheck/agent.json', 'agent.json'),
+      'propose.md': await readFile(join(root, 'prompts/propose.md'), 'utf8'),
+      'plan.json': JSON.stringify({
+        system_overview: ['a file'],
+        verify_contract: { command: 'test -f f1.txt', requires: [{ kind: 'file_exists', path: 'f1.txt' }] },
+        work_orders: [order],
+      }),
+      'agent.json': JSON.stringify({
+        format: 'factory-script/1',
+        answers: { propose: [{ text: wrong }, { text: proposal }] },
+      }),
+      'w/a.txt': 'a\n',
+      [`w/${committed}`]: 'true\n',
+      'judge/accept.sh': accept,
+    });
+    const git = (cwd: string, ...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+        cwd: join(it.path, cwd),
+        env: cleanEnv({ HOME: it.path }),
+        encoding: 'utf8',
       });
-      const git = (cwd: string, ...args: string[]) =>
-        execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
-          cwd: join(it.path, cwd),
-          env: cleanEnv({ HOME: it.path }),
-          encoding: 'utf8',
-        });
-      git('w', 'init', '-q');
-      git('w', 'add', '.');
-      git('w', 'commit', '-qm', 'all');
-      const ran = await run(it, ['--agent', 'scripted', ...more]);
-      expect(ran.code, ran.stderr + ran.stdout).toBe(0);
-      const names = git(`${at}/history.git`, 'ls-tree', '-r', '--name-only', 'refs/factory/head');
-      expect(names).toBe(`a.txt\nf1.txt\n${committed}\n`);
-      expect(git(`${at}/history.git`, 'log', '--format=%s', 'refs/factory/head').split('\n')[0]).toBe(
-        'WO-01: Step',
-      );
-      const prompt = await it.read(`${at}/propose/prompt.md`);
-      expect(prompt).not.toContain('scenarios/old');
-      expect(holding(join(it.path, at, 'snapshots'), accept)).toEqual([]);
-    },
-  );
+    git('w', 'init', '-q');
+    git('w', 'add', '.');
+    git('w', 'commit', '-qm', 'all');
+    const ran = await run(it, ['--agent', 'scripted', '--holdout', 'judge']);
+    expect(ran.code, ran.stderr + ran.stdout).toBe(0);
+    const names = git(`${at}/history.git`, 'ls-tree', '-r', '--name-only', 'refs/factory/head');
+    expect(names).toBe(`a.txt\nf1.txt\n${committed}\n`);
+    expect(git(`${at}/history.git`, 'log', '--format=%s', 'refs/factory/head').split('\n')[0]).toBe(
+      'WO-01: Step',
+    );
+    const prompt = await it.read(`${at}/propose/prompt.md`);
+    expect(prompt).not.toContain('scenarios/old');
+    expect(holding(join(it.path, at, 'snapshots'), accept)).toEqual([]);
+  });
 });

@@ -120,7 +120,6 @@ const bad: readonly Row[] = [
   ['holdout-beside', around('', 'vars="spec=x.md"; holdout_beside=spec;'), 'spec'],
   ['holdout', around('', 'holdout="judge/, .git/hooks";'), '"judge/, .git/hooks"'],
   ['holdout', around('', 'holdout="./";'), '"./"'],
-  ['sees-holdout', around('sees_holdout=true'), 'a'],
   ['unknown-reference', around('prompt="say ${var.nope} now"'), '${var.nope}'],
   [
     'unknown-reference',
@@ -175,7 +174,6 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['vars-syntax', around('', 'vars="a=1, b=@x.md";')],
   ['holdout-beside', around('', 'vars="a=1, b=@x.md"; holdout_beside=b;')],
   ['holdout', around('', 'holdout="judge/, tests/a.sh"; holdout_from="../judge";')],
-  ['sees-holdout', around('sees_holdout=false')],
   ['unknown-attribute', around('shape=parallelogram, tool_command=true, sees_holdout=true')],
   [
     'unknown-reference',

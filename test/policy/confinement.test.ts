@@ -88,6 +88,11 @@ describe('what a stage sees', () => {
     const run = shown().filter((path) => path.startsWith(places.runDir));
     expect(run).toEqual([`${places.nodeDir} rw`, `${places.nodeDir}/visits`, `${places.workspace} rw`]);
     expect(confine('bwrap', places, wanted).masks).toEqual(['/home/ada/p/.factory/runs', '/home/ada/p']);
+    // Of the judge's places those that lie under something that is shown.
+    const judge = ['/home/ada/.local/state/factory/keys', '/data/conda/bin/judge', '/usr/share/judge'];
+    expect(confine('bwrap', { ...places, judge }, wanted).masks.slice(2)).toEqual(judge.slice(1));
+    const bound = { ...wanted, bind: ['~/.local:rw'] };
+    expect(confine('bwrap', { ...places, judge }, bound).masks.slice(2)).toEqual(judge);
   });
 
   test('with access="run" all of the run; the history only where its own git is to see it', () => {
@@ -164,7 +169,11 @@ describe('sandbox_bind', () => {
     ['/a//b/./c:ro', { path: '/a/b/c', write: false }],
   ] as const)('%s', ([word, bind]) => expect(bindOf(word, '/home/ada')).toEqual(bind));
 
-  const real = { runsDir: '/home/ada/p/.factory/runs', workdir: '/home/ada/p' };
+  const judge = [
+    { what: 'the keys', place: '/home/ada/.local/state/factory/keys' },
+    { what: 'the sealed scenarios', place: '/srv/judge' },
+  ];
+  const real = { runsDir: '/home/ada/p/.factory/runs', workdir: '/home/ada/p', judge };
   test.for([
     ['/data', '/data', undefined],
     ['/gone', undefined, 'there is no /gone'],
@@ -174,6 +183,8 @@ describe('sandbox_bind', () => {
     ['/home/ada/p/src', '/home/ada/p/src', 'would show the workdir'],
     ['/link', '/home/ada/p', 'would show'],
     ['/proc/1', '/proc/1', 'belongs to the system'],
+    ['/home/ada/.local', '/home/ada/.local', 'would show the keys /home/ada/.local/state/factory/keys'],
+    ['/srv/judge/a', '/srv/judge/a', 'would show the sealed scenarios /srv/judge'],
   ] as const)('%s, which is %s: %s', ([path, at, why]) => {
     const found = bindProblem({ path, write: false }, { bind: at, ...real });
     if (why === undefined) expect(found).toBeUndefined();

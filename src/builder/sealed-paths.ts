@@ -1,0 +1,32 @@
+/** What is sealed is not git's to watch: it comes and goes in the workspace, and no order commits either. */
+import * as z from 'zod';
+import { isMissing, writeFileAtomic, writeJson } from '../system/files.ts';
+import type { Git } from '../system/git.ts';
+import { inHistory } from './in-history.ts';
+import { readRecord } from './record.ts';
+
+const SealedPaths = z.object({ version: z.literal(1), paths: z.array(z.string()) });
+
+/** Writes down the sealed paths of a new history; git tells of no new files there from now on. */
+export async function noteSealed(historyDir: string, paths: readonly string[]): Promise<void> {
+  if (paths.length === 0) return;
+  const { sealed, exclude } = inHistory(historyDir);
+  await writeJson(sealed, { version: 1, paths: [...paths] } satisfies z.infer<typeof SealedPaths>);
+  const literal = (path: string) => path.replace(/[\\*?[\]!# ]/g, '\\$&');
+  await writeFileAtomic(exclude, paths.map((path) => `/${literal(path)}\n`).join(''));
+}
+
+/** Has git take what the index holds at sealed paths for present and unchanged. `git` works on the index that commands
+ *  which ask git are given. */
+export async function overlookSealed(historyDir: string, git: Git): Promise<void> {
+  const { paths } = await readRecord(inHistory(historyDir).sealed, SealedPaths).catch((error: unknown) => {
+    if (isMissing(error)) return { paths: [] };
+    throw error;
+  });
+  if (paths.length === 0) return;
+  const tracked = await git.list(['--literal-pathspecs', 'ls-files', '-z', '--', ...paths]);
+  if (tracked.length > 0)
+    await git.text(['update-index', '--skip-worktree', '-z', '--stdin'], {
+      input: tracked.map((path) => `${path}\0`).join(''),
+    });
+}
