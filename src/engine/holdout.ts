@@ -43,7 +43,7 @@ export async function wantedHoldout(
     readonly flag: string | undefined;
     readonly cwd: string;
     /** Of the run: beside the file of one of them may lie what judges. */
-    readonly variables: Manifest['variables'];
+    readonly variables?: Manifest['variables'];
     /** Absolute; undefined for an empty tree. */
     readonly workdir: string | undefined;
     readonly runsDir: string;
@@ -145,7 +145,7 @@ async function readFrom(
 /** The folder outside of the workdir that holds the judge; undefined where nobody names one. */
 async function folderOf(
   graph: Graph,
-  { flag, cwd, variables, workdir, runsDir }: Parameters<typeof wantedHoldout>[1],
+  { flag, cwd, variables = {}, workdir, runsDir }: Parameters<typeof wantedHoldout>[1],
   no: (message: string, fix: string, at?: Attribute) => Problem,
 ): Promise<
   { readonly path: string; readonly real: string; readonly at: Attribute | undefined } | Problem | undefined

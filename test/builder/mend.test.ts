@@ -39,11 +39,17 @@ function buildOf(values: readonly Record<string, unknown>[]): Build {
   });
   const digests = Object.fromEntries(orders.map((one) => [one.order.id, one.digest]));
   const state = { version: 1 as const, digests, allow_exempt: false, head: 'c0', done: [], current: null };
-  return {
-    orders,
-    state,
-    start: { first_commit: null, applied: {}, left_out: [], author: { name: 'n', email: 'e' } } as never,
+  const start: Build['start'] = {
+    version: 1,
+    kind: 'none',
+    base_commit: null,
+    author: { name: 'n', email: 'e' },
+    dirty: [],
+    applied: {},
+    first_commit: null,
+    left_out: [],
   };
+  return { orders, state, start };
 }
 const failures = [{ scenario: 'a_scenario.sh', said: 'FAIL: sum\n  expected: 5\n  observed: 6' }];
 

@@ -79,7 +79,7 @@ describe('scenarios of any language', () => {
   test.for([
     ['a_scenario.py', 'def (:\n', 'syntax'],
     ['a_scenario.mjs', 'const = 1;\n', 'syntax'],
-  ])('%s that does not parse is broken before it is run', async ([name, text, phase]) => {
+  ] as const)('%s that does not parse is broken before it is run', async ([name, text, phase]) => {
     await using it = await home({ [`s/${name}`]: text, 'app/x': '' });
     const told = await run(it, { json: true });
     expect(reportOf(told).results).toMatchObject([

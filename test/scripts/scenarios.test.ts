@@ -56,6 +56,7 @@ beforeAll(async () => {
 describe('a scenario that', () => {
   test.concurrent.for(labelled.map((row, at) => [row.what, row, at] as const))(
     '%s is classed so by both harnesses',
+    { timeout: 60_000 },
     async ([, row, at], { expect }) => {
       const result = report.results.find((one) => one.scenario === fileOf(at));
       expect(result).toMatchObject({ outcome: row.outcome, failure_class: row.class });
@@ -67,7 +68,6 @@ describe('a scenario that', () => {
       if (row.class === null) expect(ran.stdout).toContain('[preflight] live passed');
       else expect(last(ran.stderr)).toBe(`failure_class=${row.class}`);
     },
-    60_000,
   );
 
   test('leaves a process behind, or does not end, has nothing left running', async () => {
