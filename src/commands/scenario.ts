@@ -195,7 +195,7 @@ export async function scenarioLint(
   flags: { readonly json?: boolean; readonly color?: boolean },
   io: ScenarioIo,
 ): Promise<number> {
-  const scratch = await mkdtemp(join(io.env['TMPDIR'] ?? '/tmp', 'scenario-lint-'));
+  const scratch = await mkdtemp(join(io.env['TMPDIR'] || '/tmp', 'scenario-lint-'));
   try {
     const linted = await lintScenarios(resolve(io.cwd, place), place, {
       spawn: io.spawn,

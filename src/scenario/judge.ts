@@ -36,7 +36,7 @@ export type Judged = {
 
 /** Runs it once, in a room of its own below the system's temporary folder that is gone afterwards. */
 export async function judgeOnce(scenario: Scenario, options: JudgeOptions, doors: Doors): Promise<Judged> {
-  const room = await realpath(await mkdtemp(join(doors.env['TMPDIR'] ?? '/tmp', 'scenario-')));
+  const room = await realpath(await mkdtemp(join(doors.env['TMPDIR'] || '/tmp', 'scenario-')));
   const cleared = makingFolder(room);
   try {
     const app = join(room, 'app');

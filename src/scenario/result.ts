@@ -38,6 +38,7 @@ export type ScenarioResult = {
 
 export type ScenarioReport = {
   readonly schema_version: 1;
+  /** `none`: nothing was run that could judge. */
   readonly status: 'pass' | 'fail' | 'none';
   readonly exit_code: number;
   readonly failure_class: ScenarioClass | null;

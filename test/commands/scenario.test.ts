@@ -123,6 +123,16 @@ describe('a failure that does not come again in a clean copy', () => {
   });
 });
 
+test('what the world lacks now and then is no flake of the scenario', async () => {
+  const now = `${modes}[ -e "$MARK" ] && exit 0; : >"$MARK"; exit 86\n`;
+  await using it = await home({ 's/a_scenario.sh': now, 'app/x': '' });
+  const told = await run(it, { repeat: 2, jobs: 1, json: true }, { MARK: join(it.path, 'mark') });
+  expect(reportOf(told).results).toMatchObject([
+    { outcome: 'fail', failure_class: 'infra', runs: { passed: 1 } },
+  ]);
+  expect(told.code).toBe(86);
+});
+
 describe('what decides the exit code', () => {
   test.for([
     [
@@ -161,7 +171,9 @@ test('selftest leaves the product alone, and so does REQUIRE_LIVE=0 unless --liv
   });
   const outcomes = async (told: Promise<Told>) => reportOf(await told).results.map((one) => one.outcome);
   expect(await outcomes(run(it, { mode: 'selftest', json: true }))).toEqual(['pass', 'skipped']);
-  expect(await outcomes(run(it, { json: true }, { REQUIRE_LIVE: '0' }))).toEqual(['skipped', 'skipped']);
+  const skipped = reportOf(await run(it, { json: true }, { REQUIRE_LIVE: '0' }));
+  expect(skipped.results.map((one) => one.outcome)).toEqual(['skipped', 'skipped']);
+  expect(skipped).toMatchObject({ status: 'none', exit_code: 0 });
   expect(await outcomes(run(it, { json: true, live: true }, { REQUIRE_LIVE: '0' }))).toEqual([
     'fail',
     'fail',
@@ -224,7 +236,8 @@ test.for([
 
 test('Ctrl-C ends every scenario, and nothing of them is left', async () => {
   const wait = `${modes}: >"$BEGUN.$$"\nsleep 603 & wait\n`;
-  await using it = await home({ 's/a_scenario.sh': wait, 's/b_scenario.sh': wait, 'app/x': '' });
+  const names = ['a', 'b', 'c', 'd'].map((name) => [`s/${name}_scenario.sh`, wait]);
+  await using it = await home({ ...Object.fromEntries(names), 'app/x': '' });
   const controller = new AbortController();
   const told = run(it, { jobs: 2 }, { BEGUN: join(it.path, 'begun') }, controller.signal);
   await expect
@@ -234,7 +247,10 @@ test('Ctrl-C ends every scenario, and nothing of them is left', async () => {
     .toBe(2);
   controller.abort();
   expect(await told).toMatchObject({ code: 130, err: 'interrupted: every scenario was ended\n' });
-  expect((await it.list('.')).filter((name) => name.startsWith('scenario-'))).toEqual([]);
+  const left = await it.list('.');
+  expect(left.filter((name) => name.startsWith('scenario-'))).toEqual([]);
+  // Those that waited for their turn were never begun.
+  expect(left.filter((name) => name.startsWith('begun'))).toHaveLength(2);
 });
 
 test('lint names file, line and what is wrong, for any language', async () => {

@@ -103,11 +103,10 @@ check_lines() {
 # check_json WHAT FILE: the same as JSON.
 check_json() {
   BROKEN=$broken node - "$2" >"$work/json" 2>&1 <<'CODE'
-const { readFileSync } = require('node:fs');
 const say = (what, expected, observed) => console.log(`${what}\t${expected}\t${String(observed).split("\n")[0]}`);
 let report;
 try {
-  report = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+  report = JSON.parse(require('node:fs').readFileSync(process.argv[2], 'utf8'));
 } catch (error) {
   say('not JSON', 'a JSON object', error.message);
   process.exit();
