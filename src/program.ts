@@ -110,6 +110,9 @@ const rooms: Readonly<Record<string, (program: Command) => Promise<void>>> = {
     const doors = await toolIo();
     orderRunCommands(orderCommand(program, doors), doors);
   },
+  scenario: async (program) => {
+    (await import('./commands/scenario.ts')).scenarioCommand(program, await toolIo());
+  },
   deliver: async (program) => {
     const words = (text: string) => io.err(asCalled(text, io.called?.program));
     (await import('./commands/deliver.ts')).deliverCommand(program, { ...(await toolIo()), err: words });
@@ -339,7 +342,12 @@ async function main(argv: readonly string[]): Promise<number> {
       .description('compile a spec into work orders (or its steps: prompt, check, emit)');
     program
       .command('order <step>')
-      .description('carry out work orders (run, run-all; next, prompt, apply, commit, rollback, proof)');
+      .description(
+        'carry out work orders (run, run-all; next, prompt, apply, commit, rollback, mend, proof)',
+      );
+    program
+      .command('scenario <step>')
+      .description('judge a product by scenarios that its builder never sees (lint, selftest, run)');
     program.command('deliver <run>').description("put a run's commits on a branch, or into a new folder");
   }
 

@@ -15,6 +15,7 @@ const floors: Readonly<Record<string, number>> = {
   agents: 3,
   planner: 3,
   builder: 3,
+  scenario: 3,
   nodes: 4,
   audit: 4,
   engine: 5,

@@ -15,7 +15,13 @@ export type LoadedOrder = {
   readonly from: string;
 };
 
-type Raw = { readonly from: string; readonly value: unknown; readonly alone?: true };
+type Raw = {
+  readonly from: string;
+  readonly value: unknown;
+  readonly alone?: true;
+  /** An order that a judge's findings added. */
+  readonly mends?: true;
+};
 type Loaded = { readonly orders: readonly LoadedOrder[] } | { readonly problem: string };
 
 /** Reads `.factory/orders/WO-*.json` in numeric order, else what was given as the variable `plan`: a compiled plan, or a
@@ -25,12 +31,13 @@ export async function loadOrders(
   options: { readonly allowExempt: boolean },
 ): Promise<Loaded> {
   try {
-    const raw = await findRaw(workspace);
-    if (raw.length === 0) {
+    const planned = await findRaw(workspace);
+    if (planned.length === 0) {
       return {
         problem: `there are no work orders: neither ${inWorkspace.orders}/WO-*.json nor a plan in ${inWorkspace.inputs}/plan.json; compile a plan first, or give one with --var plan=FILE`,
       };
     }
+    const raw = [...planned, ...(await mendings(workspace))];
     const orders: LoadedOrder[] = [];
     for (const one of raw) {
       const checked = checkOrder(one, options);
@@ -60,6 +67,25 @@ async function findRaw(workspace: string): Promise<Raw[]> {
     }
   }
   return [];
+}
+
+/** The orders that a judge's findings added, in `.factory/orders/FIX-*.json`: after all of the plan's. */
+async function mendings(workspace: string): Promise<Raw[]> {
+  const folder = join(workspace, inWorkspace.orders);
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
+  return Promise.all(
+    names
+      .filter((file) => /^FIX-\d{2,}\.json$/.test(file))
+      .sort((a, b) => Number(a.slice(4, -5)) - Number(b.slice(4, -5)))
+      .map(async (file) => ({
+        from: `${inWorkspace.orders}/${file}`,
+        value: await readJson(join(folder, file), `${inWorkspace.orders}/${file}`),
+        mends: true as const,
+      })),
+  );
 }
 
 async function kindOf(path: string): Promise<'file' | 'folder' | undefined> {
@@ -126,8 +152,12 @@ export function checkOrder(
     };
   }
   const order = parsed.data;
-  if (raw.alone === true ? !/^[^\s\p{C}][^\p{C}]{0,99}$/u.test(order.id) : !/^WO-\d{2,}$/.test(order.id))
-    return { problem: `${raw.from} has the id ${JSON.stringify(order.id)}, not WO-NN` };
+  const prefix = raw.mends === true ? 'FIX' : 'WO';
+  const fits = raw.alone === true ? /^[^\s\p{C}][^\p{C}]{0,99}$/u : new RegExp(`^${prefix}-\\d{2,}$`);
+  if (!fits.test(order.id))
+    return { problem: `${raw.from} has the id ${JSON.stringify(order.id)}, not ${prefix}-NN` };
+  if (raw.mends === true && !raw.from.endsWith(`/${order.id}.json`))
+    return { problem: `${raw.from} holds ${order.id}: file name and id must agree` };
   const named = raw.alone === true ? undefined : /\/wo-(\d+)[^/]*\.json$/i.exec(raw.from)?.[1];
   if (named !== undefined && Number(named) !== Number(order.id.slice(3))) {
     return { problem: `${raw.from} holds ${order.id}: file name and id must agree` };

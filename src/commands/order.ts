@@ -13,52 +13,18 @@ import { prove } from '../builder/proof.ts';
 import { parseProposal } from '../builder/proposal.ts';
 import { classOf, type StageFailure, stageFailure } from '../builder/stage.ts';
 import { type BuildState, type CurrentOrder, readState, writeState } from '../builder/state.ts';
-import { type CommandIo, conclude, type Place, placeOf, probeOf, type Verdict } from '../builder/tool.ts';
+import { type CommandIo, type Place, probeOf, type Verdict } from '../builder/tool.ts';
 import { spoken } from '../builder/unittest.ts';
 import { foretold, plansFor } from '../builder/verify.ts';
-import type { JsonObject } from '../model/json.ts';
 import { inWorkspace } from '../model/layout.ts';
-import type { FailureClass } from '../model/outcome.ts';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
-import { GitError } from '../system/git.ts';
 import { packageRoot } from '../system/package.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
+import { orderMend } from './order-mend.ts';
+import { no, type OrderOptions, step, yes } from './order-step.ts';
 
 export type { CommandIo } from '../builder/tool.ts';
-
-export type OrderOptions = { readonly json?: boolean; readonly run?: string };
-
-const yes = (notes: string, more: { label?: string; updates?: JsonObject } = {}): Verdict => ({
-  ok: true,
-  notes,
-  ...more,
-});
-const no = (
-  why: FailureClass,
-  notes: string,
-  more: { label?: string; updates?: JsonObject } = {},
-): Verdict => ({
-  ok: false,
-  class: why,
-  notes,
-  ...more,
-});
-
-/** Finds the run, does the step, says what came of it. What the world does is a verdict; a throw is our fault. */
-async function step(
-  options: OrderOptions,
-  io: CommandIo,
-  act: (place: Place) => Promise<Verdict>,
-): Promise<number> {
-  const place = await placeOf(io, options.run);
-  if ('problem' in place) return conclude(io, options.json === true, no('config', place.problem));
-  try {
-    return await conclude(io, options.json === true, await act(place));
-  } catch (error) {
-    if (!(error instanceof GitError)) throw error;
-    return conclude(io, options.json === true, no(error.missing ? 'config' : 'internal', error.message));
-  }
-}
+export type { OrderOptions } from './order-step.ts';
 
 /** Takes the first work order that is not done. Label `order`, or `done` when there is none left. */
 export const orderNext = (
@@ -323,6 +289,13 @@ export const orderProof = (options: OrderOptions, io: CommandIo): Promise<number
     });
   });
 
+function upTo(word: string): number {
+  const n = Number(word);
+  if (word.trim() === '' || !Number.isSafeInteger(n) || n < 0 || n > 99)
+    throw new InvalidArgumentError('a whole number from 0 to 99 is wanted.');
+  return n;
+}
+
 function count(word: string): number {
   const n = Number(word);
   if (!Number.isSafeInteger(n) || n < 1)
@@ -364,6 +337,9 @@ export function orderCommand(
   verb('rollback', 'undo the attempt, and say whether to try again')
     .option('--attempts <n>', 'attempts that an order gets', count, 5)
     .action(async (options) => io.exit(await orderRollback(options, io)));
+  verb('mend', 'make a work order of what the judge found wrong with the product')
+    .option('--fixes <n>', 'how many such orders a build gets', upTo, 2)
+    .action(async (options) => io.exit(await orderMend(options, io)));
   verb('proof', 'check the final commit in a folder of its own').action(async (options) =>
     io.exit(await orderProof(options, io)),
   );

@@ -268,7 +268,7 @@ export async function planEmit(options: PlanEmitOptions, io: PlanIo): Promise<nu
   // A manifest stands only beside a whole set of orders.
   await rm(join(folder, manifestFile), { force: true });
   for (const name of await namesIn(folder)) {
-    if (/^WO-.*\.json$/i.test(name)) await rm(join(folder, name), { force: true });
+    if (/^(WO|FIX)-.*\.json$/i.test(name)) await rm(join(folder, name), { force: true });
   }
   for (const { name, order } of written) await writeFileAtomic(join(folder, name), fileText(order));
   await writeFileAtomic(join(folder, manifestFile), fileText(emission.manifest));

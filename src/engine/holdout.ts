@@ -5,6 +5,7 @@ import { graphAttributes } from '../lint/words.ts';
 import { present, readAttributes } from '../model/attribute.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Attribute, Graph } from '../model/graph.ts';
+import type { Manifest } from '../model/manifest.ts';
 import type { SealedFile } from '../model/sealed.ts';
 import { holdoutPaths, usualHoldout } from '../policy/holdout.ts';
 import { keysFolder, mostSealedBytes } from '../store/sealed.ts';
@@ -13,6 +14,7 @@ import { ignoreOf } from '../workspace/copy.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
 import { readForSealing } from '../workspace/to-seal.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
+import { holdoutSource } from './holdout-source.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -40,6 +42,8 @@ export async function wantedHoldout(
     /** `--holdout`, as it was typed. */
     readonly flag: string | undefined;
     readonly cwd: string;
+    /** Of the run: beside the file of one of them may lie what judges. */
+    readonly variables?: Manifest['variables'];
     /** Absolute; undefined for an empty tree. */
     readonly workdir: string | undefined;
     readonly runsDir: string;
@@ -141,21 +145,16 @@ async function readFrom(
 /** The folder outside of the workdir that holds the judge; undefined where nobody names one. */
 async function folderOf(
   graph: Graph,
-  { flag, cwd, workdir, runsDir }: Parameters<typeof wantedHoldout>[1],
+  { flag, cwd, variables = {}, workdir, runsDir }: Parameters<typeof wantedHoldout>[1],
   no: (message: string, fix: string, at?: Attribute) => Problem,
 ): Promise<
   { readonly path: string; readonly real: string; readonly at: Attribute | undefined } | Problem | undefined
 > {
-  const attribute = present(graph.attrs, 'holdout_from');
-  const at = flag === undefined ? attribute : undefined;
-  const path =
-    flag !== undefined
-      ? resolve(cwd, flag)
-      : attribute === undefined
-        ? undefined
-        : resolve(cwd, graph.file, '..', attribute.value.text.trim());
-  if (path === undefined) return undefined;
-  const name = flag === undefined ? 'holdout_from' : '--holdout';
+  const source = holdoutSource(graph, variables, resolve(cwd, graph.file), flag && resolve(cwd, flag));
+  if (source === undefined) return undefined;
+  const path = source.folder;
+  const name = { flag: '--holdout', graph: 'holdout_from', beside: 'holdout_beside' }[source.said];
+  const at = source.said === 'flag' ? undefined : present(graph.attrs, name);
   const fix = `name a folder that holds the scenarios, outside of the runs directory, with ${name}`;
   const refuse = (why: string): Problem => {
     const refusal = no(`${name}: ${path} ${why}`, fix, at);

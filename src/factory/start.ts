@@ -76,6 +76,7 @@ export async function startRun(
   const judge = await wantedHoldout(graph, {
     flag: flags.holdout,
     cwd: doors.cwd,
+    variables: inputs.variables,
     workdir,
     runsDir: where.runsDir,
     env: doors.env,

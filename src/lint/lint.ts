@@ -10,6 +10,7 @@ import { exitMissing } from './rules/exit-missing.ts';
 import { exitOutgoing } from './rules/exit-outgoing.ts';
 import { gateWithoutRetry } from './rules/gate-without-retry.ts';
 import { holdout } from './rules/holdout.ts';
+import { holdoutBeside } from './rules/holdout-beside.ts';
 import { kindCheck } from './rules/kind-check.ts';
 import { noHandler } from './rules/no-handler.ts';
 import { quotedReference } from './rules/quoted-reference.ts';
@@ -46,6 +47,7 @@ const rules: readonly Rule[] = [
   unknownOutcome,
   targetMissing,
   varsSyntax,
+  holdoutBeside,
   unknownReference,
   quotedReference,
   undeclaredNode,

@@ -43,6 +43,7 @@ export const graphAttributes = {
   llm_model: text(),
   llm_provider: text(),
   holdout: paths(),
+  holdout_beside: text(),
   holdout_from: text(),
   env_pass: list(),
   sandbox: word('auto', 'bwrap', 'none'),

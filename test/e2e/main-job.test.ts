@@ -38,7 +38,13 @@ describe('without a key', () => {
       'propose',
     ]);
     expect(visited.filter((node) => node === 'rollback')).toHaveLength(2);
-    expect(visited.slice(-2)).toEqual(['proof', 'exit']);
+    expect(visited.slice(-3)).toEqual(['proof', 'judge', 'exit']);
+    // The judge is the example's own: sealed from the first stage on.
+    const judged = await it.json('.factory/runs/r1/judge/status.json');
+    expect(judged).toMatchObject({ outcome: 'success', notes: '2 of 2 scenarios pass' });
+    expect(await it.json('.factory/runs/r1/manifest.json')).toMatchObject({
+      holdout: { from: join(root, 'examples/linkcheck/scenarios'), paths: ['scripts/scenarios'], files: 2 },
+    });
     expect(events[0]).toMatchObject({ type: 'PipelineStarted', agent: expect.stringContaining('scripted') });
     const reasons = events.filter((r) => r['type'] === 'StageFailed').map((r) => String(r['failure_reason']));
     expect(reasons).toEqual([
@@ -198,7 +204,7 @@ test('the pipeline of both halves is the two halves', async () => {
       expect(attrs(both.nodes.get(node.id)), `${half.file}: ${node.id}`).toEqual(attrs(node));
     }
     const edges = (g: typeof both) => g.edges.map((e) => `${e.from} -> ${e.to} [${e.conditionText}]`);
-    const joined = half.file === 'compile.dot' ? /^emit -> exit / : /^start -> /;
+    const joined = half.file === 'compile.dot' ? /^emit -> exit / : /^(start ->|proof -> exit) /;
     expect(edges(both)).toEqual(expect.arrayContaining(edges(half).filter((edge) => !joined.test(edge))));
   }
 });

@@ -116,6 +116,8 @@ const bad: readonly Row[] = [
   ['target-missing', around('required_tool_node=nowhere'), 'nowhere'],
   ['target-missing', around('', 'retry_target=nowhere;'), 'nowhere'],
   ['vars-syntax', around('', 'vars="a=1, b";'), 'b'],
+  ['holdout-beside', around('', 'vars="spec=@x.md"; holdout_beside="spce";'), '"spce"'],
+  ['holdout-beside', around('', 'vars="spec=x.md"; holdout_beside=spec;'), 'spec'],
   ['holdout', around('', 'holdout="judge/, .git/hooks";'), '"judge/, .git/hooks"'],
   ['holdout', around('', 'holdout="./";'), '"./"'],
   ['unknown-reference', around('prompt="say ${var.nope} now"'), '${var.nope}'],
@@ -170,6 +172,7 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['unknown-outcome', edge('condition="outcome=pass || outcome=skipped || context.outcome=any"')],
   ['target-missing', around('goal_gate=true, retry_target=a, required_tool_node=" "')],
   ['vars-syntax', around('', 'vars="a=1, b=@x.md";')],
+  ['holdout-beside', around('', 'vars="a=1, b=@x.md"; holdout_beside=b;')],
   ['holdout', around('', 'holdout="judge/, tests/a.sh"; holdout_from="../judge";')],
   ['unknown-attribute', around('shape=parallelogram, tool_command=true, sees_holdout=true')],
   [

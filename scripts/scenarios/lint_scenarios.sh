@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Looks for mistakes in scenario scripts before they judge anybody.
+#
+#   lint_scenarios.sh [DIR|FILE]      (default: scripts/scenarios)
+#
+# Of a folder all *.sh directly in it are read. Findings go to standard output as `path:line: message`.
+# Exit codes: 0 nothing found · 1 findings, or nothing to look at · 2 usage.
+set -u
+
+if [ "$#" -gt 1 ]; then
+  printf 'usage: %s [DIR|FILE]\n' "$(basename "$0")" >&2
+  exit 2
+fi
+target=${1:-scripts/scenarios}
+
+found=0
+finding() {
+  printf '%s:%s: %s\n' "$1" "$2" "$3"
+  found=$((found + 1))
+}
+
+# lines PATTERN FILE: the numbers of the lines that match an extended regular expression.
+lines() { grep -nE -- "$1" "$2" | cut -d : -f 1; }
+
+# A name that holds a provider's model, and a beginning of a literal value.
+models='([A-Za-z0-9_]*LIVE_MODEL|(OPENAI|ANTHROPIC|GEMINI|GOOGLE|MISTRAL|GROQ|XAI|DEEPSEEK|OPENROUTER|AZURE|BEDROCK|COHERE|TOGETHER)_[A-Za-z0-9_]*MODEL)'
+literal="[\"']?[A-Za-z0-9]"
+
+lint() {
+  file=$1
+  if ! said=$(bash -n "$file" 2>&1); then
+    line=$(printf '%s\n' "$said" | sed -n 's/.*: line \([0-9][0-9]*\): .*/\1/p' | head -n 1)
+    finding "$file" "${line:-1}" "no valid bash: $(printf '%s\n' "$said" | head -n 1 | sed 's/.*: line [0-9]*: //')"
+  fi
+  case $(basename "$file") in
+    *_user_scenarios.sh)
+      # A comment handles nothing.
+      if ! grep -v '^[[:space:]]*#' "$file" | grep -qE 'SCENARIO_MODE=|\$\{?SCENARIO_MODE'; then
+        finding "$file" 1 'handle SCENARIO_MODE: selftest checks the scenario itself, live the product'
+      fi
+      for line in $(lines "(^|[^A-Za-z0-9_])$models=$literal" "$file") \
+        $(lines "[{]$models:?[-=]$literal" "$file"); do
+        finding "$file" "$line" 'a model has a name by default here: leave it empty and ask the provider which there are'
+      done
+      ;;
+  esac
+  # The folder is written apart, so that this script is none of what it looks for.
+  for line in $(lines "(^|[^A-Za-z0-9_})./])/(var/|private/)?tm""p/[A-Za-z0-9_.\$-]" "$file"); do
+    finding "$file" "$line" 'a fixed place for temporary files is shared with others: use $SCENARIO_TMP, or mktemp -d'
+  done
+}
+
+count=0
+if [ -f "$target" ]; then
+  count=1
+  lint "$target"
+elif [ -d "$target" ]; then
+  for file in "${target%/}"/*.sh; do
+    [ -f "$file" ] || continue
+    count=$((count + 1))
+    lint "$file"
+  done
+  if [ "$count" -eq 0 ]; then
+    printf '%s: no scenario scripts (*.sh) in this folder\n' "$target"
+    exit 1
+  fi
+else
+  printf '%s: there is no such file or folder\n' "$target"
+  exit 1
+fi
+
+if [ "$found" -gt 0 ]; then
+  printf '%s found in %s\n' "$found" "$count" >&2
+  exit 1
+fi
+printf 'scenario scripts without findings: %s\n' "$count"

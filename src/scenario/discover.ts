@@ -1,0 +1,85 @@
+/** Which files of a folder are scenarios, and by which program each is run. */
+import { open, readdir, stat } from 'node:fs/promises';
+import { basename, dirname, extname, join } from 'node:path';
+
+export type Scenario = {
+  /** The file's name. */
+  readonly name: string;
+  /** The folder it lies in; helpers lie there too. */
+  readonly folder: string;
+  /** What comes before the file on its command line: none where the file is a program by itself. */
+  readonly interpreter: readonly string[];
+};
+
+/** By extension; any other file must be executable. */
+const interpreters: Readonly<Record<string, readonly string[]>> = {
+  '.sh': ['bash'],
+  '.bash': ['bash'],
+  '.py': ['python3'],
+  '.js': ['node'],
+  '.mjs': ['node'],
+  '.cjs': ['node'],
+  '.rb': ['ruby'],
+  '.pl': ['perl'],
+};
+
+/** `check_user_scenarios.sh`, `api_component_checks.py`, `login_scenario.js`, … */
+const scenarioName = /(^|[_.-])(user_scenarios?|component_checks?|scenarios?)$/i;
+/** What the harness itself consists of, and what scenarios only lean on. */
+const harness = /^(preflight|lint)_|^codex-wrapper/i;
+const helper = /^(lib|helper|common|util|setup|_|\.|readme|makefile|dockerfile|license)/i;
+
+export type Discovered = {
+  readonly scenarios: readonly Scenario[];
+  /** Scripts beside them that are none by their name. */
+  readonly passedOver: readonly string[];
+};
+
+/** The scenarios directly in a folder, by name: those that are called so, or else every script that is no helper and no
+ *  part of the harness. A file is a scenario whatever it is called. Rejects where neither is there. */
+export async function discover(place: string): Promise<Discovered> {
+  if ((await stat(place)).isFile()) {
+    const folder = dirname(place);
+    const one = await asScript(folder, basename(place));
+    return { scenarios: [one ?? { name: basename(place), folder, interpreter: [] }], passedOver: [] };
+  }
+  const scripts: Scenario[] = [];
+  for (const name of (await readdir(place)).sort()) {
+    if (harness.test(name) || helper.test(name)) continue;
+    const script = await asScript(place, name);
+    if (script !== undefined) scripts.push(script);
+  }
+  const named = scripts.filter(({ name }) => scenarioName.test(stem(name)));
+  const scenarios = named.length > 0 ? named : scripts;
+  const passedOver = scripts.filter((one) => !scenarios.includes(one)).map(({ name }) => name);
+  return { scenarios, passedOver };
+}
+
+const stem = (name: string): string => basename(name, extname(name));
+
+/** `*_user_scenarios.*` must know both modes. */
+export const isUserScenario = (name: string): boolean => /(^|[_.-])user_scenarios?$/i.test(stem(name));
+/** `*_component_checks.*` may have no modes: then they are run once, as live. */
+export const isComponentCheck = (name: string): boolean => /(^|[_.-])component_checks?$/i.test(stem(name));
+
+async function asScript(folder: string, name: string): Promise<Scenario | undefined> {
+  const is = await stat(join(folder, name)).catch(() => undefined);
+  if (is?.isFile() !== true) return undefined;
+  const known = interpreters[extname(name).toLowerCase()];
+  const executable = (is.mode & 0o111) !== 0;
+  // A shell script is bash's by contract; any other that says whose it is, is that one's.
+  const itself =
+    executable && (known === undefined || (known[0] !== 'bash' && (await hasShebang(join(folder, name)))));
+  if (itself) return { name, folder, interpreter: [] };
+  return known === undefined ? undefined : { name, folder, interpreter: known };
+}
+
+async function hasShebang(path: string): Promise<boolean> {
+  const file = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
+    return bytesRead === 2 && buffer.toString('latin1') === '#!';
+  } finally {
+    await file.close();
+  }
+}

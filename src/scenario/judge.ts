@@ -1,0 +1,211 @@
+/** One scenario and one product: the scenario by itself, then live, in a copy of both that nobody else sees. */
+import { randomBytes } from 'node:crypto';
+import { constants, lstatSync, type Stats } from 'node:fs';
+import { cp, mkdir, mkdtemp, readFile, realpath } from 'node:fs/promises';
+import { basename, join, relative, resolve, sep } from 'node:path';
+import { checkEnvironment } from '../policy/check-environment.ts';
+import { removeTree } from '../system/files.ts';
+import { type Environment, withoutGit } from '../system/git.ts';
+import { makingFolder } from '../system/live.ts';
+import type { Exit } from '../system/spawn.ts';
+import { classify, type Phase, type Verdict } from './classify.ts';
+import { isComponentCheck, type Scenario } from './discover.ts';
+import { type Doors, firstUnreachable, type PhaseEnd, runPhase } from './phase.ts';
+import type { Evidence, ScenarioOutcome } from './result.ts';
+import { knowsModes, needsOf } from './text.ts';
+
+export type JudgeOptions = {
+  /** Absolute. */
+  readonly app: string;
+  /** `selftest` leaves the product alone. */
+  readonly mode: 'selftest' | 'live';
+  /** Whether live is run at all; where it is not, a scenario is `skipped` after its selftest. */
+  readonly live: boolean;
+  readonly timeoutMs: number;
+};
+
+/** One run of one scenario. */
+export type Judged = {
+  readonly mode: 'selftest' | 'live';
+  readonly outcome: Exclude<ScenarioOutcome, 'flaky'>;
+  readonly verdict?: Verdict;
+  readonly evidence: Omit<Evidence, 'rerun'>;
+  readonly output: { readonly stdout: string; readonly stderr: string };
+  readonly cancelled: boolean;
+};
+
+/** Runs it once, in a room of its own below the system's temporary folder that is gone afterwards. */
+export async function judgeOnce(scenario: Scenario, options: JudgeOptions, doors: Doors): Promise<Judged> {
+  const room = await realpath(await mkdtemp(join(doors.env['TMPDIR'] || '/tmp', 'scenario-')));
+  const cleared = makingFolder(room);
+  try {
+    const app = join(room, 'app');
+    const folder = join(room, 'scenarios');
+    const temporary = join(room, 'tmp');
+    const outputs = join(room, 'out');
+    for (const made of [temporary, outputs]) await mkdir(made);
+    await copy(scenario.folder, folder, []);
+    await copy(options.app, app, [scenario.folder, room]);
+    const judged = await phases(scenario, options, doors, { app, folder, temporary, outputs, room });
+    // The room is gone when this is read: `app/bin/x` says more than its place.
+    const shorter = (text: string): string => text.replaceAll(`${room}/`, '');
+    const { stdout, stderr } = judged.output;
+    const evidence = { ...judged.evidence, why: shorter(judged.evidence.why) };
+    return { ...judged, evidence, output: { stdout: shorter(stdout), stderr: shorter(stderr) } };
+  } finally {
+    await removeTree(room);
+    cleared();
+  }
+}
+
+type Room = Readonly<Record<'app' | 'folder' | 'temporary' | 'outputs' | 'room', string>>;
+
+async function phases(scenario: Scenario, options: JudgeOptions, doors: Doors, room: Room): Promise<Judged> {
+  const script = join(room.folder, scenario.name);
+  const text = await readFile(script, 'utf8');
+  const needs = needsOf(text);
+  const id = randomBytes(8).toString('hex');
+  const request = (phase: Phase, argv: readonly [string, ...string[]]) => ({
+    phase,
+    argv,
+    script,
+    app: room.app,
+    env: environment(doors.env, phase === 'live' ? 'live' : 'selftest', { options, room, id }),
+    marker: `SCENARIO_RUN_ID=${id}`,
+    outputs: room.outputs,
+    timeoutMs: options.timeoutMs,
+    needs,
+  });
+  const run = (phase: Phase, argv: readonly [string, ...string[]]) => runPhase(request(phase, argv), doors);
+  const [program = script, ...before] = [...scenario.interpreter, script];
+  const argv: readonly [string, ...string[]] = [program, ...before, room.app];
+
+  const check = syntaxCheck(script);
+  if (check !== undefined) {
+    const checked = await run('syntax', check);
+    // Without the checker itself the run will tell.
+    if (checked.seen !== undefined && checked.ended.kind !== 'not_found') return failed('selftest', checked);
+  }
+  const modes = !isComponentCheck(scenario.name) || knowsModes(text);
+  if (modes) {
+    const selftest = await run('selftest', argv);
+    if (selftest.seen !== undefined) return failed('selftest', selftest);
+    if (options.mode === 'selftest') return passed('selftest', selftest);
+  }
+  if (!modes && options.mode === 'selftest')
+    return skipped('selftest', 'it has no modes: it is run once, as live');
+  if (!options.live)
+    return skipped('live', 'live was not wanted (REQUIRE_LIVE=0): nothing was said of the product');
+  const missing = needs.variables.find((name) => (doors.env[name] ?? '') === '');
+  if (missing !== undefined)
+    return lacking(`${missing} is not set (where a pipeline runs this, env_pass="${missing}" hands it on)`);
+  const unreachable = await firstUnreachable(needs, doors);
+  if (unreachable !== undefined) return lacking(`${unreachable} cannot be reached`);
+  const live = await run('live', argv);
+  return live.seen === undefined ? passed('live', live) : failed('live', live);
+}
+
+const nothing = { exit_code: null, signal: null, timeout: null, marker: null } as const;
+const silent = { stdout: '', stderr: '' } as const;
+
+const passed = (mode: 'selftest' | 'live', { stdout, stderr }: PhaseEnd): Judged => ({
+  mode,
+  outcome: 'pass',
+  evidence: { ...nothing, phase: mode, exit_code: 0, why: 'exit code 0' },
+  output: { stdout, stderr },
+  cancelled: false,
+});
+const skipped = (mode: 'selftest' | 'live', why: string): Judged => ({
+  mode,
+  outcome: 'skipped',
+  evidence: { ...nothing, phase: mode, why },
+  output: silent,
+  cancelled: false,
+});
+/** Live could not be begun. */
+const lacking = (why: string): Judged => ({
+  mode: 'live',
+  outcome: 'fail',
+  verdict: { class: 'infra', why },
+  evidence: { ...nothing, phase: 'live', why },
+  output: silent,
+  cancelled: false,
+});
+
+function failed(mode: 'selftest' | 'live', { ended, stdout, stderr, seen }: PhaseEnd): Judged {
+  if (seen === undefined) throw new Error('Internal: a phase that passed has not failed');
+  const verdict = classify(seen);
+  return {
+    mode,
+    outcome: verdict.class === 'scenario' ? 'broken' : 'fail',
+    verdict,
+    evidence: { ...endOf(ended), phase: seen.phase, marker: seen.marker ?? null, why: verdict.why },
+    output: { stdout, stderr },
+    cancelled: ended.kind === 'cancelled',
+  };
+}
+
+const endOf = (ended: Exit) => ({
+  exit_code: ended.kind === 'exited' ? ended.code : null,
+  signal: ended.kind === 'signalled' ? ended.signal : null,
+  timeout: ended.kind === 'timed_out' ? ended.afterMs : null,
+});
+
+/** A command that says whether the text can be run at all, for the languages that have one. */
+export function syntaxCheck(script: string): readonly [string, ...string[]] | undefined {
+  if (/\.(sh|bash)$/i.test(script)) return ['bash', '-n', script];
+  if (/\.[cm]?js$/i.test(script)) return ['node', '--check', script];
+  if (/\.py$/i.test(script))
+    return [
+      'python3',
+      '-c',
+      'import ast, sys; ast.parse(open(sys.argv[1], "rb").read(), sys.argv[1])',
+      script,
+    ];
+  return undefined;
+}
+
+/** Ours without git's and the engine's own: a scenario, and the product in it, must not speak for a stage. */
+function environment(
+  env: Environment,
+  mode: 'selftest' | 'live',
+  { options, room, id }: { readonly options: JudgeOptions; readonly room: Room; readonly id: string },
+): Record<string, string> {
+  const given = Object.entries(withoutGit(env)).filter(
+    ([name]) => !name.startsWith('FACTORY_') || keptOfEngine.has(name),
+  );
+  return {
+    ...Object.fromEntries(given),
+    ...checkEnvironment(env),
+    SCENARIO_MODE: mode,
+    REQUIRE_LIVE: options.live ? '1' : '0',
+    SCENARIO_TMP: room.temporary,
+    TMPDIR: room.temporary,
+    SCENARIO_RUN_ID: id,
+  };
+}
+/** By these the engine finds what a stage leaves behind, and `factory` its Node. */
+const keptOfEngine: ReadonlySet<string> = new Set([
+  'FACTORY_RUN_MARKER',
+  'FACTORY_NODE_EXEC',
+  'FACTORY_SANDBOX',
+]);
+
+/** Copies a tree without `.git` and `.factory`, without `leaveOut` (absolute), sockets and pipes. */
+async function copy(from: string, to: string, leaveOut: readonly string[]): Promise<void> {
+  const top = await realpath(from);
+  const out = await Promise.all(leaveOut.map((path) => realpath(path).catch(() => resolve(path))));
+  await cp(top, to, {
+    recursive: true,
+    verbatimSymlinks: true,
+    preserveTimestamps: true,
+    mode: constants.COPYFILE_FICLONE,
+    filter: (path) => {
+      if (path === top) return true;
+      if (out.includes(path) || basename(path) === '.git') return false;
+      if (relative(top, path).split(sep)[0] === '.factory') return false;
+      const is: Stats | undefined = lstatSync(path, { throwIfNoEntry: false });
+      return is !== undefined && (is.isFile() || is.isDirectory() || is.isSymbolicLink());
+    },
+  });
+}

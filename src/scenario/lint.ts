@@ -1,0 +1,116 @@
+/** What is wrong with scenario scripts, before they judge anybody. */
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { type Environment, withoutGit } from '../system/git.ts';
+import { readSome } from '../system/read.ts';
+import type { Spawn } from '../system/spawn.ts';
+import { discover, isUserScenario } from './discover.ts';
+import { syntaxCheck } from './judge.ts';
+
+export type Finding = { readonly path: string; readonly line: number; readonly message: string };
+export type Linted = { readonly findings: readonly Finding[]; readonly scripts: number };
+
+const script = /\.(sh|bash|py|[cm]?js|rb|pl)$/i;
+
+/** Reads every script directly in a folder, helpers too, or the one file. `shown` is how findings name the place;
+ *  `scratch` an empty folder for what the checkers of languages print. */
+export async function lintScenarios(
+  place: string,
+  shown: string,
+  io: {
+    readonly spawn: Spawn;
+    readonly env: Environment;
+    readonly scratch: string;
+    readonly signal: AbortSignal;
+  },
+): Promise<Linted> {
+  const alone = (await stat(place)).isFile();
+  const folder = alone ? dirname(place) : place;
+  const found = await discover(place);
+  const scenarios = found.scenarios.map(({ name }) => name);
+  const all = alone ? [basename(place)] : (await readdir(folder)).filter((name) => script.test(name));
+  const names = [...new Set([...all, ...scenarios])].sort();
+  const findings: Finding[] = [];
+  let scripts = 0;
+  for (const name of names) {
+    if (!(await stat(join(folder, name))).isFile()) continue;
+    scripts += 1;
+    const at = alone ? shown : `${shown.replace(/\/+$/, '')}/${name}`;
+    findings.push(...(await syntaxOf(join(folder, name), at, io)));
+    findings.push(...lintText(name, await readFile(join(folder, name), 'utf8'), at));
+  }
+  return { findings, scripts };
+}
+
+async function syntaxOf(
+  path: string,
+  shown: string,
+  io: {
+    readonly spawn: Spawn;
+    readonly env: Environment;
+    readonly scratch: string;
+    readonly signal: AbortSignal;
+  },
+): Promise<readonly Finding[]> {
+  const argv = syntaxCheck(path);
+  if (argv === undefined) return [];
+  const stderrFile = join(io.scratch, 'stderr');
+  const ended = await io.spawn.run({
+    argv,
+    cwd: dirname(path),
+    env: withoutGit(io.env),
+    stdoutFile: '/dev/null',
+    stderrFile,
+    timeoutMs: 60_000,
+    signal: io.signal,
+  });
+  if (ended.kind !== 'exited' || ended.code === 0) return [];
+  const said = (await readSome(stderrFile, 16_384)) ?? '';
+  // `x.sh: line 3:`, `x.mjs:3`, `File "x.py", line 3`: the last one is the script's own, whoever read it.
+  const line = /^\D{0,8}(\d+)/.exec(said.slice(said.lastIndexOf(path)).slice(path.length))?.[1];
+  const what =
+    /: line \d+: (.*)/.exec(said)?.[1] ?? said.split('\n').findLast((one) => /Error: /.test(one)) ?? '';
+  return [{ path: shown, line: Number(line ?? 1), message: `no valid text: ${what.trim()}` }];
+}
+
+/** A name that holds a provider's model. */
+const model =
+  '(?:\\w*LIVE_MODEL|(?:OPENAI|ANTHROPIC|GEMINI|GOOGLE|MISTRAL|GROQ|XAI|DEEPSEEK|OPENROUTER|AZURE|BEDROCK|COHERE|TOGETHER)_\\w*MODEL)';
+/** `X="y"`, `${X:-y}`, `env.get("X", "y")`, `env.X ?? 'y'`. */
+const literalModel = [
+  new RegExp(`(?<!\\w)${model}=["']?[A-Za-z0-9]`),
+  new RegExp(`\\{${model}:?[-=]["']?[A-Za-z0-9]`),
+  new RegExp(`(?<!\\w)${model}["'\\]]*\\s*(?:,|\\?\\?|\\|\\||=|:)\\s*["'][A-Za-z0-9]`),
+];
+const fixedPlace = /(?<![\w})./])\/(?:var\/|private\/)?tmp\/[\w.$-]/;
+
+/** The rules that look at the text alone. Pure. */
+export function lintText(name: string, text: string, shown: string): readonly Finding[] {
+  const lines = text.split('\n');
+  const finding = (at: number, message: string): Finding => ({ path: shown, line: at + 1, message });
+  const user = isUserScenario(name);
+  const handles = lines.some((line) => !/^\s*(#|\/\/)/.test(line) && line.includes('SCENARIO_MODE'));
+  return [
+    ...(user && !handles
+      ? [finding(0, 'handle SCENARIO_MODE: selftest checks the scenario itself, live the product')]
+      : []),
+    ...lines.flatMap((line, at) => [
+      ...(user && literalModel.some((rule) => rule.test(line))
+        ? [
+            finding(
+              at,
+              'a model has a name by default here: leave it empty and ask the provider which there are',
+            ),
+          ]
+        : []),
+      ...(fixedPlace.test(line)
+        ? [
+            finding(
+              at,
+              'a fixed place for temporary files is shared with others: use $SCENARIO_TMP, or mktemp -d',
+            ),
+          ]
+        : []),
+    ]),
+  ];
+}

@@ -1,0 +1,141 @@
+/** One phase of a scenario: its process from start to end, within its time, and what was seen of it. */
+import { join } from 'node:path';
+import type { Clock } from '../system/clock.ts';
+import type { Environment } from '../system/git.ts';
+import type { Program } from '../system/programs.ts';
+import type { Reach } from '../system/reach.ts';
+import { readSome } from '../system/read.ts';
+import type { Exit, Spawn } from '../system/spawn.ts';
+import { markerIn, type Phase, type Seen } from './classify.ts';
+import type { Needs } from './text.ts';
+
+/** What running scenarios needs of the world. */
+export type Doors = {
+  readonly spawn: Spawn;
+  readonly clock: Clock;
+  readonly reach: Reach;
+  readonly programsOf: (group: number) => readonly Program[] | undefined;
+  readonly env: Environment;
+  readonly signal: AbortSignal;
+};
+
+/** One phase to be run. */
+export type PhaseRequest = {
+  readonly phase: Phase;
+  readonly argv: readonly [string, ...string[]];
+  /** As the command line names it. */
+  readonly script: string;
+  /** The product's folder; the phase begins in it. */
+  readonly app: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** `NAME=value` of `env` that no other process has. */
+  readonly marker: string;
+  /** For what it prints. */
+  readonly outputs: string;
+  readonly timeoutMs: number;
+  readonly needs: Needs;
+};
+
+export type PhaseEnd = {
+  readonly ended: Exit;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** What failed, for `classify`; undefined when it passed. */
+  readonly seen?: Seen;
+};
+
+/** Bytes that are kept of each stream, and shown of it. */
+const most = { kept: 4 * 1024 * 1024, shown: 16 * 1024 };
+
+export async function runPhase(request: PhaseRequest, doors: Doors): Promise<PhaseEnd> {
+  const { phase, timeoutMs } = request;
+  const files = (['stdout', 'stderr'] as const).map((name) => join(request.outputs, `${phase}.${name}`));
+  const [stdoutFile = '', stderrFile = ''] = files;
+  const stop = new AbortController();
+  const over = new AbortController();
+  const abort = () => stop.abort();
+  doors.signal.addEventListener('abort', abort, { once: true });
+  if (doors.signal.aborted) abort();
+  let late = false;
+  let productRan: boolean | undefined;
+  let group: number | undefined;
+  const watch = doors.clock.sleep(timeoutMs, over.signal).then(() => {
+    if (over.signal.aborted || stop.signal.aborted) return;
+    late = true;
+    // Asked before anything is ended: afterwards nobody knows what it was at.
+    productRan = group === undefined ? undefined : productRuns(doors.programsOf(group), request);
+    stop.abort();
+  });
+  const answer = await doors.spawn.run({
+    argv: request.argv,
+    cwd: request.app,
+    env: request.env,
+    marker: request.marker,
+    stdoutFile,
+    stderrFile,
+    mostBytes: most.kept,
+    signal: stop.signal,
+    started: ({ pid }) => {
+      group = pid;
+    },
+  });
+  over.abort();
+  await watch;
+  doors.signal.removeEventListener('abort', abort);
+  const ended: Exit =
+    answer.kind === 'cancelled' && late ? { kind: 'timed_out', afterMs: timeoutMs } : answer;
+  const [stdout = '', stderr = ''] = await Promise.all(
+    files.map(async (file) => (await readSome(file, most.shown, 'tail')) ?? ''),
+  );
+  if (ended.kind === 'exited' && ended.code === 0) return { ended, stdout, stderr };
+  const marker = markerIn(stderr);
+  const asks = phase === 'live' && ended.kind !== 'cancelled' && marker === undefined;
+  const unreachable = asks ? await firstUnreachable(request.needs, doors) : undefined;
+  const seen: Seen = {
+    phase,
+    ended,
+    ...(marker === undefined ? {} : { marker }),
+    stderr,
+    script: request.script,
+    app: [request.app],
+    ...(productRan === undefined ? {} : { productRan }),
+    ...(unreachable === undefined ? {} : { unreachable }),
+  };
+  return { ended, stdout, stderr, seen };
+}
+
+/** The first host that takes no connection, as `HOST:PORT`. Behind a proxy nobody can tell. */
+export async function firstUnreachable(needs: Needs, doors: Doors): Promise<string | undefined> {
+  if (proxies.some((name) => (doors.env[name] ?? '') !== '')) return undefined;
+  for (const place of needs.hosts) if (!(await doors.reach(place))) return `${place.host}:${place.port}`;
+  return undefined;
+}
+const proxies = ['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'];
+
+/** Programs with which a scenario itself waits. */
+const waiting: ReadonlySet<string> = new Set(['sleep', 'curl', 'wget', 'nc', 'tail', 'cat', 'tee']);
+
+/** Whether one of the programs is the product's: its command line names a file of the product, or it works in the
+ *  product's folder and is none that only waits. Undefined where nobody can tell. */
+export function productRuns(
+  programs: readonly Program[] | undefined,
+  { app, argv }: { readonly app: string; readonly argv: readonly string[] },
+): boolean | undefined {
+  const own = argv.join('\0');
+  return programs?.some(({ args, cwd }) => {
+    // The script and its subshells have the product's folder as an argument.
+    if (args.join('\0') === own) return false;
+    if (args.some((word) => word.startsWith(`${app}/`))) return true;
+    const name = args[0]?.split('/').at(-1) ?? '';
+    return (
+      cwd !== undefined &&
+      (cwd === app || cwd.startsWith(`${app}/`)) &&
+      !waiting.has(name) &&
+      !isOwnShell(args, argv)
+    );
+  });
+}
+
+/** The interpreter by its own path, with the same script. */
+const isOwnShell = (args: readonly string[], argv: readonly string[]): boolean =>
+  argv.length > 1 && argv.slice(1).every((word) => args.includes(word));

@@ -1,0 +1,120 @@
+/** All scenarios of a folder against one product, several at a time. */
+import { type ScenarioClass, worst } from './classify.ts';
+import type { Discovered, Scenario } from './discover.ts';
+import { type Judged, type JudgeOptions, judgeOnce } from './judge.ts';
+import type { Doors } from './phase.ts';
+import type { ScenarioReport, ScenarioResult } from './result.ts';
+
+export type RunOptions = JudgeOptions & {
+  /** How often each is run. */
+  readonly repeat: number;
+  /** How many are run at a time. */
+  readonly jobs: number;
+};
+
+/** Judges them all; undefined when the signal fired meanwhile. Results are in the order of the scenarios. */
+export async function runScenarios(
+  { scenarios, passedOver }: Discovered,
+  options: RunOptions,
+  doors: Doors,
+): Promise<ScenarioReport | undefined> {
+  const tasks = scenarios.flatMap((scenario) => Array.from({ length: options.repeat }, () => scenario));
+  const done = await pooled(
+    tasks,
+    { jobs: options.jobs, signal: doors.signal },
+    async (scenario): Promise<Timed> => {
+      const began = doors.clock.monotonic();
+      const first = await judgeOnce(scenario, options, doors);
+      // Of many runs each is the other's second one.
+      const again =
+        options.repeat === 1 && isDoubtful(first) ? await judgeOnce(scenario, options, doors) : undefined;
+      return { scenario, first, again, took: doors.clock.monotonic() - began };
+    },
+  );
+  if (doors.signal.aborted) return undefined;
+  const results = scenarios.map((scenario) =>
+    resultOf(
+      scenario,
+      done.filter((one) => one.scenario === scenario),
+    ),
+  );
+  const failures = results.flatMap((one) => one.failure_class ?? []);
+  const decides = worst(failures);
+  return {
+    schema_version: 1,
+    status:
+      decides !== undefined ? 'fail' : results.every((one) => one.outcome === 'skipped') ? 'none' : 'pass',
+    exit_code: exitCode(decides),
+    failure_class: decides ?? null,
+    results,
+    passed_over: passedOver,
+  };
+}
+
+const exitCode = (decides: ScenarioClass | undefined): number =>
+  decides === undefined ? 0 : decides === 'infra' ? 86 : 1;
+
+type Timed = {
+  readonly scenario: Scenario;
+  readonly first: Judged;
+  readonly again: Judged | undefined;
+  readonly took: number;
+};
+
+/** Whether a second run could tell another story: what ran to its end and failed, unless the scenario itself said that it
+ *  was not the product, or could not run at all. */
+const isDoubtful = ({ verdict, evidence, cancelled }: Judged): boolean =>
+  verdict !== undefined &&
+  !cancelled &&
+  evidence.phase !== 'syntax' &&
+  evidence.exit_code !== null &&
+  ![86, 126, 127].includes(evidence.exit_code) &&
+  (evidence.marker === null || evidence.marker === 'product') &&
+  verdict.class !== 'infra';
+
+function resultOf(scenario: Scenario, runs: readonly Timed[]): ScenarioResult {
+  const judged = runs.map((one) => one.first);
+  const again = runs[0]?.again;
+  const passed = judged.filter((one) => one.outcome === 'pass').length;
+  // The failure that weighs most speaks for all.
+  const decides = worst(judged.flatMap((one) => one.verdict?.class ?? []));
+  const speaks = judged.find((one) => one.verdict?.class === decides && decides !== undefined) ?? judged[0];
+  if (speaks === undefined) throw new Error(`Internal: ${scenario.name} was never run`);
+  // What was missing in the world now and then is no flake of the scenario.
+  const flaky = again?.outcome === 'pass' || (passed > 0 && passed < judged.length && decides !== 'infra');
+  const { mode, evidence, output } = speaks;
+  return {
+    scenario: scenario.name,
+    mode,
+    outcome: flaky ? 'flaky' : speaks.outcome,
+    failure_class: flaky ? 'scenario' : (decides ?? null),
+    evidence: {
+      ...evidence,
+      why: flaky ? `${evidence.why}, and then again not, in a copy as clean` : evidence.why,
+      rerun: again === undefined ? null : { outcome: again.outcome, exit_code: again.evidence.exit_code },
+    },
+    duration_ms: Math.round(runs.reduce((sum, one) => sum + one.took, 0)),
+    output,
+    runs: { total: judged.length, passed, rate: judged.length === 0 ? 0 : passed / judged.length },
+  };
+}
+
+/** Carries out the tasks, `jobs` at a time; the answers are in the tasks' order. None is begun once the signal fired. */
+async function pooled<T, R>(
+  tasks: readonly T[],
+  { jobs, signal }: { readonly jobs: number; readonly signal: AbortSignal },
+  carryOut: (task: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const answers: R[] = [];
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let at = next++; at < tasks.length && !signal.aborted; at = next++) {
+      const task = tasks[at];
+      if (task !== undefined) answers[at] = await carryOut(task);
+    }
+  };
+  // All of them are waited for, also when one throws: nothing may be left running.
+  const ended = await Promise.allSettled(Array.from({ length: Math.min(jobs, tasks.length) }, worker));
+  for (const one of ended) if (one.status === 'rejected') throw one.reason;
+  return answers;
+}

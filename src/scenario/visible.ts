@@ -1,0 +1,55 @@
+/** What of a failing scenario's output whoever builds the product may be told: what was expected and what was observed,
+ *  and nothing of the scenario's own text. Pure. */
+
+/** Lines and characters that are passed on. */
+const most = { lines: 40, characters: 4000 } as const;
+/** Characters from which on a line of a scenario is its own. */
+const distinctive = 12;
+
+/** A line that begins what a failing check says. */
+const report =
+  /^\s*(?:\[?fail(?:ed|ure)?\b|not ok\b|✗|✘|×|expected\b|observed\b|actual\b|got\b|wanted\b|but\b|assert)/i;
+
+/** The lines that tell of failing checks, with what is indented below them; where there are none, the last lines.
+ *  `sealed` are the texts of the scenarios: a line that holds one of theirs is left out. */
+export function visibleFailure(
+  output: { readonly stdout: string; readonly stderr: string },
+  sealed: readonly string[],
+): string {
+  const secret = secretLines(sealed);
+  const lines = [output.stdout, output.stderr]
+    .flatMap((text) => text.split('\n'))
+    .map((line) => line.trimEnd())
+    .filter((line) => line.trim() !== '' && !/^\s*failure_class=/.test(line) && !isSecret(line, secret));
+  const told = failing(lines);
+  const chosen = told.length > 0 ? told.slice(0, most.lines) : lines.slice(-20);
+  return [...chosen.join('\n')].slice(0, most.characters).join('');
+}
+
+function failing(lines: readonly string[]): readonly string[] {
+  let within = false;
+  return lines.filter((line) => {
+    within = report.test(line) || (within && /^\s/.test(line));
+    return within;
+  });
+}
+
+/** A text without the lines that hold one of the scenarios'. */
+export function withoutSealed(text: string, sealed: readonly string[]): string {
+  const secret = secretLines(sealed);
+  return text
+    .split('\n')
+    .map((line) => (isSecret(line, secret) ? '[a line of the scenario itself is left out]' : line))
+    .join('\n');
+}
+
+const secretLines = (sealed: readonly string[]): readonly string[] => [
+  ...new Set(
+    sealed
+      .flatMap((text) => text.split('\n'))
+      .map((line) => line.trim())
+      .filter((line) => line.length >= distinctive),
+  ),
+];
+const isSecret = (line: string, secret: readonly string[]): boolean =>
+  /\bcanary:/i.test(line) || secret.some((own) => line.includes(own));

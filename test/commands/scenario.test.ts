@@ -1,0 +1,273 @@
+/** `factory scenario …`: scenarios of any language, flakes, repeats, the engine's seam, Ctrl-C. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type ScenarioFlags, scenarioLint, scenarioRun } from '../../src/commands/scenario.ts';
+import type { ScenarioReport } from '../../src/scenario/result.ts';
+import { realClock } from '../../src/system/clock.ts';
+import { realSpawn } from '../../src/system/processes.ts';
+import { cleanEnv, type Home, home } from '../support/cli.ts';
+
+const modes = 'if [ "$SCENARIO_MODE" = selftest ]; then exit 0; fi\n';
+
+type Told = { readonly code: number; readonly out: string; readonly err: string };
+
+function doors(it: Home, env: Readonly<Record<string, string>>, signal: AbortSignal) {
+  const texts = { out: '', err: '' };
+  const io = {
+    cwd: it.path,
+    env: cleanEnv({ TMPDIR: it.path, ...env }),
+    out: (text: string) => {
+      texts.out += text;
+    },
+    err: (text: string) => {
+      texts.err += text;
+    },
+    outIsTerminal: false,
+    errIsTerminal: false,
+    width: 100,
+    now: () => new Date(0),
+    spawn: realSpawn,
+    clock: realClock,
+    signal: () => signal,
+  };
+  return { io, texts };
+}
+
+async function run(
+  it: Home,
+  flags: Partial<ScenarioFlags> & { readonly place?: string; readonly mode?: 'selftest' | 'live' } = {},
+  env: Readonly<Record<string, string>> = {},
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Told> {
+  const { place = 's', mode = 'live', ...given } = flags;
+  const { io, texts } = doors(it, env, signal);
+  const code = await scenarioRun(place, mode, { app: 'app', ...given }, io);
+  return { code, ...texts };
+}
+const reportOf = (told: Told): ScenarioReport => JSON.parse(told.out);
+
+describe('scenarios of any language', () => {
+  test('are run each in its own copy of the product, without git, runs and the scenarios', async () => {
+    const look =
+      'echo x >>"$1/mark"; [ "$(wc -l <"$1/mark")" -eq 1 ] || exit 9\nls -A "$1" | tr "\\n" " "; pwd; echo >"$SCENARIO_TMP/x"\n';
+    await using it = await home({
+      'app/bin': 'x',
+      'app/.git/config': '',
+      'app/.factory/runs/r/x': '',
+      'app/scripts/scenarios/a_scenario.sh': `${modes}. "$(dirname "$0")/lib.sh"\n`,
+      'app/scripts/scenarios/lib.sh': look,
+      'app/scripts/scenarios/b_scenario.py':
+        'import os, sys\nif os.environ["SCENARIO_MODE"] == "live": sys.exit(0 if open("bin").read() == "x" else 1)\n',
+      'app/scripts/scenarios/c_scenario.js':
+        'process.exit(process.env.FACTORY_OUTPUT === undefined ? 0 : 1);\n',
+    });
+    const told = await run(it, { place: 'app/scripts/scenarios', json: true }, { FACTORY_NODE_DIR: '/x' });
+    expect(reportOf(told).results.map((one) => [one.scenario, one.outcome])).toEqual([
+      ['a_scenario.sh', 'pass'],
+      ['b_scenario.py', 'pass'],
+      ['c_scenario.js', 'pass'],
+    ]);
+    expect(told.code).toBe(0);
+    const [first] = reportOf(told).results;
+    expect(first?.output.stdout).toBe('bin mark scripts app\n');
+    // Nothing is left beside the product, nor in it.
+    expect(await it.list('.')).toEqual(['app']);
+    expect(await it.list('app')).toEqual(['.factory', '.git', 'bin', 'scripts']);
+  });
+
+  test.for([
+    ['a_scenario.py', 'def (:\n', 'syntax'],
+    ['a_scenario.mjs', 'const = 1;\n', 'syntax'],
+  ] as const)('%s that does not parse is broken before it is run', async ([name, text, phase]) => {
+    await using it = await home({ [`s/${name}`]: text, 'app/x': '' });
+    const told = await run(it, { json: true });
+    expect(reportOf(told).results).toMatchObject([
+      { outcome: 'broken', failure_class: 'scenario', evidence: { phase } },
+    ]);
+    expect([told.code, told.err]).toEqual([1, 'failure_class=scenario\n']);
+  });
+
+  test('one whose interpreter is missing is broken', async () => {
+    await using it = await home({ 's/a_scenario': '#!/no/such/interpreter\n', 'app/x': '' });
+    const { chmod } = await import('node:fs/promises');
+    await chmod(join(it.path, 's/a_scenario'), 0o755);
+    expect(reportOf(await run(it, { json: true })).results).toMatchObject([
+      { outcome: 'broken', failure_class: 'scenario' },
+    ]);
+  });
+});
+
+describe('a failure that does not come again in a clean copy', () => {
+  const flaky = `${modes}[ -e "$MARK" ] && exit 0; : >"$MARK"; echo once; exit 1\n`;
+
+  test('is a flake of the scenario, and both runs are told', async () => {
+    await using it = await home({ 's/a_scenario.sh': flaky, 'app/x': '' });
+    const told = await run(it, { json: true }, { MARK: join(it.path, 'mark') });
+    expect(reportOf(told).results).toMatchObject([
+      {
+        outcome: 'flaky',
+        failure_class: 'scenario',
+        evidence: { exit_code: 1, rerun: { outcome: 'pass', exit_code: 0 } },
+      },
+    ]);
+    expect([told.code, told.err]).toEqual([1, 'failure_class=scenario\n']);
+  });
+
+  test('of several runs each is counted', async () => {
+    await using it = await home({ 's/a_scenario.sh': flaky, 's/b_scenario.sh': modes, 'app/x': '' });
+    const told = await run(it, { repeat: 4, jobs: 1 }, { MARK: join(it.path, 'mark') });
+    expect(told.out).toMatch(
+      /~ a_scenario\.sh +live +flaky .* 3 of 4 .*\n[\s\S]*✓ b_scenario\.sh .* 4 of 4\n/,
+    );
+  });
+});
+
+test('what the world lacks now and then is no flake of the scenario', async () => {
+  const now = `${modes}[ -e "$MARK" ] && exit 0; : >"$MARK"; exit 86\n`;
+  await using it = await home({ 's/a_scenario.sh': now, 'app/x': '' });
+  const told = await run(it, { repeat: 2, jobs: 1, json: true }, { MARK: join(it.path, 'mark') });
+  expect(reportOf(told).results).toMatchObject([
+    { outcome: 'fail', failure_class: 'infra', runs: { passed: 1 } },
+  ]);
+  expect(told.code).toBe(86);
+});
+
+describe('what decides the exit code', () => {
+  test.for([
+    [
+      'nothing but infrastructure',
+      { 'a_scenario.sh': `${modes}exit 86\n`, 'b_scenario.sh': modes },
+      86,
+      'infra',
+    ],
+    [
+      'a broken scenario before infrastructure',
+      { 'a_scenario.sh': `${modes}exit 86\n`, 'b_scenario.sh': 'exit 1\n' },
+      1,
+      'scenario',
+    ],
+    [
+      'a product before all',
+      { 'a_scenario.sh': `${modes}exit 1\n`, 'b_scenario.sh': 'exit 1\n' },
+      1,
+      'product',
+    ],
+  ] as const)('%s', async ([, files, code, word]) => {
+    await using it = await home({
+      ...Object.fromEntries(Object.entries(files).map(([name, text]) => [`s/${name}`, text])),
+      'app/x': '',
+    });
+    const told = await run(it);
+    expect([told.code, told.err]).toEqual([code, `failure_class=${word}\n`]);
+  });
+});
+
+test('selftest leaves the product alone, and so does REQUIRE_LIVE=0 unless --live is given', async () => {
+  await using it = await home({
+    's/a_scenario.sh': `${modes}exit 1\n`,
+    's/b_component_checks.sh': 'exit 1\n',
+    'app/x': '',
+  });
+  const outcomes = async (told: Promise<Told>) => reportOf(await told).results.map((one) => one.outcome);
+  expect(await outcomes(run(it, { mode: 'selftest', json: true }))).toEqual(['pass', 'skipped']);
+  const skipped = reportOf(await run(it, { json: true }, { REQUIRE_LIVE: '0' }));
+  expect(skipped.results.map((one) => one.outcome)).toEqual(['skipped', 'skipped']);
+  expect(skipped).toMatchObject({ status: 'none', exit_code: 0 });
+  expect(await outcomes(run(it, { json: true, live: true }, { REQUIRE_LIVE: '0' }))).toEqual([
+    'fail',
+    'fail',
+  ]);
+});
+
+describe('as a stage of a pipeline', () => {
+  test('what was expected and observed is told, and no line of the scenario', async () => {
+    const secret = 'answer=$(cat "$1/answer") # the line that nobody may see';
+    await using it = await home({
+      's/a_scenario.sh': `${modes}set -x\n${secret}\nset +x\nprintf 'FAIL: the answer\\n  expected: 42\\n  observed: %s\\n' "$answer"\nexit 1\n`,
+      'app/answer': '41',
+    });
+    const output = join(it.path, 'output.json');
+    const told = await run(it, {}, { FACTORY_OUTPUT: output });
+    expect(told.code).toBe(1);
+    const said = await readFile(output, 'utf8');
+    expect(JSON.parse(said)).toMatchObject({
+      outcome: 'fail',
+      failure_class: 'product',
+      context_updates: {
+        'judge.status': 'fail',
+        'judge.failures': [
+          { scenario: 'a_scenario.sh', said: 'FAIL: the answer\n  expected: 42\n  observed: 41' },
+        ],
+      },
+    });
+    expect(`${said}${told.out}${told.err}`).not.toContain('nobody may see');
+  });
+
+  test('no scenarios is a mistake, unless --if-any says that it is none', async () => {
+    await using it = await home({ 's/README.md': '', 'app/x': '' });
+    const wrong = await run(it);
+    expect(wrong.code).toBe(2);
+    expect(wrong.err).toMatch(/there are no scenarios in s[\s\S]*fix: name a folder/);
+    const output = join(it.path, 'output.json');
+    const told = await run(it, { ifAny: true, place: 'nowhere' }, { FACTORY_OUTPUT: output });
+    expect(told).toMatchObject({ code: 0, out: 'there is no folder nowhere: nothing judged the product\n' });
+    expect(await it.json('output.json')).toMatchObject({ outcome: 'success', preferred_next_label: 'none' });
+  });
+});
+
+test.for([
+  ['a product that is not there', { app: 'nowhere' }, {}, /there is no product in nowhere/],
+  ['a product that is a file', { app: 'app/x' }, {}, /app\/x is no folder/],
+  ['a limit that is no time', { timeout: 'soon' }, {}, /--timeout soon is no time/],
+  [
+    'a limit of the environment that is no time',
+    {},
+    { SCENARIO_TIMEOUT: '0' },
+    /SCENARIO_TIMEOUT=0 is no time/,
+  ],
+] as const)('%s is refused with a way to mend it', async ([, flags, env, words]) => {
+  await using it = await home({ 's/a_scenario.sh': modes, 'app/x': '' });
+  const told = await run(it, flags, env);
+  expect(told.code).toBe(2);
+  expect(told.err).toMatch(words);
+  expect(told.err).toContain('fix:');
+});
+
+test('Ctrl-C ends every scenario, and nothing of them is left', async () => {
+  const wait = `${modes}: >"$BEGUN.$$"\nsleep 603 & wait\n`;
+  const names = ['a', 'b', 'c', 'd'].map((name) => [`s/${name}_scenario.sh`, wait]);
+  await using it = await home({ ...Object.fromEntries(names), 'app/x': '' });
+  const controller = new AbortController();
+  const told = run(it, { jobs: 2 }, { BEGUN: join(it.path, 'begun') }, controller.signal);
+  await expect
+    .poll(async () => (await it.list('.')).filter((name) => name.startsWith('begun')).length, {
+      timeout: 30_000,
+    })
+    .toBe(2);
+  controller.abort();
+  expect(await told).toMatchObject({ code: 130, err: 'interrupted: every scenario was ended\n' });
+  const left = await it.list('.');
+  expect(left.filter((name) => name.startsWith('scenario-'))).toEqual([]);
+  // Those that waited for their turn were never begun.
+  expect(left.filter((name) => name.startsWith('begun'))).toHaveLength(2);
+});
+
+test('lint names file, line and what is wrong, for any language', async () => {
+  await using it = await home({
+    's/a_user_scenarios.sh': 'exit 0\n',
+    's/b_scenario.py': 'x = 1\ndef (:\n',
+    's/c_scenario.mjs': 'const a = 1;\nconst = 2;\n',
+    'none/x.txt': '',
+  });
+  const { io, texts } = doors(it, {}, new AbortController().signal);
+  expect(await scenarioLint('s', {}, io)).toBe(1);
+  expect(texts.out.split('\n').map((line) => line.replace(/: .*/, ''))).toEqual([
+    's/a_user_scenarios.sh:1',
+    's/b_scenario.py:2',
+    's/c_scenario.mjs:2',
+    '',
+  ]);
+  expect(await scenarioLint('none', {}, io)).toBe(1);
+  expect(await scenarioLint('nowhere', {}, io)).toBe(2);
+});

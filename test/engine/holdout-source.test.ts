@@ -1,0 +1,42 @@
+/** Where what judges comes from: the flag, the graph, or the folder beside a file. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readGraph } from '../../src/dot/read.ts';
+import { holdoutSource } from '../../src/engine/holdout-source.ts';
+import { home } from '../support/cli.ts';
+
+const graphOf = (attributes: string) => {
+  const { graph } = readGraph(
+    'p/p.dot',
+    `digraph g { ${attributes} start [shape=Mdiamond]; exit [shape=Msquare]; start -> exit }`,
+  );
+  if (graph === undefined) throw new Error('it does not read');
+  return graph;
+};
+
+test('the flag comes before the graph, and the graph before what lies beside a file', async () => {
+  await using it = await home({
+    'docs/spec.md': 'x',
+    'docs/scenarios/a.sh': '',
+    'bare/spec.md': 'x',
+    'odd/scenarios': '',
+  });
+  const at = (path: string) => join(it.path, path);
+  const of = (source: string) => ({
+    spec: { value: 'v', file: { source: at(source), sha256: '', stored: '' } },
+  });
+  const ask = (attributes: string, source: string, flag?: string) =>
+    holdoutSource(graphOf(attributes), of(source), at('p/p.dot'), flag);
+  const beside = 'vars="spec=@x"; holdout_beside=spec;';
+  const both = `${beside} holdout_from="../judge";`;
+  expect(ask(both, 'docs/spec.md', at('mine'))).toEqual({ folder: at('mine'), said: 'flag' });
+  expect(ask(both, 'docs/spec.md')).toEqual({ folder: at('judge'), said: 'graph' });
+  expect(ask(beside, 'docs/spec.md')).toEqual({ folder: at('docs/scenarios'), said: 'beside' });
+  // Another spec is never judged by the scenarios of the first.
+  expect(ask(beside, 'bare/spec.md')).toBeUndefined();
+  expect(ask(beside, 'odd/spec.md')).toBeUndefined();
+  expect(ask('', 'docs/spec.md')).toBeUndefined();
+  expect(
+    holdoutSource(graphOf(beside), { spec: { value: 'text' } }, at('p/p.dot'), undefined),
+  ).toBeUndefined();
+});

@@ -1,0 +1,143 @@
+/** The scenarios of the example: the product that its prepared answers build passes, and none that is spoilt does. */
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { execa } from 'execa';
+import { beforeAll, expect, test } from 'vitest';
+import { parseProposal } from '../../src/builder/proposal.ts';
+import { cleanEnv, type Home, home, root } from '../support/cli.ts';
+
+const example = join(root, 'examples/linkcheck');
+const pair = ['linkcheck_user_scenarios.sh', 'linkcheck_component_checks.sh'] as const;
+type Script = (typeof pair)[number];
+
+let it: Home;
+
+beforeAll(async () => {
+  it = await home();
+  // Each answer as a whole: later ones write over what earlier ones got wrong.
+  const answers = (await readdir(join(example, 'answers')))
+    .filter((name) => name.startsWith('propose'))
+    .sort();
+  for (const name of answers) {
+    const parsed = parseProposal(await readFile(join(example, 'answers', name), 'utf8'));
+    if ('stage' in parsed) throw new Error(parsed.reason);
+    for (const { path, content } of parsed.proposal.writes) {
+      await mkdir(dirname(join(it.path, 'product', path)), { recursive: true });
+      await writeFile(join(it.path, 'product', path), content);
+    }
+  }
+  return () => it[Symbol.asyncDispose]();
+});
+
+const judge = (script: Script, app: string, mode: string) =>
+  execa('bash', [join(example, 'scenarios', script), join(it.path, app)], {
+    cwd: it.path,
+    env: cleanEnv({ SCENARIO_MODE: mode }),
+    extendEnv: false,
+    reject: false,
+  });
+
+test.concurrent.for(pair)(
+  '%s passes by itself, without a product, and on the right product',
+  async (script, { expect }) => {
+    const selftest = await judge(script, 'nowhere', 'selftest');
+    expect(selftest.exitCode, selftest.stdout).toBe(0);
+    const live = await judge(script, 'product', 'live');
+    expect(live.exitCode, live.stdout).toBe(0);
+    expect((await judge(script, 'product', 'other')).exitCode).toBe(2);
+  },
+);
+
+/** What is spoilt, in which file, what stands there instead of what, and who notices it by which words. */
+const mutants: readonly (readonly [string, string, string, string, Script, RegExp])[] = [
+  [
+    'decodes no addresses',
+    'src/check.js',
+    'decodeURIComponent(text)',
+    'text',
+    pair[0],
+    /is no broken link[\s\S]*site%20plan/,
+  ],
+  [
+    'takes every heading for there',
+    'src/check.js',
+    'anchors.get(place).has(fragment)',
+    'true',
+    pair[0],
+    /not reported[\s\S]*#nowhere/,
+  ],
+  [
+    'always exits with 0',
+    'bin/linkcheck.js',
+    '? 1 : 0',
+    '? 0 : 0',
+    pair[0],
+    /exit code\n {2}expected: 1\n {2}observed: 0/,
+  ],
+  ['searches node_modules', 'src/files.js', "entry.name === 'node_modules'", 'false', pair[0], /never-5\.md/],
+  [
+    'miscounts in JSON',
+    'src/report.js',
+    'JSON.stringify(report,',
+    'JSON.stringify({ ...report, external: 0 },',
+    pair[0],
+    /"external"\n {2}expected: 3\n {2}observed: 0/,
+  ],
+  [
+    'takes / for the root of the disk',
+    'src/check.js',
+    "? '.' : path.dirname(file)",
+    "? '/' : path.dirname(file)",
+    pair[0],
+    /\/docs\/guide\.md/,
+  ],
+  [
+    'takes a mistake for a finding',
+    'bin/linkcheck.js',
+    'process.exitCode = 2',
+    'process.exitCode = 1',
+    pair[0],
+    /a path that does not exist: exit code/,
+  ],
+  [
+    'needs a package',
+    'package.json',
+    '"type":',
+    '"dependencies": { "left": "1" }, "type":',
+    pair[1],
+    /no dependencies[\s\S]*needs left/,
+  ],
+  [
+    'has a broken link in its README',
+    'README.md',
+    '# linkcheck',
+    '# linkcheck\n\n[x](lost.md)',
+    pair[1],
+    /its own README\.md/,
+  ],
+];
+
+test.concurrent.for(mutants)(
+  'a product that %s fails, and is told so',
+  async ([what, file, from, to, script, words], { expect }) => {
+    const app = `mutant-${what.replaceAll(' ', '-').replaceAll('/', '_')}`;
+    await cp(join(it.path, 'product'), join(it.path, app), { recursive: true });
+    const text = await readFile(join(it.path, app, file), 'utf8');
+    expect(text).toContain(from);
+    await writeFile(join(it.path, app, file), text.replace(from, to));
+    const live = await judge(script, app, 'live');
+    expect(live.exitCode).toBe(1);
+    expect(live.stdout).toMatch(words);
+  },
+);
+
+test('each carries a mark of its own, so that a leak can be found', async () => {
+  const marks = await Promise.all(
+    pair.map(
+      async (script) =>
+        /^# (canary: \S{20,})$/m.exec(await readFile(join(example, 'scenarios', script), 'utf8'))?.[1],
+    ),
+  );
+  expect(new Set(marks).size).toBe(2);
+  expect(marks).not.toContain(undefined);
+});

@@ -1,0 +1,188 @@
+/** What is decided without running anything: which files are scenarios, what they need, what may be told of them. */
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { classify, markerIn, type Seen, worst } from '../../src/scenario/classify.ts';
+import { discover } from '../../src/scenario/discover.ts';
+import { lintText } from '../../src/scenario/lint.ts';
+import { productRuns } from '../../src/scenario/phase.ts';
+import { needsOf } from '../../src/scenario/text.ts';
+import { visibleFailure, withoutSealed } from '../../src/scenario/visible.ts';
+import { home } from '../support/cli.ts';
+
+describe('which files are scenarios', () => {
+  test('those that are called so, without the harness, helpers and folders', async () => {
+    await using it = await home({
+      's/a_user_scenarios.sh': '',
+      's/b_component_checks.py': '',
+      's/c_scenario.mjs': '',
+      's/helper.sh': '',
+      's/other.sh': '',
+      's/lib_scenario.sh': '',
+      's/preflight_scenario.sh': '',
+      's/lint_scenarios.sh': '',
+      's/preflight_provider_live.sh': '',
+      's/README_scenario.md': '',
+      's/d_scenario.txt': '',
+    });
+    await mkdir(join(it.path, 's/e_scenario.sh'));
+    const found = await discover(join(it.path, 's'));
+    expect(found.scenarios.map(({ name, interpreter }) => [name, ...interpreter])).toEqual([
+      ['a_user_scenarios.sh', 'bash'],
+      ['b_component_checks.py', 'python3'],
+      ['c_scenario.mjs', 'node'],
+    ]);
+    expect(found.passedOver).toEqual(['other.sh']);
+  });
+
+  test('where none is called so, every script that is no helper; programs of other kinds by their executable bit', async () => {
+    await using it = await home({
+      's/check.sh': '',
+      's/notes.txt': '',
+      's/tool': '#!/bin/sh\n',
+      's/deep.py': '#!/x\n',
+    });
+    for (const name of ['tool', 'deep.py', 'check.sh']) await chmod(join(it.path, 's', name), 0o755);
+    const found = await discover(join(it.path, 's'));
+    expect(found.scenarios.map(({ name, interpreter }) => [name, ...interpreter])).toEqual([
+      ['check.sh', 'bash'],
+      ['deep.py'],
+      ['tool'],
+    ]);
+  });
+
+  test('a file is one, whatever it is called', async () => {
+    await using it = await home();
+    await writeFile(join(it.path, 'lib.sh'), '');
+    expect((await discover(join(it.path, 'lib.sh'))).scenarios).toMatchObject([{ name: 'lib.sh' }]);
+  });
+});
+
+test('what live needs stands in comments of any language', () => {
+  const text =
+    '# requires-env: A_KEY, B_KEY\n// requires-network: api.example.org 127.0.0.1:80\necho "requires-env: C"\n -- requires-env: D\n';
+  expect(needsOf(text)).toEqual({
+    variables: ['A_KEY', 'B_KEY', 'D'],
+    hosts: [
+      { host: 'api.example.org', port: 443 },
+      { host: '127.0.0.1', port: 80 },
+    ],
+  });
+});
+
+const exited = (code: number, more: Partial<Seen> = {}): Seen => ({
+  phase: 'live',
+  ended: { kind: 'exited', code },
+  stderr: '',
+  script: '/r/s/x.sh',
+  app: ['/r/app'],
+  ...more,
+});
+
+test('words in what a product prints never decide', () => {
+  fc.assert(
+    fc.property(
+      fc.lorem({ mode: 'words', maxCount: 5 }),
+      fc.constantFrom('timeout', 'connection refused', 'status 401', 'quota', 'API_KEY', 'not_found_error'),
+      fc.integer({ min: 1, max: 85 }),
+      (said, word, code) => {
+        expect(classify(exited(code, { stderr: `${said} ${word}\n` })).class).toBe('product');
+      },
+    ),
+  );
+});
+
+test.for([
+  [{ marker: 'infra' as const }, 'infra'],
+  [{ unreachable: 'h:1' }, 'infra'],
+  [{ ended: { kind: 'timed_out', afterMs: 1 }, unreachable: 'h:1' }, 'infra'],
+  [{ ended: { kind: 'timed_out', afterMs: 1 }, productRan: false }, 'scenario'],
+  [{ ended: { kind: 'timed_out', afterMs: 1 } }, 'product'],
+  [{ ended: { kind: 'not_found', program: 'x', why: 'no such file' } }, 'scenario'],
+  [
+    { ended: { kind: 'exited', code: 127 }, stderr: '/r/s/x.sh: line 3: /r/app/bin: Not a directory\n' },
+    'product',
+  ],
+  [
+    { ended: { kind: 'exited', code: 127 }, stderr: '/r/s/x.sh: line 3: /r/apples/bin: No such file\n' },
+    'scenario',
+  ],
+] satisfies readonly (readonly [Partial<Seen>, string])[])('%j is of the class %s', ([more, word]) => {
+  expect(classify(exited(1, more)).class).toBe(word);
+});
+
+test('the last line that names a class and nothing else is the word of a script', () => {
+  expect(markerIn('failure_class=infra\nx failure_class=product\n  failure_class=scenario \n')).toBe(
+    'scenario',
+  );
+  expect(markerIn('failure_class=other\n')).toBeUndefined();
+  expect([
+    worst(['infra', 'product', 'scenario']),
+    worst(['infra', 'scenario']),
+    worst(['infra']),
+    worst([]),
+  ]).toEqual(['product', 'scenario', 'infra', undefined]);
+});
+
+test.for([
+  [
+    [
+      { args: ['bash', '/s/x.sh', '/app'], cwd: '/app' },
+      { args: ['sleep', '9'], cwd: '/app' },
+    ],
+    false,
+  ],
+  [[{ args: ['/usr/bin/bash', '/s/x.sh', '/app'], cwd: '/app' }], false],
+  [[{ args: ['node', '/app/bin/x.js'], cwd: '/' }], true],
+  [[{ args: ['node', 'bin/x.js'], cwd: '/app' }], true],
+  [[{ args: ['node', 'bin/x.js'], cwd: '/apples' }], false],
+  [undefined, undefined],
+] as const)('whether a program of the product is among %j', ([programs, is]) => {
+  expect(productRuns(programs, { app: '/app', argv: ['bash', '/s/x.sh', '/app'] })).toBe(is);
+});
+
+describe('what a builder is told of a failing check', () => {
+  const sealed = ['# canary: red-42\ncheck "$(run a)" "the answer" || exit 1\nfi\n'];
+  test('is what was expected and observed', () => {
+    const stdout = 'all sorts\nFAIL: the sum\n  expected: 5\n  observed: 6\ndone\n';
+    expect(visibleFailure({ stdout, stderr: 'failure_class=product\n' }, sealed)).toBe(
+      'FAIL: the sum\n  expected: 5\n  observed: 6',
+    );
+  });
+  test('is the end of what was printed where no line says so', () => {
+    expect(visibleFailure({ stdout: 'a\nb\n', stderr: 'c\n' }, sealed)).toBe('a\nb\nc');
+  });
+  test('holds no line of the scenario, whatever it prints', () => {
+    const stderr = '+ check "$(run a)" "the answer" || exit 1\n# canary: red-42\nFAIL: sum\n  got: fi\n';
+    expect(visibleFailure({ stdout: '', stderr }, sealed)).toBe('FAIL: sum\n  got: fi');
+    expect(withoutSealed(stderr, sealed)).not.toMatch(/run a|red-42/);
+  });
+  test('has an end', () => {
+    const stdout = `FAIL: long\n${'  x\n'.repeat(5000)}`;
+    expect(visibleFailure({ stdout, stderr: '' }, []).split('\n')).toHaveLength(40);
+  });
+});
+
+test.for([
+  ['a_user_scenarios.py', 'import os\n', [1]],
+  [
+    'a_user_scenarios.py',
+    'm = os.environ["SCENARIO_MODE"]\nx = os.environ.get("OPENAI_LIVE_MODEL", "gpt-x")\n',
+    [2],
+  ],
+  [
+    'a_user_scenarios.mjs',
+    "const { SCENARIO_MODE } = process.env;\nconst m = process.env.ANTHROPIC_LIVE_MODEL ?? 'c';\n",
+    [2],
+  ],
+  [
+    'a_user_scenarios.mjs',
+    "const { SCENARIO_MODE } = process.env;\nconst m = process.env.ANTHROPIC_LIVE_MODEL ?? '';\n",
+    [],
+  ],
+  ['a_scenario.rb', 'File.write("/tmp/x", "")\n', [1]],
+  ['a_scenario.rb', 'File.write("#{ENV["SCENARIO_TMP"]}/tmp/x", "")\n', []],
+] as const)('lint of %s finds what is wrong, line by line: %j', ([name, text, lines]) => {
+  expect(lintText(name, text, name).map(({ line }) => line)).toEqual(lines);
+});
