@@ -5,12 +5,16 @@ import { type LintKind, type LintOptions, type Rule, subjectOf } from './rule.ts
 import { attributeKind } from './rules/attribute-kind.ts';
 import { attributeValue } from './rules/attribute-value.ts';
 import { conditionSyntax } from './rules/condition-syntax.ts';
+import { edgeNeverTaken } from './rules/edge-never-taken.ts';
 import { emptyPrompt } from './rules/empty-prompt.ts';
+import { endlessCycle } from './rules/endless-cycle.ts';
 import { exitMissing } from './rules/exit-missing.ts';
 import { exitOutgoing } from './rules/exit-outgoing.ts';
+import { failureToSuccess } from './rules/failure-to-success.ts';
 import { gateWithoutRetry } from './rules/gate-without-retry.ts';
 import { kindCheck } from './rules/kind-check.ts';
 import { noHandler } from './rules/no-handler.ts';
+import { outcomeUncovered } from './rules/outcome-uncovered.ts';
 import { quotedReference } from './rules/quoted-reference.ts';
 import { reservedId } from './rules/reserved-id.ts';
 import { startCount } from './rules/start-count.ts';
@@ -51,6 +55,10 @@ const rules: readonly Rule[] = [
   unknownAttribute,
   attributeKind,
   gateWithoutRetry,
+  edgeNeverTaken,
+  endlessCycle,
+  outcomeUncovered,
+  failureToSuccess,
 ];
 
 /** Rules about the graph as a whole, which mean nothing while some of it is missing. */
@@ -65,6 +73,10 @@ const wholeGraph: ReadonlySet<Rule> = new Set([
   undeclaredNode,
   emptyPrompt,
   gateWithoutRetry,
+  edgeNeverTaken,
+  endlessCycle,
+  outcomeUncovered,
+  failureToSuccess,
 ]);
 
 /** Everything that the rules and the kinds find in a graph, each thing once, in the order of the author's text. Only
