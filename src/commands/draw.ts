@@ -126,7 +126,11 @@ export function witnessLine(steps: readonly WitnessStep[]): string {
   if (goes !== undefined) told.push(goes);
   return (
     told.length > mostSteps
-      ? [...told.slice(0, mostSteps / 2), `… ${told.length - mostSteps} more …`, ...told.slice(-mostSteps / 2)]
+      ? [
+          ...told.slice(0, mostSteps / 2),
+          `… ${told.length - mostSteps} more …`,
+          ...told.slice(-mostSteps / 2),
+        ]
       : told
   ).join(' ');
 }

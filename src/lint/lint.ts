@@ -79,6 +79,23 @@ const wholeGraph: ReadonlySet<Rule> = new Set([
   failureToSuccess,
 ]);
 
+/** Rules about where runs can go. */
+const ofRuns: ReadonlySet<Rule> = new Set([edgeNeverTaken, endlessCycle, outcomeUncovered, failureToSuccess]);
+
+/** Errors with which nobody can say where runs go. */
+const leadNowhere: ReadonlySet<string> = new Set([
+  'start-count',
+  'exit-missing',
+  'start-incoming',
+  'exit-outgoing',
+  'unknown-type',
+  'unknown-shape',
+  'no-handler',
+  'condition-syntax',
+  'unknown-outcome',
+  'target-missing',
+]);
+
 /** Everything that the rules and the kinds find in a graph, each thing once, in the order of the author's text. Only
  *  nodes of `kinds` can run. Pure; never throws unless a kind's own check does. */
 export function lint(
@@ -90,6 +107,7 @@ export function lint(
   const found = new Map<string, Diagnostic>();
   for (const rule of rules) {
     if (options.partial === true && wholeGraph.has(rule)) continue;
+    if (ofRuns.has(rule) && [...found.values()].some(({ code }) => leadNowhere.has(code))) continue;
     for (const d of rule(subject)) {
       // Defaults and chains put one attribute on many nodes and edges; it is wrong once.
       const key = `${d.code} ${d.place?.span.start.offset} ${d.message}`;

@@ -115,10 +115,14 @@ const unread = (edge: Edge): boolean => edge.condition === undefined && edge.con
 export const failsRun = (node: Node): boolean => present(node.attrs, 'outcome')?.value.text.trim() === 'fail';
 
 /** Each goal gate and where an exit sends a run that has not reached it: the gate's own target before the graph's. */
-export function retryTargets({ graph }: Pick<Subject, 'graph'>): readonly (readonly [gate: string, target: string])[] {
+export function retryTargets({
+  graph,
+}: Pick<Subject, 'graph'>): readonly (readonly [gate: string, target: string])[] {
   const named = (node: Node) =>
     [node.attrs, graph.attrs]
-      .flatMap((attrs) => ['retry_target', 'fallback_retry_target'].map((key) => present(attrs, key)?.value.text.trim()))
+      .flatMap((attrs) =>
+        ['retry_target', 'fallback_retry_target'].map((key) => present(attrs, key)?.value.text.trim()),
+      )
       .find((id) => id !== undefined && graph.nodes.has(id));
   return [...graph.nodes.values()].flatMap((node) => {
     const target = isSet(node, 'goal_gate') ? named(node) : undefined;

@@ -17,7 +17,10 @@ export type Giving = {
 
 const giving = (status: OutcomeWord, more: Partial<Giving> = {}): Giving => {
   const made = { status, broke: false, says: false, classes: [], usual: true, ...more };
-  return { ...made, key: `${status}${made.broke ? ' broke' : ''}${made.says ? ' says' : ''}${made.classes[0] ?? ''}` };
+  return {
+    ...made,
+    key: `${status}${made.broke ? ' broke' : ''}${made.says ? ' says' : ''}${made.classes[0] ?? ''}`,
+  };
 };
 
 const anyClass = (first: FailureClass): readonly FailureClass[] => [
@@ -59,9 +62,11 @@ const givings = {
   agent: agent(false),
   partlyAgent: agent(true),
   // A kind that this page does not know may do anything; nothing is asked of its author.
-  any: [...agent(false), unusual(giving('skipped', { says: true })), unusual(giving('retry', { says: true }))].map(
-    unusual,
-  ),
+  any: [
+    ...agent(false),
+    unusual(giving('skipped', { says: true })),
+    unusual(giving('retry', { says: true })),
+  ].map(unusual),
 } as const;
 
 /** What a node of the kind `type` can give, the plainest first. A conditional gives what it was given: ask its

@@ -14,14 +14,18 @@ export function contextKey(key: string): string {
 export function comparisons(condition: Condition, found: Map<string, Comparison[]>): void {
   switch (condition.op) {
     case 'not':
-      return comparisons(condition.of, found);
+      comparisons(condition.of, found);
+      return;
     case 'and':
     case 'or':
       comparisons(condition.left, found);
-      return comparisons(condition.right, found);
+      comparisons(condition.right, found);
+      return;
     default: {
       const one: Comparison =
-        condition.op === 'truthy' ? { test: 'truthy', literal: '' } : { test: condition.test, literal: condition.literal };
+        condition.op === 'truthy'
+          ? { test: 'truthy', literal: '' }
+          : { test: condition.test, literal: condition.literal };
       const key = contextKey(condition.key);
       const same = found.get(key);
       if (same === undefined) found.set(key, [one]);
@@ -36,7 +40,10 @@ const most = 4;
 /** The texts, the empty one first. `sure` is false where a comparison (a regular expression, an order of words) might
  *  come out in a way that none of them shows. A key that is compared with numbers by order is taken for a number, or for
  *  a text that some other comparison names. */
-export function valuesFor(compared: readonly Comparison[]): { readonly values: readonly string[]; readonly sure: boolean } {
+export function valuesFor(compared: readonly Comparison[]): {
+  readonly values: readonly string[];
+  readonly sure: boolean;
+} {
   const values = new Set(['']);
   let sure = true;
   const literals = (...tests: readonly Comparison['test'][]) => [

@@ -71,7 +71,11 @@ const engineKeys: ReadonlySet<string> = new Set([
 ]);
 
 /** What a key of a condition stands for, as the engine looks it up. */
-export function lookup(node: string, { status }: Pick<Giving, 'status'>, words: Words): (key: string) => string {
+export function lookup(
+  node: string,
+  { status }: Pick<Giving, 'status'>,
+  words: Words,
+): (key: string) => string {
   return (written) => {
     const key = contextKey(written);
     switch (key) {
@@ -129,7 +133,11 @@ export function waysOf(fork: Fork, giving: Giving): readonly Way[] {
           ? !giving.broke && (giving.says || edge === open[0])
           : mayHold(fork, giving, condition);
       if (!may) continue;
-      found.set(edge, { edge, how: condition === undefined ? 'unconditional' : 'condition', words: undefined });
+      found.set(edge, {
+        edge,
+        how: condition === undefined ? 'unconditional' : 'condition',
+        words: undefined,
+      });
     }
   }
   return [...found.values()];
@@ -137,10 +145,12 @@ export function waysOf(fork: Fork, giving: Giving): readonly Way[] {
 
 /** Everything that a stage may say, as far as it matters here, and every context there may be. */
 export function* allWords(fork: Fork, giving: Giving): Generator<Words> {
-  const classes = giving.status !== 'fail' ? [undefined] : fork.asksClass ? giving.classes : giving.classes.slice(0, 1);
+  const classes =
+    giving.status !== 'fail' ? [undefined] : fork.asksClass ? giving.classes : giving.classes.slice(0, 1);
   for (const context of contexts(fork.keys)) {
     for (const one of classes) {
-      for (const { label, suggested } of speeches(fork, giving)) yield { label, suggested, class: one, context };
+      for (const { label, suggested } of speeches(fork, giving))
+        yield { label, suggested, class: one, context };
     }
   }
 }

@@ -35,7 +35,13 @@ export function witnessOf(moves: readonly Move[]): readonly WitnessStep[] | unde
 }
 
 /** Walks the moves `from` to `to`, both included, filling `before`; false where the router leads elsewhere. */
-function walkedFrom(moves: readonly Move[], from: number, to: number, before: Walk[], words: Spoken): boolean {
+function walkedFrom(
+  moves: readonly Move[],
+  from: number,
+  to: number,
+  before: Walk[],
+  words: Spoken,
+): boolean {
   for (let at = from; at <= to; at++) {
     const next = walked(moves, at, before[at] ?? nothing, words[at]);
     if (next === undefined) return false;
@@ -76,7 +82,13 @@ function changed({ context }: Walk, words: Words): ReadonlyMap<string, string> {
 }
 
 /** Finds other words for the stage at `speaker` with which the way is gone along up to `to`. */
-function respoken(moves: readonly Move[], speaker: number, to: number, before: Walk[], words: Spoken): boolean {
+function respoken(
+  moves: readonly Move[],
+  speaker: number,
+  to: number,
+  before: Walk[],
+  words: Spoken,
+): boolean {
   const first = moves[speaker];
   if (first === undefined) return false;
   let tries = mostTries;
@@ -105,11 +117,7 @@ function merged(forks: readonly Fork[]): Fork {
   };
 }
 
-function stepsOf(
-  moves: readonly Move[],
-  words: Spoken,
-  before: readonly Walk[],
-): readonly WitnessStep[] {
+function stepsOf(moves: readonly Move[], words: Spoken, before: readonly Walk[]): readonly WitnessStep[] {
   const steps = moves.map(({ place, giving, way }, i): WitnessStep => {
     const own = place.passes === undefined ? words[i] : undefined;
     const sets = own === undefined || !giving.says ? [] : [...changed(before[i] ?? nothing, own)];
@@ -125,5 +133,7 @@ function stepsOf(
     };
   });
   const last = moves.at(-1)?.to;
-  return last?.type === 'exit' ? [...steps, { node: last.node.id, outcome: 'success', exit: true, edge: null }] : steps;
+  return last?.type === 'exit'
+    ? [...steps, { node: last.node.id, outcome: 'success', exit: true, edge: null }]
+    : steps;
 }

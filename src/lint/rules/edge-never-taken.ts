@@ -1,12 +1,12 @@
 /** Every edge can be taken: its condition can hold, its source can end so, and no other edge always wins. */
 import { compareText } from '../../dot/choose.ts';
+import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { Edge } from '../../model/graph.ts';
 import { type Flow, flowOf, type Move, type Place, pathTo } from '../flow/flow.ts';
 import { type Giving, givingsOf } from '../flow/giving.ts';
 import { comparisons } from '../flow/values.ts';
 import { choose, forkOf, waysOf } from '../flow/ways.ts';
-import { witnessOf } from '../flow/witness.ts';
-import { folded, listed } from '../flow/words.ts';
+import { folded, listed, shownBy } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
 
 const most = 20;
@@ -14,22 +14,22 @@ const most = 20;
 export const edgeNeverTaken: Rule = (subject) => {
   const flow = flowOf(subject);
   if (flow === undefined) return [];
-  const { graph } = subject;
-  const found = graph.edges
+  const found = subject.graph.edges
     .filter((edge) => flow.reached.has(edge.from) && subject.kindOf.get(edge.from)?.type !== 'exit')
     .filter((edge) => !flow.taken.has(edge))
-    .map((edge) => {
-      const { why, fix, instead } = reason(edge, subject, flow);
-      const after = starved(edge, subject, flow);
-      const behind = after.length === 0 ? '' : `; so no run comes to ${listed(after)}`;
-      const message = `the edge ${edge.from} -> ${edge.to} is never taken: ${why}${behind}`;
-      const found = finding(graph, 'edge-never-taken', 'warning', { message, span: edge.span, fix });
-      const path = instead === undefined ? undefined : pathTo(instead.place, flow);
-      const witness = path === undefined || instead === undefined ? undefined : witnessOf([...path, instead]);
-      return { finding: witness === undefined ? found : { ...found, witness }, name: `${edge.from} -> ${edge.to}` };
-    });
+    .map((edge) => ({ name: `${edge.from} -> ${edge.to}`, tell: () => told(edge, subject, flow) }));
   return folded(found, most);
 };
+
+function told(edge: Edge, subject: Subject, flow: Flow): Diagnostic {
+  const { why, fix, instead } = reason(edge, subject, flow);
+  const after = starved(edge, subject, flow);
+  const behind = after.length === 0 ? '' : `; so no run comes to ${listed(after)}`;
+  const message = `the edge ${edge.from} -> ${edge.to} is never taken: ${why}${behind}`;
+  const found = finding(subject.graph, 'edge-never-taken', 'warning', { message, span: edge.span, fix });
+  const path = instead === undefined ? undefined : pathTo(instead.place, flow);
+  return shownBy(found, path === undefined || instead === undefined ? undefined : [...path, instead]);
+}
 
 type Reason = {
   readonly why: string;
@@ -44,7 +44,8 @@ function reason(edge: Edge, subject: Subject, flow: Flow): Reason {
   const alone = forkOf(edge.from, [edge]);
   const takes = (giving: Giving) => waysOf(alone, giving).find((way) => way.edge === edge);
   const any = subject.graph.nodes.get(edge.from);
-  const everything = any === undefined ? [] : ['any', 'tool', 'verification'].flatMap((type) => givingsOf(any, type));
+  const everything =
+    any === undefined ? [] : ['any', 'tool', 'verification'].flatMap((type) => givingsOf(any, type));
   if (edge.condition !== undefined && !everything.some(takes)) {
     return {
       why: 'its condition is false whatever happens',
@@ -58,19 +59,21 @@ function reason(edge: Edge, subject: Subject, flow: Flow): Reason {
       const words = takes(giving)?.words;
       if (words === undefined) continue;
       const { edge: winner, how } = choose(place.fork, giving, words);
-      const move = place.moves.find((m) => m.giving === giving && m.way.edge === winner && winner !== undefined);
+      const move = place.moves.find(
+        (m) => m.giving === giving && m.way.edge === winner && winner !== undefined,
+      );
       if (winner === undefined || winner === edge) continue;
       return { ...beaten(edge, winner, how, place, giving), instead: move ?? usual };
     }
   }
-  const ends = [...new Set(places.flatMap(({ givings }) => givings.map(inWords)))];
+  const ends = either([...new Set(places.flatMap(({ givings }) => givings.map(({ status }) => status)))]);
   const kind = places[0]?.type ?? 'node';
   const retry = asksFor(edge, 'retry');
   return {
     why:
       kind === 'conditional'
-        ? `only ${ends.join(', ')} comes to the conditional "${edge.from}"`
-        : `a ${kind} node ends in ${ends.join(', ')}${retry ? ' (a retry that is exhausted is a failure)' : ''}`,
+        ? `only ${ends} comes to the conditional "${edge.from}"`
+        : `a ${kind} node ends in ${ends}${retry ? ' (retries that are used up are a failure)' : ''}`,
     fix: retry
       ? 'give the node max_retries, and write outcome=fail for the failure that is left when they are used up'
       : 'compare with an outcome that it can have, or take the edge away',
@@ -80,13 +83,22 @@ function reason(edge: Edge, subject: Subject, flow: Flow): Reason {
 
 const inWords = ({ status, broke }: Giving): string => (broke ? 'fail (broken)' : status);
 
+const either = (words: readonly string[]): string =>
+  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+
 function asksFor(edge: Edge, outcome: string): boolean {
   const compared = new Map();
   if (edge.condition !== undefined) comparisons(edge.condition, compared);
   return (compared.get('outcome') ?? []).some(({ literal }: { literal: string }) => literal === outcome);
 }
 
-function beaten(edge: Edge, winner: Edge, how: string, place: Place, giving: Giving): Pick<Reason, 'why' | 'fix'> {
+function beaten(
+  edge: Edge,
+  winner: Edge,
+  how: string,
+  place: Place,
+  giving: Giving,
+): Pick<Reason, 'why' | 'fix'> {
   const other = `the edge to "${winner.to}"`;
   if (edge.condition === undefined && how === 'condition') {
     return {
@@ -100,7 +112,10 @@ function beaten(edge: Edge, winner: Edge, how: string, place: Place, giving: Giv
       : compareText(winner.to, edge.to) < 0
         ? 'at equal weight the first target by name wins'
         : 'it stands first at equal weight and target';
-  const chooser = edge.condition === undefined && !place.givings.some(({ says }) => says) ? `, and no label or suggestion comes from "${edge.from}"` : '';
+  const chooser =
+    edge.condition === undefined && !place.givings.some(({ says }) => says)
+      ? `, and no label or suggestion comes from "${edge.from}"`
+      : '';
   return {
     why: `wherever it fits, ${other} does too and wins: ${tie}${chooser}`,
     fix: 'give it a condition of its own, or a higher weight',

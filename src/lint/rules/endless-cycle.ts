@@ -6,7 +6,7 @@ import { cyclesOf } from '../flow/components.ts';
 import { type Flow, failsRun, flowOf, type Move, type Place, pathTo, retryTargets } from '../flow/flow.ts';
 import { wayTo } from '../flow/search.ts';
 import { witnessOf } from '../flow/witness.ts';
-import { folded } from '../flow/words.ts';
+import { folded, shownBy, type Told } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
 
 const most = 20;
@@ -20,7 +20,8 @@ export const endlessCycle: Rule = (subject) => {
   const flow = flowOf(subject);
   if (flow === undefined || says(subject.graph.attrs, graphLimits)) return [];
   const free = (place: Place): boolean => !says(place.node.attrs, nodeLimits);
-  const followers = ({ moves }: Place) => moves.flatMap(({ to }) => (to !== undefined && free(to) ? [to] : []));
+  const followers = ({ moves }: Place) =>
+    moves.flatMap(({ to }) => (to !== undefined && free(to) ? [to] : []));
   const cycles = cyclesOf(flow.places.filter(free), followers).flatMap((members) => {
     const inside = new Set(members);
     const out = members.some(({ moves }) => moves.some(({ to }) => to !== undefined && !inside.has(to)));
@@ -29,24 +30,29 @@ export const endlessCycle: Rule = (subject) => {
   return [...folded(cycles, most), ...gates(subject, flow, free)];
 };
 
-type Named = { readonly finding: Diagnostic; readonly name: string };
-
-function cycle(inside: ReadonlySet<Place>, { graph }: Subject, flow: Flow): readonly Named[] {
+function cycle(inside: ReadonlySet<Place>, { graph }: Subject, flow: Flow): readonly Told[] {
   const first = flow.places.find((place) => inside.has(place));
   if (first === undefined) return [];
-  const round = wayTo(first, ({ to }) => to !== undefined && inside.has(to), ({ to }) => to === first);
+  const round = wayTo(
+    first,
+    ({ to }) => to !== undefined && inside.has(to),
+    ({ to }) => to === first,
+  );
   const edge = round?.at(-1)?.way.edge;
   if (round === undefined || edge === undefined) return [];
   const ids = [...round.map(({ place }) => place.node.id), first.node.id];
   const shown = ids.length > 8 ? [...ids.slice(0, 5), '…', ...ids.slice(-2)] : ids;
-  const told = finding(graph, 'endless-cycle', 'warning', {
-    message: `nothing but the default cap ends the cycle ${shown.join(' -> ')}: no edge that can be taken leads out of it`,
-    span: edge.span,
-    fix: 'give it a way out that can be taken, such as an edge with condition="outcome=success", or a limit: max_visits on one of its nodes',
-  });
-  const path = pathTo(first, flow);
-  const witness = path === undefined ? undefined : witnessOf([...path, ...round]);
-  return [{ finding: witness === undefined ? told : { ...told, witness }, name: first.node.id }];
+  const told = () =>
+    finding(graph, 'endless-cycle', 'warning', {
+      message: `nothing but the default cap ends the cycle ${shown.join(' -> ')}: no edge that can be taken leads out of it`,
+      span: edge.span,
+      fix: 'give it a way out that can be taken, such as an edge with condition="outcome=success", or a limit: max_visits on one of its nodes',
+    });
+  const tell = () => {
+    const path = pathTo(first, flow);
+    return shownBy(told(), path === undefined ? undefined : [...path, ...round]);
+  };
+  return [{ name: first.node.id, tell }];
 }
 
 /** Goal gates that send the run back to where no way leads to them again: they stay as they are. */
@@ -56,7 +62,14 @@ function* gates(subject: Subject, flow: Flow, free: (place: Place) => boolean): 
     const at = flow.places.find(({ node }) => node.id === gate);
     const back = flow.places.find(({ node }) => node.id === target);
     if (at === undefined || back === undefined || gate === target || !free(back)) continue;
-    if (wayTo(back, () => true, ({ to }) => to === at) !== undefined) continue;
+    if (
+      wayTo(
+        back,
+        () => true,
+        ({ to }) => to === at,
+      ) !== undefined
+    )
+      continue;
     const again = wayTo(back, (move) => move.to !== undefined && free(move.to), isArrival);
     const exit = again?.at(-1)?.to;
     const missed = at.moves
@@ -79,7 +92,9 @@ function* gates(subject: Subject, flow: Flow, free: (place: Place) => boolean): 
     const witness =
       there === undefined || round === undefined
         ? undefined
-        : [...there, ...round].map((step) => (step.node === exit.node.id ? { ...step, retry_target: target } : step));
+        : [...there, ...round].map((step) =>
+            step.node === exit.node.id ? { ...step, retry_target: target } : step,
+          );
     yield witness === undefined ? told : { ...told, witness };
   }
 }

@@ -6,13 +6,12 @@ import { cyclesOf } from '../flow/components.ts';
 import { type Flow, failsRun, flowOf, type Move, type Place, pathTo } from '../flow/flow.ts';
 import { isSet } from '../flow/giving.ts';
 import { wayTo } from '../flow/search.ts';
-import { witnessOf } from '../flow/witness.ts';
-import { folded } from '../flow/words.ts';
+import { folded, shownBy, type Told } from '../flow/words.ts';
 import { finding, type Rule } from '../rule.ts';
 
-const most = 5;
+const most = 3;
 // Places looked at for all nodes together; those after that are not named.
-const mostLooks = 200_000;
+const mostLooks = 60_000;
 
 export const failureToSuccess: Rule = (subject) => {
   const flow = flowOf(subject);
@@ -21,7 +20,7 @@ export const failureToSuccess: Rule = (subject) => {
   const judges = judgesOf(flow);
   let looks = mostLooks;
   const spend = () => looks-- > 0;
-  const found = [];
+  const found: Told[] = [];
   const told = new Set<string>();
   for (const place of flow.places) {
     const { node } = place;
@@ -35,25 +34,28 @@ export const failureToSuccess: Rule = (subject) => {
       if (past === undefined || path === undefined) continue;
       const all = [...path, failure, ...past];
       if (!gatesStand(all)) continue;
-      const hop = [failure, ...past].find((move) => move.way.how !== 'condition' && move.to?.type !== 'conditional');
+      const hop = [failure, ...past].find(
+        (move) => move.way.how !== 'condition' && move.to?.type !== 'conditional',
+      );
       const edge = hop?.way.edge;
       const exit = past.at(-1)?.to?.node.id ?? '';
       if (edge === undefined) continue;
       told.add(node.id);
-      const said = finding(graph, 'failure-to-success', 'warning', {
-        message: `a failure of "${node.id}" is carried on by the unconditional edge to "${edge.to}", and the run can still end in success at "${exit}"`,
-        span: edge.span,
-        fix: `say where each outcome leads (condition="outcome=success", condition="outcome=fail"), or give "${node.id}" goal_gate=true`,
-      });
-      const witness = witnessOf(all);
-      found.push({ finding: witness === undefined ? said : { ...said, witness }, name: node.id });
+      const said = () =>
+        finding(graph, 'failure-to-success', 'warning', {
+          message: `a failure of "${node.id}" is carried on by the unconditional edge to "${edge.to}", and the run can still end in success at "${exit}"`,
+          span: edge.span,
+          fix: `say where each outcome leads (condition="outcome=success", condition="outcome=fail"), or give "${node.id}" goal_gate=true`,
+        });
+      found.push({ name: node.id, tell: () => shownBy(said(), all) });
     }
   }
   return folded(found, most);
 };
 
 const isReported = ({ giving }: Move): boolean => giving.status === 'fail' && !giving.broke;
-const isGood = ({ giving }: Move): boolean => giving.status === 'success' || giving.status === 'partial_success';
+const isGood = ({ giving }: Move): boolean =>
+  giving.status === 'success' || giving.status === 'partial_success';
 
 /** The moves from a failure's edge on to a success exit; undefined where there are none, or where a conditional edge takes
  *  the failure up. */
@@ -93,10 +95,14 @@ function judgesOf({ places }: Flow): ReadonlyMap<Place, ReadonlySet<string>> {
     const stays = (move: Move): boolean => {
       if (move.to === undefined || !inside.has(move.to)) return false;
       if (move.way.how === 'condition') return true;
-      return move.to.type === 'conditional' && move.to.moves.some((next) => next.to !== move.to && stays(next));
+      return (
+        move.to.type === 'conditional' && move.to.moves.some((next) => next.to !== move.to && stays(next))
+      );
     };
     const judges = new Set(
-      loop.filter(({ moves, passes }) => passes === undefined && moves.some((m) => isReported(m) && stays(m))).map(({ node }) => node.id),
+      loop
+        .filter(({ moves, passes }) => passes === undefined && moves.some((m) => isReported(m) && stays(m)))
+        .map(({ node }) => node.id),
     );
     for (const place of loop) found.set(place, judges);
   }

@@ -1,11 +1,12 @@
 /** Every outcome that a node usually has is carried on by some edge. */
 import { flowOf, type Move, type Place, pathTo } from '../flow/flow.ts';
 import { isSet } from '../flow/giving.ts';
-import { witnessOf } from '../flow/witness.ts';
-import { folded } from '../flow/words.ts';
+import { folded, shownBy } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
 
-const most = 20;
+/** How many findings of a sort are told one by one: that a success or a failure ends the run, that a broken stage does, that
+ *  a partial success does. */
+const most = { plain: 20, broke: 5, partial: 3 } as const;
 
 export const outcomeUncovered: Rule = (subject) => {
   const flow = flowOf(subject);
@@ -17,17 +18,31 @@ export const outcomeUncovered: Rule = (subject) => {
     const moves = uncovered(place);
     if (moves.length > 0) stuck.set(place.node.id, [...(stuck.get(place.node.id) ?? []), ...moves]);
   }
-  const found = [...stuck].map(([id, moves]) => {
-    const [first] = moves;
-    const { message, fix } = said(id, moves, subject);
-    const span = graph.nodes.get(id)?.span ?? graph.span;
-    const told = finding(graph, 'outcome-uncovered', 'warning', { message, span, fix });
-    const path = first === undefined ? undefined : pathTo(first.place, flow);
-    const witness = path === undefined || first === undefined ? undefined : witnessOf([...path, first]);
-    return { finding: witness === undefined ? told : { ...told, witness }, name: id };
-  });
-  return folded(found, most);
+  const found = [...stuck].map(([id, moves]) => ({
+    sort: sortOf(moves),
+    name: id,
+    tell() {
+      const [first] = moves;
+      const span = graph.nodes.get(id)?.span ?? graph.span;
+      const told = finding(graph, 'outcome-uncovered', 'warning', { ...said(id, moves, subject), span });
+      const path = first === undefined ? undefined : pathTo(first.place, flow);
+      return shownBy(told, path === undefined || first === undefined ? undefined : [...path, first]);
+    },
+  }));
+  return (['plain', 'broke', 'partial'] as const).flatMap((sort) =>
+    folded(
+      found.filter((one) => one.sort === sort),
+      most[sort],
+    ),
+  );
 };
+
+const sortOf = (moves: readonly Move[]): keyof typeof most =>
+  moves.every(({ giving }) => giving.status === 'partial_success')
+    ? 'partial'
+    : moves.every(({ giving }) => giving.broke)
+      ? 'broke'
+      : 'plain';
 
 /** One move for each usual outcome that never leaves by an edge. */
 function uncovered({ givings, moves, fork, passes }: Place): readonly Move[] {
@@ -54,7 +69,9 @@ function said(
     };
   }
   const broke = moves.some(({ giving }) => giving.broke);
-  const reported = [...new Set(moves.filter(({ giving }) => !giving.broke).map(({ giving }) => giving.status))];
+  const reported = [
+    ...new Set(moves.filter(({ giving }) => !giving.broke).map(({ giving }) => giving.status)),
+  ];
   const first = reported[0] ?? 'fail';
   const fix = `add an edge from "${id}" with condition="outcome=${first}"`;
   if (reported.length === 0) {
@@ -68,5 +85,8 @@ function said(
   const node = graph.nodes.get(id);
   const partly = reported.includes('partial_success') && node !== undefined && isSet(node, 'allow_partial');
   const why = kindOf.get(id)?.type === 'conditional' ? ' that comes to it' : partly ? ' (allow_partial)' : '';
-  return { message: `no edge of "${id}" covers the outcome ${which.join(' or ')}${why}: the run would end there`, fix };
+  return {
+    message: `no edge of "${id}" covers the outcome ${which.join(' or ')}${why}: the run would end there`,
+    fix,
+  };
 }
