@@ -1,8 +1,8 @@
 /** Where runs of a graph can go: every stage they can come to, and every way on from there. */
-import { present } from '../../model/attribute.ts';
 import type { Edge, Node } from '../../model/graph.ts';
 import { nodesOf, type Subject } from '../rule.ts';
-import { type Giving, givingsOf, isSet } from './giving.ts';
+import { backFrom, retryTargets } from './gates.ts';
+import { type Giving, givingsOf } from './giving.ts';
 import { type Fork, forkOf, type Way, waysOf } from './ways.ts';
 
 /** A node as runs come to it. A conditional passes on what it is given: it is one place for each of that. */
@@ -13,8 +13,10 @@ export type Place = {
   /** What a conditional was given; undefined for all other nodes. */
   readonly passes: Giving | undefined;
   readonly fork: Fork;
-  /** The shortest way here; undefined at the start, and where only a goal gate's retry target leads. */
+  /** The last move of the shortest way here; undefined at the start, and where only exits send runs. */
   from: Move | undefined;
+  /** The whole way to a place where only exits send runs, since a goal gate is missed. */
+  sent: readonly Move[] | undefined;
   moves: readonly Move[];
 };
 
@@ -70,7 +72,16 @@ function explore(subject: Subject): Flow | undefined {
     const old = byKey.get(key);
     if (old !== undefined) return old;
     const givings = passes === undefined ? givingsOf(node, type) : [passes];
-    const made: Place = { node, type, givings, passes, fork: fork(node.id), from, moves: [] };
+    const made: Place = {
+      node,
+      type,
+      givings,
+      passes,
+      fork: fork(node.id),
+      from,
+      sent: undefined,
+      moves: [],
+    };
     byKey.set(key, made);
     places.push(made);
     return made;
@@ -78,7 +89,7 @@ function explore(subject: Subject): Flow | undefined {
 
   const start = placeOf(first, undefined, undefined);
   const taken = new Set<Edge>();
-  const targets = retryTargets(subject);
+  const targets = retryTargets(graph);
   for (let next = 0; next < places.length || jumped(); next++) {
     const place = places[next];
     if (place === undefined) break;
@@ -99,10 +110,15 @@ function explore(subject: Subject): Flow | undefined {
   /** Exits send runs back to the retry targets of goal gates, where no edge may lead. True when one is new. */
   function jumped(): boolean {
     const before = places.length;
-    if (!places.some(({ node, type }) => type === 'exit' && !failsRun(node))) return false;
-    for (const [gate, target] of targets) {
+    for (const [id, target] of targets) {
+      const gate = byKey.get(id);
       const node = graph.nodes.get(target);
-      if (byKey.has(gate) && node !== undefined) placeOf(node, givingsOf(node, 'exit')[0], undefined);
+      if (gate === undefined || node === undefined) continue;
+      const known = places.length;
+      const made = placeOf(node, givingsOf(node, 'exit')[0], undefined);
+      const path = places.length > known ? pathTo(gate) : undefined;
+      const back = path === undefined ? undefined : backFrom(gate, made, path);
+      if (path !== undefined && back !== undefined) made.sent = [...path, ...back];
     }
     return places.length > before;
   }
@@ -111,29 +127,12 @@ function explore(subject: Subject): Flow | undefined {
 
 const unread = (edge: Edge): boolean => edge.condition === undefined && edge.conditionText.trim() !== '';
 
-/** An exit that makes the run a failed one. */
-export const failsRun = (node: Node): boolean => present(node.attrs, 'outcome')?.value.text.trim() === 'fail';
-
-/** Each goal gate and where an exit sends a run that has not reached it: the gate's own target before the graph's. */
-export function retryTargets({
-  graph,
-}: Pick<Subject, 'graph'>): readonly (readonly [gate: string, target: string])[] {
-  const named = (node: Node) =>
-    [node.attrs, graph.attrs]
-      .flatMap((attrs) =>
-        ['retry_target', 'fallback_retry_target'].map((key) => present(attrs, key)?.value.text.trim()),
-      )
-      .find((id) => id !== undefined && graph.nodes.has(id));
-  return [...graph.nodes.values()].flatMap((node) => {
-    const target = isSet(node, 'goal_gate') ? named(node) : undefined;
-    return target === undefined ? [] : [[node.id, target] as const];
-  });
-}
-
-/** The moves from the start to `place`; undefined where only a goal gate's retry target leads there. */
-export function pathTo(place: Place, flow: Flow): readonly Move[] | undefined {
+/** The moves from the start to `place`; undefined where it takes several missed goal gates to come there. */
+export function pathTo(place: Place): readonly Move[] | undefined {
   const path: Move[] = [];
   let at = place;
   for (; at.from !== undefined; at = at.from.place) path.push(at.from);
-  return at === flow.start ? path.reverse() : undefined;
+  path.reverse();
+  if (at.sent !== undefined) return [...at.sent, ...path];
+  return at.type === 'start' ? path : undefined;
 }

@@ -118,7 +118,7 @@ function merged(forks: readonly Fork[]): Fork {
 }
 
 function stepsOf(moves: readonly Move[], words: Spoken, before: readonly Walk[]): readonly WitnessStep[] {
-  const steps = moves.map(({ place, giving, way }, i): WitnessStep => {
+  const steps = moves.map(({ place, giving, way, to }, i): WitnessStep => {
     const own = place.passes === undefined ? words[i] : undefined;
     const sets = own === undefined || !giving.says ? [] : [...changed(before[i] ?? nothing, own)];
     return {
@@ -129,6 +129,9 @@ function stepsOf(moves: readonly Move[], words: Spoken, before: readonly Walk[])
       ...(own === undefined || own.label === '' ? {} : { preferred_label: own.label }),
       ...(own === undefined || own.suggested.length === 0 ? {} : { suggested_ids: own.suggested }),
       ...(sets.length === 0 ? {} : { sets: Object.fromEntries(sets) }),
+      ...(place.type === 'exit'
+        ? { exit: true, ...(to === undefined ? {} : { retry_target: to.node.id }) }
+        : {}),
       edge: way.edge === undefined ? null : { to: way.edge.to, condition: way.edge.conditionText },
     };
   });

@@ -27,7 +27,7 @@ function told(edge: Edge, subject: Subject, flow: Flow): Diagnostic {
   const behind = after.length === 0 ? '' : `; so no run comes to ${listed(after)}`;
   const message = `the edge ${edge.from} -> ${edge.to} is never taken: ${why}${behind}`;
   const found = finding(subject.graph, 'edge-never-taken', 'warning', { message, span: edge.span, fix });
-  const path = instead === undefined ? undefined : pathTo(instead.place, flow);
+  const path = instead === undefined ? undefined : pathTo(instead.place);
   return shownBy(found, path === undefined || instead === undefined ? undefined : [...path, instead]);
 }
 

@@ -3,9 +3,9 @@ import { present } from '../../model/attribute.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
 import type { Attributes } from '../../model/graph.ts';
 import { cyclesOf } from '../flow/components.ts';
-import { type Flow, failsRun, flowOf, type Move, type Place, pathTo, retryTargets } from '../flow/flow.ts';
+import { type Flow, flowOf, type Place, pathTo } from '../flow/flow.ts';
+import { backFrom, isArrival, jump, retryTargets } from '../flow/gates.ts';
 import { wayTo } from '../flow/search.ts';
-import { witnessOf } from '../flow/witness.ts';
 import { folded, shownBy, type Told } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
 
@@ -49,7 +49,7 @@ function cycle(inside: ReadonlySet<Place>, { graph }: Subject, flow: Flow): read
       fix: 'give it a way out that can be taken, such as an edge with condition="outcome=success", or a limit: max_visits on one of its nodes',
     });
   const tell = () => {
-    const path = pathTo(first, flow);
+    const path = pathTo(first);
     return shownBy(told(), path === undefined ? undefined : [...path, ...round]);
   };
   return [{ name: first.node.id, tell }];
@@ -58,7 +58,7 @@ function cycle(inside: ReadonlySet<Place>, { graph }: Subject, flow: Flow): read
 /** Goal gates that send the run back to where no way leads to them again: they stay as they are. */
 function* gates(subject: Subject, flow: Flow, free: (place: Place) => boolean): Generator<Diagnostic> {
   const { graph } = subject;
-  for (const [gate, target] of retryTargets(subject)) {
+  for (const [gate, target] of retryTargets(graph)) {
     const at = flow.places.find(({ node }) => node.id === gate);
     const back = flow.places.find(({ node }) => node.id === target);
     if (at === undefined || back === undefined || gate === target || !free(back)) continue;
@@ -72,33 +72,15 @@ function* gates(subject: Subject, flow: Flow, free: (place: Place) => boolean): 
       continue;
     const again = wayTo(back, (move) => move.to !== undefined && free(move.to), isArrival);
     const exit = again?.at(-1)?.to;
-    const missed = at.moves
-      .filter(({ giving, to }) => giving.status === 'fail' && to !== undefined)
-      .flatMap((failure) => {
-        const { to } = failure;
-        const on = to === undefined || isArrival(failure) ? [] : wayTo(to, () => true, isArrival);
-        return on === undefined ? [] : [[failure, ...on]];
-      })[0];
-    const path = pathTo(at, flow);
-    if (again === undefined || exit === undefined || missed === undefined) continue;
-    const attribute = present(graph.nodes.get(gate)?.attrs ?? new Map(), 'goal_gate');
+    const path = pathTo(at);
+    const missed = path === undefined ? undefined : backFrom(at, back, path);
+    if (again === undefined || exit === undefined || path === undefined || missed === undefined) continue;
+    const attribute = present(at.node.attrs, 'goal_gate');
     const told = finding(graph, 'endless-cycle', 'warning', {
       message: `once the goal gate "${gate}" is missed, nothing but the default cap ends the cycle from the exit "${exit.node.id}" back to "${target}": no way leads from there to "${gate}" again`,
       span: attribute?.keySpan ?? at.node.span,
       fix: `name a retry_target from which "${gate}" is reached again, or give "${target}" max_visits`,
     });
-    const there = path === undefined ? undefined : witnessOf([...path, ...missed]);
-    const round = witnessOf(again);
-    const witness =
-      there === undefined || round === undefined
-        ? undefined
-        : [...there, ...round].map((step) =>
-            step.node === exit.node.id ? { ...step, retry_target: target } : step,
-          );
-    yield witness === undefined ? told : { ...told, witness };
+    yield shownBy(told, [...path, ...missed, ...again, jump(exit, back)]);
   }
 }
-
-/** A move into an exit that ends the run in success, were it not for the gate. */
-const isArrival = ({ to, giving, way }: Move): boolean =>
-  to?.type === 'exit' && !failsRun(to.node) && (giving.status !== 'fail' || way.how === 'condition');

@@ -3,7 +3,8 @@
  *  What settles a failure on the way: the node itself succeeds later, a verification passes, or the success of the stage
  *  that judges the loop which the failed one is part of. A goal gate lets no run succeed past it. */
 import { cyclesOf } from '../flow/components.ts';
-import { type Flow, failsRun, flowOf, type Move, type Place, pathTo } from '../flow/flow.ts';
+import { type Flow, flowOf, type Move, type Place, pathTo } from '../flow/flow.ts';
+import { isArrival, isGood, missedGates } from '../flow/gates.ts';
 import { isSet } from '../flow/giving.ts';
 import { wayTo } from '../flow/search.ts';
 import { folded, shownBy, type Told } from '../flow/words.ts';
@@ -30,10 +31,10 @@ export const failureToSuccess: Rule = (subject) => {
       const settles = ({ place: { node: at }, giving, place: { type } }: Move): boolean =>
         giving.status === 'success' && (type === 'verification' || (judges.get(place)?.has(at.id) ?? false));
       const past = carried(failure, (move) => move.place === place || settles(move), spend);
-      const path = past === undefined ? undefined : pathTo(place, flow);
+      const path = past === undefined ? undefined : pathTo(place);
       if (past === undefined || path === undefined) continue;
       const all = [...path, failure, ...past];
-      if (!gatesStand(all)) continue;
+      if (missedGates(all).length > 0) continue;
       const hop = [failure, ...past].find(
         (move) => move.way.how !== 'condition' && move.to?.type !== 'conditional',
       );
@@ -54,8 +55,6 @@ export const failureToSuccess: Rule = (subject) => {
 };
 
 const isReported = ({ giving }: Move): boolean => giving.status === 'fail' && !giving.broke;
-const isGood = ({ giving }: Move): boolean =>
-  giving.status === 'success' || giving.status === 'partial_success';
 
 /** The moves from a failure's edge on to a success exit; undefined where there are none, or where a conditional edge takes
  *  the failure up. */
@@ -64,12 +63,10 @@ function carried(
   settled: (move: Move) => boolean,
   spend: () => boolean,
 ): readonly Move[] | undefined {
-  const ends = (move: Move) =>
-    move.to?.type === 'exit' && !failsRun(move.to.node) && (isGood(move) || move.way.how === 'condition');
   const may = (move: Move) => !settled(move) && (isGood(move) || !isSet(move.place.node, 'goal_gate'));
   const { to } = failure;
   if (to === undefined || to.type === 'exit') return undefined;
-  if (to.type !== 'conditional') return wayTo(to, may, ends, spend);
+  if (to.type !== 'conditional') return wayTo(to, may, isArrival, spend);
   // A conditional hands the failure on as it is: only an unconditional edge out of it carries it past.
   for (const next of to.moves) {
     if (next.way.how === 'condition' || next.to === undefined || next.to === to || !spend()) continue;
@@ -77,14 +74,6 @@ function carried(
     if (rest !== undefined) return [next, ...rest];
   }
   return undefined;
-}
-
-/** Whether every goal gate on the way stands at success in the end. */
-function gatesStand(moves: readonly Move[]): boolean {
-  const stands = new Map<string, boolean>();
-  for (const move of moves)
-    if (isSet(move.place.node, 'goal_gate')) stands.set(move.place.node.id, isGood(move));
-  return [...stands.values()].every((good) => good);
 }
 
 /** For each place in a loop the nodes that judge it: stages whose failure, by a condition, keeps the run in the loop. */

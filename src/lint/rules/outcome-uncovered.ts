@@ -25,7 +25,7 @@ export const outcomeUncovered: Rule = (subject) => {
       const [first] = moves;
       const span = graph.nodes.get(id)?.span ?? graph.span;
       const told = finding(graph, 'outcome-uncovered', 'warning', { ...said(id, moves, subject), span });
-      const path = first === undefined ? undefined : pathTo(first.place, flow);
+      const path = first === undefined ? undefined : pathTo(first.place);
       return shownBy(told, path === undefined || first === undefined ? undefined : [...path, first]);
     },
   }));
