@@ -38,7 +38,7 @@ export function route(graph: Graph, node: string, outcome: Outcome, lookup: (key
 const known = new WeakMap<Graph, ReadonlyMap<string, readonly Edge[]>>();
 
 /** The edges that leave each node, in the order in which ties are broken; found once for a graph. */
-function leaving(graph: Graph): ReadonlyMap<string, readonly Edge[]> {
+export function leaving(graph: Graph): ReadonlyMap<string, readonly Edge[]> {
   const found = known.get(graph);
   if (found !== undefined) return found;
   const edges = new Map<string, Edge[]>();

@@ -28,6 +28,14 @@ export function beginning(graph: Graph): RunState {
   return state;
 }
 
+/** What is kept by node grows in place. */
+const copied = (state: RunState): RunState => ({
+  ...state,
+  visits: { ...state.visits },
+  outcomes: { ...state.outcomes },
+  origins: { ...state.origins },
+});
+
 /** One visit of the state's next node. `outcome` is ignored where the node's kind decides it by itself. */
 export function visit(graph: Graph, state: RunState, outcome: Outcome) {
   const id = state.next_node ?? '';
@@ -37,8 +45,8 @@ export function visit(graph: Graph, state: RunState, outcome: Outcome) {
   const passed = state.last_outcome ?? { ...saidNothing, status: 'success' as const };
   const own = { ...saidNothing, status: 'success' as const };
   const actual = type === 'conditional' ? { ...passed, updates: {}, notes: '' } : executable ? outcome : own;
-  const next = step(graph, structuredClone(state), stage, actual);
-  return { next, actual, state: advance(structuredClone(state), next.change, { retries: 0, calls: 0 }) };
+  const next = step(graph, state, stage, actual);
+  return { next, actual, state: advance(copied(state), next.change, { retries: 0, calls: 0 }) };
 }
 
 export const outcomeOf = (said: WitnessStep): Outcome => {
