@@ -4,6 +4,7 @@ import { count, present } from '../../model/attribute.ts';
 import type { WitnessStep } from '../../model/diagnostic.ts';
 import { reservedKeyIn } from '../../policy/reserved.ts';
 import type { Move } from './flow.ts';
+import { missedGates } from './gates.ts';
 import { isSet } from './giving.ts';
 import { allWords, choose, type Fork, type Words } from './ways.ts';
 
@@ -136,7 +137,8 @@ function stepsOf(moves: readonly Move[], words: Spoken, before: readonly Walk[])
     };
   });
   const last = moves.at(-1)?.to;
-  return last?.type === 'exit'
+  // An exit that a missed goal gate sends the run back from is no end.
+  return last?.type === 'exit' && missedGates(moves).length === 0
     ? [...steps, { node: last.node.id, outcome: 'success', exit: true, edge: null }]
     : steps;
 }

@@ -98,7 +98,12 @@ const graphs = (
 /** Everything that a stage of a type can end in, as the router sees it. */
 function outcomes(graph: Graph, id: string): readonly Outcome[] {
   const type = typeOf(graph, id);
-  const targets = (leaving(graph).get(id) ?? [])
+  // A conditional hands on what was suggested.
+  const choosers = [id, ...graph.nodes.keys()].filter(
+    (at, i) => i === 0 || typeOf(graph, at) === 'conditional',
+  );
+  const targets = choosers
+    .flatMap((at) => leaving(graph).get(at) ?? [])
     .filter(({ condition }) => condition === undefined)
     .map(({ to }) => to);
   const broken = (['timeout', 'product'] as const).map((c) => failed('', c, { broke: true }));
