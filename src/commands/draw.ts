@@ -1,6 +1,6 @@
 /** A diagnostic as people read it: what, where, the line itself, and how to mend it. */
 import pc from 'picocolors';
-import type { Diagnostic, Span } from '../model/diagnostic.ts';
+import type { Diagnostic, Span, WitnessStep } from '../model/diagnostic.ts';
 
 const colours = { plain: pc.createColors(false), colour: pc.createColors(true) };
 
@@ -106,6 +106,42 @@ export function draw(d: Diagnostic, text: string | undefined, colour = false, co
       lines.push(`${c.blue(`${margin} |`)} ${paint(caret)}`);
     }
   }
+  if (d.witness !== undefined) lines.push(`${margin} ${c.blue('=')} e.g. ${clean(witnessLine(d.witness))}`);
   if (d.fix !== undefined) lines.push(`${margin} ${c.blue('=')} fix: ${clean(d.fix)}`);
   return lines.join('\n');
+}
+
+// A way longer than that is shown by its ends.
+const mostSteps = 12;
+
+/** A run as one line: `start -(success)-> a -(fail)-> b`. */
+export function witnessLine(steps: readonly WitnessStep[]): string {
+  const told = steps.map((step) => {
+    const { node, edge, retry_target: again } = step;
+    if (step.exit === true && again === undefined) return node;
+    const to = edge === null && again === undefined ? ' no edge' : '';
+    return `${node} -(${howItEnds(step)}${again === undefined ? '' : ', retry_target'})->${to}`;
+  });
+  const goes = steps.at(-1)?.edge?.to ?? steps.at(-1)?.retry_target;
+  if (goes !== undefined) told.push(goes);
+  return (
+    told.length > mostSteps
+      ? [
+          ...told.slice(0, mostSteps / 2),
+          `… ${told.length - mostSteps} more …`,
+          ...told.slice(-mostSteps / 2),
+        ]
+      : told
+  ).join(' ');
+}
+
+function howItEnds(step: WitnessStep): string {
+  const sets = Object.entries(step.sets ?? {}).map(([key, value]) => `${key}=${value === '' ? '""' : value}`);
+  return [
+    step.broke === true ? `${step.outcome}, broken` : step.outcome,
+    ...(step.failure_class === undefined ? [] : [step.failure_class]),
+    ...(step.preferred_label === undefined ? [] : [`label "${step.preferred_label}"`]),
+    ...(step.suggested_ids ?? []).map((id) => `suggests ${id}`),
+    ...sets,
+  ].join(', ');
 }

@@ -1,13 +1,13 @@
 /** Which edge a finished node leaves by, and why. */
+import { byWeightThenName, type Choice, chooseEdge, compareText as compare } from '../dot/choose.ts';
 import { evaluate } from '../dot/condition.ts';
 import type { Edge, Graph } from '../model/graph.ts';
 import type { Outcome } from '../model/outcome.ts';
 import type { RouteCandidate } from '../model/trace.ts';
 
-export type Route = {
-  /** Undefined when no edge fits. */
-  readonly edge: Edge | undefined;
-  readonly how: 'condition' | 'label' | 'suggested' | 'unconditional' | 'none';
+export { normalLabel } from '../dot/choose.ts';
+
+export type Route = Choice & {
   /** Every edge that leaves the node, sorted by target and condition. */
   readonly candidates: readonly RouteCandidate[];
 };
@@ -18,10 +18,8 @@ export type Route = {
 export function route(graph: Graph, node: string, outcome: Outcome, lookup: (key: string) => string): Route {
   const edges = leaving(graph).get(node) ?? [];
   const isTrue = (edge: Edge) => edge.condition !== undefined && evaluate(edge.condition, lookup);
-  const conditional = edges.filter(isTrue);
-  const open = edges.filter((edge) => edge.condition === undefined);
   const broke = outcome.status === 'fail' && outcome.broke;
-  const { edge, how } = choose(conditional, broke ? [] : open, outcome);
+  const { edge, how } = chooseEdge(edges, isTrue, { ...outcome, broke });
   const candidates = edges
     .map((candidate): RouteCandidate => {
       const matched = candidate.condition === undefined || isTrue(candidate);
@@ -40,7 +38,7 @@ export function route(graph: Graph, node: string, outcome: Outcome, lookup: (key
 const known = new WeakMap<Graph, ReadonlyMap<string, readonly Edge[]>>();
 
 /** The edges that leave each node, in the order in which ties are broken; found once for a graph. */
-function leaving(graph: Graph): ReadonlyMap<string, readonly Edge[]> {
+export function leaving(graph: Graph): ReadonlyMap<string, readonly Edge[]> {
   const found = known.get(graph);
   if (found !== undefined) return found;
   const edges = new Map<string, Edge[]>();
@@ -54,29 +52,11 @@ function leaving(graph: Graph): ReadonlyMap<string, readonly Edge[]> {
   return edges;
 }
 
-function choose(
-  conditional: readonly Edge[],
-  open: readonly Edge[],
-  outcome: Outcome,
-): { edge: Edge | undefined; how: Route['how'] } {
-  if (conditional[0] !== undefined) return { edge: conditional[0], how: 'condition' };
-  if (outcome.label !== '') {
-    const wanted = normalLabel(outcome.label);
-    const labelled = open.find((edge) => edge.label !== '' && normalLabel(edge.label) === wanted);
-    if (labelled !== undefined) return { edge: labelled, how: 'label' };
-  }
-  for (const id of outcome.suggested) {
-    const suggested = open.find((edge) => edge.to === id);
-    if (suggested !== undefined) return { edge: suggested, how: 'suggested' };
-  }
-  return open[0] === undefined ? { edge: undefined, how: 'none' } : { edge: open[0], how: 'unconditional' };
-}
-
 function whyLost(
   candidate: Edge,
   matched: boolean,
   winner: Edge | undefined,
-  how: Route['how'],
+  how: Choice['how'],
   broke: boolean,
 ): string {
   if (!matched) return 'its condition is false';
@@ -90,15 +70,3 @@ function whyLost(
     ? `weight ${candidate.weight} is less than ${winner.weight}`
     : `${winner.to} comes first by name`;
 }
-
-/** Lower case, trimmed, without an accelerator such as `[K] `, `K) ` or `K - `. */
-export function normalLabel(label: string): string {
-  return label
-    .trim()
-    .toLowerCase()
-    .replace(/^(?:\[\w+\]\s*|\w\)\s+|\w\s+-\s+)/, '')
-    .trim();
-}
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-const byWeightThenName = (a: Edge, b: Edge): number => b.weight - a.weight || compare(a.to, b.to);

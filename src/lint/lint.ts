@@ -5,14 +5,18 @@ import { type LintKind, type LintOptions, type Rule, subjectOf } from './rule.ts
 import { attributeKind } from './rules/attribute-kind.ts';
 import { attributeValue } from './rules/attribute-value.ts';
 import { conditionSyntax } from './rules/condition-syntax.ts';
+import { edgeNeverTaken } from './rules/edge-never-taken.ts';
 import { emptyPrompt } from './rules/empty-prompt.ts';
+import { endlessCycle } from './rules/endless-cycle.ts';
 import { exitMissing } from './rules/exit-missing.ts';
 import { exitOutgoing } from './rules/exit-outgoing.ts';
+import { failureToSuccess } from './rules/failure-to-success.ts';
 import { gateWithoutRetry } from './rules/gate-without-retry.ts';
 import { holdout } from './rules/holdout.ts';
 import { holdoutBeside } from './rules/holdout-beside.ts';
 import { kindCheck } from './rules/kind-check.ts';
 import { noHandler } from './rules/no-handler.ts';
+import { outcomeUncovered } from './rules/outcome-uncovered.ts';
 import { quotedReference } from './rules/quoted-reference.ts';
 import { reservedId } from './rules/reserved-id.ts';
 import { startCount } from './rules/start-count.ts';
@@ -55,6 +59,10 @@ const rules: readonly Rule[] = [
   unknownAttribute,
   attributeKind,
   gateWithoutRetry,
+  edgeNeverTaken,
+  endlessCycle,
+  outcomeUncovered,
+  failureToSuccess,
 ];
 
 /** Rules about the graph as a whole, which mean nothing while some of it is missing. */
@@ -69,6 +77,27 @@ const wholeGraph: ReadonlySet<Rule> = new Set([
   undeclaredNode,
   emptyPrompt,
   gateWithoutRetry,
+  edgeNeverTaken,
+  endlessCycle,
+  outcomeUncovered,
+  failureToSuccess,
+]);
+
+/** Rules about where runs can go. */
+const ofRuns: ReadonlySet<Rule> = new Set([edgeNeverTaken, endlessCycle, outcomeUncovered, failureToSuccess]);
+
+/** Errors with which nobody can say where runs go. */
+const leadNowhere: ReadonlySet<string> = new Set([
+  'start-count',
+  'exit-missing',
+  'start-incoming',
+  'exit-outgoing',
+  'unknown-type',
+  'unknown-shape',
+  'no-handler',
+  'condition-syntax',
+  'unknown-outcome',
+  'target-missing',
 ]);
 
 /** Everything that the rules and the kinds find in a graph, each thing once, in the order of the author's text. Only
@@ -82,6 +111,7 @@ export function lint(
   const found = new Map<string, Diagnostic>();
   for (const rule of rules) {
     if (options.partial === true && wholeGraph.has(rule)) continue;
+    if (ofRuns.has(rule) && [...found.values()].some(({ code }) => leadNowhere.has(code))) continue;
     for (const d of rule(subject)) {
       // Defaults and chains put one attribute on many nodes and edges; it is wrong once.
       const key = `${d.code} ${d.place?.span.start.offset} ${d.message}`;

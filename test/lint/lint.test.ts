@@ -70,6 +70,17 @@ const edge = (attrs: string) =>
 const whole = (body: string) => `digraph G { ${body} }`;
 const ends = 'start [shape=Mdiamond]; exit [shape=Msquare];';
 
+/** Rows of graphs behind `start -> a`: a, b and fix are tools, v verifies, d is a conditional. */
+function runs<R extends readonly [code: string, body: string, ...rest: string[]]>(rows: readonly R[]) {
+  const tools = ['a', 'b', 'fix'].map((id) => `${id} [shape=parallelogram, tool_command=x];`).join(' ');
+  const others = 'v [type=verification, verification.allowed_commands=ls]; d [shape=diamond];';
+  return rows.map(([code, body, under]): readonly [string, string, string] => [
+    code,
+    whole(`${ends} ${tools} ${others} start -> a; ${body}`),
+    under ?? '',
+  ]);
+}
+
 type Row = readonly [code: string, pipeline: string, under: string];
 const bad: readonly Row[] = [
   ['start-count', whole('a [label=a]; exit [shape=Msquare]; a -> exit'), 'G'],
@@ -140,6 +151,56 @@ const bad: readonly Row[] = [
   ['unknown-attribute', edge('conditon="x"'), 'conditon'],
   ['unknown-attribute', around('', 'default_max_visit=3;'), 'default_max_visit'],
   ['gate-without-retry', around('goal_gate=true'), 'goal_gate'],
+  ...runs([
+    [
+      'edge-never-taken',
+      'a -> exit; a -> b [condition="outcome=success && outcome=fail"]; b -> exit',
+      'a -> b',
+    ],
+    ['edge-never-taken', 'a -> exit; a -> b [condition="context.x=1 && x=2"]; b -> exit', 'a -> b'],
+    ['edge-never-taken', 'a -> exit; a -> b [condition="n<3 && n>5"]; b -> exit', 'a -> b'],
+    ['edge-never-taken', 'a -> exit; a -> b [condition="outcome=retry"]; b -> exit', 'a -> b'],
+    ['edge-never-taken', 'a -> v; v -> b [condition="outcome=skipped"]; v -> exit; b -> exit', 'v -> b'],
+    [
+      'edge-never-taken',
+      'a -> d [condition="outcome=success"]; a -> exit; d -> b [condition="outcome=fail"]; d -> exit; b -> exit',
+      'd -> b',
+    ],
+    [
+      'edge-never-taken',
+      'a -> b [condition="outcome=fail"]; a -> exit [condition="outcome=fail", weight=1]; a -> exit; b -> exit',
+      'a -> b',
+    ],
+    [
+      'edge-never-taken',
+      'a -> b [condition="outcome=success"]; a -> exit [condition="outcome!=success"]; a -> v; b -> exit; v -> exit',
+      'a -> v',
+    ],
+    ['edge-never-taken', 'a -> v; v -> b; v -> exit; b -> exit', 'v -> exit'],
+    ['edge-never-taken', 'start -> b; b -> exit; a -> exit', 'start -> b'],
+    ['endless-cycle', 'a -> b -> a; b -> exit [condition="outcome=retry"]', 'b -> a'],
+    ['endless-cycle', 'a -> v -> d; d -> v [weight=1]; d -> exit', 'd -> v'],
+    ['endless-cycle', 'a -> b -> exit; b [goal_gate=true, retry_target=v]; v -> exit', 'goal_gate'],
+    ['outcome-uncovered', 'a -> exit [condition="outcome=success"]', 'a'],
+    ['outcome-uncovered', 'a -> exit [condition="outcome=success"]; a -> b; b -> exit', 'a'],
+    [
+      'outcome-uncovered',
+      'a -> exit; a -> b [condition="outcome=fail"]; b [shape=parallelogram, tool_command=x]',
+      'b',
+    ],
+    ['outcome-uncovered', 'a -> d; d -> exit [condition="outcome=success"]', 'd'],
+    [
+      'outcome-uncovered',
+      'a -> exit [condition="outcome=success"]; a -> b [condition="outcome=fail"]; a [allow_partial=true]; b -> exit',
+      'a',
+    ],
+    ['failure-to-success', 'a -> b -> exit', 'a -> b'],
+    [
+      'failure-to-success',
+      'a -> d; d -> b; b -> exit [condition="outcome=success"]; b -> fix [condition="outcome=fail"]; fix -> exit',
+      'd -> b',
+    ],
+  ]),
 ];
 
 test.for(bad)('%s is found in %s under %s', ([code, pipeline, under]) => {
@@ -200,6 +261,41 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['gate-without-retry', around('goal_gate=true, retry_target=a')],
   ['gate-without-retry', around('goal_gate=true', 'fallback_retry_target=a;')],
   ['gate-without-retry', around('goal_gate=false')],
+  ...runs([
+    ['edge-never-taken', 'a -> exit; a -> b; b -> exit'],
+    ['edge-never-taken', 'a -> exit; a -> b [condition="outcome=skipped"]; b -> exit'],
+    [
+      'edge-never-taken',
+      'a -> exit; a -> b [condition="x=1"]; a -> v [condition="x=2"]; b -> exit; v -> exit',
+    ],
+    ['edge-never-taken', 'a -> exit; a -> b [condition="x<5 && x>3"]; b -> exit'],
+    ['edge-never-taken', 'a -> exit; a -> b [condition="x matches \\"^v[0-9]\\""]; b -> exit'],
+    ['edge-never-taken', 'a -> exit; a -> b [condition="failure_class=timeout"]; b -> exit'],
+    ['endless-cycle', 'a -> b [condition="outcome=fail"]; b -> a; a -> exit [condition="outcome=success"]'],
+    ['endless-cycle', 'a -> b -> a; b -> exit [condition="outcome=retry"]; b [max_visits=3]'],
+    ['endless-cycle', 'default_max_visits=9; a -> b -> a; b -> exit [condition="outcome=retry"]'],
+    ['endless-cycle', 'a -> b -> exit; b [goal_gate=true, retry_target=a]'],
+    ['outcome-uncovered', 'a -> exit'],
+    [
+      'outcome-uncovered',
+      'a -> exit [condition="outcome=success"]; a -> b [condition="outcome=fail"]; b -> exit',
+    ],
+    [
+      'outcome-uncovered',
+      'a -> exit [condition="preferred_label=x"]; a -> b [condition="preferred_label!=x"]; b -> exit',
+    ],
+    ['failure-to-success', 'a -> exit'],
+    ['failure-to-success', 'a -> b -> exit; a [goal_gate=true, retry_target=a]'],
+    ['failure-to-success', 'a -> v -> exit'],
+    [
+      'failure-to-success',
+      'a -> b [condition="outcome=success"]; a -> fix [condition="outcome=fail"]; fix -> a; b -> exit',
+    ],
+    [
+      'failure-to-success',
+      'a -> d; d -> b [condition="outcome=success"]; d -> fix [condition="outcome=fail"]; fix -> a; b -> exit',
+    ],
+  ]).map(([code, pipeline]) => [code, pipeline] as const),
 ];
 
 test.for(good)('%s is not found in %s', ([code, pipeline]) => {
@@ -263,8 +359,8 @@ test("an attribute of another kind's warns, also misspelt, but not as a default 
       around('prompt=x', 'node [tool_command="x"];')
         .replace('a [', 'b [label=b]; a [')
         .replace('start -> a', 'start -> b -> a'),
-    ),
-  ).toEqual([]);
+    ).map(([code]) => code),
+  ).not.toContain('attribute-kind');
 });
 
 test('an orphan is called one', () => {
@@ -303,12 +399,22 @@ test('a prompt file is searched for references when its text is given', () => {
   });
 });
 
-test('undeclared nodes, empty prompts, unknown attributes and open gates are warnings; the rest are errors', () => {
+test('undeclared nodes, empty prompts, unknown attributes, open gates and where runs lead are warnings; the rest are errors', () => {
   const severity = new Map(bad.flatMap(([, pipeline]) => found(pipeline)).map((d) => [d.code, d.severity]));
   expect(
     [...severity]
       .filter(([, s]) => s === 'warning')
       .map(([code]) => code)
       .sort(),
-  ).toEqual(['attribute-kind', 'empty-prompt', 'gate-without-retry', 'undeclared-node', 'unknown-attribute']);
+  ).toEqual([
+    'attribute-kind',
+    'edge-never-taken',
+    'empty-prompt',
+    'endless-cycle',
+    'failure-to-success',
+    'gate-without-retry',
+    'outcome-uncovered',
+    'undeclared-node',
+    'unknown-attribute',
+  ]);
 });

@@ -1,0 +1,34 @@
+/** Words that the findings about a graph as a whole share. */
+import type { Diagnostic } from '../../model/diagnostic.ts';
+import type { Move } from './flow.ts';
+import { witnessOf } from './witness.ts';
+
+/** A finding that is worked out only when it is told: its witness may be long. */
+export type Told = { readonly name: string; readonly tell: () => Diagnostic };
+
+/** At most `most` of the findings; the last of them names the others. */
+export function folded(found: readonly Told[], most: number): readonly Diagnostic[] {
+  const shown = found.slice(0, most).map(({ tell }) => tell());
+  const rest = found.slice(most).map(({ name }) => name);
+  const last = shown.at(-1);
+  if (last === undefined || rest.length === 0) return shown;
+  return [
+    ...shown.slice(0, -1),
+    { ...last, message: `${last.message}; the same holds for ${listed(rest, 20)}` },
+  ];
+}
+
+/** A finding with the run that shows it, where one is found. */
+export function shownBy(found: Diagnostic, moves: readonly Move[] | undefined): Diagnostic {
+  const witness = moves === undefined ? undefined : witnessOf(moves);
+  return witness === undefined ? found : { ...found, witness };
+}
+
+/** `"a", "b" and "c"`, with a number in place of what would be too many. */
+export function listed(ids: readonly string[], most = 8): string {
+  const quoted = ids.slice(0, most).map((id) => `"${id}"`);
+  const more = ids.length - quoted.length;
+  const all = more > 0 ? [...quoted, `${more} more`] : quoted;
+  const last = all.pop() ?? '';
+  return all.length === 0 ? last : `${all.join(', ')} and ${last}`;
+}

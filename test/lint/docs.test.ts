@@ -1,0 +1,28 @@
+/** docs/lint.md: every code that lint has, each with an example that is wrong in that way. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readGraph } from '../../src/dot/read.ts';
+import { lint } from '../../src/lint/lint.ts';
+import { kinds } from '../../src/nodes/index.ts';
+
+const page = readFileSync(join(import.meta.dirname, '../../docs/lint.md'), 'utf8');
+const rows = [...page.matchAll(/^\| `([a-z-]+)` \| (error|warning) \| .+? \| `(.+?)` \| .+ \|$/gm)].map(
+  ([, code = '', severity = '', bad = '']) => [code, severity, bad] as const,
+);
+
+test('every rule has its line in docs/lint.md, and so have the findings of node kinds', () => {
+  const rules = readdirSync(join(import.meta.dirname, '../../src/lint/rules')).map((name) =>
+    name.replace(/\.ts$/, ''),
+  );
+  const ofKinds = ['tool-command', 'verification-commands'];
+  expect(rows.map(([code]) => code).sort()).toEqual(
+    [...rules.filter((name) => name !== 'kind-check'), ...ofKinds].sort(),
+  );
+});
+
+test.for(rows)('%s, called %s in the docs, is found in its example', ([code, severity, bad]) => {
+  const { graph } = readGraph('p.dot', `digraph g { ${bad} }`);
+  if (graph === undefined) throw new Error(`cannot be read: ${bad}`);
+  expect(lint(graph, kinds).map((d) => [d.code, d.severity])).toContainEqual([code, severity]);
+});

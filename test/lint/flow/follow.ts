@@ -1,0 +1,89 @@
+/** Follows a witness with the engine's own step: each stage ends as the witness says, the engine says where it leads. */
+
+import { advance } from '../../../src/engine/state.ts';
+import { type Ending, type StageFacts, step } from '../../../src/engine/step.ts';
+import type { RunState } from '../../../src/model/checkpoint.ts';
+import type { WitnessStep } from '../../../src/model/diagnostic.ts';
+import type { Graph } from '../../../src/model/graph.ts';
+import { type FailureClass, failed, type Outcome, saidNothing } from '../../../src/model/outcome.ts';
+import { kindOf } from '../../../src/model/resolve.ts';
+import { kinds } from '../../../src/nodes/index.ts';
+import { freshState } from '../../support/graph.ts';
+
+export type Followed = {
+  /** The nodes visited, and where the last one leads. */
+  readonly route: readonly string[];
+  readonly ending: Ending | undefined;
+  readonly state: RunState;
+};
+
+export const typeOf = (graph: Graph, id: string): string => {
+  const node = graph.nodes.get(id);
+  return (node === undefined ? undefined : kindOf(node, kinds)?.type) ?? '';
+};
+
+export function beginning(graph: Graph): RunState {
+  const start = [...graph.nodes.keys()].find((id) => typeOf(graph, id) === 'start') ?? '';
+  const { completed_nodes: _none, ...state } = freshState(start);
+  return state;
+}
+
+/** What is kept by node grows in place. */
+const copied = (state: RunState): RunState => ({
+  ...state,
+  visits: { ...state.visits },
+  outcomes: { ...state.outcomes },
+  origins: { ...state.origins },
+});
+
+/** One visit of the state's next node. `outcome` is ignored where the node's kind decides it by itself. */
+export function visit(graph: Graph, state: RunState, outcome: Outcome) {
+  const id = state.next_node ?? '';
+  const type = typeOf(graph, id);
+  const executable = kinds.find((kind) => kind.type === type)?.executable === true;
+  const stage: StageFacts = { node: id, type, executable, feedback: {}, at: state.at };
+  const passed = state.last_outcome ?? { ...saidNothing, status: 'success' as const };
+  const own = { ...saidNothing, status: 'success' as const };
+  const actual = type === 'conditional' ? { ...passed, updates: {}, notes: '' } : executable ? outcome : own;
+  const next = step(graph, state, stage, actual);
+  return { next, actual, state: advance(copied(state), next.change, { retries: 0, calls: 0 }) };
+}
+
+export const outcomeOf = (said: WitnessStep): Outcome => {
+  const words = {
+    label: said.preferred_label ?? '',
+    suggested: said.suggested_ids ?? [],
+    updates: { ...said.sets },
+    notes: '',
+  };
+  const failureClass = (said.failure_class ?? 'product') as FailureClass;
+  return said.outcome === 'fail'
+    ? failed('as the witness says', failureClass, { ...words, broke: said.broke === true })
+    : said.outcome === 'retry'
+      ? { ...words, status: 'retry', reason: '' }
+      : { ...words, status: said.outcome };
+};
+
+export function follow(graph: Graph, witness: readonly WitnessStep[]): Followed {
+  let state = beginning(graph);
+  const route: string[] = [];
+  let ending: Ending | undefined;
+  for (const said of witness) {
+    route.push(state.next_node ?? '');
+    const after = visit(graph, state, outcomeOf(said));
+    if (after.actual.status !== said.outcome)
+      throw new Error(`"${said.node}" ends in ${after.actual.status}, and the witness says ${said.outcome}`);
+    state = after.state;
+    ending = after.next.decision.do === 'finish' ? after.next.decision.ending : undefined;
+    if (ending !== undefined) break;
+  }
+  if (ending === undefined) route.push(state.next_node ?? '');
+  return { route, ending, state };
+}
+
+/** The route that a witness claims. */
+export function claimed(witness: readonly WitnessStep[]): readonly string[] {
+  const last = witness.at(-1);
+  const goes = last?.retry_target ?? last?.edge?.to;
+  return [...witness.map(({ node }) => node), ...(goes === undefined ? [] : [goes])];
+}
