@@ -10,6 +10,7 @@ import { localAttempt } from '../engine/attempt.ts';
 import type { Caps } from '../engine/caps.ts';
 import type { Casting, Refusal } from '../engine/casting.ts';
 import { backendOf } from '../engine/casting.ts';
+import { manifestHash } from '../engine/kept.ts';
 import { nextCommand, resultOf } from '../engine/result.ts';
 import { endLeftovers } from '../engine/resume.ts';
 import { run, teller } from '../engine/run.ts';
@@ -19,12 +20,14 @@ import { schemaOf } from '../engine/texts.ts';
 import type { Checkpoint, RunState } from '../model/checkpoint.ts';
 import type { Graph } from '../model/graph.ts';
 import { unreachable } from '../model/json.ts';
-import { inWorkspace, layout } from '../model/layout.ts';
+import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint, openLedger } from '../store/checkpoint.ts';
 import { openJournal } from '../store/journal.ts';
 import { acquireLock, type Before } from '../store/lock.ts';
+import { marksByPath } from '../store/marks.ts';
+import { withOwnHash } from '../store/own-hash.ts';
 import { readManifest } from '../store/run-store.ts';
 import { brandOf, brandOurselves } from '../system/brand.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
@@ -38,23 +41,16 @@ import { bringBack } from '../workspace/hide.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
+import { type Change, carryOut } from './cover.ts';
 import { diskStop, finishedRun, flushed, tidy } from './ended.ts';
 import { exchangesOf, markCut, openReplay } from './exchanges.ts';
 import { openMoney } from './money.ts';
 import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
-import { keptScript, refused } from './types.ts';
+import { refused } from './types.ts';
 
 /** From this many characters on, reading a pipeline leaves much behind. */
 const largeText = 200_000;
-
-/** What a resume changes about a run before it goes on. */
-export type Change = {
-  readonly manifest: Manifest;
-  /** Texts of file variables, by name. */
-  readonly files: Readonly<Record<string, string>>;
-  readonly script: string | undefined;
-};
 
 /** Milliseconds within which a signal may come twice though it was sent once: `npx` passes on what the terminal has sent to
  *  all of them. */
@@ -141,7 +137,7 @@ export async function drive(
       snapshot = await snapshots.load(loaded.snapshot);
       if (resumed) {
         await snapshots.restore(snapshot);
-        if (given.change !== undefined) await carryOut(given.change, runDir);
+        if (given.change !== undefined) await carryOut(given.change, runDir, read);
         snapshot = await snapshots.take(snapshot);
       }
     } catch (error) {
@@ -159,6 +155,8 @@ export async function drive(
     if ('problems' in follows) return follows;
     const exchanges = exchangesOf(graph, runDir);
     if (resumed && exchanges !== undefined) await markCut(exchanges, graph, manifest, loaded, runDir, doors);
+    const started = JSON.parse(await readFile(at.manifest, 'utf8')) as object;
+    const manifestIs = manifestHash(started);
     const options = { runId: manifest.run_id, epoch: lock.epoch };
     const events = await openJournal(at.events, options);
     const trace = await openJournal(at.trace, options);
@@ -209,6 +207,13 @@ export async function drive(
       elapsed_ms: loaded.elapsed_ms + lostTime(loaded, lock.takenOver),
       spent: books.run(),
     };
+    const marksOf = (which: 'written' | 'flushed') =>
+      marksByPath({
+        events: events.marks()[which],
+        trace: trace.marks()[which],
+        calls: money.mark(),
+        exchanges: exchanges?.mark(),
+      });
     const tell = teller({ setting, events, trace });
     const asked = main !== undefined || (follows.replay !== undefined && manifest.agent.name !== '');
     const agent = asked ? manifest.agent.describe : 'none';
@@ -272,7 +277,12 @@ export async function drive(
           throw new Superseded(
             `the lock of run ${manifest.run_id} is gone: ${at.locks} was removed or taken over; this process stops`,
           );
-        await ledger.save(next, visit);
+        const waits = next.parked === undefined ? undefined : { ...started, parked: next.parked };
+        await ledger.save(next, visit, {
+          manifest_sha256: manifestIs,
+          ...(waits === undefined ? {} : { manifest_next: manifestHash(waits) }),
+          journals: marksOf('flushed'),
+        });
       },
       signal,
       stopAfter: doors.env['ATTRACTION_TEST_STOP_AFTER_NODE'] || undefined,
@@ -283,9 +293,10 @@ export async function drive(
     await money.close();
     exchanges?.close();
     if (end.parked !== undefined)
-      await writeJson(at.manifest, { ...manifest, parked: end.parked }, { sync: true });
-    const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
-    await writeJson(at.result, result, flushed);
+      await writeJson(at.manifest, { ...started, parked: end.parked }, { sync: true });
+    const marks = marksOf('written');
+    const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called, marks);
+    await writeFileAtomic(at.result, withOwnHash(result), flushed);
     return { result, code: end.ending.code };
   } catch (error) {
     const trouble = diskTrouble(error);
@@ -337,18 +348,6 @@ function takeoverNotice({ pid, host, how, heartbeat }: Before): [string, Record<
 }
 
 const previous = ({ pid, host, epoch, heartbeat }: Before) => ({ pid, host, epoch, heartbeat });
-
-async function carryOut(change: Change, runDir: string): Promise<void> {
-  const at = layout(runDir);
-  for (const [name, text] of Object.entries(change.files)) {
-    const stored = change.manifest.variables[name]?.file?.stored;
-    if (stored === undefined) continue;
-    await writeFileAtomic(join(at.inputs, stored), text);
-    await writeFileAtomic(join(at.workspace, inWorkspace.inputs, stored), text);
-  }
-  if (change.script !== undefined) await writeFileAtomic(join(at.inputs, keptScript), change.script);
-  await writeJson(at.manifest, change.manifest, { sync: true });
-}
 
 /** Milliseconds that an earlier engine worked after its last checkpoint, as far as its last sign of life tells: never more
  *  than it held the run, whatever a wall clock that was set between the two makes of it. */

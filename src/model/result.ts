@@ -1,5 +1,6 @@
 /** `result.json` and `factory run --json`: how a run ended, for programs. Fields are only ever added. */
 import * as z from 'zod';
+import { Evidence } from './evidence.ts';
 import { Divergence } from './exchange.ts';
 import { ForkedFrom } from './manifest.ts';
 import { failureClasses } from './outcome.ts';
@@ -39,6 +40,8 @@ export const RunResult = z.object({
     .describe(
       'What was run on the final commit by itself: empty when nothing could be, null without a proof',
     ),
+  evidence: Evidence.exactOptional().describe('What carries the verdict'),
+  verify: z.string().exactOptional().describe('The command that checks the evidence'),
   forked_from: ForkedFrom.exactOptional(),
   replay_of: z.string().exactOptional().describe('The run whose recorded exchanges answered'),
   divergence: Divergence.exactOptional().describe('Where a replay left the record'),
