@@ -6,7 +6,7 @@ import type { Mark } from '../model/mark.ts';
 const mostTakenBack = 1000;
 
 /** SHA-256, hex, of the hash before (empty for the first record) and the line without its end. */
-const next = (before: string, line: Buffer): string =>
+export const linkOf = (before: string, line: Buffer): string =>
   createHash('sha256').update(before).update(line).digest('hex');
 
 /** Follows a journal line by line, as its readers understand it: what an owner has written that was followed by then
@@ -23,7 +23,7 @@ export class LineChain {
       this.links.pop();
       last = this.links.at(-1);
     }
-    this.links.push({ seq, epoch, sha256: next(last?.sha256 ?? '', line) });
+    this.links.push({ seq, epoch, sha256: linkOf(last?.sha256 ?? '', line) });
     if (this.links.length > 2 * mostTakenBack) {
       this.dropped += this.links.length - mostTakenBack;
       this.links = this.links.slice(-mostTakenBack);

@@ -89,16 +89,23 @@ export function openExchanges(dir: string): ExchangeLog {
   };
 }
 
-/** Of the whole lines that are there. */
+/** Of the whole lines that are there; what stands behind the last of them is not told by any. */
+export function linesOf(calls: string): { readonly lines: readonly Buffer[]; readonly torn: number } {
+  if (!existsSync(calls)) return { lines: [], torn: 0 };
+  const bytes = readFileSync(calls);
+  const lines: Buffer[] = [];
+  let from = 0;
+  for (let to = bytes.indexOf(10); to >= 0; to = bytes.indexOf(10, from)) {
+    lines.push(bytes.subarray(from, to));
+    from = to + 1;
+  }
+  return { lines, torn: bytes.length - from };
+}
+
+/** The hash of those lines. */
 export function chainOf(calls: string): LineChain {
   const chain = new LineChain();
-  if (!existsSync(calls)) return chain;
-  const bytes = readFileSync(calls);
-  for (let from = 0, n = 1, to = bytes.indexOf(10); to >= 0; n += 1) {
-    chain.add(bytes.subarray(from, to), n, 0);
-    from = to + 1;
-    to = bytes.indexOf(10, from);
-  }
+  for (const [n, line] of linesOf(calls).lines.entries()) chain.add(line, n + 1, 0);
   return chain;
 }
 
