@@ -117,6 +117,9 @@ const rooms: Readonly<Record<string, (program: Command) => Promise<void>>> = {
     const words = (text: string) => io.err(asCalled(text, io.called?.program));
     (await import('./commands/deliver.ts')).deliverCommand(program, { ...(await toolIo()), err: words });
   },
+  verify: async (program) => {
+    (await import('./commands/verify.ts')).withVerify(program, await toolIo());
+  },
 };
 
 async function toolIo() {
@@ -349,6 +352,7 @@ async function main(argv: readonly string[]): Promise<number> {
       .command('scenario <step>')
       .description('judge a product by scenarios that its builder never sees (lint, selftest, run)');
     program.command('deliver <run>').description("put a run's commits on a branch, or into a new folder");
+    program.command('verify <run>').description("check a run's directory against its own records");
   }
 
   try {

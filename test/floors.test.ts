@@ -20,6 +20,7 @@ const floors: Readonly<Record<string, number>> = {
   audit: 4,
   engine: 5,
   factory: 6,
+  verify: 6,
   'factory.ts': 6.5,
   executor: 7,
   commands: 8,

@@ -44,7 +44,11 @@ test.for(stories)('%s', async (story) => {
     );
     if ('problems' in ended) throw new Error(ended.problems.map((d) => d.message).join('\n'));
     const run = join(runsDir, 'golden');
-    const plain = (text: string) => text.replaceAll(home, '<home>').replaceAll(at, '<story>');
+    const plain = (text: string) =>
+      text
+        .replaceAll(home, '<home>')
+        .replaceAll(at, '<story>')
+        .replace(/"[0-9a-f]{64}"/g, '"<sha256>"');
     for (const name of ['events.jsonl', 'trace.jsonl', 'result.json']) {
       await expect(plain(await readFile(join(run, name), 'utf8'))).toMatchFileSnapshot(
         join(at, 'expected', name),

@@ -1,7 +1,7 @@
 /** What lies in a run's `history.git` besides git's own, and the refs that are the run's. */
 import { join } from 'node:path';
 import * as z from 'zod';
-import { type Environment, type Git, ownGit } from '../system/git.ts';
+import { type Environment, type Git, ownGit, processEnvironment } from '../system/git.ts';
 import { readRecord } from './record.ts';
 
 export const inHistory = (historyDir: string) => ({
@@ -68,4 +68,16 @@ export function historyGit(
     env,
     ...more,
   });
+}
+
+/** The trees of these commits, each as git names it; none where the history cannot be read. */
+export async function treesOf(
+  historyDir: string,
+  commits: readonly string[],
+  env: Environment = processEnvironment,
+): Promise<readonly string[]> {
+  if (commits.length === 0 || !commits.every((name) => /^[0-9a-f]{40,64}$/.test(name))) return [];
+  const names = commits.map((commit) => `${commit}^{tree}`);
+  const told = await historyGit(historyDir, env).run(['rev-parse', ...names]);
+  return told.ok ? told.text.split('\n') : [];
 }

@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
 import { auditWords } from '../model/audit.ts';
 import type { RunEvent } from '../model/event.ts';
+import type { EvidenceCommand } from '../model/evidence.ts';
 import { unreachable } from '../model/json.ts';
 import { isPaused, type PausedWord } from '../model/park.ts';
 import { forkWords } from '../model/point.ts';
@@ -178,13 +179,46 @@ export function summary(result: RunResult, paint: Paint): string {
       result.audit.errors > 0 ? paint.red(words) : result.audit.warnings > 0 ? paint.yellow(words) : words,
     ]);
   }
+  rows.push(...evidenceRows(result, paint));
   if (result.agent !== 'none') rows.push(['agent', result.agent]);
   if (result.forked_from !== undefined) rows.push(['fork of', forkWords(result.forked_from)]);
   if (result.replay_of !== undefined) rows.push(['replay of', result.replay_of]);
   rows.push(['run', result.run_dir], ['files', result.workspace]);
+  if (result.verify !== undefined && result.exit_node !== null) rows.push(['check it', result.verify]);
   const table = rows.map(([name, text]) => `  ${paint.dim(name.padEnd(9))} ${text}`);
   const next = result.next === '' ? [] : [`  ${paint.dim('next'.padEnd(9))} ${paint.bold(result.next)}`];
   return [head, ...table, ...next].join('\n');
+}
+
+/** What carries the verdict of a run that has ended. */
+function evidenceRows({ status, evidence }: RunResult, paint: Paint): [string, string][] {
+  if (evidence === undefined || (status !== 'completed' && status !== 'failed')) return [];
+  const { commands, more_commands: more, inputs } = evidence;
+  const spec = inputs.variables['spec'];
+  const named = [
+    ...(spec === undefined ? [] : [`spec ${short(spec)}`]),
+    `pipeline ${short(inputs.pipeline)}`,
+  ];
+  return [
+    ...(status === 'completed' ? [['checked', checkedWords(commands, more, paint)] as [string, string]] : []),
+    ['evidence', `${named.join(', ')}, visits ${short(evidence.chain)}`],
+  ];
+}
+
+const short = (hash: string): string => hash.slice(0, 12);
+
+function checkedWords(commands: readonly EvidenceCommand[], more: number, paint: Paint): string {
+  if (commands.length === 0) return paint.yellow('nothing was checked by a command');
+  const good = (some: readonly EvidenceCommand[]) => some.filter(({ exit_code }) => exit_code === 0).length;
+  const count = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;
+  const scenarios = commands.filter(({ what }) => what === 'scenario');
+  const nodes = new Set(commands.map(({ node }) => node)).size;
+  const passed = good(commands);
+  return [
+    `${passed === commands.length ? '' : `${passed} of `}${count(commands.length, 'command')} of ${count(nodes, 'node')} passed`,
+    ...(more === 0 ? [] : [`${more} more are not listed`]),
+    scenarios.length === 0 ? 'no scenarios' : `scenarios ${good(scenarios)} of ${scenarios.length}`,
+  ].join(', ');
 }
 
 const mends: Readonly<Record<PausedWord, string>> = {

@@ -7,6 +7,7 @@ import { nodeLayout } from '../model/layout.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { failed, reasonOf } from '../model/outcome.ts';
 import { sumOfUsages } from '../model/spent.ts';
+import type { RanCommand } from '../model/visit-record.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { executableAttributes } from '../nodes/kind.ts';
 import { folderInScope, outsideScope } from '../policy/paths.ts';
@@ -40,6 +41,8 @@ export type AttemptResult = {
   readonly violations: readonly string[];
   /** What the model calls of this attempt used and cost. */
   readonly usage?: Usage;
+  /** The programs of tools and checks that it has run. */
+  readonly commands?: readonly RanCommand[];
 };
 
 /** Where a node runs: here, in a sandbox, on another machine, replayed. Never rejects for what the node does. */
@@ -61,7 +64,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const site = siteFor(setting, visit, (usage) => {
         spent = sumOfUsages(spent, usage);
       });
-      const usage = () => (spent === undefined ? {} : { usage: spent });
+      const costs = () => ({ commands: site.ran, ...(spent === undefined ? {} : { usage: spent }) });
       const at = nodeLayout(site.nodeDir);
       // What an earlier attempt said must never be taken for this one's word. Before the first there is nothing.
       if (visit.attempt > 1) {
@@ -79,7 +82,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const said = masked(await explained(await ran(kind, values, site, setting.workspace), site), site.mask);
       if (!kind.executable) {
         await keepJson(at.diff, unchanged);
-        return { outcome: said, after: before, violations: [] };
+        return { outcome: said, after: before, violations: [], ...costs() };
       }
       const found = await recorded(snapshots, before, setting.workspace, sealing);
       const judge = found.taken.broken;
@@ -99,7 +102,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
           outcome: visit.signal.aborted ? said : { ...outcome, ...by(said) },
           after: found.after,
           violations: judge.map(site.mask),
-          ...usage(),
+          ...costs(),
         };
       }
       const reported = await withPartialWork(said, found.after, before, site);
@@ -152,16 +155,16 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
           outcome: visit.signal.aborted ? reported : { ...outcome, ...by(reported) },
           after,
           violations: named,
-          ...usage(),
+          ...costs(),
         };
       }
       const gate = reported.status === 'success' ? truthGate(scope, visit.state.outcomes) : undefined;
       const outcome = gate === undefined ? reported : { ...failed(gate, 'guardrail'), ...by(reported) };
       if (!wantsRerun(setting, visit, outcome))
-        return { outcome, after: found.after, violations: [], ...usage() };
+        return { outcome, after: found.after, violations: [], ...costs() };
       const tookMs = setting.clock.monotonic() - began;
       const again = await rerun(setting, snapshots, outcome, { kind, values, visit, before, tookMs });
-      return { outcome: masked(again, site.mask), after: found.after, violations: [], ...usage() };
+      return { outcome: masked(again, site.mask), after: found.after, violations: [], ...costs() };
     },
   };
 

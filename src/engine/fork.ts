@@ -24,6 +24,7 @@ import { copyArtifacts, withOwnPaths } from './fork-artifacts.ts';
 import { copyExchanges, copyFollowed } from './fork-exchanges.ts';
 import { sha256 } from './inputs.ts';
 import { type Made, makeWhole, type NotMade, withKey } from './prepare.ts';
+import { keptFiles, manifestHash } from './kept.ts';
 import { pricesOf } from './price-file.ts';
 
 export type NewFork = {
@@ -103,6 +104,8 @@ async function fill(
     await writeFileAtomic(join(at.inputs, name), text, { sync: true });
   const { id } = await snapshots.take(then);
 
+  // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
+  await writeJson(at.barrier, { private: true });
   let holdout: Holdout | undefined;
   if (wanted.sealed !== undefined) {
     const written = await writeSealed(building, wanted.sealed.files, wanted.env);
@@ -110,27 +113,34 @@ async function fill(
     keyed(written.key);
     holdout = { ...wanted.sealed.holdout, ...written };
   }
-  const manifest = wanted.manifest(layout(final).workspace, holdout);
+  const manifest = {
+    ...wanted.manifest(layout(final).workspace, holdout),
+    files: await keptFiles(building),
+  };
   const lost = await copyArtifacts(wanted.from, building, wanted.records, manifest.marker);
   const taken = withGoal(wanted.records, wanted.goal);
-  const records = withOwnPaths(taken, [wanted.from, ...wanted.alsoCalled], final);
+  const records = withOwnPaths(withoutLost(taken, lost), [wanted.from, ...wanted.alsoCalled], final);
   const state = stateAfter(records);
   const visits = await openVisits(at.visits, 0, { runId: wanted.runId, epoch: 1 });
   for (const record of records) visits.append(record);
+  const { sha256: chain } = visits.marks().written;
   await visits.close();
   const spent = await copyCalls(
     { from: from.calls, to: at.calls, prices: pricesOf(manifest) },
     { runId: wanted.runId, epoch: 1 },
     records,
   );
-  // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
-  await writeJson(at.barrier, { private: true });
   await writeJson(at.manifest, manifest, { sync: true });
   const { completed_nodes: completed, ...rest } = state;
   await saveCheckpoint(
     at.checkpoint,
     { ...rest, run_id: wanted.runId, epoch: 1, snapshot: id, spent },
-    { seq: records.length, completed },
+    {
+      seq: records.length,
+      completed,
+      sha256: chain,
+      cover: { manifest_sha256: manifestHash(manifest), journals: {} },
+    },
   );
   return {
     notes: [
@@ -162,6 +172,14 @@ const snapshotsIn = (records: readonly RunRecord[], snapshot: string): ReadonlyS
     snapshot,
     ...records.flatMap((one) => (one.type === 'Start' ? [one.snapshot] : [one.before, one.after])),
   ]);
+
+/** Artifacts that are gone are not vouched for; `lost` names their visits. */
+const withoutLost = (records: readonly RunRecord[], lost: readonly string[]): RunRecord[] =>
+  records.map((record) => {
+    if (record.type !== 'Visit' || !lost.includes(`${record.node}@${record.visit}`)) return record;
+    const { artifacts: _, ...rest } = record;
+    return rest;
+  });
 
 /** The goal is the pipeline's, and no stage can set it: what it is now, it was from the beginning. */
 function withGoal(records: readonly RunRecord[], goal: Json | undefined): RunRecord[] {

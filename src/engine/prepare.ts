@@ -22,6 +22,7 @@ import { WorkspaceError } from '../workspace/trouble.ts';
 import { buildingName, removeAbandoned } from './building.ts';
 import type { WantedHoldout } from './holdout.ts';
 import type { Inputs } from './inputs.ts';
+import { keptFiles, manifestHash } from './kept.ts';
 
 /** What makes a history of commits for pipelines that build one. */
 export interface Historian {
@@ -300,29 +301,34 @@ async function fill(
   }
 
   const snapshot = await snapshots.take();
-  const manifest = wanted.manifest({
+  // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
+  await writeJson(at.barrier, { private: true });
+  const facts = wanted.manifest({
     workspace: layout(final).workspace,
     workdirKind: begun?.kind ?? (wanted.workdir === undefined ? 'none' : 'folder'),
     git: begun === undefined ? undefined : { base_commit: begun.baseCommit, author: begun.author },
     holdout: sealed,
   });
-  // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
-  await writeJson(at.barrier, { private: true });
+  const manifest = { ...facts, files: await keptFiles(building) };
   // What is read again by a resume outlives a power cut from the beginning; the workspace does in its snapshot.
   for (const folder of [at.inputs, at.history]) if (await isFolder(folder)) await flushTree(folder);
   await writeJson(at.manifest, manifest, { sync: true });
   const state = firstState(wanted, snapshot.id);
   const ledger = await openLedger(building, { runId: wanted.runId, epoch: state.epoch });
   try {
-    await ledger.save(state, {
-      schema_version: 1,
-      type: 'Start',
-      at: wanted.startedAt,
-      next_node: wanted.startNode,
-      context: state.context,
-      origins: state.origins,
-      snapshot: snapshot.id,
-    });
+    await ledger.save(
+      state,
+      {
+        schema_version: 1,
+        type: 'Start',
+        at: wanted.startedAt,
+        next_node: wanted.startNode,
+        context: state.context,
+        origins: state.origins,
+        snapshot: snapshot.id,
+      },
+      { manifest_sha256: manifestHash(manifest), journals: {} },
+    );
   } finally {
     await ledger.close();
   }

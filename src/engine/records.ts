@@ -10,6 +10,8 @@ import type { Context, Outcome } from '../model/outcome.ts';
 import { reasonOf } from '../model/outcome.ts';
 import { own, put } from '../model/own.ts';
 import type { ContextDelta, TraceFacts } from '../model/trace.ts';
+import type { RanCommand } from '../model/visit-record.ts';
+import type { ArtifactHashes } from '../store/artifact-hashes.ts';
 import type { VisitFacts } from '../store/visits.ts';
 import { rungOf } from './confine.ts';
 import { inFull } from './full-trace.ts';
@@ -150,6 +152,7 @@ export function visited(
   { added, updated, removed }: ContextDelta,
   before: { readonly state: RunState; readonly snapshot: { readonly id: string } },
   after: RunState & { readonly snapshot: string },
+  left: ArtifactHashes & { readonly commands: readonly RanCommand[] },
 ): VisitFacts {
   const context: Record<string, Json> = {};
   for (const [key, value] of Object.entries(added)) put(context, key, value);
@@ -175,6 +178,9 @@ export function visited(
     arrived,
     steps,
     elapsed_ms: after.elapsed_ms,
+    ...(left.commands.length > 0 ? { commands: [...left.commands] } : {}),
+    artifacts: left.hashes,
+    ...(left.more > 0 ? { artifacts_more: left.more } : {}),
     ...(tookMs > 0 ? { took_ms: tookMs } : {}),
   };
 }

@@ -4,14 +4,15 @@ import { basename, dirname, extname, join, resolve } from 'node:path';
 import { AuditReport } from '../model/audit.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import { Divergence } from '../model/exchange.ts';
-import type { Json, JsonObject } from '../model/json.ts';
 import { followedLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import type { Mark } from '../model/mark.ts';
 import { Commit, RunResult } from '../model/result.ts';
 import { nothingSpent } from '../model/spent.ts';
 import { quoteWord } from '../policy/words.ts';
-import { readJournal } from '../store/journal-read.ts';
+import { marksIn } from '../store/marks.ts';
 import { readSome } from '../system/read.ts';
+import { evidenceOf, visitsIn } from './evidence.ts';
 import type { RunEnd } from './run.ts';
 
 /** How the user calls us, for the commands that a result proposes. */
@@ -21,18 +22,21 @@ export type Called = {
   readonly again?: string;
 };
 
-/** `cwd` is where the next command will be typed. */
+/** `cwd` is where the next command will be typed; `marks` are those of the run's journals, which are read without them. */
 export async function resultOf(
   manifest: Manifest,
   runDir: string,
   end: RunEnd,
   cwd: string,
   called: Called = { program: 'factory' },
+  marks?: Readonly<Record<string, Mark>>,
 ): Promise<RunResult> {
   const { state, ending } = end;
   const commits = Commit.array().safeParse(state.context['build.commits']);
   const proof = RunResult.shape.proof.safeParse(state.context['build.proof']);
   const status = end.parked?.status ?? (end.interrupted ? 'interrupted' : ending.ok ? 'completed' : 'failed');
+  const visits = await visitsIn(layout(runDir).visits);
+  const made = commits.success ? commits.data : [];
   const last = ending.ok || end.parked !== undefined ? null : state.last_failure;
   return {
     schema_version: 1,
@@ -46,14 +50,27 @@ export async function resultOf(
     failure_output: last === null ? '' : printed(state, last.node),
     agent: manifest.agent.describe === '' ? 'none' : manifest.agent.describe,
     stages: state.steps,
-    failed_stages: await failedStages(layout(runDir).visits),
+    failed_stages: visits.failed,
     retries: Object.values(state.retry_counts).reduce((sum, n) => sum + n, 0),
     elapsed_ms: state.elapsed_ms,
     spent: state.spent ?? nothingSpent,
     ...(end.parked?.wake_at == null ? {} : { wake_at: end.parked.wake_at }),
-    commits: commits.success ? commits.data : [],
+    commits: made,
     proof: proof.success ? proof.data : null,
     ...(await auditOf(runDir)),
+    evidence: await evidenceOf(
+      manifest,
+      runDir,
+      visits,
+      {
+        failed: status === 'failed',
+        snapshot: state.snapshot,
+        commits: made,
+        proof: (proof.success ? proof.data : null) ?? [],
+      },
+      marks ?? (await marksIn(runDir)),
+    ),
+    verify: `${called.program} verify ${namedRun(manifest, runDir, cwd)}`,
     ...(manifest.forked_from === undefined ? {} : { forked_from: manifest.forked_from }),
     ...(manifest.replay_of === undefined ? {} : { replay_of: manifest.replay_of.run_id }),
     ...(await divergenceOf(runDir)),
@@ -93,26 +110,18 @@ async function divergenceOf(runDir: string): Promise<Pick<RunResult, 'divergence
   return read.success ? { divergence: read.data } : {};
 }
 
-/** Of the whole run, whichever process saw them, and of the runs that it was forked from. */
-async function failedStages(visits: string): Promise<number> {
-  let failed = 0;
-  for await (const entry of readJournal(visits)) {
-    if (entry.kind !== 'record') continue;
-    const { outcome } = entry.record;
-    if (isObject(outcome) && outcome['status'] === 'fail') failed++;
-  }
-  return failed;
-}
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The end of what the failed stage printed, as later stages were told. */
 function printed({ context }: RunState, node: string): string {
   if (context['last_failure.node_id'] !== node) return '';
   const lines = String(context['last_failure.summary'] ?? '').split('\n');
   const from = lines.findIndex((line) => /^(?:stderr|stdout|codex_stderr|verification):$/.test(line));
   return from === -1 ? '' : lines.slice(from).join('\n');
+}
+
+/** The run as a command in `cwd` names it. */
+function namedRun(manifest: Manifest, runDir: string, cwd: string): string {
+  const runs = resolve(runDir, '..');
+  return `${manifest.run_id}${runs === resolve(cwd, '.factory/runs') ? '' : ` --runsdir ${quoteWord(runs)}`}`;
 }
 
 /** What a person would type next. */
@@ -130,8 +139,7 @@ export async function nextCommand(
   cwd: string,
   { program, again }: Called,
 ): Promise<string> {
-  const runs = resolve(runDir, '..');
-  const named = `${manifest.run_id}${runs === resolve(cwd, '.factory/runs') ? '' : ` --runsdir ${quoteWord(runs)}`}`;
+  const named = namedRun(manifest, runDir, cwd);
   if (end.status === 'completed') {
     if (manifest.git === undefined) return '';
     const to = manifest.workdir_kind === 'git' ? '' : ` --to ${quoteWord(await newFolder(manifest, cwd))}`;

@@ -9,6 +9,7 @@ import { kindOf } from '../model/resolve.ts';
 import type { TraceFacts } from '../model/trace.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { commonAttributes, executableAttributes } from '../nodes/kind.ts';
+import { hashArtifacts } from '../store/artifact-hashes.ts';
 import type { Journal } from '../store/journal.ts';
 import type { VisitFacts } from '../store/visits.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
@@ -272,10 +273,16 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         : {}),
     };
     // The checkpoint goes first: an event without a checkpoint is a story about a run that nobody can continue.
-    const facts = visited(kind.type, next.change, counts, changed, before, {
-      ...state,
-      snapshot: snapshot.id,
-    });
+    const left = { commands: ended.commands, ...(await hashArtifacts(nodeDir)) };
+    const facts = visited(
+      kind.type,
+      next.change,
+      counts,
+      changed,
+      before,
+      { ...state, snapshot: snapshot.id },
+      left,
+    );
     await prepared.save(state, facts);
     if (outcome.status === 'fail') {
       setting.log('info', 'failure detail', {

@@ -11,6 +11,7 @@ import type { Graph, Node } from '../model/graph.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
+import type { RanCommand } from '../model/visit-record.ts';
 import type { Site, StageProgram } from '../nodes/kind.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
 import { holdoutVariable, usualHoldout } from '../policy/holdout.ts';
@@ -31,6 +32,7 @@ import { confinementOf, type RunConfinement, rungOf } from './confine.ts';
 import type { Desk } from './desk.ts';
 import { staysInside } from './inside.ts';
 import type { LeakGuard } from './leaks.ts';
+import { note } from './ran.ts';
 import { type Recorder, recorder } from './recorder.ts';
 import type { Replay } from './replay.ts';
 import { type Sealed, seesHoldout } from './sealing.ts';
@@ -117,6 +119,8 @@ export function siteFor(
   /** To be called when the attempt is over: answers what it failed of, if it smells of its confinement. */
   leave(failed: boolean): Promise<string | undefined>;
   readonly exchange: Recorder;
+  /** Programs of tools and checks that have ended. */
+  readonly ran: readonly RanCommand[];
 } {
   const { node, state } = visit;
   const nodeDir = visit.nodeDir ?? layout(setting.runDir).node(node.id);
@@ -137,6 +141,7 @@ export function siteFor(
   /** The programs of this attempt that were confined, with their artifacts. */
   const confined: { readonly confinement: Confinement; readonly files: readonly string[] }[] = [];
   const look = lookout(setting.workspace);
+  const ran: RanCommand[] = [];
   const hidden = { paths: [] as string[], made: [] as string[] };
   let actions = 0;
   const exchange = recorder({
@@ -255,6 +260,7 @@ export function siteFor(
         started: (process) => visit.spawned(process),
       });
       await visit.desk.gather(nodeDir, visit.attempt);
+      note(ran, program, ended, mask);
       return ended.kind === 'timed_out'
         ? { kind: 'timed_out', afterMs: limit < left ? limit : visit.timeout.ms }
         : ended;
@@ -341,6 +347,7 @@ export function siteFor(
       });
     },
     hidden,
+    ran,
     keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
     readNodeFile: (name, limit, tail) => readSome(join(nodeDir, name), limit, tail),
     async readWorkspaceFile(path, limit) {

@@ -9,6 +9,7 @@ import { reasonOf } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 import { keptOf } from '../model/reserve.ts';
 import { sumOfUsages } from '../model/spent.ts';
+import type { RanCommand } from '../model/visit-record.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { executableAttributes } from '../nodes/kind.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
@@ -33,6 +34,8 @@ export type VisitEnd =
       readonly counts: Counts;
       readonly snapshot: Snapshot;
       readonly usage: Usage | undefined;
+      /** What its last attempt has run. */
+      readonly commands: readonly RanCommand[];
     }
   | { readonly kind: 'interrupted' }
   /** The run cannot go on: a cap, or a workspace that cannot be recorded; or the stage has `leaked` what is sealed. */
@@ -158,7 +161,9 @@ export async function visitNode(
     const again = retry(policy, attempt, outcome);
     if (!again.again) {
       const { context } = state;
-      return { kind: 'ended', outcome: again.outcome, context, counts: { retries, calls }, snapshot, usage };
+      const counts = { retries, calls };
+      const { commands = [] } = result;
+      return { kind: 'ended', outcome: again.outcome, context, counts, snapshot, usage, commands };
     }
     retries++;
     state = { ...state, context: { ...state.context, [`internal.retry_count.${node.id}`]: retries } };

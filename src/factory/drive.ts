@@ -10,6 +10,7 @@ import { localAttempt } from '../engine/attempt.ts';
 import type { Caps } from '../engine/caps.ts';
 import type { Casting, Refusal } from '../engine/casting.ts';
 import { backendOf } from '../engine/casting.ts';
+import { manifestHash } from '../engine/kept.ts';
 import { nextCommand, resultOf } from '../engine/result.ts';
 import { endLeftovers } from '../engine/resume.ts';
 import { run, teller } from '../engine/run.ts';
@@ -20,13 +21,15 @@ import { schemaOf } from '../engine/texts.ts';
 import type { Checkpoint, RunState } from '../model/checkpoint.ts';
 import type { Graph } from '../model/graph.ts';
 import { unreachable } from '../model/json.ts';
-import { inWorkspace, layout } from '../model/layout.ts';
+import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { toldOf } from '../model/sealed.ts';
 import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint, openLedger } from '../store/checkpoint.ts';
 import { openJournal } from '../store/journal.ts';
 import { acquireLock, type Before } from '../store/lock.ts';
+import { marksByPath } from '../store/marks.ts';
+import { withOwnHash } from '../store/own-hash.ts';
 import { readManifest } from '../store/run-store.ts';
 import { brandOf, brandOurselves } from '../system/brand.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
@@ -41,6 +44,7 @@ import type { Snapshot } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
 import { auditOf } from './audit.ts';
+import { type Change, carryOut } from './cover.ts';
 import { diskStop, finishedRun, flushed, tidy } from './ended.ts';
 import { exchangesOf, markCut, openReplay } from './exchanges.ts';
 import { readJudge, unseal, unsealIfPossible } from './judge.ts';
@@ -48,15 +52,8 @@ import { openLeaks } from './leaks.ts';
 import { openMoney } from './money.ts';
 import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
-import { keptScript, refused } from './types.ts';
+import { refused } from './types.ts';
 
-/** What a resume changes about a run before it goes on. */
-export type Change = {
-  readonly manifest: Manifest;
-  /** Texts of file variables, by name. */
-  readonly files: Readonly<Record<string, string>>;
-  readonly script: string | undefined;
-};
 
 /** Milliseconds within which a signal may come twice though it was sent once: `npx` passes on what the terminal has sent to
  *  all of them. */
@@ -154,7 +151,7 @@ export async function drive(
       snapshot = await snapshots.load(loaded.snapshot);
       if (resumed) {
         await snapshots.restore(snapshot);
-        if (given.change !== undefined) await carryOut(given.change, runDir);
+        if (given.change !== undefined) await carryOut(given.change, runDir, read);
         snapshot = await snapshots.take(snapshot);
       }
     } catch (error) {
@@ -174,6 +171,8 @@ export async function drive(
     if ('problems' in guard) return guard;
     const exchanges = exchangesOf(graph, runDir);
     if (resumed && exchanges !== undefined) await markCut(exchanges, graph, manifest, loaded, runDir, doors);
+    const started = JSON.parse(await readFile(at.manifest, 'utf8')) as object;
+    const manifestIs = manifestHash(started);
     const options = { runId: manifest.run_id, epoch: lock.epoch };
     const events = await openJournal(at.events, options);
     const trace = await openJournal(at.trace, options);
@@ -226,6 +225,13 @@ export async function drive(
       elapsed_ms: loaded.elapsed_ms + lostTime(loaded, lock.takenOver),
       spent: books.run(),
     };
+    const marksOf = (which: 'written' | 'flushed') =>
+      marksByPath({
+        events: events.marks()[which],
+        trace: trace.marks()[which],
+        calls: money.mark(),
+        exchanges: exchanges?.mark(),
+      });
     const tell = teller({ setting, events, trace });
     const asked = main !== undefined || (follows.replay !== undefined && manifest.agent.name !== '');
     const agent = asked ? manifest.agent.describe : 'none';
@@ -292,7 +298,12 @@ export async function drive(
           throw new Superseded(
             `the lock of run ${manifest.run_id} is gone: ${at.locks} was removed or taken over; this process stops`,
           );
-        await ledger.save(next, visit);
+        const waits = next.parked === undefined ? undefined : { ...started, parked: next.parked };
+        await ledger.save(next, visit, {
+          manifest_sha256: manifestIs,
+          ...(waits === undefined ? {} : { manifest_next: manifestHash(waits) }),
+          journals: marksOf('flushed'),
+        });
       },
       signal,
       audit: auditOf(graph, runDir, manifest, doors),
@@ -304,10 +315,11 @@ export async function drive(
     await money.close();
     exchanges?.close();
     if (end.parked !== undefined)
-      await writeJson(at.manifest, { ...manifest, parked: end.parked }, { sync: true });
+      await writeJson(at.manifest, { ...started, parked: end.parked }, { sync: true });
     unseal(at.workspace, sealed);
-    const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
-    await writeJson(at.result, result, flushed);
+    const marks = marksOf('written');
+    const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called, marks);
+    await writeFileAtomic(at.result, withOwnHash(result), flushed);
     return { result, code: end.ending.code };
   } catch (error) {
     const trouble = diskTrouble(error);
@@ -360,18 +372,6 @@ function takeoverNotice({ pid, host, how, heartbeat }: Before): [string, Record<
 }
 
 const previous = ({ pid, host, epoch, heartbeat }: Before) => ({ pid, host, epoch, heartbeat });
-
-async function carryOut(change: Change, runDir: string): Promise<void> {
-  const at = layout(runDir);
-  for (const [name, text] of Object.entries(change.files)) {
-    const stored = change.manifest.variables[name]?.file?.stored;
-    if (stored === undefined) continue;
-    await writeFileAtomic(join(at.inputs, stored), text);
-    await writeFileAtomic(join(at.workspace, inWorkspace.inputs, stored), text);
-  }
-  if (change.script !== undefined) await writeFileAtomic(join(at.inputs, keptScript), change.script);
-  await writeJson(at.manifest, change.manifest, { sync: true });
-}
 
 /** Milliseconds that an earlier engine worked after its last checkpoint, as far as its last sign of life tells: never more
  *  than it held the run, whatever a wall clock that was set between the two makes of it. */

@@ -8,8 +8,9 @@ import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { RunResult } from '../model/result.ts';
 import { acquireLock } from '../store/lock.ts';
+import { withOwnHash } from '../store/own-hash.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
-import { systemWords, writeJson } from '../system/files.ts';
+import { systemWords, writeFileAtomic } from '../system/files.ts';
 import { hasNeighbours, removeGitLocks, removeNeighbours } from '../system/leftovers.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { readJudge, unseal } from './judge.ts';
@@ -54,7 +55,7 @@ export async function completeResult(
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     if (snapshot !== null) await snapshots.restore(await snapshots.load(snapshot));
     unseal(at.workspace, judge.sealed);
-    await writeJson(at.result, result, flushed);
+    await writeFileAtomic(at.result, withOwnHash(result), flushed);
     return undefined;
   } finally {
     await answer.lock.release();

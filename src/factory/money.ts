@@ -7,8 +7,10 @@ import type { CallRecord } from '../model/call-record.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import type { Mark } from '../model/mark.ts';
 import type { Prices } from '../model/prices.ts';
 import { type Journal, openJournal, readRecords } from '../store/journal.ts';
+import { scan } from '../store/journal-read.ts';
 import type { Doors } from './types.ts';
 
 type JournalOptions = { readonly runId: string; readonly epoch: number };
@@ -17,6 +19,8 @@ export type Money = {
   readonly books: Books;
   /** The run's own limits and, of those of the stage that started it, what is left. */
   readonly caps: Caps;
+  /** The hash of `calls.jsonl`; undefined where there is none. */
+  mark(): Mark | undefined;
   close(): Promise<void>;
 };
 
@@ -59,6 +63,7 @@ export async function openMoney(
   return {
     books,
     caps: shared?.caps ?? run.caps,
+    mark: () => books.mark(),
     async close() {
       await books.close();
       await shared?.close();
@@ -72,8 +77,9 @@ async function booksOf(
   options: JournalOptions,
   prices: Prices,
   tell: (record: CallRecord) => Promise<void> | undefined,
-): Promise<Books & { close(): Promise<void> }> {
+): Promise<Books & { mark(): Mark | undefined; close(): Promise<void> }> {
   const { records } = await readRecords(path);
+  const before = (await scan(path)).chain.mark();
   let journal: Journal | undefined;
   const books = openBooks(callRecords(records), prices, async (record) => {
     journal ??= await openJournal(path, options);
@@ -81,5 +87,10 @@ async function booksOf(
     await journal.flush();
     await tell(record);
   });
-  return { ...books, close: async () => journal?.close() };
+  const mark = () => journal?.marks().flushed ?? before;
+  return {
+    ...books,
+    mark: () => (mark().records === 0 ? undefined : mark()),
+    close: async () => journal?.close(),
+  };
 }

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { Alike, Attribution } from './attribution.ts';
 import type { Json } from './json.ts';
+import { Mark } from './mark.ts';
 import type { Outcome } from './outcome.ts';
 import { failureClasses, outcomeWords, reasonOf } from './outcome.ts';
 import { Parked, pausedWords } from './park.ts';
@@ -85,6 +86,14 @@ export const Checkpoint = z.object({
   at: z.string(),
 });
 export type Checkpoint = z.infer<typeof Checkpoint>;
+
+/** What a checkpoint vouches for beside the lines of `visits.jsonl`. */
+export const Cover = z.object({
+  manifest_sha256: z.string().describe('Of the manifest as JSON with sorted keys'),
+  manifest_next: z.string().exactOptional().describe('Of the one that is about to take its place'),
+  journals: z.record(z.string(), Mark).describe('By path in the run directory'),
+});
+export type Cover = z.infer<typeof Cover>;
 
 /** What stands in `checkpoint.json` however long the run; `visits.jsonl` tells the rest. */
 export const BoundedCheckpoint = Checkpoint.omit({

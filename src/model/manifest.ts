@@ -106,6 +106,10 @@ export const Manifest = z.object({
     .exactOptional()
     .describe('Prices of models over the bundled ones'),
   parked: Parked.exactOptional(),
+  files: z
+    .record(z.string(), hash)
+    .exactOptional()
+    .describe('Files of the run directory that nobody writes again, by path'),
   holdout: Holdout.exactOptional().describe('The judge, where any of it is sealed'),
   env_pass: z.array(z.string()),
   sandbox: z

@@ -1,6 +1,7 @@
 /** `result.json` and `factory run --json`: how a run ended, for programs. Fields are only ever added. */
 import * as z from 'zod';
 import { AuditCounts } from './audit.ts';
+import { Evidence } from './evidence.ts';
 import { Divergence } from './exchange.ts';
 import { ForkedFrom } from './manifest.ts';
 import { failureClasses } from './outcome.ts';
@@ -43,6 +44,8 @@ export const RunResult = z.object({
   audit: AuditCounts.exactOptional().describe(
     'Of the audit at the end of the run; `audit.json` has all of it',
   ),
+  evidence: Evidence.exactOptional().describe('What carries the verdict'),
+  verify: z.string().exactOptional().describe('The command that checks the evidence'),
   forked_from: ForkedFrom.exactOptional(),
   replay_of: z.string().exactOptional().describe('The run whose recorded exchanges answered'),
   divergence: Divergence.exactOptional().describe('Where a replay left the record'),

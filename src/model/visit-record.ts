@@ -13,6 +13,15 @@ const snapshot = z.string().describe('Name of a snapshot of the workspace');
 /** What every line of a journal has. */
 const stamp = { schema_version: z.literal(1), run_id: z.string(), seq: z.int(), epoch: z.int() };
 
+/** A program that a stage has run to its end. */
+export const RanCommand = z.object({
+  argv: z.array(z.string()).describe('Secrets masked, long words cut'),
+  exit_code: z.int().nullable().describe('Null where it did not end by itself'),
+  stdout: z.string().describe('Names of the artifacts that hold what it printed'),
+  stderr: z.string(),
+});
+export type RanCommand = z.infer<typeof RanCommand>;
+
 /** The first line: where the run began. */
 export const StartRecord = z.object({
   ...stamp,
@@ -48,6 +57,15 @@ export const VisitRecord = z.object({
   arrived: z.object({ from: z.string(), conditional: z.boolean() }).nullable(),
   steps: z.int(),
   elapsed_ms: z.number(),
+  commands: z
+    .array(RanCommand)
+    .exactOptional()
+    .describe('Programs of its last attempt, in order, the first 100 of them; absent where it ran none'),
+  artifacts: z
+    .record(z.string(), z.string())
+    .exactOptional()
+    .describe('SHA-256 of the files that it left in its folder, by path there'),
+  artifacts_more: z.int().exactOptional().describe('Files there beyond those'),
   took_ms: z.number().exactOptional().describe('Milliseconds of this visit'),
 });
 export type VisitRecord = z.infer<typeof VisitRecord>;

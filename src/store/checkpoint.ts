@@ -3,10 +3,11 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
-import { BoundedCheckpoint, Checkpoint, type RunState } from '../model/checkpoint.ts';
+import { BoundedCheckpoint, Checkpoint, Cover, type RunState } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
-import { isMissing, writeJson } from '../system/files.ts';
+import { isMissing, writeFileAtomic } from '../system/files.ts';
 import type { Journal } from './journal.ts';
+import { withOwnHash } from './own-hash.ts';
 import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
 import { openVisits, readVisits, stateAfter, type VisitFacts } from './visits.ts';
 
@@ -23,7 +24,20 @@ const InFile = z.object({
   retry_counts: Checkpoint.shape.retry_counts.optional().describe('Left out where there are more than 1,000'),
   visits_file: z.string().regex(/^[A-Za-z0-9_.-]+$/),
   visits_seq: z.int().positive().describe('Number of the last line of that file that counts'),
+  visits_sha256: z.string().optional().describe('Of those lines, each hashed with the hash before it'),
+  ...Cover.partial().shape,
+  sha256: z.string().optional().describe('Of the text up to here, as if it ended there'),
 });
+
+/** What a checkpoint says of itself and of other files; nothing in one that an earlier version wrote. */
+export const Vouched = InFile.pick({
+  visits_seq: true,
+  visits_sha256: true,
+  manifest_sha256: true,
+  manifest_next: true,
+  journals: true,
+});
+export type Vouched = z.infer<typeof Vouched>;
 
 /** What is checked before saving. The context is left out: any value of it loads again, and it may be large. */
 const Loadable = BoundedCheckpoint.omit({ context: true, last_outcome: true });
@@ -34,6 +48,9 @@ export type Beside = {
   readonly seq: number;
   /** Sorted ids of the nodes that completed, or how many there are when they are more than 1,000. */
   readonly completed: readonly string[] | number;
+  /** The hash of those lines. */
+  readonly sha256?: string;
+  readonly cover?: Cover;
   /** Puts the lines on the disk; begun beside the flush of the checkpoint, which takes its place only then. */
   readonly flush?: () => Promise<void>;
 };
@@ -70,8 +87,10 @@ export async function saveCheckpoint(path: string, state: RunState, beside: Besi
     at: state.at,
     visits_file: visitsName,
     visits_seq: beside.seq,
+    ...(beside.sha256 === undefined ? {} : { visits_sha256: beside.sha256 }),
+    ...beside.cover,
   };
-  await writeJson(path, content, {
+  await writeFileAtomic(path, withOwnHash(content), {
     sync: true,
     syncFolder: true,
     ...(beside.flush === undefined ? {} : { first: beside.flush }),
@@ -88,7 +107,7 @@ function hasAtMost(record: object, most: number): boolean {
 /** The two files that tell how a run stands, and the only way to change them. */
 export interface Ledger {
   /** Adds the line of the visit that has ended (or of the beginning), then replaces the checkpoint, which counts it. */
-  save(state: RunState, visit?: VisitFacts): Promise<void>;
+  save(state: RunState, visit?: VisitFacts, cover?: Cover): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -105,7 +124,7 @@ export async function openLedger(
   const sorted = [...(from?.checkpoint.completed_nodes ?? [])];
   let count = sorted.length;
   return {
-    async save(state, visit) {
+    async save(state, visit, cover) {
       if (visit !== undefined) {
         seq = journal.append(visit);
         if (visit.type === 'Visit' && visit.visit === 1) {
@@ -117,6 +136,8 @@ export async function openLedger(
       await saveCheckpoint(at.checkpoint, state, {
         seq,
         completed: count <= mostInline ? sorted : count,
+        sha256: journal.marks().written.sha256,
+        ...(cover === undefined ? {} : { cover }),
         flush: () => journal.flush(),
       });
     },
@@ -139,6 +160,8 @@ export type Loaded = {
   readonly checkpoint: Checkpoint;
   /** The last line of `visits.jsonl` that counts: its number, and where it ends. */
   readonly visits: { readonly seq: number; readonly end: number };
+  /** What it says of other files. */
+  readonly vouched: Vouched;
 };
 export type LoadedCheckpoint = Loaded | (Unreadable & { readonly missing: boolean });
 
@@ -182,6 +205,7 @@ export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
     ok: true,
     checkpoint: { ...folded, ...small },
     visits: { seq: visits_seq, end: visits.end },
+    vouched: Vouched.parse(read.data),
   };
 }
 

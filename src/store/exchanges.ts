@@ -14,9 +14,11 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { type Body, Exchange } from '../model/exchange.ts';
 import { exchangesLayout } from '../model/layout.ts';
+import type { Mark } from '../model/mark.ts';
 import { about, named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isMissing, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { LineChain } from './chain.ts';
 import { inALine, type Unreadable, unreadable } from './problem.ts';
 
 const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
@@ -30,6 +32,8 @@ export interface ExchangeLog {
   body(text: string): Promise<Body>;
   /** Adds a line, as a whole and on the disk. */
   append(exchange: Exchange): Promise<void>;
+  /** The hash of all lines; they are on the disk. */
+  mark(): Mark;
   close(): void;
 }
 
@@ -40,6 +44,8 @@ export function openExchanges(dir: string): ExchangeLog {
   mkdirSync(dir, { recursive: true });
   let file: number | undefined;
   let newBodies = false;
+  let lines: LineChain | undefined;
+  const chain = (): LineChain => (lines ??= chainOf(at.calls));
   const opened = async (): Promise<number> => {
     if (file !== undefined) return file;
     beforeWrite(at.calls);
@@ -63,6 +69,7 @@ export function openExchanges(dir: string): ExchangeLog {
     async append(exchange) {
       const line = Buffer.from(`${lineOf(exchange)}\n`);
       const to = await opened();
+      const follows = chain();
       if (newBodies) await syncFolder(at.bodies);
       newBodies = false;
       beforeWrite(at.calls);
@@ -72,12 +79,34 @@ export function openExchanges(dir: string): ExchangeLog {
         throw named(at.calls, error);
       }
       await about(at.calls, datasync(to));
+      follows.add(line.subarray(0, -1), follows.mark().records + 1, 0);
     },
+    mark: () => chain().mark(),
     close() {
       if (file !== undefined) closeSync(file);
       file = undefined;
     },
   };
+}
+
+/** Of the whole lines that are there; what stands behind the last of them is not told by any. */
+export function linesOf(calls: string): { readonly lines: readonly Buffer[]; readonly torn: number } {
+  if (!existsSync(calls)) return { lines: [], torn: 0 };
+  const bytes = readFileSync(calls);
+  const lines: Buffer[] = [];
+  let from = 0;
+  for (let to = bytes.indexOf(10); to >= 0; to = bytes.indexOf(10, from)) {
+    lines.push(bytes.subarray(from, to));
+    from = to + 1;
+  }
+  return { lines, torn: bytes.length - from };
+}
+
+/** The hash of those lines. */
+export function chainOf(calls: string): LineChain {
+  const chain = new LineChain();
+  for (const [n, line] of linesOf(calls).lines.entries()) chain.add(line, n + 1, 0);
+  return chain;
 }
 
 /** The record with the hash of all that stands before it, which nothing in the line can be changed without. */

@@ -2,6 +2,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { JsonObject } from '../model/json.ts';
 import { isMissing } from '../system/files.ts';
+import { LineChain } from './chain.ts';
 
 /** Where a reader stands, to go on from later. */
 export type Cursor = {
@@ -14,7 +15,13 @@ export type Cursor = {
 };
 
 export type JournalEntry =
-  | { readonly kind: 'record'; readonly record: JsonObject; readonly cursor: Cursor }
+  | {
+      readonly kind: 'record';
+      readonly record: JsonObject;
+      readonly cursor: Cursor;
+      /** The line without its end. */
+      readonly bytes: Buffer;
+    }
   /** A line in the middle that is no record: the file was damaged. `cursor.line` is its number. */
   | { readonly kind: 'unreadable'; readonly why: string; readonly cursor: Cursor };
 
@@ -39,7 +46,8 @@ export async function* readJournal(path: string, from: Cursor = beginning): Asyn
     const its = numberOf(read.record['epoch']) ?? epoch;
     if (its < epoch) continue;
     epoch = its;
-    yield { kind: 'record', record: read.record, cursor: { offset: line.end, line: line.number, epoch } };
+    const cursor = { offset: line.end, line: line.number, epoch };
+    yield { kind: 'record', record: read.record, cursor, bytes: line.bytes };
   }
 }
 
@@ -57,10 +65,16 @@ export async function readRecords(path: string): Promise<{
   return { records, unreadable };
 }
 
-/** What a writer must know before it appends: where the last whole record ends, the highest `seq` and the epoch. */
-export async function scan(
-  path: string,
-): Promise<{ readonly end: number; readonly torn: boolean; readonly seq: number; readonly epoch: number }> {
+/** What a writer must know before it appends: where the last whole record ends, the highest `seq` and the epoch, and the
+ *  hash of what is there. */
+export async function scan(path: string): Promise<{
+  readonly end: number;
+  readonly torn: boolean;
+  readonly seq: number;
+  readonly epoch: number;
+  readonly chain: LineChain;
+}> {
+  const chain = new LineChain();
   let end = 0;
   let seq = 0;
   let epoch = 0;
@@ -69,7 +83,7 @@ export async function scan(
   let lastIsRecord = true;
   for await (const line of lines(path, beginning)) {
     size = line.end;
-    if (!line.whole) return { end, torn: true, seq, epoch };
+    if (!line.whole) return { end, torn: true, seq, epoch, chain };
     lastStart = end;
     end = line.end;
     const read = readLine(line.bytes);
@@ -77,9 +91,10 @@ export async function scan(
     if ('why' in read) continue;
     epoch = Math.max(epoch, numberOf(read.record['epoch']) ?? 0);
     seq = Math.max(seq, numberOf(read.record['seq']) ?? 0);
+    chain.add(line.bytes, numberOf(read.record['seq']) ?? seq, numberOf(read.record['epoch']) ?? epoch);
   }
   if (!lastIsRecord) end = lastStart;
-  return { end, torn: end < size, seq, epoch };
+  return { end, torn: end < size, seq, epoch, chain };
 }
 
 type Line = {

@@ -3,6 +3,7 @@ import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } f
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import type { Mark } from '../model/mark.ts';
 import { about, named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { syncFolder } from '../system/files.ts';
@@ -24,6 +25,8 @@ export interface Journal {
   append(record: object): number;
   /** Settles when all that was appended is on the disk (fdatasync); rejects when that fails. */
   flush(): Promise<void>;
+  /** The hash of all that stands in the file, and of as much of it as is known to be on the disk. */
+  marks(): { readonly written: Mark; readonly flushed: Mark };
   /** Flushes and closes. Closing twice does nothing. */
   close(): Promise<void>;
 }
@@ -45,6 +48,8 @@ export async function openJournal(path: string, options: JournalOptions): Promis
   beforeWrite(path);
   const file = openSync(path, 'a', 0o644);
   let seq = before.seq;
+  const { chain } = before;
+  let flushed: Mark = { records: 0, sha256: '' };
   let dirty = false;
   let open = true;
   try {
@@ -57,10 +62,12 @@ export async function openJournal(path: string, options: JournalOptions): Promis
   }
 
   const flush = async (): Promise<void> => {
-    if (!dirty || options.sync === false) return;
+    if (!dirty) return;
     dirty = false;
+    const written = chain.mark();
     try {
-      await about(path, datasync(file));
+      if (options.sync !== false) await about(path, datasync(file));
+      flushed = written;
     } catch (error) {
       dirty = true;
       throw error;
@@ -83,10 +90,12 @@ export async function openJournal(path: string, options: JournalOptions): Promis
         });
       }
       seq += 1;
+      chain.add(line.subarray(0, -1), seq, epoch);
       dirty = true;
       return seq;
     },
     flush,
+    marks: () => ({ written: chain.mark(), flushed }),
     async close() {
       if (!open) return;
       open = false;

@@ -34,6 +34,7 @@ const StoredFile = z.tuple([z.string(), z.int(), z.int(), z.string(), z.int(), z
  *  stat facts as one string of mtime, ctime and inode, empty where not kept. */
 const StoredTree = z.object({
   schema_version: z.literal(1),
+  sha256: z.string().optional().describe('Of all that follows it in the file'),
   boot: z.string().describe('The start of the system in which the stat facts were taken'),
   folders: z.array(z.tuple([z.string(), z.int()])),
   links: z.array(z.tuple([z.string(), z.string()])),
@@ -68,7 +69,18 @@ export function writeTree(tree: Tree, boot: string, placeOf: (hash: string) => P
   }
   const more = packs.length > 1 ? `"packs":${JSON.stringify(packs.slice(1))},` : '';
   const { folders, links, files } = lists;
-  return `{"schema_version":1,"boot":${JSON.stringify(boot)},${more}"folders":[${folders}],"links":[${links}],"files":[\n${files}\n]}\n`;
+  const rest = `"boot":${JSON.stringify(boot)},${more}"folders":[${folders}],"links":[${links}],"files":[\n${files}\n]}\n`;
+  return `${head}"sha256":"${hashOf(rest)}",${rest}`;
+}
+
+const head = '{"schema_version":1,';
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** Whether the text of a tree's file is as it was written: what its hash is, and what it says, which is empty in one of an
+ *  earlier version. */
+export function treeHash(text: string): { readonly is: string; readonly says: string } {
+  const [whole = '', says = ''] = /^\{"schema_version":1,"sha256":"([0-9a-f]{64})",/.exec(text) ?? [];
+  return { is: says === '' ? '' : hashOf(text.slice(whole.length)), says };
 }
 
 /** The tree of a text that `writeTree` made, and where its contents lie. Stat facts of another boot are dropped: after a loss of power a file may

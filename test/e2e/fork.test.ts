@@ -65,6 +65,12 @@ test('the fork of a build makes the commits that the build made, killed in betwe
   });
   expect(cut.signal, cut.stderr).toBe('SIGKILL');
   expect(git(join(dir('f'), 'history.git'), 'rev-list', '--count', '--all')).toBe('1');
+  // Killed, resumed or neither: nobody else has changed anything.
+  const holds = async (run: string) => {
+    const verified = await it.factory(['verify', run]);
+    expect(verified.code, verified.stdout).toBe(0);
+  };
+  await holds('f');
   const resumed = await it.factory(['resume', 'f', '--json']);
   expect(resumed.code, resumed.stderr).toBe(0);
   expect(log('f')).toEqual(built);
@@ -75,6 +81,8 @@ test('the fork of a build makes the commits that the build made, killed in betwe
     treeOf(join(dir('base'), 'workspace'), ['.factory']),
   );
   expect(treeOf(dir('base'))).toEqual(before);
+  await holds('f');
+  await holds('base');
   const listed = await it.factory(['runs']);
   expect(listed.stdout).toMatch(/^f +completed .* fork of base after apply@2$/m);
 }, 180_000);

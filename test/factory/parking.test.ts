@@ -1,6 +1,8 @@
 /** Runs that wait: for a quota by the clock, for a key or a payment by somebody's hand. */
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Clock } from '../../src/system/clock.ts';
+import { verifyRun } from '../../src/verify/verify.ts';
 import { house } from '../support/house.ts';
 import { type Reaction, startModelServer } from '../support/model-server.ts';
 
@@ -71,8 +73,14 @@ test('a long wait for a quota parks the run: state, wake time, exit code 75, and
   expect(parked.out.trimEnd().split('\n').at(-1)).toMatch(/factory resume r1 --wait$/);
   expect(parked.out).toContain(`parked until ${wake_at}`);
 
+  const holds = async () =>
+    (await verifyRun({ runDir: join(it.path, '.factory/runs/r1'), env: { PATH: process.env['PATH'] } }))
+      .problems;
+  expect(await holds()).toEqual([]);
+
   const early = await it.resume('r1');
   expect(early.code).toBe(75);
+  expect(await holds()).toEqual([]);
   expect(early.out).toContain(wake_at);
   expect(it.server.requests).toHaveLength(1);
 

@@ -1,0 +1,135 @@
+/** `factory verify`: whether a run's directory is still what the run has written. */
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { ownerOf } from '../store/lock.ts';
+import { findRun } from '../store/run-store.ts';
+import type { Clock } from '../system/clock.ts';
+import type { Problem } from '../verify/report.ts';
+import { type Verified, verifyRun } from '../verify/verify.ts';
+import type { Io } from './io.ts';
+import { paints } from './io.ts';
+import { oneLine, type Paint, painter } from './print.ts';
+import { refuse } from './refuse.ts';
+
+/** Registers `verify`; `io.exit` is given the exit code. */
+export function withVerify(
+  program: Command,
+  io: Io & { readonly clock: Clock; readonly exit: (code: number) => void },
+): void {
+  program
+    .command('verify <run>')
+    .description(
+      "check a run's directory against its own records, offline: every hash, and the chain from the spec to the commits",
+    )
+    .option('--repo <dir>', 'a repository that its commits were delivered to')
+    .option('--branch <name>', 'the branch there (default: factory/RUN)')
+    .option('--chain <hash>', 'the hash of its visits, or its beginning, as its summary told it')
+    .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)')
+    .option('--json', 'the report as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (run: string, options: VerifyOptions) => io.exit(await verifyCommand(run, options, io)));
+}
+
+export type VerifyOptions = {
+  readonly runsdir?: string;
+  readonly repo?: string;
+  readonly branch?: string;
+  readonly chain?: string;
+  readonly json?: boolean;
+  readonly color?: boolean;
+};
+
+/** Checks a run; nothing is changed. Answers 0 where all holds, 1 where something was changed, 2 where there is no such
+ *  run. */
+export async function verifyCommand(
+  run: string,
+  options: VerifyOptions,
+  io: Io & { readonly clock: Clock },
+): Promise<number> {
+  const no = async (code: string, message: string, fix?: string): Promise<number> => {
+    await refuse([{ code, severity: 'error', message, ...(fix === undefined ? {} : { fix }) }], io, options);
+    return 2;
+  };
+  if (options.branch !== undefined && options.repo === undefined)
+    return no('usage', '--branch needs --repo', 'name the repository: --repo DIR --branch NAME');
+  if (options.chain !== undefined && !/^[0-9a-fA-F]{4,64}$/.test(options.chain))
+    return no(
+      'usage',
+      '--chain wants the hash of the visits, or at least 4 digits of its beginning',
+      'the summary of the run has it: evidence … visits HASH',
+    );
+  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
+  if (!found.ok) return no('no-run', found.why);
+  const runDir = resolve(io.cwd, found.dir);
+  if ((await ownerOf(runDir, io.clock)) !== undefined)
+    return no(
+      'run-going',
+      `run ${found.id} is going on: its files change under whoever checks them`,
+      'wait for its end; factory runs tells how it stands',
+    );
+  const { repo, branch } = options;
+  const verified = await verifyRun({
+    runDir,
+    env: io.env,
+    chain: options.chain,
+    delivered:
+      repo === undefined
+        ? undefined
+        : { repo: resolve(io.cwd, repo), ...(branch === undefined ? {} : { branch }) },
+  });
+  const code = verified.problems.length === 0 ? 0 : 1;
+  const { manifest, ...report } = verified;
+  if (options.json === true) {
+    const told = {
+      schema_version: 1,
+      run_id: manifest?.run_id ?? found.id,
+      status: code === 0 ? 'holds' : 'changed',
+      exit_code: code,
+      ...report,
+      run_dir: runDir,
+    };
+    io.out(`${JSON.stringify(told, null, 2)}\n`);
+    return code;
+  }
+  const paint = painter(paints(io, io.outIsTerminal, options.color));
+  io.out(`${words(verified, found.id, paint).join('\n')}\n`);
+  return code;
+}
+
+/** Notes and gaps of one kind are no news after so many. */
+const mostNotes = 20;
+
+function words(verified: Verified, id: string, paint: Paint): readonly string[] {
+  const { problems, notes, checked, unchecked } = verified;
+  const names = new Set(problems.map(({ where }) => where)).size;
+  const counts = Object.entries(checked).map(
+    ([what, n]) => `${n} ${n === 1 ? what.replace(/(?<!s)s$/, '') : what}`,
+  );
+  return [
+    problems.length === 0
+      ? paint.green(`✓ run ${id} holds: nothing was changed`)
+      : paint.red(
+          `✗ run ${id} does not hold: ${names} ${names === 1 ? 'file is' : 'files are'} not as the run wrote ${names === 1 ? 'it' : 'them'}`,
+        ),
+    ...problems.map((one) => `  ${paint.red(one.code.padEnd(13))} ${line(one)}`),
+    `  ${paint.dim('checked'.padEnd(13))} ${counts.join(', ')}`,
+    ...some(notes, (one) => `  ${paint.yellow('note'.padEnd(13))} ${line(one)}`),
+    ...some(unchecked, (why) => `  ${paint.yellow('not checked'.padEnd(13))} ${oneLine(why, 300)}`),
+  ];
+}
+
+function some<T>(all: readonly T[], draw: (one: T) => string): readonly string[] {
+  const more = all.length - mostNotes;
+  return [...all.slice(0, mostNotes).map(draw), ...(more > 0 ? [`  and ${more} more (--json)`] : [])];
+}
+
+function line({ where, message, should_be: should, is }: Problem): string {
+  const values = [
+    ...(should === null ? [] : [`should be ${value(should)}`]),
+    ...(is === null ? [] : [`is ${value(is)}`]),
+  ];
+  return `${where}: ${oneLine(message, 300)}${values.length === 0 ? '' : ` (${values.join(', ')})`}`;
+}
+
+const value = (text: string): string =>
+  /^[0-9a-f]{64}$/.test(text) ? `${text.slice(0, 12)}…` : oneLine(text, 120) || 'empty';

@@ -1,0 +1,145 @@
+/** What carries the verdict of a run, gathered from its records. */
+import { treesOf } from '../builder/in-history.ts';
+import type { Evidence, EvidenceCommand } from '../model/evidence.ts';
+import type { Json, JsonObject } from '../model/json.ts';
+import { layout } from '../model/layout.ts';
+import type { Manifest } from '../model/manifest.ts';
+import type { Mark } from '../model/mark.ts';
+import { own } from '../model/own.ts';
+import type { Commit } from '../model/result.ts';
+import { type RanCommand, VisitRecord } from '../model/visit-record.ts';
+import { quoteWord } from '../policy/words.ts';
+import { LineChain } from '../store/chain.ts';
+import { readJournal } from '../store/journal-read.ts';
+import { sha256 } from './inputs.ts';
+
+/** Commands that a result lists. */
+const mostCommands = 200;
+
+/** What the visits of a run come to. */
+export type Visits = {
+  readonly failed: number;
+  readonly mark: Mark;
+  /** The latest visit of each node that has run a command. */
+  readonly latest: readonly VisitRecord[];
+};
+
+/** Reads `visits.jsonl` once. */
+export async function visitsIn(path: string): Promise<Visits> {
+  const chain = new LineChain();
+  const latest = new Map<string, JsonObject>();
+  let failed = 0;
+  for await (const entry of readJournal(path)) {
+    if (entry.kind !== 'record') continue;
+    const { seq, epoch, type, node, outcome } = entry.record;
+    if (typeof seq !== 'number' || typeof epoch !== 'number') continue;
+    if (!chain.add(entry.bytes, seq, epoch) || type !== 'Visit' || typeof node !== 'string') continue;
+    if (isObject(outcome) && outcome['status'] === 'fail') failed += 1;
+    latest.set(node, entry.record);
+  }
+  const visits = [...latest.values()].flatMap((record) => {
+    const read = VisitRecord.safeParse(record);
+    return read.success ? [read.data] : [];
+  });
+  const ran = visits.filter(({ commands = [] }) => commands.length > 0);
+  return { failed, mark: chain.mark(), latest: ran };
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** `journals` are the marks of the others. */
+export async function evidenceOf(
+  manifest: Manifest,
+  runDir: string,
+  visits: Visits,
+  run: {
+    readonly failed: boolean;
+    readonly snapshot: string | null;
+    readonly commits: readonly Commit[];
+    readonly proof: readonly string[];
+  },
+  journals: Readonly<Record<string, Mark>>,
+): Promise<Evidence> {
+  const counted = visits.latest.filter(({ outcome }) => !run.failed || outcome.status === 'fail');
+  const commands = counted.flatMap((visit) => commandsOf(visit, run.proof));
+  const made = run.commits.flatMap(({ work_order, commit }) =>
+    commit === null ? [] : [{ work_order, commit }],
+  );
+  const trees = await treesOf(
+    layout(runDir).history,
+    made.map(({ commit }) => commit),
+  );
+  return {
+    commands: commands.slice(0, mostCommands),
+    more_commands: Math.max(0, commands.length - mostCommands),
+    inputs: inputsOf(manifest),
+    base_commit: manifest.git?.base_commit ?? manifest.base_commit,
+    commits: made.map((one, at) => ({ ...one, tree: trees[at] ?? null })),
+    snapshot: run.snapshot,
+    chain: visits.mark.sha256,
+    journals: { [layout('').visits]: visits.mark, ...journals },
+    factory_version: manifest.factory_version,
+  };
+}
+
+/** The hashes of all that a run was given. */
+export function inputsOf(manifest: Manifest): Evidence['inputs'] {
+  const texts = (of: Manifest['prompts'] = {}) =>
+    Object.fromEntries(Object.entries(of).map(([name, text]) => [name, text.sha256]));
+  const { holdout, agent, prices } = manifest;
+  return {
+    pipeline: manifest.pipeline.sha256,
+    variables: Object.fromEntries(
+      Object.entries(manifest.variables).map(([name, { value, file }]) => [
+        name,
+        file?.sha256 ?? sha256(value),
+      ]),
+    ),
+    prompts: texts(manifest.prompts),
+    schemas: texts(manifest.schemas),
+    scenarios: holdout === undefined ? null : { sha256: holdout.sha256, files: holdout.files },
+    agent_script: agent.script?.sha256 ?? null,
+    prices: prices?.sha256 ?? null,
+  };
+}
+
+/** A build's own steps judge nothing of the product. */
+const bookkeeping = /^factory (?:order (?!proof\b)|plan\b)/;
+
+function commandsOf(visit: VisitRecord, proof: readonly string[]): EvidenceCommand[] {
+  const { node, node_type, outcome, commands = [], artifacts = {} } = visit;
+  const about = { node, visit: visit.visit, outcome: outcome.status };
+  const printed = ({ stdout, stderr }: Pick<RanCommand, 'stdout' | 'stderr'>) => ({
+    stdout_sha256: own(artifacts, stdout) ?? null,
+    stderr_sha256: own(artifacts, stderr) ?? null,
+  });
+  return commands.flatMap((ran): EvidenceCommand[] => {
+    const command = spoken(ran.argv);
+    if (bookkeeping.test(command)) return [];
+    const what = node_type === 'verification' ? node_type : whatIs(command);
+    const one = { ...about, what, command, exit_code: ran.exit_code, ...printed(ran) };
+    // What a proof has run is told by its outputs; it has passed all of it, or it would have failed.
+    const inside = what !== 'proof' || outcome.status !== 'success' ? [] : proof;
+    return [
+      one,
+      ...inside.map((text, n) => {
+        const names = { stdout: `proof.${n}.stdout.txt`, stderr: `proof.${n}.stderr.txt` };
+        return { ...about, what, command: text, exit_code: 0, ...printed(names) };
+      }),
+    ];
+  });
+}
+
+/** The shell's own text of a shell command; else its words, quoted where they need it. */
+function spoken(argv: readonly string[]): string {
+  const [program, flag, text] = argv;
+  return program === 'sh' && flag === '-c' && argv.length === 3
+    ? (text ?? '')
+    : argv.map(quoteWord).join(' ');
+}
+
+function whatIs(command: string): EvidenceCommand['what'] {
+  if (/^factory order proof\b/.test(command)) return 'proof';
+  return /\bfactory scenario\b|\bscripts\/scenarios\//.test(command) ? 'scenario' : 'tool';
+}

@@ -1,0 +1,47 @@
+/** The files of a run that stay as they were when it began, and the hash of its manifest. */
+import { readdir } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { inHistory } from '../builder/in-history.ts';
+import { canonicalHash } from '../model/canonical.ts';
+import type { Json } from '../model/json.ts';
+import { exchangesLayout, followedLayout, layout } from '../model/layout.ts';
+import { hashFile } from '../store/artifact-hashes.ts';
+import { isMissing } from '../system/files.ts';
+
+/** SHA-256 of a manifest's JSON, whatever the order of its keys. */
+export const manifestHash = (manifest: object): string =>
+  canonicalHash(JSON.parse(JSON.stringify(manifest)) as Json);
+
+/** SHA-256 by path in the run directory, of every file there that nobody writes again: inputs, the package barrier, the
+ *  settings of the history, what a replay follows. */
+export async function keptFiles(runDir: string): Promise<Record<string, string>> {
+  const at = layout(runDir);
+  const { settings, start } = inHistory(at.history);
+  const followed = followedLayout(at.followed);
+  const info = join(at.history, 'info');
+  const paths = [
+    at.barrier,
+    ...(await namesIn(at.inputs)).map((name) => join(at.inputs, name)),
+    join(at.history, 'config'),
+    settings,
+    start,
+    ...(await namesIn(info)).map((name) => join(info, name)),
+    followed.visits,
+    exchangesLayout(followed.exchanges).calls,
+  ];
+  const hashes: Record<string, string> = {};
+  for (const path of paths) {
+    const hash = await hashFile(path);
+    if (hash !== undefined) hashes[relative(runDir, path)] = hash;
+  }
+  return hashes;
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(folder)).sort();
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,93 @@
+/** What lies in a node's folder, by hash. */
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  type Dirent,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { isCode, isMissing } from '../system/files.ts';
+
+/** A larger file is hashed piece by piece, so that nobody waits for it. */
+const readAtOnce = 1024 * 1024;
+
+/** A stage may leave as many files as it likes; more than these are not vouched for. */
+export const mostArtifacts = 2000;
+
+/** Names in a node's folder that are no artifacts: what the engine notes while a stage is at work, earlier visits, and
+ *  files that somebody was just writing. */
+export const isPassing = (name: string): boolean =>
+  name === 'stage.json' || name === 'visits' || /^\..*\.tmp$/.test(name);
+
+export type ArtifactHashes = {
+  /** SHA-256, hex, by path in the folder, sorted. */
+  readonly hashes: Readonly<Record<string, string>>;
+  /** Files beyond the most that are hashed. */
+  readonly more: number;
+};
+
+/** Every plain file in `dir` and below; links, pipes and files that cannot be read are passed over. A folder that is not
+ *  there is empty. */
+export async function hashArtifacts(dir: string): Promise<ArtifactHashes> {
+  const found: [string, string][] = [];
+  let more = 0;
+  const open = [''];
+  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
+    for (const entry of entriesOf(folder === '' ? dir : join(dir, folder))) {
+      const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      if (folder === '' && isPassing(name)) continue;
+      if (entry.isDirectory()) open.push(name);
+      else if (entry.isFile() && found.length >= mostArtifacts) more += 1;
+      else if (entry.isFile()) {
+        const hash = await hashFile(join(dir, name));
+        if (hash !== undefined) found.push([name, hash]);
+      }
+    }
+  }
+  return { hashes: Object.fromEntries(found.sort(([a], [b]) => (a < b ? -1 : 1))), more };
+}
+
+function entriesOf(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    if (isMissing(error) || isCode(error, 'EACCES', 'EPERM')) return [];
+    throw error;
+  }
+}
+
+/** SHA-256, hex, of a plain file; undefined where there is none that can be read. Never follows a link, never waits for a
+ *  pipe. */
+export async function hashFile(path: string): Promise<string | undefined> {
+  let file: number;
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if (isMissing(error) || isCode(error, 'EACCES', 'EPERM', 'ELOOP', 'ENXIO', 'ENAMETOOLONG'))
+      return undefined;
+    throw error;
+  }
+  try {
+    const is = fstatSync(file);
+    if (!is.isFile()) return undefined;
+    const hash = createHash('sha256');
+    if (is.size > readAtOnce) {
+      const stream = createReadStream('', { fd: file, autoClose: false, highWaterMark: readAtOnce });
+      for await (const chunk of stream) hash.update(chunk as Buffer);
+      return hash.digest('hex');
+    }
+    if (is.size === 0) return hash.digest('hex');
+    const bytes = Buffer.allocUnsafe(is.size);
+    let read = 0;
+    for (let got = 1; got > 0 && read < is.size; read += got)
+      got = readSync(file, bytes, read, is.size - read, read);
+    return hash.update(bytes.subarray(0, read)).digest('hex');
+  } finally {
+    closeSync(file);
+  }
+}

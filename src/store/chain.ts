@@ -1,0 +1,38 @@
+/** A running hash over the records of a journal: after each record it stands for that record and all before it. */
+import { createHash } from 'node:crypto';
+import type { Mark } from '../model/mark.ts';
+
+/** More records of an owner that woke up after it was followed cannot be taken back. */
+const mostTakenBack = 1000;
+
+/** SHA-256, hex, of the hash before (empty for the first record) and the line without its end. */
+export const linkOf = (before: string, line: Buffer): string =>
+  createHash('sha256').update(before).update(line).digest('hex');
+
+/** Follows a journal line by line, as its readers understand it: what an owner has written that was followed by then
+ *  does not count, and the follower's record of the same number takes its place. */
+export class LineChain {
+  private links: { readonly seq: number; readonly epoch: number; readonly sha256: string }[] = [];
+  private dropped = 0;
+
+  /** Takes a record; false when it does not count. */
+  add(line: Buffer, seq: number, epoch: number): boolean {
+    let last = this.links.at(-1);
+    if (last !== undefined && epoch < last.epoch) return false;
+    while (last !== undefined && epoch > last.epoch && seq <= last.seq) {
+      this.links.pop();
+      last = this.links.at(-1);
+    }
+    this.links.push({ seq, epoch, sha256: linkOf(last?.sha256 ?? '', line) });
+    if (this.links.length > 2 * mostTakenBack) {
+      this.dropped += this.links.length - mostTakenBack;
+      this.links = this.links.slice(-mostTakenBack);
+    }
+    return true;
+  }
+
+  /** Of all records so far; the hash of none is empty. */
+  mark(): Mark {
+    return { records: this.dropped + this.links.length, sha256: this.links.at(-1)?.sha256 ?? '' };
+  }
+}

@@ -1,0 +1,133 @@
+/** What a run was started from: the manifest, the texts that it holds, and the files that it names. */
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { sha256 } from '../engine/inputs.ts';
+import { manifestHash } from '../engine/kept.ts';
+import { layout } from '../model/layout.ts';
+import type { Manifest } from '../model/manifest.ts';
+import { hashFile } from '../store/artifact-hashes.ts';
+import type { Vouched } from '../store/checkpoint.ts';
+import { readManifest } from '../store/run-store.ts';
+import { readSealed } from '../store/sealed.ts';
+import { isMissing } from '../system/files.ts';
+import type { Findings } from './report.ts';
+
+/** The manifest, as far as it can be read; what is wrong with it is among the findings. */
+export async function checkManifest(
+  runDir: string,
+  vouched: Vouched | undefined,
+  found: Findings,
+): Promise<Manifest | undefined> {
+  const where = 'manifest.json';
+  const read = await readManifest(runDir);
+  if (!read.ok) {
+    found.add('unreadable', where, read.why);
+    return undefined;
+  }
+  found.count('files');
+  const text = await readFile(layout(runDir).manifest, 'utf8');
+  const value = JSON.parse(text) as object;
+  if (text !== `${JSON.stringify(value, null, 2)}\n`)
+    found.add('changed', where, 'the file is not written as the engine writes it');
+  if (vouched?.manifest_sha256 === undefined)
+    found.cannot('manifest.json as a whole: an earlier version recorded no hash of it');
+  else {
+    const is = manifestHash(value);
+    if (is !== vouched.manifest_sha256 && is !== vouched.manifest_next)
+      found.add('changed', where, 'the file is not the manifest that the checkpoint knows', {
+        should: vouched.manifest_sha256,
+        is,
+      });
+  }
+  checkTexts(read.manifest, found);
+  return read.manifest;
+}
+
+/** Texts that stand in the manifest, each with its hash. */
+function checkTexts(manifest: Manifest, found: Findings): void {
+  const check = (what: string, { text, sha256: should }: { text: string; sha256: string }) => {
+    found.count('inputs');
+    found.hash('manifest.json', should, sha256(text), what);
+  };
+  check(`the text of the pipeline (${basename(manifest.pipeline_path)})`, manifest.pipeline);
+  for (const [name, prompt] of Object.entries(manifest.prompts)) check(`the text of prompt ${name}`, prompt);
+  for (const [name, schema] of Object.entries(manifest.schemas ?? {}))
+    check(`the text of schema ${name}`, schema);
+}
+
+/** The files that stay as they were when the run began. */
+export async function checkKept(runDir: string, manifest: Manifest, found: Findings): Promise<void> {
+  const inputs = 'inputs';
+  for (const [name, { file }] of Object.entries(manifest.variables)) {
+    if (file === undefined) continue;
+    found.count('inputs');
+    const is = await hashFile(join(runDir, inputs, file.stored));
+    found.hash(`${inputs}/${file.stored}`, file.sha256, is, `the text of variable "${name}"`);
+  }
+  const { files } = manifest;
+  if (files === undefined) {
+    found.cannot('other inputs: an earlier version recorded no hashes of them');
+    return;
+  }
+  for (const [path, should] of Object.entries(files)) {
+    found.count('files');
+    found.hash(path, should, await hashFile(join(runDir, path)));
+  }
+  for (const name of await namesIn(join(runDir, inputs)))
+    if (files[`${inputs}/${name}`] === undefined && !name.endsWith('.tmp'))
+      found.add('added', `${inputs}/${name}`, 'the run was not begun with this file');
+  for (const name of await namesIn(join(layout(runDir).history, 'info')))
+    if (files[`history.git/info/${name}`] === undefined)
+      found.add('added', `history.git/info/${name}`, 'the history was not begun with this file');
+}
+
+/** The sealed scenarios: the store always, what is in it where the key is at hand. */
+export async function checkSealed(
+  runDir: string,
+  manifest: Manifest,
+  env: Readonly<Record<string, string | undefined>>,
+  found: Findings,
+): Promise<void> {
+  const { holdout } = manifest;
+  const path = layout(runDir).sealed;
+  const is = await hashFile(path);
+  if (holdout === undefined) {
+    if (is !== undefined) found.add('added', '.sealed', 'the manifest knows of no sealed scenarios');
+    return;
+  }
+  found.count('files');
+  if (!found.hash('.sealed', holdout.store_sha256, is, 'the store of the sealed scenarios')) return;
+  const read = await readSealed(runDir, holdout, env);
+  if ('files' in read) found.count('scenario files', holdout.files);
+  else found.cannot(`what the sealed scenarios say: ${read.problem.message}`);
+}
+
+/** Files outside the run that it was started from: that they are others by now is no fault of the run. */
+export async function noteSources(manifest: Manifest, found: Findings): Promise<void> {
+  const sources: [string, string, string][] = [
+    ...(manifest.pipeline_file === undefined
+      ? []
+      : [['the pipeline', manifest.pipeline_file, manifest.pipeline.sha256] as [string, string, string]]),
+    ...Object.entries({ ...manifest.prompts, ...manifest.schemas }).map(
+      ([name, { path, sha256: hash }]): [string, string, string] => [name, path, hash],
+    ),
+    ...Object.entries(manifest.variables).flatMap(([name, { file }]): [string, string, string][] =>
+      file === undefined ? [] : [[`variable "${name}"`, file.source, file.sha256]],
+    ),
+  ];
+  for (const [what, path, should] of sources) {
+    const is = await hashFile(path);
+    if (is === undefined) found.cannot(`whether ${what} is still the same outside: there is no ${path}`);
+    else if (is !== should)
+      found.note(path, `${what} is another text by now than the run was given`, { should, is });
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,165 @@
+/** `result.json` held against what the records of the run come to. */
+import { readFile } from 'node:fs/promises';
+import { resultOf } from '../engine/result.ts';
+import { canonicalHash } from '../model/canonical.ts';
+import type { Checkpoint } from '../model/checkpoint.ts';
+import type { Json } from '../model/json.ts';
+import { layout } from '../model/layout.ts';
+import type { Manifest } from '../model/manifest.ts';
+import type { Mark } from '../model/mark.ts';
+import { isPaused } from '../model/park.ts';
+import { RunResult } from '../model/result.ts';
+import { ownHashOf } from '../store/own-hash.ts';
+import { isMissing } from '../system/files.ts';
+import type { Fact } from './journals.ts';
+import type { Findings } from './report.ts';
+
+const where = 'result.json';
+
+export type ReadResult = {
+  readonly result: RunResult;
+  readonly value: Readonly<Record<string, Json>>;
+  /** False for the result of an earlier end, after which the run went on. */
+  readonly isLatest: boolean;
+};
+
+/** Reads the result of a run; undefined where there is none. */
+export async function readResult(
+  runDir: string,
+  checkpoint: Checkpoint,
+  found: Findings,
+): Promise<ReadResult | undefined> {
+  let text: string;
+  try {
+    text = await readFile(layout(runDir).result, 'utf8');
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    if (checkpoint.status !== 'running')
+      found.add(
+        'missing',
+        where,
+        'the run has ended and there is no result: it was taken away, or its engine was killed right before it wrote it (factory resume writes it)',
+      );
+    return undefined;
+  }
+  found.count('files');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    found.add('unreadable', where, 'it is no JSON any more');
+    return undefined;
+  }
+  const read = RunResult.safeParse(value);
+  if (!read.success) {
+    found.add('unreadable', where, 'it is no result of this version any more');
+    return undefined;
+  }
+  const result = read.data;
+  const own = ownHashOf(text);
+  if (own.says === '' && result.evidence === undefined)
+    found.cannot('result.json by its own hash: an earlier version wrote none');
+  else if (own.says === '' || own.is !== own.says)
+    found.add('changed', where, 'the file is not what was written there', { should: own.says, is: own.is });
+  const isLatest = checkpoint.status !== 'running' && result.stages === checkpoint.steps;
+  // RunResult has read it, so it is an object.
+  return { result, value: value as Readonly<Record<string, Json>>, isLatest };
+}
+
+/** Marks of journals that a result of the latest end vouches for. */
+export const countedBy = (read: ReadResult | undefined): Readonly<Record<string, Mark>> | undefined =>
+  read?.isLatest === true ? read.result.evidence?.journals : undefined;
+
+/** Fields that depend on where the command was typed, or where the run lies. */
+const placed = new Set([
+  'run_dir',
+  'workspace',
+  'next',
+  'verify',
+  'elapsed_ms',
+  'evidence',
+  'sha256',
+  'schema_version',
+]);
+
+/** Makes the result again from the records and compares. `facts` are the trace's. */
+export async function checkResult(
+  runDir: string,
+  manifest: Manifest,
+  checkpoint: Checkpoint,
+  read: ReadResult,
+  facts: readonly Fact[],
+  found: Findings,
+): Promise<void> {
+  if (!read.isLatest) {
+    found.cannot('what result.json says: it tells of an earlier end, and the run went on since');
+    return;
+  }
+  // A run that is told to stop at its exit has reached it all the same.
+  const stoppedByTest = read.result.reason === 'test_stop' && read.result.status === 'failed';
+  const derived = await resultOf(
+    manifest,
+    runDir,
+    endOf(checkpoint, facts, stoppedByTest),
+    runDir,
+    undefined,
+    {},
+  );
+  const again = JSON.parse(JSON.stringify(derived)) as Readonly<Record<string, Json>>;
+  compare('', without(again, placed), without(read.value, placed), found);
+  const { evidence } = read.result;
+  if (evidence === undefined || derived.evidence === undefined) return;
+  found.count('commands', evidence.commands.length);
+  const { journals: _, chain, ...rest } = derived.evidence;
+  const { journals: __, chain: says, ...told } = evidence;
+  if (chain !== says)
+    found.add('contradiction', where, '"evidence.chain" is not that of visits.jsonl', {
+      should: chain,
+      is: says,
+    });
+  compare('evidence.', asJson(rest), asJson(told), found);
+}
+
+const asJson = (value: object) => JSON.parse(JSON.stringify(value)) as Readonly<Record<string, Json>>;
+const without = (value: Readonly<Record<string, Json>>, names: ReadonlySet<string>) =>
+  Object.fromEntries(Object.entries(value).filter(([name]) => !names.has(name)));
+
+function compare(
+  prefix: string,
+  comes: Readonly<Record<string, Json>>,
+  says: Readonly<Record<string, Json>>,
+  found: Findings,
+): void {
+  // Of an earlier version's result, fields that it did not know are missing.
+  for (const [name, should] of Object.entries(comes)) {
+    const is = says[name];
+    if (is === undefined || canonicalHash(is) === canonicalHash(should)) continue;
+    found.add('contradiction', where, `"${prefix}${name}" is not what the records come to`, {
+      should: short(should),
+      is: short(is),
+    });
+  }
+}
+
+const short = (value: Json): string => {
+  const text = JSON.stringify(value);
+  return text.length > 200 ? `${text.slice(0, 199)}…` : text;
+};
+
+/** How the run ended, as its engine told it. */
+function endOf(checkpoint: Checkpoint, facts: readonly Fact[], stoppedByTest: boolean) {
+  const { completed_nodes: _, ...state } = checkpoint;
+  const { ended, parked, status } = checkpoint;
+  const none = { ok: false, exitNode: null };
+  if (stoppedByTest) return { state, ending: { ...none, reason: 'test_stop', code: 1 }, interrupted: false };
+  if (isPaused(status) && parked !== undefined) {
+    const ending = { ...none, reason: `${parked.node}: ${parked.reason}`, code: 75 };
+    return { state, ending, interrupted: false, parked };
+  }
+  if (ended === null) {
+    const signal = facts.findLast(({ type }) => type === 'PipelineInterrupted')?.signal ?? '';
+    return { state, ending: { ...none, reason: `interrupted by ${signal}`, code: 130 }, interrupted: true };
+  }
+  const { exit_node: exitNode, ok, reason, code } = ended;
+  return { state, ending: { exitNode, ok, reason, code }, interrupted: false };
+}
