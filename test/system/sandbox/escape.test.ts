@@ -193,6 +193,16 @@ describe.skipIf(noBwrap !== undefined)('a confined stage cannot reach', () => {
     udp.close();
   });
 
+  test('temporary files of others: /tmp and /var/tmp are one private folder, and neither is a link', async () => {
+    const { said } = await asTool(
+      'echo mine > /tmp/own; cat /var/tmp/own; ls -A /var/tmp; test ! -L /var/tmp',
+    );
+    expect(said).toMatch(/^mine\n/);
+    expect(said).not.toContain('factory-sandbox-0');
+    const text = 'cd /var/tmp && pwd -P';
+    expect((await asTool(text)).said).toBe('/var/tmp\n');
+  });
+
   test('sockets in /run', async () => {
     expect((await asTool('ls -A /run /var/run/ | grep -v :')).said.trim()).toBe('');
   });
