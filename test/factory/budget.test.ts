@@ -259,3 +259,25 @@ test('a refused request costs nothing, an answer without usage costs nobody know
   expect(result.spent).toMatchObject({ calls: 2, cost_usd: 1.75, unknown_cost: 1 });
   expect(result.reason).toMatch(/^max_cost_usd: the cost of 1 call is not known/);
 });
+
+test('a limit of the run ends the work of a model with tools before the call that would break it', async () => {
+  const look = (path: string): Reaction => ({ calls: [{ name: 'list', arguments: { path } }] });
+  const node = 'a [prompt="ask a", agent.mode=agent]';
+  await using at = await asking(row('max_tokens=60', node), [
+    look('.'),
+    look('./'),
+    look('.//'),
+    look('./.'),
+  ]);
+  const ran = await at.it.run('p.dot', { runId: 'r1', workdir: 'work', json: true });
+  const result = JSON.parse(ran.out);
+  expect(result).toMatchObject({
+    status: 'failed',
+    exit_code: 1,
+    spent: { input_tokens: 33, output_tokens: 21 },
+  });
+  expect(result.reason).toMatch(
+    /^max_tokens: the run has spent 54 tokens, the next call would send about \d+, and its limit is 60 tokens \(max_tokens on the graph, --max-tokens\)/,
+  );
+  expect(at.server.requests).toHaveLength(3);
+});

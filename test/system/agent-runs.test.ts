@@ -161,7 +161,8 @@ for (const { name, sandbox, skipped } of cases) {
         () => works(name, sandbox, nobody),
       );
 
-      test.for<[string, Step, number, object]>([
+      // Without a sandbox the agents' own tests show the same.
+      test.runIf(sandbox === rungs[0]).for<[string, Step, number, object]>([
         ['400', { status: 400 }, 1, { failure_class: 'agent' }],
         ['401', { status: 401 }, 75, {}],
         ['429', { status: 429 }, 1, { failure_class: 'infra' }],
