@@ -7,7 +7,7 @@ export { forkRun } from './factory/fork.ts';
 export { replayRun } from './factory/replay.ts';
 export { resumeRun } from './factory/resume.ts';
 export { startRun } from './factory/start.ts';
-export type { Doors, Environment, Finished, Refusal, RunFlags } from './factory/types.ts';
+export type { Bounds, Doors, Environment, Finished, Refusal, RunFlags } from './factory/types.ts';
 
 /** Reads and lints a pipeline against every node kind there is. */
 export const readPipeline = (path: string, cwd: string): Promise<ReadPipeline> =>

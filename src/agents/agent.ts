@@ -80,6 +80,12 @@ export type AgentTask = {
   log(level: 'debug' | 'info' | 'warn', message: string, fields?: Readonly<Record<string, Json>>): void;
   /** Something the agent did, for `events.jsonl`. */
   acted(action: AgentAction): void;
+  /** Asked by a backend that makes many calls, before each but the first: what the limits of run and node leave, with
+   *  what this task has `used` so far and what the next call `sends` at least. `empty` tells why it may not be made. */
+  purse?(
+    used: Usage | undefined,
+    sends: number,
+  ): { readonly empty: string } | { readonly tokens: number | undefined };
   /** What went over the wire, for the record of the exchange; without keys. Programs are recorded by `run` itself. */
   record?(item: ExchangeItem): void;
 };

@@ -1,5 +1,5 @@
 /** The agent program `codex` (`codex exec`): a prompt on standard input, work in the workspace, an answer in a file. */
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../system/clock.ts';
 import type { Exit } from '../system/spawn.ts';
@@ -35,8 +35,10 @@ export function codexAgent(options: CodexOptions): Agent {
   return {
     name: 'codex',
     describe: 'codex (the agent program, with its own login or key)',
-    modelFor: ({ attributes }) =>
-      attributes['codex.model']?.trim() || attributes['llm_model']?.trim() || options.model,
+    modelFor(task) {
+      const read = readSettings(task, options);
+      return 'problem' in read ? undefined : read.settings.model;
+    },
     async work(task, signal) {
       if (signal.aborted) return { kind: 'cancelled' };
       const read = readSettings(task, options);
@@ -56,15 +58,22 @@ export function codexAgent(options: CodexOptions): Agent {
       const modern = settings.json === true || (await isNativeOrOf('@openai/codex', program.path));
 
       const response = join(task.nodeDir, 'response.md');
-      const schema = join(task.nodeDir, 'codex.output.schema.json');
-      const argv = codexArgv(settings, { schema, response }, modern);
+      // It opens no file by way of a link. Inside a sandbox of ours there are none on the way.
+      const folder = outer?.rung === 'bwrap' ? task.nodeDir : await realpath(task.nodeDir);
+      const files = {
+        schema: join(folder, 'codex.output.schema.json'),
+        response: join(folder, 'response.md'),
+      };
+      const argv = codexArgv(settings, files, modern);
       // What an earlier attempt answered is not this one's answer.
       await rm(response, { recursive: true, force: true });
       await task.keep('codex.output.schema.json', `${JSON.stringify(answerSchema, null, 2)}\n`);
       await task.keep('codex.args.txt', `${['codex', ...argv].join(' ')}\n`);
 
       const view = viewOf(task, settings.json ?? modern, env);
-      const place = await placeOf(task, env, modern);
+      // Inside a sandbox of ours the temporary folder is another one.
+      const tmpdir = outer?.rung === 'bwrap' ? { TMPDIR: '/tmp' } : {};
+      const place = await placeOf(task, { ...env, ...tmpdir }, modern);
       const began = clock.monotonic();
       task.log('info', 'codex exec started', { program: program.path, workdir: settings.workdir });
       const rest = heartbeat('codex exec', task, clock, settings.heartbeatMs);

@@ -9,10 +9,10 @@ import { hasPlaceholder, withDoctrine } from '../planner/template.ts';
 import { bundled, readDoctrine } from '../planner/texts.ts';
 import { ownCommit } from '../system/own-commit.ts';
 import { checkDirs } from '../workspace/dirs.ts';
-import type { RunDoors } from './run.ts';
+import type { BoundOptions, RunDoors } from './run.ts';
 
 /** Options as they stand on the command line; only what was given. */
-export type CompileOptions = {
+export type CompileOptions = Omit<BoundOptions, 'wait' | 'now' | 'parkAfter'> & {
   readonly spec?: string;
   readonly outdir?: string;
   readonly template?: string;

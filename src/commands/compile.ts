@@ -38,7 +38,8 @@ import {
 import { paints } from './io.ts';
 import { painter } from './print.ts';
 import { refuse } from './refuse.ts';
-import type { RunDoors } from './run.ts';
+import { boundsOf, checkedBounds, type RunDoors } from './run.ts';
+import { withBounds } from './run-words.ts';
 import { openView, type View } from './view.ts';
 
 const modelFailed = 3;
@@ -73,7 +74,7 @@ export function withCompile(
     readonly exit: (code: number) => void;
   },
 ): void {
-  plan
+  withBounds(plan)
     .enablePositionalOptions()
     .argument('[spec]', 'what is to be built: compiles it into work orders')
     .option('--spec <file>', 'the same, as a flag')
@@ -112,6 +113,11 @@ export async function compileCommand(
   const view = openView(options, io);
   const say = (problem: Wrong) => refusal(problem, options, io);
   const runsDir = resolve(io.cwd, options.runsdir ?? '.factory/runs');
+  const bounds = boundsOf(options);
+  if ('problems' in bounds) {
+    await refuse(bounds.problems, io, options, usageWrong);
+    return usageWrong;
+  }
   if (named !== undefined && options.spec !== undefined && named !== options.spec)
     return say(wrong(usageWrong, `two specs are named: ${named} and ${options.spec}`));
   const specPath = named ?? options.spec;
@@ -301,6 +307,7 @@ const flagsOf = (
   vars: Readonly<Record<string, string>>,
   workdir: string | undefined,
 ): RunFlags => ({
+  ...checkedBounds(options),
   vars,
   envPass: [],
   allowDirty: false,

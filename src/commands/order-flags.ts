@@ -1,6 +1,7 @@
 /** The flags of `factory order run` and `factory order run-all`. What they do is loaded when they are called. */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { OrderRunIo, OrderRunOptions } from './order-run.ts';
+import { withBounds } from './run-words.ts';
 
 /** The model that is asked where nobody names one. */
 export const defaultModel = 'gpt-5.2';
@@ -30,9 +31,7 @@ export function orderRunCommands(
   io: OrderRunIo & { readonly exit: (code: number) => void },
 ): void {
   const verb = (name: string, what: string): Command =>
-    order
-      .command(name)
-      .description(what)
+    withBounds(order.command(name).description(what))
       .option('--repo <dir>', 'the repository: its tree must be clean')
       .option('--artifacts-dir <dir>', 'root of the artifact tree (default: ARTIFACTS_DIR, else ./artifacts)')
       .option('--out <dir>', 'a copy of the artifacts, outside the repository')

@@ -26,10 +26,11 @@ import { paints } from './io.ts';
 import { defaultModel } from './order-flags.ts';
 import { painter } from './print.ts';
 import { refuse } from './refuse.ts';
+import { type BoundOptions, boundsOf, checkedBounds } from './run.ts';
 import { openView, type ViewIo } from './view.ts';
 
 /** Options as they stand on the command line; only what was given, and commander's defaults. */
-export type OrderRunOptions = {
+export type OrderRunOptions = Omit<BoundOptions, 'wait' | 'now' | 'parkAfter'> & {
   readonly repo?: string;
   readonly workOrder?: string;
   readonly workdir?: string;
@@ -150,11 +151,7 @@ async function resume(options: OrderRunOptions, io: OrderRunIo, doors: OrderDoor
     );
   return holding(request.repo, doors, async (cut) => {
     if (cut !== undefined && cut.run_id !== request.run_id) await finishCut(cut, doors);
-    const { wait, now } = options;
-    return resumeOrder(resolve(io.cwd, found.dir), doors, {
-      ...(wait === true ? { wait } : {}),
-      ...(now === true ? { now } : {}),
-    });
+    return resumeOrder(resolve(io.cwd, found.dir), doors, checkedBounds(options));
   });
 }
 
@@ -165,7 +162,8 @@ function wrongFlags(options: OrderRunOptions): Refused | undefined {
     return refused(1, '--reuse-branch and --create-branch exclude each other', 'give one of them');
   if ((options.reuseBranch === true || options.createBranch === true) && options.branch === undefined)
     return refused(1, '--reuse-branch and --create-branch need --branch', '--branch NAME');
-  return undefined;
+  const bounds = boundsOf(options);
+  return 'problems' in bounds ? { ...bounds, code: 2 } : undefined;
 }
 
 async function idProblem(runId: string, runsDir: string): Promise<Refused | undefined> {
@@ -212,6 +210,7 @@ async function wishOf(
     timeoutSeconds: options.timeoutSeconds,
     agent: options.agent,
     script: options.script,
+    bounds: checkedBounds(options),
     batch,
   };
 }

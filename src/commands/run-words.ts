@@ -28,7 +28,7 @@ export function withRunOptions(command: Command): Command {
 
 /** Who answers, with what, how far, and how it is told: for whatever drives a run to its end. */
 export function withAnswerers(command: Command): Command {
-  return command
+  return withBounds(command)
     .option('--var <name=value>', 'sets a variable of the pipeline; repeatable', collect)
     .addOption(
       new Option(
@@ -45,10 +45,21 @@ export function withAnswerers(command: Command): Command {
     )
     .option('--script <file>', 'an agent script in place of the one that the pipeline bundles')
     .option('--env-pass <names>', 'secrets that tools may see, by name; repeatable', collect)
-    .option('--sandbox <word>', 'how stages are confined: auto, bwrap, none (default: auto)')
     .option('--max-steps <n>', 'stages that the run may make')
     .option('--max-visits <n>', 'visits that each node may get, whatever nodes and graph say')
     .option('--max-wall <duration>', 'time that the run may take, such as 2h')
+    .option('--park-after <duration>', 'the longest wait for a quota within the run (default: 2m)')
+    .option('--wait', 'while the run is parked for a quota, wait and go on')
+    .option('--json', 'the result as JSON on standard output')
+    .option('-q, --quiet', 'only what went wrong')
+    .option('-v, --verbose', 'more records')
+    .option('--no-color', 'no colours (also: NO_COLOR)');
+}
+
+/** What may be spent and reached, on every command that begins a run. */
+export function withBounds(command: Command): Command {
+  return command
+    .option('--sandbox <word>', 'how stages are confined: auto, bwrap, none (default: auto)')
     .option('--max-cost-usd <usd>', 'what its model calls may cost')
     .option('--max-tokens <n>', 'tokens that they may use, input and output together')
     .option('--unknown-cost <word>', 'under such a limit: stop (default) or allow calls of unknown cost')
@@ -57,11 +68,5 @@ export function withAnswerers(command: Command): Command {
         '--prices <file>',
         'prices of models over the bundled ones (also: FACTORY_PRICES)',
       ).argParser(present),
-    )
-    .option('--park-after <duration>', 'the longest wait for a quota within the run (default: 2m)')
-    .option('--wait', 'while the run is parked for a quota, wait and go on')
-    .option('--json', 'the result as JSON on standard output')
-    .option('-q, --quiet', 'only what went wrong')
-    .option('-v, --verbose', 'more records')
-    .option('--no-color', 'no colours (also: NO_COLOR)');
+    );
 }

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { workdirOf } from '../engine/pipeline.ts';
-import type { Environment, Finished, Refusal, RunFlags } from '../factory.ts';
+import type { Bounds, Environment, Finished, Refusal, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import { durationMs } from '../model/attribute.ts';
 import { layout } from '../model/layout.ts';
@@ -218,18 +218,11 @@ export function flagsOf(options: RunOptions): RunFlags | Refusal {
         (/^\d+$/.test(options.maxWall) ? Number(options.maxWall) * 1000 : Number.NaN));
   if (Number.isNaN(maxWallMs))
     return usage(`--max-wall ${options.maxWall} is not a duration`, 'for example --max-wall 2h');
-  const limits = limitsOf(options);
+  const limits = boundsOf(options);
   if ('problems' in limits) return limits;
-  const sandbox = sandboxWords.find((word) => word === options.sandbox);
-  if (options.sandbox !== undefined && sandbox === undefined)
-    return usage(
-      `--sandbox ${options.sandbox} is none of ${sandboxWords.join(', ')}`,
-      'for example --sandbox bwrap, which refuses to run where stages cannot be confined',
-    );
   return {
     ...limits,
     vars,
-    ...(sandbox === undefined ? {} : { sandbox }),
     envPass: (options.envPass ?? [])
       .flatMap((names) => names.split(','))
       .map((name) => name.trim())
@@ -250,12 +243,20 @@ export function flagsOf(options: RunOptions): RunFlags | Refusal {
   };
 }
 
-/** The flags about money, tokens and waiting. */
-function limitsOf(
-  options: RunOptions,
-):
-  | Pick<RunFlags, 'maxCostUsd' | 'maxTokens' | 'unknownCost' | 'prices' | 'parkAfterMs' | 'wait' | 'now'>
-  | Refusal {
+/** Flags that bound what a run may do; every command that begins one has them. */
+export type BoundOptions = Pick<
+  RunOptions,
+  'maxCostUsd' | 'maxTokens' | 'unknownCost' | 'prices' | 'parkAfter' | 'sandbox' | 'wait' | 'now'
+>;
+
+/** The flags about money, tokens, confinement and waiting. */
+export function boundsOf(options: BoundOptions): Bounds | Refusal {
+  const sandbox = sandboxWords.find((word) => word === options.sandbox);
+  if (options.sandbox !== undefined && sandbox === undefined)
+    return usage(
+      `--sandbox ${options.sandbox} is none of ${sandboxWords.join(', ')}`,
+      'for example --sandbox bwrap, which refuses to run where stages cannot be confined',
+    );
   const { maxCostUsd: usd, maxTokens: tokens, unknownCost, prices, parkAfter, wait, now } = options;
   if (usd !== undefined && !/^\d+(?:\.\d+)?$/.test(usd.trim()))
     return usage(`--max-cost-usd ${usd} is not a number of at least 0`, 'for example --max-cost-usd 2.50');
@@ -276,6 +277,7 @@ function limitsOf(
   if (Number.isNaN(parkAfterMs))
     return usage(`--park-after ${parkAfter} is not a duration`, 'for example --park-after 10m');
   return {
+    ...(sandbox === undefined ? {} : { sandbox }),
     ...(usd === undefined ? {} : { maxCostUsd: Number(usd) }),
     ...(tokens === undefined ? {} : { maxTokens: Number(tokens) }),
     ...(unknownCost === undefined ? {} : { unknownCost }),
@@ -284,6 +286,12 @@ function limitsOf(
     ...(wait === true ? { wait } : {}),
     ...(now === true ? { now } : {}),
   };
+}
+
+/** Those flags, where somebody has refused wrong ones already. */
+export function checkedBounds(options: BoundOptions): Bounds {
+  const bounds = boundsOf(options);
+  return 'problems' in bounds ? {} : bounds;
 }
 
 /** Tells the end, and turns it into an exit code. */

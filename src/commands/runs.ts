@@ -43,6 +43,7 @@ export async function runsCommand(options: RunsOptions, io: Io & { readonly cloc
       next_node: run.nextNode,
       failed_node: run.failedNode,
       forked_from: run.forkedFrom,
+      replay_of: run.replayOf,
       run_dir: dir,
       next: run.next,
     }));
@@ -107,7 +108,13 @@ function mark(status: RunSummary['status'], word: string, paint: Paint): string 
 }
 
 const storyOf = (run: RunSummary): string =>
-  [run.forkedFrom === null ? '' : `fork of ${forkWords(run.forkedFrom)}`, standOf(run)]
+  [
+    run.replayOf === null ? '' : `replay of ${run.replayOf}`,
+    run.forkedFrom === null || run.forkedFrom.run_id === run.replayOf
+      ? ''
+      : `fork of ${forkWords(run.forkedFrom)}`,
+    standOf(run),
+  ]
     .filter((words) => words !== '')
     .join('; ');
 

@@ -87,7 +87,7 @@ export function spendHit(
   if (caps.maxCostUsd !== undefined) {
     const limit = money(caps.maxCostUsd);
     if (spent.unknown_cost > 0 && !passes)
-      return `max_cost_usd: the cost of ${calls(spent.unknown_cost)} is not known, so a limit of ${limit} cannot be held; ${mend}`;
+      return `max_cost_usd: the cost of ${calls(spent.unknown_cost)} is not known, so a limit of ${limit} cannot be held; ${spent.unknown_tokens > 0 ? silent(spent.unknown_tokens) : mend}`;
     if (spent.cost_usd > caps.maxCostUsd) return told('max_cost_usd', money(spent.cost_usd), limit);
     if (next !== undefined) {
       if (next.costUsd === null && !passes)
@@ -107,7 +107,7 @@ export function spendHit(
     const has = tokensOf(spent);
     const limit = `${caps.maxTokens} tokens`;
     if (spent.unknown_tokens > 0 && !passes)
-      return `max_tokens: ${calls(spent.unknown_tokens)} did not tell their tokens, so a limit of ${limit} cannot be held; let them pass with unknown_cost=allow on the graph or --unknown-cost allow`;
+      return `max_tokens: ${calls(spent.unknown_tokens)} did not tell what was used, so a limit of ${limit} cannot be held; ${pass}`;
     if (has > caps.maxTokens) return told('max_tokens', `${has} tokens`, limit);
     if (next !== undefined) {
       const left = caps.maxTokens - kept.tokens - has;
@@ -124,6 +124,10 @@ export function spendHit(
   return undefined;
 }
 
+const pass =
+  'an agent that cannot tell its tokens, such as a command, may work under a limit with unknown_cost=allow on the graph or --unknown-cost allow';
+/** A price is of no use where there is nothing to multiply it with. */
+const silent = (n: number): string => `${calls(n)} did not tell what was used: ${pass}`;
 const mend =
   'give the model a price (--prices FILE, FACTORY_PRICES), or let it pass with unknown_cost=allow on the graph or --unknown-cost allow';
 

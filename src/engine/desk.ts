@@ -1,5 +1,7 @@
 /** Where a visit's calls of a model are paid: asked before each, told after it. */
 import type { Agent, AgentReport, AgentTask } from '../agents/agent.ts';
+import { costOf } from '../model/prices.ts';
+import { type Spent, tokensOf, withCall } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
 import { type Books, type CallEnd, estimatedTokens, inputCost, type Stamp } from './books.ts';
 import { type Caps, type NextCall, type SpendCaps, spendHit } from './caps.ts';
@@ -64,6 +66,31 @@ export function openDesk(at: DeskSetting): Desk {
     },
   };
 
+  /** What an agent is told that makes many calls for one task; none of them is in the books before all have ended. */
+  function purseOf(agent: Agent, task: AgentTask): Pick<AgentTask, 'purse'> {
+    if (agent.free === true) return {};
+    return {
+      purse(used, sends) {
+        const model = used?.model ?? agent.modelFor?.(task) ?? '';
+        const costUsd = agent.tellsCost === true ? undefined : inputCost(books.prices, model, sends);
+        const next: NextCall = { tokens: sends, costUsd, model };
+        const soFar = (spent: Spent): Spent =>
+          used === undefined ? spent : withCall(spent, used, costOf(used, books.prices));
+        const own = { node, caps: at.nodeCaps, spent: soFar(books.of(node)) };
+        const run = { caps, spent: soFar(books.run()) };
+        const hit = spendHit(own, caps.unknownCost, next) ?? spendHit(run, caps.unknownCost, next);
+        stop ??= hit;
+        const empty = hit ?? spendHit(run, caps.unknownCost, next, at.kept);
+        if (empty !== undefined) return { empty };
+        const left = [
+          own.caps.maxTokens === undefined ? [] : own.caps.maxTokens - tokensOf(own.spent),
+          caps.maxTokens === undefined ? [] : caps.maxTokens - at.kept.tokens - tokensOf(run.spent),
+        ].flat();
+        return { tokens: left.length === 0 ? undefined : Math.min(...left) };
+      },
+    };
+  }
+
   function paid(agent: Agent, attempt: number): Agent {
     if (agent.each !== undefined) return agent.each((one) => paid(one, attempt));
     const stamp = () => stampOf(attempt);
@@ -83,7 +110,7 @@ export function openDesk(at: DeskSetting): Desk {
         if (spared !== undefined) return refused(spared);
         await books.begin(stamp(), { agent: agent.name, model: model ?? null, input_tokens: tokens });
       }
-      const report = await agent.work(allowing(task, caps), signal);
+      const report = await agent.work({ ...allowing(task, caps), ...purseOf(agent, task) }, signal);
       const how = endOf(agent, report);
       if (how === undefined) return report;
       const priced = await books.end(stamp(), how);

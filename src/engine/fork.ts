@@ -23,8 +23,8 @@ import { callRecords, openBooks } from './books.ts';
 import { copyArtifacts, withOwnPaths } from './fork-artifacts.ts';
 import { copyExchanges, copyFollowed } from './fork-exchanges.ts';
 import { sha256 } from './inputs.ts';
-import { type Made, makeWhole, type NotMade, withKey } from './prepare.ts';
 import { keptFiles, manifestHash } from './kept.ts';
+import { type Made, makeWhole, type NotMade, withKey } from './prepare.ts';
 import { pricesOf } from './price-file.ts';
 
 export type NewFork = {

@@ -9,7 +9,7 @@ import { beginLanding, endLanding, type Landing } from '../builder/landing.ts';
 import type { LoadedOrder } from '../builder/orders.ts';
 import { type Pushed, push } from '../builder/push.ts';
 import { chooseBranch, commonGitDir, type Repository } from '../builder/repository.ts';
-import type { Doors, Finished, Refusal, RunFlags } from '../factory.ts';
+import type { Bounds, Doors, Finished, Refusal, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { JsonObject } from '../model/json.ts';
@@ -56,6 +56,8 @@ export type Wish = {
   readonly timeoutSeconds: number;
   readonly agent: string | undefined;
   readonly script: string | undefined;
+  /** What the run may spend and reach, as far as somebody said so. */
+  readonly bounds?: Bounds;
   readonly batch: string | null;
 };
 
@@ -146,6 +148,7 @@ export async function runOrder(
   await openRecords(request, loaded.order);
   await writeSorted(asGiven, raw);
   const flags: RunFlags = {
+    ...wish.bounds,
     vars: {
       plan: asGiven,
       attempts: String(wish.maxAttempts),
@@ -183,13 +186,13 @@ export async function runOrder(
 export async function resumeOrder(
   runDir: string,
   doors: OrderDoors,
-  when: Pick<RunFlags, 'wait' | 'now'> = {},
+  bounds: Bounds = {},
 ): Promise<Told | Refused> {
   const request = await readRequest(runDir);
   const manifest = await readManifest(runDir);
   if (!manifest.ok) return refused(1, manifest.why);
   const read = await readPipeline(manifest.manifest.pipeline_path, doors.cwd);
-  const flags: RunFlags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false, ...when };
+  const flags: RunFlags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false, ...bounds };
   const ended = await recorded(request, resolve(runDir, '..'), doors, () =>
     resumeRun(runDir, read.graph, flags, doors),
   );

@@ -54,7 +54,6 @@ import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { refused } from './types.ts';
 
-
 /** Milliseconds within which a signal may come twice though it was sent once: `npx` passes on what the terminal has sent to
  *  all of them. */
 const oneSignalMs = 100;

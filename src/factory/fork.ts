@@ -22,9 +22,8 @@ import { stateAfter } from '../store/visits.ts';
 import { isMissing } from '../system/files.ts';
 import { GitError } from '../system/git.ts';
 import { packageVersion } from '../system/package.ts';
-import { drive } from './drive.ts';
 import { readJudge } from './judge.ts';
-import { goOn, goOnWhenAwake } from './resume.ts';
+import { driveMade, goOn } from './resume.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
@@ -161,20 +160,8 @@ export async function forkRun(
     throw error;
   });
   if ('problems' in made) return made;
-  if ('problem' in made) {
-    const { problem, code } = made;
-    return { problems: [problem], ...(code === undefined ? {} : { code }) };
-  }
-  for (const note of made.notes) doors.log('warn', note);
   const { casting, caps } = ready;
-  const ended = await drive(
-    current,
-    made.runDir,
-    { casting, inputs: textsOf(inputs), caps, resumed: false },
-    flags,
-    doors,
-  );
-  return goOnWhenAwake(made.runDir, current, ended, flags, doors);
+  return driveMade(made, current, { casting, inputs: textsOf(inputs), caps }, flags, doors);
 }
 
 /** The pipeline as the run keeps it. */

@@ -9,9 +9,11 @@ import type { Casting, LoadedScript, Refusal } from '../engine/casting.ts';
 import { cast, describePlan, loadScript, selfContained } from '../engine/casting.ts';
 import type { Inputs } from '../engine/inputs.ts';
 import { readInputs, sha256 } from '../engine/inputs.ts';
+import type { Made, NotMade } from '../engine/prepare.ts';
 import { readPriceFile } from '../engine/price-file.ts';
 import { resultOf } from '../engine/result.ts';
 import { givenVariables, whatChanged } from '../engine/resume.ts';
+import type { Texts } from '../engine/texts.ts';
 import { textsOf, textsOfManifest } from '../engine/texts.ts';
 import { lint } from '../lint/lint.ts';
 import { parseAgentScript } from '../model/agent-script.ts';
@@ -44,8 +46,25 @@ export async function resumeRun(
   return goOnWhenAwake(runDir, graph, await resumeOnce(runDir, graph, flags, doors), flags, doors);
 }
 
+/** Runs what was made, to its end; or tells why it could not be made. */
+export async function driveMade(
+  made: Made | NotMade,
+  graph: Graph,
+  given: { readonly casting: Casting; readonly inputs: Texts; readonly caps: Caps },
+  flags: RunFlags,
+  doors: Doors,
+): Promise<Finished | Refusal> {
+  if ('problem' in made) {
+    const { problem, code } = made;
+    return { problems: [problem], ...(code === undefined ? {} : { code }) };
+  }
+  for (const note of made.notes) doors.log('warn', note);
+  const ended = await drive(graph, made.runDir, { ...given, resumed: false }, flags, doors);
+  return goOnWhenAwake(made.runDir, graph, ended, flags, doors);
+}
+
 /** With `flags.wait`: goes on with a run that has parked itself, until it ends otherwise. */
-export async function goOnWhenAwake(
+async function goOnWhenAwake(
   runDir: string,
   graph: Graph | undefined,
   ended: Finished | Refusal,

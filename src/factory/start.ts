@@ -25,8 +25,7 @@ import type { Graph } from '../model/graph.ts';
 import { kinds } from '../nodes/index.ts';
 import { headCommit } from '../system/git.ts';
 import { packageVersion } from '../system/package.ts';
-import { drive } from './drive.ts';
-import { goOnWhenAwake } from './resume.ts';
+import { driveMade } from './resume.ts';
 import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript } from './types.ts';
@@ -189,17 +188,5 @@ export async function startRun(
       not_enforced: sandbox.account.missing,
     }),
   });
-  if ('problem' in made) {
-    const { problem, code } = made;
-    return { problems: [problem], ...(code === undefined ? {} : { code }) };
-  }
-  for (const note of made.notes) doors.log('warn', note);
-  const ended = await drive(
-    graph,
-    made.runDir,
-    { casting, inputs: textsOf(inputs), caps, resumed: false },
-    flags,
-    doors,
-  );
-  return goOnWhenAwake(made.runDir, graph, ended, flags, doors);
+  return driveMade(made, graph, { casting, inputs: textsOf(inputs), caps }, flags, doors);
 }

@@ -67,6 +67,12 @@ export type RunFlags = {
   readonly keep?: Readonly<Record<string, string>>;
 };
 
+/** What a run may spend, reach and wait for: every command that begins one has these flags. */
+export type Bounds = Pick<
+  RunFlags,
+  'maxCostUsd' | 'maxTokens' | 'unknownCost' | 'prices' | 'parkAfterMs' | 'sandbox' | 'wait' | 'now'
+>;
+
 export type { Refusal };
 export type Finished = { readonly result: RunResult; readonly code: number };
 

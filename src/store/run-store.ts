@@ -131,6 +131,7 @@ const Story = z.object({
     .object({ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() })
     .optional()
     .catch(undefined),
+  replay_of: z.object({ run_id: z.string() }).optional().catch(undefined),
 });
 type ForkLink = NonNullable<z.infer<typeof Story>['forked_from']>;
 
@@ -155,6 +156,8 @@ export type RunSummary = {
   readonly failedNode: string;
   /** The moment of another run that it began at; null for a run with a beginning of its own. */
   readonly forkedFrom: ForkLink | null;
+  /** The run whose record answers in this one; null where agents answer themselves. */
+  readonly replayOf: string | null;
 };
 
 /** The runs of a directory, newest first. A damaged run is listed too, and says so. */
@@ -189,6 +192,7 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
     nextNode: (saved.success && saved.data.status !== 'completed' && saved.data.next_node) || '',
     failedNode: (saved.success && saved.data.last_failure?.node) || '',
     forkedFrom: (story.success && story.data.forked_from) || null,
+    replayOf: (story.success && story.data.replay_of?.run_id) || null,
   };
 }
 

@@ -12,12 +12,37 @@ export interface ByteMasker {
   end(): Buffer;
 }
 
-/** Where one way of reading stands. It reads a chunk once; `found` is told every value, as positions in the stream. */
+/** Where one way of reading stands. Nearly always it stands at the beginning, and passes over all that cannot begin a value;
+ *  `found` is told every value, as positions in the stream. */
 interface Reader {
-  read(chunk: Uint8Array, at: number, found: (start: number, end: number) => void): void;
+  /** Reads from `from` until it stands at the beginning again, and answers with the first byte that it has not read. */
+  read(chunk: Uint8Array, from: number, at: number, found: (start: number, end: number) => void): number;
+  /** Whether it stands at the beginning. */
+  rests(): boolean;
   /** Where the earliest value begins that may still become whole; `at` when there is none. */
   undecidedFrom(at: number): number;
 }
+
+/** A way of reading, to be begun anew for each stream. */
+type Way = {
+  readonly open: () => Reader;
+  /** Whether a value may begin with `first`, where `second` is the next byte. */
+  readonly begins: (first: number, second: number) => boolean;
+};
+
+/** Whether a value begins with both symbols, or is the first one alone. */
+function beginsWith(
+  { classes, width, next, depth, ends }: Automaton,
+  first: number,
+  second: number,
+): boolean {
+  const one = next[classes[first] ?? 0] ?? 0;
+  if (one === 0) return false;
+  return (ends[one] ?? 0) > 0 || (depth[next[one * width + (classes[second] ?? 0)] ?? 0] ?? 0) > 1;
+}
+
+const canBegin = ({ classes, next }: Automaton, first: number): boolean =>
+  (next[classes[first] ?? 0] ?? 0) !== 0;
 
 /** The last positions of symbols: of a value that is under way, where it began. */
 type Trail = { readonly starts: Float64Array; readonly mask: number };
@@ -30,13 +55,16 @@ const trailFor = (longest: number): Trail => {
 function plainReader({ classes, width, next, depth, ends }: Automaton): Reader {
   let state = 0;
   return {
-    read(chunk, at, found) {
-      for (let i = 0; i < chunk.length; i++) {
+    read(chunk, from, at, found) {
+      for (let i = from; i < chunk.length; i++) {
         state = next[state * width + (classes[chunk[i] ?? 0] ?? 0)] ?? 0;
+        if (state === 0) return i + 1;
         const length = ends[state] ?? 0;
         if (length > 0) found(at + i + 1 - length, at + i + 1);
       }
+      return chunk.length;
     },
+    rests: () => state === 0,
     undecidedFrom: (at) => at - (depth[state] ?? 0),
   };
 }
@@ -58,8 +86,8 @@ function encodedReader(automaton: Automaton, kinds: Uint8Array): Reader {
   let gap = 0;
   let escaped = false;
   return {
-    read(chunk, at, found) {
-      for (let i = 0; i < chunk.length; i++) {
+    read(chunk, from, at, found) {
+      for (let i = from; i < chunk.length; i++) {
         const byte = chunk[i] ?? 0;
         const kind = kinds[byte] ?? stranger;
         if (escaped) {
@@ -78,8 +106,11 @@ function encodedReader(automaton: Automaton, kinds: Uint8Array): Reader {
           if (kind === stranger || gap > mostSkipped) state = 0;
           else if (kind === backslash) escaped = true;
         }
+        if (state === 0) return i + 1;
       }
+      return chunk.length;
     },
+    rests: () => state === 0,
     undecidedFrom(at) {
       const read = depth[state] ?? 0;
       return read === 0 ? at : (starts[(count - read) & mask] ?? at);
@@ -104,11 +135,12 @@ function urlReader({ classes, width, next, depth, ends, longest }: Automaton): R
     if (length > 0) found(starts[(count - length) & mask] ?? 0, end);
   };
   return {
-    read(chunk, at, found) {
-      for (let i = 0; i < chunk.length; i++) {
+    read(chunk, from, at, found) {
+      for (let i = from; i < chunk.length; i++) {
         const byte = chunk[i] ?? 0;
         if (within === 0 && byte !== 0x25) {
           take(byte, at + i, at + i + 1, found);
+          if (state === 0) return i + 1;
           continue;
         }
         const digit = within === 0 ? -1 : digitOf(byte);
@@ -132,8 +164,11 @@ function urlReader({ classes, width, next, depth, ends, longest }: Automaton): R
           within = 1;
           began = at + i;
         } else take(byte, at + i, at + i + 1, found);
+        if (state === 0 && within === 0) return i + 1;
       }
+      return chunk.length;
     },
+    rests: () => state === 0 && within === 0,
     undecidedFrom(at) {
       const read = depth[state] ?? 0;
       if (read > 0) return starts[(count - read) & mask] ?? at;
@@ -159,8 +194,9 @@ const base64Kinds = kindsOf(/[A-Za-z0-9+/_-]/, /[\r\n\t ]/);
 const hexKinds = kindsOf(/[0-9a-fA-F]/, /[\r\n\t :,_-]/);
 const otherAlphabet: Readonly<Record<number, number>> = { 45: 0x2b, 95: 0x2f };
 
-/** The readers of some values, each to be begun anew for a stream. */
-type Readers = readonly (() => Reader)[];
+/** The ways of reading for some values, and for two bytes in a row (the first times 256 and the second) a bit for each way by
+ *  which a value may begin with them. Ordinary text has few such pairs: everything else is passed over at once. */
+type Readers = { readonly ways: readonly Way[]; readonly pairs: Uint8Array };
 const known = new Map<string, Readers>();
 /** Sets of values that are remembered: a run has few. */
 const mostKnown = 32;
@@ -175,23 +211,76 @@ function readersOf(values: readonly string[]): Readers {
   const hex = automatonOf(values.flatMap(hexForms), (byte) =>
     byte >= 0x41 && byte <= 0x46 ? byte | 0x20 : byte,
   );
-  const readers: Readers = [
-    () => plainReader(plain),
-    ...(url.longest === 0 ? [] : [() => urlReader(url)]),
-    ...(base64.longest === 0 ? [] : [() => encodedReader(base64, base64Kinds)]),
-    ...(hex.longest === 0 ? [] : [() => encodedReader(hex, hexKinds)]),
+  const ways: Way[] = [
+    { open: () => plainReader(plain), begins: (first, second) => beginsWith(plain, first, second) },
   ];
+  if (url.longest > 0)
+    ways.push({
+      open: () => urlReader(url),
+      begins: (first, second) =>
+        first === 0x25 || (second === 0x25 ? canBegin(url, first) : beginsWith(url, first, second)),
+    });
+  for (const [automaton, kinds] of [
+    [base64, base64Kinds],
+    [hex, hexKinds],
+  ] as const)
+    if (automaton.longest > 0)
+      ways.push({
+        open: () => encodedReader(automaton, kinds),
+        begins: (first, second) =>
+          kinds[first] === symbol &&
+          // What stands between two symbols may stand behind the first.
+          (kinds[second] === skipped || kinds[second] === backslash
+            ? canBegin(automaton, first)
+            : beginsWith(automaton, first, second)),
+      });
+  const pairs = new Uint8Array(256 * 256);
+  for (const [n, { begins }] of ways.entries())
+    for (let first = 0; first < 256; first++)
+      for (let second = 0; second < 256; second++)
+        if (begins(first, second))
+          pairs[first * 256 + second] = (pairs[first * 256 + second] ?? 0) | (1 << n);
+  const readers = { ways, pairs };
   if (known.size >= mostKnown) known.clear();
   known.set(key, readers);
   return readers;
 }
 
+/** Reads a chunk by all ways. */
+function readAll(
+  readers: readonly Reader[],
+  pairs: Uint8Array,
+  chunk: Uint8Array,
+  at: number,
+  found: (start: number, end: number) => void,
+): void {
+  if (chunk.length === 0) return;
+  /** Up to where each way has read. */
+  const upTo = readers.map((reader) => (reader.rests() ? 0 : reader.read(chunk, 0, at, found)));
+  const last = chunk.length - 1;
+  for (let i = 0; i < last; i++) {
+    const bits = pairs[((chunk[i] ?? 0) << 8) | (chunk[i + 1] ?? 0)] ?? 0;
+    if (bits === 0) continue;
+    for (const [n, reader] of readers.entries())
+      if ((bits & (1 << n)) !== 0 && (upTo[n] ?? 0) <= i) upTo[n] = reader.read(chunk, i, at, found);
+  }
+  // What follows the last byte is not known yet.
+  for (const [n, reader] of readers.entries())
+    if ((upTo[n] ?? 0) <= last) reader.read(chunk, last, at, found);
+}
+
+const nothing: Readers = { ways: [], pairs: new Uint8Array(0) };
+
 /** A masker of the given values (UTF-8; empty ones count for nothing), those of 8 bytes and more in any encoding. Each
  *  occurrence becomes `***`; occurrences that overlap become one, so that no part of either is left. How the input is
- *  cut makes no difference; each byte is looked at once by each way of reading. */
+ *  cut makes no difference; each byte is looked at once by each way of reading at most. */
 export function maskStream(values: readonly string[]): ByteMasker {
   const wanted = [...new Set(values)].filter((value) => value !== '');
-  const readers = wanted.length === 0 ? [] : readersOf(wanted).map((open) => open());
+  const { ways, pairs } = wanted.length === 0 ? nothing : readersOf(wanted);
+  const readers = ways.map(({ open }) => open());
+  const found = (start: number, end: number) => {
+    pending.push([start, end]);
+  };
   let carry: Buffer = Buffer.alloc(0);
   /** Where `carry` begins in the stream, and up to where stars have been given already. */
   let base = 0;
@@ -229,10 +318,8 @@ export function maskStream(values: readonly string[]): ByteMasker {
       const end = at + bytes.length;
       carry = carry.length === 0 ? bytes : Buffer.concat([carry, bytes]);
       let limit = end;
-      for (const reader of readers) {
-        reader.read(bytes, at, (start, stop) => pending.push([start, stop]));
-        limit = Math.min(limit, reader.undecidedFrom(end));
-      }
+      readAll(readers, pairs, bytes, at, found);
+      for (const reader of readers) limit = Math.min(limit, reader.undecidedFrom(end));
       return give(Math.max(base, limit));
     },
     end: () => give(base + carry.length),

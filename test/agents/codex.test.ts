@@ -3,6 +3,7 @@ import {
   copyFileSync,
   mkdirSync,
   readFileSync,
+  realpathSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -423,4 +424,37 @@ test.for([
     readFileSync(join(it.nodeDir, 'codex.args.txt'), 'utf8').includes('--dangerously-bypass'),
     said,
   ]).toEqual([off, off]);
+});
+
+describe('the places that it is told', () => {
+  test('are free of links on the way: it opens no file by way of one', async () => {
+    await using it = await codex('ok');
+    const link = it.at('link');
+    symlinkSync(it.dir, link);
+    const task = it.task({ attributes: it.attributes, nodeDir: join(link, 'work') });
+    expect(await it.agent.work(task, new AbortController().signal)).toMatchObject({ kind: 'finished' });
+    const words = it.read('codex.args.txt');
+    expect(words).toContain(`-o ${join(realpathSync(it.nodeDir), 'response.md')}`);
+    expect(words).not.toContain(link);
+  });
+
+  test('do not have its home among temporary files: inside a sandbox these are elsewhere', async () => {
+    await using it = await codex('ok', { attributes: { 'codex.json': 'true' } });
+    it.env['CODEX_HOME'] = '/tmp/home-of-codex';
+    for (const rung of ['bwrap', 'group'] as const) {
+      const sandbox = async () => ({ rung, nests: true });
+      await it.agent.work(it.task({ attributes: it.attributes, sandbox }), new AbortController().signal);
+      const warned = it.logged.filter(({ message }) => message.includes('lies among temporary files'));
+      expect(warned.length, rung).toBe(rung === 'bwrap' ? 1 : 0);
+      it.logged.length = 0;
+    }
+  });
+
+  test('its model is known before it is asked, whoever names it', () => {
+    const env = { FACTORY_MODEL: 'of-everybody', ATTRACTOR_CODEX_MODEL: 'its-own' };
+    const { modelFor } = codexAgent({ env, clock: agentClock(0) });
+    const named = { node: 'a', call: 1, attributes: { llm_model: 'of-the-node' }, workspace: '/w' };
+    expect(modelFor?.({ node: 'a', call: 1, attributes: {}, workspace: '/w' })).toBe('its-own');
+    expect(modelFor?.(named)).toBe('of-the-node');
+  });
 });

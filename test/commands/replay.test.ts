@@ -69,6 +69,18 @@ describe('single-turn answers', () => {
     expect(exchanges(it, 'base')[1]?.prompt).toContain(join(dirOf(it, 'base'), 'workspace'));
     await checks(it);
     await checks(it, 'of-base');
+    const listed = await it.runs();
+    expect(listed.out).toMatch(/^of-base .* replay of base$/m);
+    expect(listed.out).toMatch(/^of-of-base .* replay of of-base$/m);
+    expect(listed.out).not.toMatch(/^base .*replay/m);
+    const runsOf = JSON.parse((await it.runs({ json: true })).out).runs;
+    expect(
+      Object.fromEntries(runsOf.map((run: Record<string, unknown>) => [run['run_id'], run['replay_of']])),
+    ).toEqual({
+      base: null,
+      'of-base': 'base',
+      'of-of-base': 'of-base',
+    });
     expect(it.json(`${runs}/of-base/manifest.json`).replay_of).toMatchObject({ run_id: 'base', live: false });
     expect(exchanges(it, 'of-base').every(({ replayed }) => replayed !== null)).toBe(true);
   });

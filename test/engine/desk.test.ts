@@ -105,3 +105,44 @@ test.for([
     expect(one.asked.map((attributes) => attributes['unknown_cost'])).toEqual([told]);
   },
 );
+
+test('an agent of many calls is told before each what the limits leave, and when one is used up the run ends', async () => {
+  const { desk } = counter({ maxTokens: 3_000_000, maxCostUsd: 5 });
+  const told: unknown[] = [];
+  const agent: Agent = {
+    name: 'many',
+    describe: 'many',
+    modelFor: () => 'cheap',
+    async work(task) {
+      told.push(task.purse?.(undefined, 10), task.purse?.(used('cheap', null), 10));
+      told.push(task.purse?.({ ...used('cheap', null), output_tokens: 1_999_995 }, 10), desk.stop);
+      return answered(used('cheap', null));
+    },
+  };
+  await desk.paying(agent, 1).work(taskFor(), new AbortController().signal);
+  const hit =
+    'max_tokens: the run has spent 2999995 tokens, the next call would send about 10, and its limit is 3000000 tokens (max_tokens on the graph, --max-tokens)';
+  expect(told).toEqual([{ tokens: 3_000_000 }, { tokens: 2_000_000 }, { empty: hit }, hit]);
+});
+
+test('within the work, too, a limit on money counts by price', async () => {
+  const { desk } = counter({ maxCostUsd: 100.5 });
+  const told: unknown[] = [];
+  const agent: Agent = {
+    name: 'many',
+    describe: 'many',
+    modelFor: () => 'dear',
+    async work(task) {
+      told.push(task.purse?.(undefined, 10), task.purse?.(used('dear', null), 10_000));
+      return answered(used('dear', null));
+    },
+  };
+  await desk.paying(agent, 1).work(taskFor(), new AbortController().signal);
+  expect(told).toEqual([
+    { tokens: undefined },
+    {
+      empty:
+        'max_cost_usd: the run has spent 100 USD, the next call would send about 1 USD, and its limit is 100.5 USD (max_cost_usd on the graph, --max-cost-usd)',
+    },
+  ]);
+});

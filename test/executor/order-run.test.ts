@@ -231,3 +231,25 @@ test.for<[string, string[], string]>([
   expect(await it.list('.')).toEqual(['repo', 'script.json', 'wos']);
   expect(git(it.repo, 'branch', '--format=%(refname:short)')).toBe('main\nthere');
 });
+
+test('what a work order may cost and reach is said by flags', async () => {
+  const usage = { model: 'm', input_tokens: 90_000, output_tokens: 2_000, cost_usd: 0.1 };
+  await using it = await place([order(1)], { ...answer('f1.txt', '2\n'), usage });
+  const args = ['--work-order', 'wos/WO-01.json', '--no-push', '--run-id', 'R1'];
+  const ran = await it.order(
+    'run',
+    ...args,
+    '--max-cost-usd',
+    '5',
+    '--max-tokens',
+    '90000',
+    '--sandbox',
+    'none',
+  );
+  expect(ran.code, ran.stderr).toBe(1);
+  expect(ran.stdout).toContain('max_tokens: the run has spent 92000 tokens');
+  expect(await it.json('.factory/runs/R1/manifest.json')).toMatchObject({
+    caps: { max_cost_usd: 5, max_tokens: 90_000 },
+    sandbox: { asked: 'none', by: '--sandbox' },
+  });
+});

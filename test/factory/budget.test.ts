@@ -259,3 +259,42 @@ test('a refused request costs nothing, an answer without usage costs nobody know
   expect(result.spent).toMatchObject({ calls: 2, cost_usd: 1.75, unknown_cost: 1 });
   expect(result.reason).toMatch(/^max_cost_usd: the cost of 1 call is not known/);
 });
+
+test('a limit of the run ends the work of a model with tools before the call that would break it', async () => {
+  const look = (path: string): Reaction => ({ calls: [{ name: 'list', arguments: { path } }] });
+  const node = 'a [prompt="ask a", agent.mode=agent]';
+  await using at = await asking(row('max_tokens=60', node), [
+    look('.'),
+    look('./'),
+    look('.//'),
+    look('./.'),
+  ]);
+  const ran = await at.it.run('p.dot', { runId: 'r1', workdir: 'work', json: true });
+  const result = JSON.parse(ran.out);
+  expect(result).toMatchObject({
+    status: 'failed',
+    exit_code: 1,
+    spent: { input_tokens: 33, output_tokens: 21 },
+  });
+  expect(result.reason).toMatch(
+    /^max_tokens: the run has spent 54 tokens, the next call would send about \d+, and its limit is 60 tokens \(max_tokens on the graph, --max-tokens\)/,
+  );
+  expect(at.server.requests).toHaveLength(3);
+});
+
+test.for(['max_cost_usd=5', 'max_tokens=500'])(
+  'under %s an agent that tells nothing of its tokens ends the run after its first call, with the setting that lets it pass',
+  async (limit) => {
+    const node = (id: string) =>
+      `${id} [prompt=x, agent=command, command.run="sh -c 'echo done'", response_format=text]`;
+    await using it = await house({ 'p.dot': row(limit, node('a'), node('b')), 'work/x.txt': '' });
+    const ran = await it.run('p.dot', { runId: 'r1', workdir: 'work', json: true });
+    const result = JSON.parse(ran.out);
+    expect(result).toMatchObject({ status: 'failed', exit_code: 1, spent: { calls: 1, unknown_cost: 1 } });
+    expect(result.reason).toContain(limit.split('=')[0]);
+    expect(result.reason).toContain('unknown_cost=allow on the graph or --unknown-cost allow');
+    expect(result.reason).not.toContain('--prices');
+    const on = await it.resume('r1', { unknownCost: 'allow', json: true });
+    expect(on.code, on.err).toBe(0);
+  },
+);

@@ -2,11 +2,20 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+type Numbers = {
+  readonly input_tokens: number;
+  readonly cache_read_input_tokens: number;
+  readonly output_tokens: number;
+};
+
 /** What one request gets. */
 export type MessageReaction =
-  | { readonly text: string }
+  | { readonly text: string; readonly usage?: Numbers }
   /** Calls of the tools that the request offers. */
-  | { readonly calls: readonly { readonly name: string; readonly input: object }[] }
+  | {
+      readonly calls: readonly { readonly name: string; readonly input: object }[];
+      readonly usage?: Numbers;
+    }
   | { readonly status: number; readonly type: string; readonly message: string }
   /** Tears the connection after the beginning of an answer. */
   | { readonly cut: true }
@@ -63,12 +72,12 @@ function react(out: ServerResponse, reaction: MessageReaction, id: string, model
   out.writeHead(200, { 'content-type': 'text/event-stream' });
   const send = (type: string, more: object = {}) =>
     out.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`);
-  const usage = {
+  const told = ('usage' in reaction ? reaction.usage : undefined) ?? {
     input_tokens: 11,
-    cache_creation_input_tokens: 0,
     cache_read_input_tokens: 0,
-    output_tokens: 1,
+    output_tokens: 7,
   };
+  const usage = { ...told, cache_creation_input_tokens: 0, output_tokens: 1 };
   const message = { id, type: 'message', role: 'assistant', model, content: [], usage };
   send('message_start', { message: { ...message, stop_reason: null, stop_sequence: null } });
   if ('cut' in reaction) {
@@ -94,7 +103,10 @@ function react(out: ServerResponse, reaction: MessageReaction, id: string, model
     send('content_block_stop', { index });
   }
   const stop_reason = 'text' in reaction ? 'end_turn' : 'tool_use';
-  send('message_delta', { delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 7 } });
+  send('message_delta', {
+    delta: { stop_reason, stop_sequence: null },
+    usage: { output_tokens: told.output_tokens },
+  });
   send('message_stop');
   out.end();
 }

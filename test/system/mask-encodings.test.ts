@@ -118,3 +118,34 @@ test('what is held back stays small, however long the input is', () => {
   for (let n = 0; n < 200; n++) held += chunk.length - stream.push(chunk).length;
   expect(held).toBeLessThan(100);
 });
+
+test('bytes that are passed over at once hide nothing: whole chunks give what single bytes give', () => {
+  const values = ['sk-7f3Qz81LmN0pXw', 'hunter2/é"hunter2'];
+  const spelled = values.flatMap((value) => [
+    value,
+    JSON.stringify(value).slice(1, -1),
+    encodeURIComponent(value),
+    Buffer.from(value).toString('hex'),
+    wrapped(Buffer.from(`x${value}`).toString('base64'), 5, '\n'),
+    wrapped(Buffer.from(value).toString('base64url'), 1, ' \\n '),
+    Buffer.from(value).toString('hex').replace(/../g, '%$&'),
+  ]);
+  const piece = fc.oneof(
+    fc.constantFrom(...spelled),
+    fc.tuple(fc.constantFrom(...spelled), fc.nat(40), fc.nat(40)).map(([text, a, b]) => text.slice(a, a + b)),
+    fc.constantFrom('%', '\\', '\n', ' ', '%7', '%73', 's', 'c', '6', 'hu', 'plain text'),
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 12 }), cuts, (pieces, sizes) => {
+      const text = pieces.join('');
+      const single = streamed(
+        text,
+        values,
+        [...Buffer.from(text)].map(() => 1),
+      );
+      expect(streamed(text, values, [])).toBe(single);
+      expect(streamed(text, values, sizes)).toBe(single);
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,14 +1,24 @@
 /** How much a tool loop may take: turns, tokens, time. Pure. */
 import type { Loop } from './mode.ts';
 
-/** What has been taken so far; `turn` is the one that would begin, from 1. */
-export type Taken = { readonly turn: number; readonly tokens: number; readonly elapsedMs: number };
+/** What has been taken so far; `turn` is the one that would begin, from 1, and `sends` what it would send at least. */
+export type Taken = {
+  readonly turn: number;
+  readonly tokens: number;
+  readonly sends: number;
+  readonly elapsedMs: number;
+};
 
 /** Why no further turn may begin, or undefined. */
-export function capReached({ maxTurns, maxTokens }: Loop, { turn, tokens }: Taken): string | undefined {
+export function capReached(
+  { maxTurns, maxTokens }: Loop,
+  { turn, tokens, sends }: Taken,
+): string | undefined {
   if (turn > maxTurns) return `the work was not done within ${maxTurns} turns (max_turns)`;
   if (maxTokens !== undefined && tokens >= maxTokens)
     return `the work was not done within ${maxTokens} tokens (max_tokens; ${tokens} were used)`;
+  if (maxTokens !== undefined && tokens + sends > maxTokens)
+    return `the work was not done within ${maxTokens} tokens (max_tokens; ${tokens} were used, and the next call would send about ${sends})`;
   return undefined;
 }
 

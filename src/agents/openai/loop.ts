@@ -8,6 +8,7 @@ import { type Hands, hands } from './hands.ts';
 import { capReached, nearness } from './limits.ts';
 import type { Loop } from './mode.ts';
 import { repeats } from './repeats.ts';
+import { tokensToSend } from './sending.ts';
 import { type SpeakDeps, speak } from './speak.ts';
 import type { FunctionCall, Turn } from './talk.ts';
 import { bounded } from './tools/bounded.ts';
@@ -71,17 +72,27 @@ export async function toolLoop(
   const near = nearness(loop, task.timeoutMs);
   const turns: Turn[] = [];
   let sent = 0;
+  let counted: number | undefined;
+  let known = 0;
   let said = '';
   let vain = 0;
 
   for (let turn = 1; ; turn += 1) {
     const tokens = tokensOf(deps.used());
-    const taken = { turn, tokens, elapsedMs: clock.monotonic() - began };
+    const sends = tokensToSend(counted, turns.slice(known));
+    const taken = { turn, tokens, sends, elapsedMs: clock.monotonic() - began };
     const cap = capReached(loop, taken);
     if (cap !== undefined) return end(agentFailed(cap));
+    const purse = task.purse?.(deps.used(), sends);
+    if (purse !== undefined && 'empty' in purse)
+      return end({ kind: 'failed', class: 'budget', reason: purse.empty });
     addNote(turns, near(taken));
-    const left = loop.maxTokens === undefined ? Number.POSITIVE_INFINITY : loop.maxTokens - tokens;
+    const left = Math.min(
+      loop.maxTokens === undefined ? Number.POSITIVE_INFINITY : loop.maxTokens - tokens,
+      purse?.tokens ?? Number.POSITIVE_INFINITY,
+    );
     const budget = Math.max(leastBudget, Math.min(first.budget, left));
+    known = turns.length;
     record.add({ type: 'request', turn, budget, sends: turns.slice(sent).flatMap(shownTurn) });
     sent = turns.length;
     const asked = clock.monotonic();
@@ -89,13 +100,15 @@ export async function toolLoop(
       {
         ...first,
         budget,
-        capped: loop.maxTokens !== undefined,
+        capped: left !== Number.POSITIVE_INFINITY,
         talk: { instructions, turns, tools: words, plain: false },
       },
       { ...deps, mayGrow: 2 * budget <= left },
     );
     if ('report' in got) return end(ofLoop(got.report));
     const { answer } = got;
+    counted = answer.usage?.input_tokens ?? undefined;
+    if (counted === undefined) known = 0;
     const calls = answer.calls ?? [];
     if (answer.text.trim() !== '') said = answer.text;
     if (answer.text !== '' && calls.length > 0) show(task, '\n\n');

@@ -31,7 +31,7 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
   // An earlier stage may have locked the door to its own workspace.
   for (const { path, write } of inside) if (write) unlock(path);
   // What is private would take writes beside the workspace without a word; in a mask they fail.
-  const kept = ['/tmp', ...(home === undefined ? [] : [home])];
+  const kept = ['/tmp', '/var/tmp', ...(home === undefined ? [] : [home])];
   const seen = [...systemFolders, ...kept, ...binds.map((bind) => bind.path)];
   const masked = masks.filter(
     (mask) =>
@@ -46,7 +46,8 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
     ...system(),
     ...(network ? resolver() : []),
     ...['--dev', '/dev', '--proc', '/proc', '--dir', '/run', '--symlink', '../run', '/var/run'],
-    ...['--bind', own.tmp, '/tmp', '--symlink', '../tmp', '/var/tmp'],
+    // Twice the same, and no link: some programs follow none on the way to a file, and a run may lie below either.
+    ...['--bind', own.tmp, '/tmp', '--bind', own.tmp, '/var/tmp'],
     ...(home === undefined ? [] : ['--bind', own.home, home]),
     ...binds.flatMap(bound),
     ...outermost.flatMap((mask) => ['--tmpfs', mask]),

@@ -392,7 +392,7 @@ test('at the cap of turns the work has failed, and the model was told before', a
 test('at the cap of tokens no further call is made, and no answer may be longer than what is left', async () => {
   await using it = await job(
     [
-      { calls: [call('list')], usage: { input_tokens: 300, output_tokens: 550 } },
+      { calls: [call('list')], usage: { input_tokens: 30, output_tokens: 820 } },
       { calls: [call('list', { depth: 2 })], usage: { input_tokens: 120, output_tokens: 30 } },
     ],
     { attributes: { max_tokens: '1000' } },
@@ -404,6 +404,43 @@ test('at the cap of tokens no further call is made, and no answer may be longer 
   });
   expect(it.server.requests.map(({ body }) => body?.['max_output_tokens'])).toEqual([1000, 150]);
   expect(it.told()).toEqual([expect.stringContaining('150 tokens are left')]);
+});
+
+test('a call that would send more tokens than are left is not made', async () => {
+  await using it = await job(
+    [{ calls: [call('list')], usage: { input_tokens: 400, output_tokens: 250 } }, calls(done())],
+    { attributes: { max_tokens: '1000' }, files: { ['x'.repeat(200)]: '' } },
+  );
+  expect(await it.work()).toMatchObject({
+    kind: 'failed',
+    class: 'agent',
+    reason: expect.stringMatching(
+      /1000 tokens \(max_tokens; 650 were used, and the next call would send about 4[5-9]\d\)/,
+    ),
+  });
+  expect(it.server.requests).toHaveLength(1);
+});
+
+test('limits of the run hold within the work, too', async () => {
+  const asked: (readonly [number | null | undefined, number])[] = [];
+  await using it = await job([calls(call('list')), calls(call('list', { depth: 2 })), calls(done())], {
+    task: {
+      purse(used, sends) {
+        asked.push([used?.input_tokens, sends]);
+        return asked.length < 3
+          ? { tokens: 500 - asked.length }
+          : { empty: 'max_tokens: the run has spent it' };
+      },
+    },
+  });
+  expect(await it.work()).toMatchObject({
+    kind: 'failed',
+    class: 'budget',
+    reason: 'max_tokens: the run has spent it',
+    usage: { input_tokens: 22, output_tokens: 14 },
+  });
+  expect(asked.map(([input]) => input)).toEqual([undefined, 11, 22]);
+  expect(it.server.requests.map(({ body }) => body?.['max_output_tokens'])).toEqual([499, 498]);
 });
 
 test('a cap of tokens stops a server that does not count, unless the node allows that', async () => {

@@ -116,13 +116,67 @@ describe.skipIf(noBwrap !== undefined)('a confined stage cannot write', () => {
 
   test('to other places than its own, though it may delete and lock all that it sees', async () => {
     const before = await outside();
-    await asTool('chmod -R 000 ~ . /tmp /etc /usr/share/doc 2>/dev/null; rm -rf ~ "$AT" . /etc/passwd');
-    expect(await outside()).toBe(before);
+    const lock = 'chmod -R 000 ~ . /tmp /etc /usr/share/doc 2>/dev/null';
+    const wipe = 'rm -rf ~ "$AT" . /tmp/* /etc/passwd 2>/dev/null';
+    for (const text of [`${wipe}; ${lock}`, `${lock}; ${wipe}`]) {
+      await asTool(`mkdir -p ~/.ssh ../me/mine; echo x > ../me/mine/x; ${text}; ls -A ..`);
+      expect(await outside()).toBe(before);
+    }
     expect(existsSync('/etc/passwd')).toBe(true);
     expect(existsSync(it.places.workspace)).toBe(true);
     await removeTree(it.places.scratch);
     const after = await asTool('echo fine > again && cat again');
     expect(after.said).toContain('fine');
+  });
+});
+
+describe.skipIf(noBwrap !== undefined)('the modes of files are to a confined stage', () => {
+  const root = process.getuid?.() === 0;
+  test(`${root ? 'no obstacle, as root' : 'what they are to anybody'}: it writes over what it made read-only`, async () => {
+    const text =
+      'umask 077; mkdir -p d; echo one > d/f; chmod 0444 d/f; chmod 0555 d; echo two > d/f; echo n > d/n; cat d/f';
+    for (const { said } of await Promise.all([asTool(text), asAgent(text.replaceAll(/\bd\b(?=[/;])/g, 'e'))]))
+      expect(said.endsWith(root ? 'two\n' : 'one\n')).toBe(true);
+  });
+
+  test.runIf(root)('of no use against what is shown read-only, whoever it belongs to', async () => {
+    const deeds = [
+      'chmod u+w /etc/passwd',
+      'chown 0 /usr/bin/env',
+      'rm -f /etc/hostname',
+      'echo x >> /usr/bin/env',
+      'echo 1 > /proc/sys/kernel/sysrq',
+      'echo h > /proc/sysrq-trigger',
+      'head -c 1 /proc/kcore',
+      'head -c 1 /dev/kmsg',
+      'echo x > /sys/kernel/mm/transparent_hugepage/enabled',
+      'setpriv --reuid 1 true',
+      'chroot / true',
+      'echo 0 > /proc/1/oom_score_adj && echo -1000 > /proc/1/oom_score_adj',
+    ];
+    const text = deeds.map((deed, n) => `(${deed}) > /dev/null 2>&1 && echo "did ${n}"`).join('; ');
+    for (const { said } of await Promise.all([asTool(`${text}; echo tried`), asAgent(`${text}; echo tried`)]))
+      expect(said).toBe('tried\n');
+    const { said } = await asTool('grep -E "Cap(Eff|Prm|Amb)" /proc/self/status');
+    expect(
+      [...new Set(said.match(/[0-9a-f]{16}/g))].every((set) => [0n, 2n].includes(BigInt(`0x${set}`))),
+    ).toBe(true);
+  });
+
+  test.runIf(root)('of no use to open a file by its handle, past all that is hidden', async () => {
+    // name_to_handle_at of the root folder, and open_by_handle_at of it: the second must be refused.
+    const { said } = await asTool(`python3 - <<'END'
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+class Handle(ctypes.Structure):
+    _fields_ = [("bytes", ctypes.c_uint), ("type", ctypes.c_int), ("data", ctypes.c_char * 128)]
+handle, mount = Handle(128), ctypes.c_int()
+named = libc.name_to_handle_at(-100, b".", ctypes.byref(handle), ctypes.byref(mount), 0)
+folder = os.open(".", os.O_RDONLY)
+print("opened", named, libc.open_by_handle_at(folder, ctypes.byref(handle), 0))
+END`);
+    if (/python3.*not found/.test(said)) return;
+    expect(said.trim()).toMatch(/^opened -?\d -1$/);
   });
 });
 
@@ -191,6 +245,12 @@ describe.skipIf(noBwrap !== undefined)('a confined stage cannot reach', () => {
     expect(on.said.split(secret).length - 1).toBe(2);
     for (const server of [tcp, abstract, unix]) server.close();
     udp.close();
+  });
+
+  test('temporary files of others: /tmp and /var/tmp are one private folder, and neither is a link', async () => {
+    const { said } = await asTool('echo mine > /tmp/own; cat /var/tmp/own; cd /var/tmp && pwd -P');
+    expect(said).toBe('mine\n/var/tmp\n');
+    expect(existsSync('/tmp/own')).toBe(false);
   });
 
   test('sockets in /run', async () => {

@@ -109,7 +109,9 @@ export async function machine(): Promise<Machine> {
       });
       // A sandbox that is not made holds everything: no test may take that for a success.
       if (exit.kind === 'not_found' && exit.why.includes('could not be made')) throw new Error(exit.why);
-      return { exit, said: (await readFile(out, 'utf8')) + (await readFile(err, 'utf8')) };
+      // A stage may delete what it prints into.
+      const said = (file: string) => readFile(file, 'utf8').catch(() => '');
+      return { exit, said: (await said(out)) + (await said(err)) };
     },
     async [Symbol.asyncDispose]() {
       engine.kill('SIGKILL');
