@@ -35,7 +35,7 @@ import type { Replay } from './replay.ts';
 import { type Sealed, seesHoldout } from './sealing.ts';
 import { budgetFile, budgetVariable } from './shared-budget.ts';
 import { smellOf } from './smell.ts';
-import { dropped, environmentOf, seenBy } from './stage-environment.ts';
+import { droppedFrom, environmentOf, seenBy } from './stage-environment.ts';
 import { known } from './values.ts';
 import type { Log, Watcher } from './watch.ts';
 
@@ -267,7 +267,7 @@ export function siteFor(
         nodeDir,
         environment(keys) {
           const of = stageEnvironment(setting.env, pass, keys);
-          for (const name of dropped) delete of.env[name];
+          for (const name of droppedFrom(setting)) delete of.env[name];
           // Another program of the same stage may have had keys of its own.
           for (const value of of.mask) secret.add(value);
           masked = masker([...secret]);

@@ -4,7 +4,7 @@ import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
 
 /** Variables of an enclosing git operation or engine, which a stage must not act on, and the place of the engine's keys. */
-export const dropped = [
+const dropped = [
   'GIT_DIR',
   'GIT_WORK_TREE',
   'GIT_INDEX_FILE',
@@ -21,7 +21,11 @@ export type StageEnvironment = {
   readonly mask: (text: string) => string;
 };
 /** What a run says of it; the same object for all its stages. */
-type Setting = { readonly env: Readonly<Record<string, string | undefined>> };
+type Setting = { readonly env: Readonly<Record<string, string | undefined>>; readonly sealed?: unknown };
+
+/** Names that no stage of a run gets: where something is sealed, nothing says where its key lies. */
+export const droppedFrom = ({ sealed }: Setting): readonly string[] =>
+  sealed === undefined ? dropped : [...dropped, 'XDG_STATE_HOME'];
 
 const environments = new WeakMap<Setting, Map<string, StageEnvironment>>();
 
@@ -33,7 +37,7 @@ export function environmentOf(setting: Setting, pass: readonly string[]): StageE
   let found = known.get(key);
   if (found === undefined) {
     const { env: given, mask: values } = stageEnvironment(setting.env, pass);
-    for (const name of dropped) delete given[name];
+    for (const name of droppedFrom(setting)) delete given[name];
     found = { env: given, values, mask: masker(values) };
     known.set(key, found);
   }

@@ -75,3 +75,20 @@ test('a missing prompt file is found before a run', async () => {
   expect(code).toBe(2);
   expect(err).toContain('gone.md');
 });
+
+test('what is sealed and who sees it are words that it knows, and it says who cannot', async () => {
+  const sealed = (more: string) => `digraph g {
+  holdout="judge/" holdout_from="../judge"
+  start [shape=Mdiamond] exit [shape=Msquare]
+  t [shape=parallelogram, tool_command="true", sees_holdout=false]
+  a [prompt="work", "openai.allow_read_scenarios"=true${more}]
+  start -> t -> a -> exit
+}`;
+  const known = await validated({ 'p.dot': sealed('') });
+  expect(known.err).not.toMatch(/holdout|allow_read/);
+  expect(known.code).toBe(0);
+  const wrong = await validated({ 'p.dot': sealed(', sees_holdout=true').replace('judge/', './') });
+  expect(wrong.code).toBe(2);
+  expect(wrong.err).toMatch(/error\[holdout\]: holdout: ".\/" is the whole workspace/);
+  expect(wrong.err).toMatch(/error\[sees-holdout\]: sees_holdout=true on codergen node "a"/);
+});

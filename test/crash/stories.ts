@@ -85,7 +85,7 @@ const sealed: Story = {
     ...workdir,
     'work/scripts/scenarios/judge.sh': 'grep -q second answer.txt\n',
     'work/scripts/scenarios/data/in.txt': 'in\n',
-    'work/agent.sh': `${ledger}; test ! -e scripts/scenarios || exit 9; if [ $FACTORY_VISIT = 1 ]; then mkdir -p scripts/scenarios; echo exit 0 > scripts/scenarios/judge.sh; echo first > answer.txt; else echo second > answer.txt; fi\n`,
+    'work/agent.sh': `${ledger}; test ! -e scripts/scenarios || exit 9; if [ $FACTORY_VISIT = 1 ]; then mkdir -p scripts/scenarios; echo exit 0 > scripts/scenarios/judge.sh; echo first > answer.txt; else echo second > answer.txt; fi; echo done\n`,
     'p.dot': `digraph sealed {
   start [shape=Mdiamond]
   plan  [shape=parallelogram, tool_command="${ledger}; test -e scripts/scenarios/data/in.txt && echo '{\\"context_updates\\":{\\"plan\\":{\\"files\\":[],\\"commands\\":[\\"sh scripts/scenarios/judge.sh\\"]}}}' > $FACTORY_OUTPUT"]
@@ -109,7 +109,7 @@ const sealed: Story = {
   },
   flags: ['--workdir', 'work'],
   code: 0,
-  every: 1,
+  every: 12,
 };
 
 const emptySha = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';

@@ -68,7 +68,7 @@ test.for(scenes)(
     await using it = await home({
       ...files,
       'w/agent.sh': `echo forty-two > answer.txt
-find . -name 'judge*' -o -name scenarios > found.txt; grep -rl SEALED-7319 . >> found.txt; env >> found.txt; test ! -s .git`,
+find . -name 'judge*' -o -name scenarios > found.txt; grep -rl SEALED-7319 . >> found.txt; env >> found.txt; test ! -s .git && echo done`,
       'p.dot': row({
         sees: tool(`test -x scripts/scenarios/judge.sh && ${plan}`),
         a: agent('agent.sh'),
@@ -80,7 +80,11 @@ find . -name 'judge*' -o -name scenarios > found.txt; grep -rl SEALED-7319 . >> 
     await chmod(join(it.path, 'w/scripts/scenarios/judge.sh'), 0o751);
     await symlink('../judge.sh', join(it.path, 'w/scripts/scenarios/data/link'));
     const before = picture(join(it.path, 'w/scripts'));
-    const ran = await run(it, [], { ...env, FACTORY_KEYS: join(it.path, 'my-keys') });
+    const ran = await run(it, [], {
+      ...env,
+      FACTORY_KEYS: join(it.path, 'my-keys'),
+      XDG_STATE_HOME: join(it.path, 'my-keys-state'),
+    });
     expect(ran.code, ran.stderr + ran.stdout).toBe(0);
     const found = await it.read(`${ws}/found.txt`);
     expect(found).not.toMatch(/judge|scenarios|SEALED|my-keys/);
@@ -134,9 +138,13 @@ test('whatever a builder leaves or does at sealed paths is undone, told, and nev
     'w/scripts/other.sh': 'true',
     // It outlives its stage as well as anything can, and waits for the judge.
     'w/lurk.sh':
-      "setsid sh -c '(while :; do cat scripts/scenarios/judge.sh > stolen.txt 2>/dev/null && exit; rm -f stolen.txt; done) & (while :; do mkdir -p scripts/scenarios && echo exit 0 > scripts/scenarios/judge.sh; done) & wait' > /dev/null 2>&1 & echo forty-two > answer.txt",
-    ...Object.fromEntries(Object.entries(attempts).map(([name, [text]]) => [`w/${name}.sh`, text])),
-    ...Object.fromEntries(Object.entries(deeds).map(([name, [text]]) => [`w/${name}.sh`, text])),
+      "setsid sh -c '(while :; do cat scripts/scenarios/judge.sh > stolen.txt 2>/dev/null && exit; rm -f stolen.txt; done) & (while :; do mkdir -p scripts/scenarios && echo exit 0 > scripts/scenarios/judge.sh; done) & wait' > /dev/null 2>&1 & echo forty-two > answer.txt; echo done",
+    ...Object.fromEntries(
+      Object.entries(attempts).map(([name, [text]]) => [`w/${name}.sh`, `${text}; echo done`]),
+    ),
+    ...Object.fromEntries(
+      Object.entries(deeds).map(([name, [text]]) => [`w/${name}.sh`, `${text}; echo done`]),
+    ),
     'p.dot': row({
       ...Object.fromEntries(Object.keys(attempts).map((name) => [name, agent(`${name}.sh`)])),
       ...Object.fromEntries(Object.keys(deeds).map((name) => [name, tool(`sh ${name}.sh`)])),
@@ -196,7 +204,7 @@ find /home /root /tmp /run /mnt /srv ${it.path} -name 'judge.sh'
 ls -R ${it.path}/.local/state/factory/keys
 } > loot.txt
 rm -f out hard
-exit 0
+echo done
 `,
   );
   git('init', '-q');
@@ -219,7 +227,7 @@ describe('a run that is stopped', () => {
     v: verify(''),
   });
   const agentScript =
-    'test ! -e scripts/scenarios || exit 9; test -z "$(grep -rl SEALED-73[1]9 .)" || exit 8; echo forty-two > answer.txt; echo a >> log.txt';
+    'test ! -e scripts/scenarios || exit 9; test -z "$(grep -rl SEALED-73[1]9 .)" || exit 8; echo forty-two > answer.txt; echo a >> log.txt; echo done';
 
   test('by kill -9 at any stage has them whole when it is resumed, and ends the same', async () => {
     await using it = await home({ ...files, 'w/agent.sh': agentScript, 'p.dot': pipeline });

@@ -6,6 +6,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -106,14 +107,16 @@ describe('sealed files', () => {
     ['joined by a new file', (ws) => writeFileSync(at(ws, 'new'), ''), ['new']],
     ['joined by an empty folder', (ws) => mkdirSync(at(ws, 'new/er'), { recursive: true }), ['new/er']],
     ['joined by caches alone', (ws) => make(ws, { 'scripts/scenarios/__pycache__/a.pyc': 'x' }), []],
+    ['given the mode that they have', (ws) => chmodSync(at(ws, 'a.sh'), 0o751), []],
     ['read', (ws) => void readFileSync(at(ws, 'a.sh')), []],
     [
       'changed and put back',
       (ws) => {
         writeFileSync(at(ws, 'a.sh'), 'echo b');
         writeFileSync(at(ws, 'a.sh'), 'echo a');
+        utimesSync(at(ws, 'a.sh'), 1, 1);
       },
-      [],
+      ['a.sh'],
     ],
   ])('that were %s are told, and are the old ones the next time', async ([, act, broken]) => {
     await using it = await scene();
