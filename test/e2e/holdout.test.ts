@@ -138,7 +138,7 @@ test('whatever a builder leaves or does at sealed paths is undone, told, and nev
     'w/scripts/other.sh': 'true',
     // It outlives its stage as well as anything can, and waits for the judge.
     'w/lurk.sh':
-      "setsid sh -c '(while :; do cat scripts/scenarios/judge.sh > stolen.txt 2>/dev/null && exit; rm -f stolen.txt; done) & (while :; do mkdir -p scripts/scenarios && echo exit 0 > scripts/scenarios/judge.sh; done) & wait' > /dev/null 2>&1 & echo forty-two > answer.txt; echo done",
+      "setsid sh -c '(while :; do grep -qs SEALED-7319 scripts/scenarios/judge.sh && cp scripts/scenarios/judge.sh stolen.txt; done) & (while :; do mkdir -p scripts/scenarios && echo exit 0 > scripts/scenarios/judge.sh; done) & wait' > /dev/null 2>&1 & echo forty-two > answer.txt; echo done",
     ...Object.fromEntries(
       Object.entries(attempts).map(([name, [text]]) => [`w/${name}.sh`, `${text}; echo done`]),
     ),
@@ -295,7 +295,13 @@ describe('a run that is stopped', () => {
     const on = await it.factory(['resume', 'r1']);
     expect(on.code, on.stderr).toBe(0);
     expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
+  });
 
+  test('or that has ended gives a fork and a replay a store and a key of their own', async () => {
+    await using it = await home({ ...files, 'w/agent.sh': agentScript, 'p.dot': pipeline });
+    const before = picture(join(it.path, 'w/scripts'));
+    const ran = await run(it);
+    expect(ran.code, ran.stderr).toBe(0);
     const fork = await it.factory(['fork', 'r1', '--at', 'a', '--run-id', 'r2'], {});
     expect(fork.code, fork.stderr).toBe(0);
     const replay = await it.factory(['replay', 'r1', '--run-id', 'r3'], {});
@@ -438,5 +444,5 @@ describe('a build of commits', () => {
     const prompt = await it.read(`${at}/propose/prompt.md`);
     expect(prompt).not.toContain('scenarios/old');
     expect(holding(join(it.path, at, 'snapshots'), accept)).toEqual([]);
-  });
+  }, 180_000);
 });
