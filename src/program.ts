@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { flagsFirst, missingValue, usageProblem } from './commands/argv.ts';
 import { asCalled, programWords, sameAgain } from './commands/called.ts';
 import type { Io } from './commands/io.ts';
+import { withLookCommands } from './commands/look-words.ts';
 import { collect, present, withAnswerers, withRunOptions } from './commands/run-words.ts';
 import { realClock } from './system/clock.ts';
 import { DiskStop, diskTrouble } from './system/disk-trouble.ts';
@@ -258,84 +259,9 @@ async function main(argv: readonly string[]): Promise<number> {
       const { recordExport } = await import('./commands/record.ts');
       exitCode = await recordExport(run, options, io);
     });
-  program
-    .command('checkout <run> <dir>')
-    .description("put a run's workspace, as it was at any moment, into a folder that is missing or empty")
-    .addOption(
-      new Option(
-        '--at <node[@visit]>',
-        'right after that visit (default: the latest finished one of the node; without --at: the latest checkpoint)',
-      ).argParser(present),
-    )
-    .option('--before', 'right before that visit')
-    .addOption(
-      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
-    )
-    .option('--json', 'the result as JSON')
-    .option('--no-color', 'no colours (also: NO_COLOR)')
-    .action(async (run, dir, options) => {
-      const { checkoutCommand } = await import('./commands/checkout.ts');
-      exitCode = await checkoutCommand(run, dir, options, io);
-    });
-  program
-    .command('validate <pipelines...>')
-    .description('say what is wrong with pipelines')
-    .option('--json', 'findings as JSON')
-    .option('--no-color', 'no colours (also: NO_COLOR)')
-    .action(async (pipelines, options) => {
-      const { validateCommand } = await import('./commands/validate.ts');
-      exitCode = await validateCommand(pipelines, options, io);
-    });
-  program
-    .command('runs')
-    .description('list the runs, newest first: how each stands, and what to do about it')
-    .addOption(
-      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
-    )
-    .option('--json', 'the list as JSON')
-    .option('--no-color', 'no colours (also: NO_COLOR)')
-    .action(async (options) => {
-      const { runsCommand } = await import('./commands/runs.ts');
-      exitCode = await runsCommand(options, { ...io, clock: realClock });
-    });
-  program
-    .command('show <run>')
-    .description(
-      'how a run stands: who answered, what its stages are confined by, each node with its outcome',
-    )
-    .addOption(
-      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
-    )
-    .option('--json', 'the same as JSON')
-    .option('--no-color', 'no colours (also: NO_COLOR)')
-    .action(async (run, options) => {
-      const { showCommand } = await import('./commands/show.ts');
-      exitCode = await showCommand(run, options, { ...io, clock: realClock });
-    });
-  program
-    .command('audit <run>')
-    .description(
-      'whether agents of a run have seen or copied what is sealed, and whether tests were made to say less',
-    )
-    .addOption(
-      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
-    )
-    .option('--json', 'the findings as JSON')
-    .option('--no-color', 'no colours (also: NO_COLOR)')
-    .action(async (run, options) => {
-      const { auditCommand } = await import('./commands/audit.ts');
-      exitCode = await auditCommand(run, options, io);
-    });
-  program
-    .command('trace <run>')
-    .description("print a run's trace, contexts in full, one JSON record a line")
-    .option('--node <id>', 'only the records of one node')
-    .option('--type <type>', 'only the records of one type')
-    .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)')
-    .action(async (run, options) => {
-      const { traceCommand } = await import('./commands/trace.ts');
-      exitCode = await traceCommand(run, options, io);
-    });
+  withLookCommands(program, { ...io, clock: realClock }, (code) => {
+    exitCode = code;
+  });
   const wanted = argv.find((word) => rooms[word] !== undefined);
   if (wanted !== undefined && argv.indexOf(wanted) === argv.findIndex((word) => !word.startsWith('-'))) {
     await rooms[wanted]?.(program);

@@ -15,6 +15,7 @@ const project = (attributes = 'codex.json=true', more: Readonly<Record<string, s
   home({
     'p.dot': pipeline(attributes),
     'w/scripts/scenarios/judge.sh': 'the real judge\n',
+    'w/secret/notes.txt': 'the real notes\n',
     'w/src/main.txt': 'main\n',
     ...more,
   });
@@ -31,6 +32,9 @@ const unconfined = { env: { FACTORY_SANDBOX: 'none' } };
 const events = async (it: Home, type: string) =>
   (await it.records('.factory/runs/r1/events.jsonl')).filter((event) => event['type'] === type);
 const judge = '.factory/runs/r1/workspace/scripts/scenarios/judge.sh';
+// What is hidden from one agent only, and not sealed.
+const notes = '.factory/runs/r1/workspace/secret/notes.txt';
+const blocked = 'codex.block_read_paths="secret/"';
 
 test('a forged judge is undone, reported with its path, and fails the stage; the diff shows the rest only', async () => {
   await using it = await project();
@@ -56,26 +60,26 @@ test('a forged judge is undone, reported with its path, and fails the stage; the
 });
 
 test.for([
-  ['changes it', 'echo forged > ../.hidden/0/judge.sh'],
+  ['changes it', 'echo forged > ../.hidden/0/notes.txt'],
   ['takes it away', 'rm -r ../.hidden/0'],
   ['takes the workspace away', 'rm -r "$PWD"'],
 ])('an agent that finds what is hidden and %s achieves nothing', async ([, deed]) => {
-  await using it = await project();
+  await using it = await project(blocked);
   // Without a sandbox what is hidden lies in the run directory, out of sight only.
   const ran = await run(it, `chmod 700 ../.hidden; ${deed}; ok`, unconfined);
   expect(ran.code).toBe(deed?.includes('PWD') ? 0 : 1);
-  expect(await it.read(judge)).toBe('the real judge\n');
+  expect(await it.read(notes)).toBe('the real notes\n');
   if (ran.code === 0) return;
   expect(await it.json('.factory/runs/r1/a/status.json')).toMatchObject({
     failure_class: 'guardrail',
-    failure_reason: expect.stringContaining('scripts/scenarios/judge.sh'),
+    failure_reason: expect.stringContaining('secret/notes.txt'),
   });
 });
 
 test('a run killed while files are hidden has them back when it is resumed, untouched', async () => {
-  await using it = await project();
+  await using it = await project(blocked);
   const hanging = 'if [ ! -e "$HOME/begun" ]; then touch "$HOME/begun"; exec sleep 1000; fi; ok';
-  const before = await stat(join(it.path, 'w/scripts/scenarios/judge.sh'));
+  const before = await stat(join(it.path, 'w/secret/notes.txt'));
   const cut = await run(it, hanging, {
     ...unconfined,
     watch: (line, factory) => {
@@ -88,13 +92,13 @@ test('a run killed while files are hidden has them back when it is resumed, unto
     },
   });
   expect(cut.signal).toBe('SIGKILL');
-  expect(existsSync(join(it.path, judge))).toBe(false);
+  expect(existsSync(join(it.path, notes))).toBe(false);
   const resumed = await it.factory(['resume', 'r1'], {
     env: { ...env(hanging), ...unconfined.env },
   });
   expect(resumed.code, resumed.stderr).toBe(0);
-  expect(await it.read(judge)).toBe('the real judge\n');
-  expect((await stat(join(it.path, judge))).mtimeMs).toBeCloseTo(before.mtimeMs, -1);
+  expect(await it.read(notes)).toBe('the real notes\n');
+  expect((await stat(join(it.path, notes))).mtimeMs).toBeCloseTo(before.mtimeMs, -1);
   expect((await it.list('.factory/runs/r1')).filter((name) => name.startsWith('.hidden'))).toEqual([]);
   expect(await it.json('.factory/runs/r1/a/workspace.diff.json')).toEqual({
     created: [],

@@ -1,4 +1,4 @@
 /** The command line with faults: everything that it loads finds Node's own modules replaced. */
 import './faults.ts';
 
-await import('../../../src/cli.ts');
+await import('../../../src/program.ts');

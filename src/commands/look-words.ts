@@ -1,0 +1,91 @@
+/** The commands that only look: at pipelines, at runs and what they left. Each is loaded when it is called. */
+import { type Command, Option } from 'commander';
+import type { Clock } from '../system/clock.ts';
+import type { Io } from './io.ts';
+import { present } from './run-words.ts';
+
+/** Tells commander of them. `ended` takes the exit code of the one that was called. */
+export function withLookCommands(
+  program: Command,
+  io: Io & { readonly clock: Clock },
+  ended: (code: number) => void,
+): void {
+  program
+    .command('checkout <run> <dir>')
+    .description("put a run's workspace, as it was at any moment, into a folder that is missing or empty")
+    .addOption(
+      new Option(
+        '--at <node[@visit]>',
+        'right after that visit (default: the latest finished one of the node; without --at: the latest checkpoint)',
+      ).argParser(present),
+    )
+    .option('--before', 'right before that visit')
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .option('--json', 'the result as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (run, dir, options) => {
+      const { checkoutCommand } = await import('./checkout.ts');
+      ended(await checkoutCommand(run, dir, options, io));
+    });
+  program
+    .command('validate <pipelines...>')
+    .description('say what is wrong with pipelines')
+    .option('--json', 'findings as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (pipelines, options) => {
+      const { validateCommand } = await import('./validate.ts');
+      ended(await validateCommand(pipelines, options, io));
+    });
+  program
+    .command('runs')
+    .description('list the runs, newest first: how each stands, and what to do about it')
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .option('--json', 'the list as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (options) => {
+      const { runsCommand } = await import('./runs.ts');
+      ended(await runsCommand(options, io));
+    });
+  program
+    .command('show <run>')
+    .description(
+      'how a run stands: who answered, what its stages are confined by, each node with its outcome',
+    )
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .option('--json', 'the same as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (run, options) => {
+      const { showCommand } = await import('./show.ts');
+      ended(await showCommand(run, options, io));
+    });
+  program
+    .command('audit <run>')
+    .description(
+      'whether agents of a run have seen or copied what is sealed, and whether tests were made to say less',
+    )
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .option('--json', 'the findings as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (run, options) => {
+      const { auditCommand } = await import('./audit.ts');
+      ended(await auditCommand(run, options, io));
+    });
+  program
+    .command('trace <run>')
+    .description("print a run's trace, contexts in full, one JSON record a line")
+    .option('--node <id>', 'only the records of one node')
+    .option('--type <type>', 'only the records of one type')
+    .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)')
+    .action(async (run, options) => {
+      const { traceCommand } = await import('./trace.ts');
+      ended(await traceCommand(run, options, io));
+    });
+}
