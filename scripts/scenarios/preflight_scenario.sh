@@ -9,7 +9,8 @@
 #
 # Exit codes: 0 holds · 2 usage · 1 no such script · 86 infrastructure · else the script's own (124: it ran out of time).
 # The last line on standard error of a failure is `failure_class=product|scenario|infra`.
-# Whose failure it is follows from what this harness sees for itself, never from words in the product's output.
+# Whose failure it is follows from what this harness sees for itself, never from words in the product's output. Of what
+# is printed only lines that stand in the script word for word, or all where there is no product, may tell of the world.
 set -u
 
 say() { printf '[preflight] %s\n' "$*"; }
@@ -196,12 +197,33 @@ classify() {
   case $said in
     *'unbound variable' | *'syntax error'* | *'bad substitution') class=scenario why="bash: $said"; return ;;
   esac
+  if [ "$1" = live ]; then
+    told=$(told_of_the_world)
+    if [ -n "$told" ]; then class=infra why="it says itself: $told"; return; fi
+  fi
   if [ ! -d "$app" ]; then class=product why="there is no product in $app"; return; fi
   if [ "$1" = selftest ]; then class=scenario why="it fails by itself, without the product"; return; fi
   gone=$(unreachable)
   if [ -n "$gone" ]; then class=infra why="$gone cannot be reached"; return; fi
   class=product why="exit code $phase_code in live"
 }
+
+# told_of_the_world: the first line by which the script itself, and no product, tells of a live service that failed it.
+told_of_the_world() {
+  grep -hiE "$world" "$work/err" "$work/out" 2>/dev/null | grep -viE "$unlike" | while IFS= read -r line; do
+    line=${line#"${line%%[![:space:]]*}"}
+    if [ ! -d "$app" ] || { [ "${#line}" -ge 12 ] && grep -qF -- "$line" "$script"; }; then
+      printf '%s' "$line"
+      break
+    fi
+  done
+}
+world='API_KEY.*(missing|not set|unset|required|invalid|incorrect|empty)|(missing|invalid|incorrect|set).*API_KEY'
+world="$world|not set for live|status( code)?[[:space:]:=]*40[134]|not_found_error|quota|rate[ _-]?limit|models list failed"
+world="$world|connection (refused|reset|aborted|timed out|timeout|failed|error)|could not connect|could not resolve host"
+world="$world|(connect|connection|request|read|gateway|network|dns|tls|ssl|socket|handshake) ?(timeout|timed out)"
+# A line that compares is about the product, and so is one that names this machine.
+unlike='expect|assert|(^|[^[:alnum:]])(want|got|actual|should|received)([^[:alnum:]]|$)|localhost|127[.]0[.]0[.]1'
 
 # The last line that the script wrote on standard error to say whose failure it is.
 own_word() {

@@ -1,9 +1,11 @@
 /** Whose failure it is. One ladder for every command of a tool or a verification: its own word, else the evidence of how
  *  it ended, else, for a scenario only, a guess from what it printed, else the product. */
+
 import type { Attribution, Rerun } from '../model/attribution.ts';
 import type { FailureClass } from '../model/outcome.ts';
 import { cannotRun, notStarted, phaseOf } from './harness.ts';
 import { scenariosNamed } from './scenarios.ts';
+import { wordsOfTheWorld } from './world-words.ts';
 
 /** A class that a stage names itself, and where it says so. */
 export type Word = { readonly class: FailureClass; readonly where: string };
@@ -99,31 +101,12 @@ function evidenceOf(ended: Ended): Attribution | undefined {
   return undefined;
 }
 
-/** Live services as scenarios of old have told of them. A line that compares is an assertion of the product, and one that
- *  names this machine tells of the product's own server. */
-const unlike =
-  /\b(?:expect\w*|assert\w*|want\w*|got|actual\w*|should|received)\b|localhost|\b127\.0\.0\.1\b|\[?::1\]?/i;
-const ofTheWorld: readonly RegExp[] = [
-  /\b\w*API_KEY\b.*\b(?:missing|not set|unset|required|invalid|incorrect|undefined|empty)\b|\b(?:missing|no|invalid|incorrect|set)\b.*API_KEY/i,
-  /not set for live/i,
-  /\bstatus(?: code)?[\s:=]*40[134]\b/i,
-  /\bnot_found_error\b/i,
-  /\bquota\b/i,
-  /\brate[ _-]?limit/i,
-  /models list failed/i,
-  /\bconnection (?:refused|reset|aborted|timed out|timeout|failed|error)\b|\bcould not connect\b|\bECONN(?:REFUSED|RESET|ABORTED)\b/i,
-  /\b(?:connect|connection|request|read|gateway|network|dns|tls|ssl|socket|handshake) ?(?:timeout|timed out)\b|\bETIMEDOUT\b/i,
-  /\bEAI_AGAIN\b|\bENOTFOUND\b|Could not resolve host|Temporary failure in name resolution/i,
-];
-
 /** Only for scenarios, which ask live services; the words of any other command are those of the product. */
 function guess(ended: Ended): Attribution | undefined {
   if (!isJudge(ended)) return undefined;
   for (const line of `${ended.stderr}\n${ended.stdout}`.split('\n')) {
-    if (unlike.test(line)) continue;
-    const found = ofTheWorld.map((words) => words.exec(line)?.[0]).find((words) => words !== undefined);
-    if (found !== undefined)
-      return { class: 'infra', how: 'words', why: `it printed "${found.trim().slice(0, 80)}"` };
+    const found = wordsOfTheWorld(line);
+    if (found !== undefined) return { class: 'infra', how: 'words', why: `it printed "${found}"` };
   }
   return undefined;
 }

@@ -1,5 +1,6 @@
 /** Whose failure a failed phase is, from what the harness has seen itself and never from words in a product's output.
  *  Pure. */
+import { wordsOfTheWorld } from '../policy/world-words.ts';
 import type { Exit } from '../system/spawn.ts';
 
 export type Phase = 'syntax' | 'selftest' | 'live';
@@ -19,6 +20,8 @@ export type Seen = {
   readonly app: readonly string[];
   /** Of one that ran out of time: whether a program of the product was running. */
   readonly productRan?: boolean;
+  /** Lines that it printed and that its own text has word for word: no product said these. */
+  readonly ownLines?: readonly string[];
   /** A host that live needs and that takes no connection. */
   readonly unreachable?: string;
 };
@@ -61,6 +64,8 @@ export function classify(seen: Seen): Verdict {
     return { class: 'scenario', why: `bash: ${said}` };
   if (phase === 'selftest') return { class: 'scenario', why: 'it fails by itself, without the product' };
   if (seen.unreachable !== undefined) return { class: 'infra', why: `${seen.unreachable} cannot be reached` };
+  const told = seen.ownLines?.map(wordsOfTheWorld).find((words) => words !== undefined);
+  if (told !== undefined) return { class: 'infra', why: `it says itself "${told}"` };
   return { class: 'product', why: `exit code ${ended.code} in live` };
 }
 
@@ -85,6 +90,13 @@ function bashSaid({ stderr, script }: Seen): string {
 
 const isIn = (path: string, folders: readonly string[]): boolean =>
   folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
+
+/** What of an output the script's text has word for word. A line of a word or two may be anybody's. */
+export const ownLines = (text: string, output: string): readonly string[] =>
+  output
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line.length >= 12 && text.includes(line));
 
 /** The last line of standard error that names a class, and nothing else. */
 export function markerIn(stderr: string): ScenarioClass | undefined {

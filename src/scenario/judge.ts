@@ -8,7 +8,7 @@ import { removeTree } from '../system/files.ts';
 import { type Environment, withoutGit } from '../system/git.ts';
 import { makingFolder } from '../system/live.ts';
 import type { Exit } from '../system/spawn.ts';
-import { classify, type Phase, type Verdict } from './classify.ts';
+import { classify, ownLines, type Phase, type Verdict } from './classify.ts';
 import { isComponentCheck, type Scenario } from './discover.ts';
 import { type Doors, firstUnreachable, type PhaseEnd, runPhase } from './phase.ts';
 import type { Evidence, ScenarioOutcome } from './result.ts';
@@ -102,7 +102,7 @@ async function phases(scenario: Scenario, options: JudgeOptions, doors: Doors, r
   const unreachable = await firstUnreachable(needs, doors);
   if (unreachable !== undefined) return lacking(`${unreachable} cannot be reached`);
   const live = await run('live', argv);
-  return live.seen === undefined ? passed('live', live) : failed('live', live);
+  return live.seen === undefined ? passed('live', live) : failed('live', live, text);
 }
 
 const nothing = { exit_code: null, signal: null, timeout: null, marker: null } as const;
@@ -132,9 +132,9 @@ const lacking = (why: string): Judged => ({
   cancelled: false,
 });
 
-function failed(mode: 'selftest' | 'live', { ended, stdout, stderr, seen }: PhaseEnd): Judged {
+function failed(mode: 'selftest' | 'live', { ended, stdout, stderr, seen }: PhaseEnd, text = ''): Judged {
   if (seen === undefined) throw new Error('Internal: a phase that passed has not failed');
-  const verdict = classify(seen);
+  const verdict = classify({ ...seen, ownLines: ownLines(text, `${stderr}\n${stdout}`) });
   return {
     mode,
     outcome: verdict.class === 'scenario' ? 'broken' : 'fail',

@@ -24,14 +24,14 @@ export const labelled: readonly Labelled[] = [
   { what: 'fails with a code of its own', live: 'exit 7', outcome: 'fail', class: 'product', code: 7 },
   {
     what: 'shows a product that prints timeout, quota and status 401',
-    live: 'echo "connection timeout, rate limit, quota, status 401, API_KEY not set for live"; exit 1',
+    live: 'cat "$1/says.txt"; exit 1',
     outcome: 'fail',
     class: 'product',
     code: 1,
   },
   {
     what: 'shows a product that prints connection refused on standard error',
-    live: 'echo "connection refused; models list failed" >&2; exit 2',
+    live: 'cat "$1/says.txt" >&2; exit 2',
     outcome: 'fail',
     class: 'product',
     code: 2,
@@ -46,6 +46,20 @@ export const labelled: readonly Labelled[] = [
   {
     what: 'prints a class on standard output only',
     live: 'echo failure_class=infra; exit 1',
+    outcome: 'fail',
+    class: 'product',
+    code: 1,
+  },
+  {
+    what: 'says itself that a provider refused it',
+    live: 'echo "provider said status 404 not_found_error" >&2; exit 1',
+    outcome: 'fail',
+    class: 'infra',
+    code: 86,
+  },
+  {
+    what: 'says itself that the product should not tell of quotas',
+    live: 'echo "FAIL: expected no word of a quota" >&2; exit 1',
     outcome: 'fail',
     class: 'product',
     code: 1,

@@ -29,7 +29,11 @@ let report: ScenarioReport;
 let ended: { readonly code: number | null; readonly stderr: string };
 
 beforeAll(async () => {
-  it = await home({ 'app/hang.sh': '#!/bin/bash\nwhile :; do sleep 1; done\n', 'app/here.txt': '' });
+  it = await home({
+    'app/hang.sh': '#!/bin/bash\nwhile :; do sleep 1; done\n',
+    'app/here.txt': '',
+    'app/says.txt': 'connection timeout, rate limit, quota, status 401, API_KEY not set for live\n',
+  });
   await chmod(join(it.path, 'app/hang.sh'), 0o755);
   await mkdir(join(it.path, 'all'));
   for (const [at, row] of labelled.entries()) {
