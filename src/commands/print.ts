@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
 import { auditWords } from '../model/audit.ts';
 import type { RunEvent } from '../model/event.ts';
-import type { EvidenceCommand } from '../model/evidence.ts';
+import type { Evidence, EvidenceCommand } from '../model/evidence.ts';
 import { unreachable } from '../model/json.ts';
 import { isPaused, type PausedWord } from '../model/park.ts';
 import { forkWords } from '../model/point.ts';
@@ -193,21 +193,21 @@ export function summary(result: RunResult, paint: Paint): string {
 /** What carries the verdict of a run that has ended. */
 function evidenceRows({ status, evidence }: RunResult, paint: Paint): [string, string][] {
   if (evidence === undefined || (status !== 'completed' && status !== 'failed')) return [];
-  const { commands, more_commands: more, inputs } = evidence;
+  const { inputs } = evidence;
   const spec = inputs.variables['spec'];
   const named = [
     ...(spec === undefined ? [] : [`spec ${short(spec)}`]),
     `pipeline ${short(inputs.pipeline)}`,
   ];
   return [
-    ...(status === 'completed' ? [['checked', checkedWords(commands, more, paint)] as [string, string]] : []),
+    ...(status === 'completed' ? [['checked', checkedWords(evidence, paint)] as [string, string]] : []),
     ['evidence', `${named.join(', ')}, visits ${short(evidence.chain)}`],
   ];
 }
 
 const short = (hash: string): string => hash.slice(0, 12);
 
-function checkedWords(commands: readonly EvidenceCommand[], more: number, paint: Paint): string {
+function checkedWords({ commands, more_commands: more, judged }: Evidence, paint: Paint): string {
   if (commands.length === 0) return paint.yellow('nothing was checked by a command');
   const good = (some: readonly EvidenceCommand[]) => some.filter(({ exit_code }) => exit_code === 0).length;
   const count = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;
@@ -217,7 +217,11 @@ function checkedWords(commands: readonly EvidenceCommand[], more: number, paint:
   return [
     `${passed === commands.length ? '' : `${passed} of `}${count(commands.length, 'command')} of ${count(nodes, 'node')} passed`,
     ...(more === 0 ? [] : [`${more} more are not listed`]),
-    scenarios.length === 0 ? 'no scenarios' : `scenarios ${good(scenarios)} of ${scenarios.length}`,
+    scenarios.length === 0
+      ? 'no scenarios'
+      : judged === undefined
+        ? `of them ${count(scenarios.length, 'scenario')}`
+        : `scenarios ${judged.passed} of ${judged.total}`,
   ].join(', ');
 }
 

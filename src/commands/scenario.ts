@@ -125,6 +125,8 @@ async function tell(
           'judge.status': report.status,
           'judge.class': report.failure_class ?? '',
           'judge.failures': failures,
+          'judge.passed': report.results.filter(({ outcome }) => outcome === 'pass').length,
+          'judge.total': report.results.length,
         },
       })}\n`,
     );
@@ -154,7 +156,13 @@ async function nothingJudged(why: string, flags: ScenarioFlags, io: ScenarioIo):
   };
   const output = outputOf(io);
   if (output !== undefined) {
-    const context_updates = { 'judge.status': 'none', 'judge.class': '', 'judge.failures': [] };
+    const context_updates = {
+      'judge.status': 'none',
+      'judge.class': '',
+      'judge.failures': [],
+      'judge.passed': 0,
+      'judge.total': 0,
+    };
     await writeFile(
       output,
       `${JSON.stringify({ outcome: 'success', preferred_next_label: 'none', notes, context_updates })}\n`,

@@ -1,10 +1,12 @@
 /** What carries the verdict of a run, gathered from its records. */
 import { treesOf } from '../builder/in-history.ts';
+import type { RunState } from '../model/checkpoint.ts';
 import type { Evidence, EvidenceCommand } from '../model/evidence.ts';
 import type { Json, JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Mark } from '../model/mark.ts';
+import type { Context } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 import type { Commit } from '../model/result.ts';
 import { type RanCommand, VisitRecord } from '../model/visit-record.ts';
@@ -58,11 +60,17 @@ export async function evidenceOf(
     readonly snapshot: string | null;
     readonly commits: readonly Commit[];
     readonly proof: readonly string[];
+    readonly context: Context;
+    readonly origins: RunState['origins'];
   },
   journals: Readonly<Record<string, Mark>>,
 ): Promise<Evidence> {
   const counted = visits.latest.filter(({ outcome }) => !run.failed || outcome.status === 'fail');
-  const commands = counted.flatMap((visit) => commandsOf(visit, run.proof));
+  const judged = judgedIn(run);
+  // A judge that has found no scenarios has shown nothing.
+  const commands = counted
+    .flatMap((visit) => commandsOf(visit, run.proof))
+    .filter(({ command }) => judged?.total !== 0 || !judging.test(command));
   const made = run.commits.flatMap(({ work_order, commit }) =>
     commit === null ? [] : [{ work_order, commit }],
   );
@@ -74,6 +82,7 @@ export async function evidenceOf(
     commands: commands.slice(0, mostCommands),
     more_commands: Math.max(0, commands.length - mostCommands),
     inputs: inputsOf(manifest),
+    ...(judged === undefined || judged.total === 0 ? {} : { judged }),
     base_commit: manifest.git?.base_commit ?? manifest.base_commit,
     commits: made.map((one, at) => ({ ...one, tree: trees[at] ?? null })),
     snapshot: run.snapshot,
@@ -81,6 +90,21 @@ export async function evidenceOf(
     journals: { [layout('').visits]: visits.mark, ...journals },
     factory_version: manifest.factory_version,
   };
+}
+
+/** What `factory scenario` said last; an agent's word for it does not count. */
+function judgedIn({
+  context,
+  origins,
+}: {
+  readonly context: Context;
+  readonly origins: RunState['origins'];
+}): Evidence['judged'] {
+  const { 'judge.passed': passed, 'judge.total': total } = context;
+  const bySomeTool = ['judge.passed', 'judge.total'].every((key) => own(origins, key) === 'tool');
+  return bySomeTool && typeof passed === 'number' && typeof total === 'number'
+    ? { passed, total }
+    : undefined;
 }
 
 /** The hashes of all that a run was given. */
@@ -103,6 +127,8 @@ export function inputsOf(manifest: Manifest): Evidence['inputs'] {
     prices: prices?.sha256 ?? null,
   };
 }
+
+const judging = /\bfactory scenario\b/;
 
 /** A build's own steps judge nothing of the product. */
 const bookkeeping = /^factory (?:order (?!proof\b)|plan\b)/;
@@ -141,5 +167,5 @@ function spoken(argv: readonly string[]): string {
 
 function whatIs(command: string): EvidenceCommand['what'] {
   if (/^factory order proof\b/.test(command)) return 'proof';
-  return /\bfactory scenario\b|\bscripts\/scenarios\//.test(command) ? 'scenario' : 'tool';
+  return judging.test(command) || /\bscripts\/scenarios\//.test(command) ? 'scenario' : 'tool';
 }

@@ -67,6 +67,8 @@ export async function resultOf(
         snapshot: state.snapshot,
         commits: made,
         proof: (proof.success ? proof.data : null) ?? [],
+        context: state.context,
+        origins: state.origins,
       },
       marks ?? (await marksIn(runDir)),
     ),

@@ -34,6 +34,10 @@ export const Evidence = z.object({
     agent_script: hash.nullable(),
     prices: hash.nullable(),
   }),
+  judged: z
+    .object({ passed: z.int().nonnegative(), total: z.int().nonnegative() })
+    .exactOptional()
+    .describe('Scenarios that `factory scenario` has tried last, where a tool has said so'),
   base_commit: z.string().nullable(),
   commits: z.array(z.object({ work_order: z.string(), commit: z.string(), tree: z.string().nullable() })),
   snapshot: z.string().nullable().describe('The workspace after the last stage'),
