@@ -33,7 +33,7 @@ test('a judge that found no scenarios is no evidence', async () => {
   const ran = await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1']);
   expect(ran.code, ran.stderr).toBe(0);
   expect(ran.stdout).toMatch(/checked +nothing was checked by a command/);
-  const { evidence } = await it.json('.factory/runs/r1/result.json');
-  expect(evidence).toMatchObject({ commands: [] });
-  expect(evidence).not.toHaveProperty('judged');
+  const result = await it.json('.factory/runs/r1/result.json');
+  expect(result).toMatchObject({ evidence: { commands: [] } });
+  expect(result).not.toHaveProperty('evidence.judged');
 });
