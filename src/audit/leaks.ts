@@ -74,4 +74,5 @@ function howMuch(
   return `shows ${canaries === 1 ? 'a line' : `${canaries} lines`} that only a sealed file has`;
 }
 
-const inSpelling = (spelling: string): string => (spelling === 'plain' ? '' : `, written in ${spelling}`);
+const inSpelling = (spelling: string): string =>
+  spelling === 'plain' ? '' : spelling === 'compressed' ? ', compressed' : `, written in ${spelling}`;

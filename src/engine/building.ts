@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { dropKey } from '../store/sealed.ts';
 import { isCode } from '../system/files.ts';
 import { isAlive, processId, thisProcess } from '../system/proc.ts';
 
@@ -15,10 +16,14 @@ export function buildingName(runId: string, unique: string): string {
 
 const named = /^\..+\.([0-9a-f]{8})\.(\d+)\.([0-9a-f]{8})\.new$/;
 
-/** Removes from `runsDir` what makers that have ended left unfinished. A folder of another machine's, or of before a
+/** Removes from `runsDir` what makers that have ended left unfinished, each with its key. A folder of another machine's, or of before a
  *  restart, goes when nothing was put into it for a day: whether its maker lives cannot be seen from here. `now` in
  *  milliseconds. */
-export async function removeAbandoned(runsDir: string, now: number): Promise<void> {
+export async function removeAbandoned(
+  runsDir: string,
+  now: number,
+  env: Parameters<typeof dropKey>[1],
+): Promise<void> {
   const { host, pidSpace } = thisProcess();
   const here = short(`${host} ${pidSpace}`);
   for (const name of await readdir(runsDir)) {
@@ -27,7 +32,10 @@ export async function removeAbandoned(runsDir: string, now: number): Promise<voi
     const path = join(runsDir, name);
     const gone = where === here ? !isAtWork(Number(pid), startTime) : now - (await lastTouched(path)) > aDay;
     // Another user's stays: it must not keep this run from being made.
-    if (gone) await rm(path, { recursive: true, force: true }).catch(onlyDenied);
+    if (!gone) continue;
+    // The key first: without the folder nobody would know it for one that opens nothing.
+    await dropKey(path, env);
+    await rm(path, { recursive: true, force: true }).catch(onlyDenied);
   }
 }
 

@@ -24,7 +24,7 @@ import { copyArtifacts, withOwnPaths } from './fork-artifacts.ts';
 import { copyExchanges, copyFollowed } from './fork-exchanges.ts';
 import { sha256 } from './inputs.ts';
 import { keptFiles, manifestHash } from './kept.ts';
-import { type Made, makeWhole, type NotMade, withKey } from './prepare.ts';
+import { type Made, makeWhole, type NotMade } from './prepare.ts';
 import { pricesOf } from './price-file.ts';
 
 export type NewFork = {
@@ -65,15 +65,12 @@ export const hashOfRecords = (records: readonly RunRecord[]): string =>
 
 /** Makes the run directory. Nothing is left behind when it refuses or fails. */
 export const makeFork = (wanted: NewFork): Promise<Made | NotMade> =>
-  withKey(wanted.env, (keyed) =>
-    makeWhole(wanted, 'snapshots', (building, final) => fill(wanted, building, final, keyed)),
-  );
+  makeWhole(wanted, 'snapshots', (building, final) => fill(wanted, building, final));
 
 async function fill(
   wanted: NewFork,
   building: string,
   final: string,
-  keyed: (key: string) => void,
 ): Promise<{ notes: string[] } | { problem: Diagnostic }> {
   const at = layout(building);
   const from = layout(wanted.from);
@@ -110,7 +107,6 @@ async function fill(
   if (wanted.sealed !== undefined) {
     const written = await writeSealed(building, wanted.sealed.files, wanted.env);
     if ('problem' in written) return written;
-    keyed(written.key);
     holdout = { ...wanted.sealed.holdout, ...written };
   }
   const manifest = {

@@ -107,7 +107,11 @@ export function leakGuard(from: {
   }
 
   async function leftBy({ node, before, after, undone }: Stage): Promise<string | undefined> {
-    const { created, modified } = diff(before, after);
+    const { created, modified, folders } = diff(before, after);
+    for (const path of folders.created) {
+      const name = await shown(`the name of a folder that node "${node.id}" made`, path);
+      if (name !== undefined) return name;
+    }
     for (const path of [...created, ...modified]) {
       if (undone.includes(path)) continue;
       const entry = after.tree.get(path);

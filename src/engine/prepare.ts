@@ -10,7 +10,7 @@ import type { Holdout, SealedFile } from '../model/sealed.ts';
 import { isAtOrBelow } from '../policy/holdout.ts';
 import { openLedger } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
-import { dropKey, keysFolder, mostSealedBytes, writeSealed } from '../store/sealed.ts';
+import { dropKey, keyFileOf, keysFolder, mostSealedBytes, writeSealed } from '../store/sealed.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { isCode, makeFolder, syncFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { flushTree } from '../system/leftovers.ts';
@@ -84,31 +84,12 @@ export type NotMade = { readonly problem: Diagnostic; readonly code?: number };
 
 /** Makes the run directory. Nothing is left behind when it refuses or fails. */
 export const makeRun = (wanted: NewRun): Promise<Made | NotMade> =>
-  withKey(wanted.env, (keyed) =>
-    makeWhole(wanted, 'workdir', (building, final) => fill(wanted, building, final, keyed)),
-  );
-
-/** Has a run made whose key is told to `keyed`, and forgets the key where the run was not made after all. */
-export async function withKey(
-  env: NewRun['env'],
-  make: (keyed: (key: string) => void) => Promise<Made | NotMade>,
-): Promise<Made | NotMade> {
-  const keys: string[] = [];
-  const drop = () => Promise.all(keys.map((key) => dropKey(key, env)));
-  try {
-    const made = await make((key) => keys.push(key));
-    if ('problem' in made) await drop();
-    return made;
-  } catch (error) {
-    await drop();
-    throw error;
-  }
-}
+  makeWhole(wanted, 'workdir', (building, final) => fill(wanted, building, final));
 
 /** Makes a run directory by `fillIn`, which is given the folder to fill and the one that it will be; nothing is left
  *  behind when it refuses or fails. A WorkspaceError of its becomes a refusal with this code. */
 export async function makeWhole(
-  wanted: Pick<NewRun, 'runId' | 'unique' | 'runsDir' | 'signal' | 'startedAt'>,
+  wanted: Pick<NewRun, 'runId' | 'unique' | 'runsDir' | 'signal' | 'startedAt' | 'env'>,
   code: 'workdir' | 'snapshots',
   fillIn: (building: string, final: string) => Promise<{ notes: string[] } | { problem: Diagnostic }>,
 ): Promise<Made | NotMade> {
@@ -121,16 +102,21 @@ export async function makeWhole(
   } catch (error) {
     return unwritable(wanted.runsDir, 'cannot be made', error);
   }
-  let settled: () => void = () => {};
+  const settling: (() => void)[] = [];
+  const settled = () => {
+    for (const settle of settling) settle();
+  };
   const clear = async () => {
+    await dropKey(building, wanted.env);
     await rm(building, { recursive: true, force: true });
     settled();
     if (first !== undefined) await removeEmpty(wanted.runsDir, first);
   };
   try {
     await makeRunsDir(wanted.runsDir);
-    await removeAbandoned(wanted.runsDir, Date.parse(wanted.startedAt));
-    settled = makingFolder(building);
+    await removeAbandoned(wanted.runsDir, Date.parse(wanted.startedAt), wanted.env);
+    const key = keyFileOf(building, wanted.env);
+    for (const path of key === undefined ? [building] : [key, building]) settling.push(makingFolder(path));
     await makeFolder(building);
     const made = await fillIn(building, final);
     if (wanted.signal.aborted) throw new Cut();
@@ -231,7 +217,6 @@ async function fill(
   wanted: NewRun,
   building: string,
   final: string,
-  keyed: (key: string) => void,
 ): Promise<{ notes: string[] } | { problem: Diagnostic }> {
   const at = layout(building);
   const notes: string[] = [];
@@ -293,7 +278,6 @@ async function fill(
   const sealed = wanted.holdout === undefined ? undefined : await seal(building, wanted.holdout, own);
   if (sealed !== undefined && 'problem' in sealed) return sealed;
   if (sealed !== undefined) {
-    keyed(sealed.key);
     if (sealed.from !== 'workdir' && own.some(({ path }) => isFirst(path, sealed)))
       notes.push(
         `the workdir has a ${sealed.paths[0]} of its own, which is neither copied nor sealed: ${sealed.from} takes its place`,

@@ -1,7 +1,7 @@
 /** Canaries: lines of sealed files that nobody else would write. One that is found elsewhere has leaked from there. */
 import type { SealedFile } from '../model/sealed.ts';
 import { isRare, wordsOf } from './common-words.ts';
-import { flatten, type Spelling, viewsOf } from './flat-text.ts';
+import { flatten, isDecoded, type Spelling, viewsOf } from './flat-text.ts';
 import { type Needles, needlesOf } from './needles.ts';
 import { linesOf, textOf } from './sealed-lines.ts';
 
@@ -20,7 +20,7 @@ export type Sighting = {
 export interface Canaries {
   readonly size: number;
   /** Each canary that the text shows, once. Quoting, escapes, indentation, prefixes of diffs and line ends make no
-   *  difference; base64, hex, URL and HTML spellings are read too. */
+   *  difference; base64, hex, URL and HTML spellings are read too, and what is compressed by gzip, zlib or zip. */
   find(text: Buffer | string): Sighting[];
 }
 
@@ -144,11 +144,10 @@ function finder(marked: readonly Candidate[], plain: readonly Candidate[]): Cana
             const { file, line } = candidate;
             const key = `${file}:${line}`;
             if (found.has(key)) continue;
-            const decoded = view.spelling === 'base64' || view.spelling === 'hex';
             found.set(key, {
               file,
               line,
-              at: decoded ? 0 : flat.lineAt(at),
+              at: isDecoded(view.spelling) ? 0 : flat.lineAt(at),
               marked: isMarked,
               spelling: view.spelling,
             });

@@ -1,6 +1,8 @@
 /** Texts with all that quoting, escaping, indenting and wrapping change taken out, so that a line is found however it was
  *  carried: in a diff, in a JSON string within a JSON string, in a shell's quotes, with other line ends. */
 
+import { inflated } from './inflated.ts';
+
 /** What is left of a text, and which line of it each byte came from. */
 export type Flat = {
   readonly bytes: Uint8Array;
@@ -90,13 +92,17 @@ function put(bytes: Uint8Array, size: number, code: number): number {
   return size + 3;
 }
 
-export type Spelling = 'plain' | 'url' | 'html' | 'base64' | 'hex';
+export type Spelling = 'plain' | 'url' | 'html' | 'base64' | 'hex' | 'compressed';
+
+/** Whether lines of a view are no lines of the text. */
+export const isDecoded = (spelling: Spelling): boolean =>
+  spelling === 'base64' || spelling === 'hex' || spelling === 'compressed';
 
 /** A text, and what is written in it in another way. The lines of a decoded one are its own. */
 export type View = { readonly spelling: Spelling; readonly text: Buffer };
 
 /** The text as it is, then decoded as whatever it seems to have in it: `%41`, `&amp;`, base64 (either alphabet, over several
- *  lines, beginning anywhere), hex. Each takes one pass. */
+ *  lines, beginning anywhere), hex, compressed bytes. Each takes one pass. */
 export function* viewsOf(text: Buffer): Generator<View> {
   yield { spelling: 'plain', text };
   // One character a byte: offsets and bytes stay what they are.
@@ -118,6 +124,8 @@ export function* viewsOf(text: Buffer): Generator<View> {
     yield { spelling: 'base64', text: fromBase64(base64, skip) };
   const hex = letters.match(hexRun) ?? [];
   for (let skip = 0; skip < 2 && hex.length > 0; skip++) yield { spelling: 'hex', text: fromHex(hex, skip) };
+  const unpacked = inflated(text, letters);
+  if (unpacked !== undefined) yield { spelling: 'compressed', text: unpacked };
 }
 
 const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };

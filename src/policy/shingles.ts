@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { SealedFile } from '../model/sealed.ts';
 import { isRare, wordsOf } from './common-words.ts';
-import { type Spelling, viewsOf } from './flat-text.ts';
+import { isDecoded, type Spelling, viewsOf } from './flat-text.ts';
 import { needlesOf } from './needles.ts';
 import { linesOf, textOf } from './sealed-lines.ts';
 
@@ -185,7 +185,7 @@ function* copiesIn(
   places: ReadonlyMap<string, Place>,
   singles: ReadonlySet<string>,
 ): Generator<Copy> {
-  const decoded = spelling === 'base64' || spelling === 'hex';
+  const decoded = isDecoded(spelling);
   let open: { copy: Copy; last: number } | undefined;
   for (const { key, at, nth } of keysOf(text, singles)) {
     const place = places.get(key);

@@ -61,6 +61,11 @@ export function sealedHash(files: readonly SealedFile[]): string {
   return hash.digest('hex');
 }
 
+/** Name of the key of what is sealed in a folder that becomes a run: whoever clears up after a maker that was killed knows
+ *  it by the folder alone. */
+const keyNameOf = (building: string): string =>
+  createHash('sha256').update(building).digest('hex').slice(0, 32);
+
 /** Seals the files into a run directory that is being made, and flushes store and key. */
 export async function writeSealed(
   runDir: string,
@@ -70,7 +75,7 @@ export async function writeSealed(
   const folder = keysFolder(env);
   if (folder === undefined)
     return problem('there is no place for the key of the sealed scenarios: HOME is not set', mendKeys);
-  const name = randomBytes(16).toString('hex');
+  const name = keyNameOf(runDir);
   const key = randomBytes(32);
   const store = pack(sorted(files), key);
   try {
@@ -95,10 +100,17 @@ export async function writeSealed(
   };
 }
 
-/** Forgets the key of a run that was not made after all. */
-export async function dropKey(key: string, env: Environment): Promise<void> {
+/** File of the key that belongs to a folder that becomes a run, whether it is there or not; undefined where there is no
+ *  place for keys. */
+export function keyFileOf(building: string, env: Environment): string | undefined {
   const folder = keysFolder(env);
-  if (folder !== undefined) await rm(join(folder, key), { force: true });
+  return folder === undefined ? undefined : join(folder, keyNameOf(building));
+}
+
+/** Forgets the key, if there is one, of a run that was not made after all. One that cannot be removed opens nothing. */
+export async function dropKey(building: string, env: Environment): Promise<void> {
+  const file = keyFileOf(building, env);
+  if (file !== undefined) await rm(file, { force: true }).catch(() => {});
 }
 
 /** What is sealed in a run, held against its manifest. */

@@ -13,6 +13,7 @@ export function stageStarted(stage: Quarry): () => void {
 /** True while no more than one stage of this process runs: then whatever bears its brand is that stage's. */
 export const isSole = (): boolean => stages.size <= 1;
 
+/** A folder, or a file that belongs to one. */
 const halfMade = new Set<string>();
 
 /** The answer says that the folder is whole now, or gone. */

@@ -21,6 +21,33 @@ test('nothing is asked with a line of the judge', async () => {
   ]);
 });
 
+test('a tool that sees the judge hands nothing on in a packed file or in the names of empty folders', async () => {
+  const deeds = {
+    packed: 'gzip -c scripts/scenarios/* > kept.gz',
+    named: 'grep -v / scripts/scenarios/* -h | while read -r l; do mkdir -p \\"kept/$l\\"; done',
+  };
+  await using it = await home({
+    ...base,
+    ...Object.fromEntries(
+      Object.entries(deeds).map(([name, text]) => [
+        `${name}.dot`,
+        `digraph g { start [shape=Mdiamond] exit [shape=Msquare]
+          t [shape=parallelogram, tool_command="${text}"]
+          start -> t
+          t -> exit [condition="outcome=success"] }`,
+      ]),
+    ),
+  });
+  for (const [name, where] of [
+    ['packed', 'kept.gz'],
+    ['named', 'the name of a folder'],
+  ] as const) {
+    const ran = await it.factory(['run', `${name}.dot`, '--workdir', 'w', '--run-id', name, '-q']);
+    expect(ran.code).toBe(1);
+    expect(ran.stdout + ran.stderr).toMatch(new RegExp(`holdout_leak: ${where}`));
+  }
+});
+
 test('a node that may read the judge is told, says and writes what it likes', async () => {
   const agent = 'codex.allow_read_scenarios=true,';
   const answers = script(done({ notes: line }, [{ path: 'src/notes.md', content: five }]));

@@ -2,9 +2,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { buildingName, removeAbandoned } from '../../src/engine/building.ts';
+import { keyFileOf, writeSealed } from '../../src/store/sealed.ts';
 import { home } from '../support/cli.ts';
 
 test('of a maker that has ended it goes, of one at work it stays', async () => {
@@ -22,8 +23,13 @@ test('of a maker that has ended it goes, of one at work it stays', async () => {
     '.other.new',
   ];
   for (const name of names) mkdirSync(join(it.path, name, 'workspace'), { recursive: true });
-  await removeAbandoned(it.path, 0);
-  expect(readdirSync(it.path).sort()).toEqual([mine, 'r2', '.other.new'].sort());
+  const env = { FACTORY_KEYS: join(it.path, 'keys') };
+  for (const name of names) await writeSealed(join(it.path, name), [], env);
+  await removeAbandoned(it.path, 0, env);
+  expect(readdirSync(it.path).sort()).toEqual([mine, 'keys', 'r2', '.other.new'].sort());
+  // With each its key, and no other one.
+  const kept = [mine, 'r2', '.other.new'].map((name) => basename(keyFileOf(join(it.path, name), env) ?? ''));
+  expect(readdirSync(join(it.path, 'keys')).sort()).toEqual(kept.sort());
 });
 
 test('of a maker that cannot be seen from here it stays for a day', async () => {
@@ -31,8 +37,8 @@ test('of a maker that cannot be seen from here it stays for a day', async () => 
   const name = buildingName('r1', 'x').replace(/\.[0-9a-f]{8}\.(\d+)\./, '.00000000.$1.');
   mkdirSync(join(it.path, name));
   const made = statSync(join(it.path, name)).mtimeMs;
-  await removeAbandoned(it.path, made + 23 * 3_600_000);
+  await removeAbandoned(it.path, made + 23 * 3_600_000, {});
   expect(readdirSync(it.path)).toEqual([name]);
-  await removeAbandoned(it.path, made + 25 * 3_600_000);
+  await removeAbandoned(it.path, made + 25 * 3_600_000, {});
   expect(readdirSync(it.path)).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { chooseCanaries } from '../../src/policy/canaries.ts';
@@ -8,6 +9,15 @@ const line = 'if ! grep -q "kittiwake berthed at quay 4821" "$tmp/out.txt"; then
 const number = harbour.split('\n').indexOf(line) + 1;
 const json = (value: unknown) => JSON.stringify(value);
 const utf16 = (text: string) => Buffer.from(text, 'utf16le');
+
+/** As zip archives begin. */
+function zipEntry(name: string, text: string): Buffer {
+  const head = Buffer.alloc(30);
+  head.write('PK\x03\x04', 'latin1');
+  head.writeUInt16LE(8, 8);
+  head.writeUInt16LE(name.length, 26);
+  return Buffer.concat([head, Buffer.from(name), deflateRawSync(text)]);
+}
 
 const carried: readonly (readonly [string, string | Buffer])[] = [
   ['as it is', `some\n${line}\nmore`],
@@ -44,6 +54,11 @@ const carried: readonly (readonly [string, string | Buffer])[] = [
     [...Buffer.from(line)].map((b) => `\\x${b.toString(16).padStart(2, '0')}`).join(''),
   ],
   ['in UTF-16', utf16(`x ${line} y`)],
+  ['in gzip', gzipSync(harbour)],
+  ['in an object of git', deflateSync(`blob ${harbour.length}\0${harbour}`)],
+  ['in a pack, behind other bytes', Buffer.concat([Buffer.from('PACK\0x\x9c'), deflateSync(harbour)])],
+  ['in gzip that is cut', gzipSync(`${harbour}${'x'.repeat(9999)}`).subarray(0, -12)],
+  ['in an archive', zipEntry('judge.sh', harbour)],
 ];
 
 test.for(carried)('a line of the judge is found %s', ([, text]) => {

@@ -75,7 +75,7 @@ describe('the sealed store', () => {
 
   it('says where it looked for a key that is gone', async () => {
     const { run, env, holdout } = await seal('keyless');
-    await dropKey(holdout.key, env);
+    await dropKey(run, env);
     const read = await readSealed(run, holdout, env);
     expect('problem' in read && read.problem.message).toContain(join(env['FACTORY_KEYS'] ?? '', holdout.key));
   });
