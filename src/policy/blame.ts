@@ -5,7 +5,7 @@ import type { Attribution, Rerun } from '../model/attribution.ts';
 import type { FailureClass } from '../model/outcome.ts';
 import { cannotRun, notStarted, phaseOf } from './harness.ts';
 import { scenariosNamed } from './scenarios.ts';
-import { wordsOfTheWorld } from './world-words.ts';
+import { isOwnLine, wordsOfTheWorld } from './world-words.ts';
 
 /** A class that a stage names itself, and where it says so. */
 export type Word = { readonly class: FailureClass; readonly where: string };
@@ -27,6 +27,8 @@ export type Ended = {
   /** The ends of what it printed. */
   readonly stdout: string;
   readonly stderr: string;
+  /** The texts of the scenario scripts that it names. */
+  readonly texts: readonly string[];
 };
 
 /** Exit codes by which a scenario blames the machine, and a shell the command itself. */
@@ -101,10 +103,12 @@ function evidenceOf(ended: Ended): Attribution | undefined {
   return undefined;
 }
 
-/** Only for scenarios, which ask live services; the words of any other command are those of the product. */
+/** Only for scenarios, which ask live services, and only where a line stands in their own text: the words of any other are
+ *  those of the product. */
 function guess(ended: Ended): Attribution | undefined {
   if (!isJudge(ended)) return undefined;
   for (const line of `${ended.stderr}\n${ended.stdout}`.split('\n')) {
+    if (!ended.texts.some((text) => isOwnLine(line, text))) continue;
     const found = wordsOfTheWorld(line);
     if (found !== undefined) return { class: 'infra', how: 'words', why: `it printed "${found}"` };
   }

@@ -23,3 +23,7 @@ export function wordsOfTheWorld(line: string): string | undefined {
   const found = ofTheWorld.map((words) => words.exec(line)?.[0]).find((words) => words !== undefined);
   return found?.trim().slice(0, 80);
 }
+
+/** Whether a printed line stands in a script's text word for word. One of a word or two may be anybody's. */
+export const isOwnLine = (line: string, text: string): boolean =>
+  line.trim().length >= 12 && text.includes(line.trim());

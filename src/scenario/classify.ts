@@ -1,6 +1,6 @@
 /** Whose failure a failed phase is, from what the harness has seen itself and never from words in a product's output.
  *  Pure. */
-import { wordsOfTheWorld } from '../policy/world-words.ts';
+import { isOwnLine, wordsOfTheWorld } from '../policy/world-words.ts';
 import type { Exit } from '../system/spawn.ts';
 
 export type Phase = 'syntax' | 'selftest' | 'live';
@@ -91,12 +91,9 @@ function bashSaid({ stderr, script }: Seen): string {
 const isIn = (path: string, folders: readonly string[]): boolean =>
   folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
 
-/** What of an output the script's text has word for word. A line of a word or two may be anybody's. */
+/** What of an output the script's text has word for word. */
 export const ownLines = (text: string, output: string): readonly string[] =>
-  output
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line.length >= 12 && text.includes(line));
+  output.split('\n').filter((line) => isOwnLine(line, text));
 
 /** The last line of standard error that names a class, and nothing else. */
 export function markerIn(stderr: string): ScenarioClass | undefined {

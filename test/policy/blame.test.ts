@@ -298,6 +298,8 @@ describe('whose failure it is', () => {
       judge: false,
       stdout,
       stderr,
+      // The scenario says it all itself.
+      texts: [stdout, stderr],
       ...given,
     };
     const found = blame(ended);
@@ -315,8 +317,25 @@ describe('whose failure it is', () => {
       exit: code(1),
       stdout: '',
       stderr: 'quota exceeded',
+      texts: ['echo "quota exceeded" >&2'],
     });
     expect(found).toEqual({ class: 'infra', how: 'words', why: 'it printed "quota"' });
+  });
+
+  test('what a product prints tells nothing of the world, and what the scenario has in its own text does', () => {
+    const of = (texts: readonly string[]) =>
+      blame({
+        said: undefined,
+        exit: code(1),
+        command: judge,
+        scenarios: ['scripts/scenarios/'],
+        judge: false,
+        stdout: '',
+        stderr: 'error: connection refused by the server\n',
+        texts,
+      }).class;
+    expect(of(['"$1/app" || exit 1\n'])).toBe('product');
+    expect(of(['echo "error: connection refused by the server" >&2; exit 1\n'])).toBe('infra');
   });
 });
 
