@@ -26,7 +26,7 @@ export const outcomeUncovered: Rule = (subject) => {
       const span = graph.nodes.get(id)?.span ?? graph.span;
       const told = finding(graph, 'outcome-uncovered', 'warning', { ...said(id, moves, subject), span });
       const path = first === undefined ? undefined : pathTo(first.place);
-      return shownBy(told, path === undefined || first === undefined ? undefined : [...path, first]);
+      return shownBy(told, graph, path === undefined || first === undefined ? undefined : [...path, first]);
     },
   }));
   return (['plain', 'broke', 'partial'] as const).flatMap((sort) =>
