@@ -72,8 +72,8 @@ function said(
   const reported = [
     ...new Set(moves.filter(({ giving }) => !giving.broke).map(({ giving }) => giving.status)),
   ];
-  const first = reported[0] ?? 'fail';
-  const fix = `add an edge from "${id}" with condition="outcome=${first}"`;
+  const wanted = (reported.length === 0 ? ['fail'] : reported).map((status) => `outcome=${status}`);
+  const fix = `add an edge from "${id}" with condition="${wanted.join(' || ')}"`;
   if (reported.length === 0) {
     const [open] = (outgoing.get(id) ?? []).filter(({ condition }) => condition === undefined);
     return {
