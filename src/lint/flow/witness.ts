@@ -138,7 +138,7 @@ function mayEnd({ graph, moves, earlier }: Road, at: number, { place, giving }: 
   const limit = attribute === undefined ? undefined : count(1).read(attribute.value);
   if (limit?.ok === true && (earlier[at] ?? 0) >= limit.value) return false;
   // A verification runs a plan that a stage before it has set.
-  if (place.type === 'verification' && giving.status === 'success') {
+  if (place.type === 'verification' && (giving.status === 'success' || giving.broke)) {
     const first = moves.findIndex((move) => move.giving.says && move.place.passes === undefined);
     if (first === -1 || first >= at) return false;
   }
