@@ -13,12 +13,12 @@ import { kindOf } from '../model/resolve.ts';
 import { modelsOf } from '../nodes/escalation.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { judgingAttributes } from '../nodes/kind.ts';
+import { leadsTo, loopOf } from '../policy/loops.ts';
 import { isRelevant, type Signature, signatureOf } from '../policy/signature.ts';
 import { readSome } from '../system/read.ts';
 import { diff } from '../workspace/changes.ts';
 import { type Ignore, readIgnore } from '../workspace/ignore.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
-import { leadsTo, loopOf } from './loops.ts';
 
 /** Failures alike that stop a loop when nobody says otherwise. */
 const usual = 3;

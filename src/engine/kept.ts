@@ -16,7 +16,7 @@ export const manifestHash = (manifest: object): string =>
  *  settings of the history, what a replay follows. */
 export async function keptFiles(runDir: string): Promise<Record<string, string>> {
   const at = layout(runDir);
-  const { settings, start } = inHistory(at.history);
+  const { settings, start, sealed } = inHistory(at.history);
   const followed = followedLayout(at.followed);
   const info = join(at.history, 'info');
   const paths = [
@@ -25,6 +25,7 @@ export async function keptFiles(runDir: string): Promise<Record<string, string>>
     join(at.history, 'config'),
     settings,
     start,
+    sealed,
     ...(await namesIn(info)).map((name) => join(info, name)),
     followed.visits,
     exchangesLayout(followed.exchanges).calls,

@@ -13,6 +13,7 @@ import { quoteWord } from '../policy/words.ts';
 import { marksIn } from '../store/marks.ts';
 import { readSome } from '../system/read.ts';
 import { evidenceOf, visitsIn } from './evidence.ts';
+import { sha256 } from './inputs.ts';
 import type { RunEnd } from './run.ts';
 
 /** How the user calls us, for the commands that a result proposes. */
@@ -98,10 +99,18 @@ export async function resultOf(
 async function auditOf(runDir: string): Promise<Pick<RunResult, 'audit'>> {
   const text = await readSome(layout(runDir).audit, 256 * 1024 * 1024);
   if (text === undefined) return {};
-  const read = AuditReport.safeParse(JSON.parse(text));
+  const read = AuditReport.safeParse(parsed(text));
   if (!read.success) return {};
   const { findings, errors, warnings } = read.data;
-  return { audit: { findings: findings.length, errors, warnings } };
+  return { audit: { findings: findings.length, errors, warnings, sha256: sha256(text) } };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Where a replay left its record, if it did. */

@@ -9,6 +9,7 @@ import { kindOf } from '../model/resolve.ts';
 import type { TraceFacts } from '../model/trace.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { commonAttributes, executableAttributes } from '../nodes/kind.ts';
+import { unfixableSource } from '../policy/unfixable.ts';
 import { hashArtifacts } from '../store/artifact-hashes.ts';
 import type { Journal } from '../store/journal.ts';
 import type { VisitFacts } from '../store/visits.ts';
@@ -28,7 +29,7 @@ import type { RunSetting } from './site.ts';
 import { advance } from './state.ts';
 import type { Ending, Step } from './step.ts';
 import { step } from './step.ts';
-import { outOfEveryScope, unfixableSource } from './unfixable.ts';
+import { outOfEveryScope } from './unfixable.ts';
 import { visitNode } from './visit.ts';
 
 /** A run that is prepared: its folder, its state, and what it is told to stop at. */

@@ -41,9 +41,9 @@ export const RunResult = z.object({
     .describe(
       'What was run on the final commit by itself: empty when nothing could be, null without a proof',
     ),
-  audit: AuditCounts.exactOptional().describe(
-    'Of the audit at the end of the run; `audit.json` has all of it',
-  ),
+  audit: AuditCounts.extend({ sha256: z.string().exactOptional() })
+    .exactOptional()
+    .describe('Of the audit at the end of the run; `audit.json` has all of it'),
   evidence: Evidence.exactOptional().describe('What carries the verdict'),
   verify: z.string().exactOptional().describe('The command that checks the evidence'),
   forked_from: ForkedFrom.exactOptional(),

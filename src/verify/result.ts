@@ -9,6 +9,7 @@ import type { Manifest } from '../model/manifest.ts';
 import type { Mark } from '../model/mark.ts';
 import { isPaused } from '../model/park.ts';
 import { RunResult } from '../model/result.ts';
+import { hashFile } from '../store/artifact-hashes.ts';
 import { ownHashOf } from '../store/own-hash.ts';
 import { isMissing } from '../system/files.ts';
 import type { Fact } from './journals.ts';
@@ -78,6 +79,7 @@ const placed = new Set([
   'verify',
   'elapsed_ms',
   'evidence',
+  'audit',
   'sha256',
   'schema_version',
 ]);
@@ -107,6 +109,7 @@ export async function checkResult(
   );
   const again = JSON.parse(JSON.stringify(derived)) as Readonly<Record<string, Json>>;
   compare('', without(again, placed), without(read.value, placed), found);
+  await checkAudit(runDir, read.result, found);
   const { evidence } = read.result;
   if (evidence === undefined || derived.evidence === undefined) return;
   found.count('commands', evidence.commands.length);
@@ -118,6 +121,19 @@ export async function checkResult(
       is: says,
     });
   compare('evidence.', asJson(rest), asJson(told), found);
+}
+
+/** The audit at the end of the run, whose hash the result has. */
+async function checkAudit(runDir: string, { audit }: RunResult, found: Findings): Promise<void> {
+  const is = await hashFile(layout(runDir).audit);
+  if (audit === undefined) {
+    if (is !== undefined) found.add('added', 'audit.json', 'the run has ended without an audit');
+  } else if (audit.sha256 === undefined)
+    found.cannot('what audit.json says: an earlier version recorded no hash of it');
+  else {
+    found.count('files');
+    found.hash('audit.json', audit.sha256, is, 'the audit at the end of the run');
+  }
 }
 
 const asJson = (value: object) => JSON.parse(JSON.stringify(value)) as Readonly<Record<string, Json>>;

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { capHit } from '../../src/engine/caps.ts';
-import { outOfEveryScope, truthGate, unfixableSource } from '../../src/engine/unfixable.ts';
+import { outOfEveryScope, truthGate } from '../../src/engine/unfixable.ts';
 import type { Attribution } from '../../src/model/attribution.ts';
 import type { LastFailure } from '../../src/model/checkpoint.ts';
 import { kinds } from '../../src/nodes/index.ts';
+import { unfixableSource } from '../../src/policy/unfixable.ts';
 import { graphOf } from '../support/graph.ts';
 
 describe('caps', () => {

@@ -195,11 +195,7 @@ const bad: readonly Row[] = [
       'a',
     ],
     ['failure-to-success', 'a -> b -> exit', 'a -> b'],
-    [
-      'failure-to-success',
-      'a -> d; d -> b; b -> exit [condition="outcome=success"]; b -> fix [condition="outcome=fail"]; fix -> exit',
-      'd -> b',
-    ],
+    ['failure-to-success', 'a -> d -> b -> exit; b -> fix [condition="outcome=fail"]; fix -> exit', 'd -> b'],
   ]),
 ];
 
@@ -264,13 +260,11 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ...runs([
     ['edge-never-taken', 'a -> exit; a -> b; b -> exit'],
     ['edge-never-taken', 'a -> exit; a -> b [condition="outcome=skipped"]; b -> exit'],
-    [
-      'edge-never-taken',
-      'a -> exit; a -> b [condition="x=1"]; a -> v [condition="x=2"]; b -> exit; v -> exit',
-    ],
+    ['edge-never-taken', 'a -> exit; a -> b [condition="x=1"]; a -> v [condition="x=2"]; b -> exit; v -> b'],
     ['edge-never-taken', 'a -> exit; a -> b [condition="x<5 && x>3"]; b -> exit'],
     ['edge-never-taken', 'a -> exit; a -> b [condition="x matches \\"^v[0-9]\\""]; b -> exit'],
     ['edge-never-taken', 'a -> exit; a -> b [condition="failure_class=timeout"]; b -> exit'],
+    ['edge-never-taken', 'a -> v -> exit; v -> b [condition="failure_class=scenario"]; b -> exit'],
     ['endless-cycle', 'a -> b [condition="outcome=fail"]; b -> a; a -> exit [condition="outcome=success"]'],
     ['endless-cycle', 'a -> b -> a; b -> exit [condition="outcome=retry"]; b [max_visits=3]'],
     ['endless-cycle', 'default_max_visits=9; a -> b -> a; b -> exit [condition="outcome=retry"]'],
@@ -287,6 +281,10 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
     ['failure-to-success', 'a -> exit'],
     ['failure-to-success', 'a -> b -> exit; a [goal_gate=true, retry_target=a]'],
     ['failure-to-success', 'a -> v -> exit'],
+    [
+      'failure-to-success',
+      'a -> d -> b -> exit; d -> exit [condition="x matches ^f.*t"]; d -> fix [condition="outcome=fail", weight=2]; fix -> a; b [goal_gate=true, retry_target=a]; fix [goal_gate=true, retry_target=a]',
+    ],
     [
       'failure-to-success',
       'a -> b [condition="outcome=success"]; a -> fix [condition="outcome=fail"]; fix -> a; b -> exit',

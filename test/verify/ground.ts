@@ -14,7 +14,7 @@ export const files = {
     format: 'factory-script/1',
     answers: { write: [{ text: 'bad' }, { text: long }] },
   }),
-  'p.dot': `digraph p { vars="spec=@spec.md"
+  'p.dot': `digraph p { vars="spec=@spec.md"; audit=report
     start [shape=Mdiamond]; done [shape=Msquare]
     write [prompt="@ask.md", response_file="out.txt"]
     check [shape=parallelogram, tool_command="grep -q good out.txt"]

@@ -1,19 +1,30 @@
 /** Runs that nobody touched hold, however they came to their end; and nothing is claimed that was not looked at. */
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { treeOf } from '../support/house.ts';
-import { ground } from './ground.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Told, treeOf } from '../support/house.ts';
+import { files, type Ground, ground } from './ground.ts';
+
+let it: Ground;
+let done: Told;
+let failed: Told;
+beforeAll(async () => {
+  it = await ground({
+    'bare.dot': 'digraph b { start [shape=Mdiamond]; done [shape=Msquare]; start -> done }',
+  });
+  done = await it.start('done');
+  failed = await it.start('failed', 'fails.dot');
+}, 60_000);
+afterAll(() => it[Symbol.asyncDispose]());
 
 test('completed, failed, stopped, resumed, forked, replayed and copied runs hold', async () => {
-  await using it = await ground();
   const holds = async (id: string) => {
     const { problems, notes } = await it.verify(id);
     expect({ id, problems, notes }).toEqual({ id, problems: [], notes: [] });
   };
-  expect((await it.start('done')).code).toBe(0);
+  expect(done.code).toBe(0);
   await holds('done');
-  expect((await it.start('failed', 'fails.dot')).code).toBe(1);
+  expect(failed.code).toBe(1);
   await holds('failed');
   let seen = 0;
   const second = (line: string) => line.includes('stage started node=check') && ++seen === 2;
@@ -31,10 +42,8 @@ test('completed, failed, stopped, resumed, forked, replayed and copied runs hold
 });
 
 test('a verification changes nothing, counts what it has checked and names what it could not', async () => {
-  await using it = await ground();
-  await it.start('r');
   const before = treeOf(it.path);
-  const { checked, unchecked } = await it.verify('r');
+  const { checked, unchecked } = await it.verify('done');
   expect(treeOf(it.path)).toEqual(before);
   expect(unchecked).toEqual([]);
   expect(checked).toMatchObject({ visits: 8, exchanges: 2, commands: 3, inputs: 3 });
@@ -42,30 +51,26 @@ test('a verification changes nothing, counts what it has checked and names what 
 });
 
 test('sources outside that are other texts by now are noted, and are no fault of the run', async () => {
-  await using it = await ground();
-  await it.start('r');
   writeFileSync(join(it.path, 'spec.md'), 'Another spec.\n');
-  const { problems, notes } = await it.verify('r');
+  const { problems, notes } = await it.verify('done');
+  writeFileSync(join(it.path, 'spec.md'), files['spec.md']);
   expect(problems).toEqual([]);
   expect(notes).toMatchObject([{ code: 'source', where: join(it.path, 'spec.md') }]);
 });
 
 test('the hash of the visits that somebody has noted is compared', async () => {
-  await using it = await ground();
-  await it.start('r');
-  const { chain } = it.json('.factory/runs/r/result.json').evidence;
-  expect((await it.verify('r', { chain: chain.slice(0, 12) })).problems).toEqual([]);
-  expect((await it.verify('r', { chain: 'abcdef012345' })).problems).toMatchObject([
+  const { chain } = it.json('.factory/runs/done/result.json').evidence;
+  expect((await it.verify('done', { chain: chain.slice(0, 12) })).problems).toEqual([]);
+  expect((await it.verify('done', { chain: 'abcdef012345' })).problems).toMatchObject([
     { code: 'changed', where: 'visits.jsonl' },
   ]);
 });
 
 test('a run that an earlier version made is checked as far as it can be, and the gaps are told', async () => {
-  await using it = await ground();
-  await it.start('r');
-  const put = (file: string, text: string) => writeFileSync(join(it.dir('r'), file), text);
+  cpSync(it.dir('done'), it.dir('old'), { recursive: true, preserveTimestamps: true });
+  const put = (file: string, text: string) => writeFileSync(join(it.dir('old'), file), text);
   const without = (file: string, ...names: string[]) => {
-    const value = it.json(`.factory/runs/r/${file}`);
+    const value = it.json(`.factory/runs/old/${file}`);
     for (const name of names) delete value[name];
     put(file, `${JSON.stringify(value, null, 2)}\n`);
   };
@@ -73,20 +78,19 @@ test('a run that an earlier version made is checked as far as it can be, and the
   without('checkpoint.json', 'visits_sha256', 'manifest_sha256', 'journals', 'sha256');
   without('result.json', 'evidence', 'verify', 'sha256');
   const old = it
-    .records('.factory/runs/r/visits.jsonl')
+    .records('.factory/runs/old/visits.jsonl')
     .map(({ artifacts: _, commands: __, ...rest }) => rest);
   put('visits.jsonl', old.map((record) => `${JSON.stringify(record)}\n`).join(''));
-  const { problems, unchecked } = await it.verify('r');
+  const { problems, unchecked } = await it.verify('old');
   expect(problems).toEqual([]);
   expect(unchecked.join('\n')).toMatch(/manifest\.json as a whole[\s\S]*artifacts of write@1/);
 });
 
 test('what carries the verdict is told: commands with exit codes and hashes of all inputs', async () => {
-  await using it = await ground();
-  const { out } = await it.start('r');
+  const { out } = done;
   expect(out).toMatch(/checked +3 commands of 3 nodes passed, no scenarios/);
-  expect(out).toMatch(/check it +factory verify r\n/);
-  const { evidence } = it.json('.factory/runs/r/result.json');
+  expect(out).toMatch(/check it +factory verify done\n/);
+  const { evidence } = it.json('.factory/runs/done/result.json');
   expect(
     evidence.commands.map(({ node, what, exit_code }: Record<string, unknown>) => [node, what, exit_code]),
   ).toEqual([
@@ -103,17 +107,13 @@ test('what carries the verdict is told: commands with exit codes and hashes of a
     agent_script: hash,
     scenarios: null,
   });
-  const failed = await it.start('f', 'fails.dot');
   expect(failed.out).not.toContain('checked');
-  expect(it.json('.factory/runs/f/result.json').evidence.commands).toMatchObject([
+  expect(it.json('.factory/runs/failed/result.json').evidence.commands).toMatchObject([
     { node: 'check', exit_code: 3 },
   ]);
 });
 
 test('a run that no command has checked says so', async () => {
-  await using it = await ground({
-    'bare.dot': 'digraph b { start [shape=Mdiamond]; done [shape=Msquare]; start -> done }',
-  });
-  const { out } = await it.start('r', 'bare.dot');
+  const { out } = await it.start('bare', 'bare.dot');
   expect(out).toMatch(/checked +nothing was checked by a command/);
 });

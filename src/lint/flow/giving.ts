@@ -23,9 +23,14 @@ const giving = (status: OutcomeWord, more: Partial<Giving> = {}): Giving => {
   };
 };
 
+/** Classes that no agent is asked to mend: they stand last, so that a run is shown that goes on. */
+const unmendable: readonly FailureClass[] = ['config', 'infra', 'scenario'];
 const anyClass = (first: FailureClass): readonly FailureClass[] => [
   first,
-  ...failureClasses.filter((c) => c !== first && c !== 'cancelled' && c !== 'internal'),
+  ...failureClasses.filter(
+    (c) => c !== first && c !== 'cancelled' && c !== 'internal' && !unmendable.includes(c),
+  ),
+  ...unmendable,
 ];
 
 const success = giving('success');
@@ -42,16 +47,18 @@ const tool = (partly: boolean) => [
   partly ? partial : unusual(partial),
   unusual(giving('skipped', { says: true })),
 ];
+// An agent names no class: its failure is the product's, or a breach of its scope.
+const agentFailure = giving('fail', { says: true, classes: ['product', 'guardrail'] });
 const agent = (partly: boolean) => [
   saidSuccess,
-  saidFailure,
+  agentFailure,
   giving('fail', { broke: true, classes: anyClass('agent') }),
   partly ? partial : unusual(partial),
 ];
 const verification = [
   success,
-  giving('fail', { classes: ['product', 'guardrail', 'config'] }),
-  broken('timeout', 'product', 'config', 'infra', 'guardrail'),
+  giving('fail', { classes: ['product', 'guardrail', 'config', 'infra', 'scenario'] }),
+  broken('timeout', 'product', 'config', 'infra', 'scenario', 'guardrail'),
 ];
 const givings = {
   start: [success],

@@ -128,11 +128,8 @@ export function waysOf(fork: Fork, giving: Giving): readonly Way[] {
     for (const edge of edges) {
       if (found.has(edge)) continue;
       const { condition } = edge;
-      const may =
-        condition === undefined
-          ? !giving.broke && (giving.says || edge === open[0])
-          : mayHold(fork, giving, condition);
-      if (!may) continue;
+      const carries = condition !== undefined || (!giving.broke && (giving.says || edge === open[0]));
+      if (!carries || !mayWin(fork, giving, edge)) continue;
       found.set(edge, {
         edge,
         how: condition === undefined ? 'unconditional' : 'condition',
@@ -170,8 +167,10 @@ function* contexts(keys: Fork['keys']): Generator<ReadonlyMap<string, string>> {
     for (const value of first.values) yield new Map([[first.key, value], ...others]);
 }
 
-/** Whether a condition may hold for such a stage, whatever the context. */
-export function mayHold(fork: Fork, giving: Giving, condition: Condition): boolean {
+/** Whether such a stage may leave by an edge, whatever the context: its condition may hold, and none that goes before it
+ *  always does. */
+function mayWin(fork: Fork, giving: Giving, edge: Edge): boolean {
+  const before = edge.condition === undefined ? fork.edges : fork.edges.slice(0, fork.edges.indexOf(edge));
   const classes = fork.asksClass && giving.status === 'fail' ? giving.classes : [undefined];
   return classes.some((one) => {
     const value = lookup(fork.node, giving, { ...silence, class: one });
@@ -179,7 +178,10 @@ export function mayHold(fork: Fork, giving: Giving, condition: Condition): boole
       const key = contextKey(written);
       return engineKeys.has(key) && (key !== 'preferred_label' || !giving.says) ? value : undefined;
     };
-    return verdict(condition, known) !== false;
+    const holds = ({ condition }: Edge) => (condition === undefined ? false : verdict(condition, known));
+    return (
+      (edge.condition === undefined || holds(edge) !== false) && !before.some((one) => holds(one) === true)
+    );
   });
 }
 

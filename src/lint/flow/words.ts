@@ -1,5 +1,6 @@
 /** Words that the findings about a graph as a whole share. */
 import type { Diagnostic } from '../../model/diagnostic.ts';
+import type { Graph } from '../../model/graph.ts';
 import type { Move } from './flow.ts';
 import { witnessOf } from './witness.ts';
 
@@ -19,8 +20,8 @@ export function folded(found: readonly Told[], most: number): readonly Diagnosti
 }
 
 /** A finding with the run that shows it, where one is found. */
-export function shownBy(found: Diagnostic, moves: readonly Move[] | undefined): Diagnostic {
-  const witness = moves === undefined ? undefined : witnessOf(moves);
+export function shownBy(found: Diagnostic, graph: Graph, moves: readonly Move[] | undefined): Diagnostic {
+  const witness = moves === undefined ? undefined : witnessOf(graph, moves);
   return witness === undefined ? found : { ...found, witness };
 }
 

@@ -28,7 +28,8 @@ function told(edge: Edge, subject: Subject, flow: Flow): Diagnostic {
   const message = `the edge ${edge.from} -> ${edge.to} is never taken: ${why}${behind}`;
   const found = finding(subject.graph, 'edge-never-taken', 'warning', { message, span: edge.span, fix });
   const path = instead === undefined ? undefined : pathTo(instead.place);
-  return shownBy(found, path === undefined || instead === undefined ? undefined : [...path, instead]);
+  const moves = path === undefined || instead === undefined ? undefined : [...path, instead];
+  return shownBy(found, subject.graph, moves);
 }
 
 type Reason = {

@@ -50,7 +50,7 @@ function cycle(inside: ReadonlySet<Place>, { graph }: Subject, flow: Flow): read
     });
   const tell = () => {
     const path = pathTo(first);
-    return shownBy(told(), path === undefined ? undefined : [...path, ...round]);
+    return shownBy(told(), graph, path === undefined ? undefined : [...path, ...round]);
   };
   return [{ name: first.node.id, tell }];
 }
@@ -81,6 +81,6 @@ function* gates(subject: Subject, flow: Flow, free: (place: Place) => boolean): 
       span: attribute?.keySpan ?? at.node.span,
       fix: `name a retry_target from which "${gate}" is reached again, or give "${target}" max_visits`,
     });
-    yield shownBy(told, [...path, ...missed, ...again, jump(exit, back)]);
+    yield shownBy(told, graph, [...path, ...missed, ...again, jump(exit, back)]);
   }
 }

@@ -48,7 +48,7 @@ export const failureToSuccess: Rule = (subject) => {
           span: edge.span,
           fix: `say where each outcome leads (condition="outcome=success", condition="outcome=fail"), or give "${node.id}" goal_gate=true`,
         });
-      found.push({ name: node.id, tell: () => shownBy(said(), all) });
+      found.push({ name: node.id, tell: () => shownBy(said(), graph, all) });
     }
   }
   return folded(found, most);

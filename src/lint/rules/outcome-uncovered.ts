@@ -26,7 +26,7 @@ export const outcomeUncovered: Rule = (subject) => {
       const span = graph.nodes.get(id)?.span ?? graph.span;
       const told = finding(graph, 'outcome-uncovered', 'warning', { ...said(id, moves, subject), span });
       const path = first === undefined ? undefined : pathTo(first.place);
-      return shownBy(told, path === undefined || first === undefined ? undefined : [...path, first]);
+      return shownBy(told, graph, path === undefined || first === undefined ? undefined : [...path, first]);
     },
   }));
   return (['plain', 'broke', 'partial'] as const).flatMap((sort) =>
@@ -72,8 +72,8 @@ function said(
   const reported = [
     ...new Set(moves.filter(({ giving }) => !giving.broke).map(({ giving }) => giving.status)),
   ];
-  const first = reported[0] ?? 'fail';
-  const fix = `add an edge from "${id}" with condition="outcome=${first}"`;
+  const wanted = (reported.length === 0 ? ['fail'] : reported).map((status) => `outcome=${status}`);
+  const fix = `add an edge from "${id}" with condition="${wanted.join(' || ')}"`;
   if (reported.length === 0) {
     const [open] = (outgoing.get(id) ?? []).filter(({ condition }) => condition === undefined);
     return {

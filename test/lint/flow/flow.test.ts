@@ -121,7 +121,7 @@ function outcomes(graph: Graph, id: string): readonly Outcome[] {
     ...said.flatMap((words): Outcome[] => [
       { ...words, status: 'success' },
       failed('', 'product', words),
-      failed('', 'timeout', words),
+      ...(type === 'tool' ? [failed('', 'timeout', words)] : []),
       { ...words, status: 'partial_success' },
       ...(type === 'tool' ? [{ ...words, status: 'skipped' as const }] : []),
     ]),

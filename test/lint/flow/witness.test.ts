@@ -92,6 +92,11 @@ const rows: readonly Row[] = [
   ['failure-to-success', digraph(act('a'), 'b [prompt=x]', 'start -> a -> b -> done'), /^success$/],
   [
     'failure-to-success',
+    digraph(act('a'), 'b [prompt=x, allowed_write_paths="src/"]', 'start -> a -> b -> done'),
+    /^success$/,
+  ],
+  [
+    'failure-to-success',
     digraph(
       'a [prompt=x]',
       act('b'),
