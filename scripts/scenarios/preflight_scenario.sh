@@ -186,8 +186,12 @@ classify() {
   if [ "$phase_code" -eq 86 ]; then class=infra why="exit code 86"; return; fi
   said=$(bash_said)
   if [ "$phase_code" -eq 126 ] || [ "$phase_code" -eq 127 ]; then
-    if in_app "${said%%: *}"; then
+    last=$(grep -v '^[[:space:]]*$' "$work/err" | tail -n 1)
+    # A path from where it stands is the product's.
+    if in_app "${said%%: *}" || case ${said%%: *} in /* | '~'*) false ;; */*) ;; *) false ;; esac; then
       class=product why="the product has no program ${said%%: *} that can be run"
+    elif in_app "${last%%: *}"; then
+      class=product why="the product says: $last"
     else
       class=scenario why="exit code $phase_code: a program that the scenario needs is missing or cannot be run"
     fi
