@@ -75,6 +75,15 @@ in_app() {
   esac
 }
 
+# is_below PATH: whether it leads on from where the scenario stood, which is the product, and not to the scenario's own.
+is_below() {
+  case $1 in
+    /* | '~'* | "$script"*) return 1 ;;
+    */*) return 0 ;;
+    *) return 1 ;;
+  esac
+}
+
 # products_run GROUP: whether a program of the product is among a process group: one whose command line names a file of
 # the product, or that works in its folder and is none of the tools that a scenario waits with. Yes where nobody can tell.
 products_run() {
@@ -187,8 +196,7 @@ classify() {
   said=$(bash_said)
   if [ "$phase_code" -eq 126 ] || [ "$phase_code" -eq 127 ]; then
     last=$(grep -v '^[[:space:]]*$' "$work/err" | tail -n 1)
-    # A path from where it stands is the product's.
-    if in_app "${said%%: *}" || case ${said%%: *} in /* | '~'*) false ;; */*) ;; *) false ;; esac; then
+    if in_app "${said%%: *}" || is_below "${said%%: *}"; then
       class=product why="the product has no program ${said%%: *} that can be run"
     elif in_app "${last%%: *}"; then
       class=product why="the product says: $last"
