@@ -76,6 +76,15 @@ in_app() {
   esac
 }
 
+# is_below PATH: whether it leads on from where the scenario stood, which is the product, and not to the scenario's own.
+is_below() {
+  case $1 in
+    /* | '~'* | "$script"*) return 1 ;;
+    */*) return 0 ;;
+    *) return 1 ;;
+  esac
+}
+
 # products_run GROUP: whether a program of the product is among a process group: one whose command line names a file of
 # the product, or that works in its folder and is none of the tools that a scenario waits with. Yes where nobody can tell.
 products_run() {
@@ -187,8 +196,11 @@ classify() {
   if [ "$phase_code" -eq 86 ]; then class=infra why="exit code 86"; return; fi
   said=$(bash_said)
   if [ "$phase_code" -eq 126 ] || [ "$phase_code" -eq 127 ]; then
-    if in_app "${said%%: *}"; then
+    last=$(grep -v '^[[:space:]]*$' "$work/err" | tail -n 1)
+    if in_app "${said%%: *}" || is_below "${said%%: *}"; then
       class=product why="the product has no program ${said%%: *} that can be run"
+    elif in_app "${last%%: *}"; then
+      class=product why="the product says: $last"
     else
       class=scenario why="exit code $phase_code: a program that the scenario needs is missing or cannot be run"
     fi

@@ -7,6 +7,7 @@ import type { Exchange } from '../model/exchange.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { RunRecord } from '../model/visit-record.ts';
+import { readRecords } from '../store/journal.ts';
 import { readSoFar } from '../store/moment.ts';
 import { readManifest } from '../store/run-store.ts';
 import { readSealed } from '../store/sealed.ts';
@@ -17,8 +18,8 @@ import { changedBy, workOf } from './changes.ts';
 import { commitsOf } from './commits.ts';
 import { artifacts, type Evidence, recorded, updates } from './evidence.ts';
 import { mayReadIn } from './exempt.ts';
-import { knownTexts } from './known.ts';
-import { type Judge, judgeOf, leaksIn } from './leaks.ts';
+import { fileVariables, knownTexts } from './known.ts';
+import { type Judge, judgeOf, leakFix, leaksIn } from './leaks.ts';
 import { type Texts, tamperingOf } from './tampering.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -46,6 +47,7 @@ export async function auditRun(
   await auditor.texts(records);
   await auditor.visits(records, start, end);
   await auditor.commits(env, start);
+  await auditor.stopped();
   return { report: auditor.report(records, sealed) };
 }
 
@@ -118,6 +120,12 @@ class Auditor {
       else this.exchanges.push(one);
     }
     for (const one of updates(records, isAgent)) this.look(one);
+    if (this.judge === undefined) return;
+    const place = { node: null, visit: null, path: null };
+    for await (const { name, text } of fileVariables(this.runDir, this.manifest))
+      this.findings.push(
+        ...leaksIn(this.judge, text, { ...place, where: `the file of the variable "${name}"` }),
+      );
   }
 
   private addPrompt(node: string, visit: number, text: string): void {
@@ -207,6 +215,37 @@ class Auditor {
     } catch (error) {
       if (!(error instanceof GitError)) throw error;
       this.notes.add(`the commits could not be read: ${error.message}`);
+    }
+  }
+
+  /** The leaks that ended the run while it went on: what they left was put back, so that nothing else may show them. */
+  async stopped(): Promise<void> {
+    const { records } = await readRecords(layout(this.runDir).events);
+    let node: string | null = null;
+    let visit: number | null = null;
+    for (const record of records) {
+      if (record['type'] === 'StageStarted') {
+        node = String(record['node_id']);
+        visit = Number(record['visit']);
+      }
+      const said = record['type'] === 'PipelineFailed' ? String(record['error']) : '';
+      const leak = /^holdout_leak: (.*) shows line (\d+) of a sealed file$/s.exec(said);
+      const known = (one: AuditFinding) =>
+        one.code.startsWith('holdout-') && one.node === node && one.visit === visit;
+      if (leak === null || this.findings.some(known)) continue;
+      this.findings.push({
+        code: 'holdout-canary',
+        // Where the run has gone on, the stage was made again.
+        severity: record === records.at(-1) ? 'error' : 'warning',
+        sure: 'certain',
+        node,
+        visit,
+        where: 'events.jsonl',
+        path: null,
+        line: null,
+        message: `ended the run: ${leak[1]} showed line ${leak[2]} of a sealed file; what the stage wrote was put back`,
+        fix: leakFix,
+      });
     }
   }
 

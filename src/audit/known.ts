@@ -16,16 +16,24 @@ export async function* knownTexts(
   snapshots: Snapshots,
   start: string,
 ): AsyncGenerator<Buffer> {
-  for (const { file } of Object.values(manifest.variables)) {
-    if (file === undefined) continue;
-    const text = await readIfThere(join(layout(runDir).inputs, file.stored));
-    if (text !== undefined) yield text;
-  }
+  for await (const { text } of fileVariables(runDir, manifest)) yield text;
   const seen = new Set<string>();
   for (const { kind, hash, size = 0 } of (await snapshots.load(start)).tree.values()) {
     if (kind !== 'file' || hash === undefined || size === 0 || size > largest || seen.has(hash)) continue;
     seen.add(hash);
     yield await snapshots.read(hash);
+  }
+}
+
+/** The texts of file variables. */
+export async function* fileVariables(
+  runDir: string,
+  manifest: Pick<Manifest, 'variables'>,
+): AsyncGenerator<{ readonly name: string; readonly text: Buffer }> {
+  for (const [name, { file }] of Object.entries(manifest.variables)) {
+    if (file === undefined) continue;
+    const text = await readIfThere(join(layout(runDir).inputs, file.stored));
+    if (text !== undefined) yield { name, text };
   }
 }
 

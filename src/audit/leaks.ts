@@ -24,6 +24,9 @@ export async function judgeOf(files: readonly SealedFile[], known: AsyncIterable
   return { canaries: canaries.chosen(), shingles: shingles.cut(), literals: literals.chosen() };
 }
 
+export const leakFix =
+  'find out how it got there; then seal another scenario in place of this one: whoever has seen it can pass it';
+
 export type Place = Pick<AuditFinding, 'node' | 'visit' | 'where' | 'path'>;
 
 /** One finding for each sealed file that the text shows something of, and that `before` (what stood there already) did not. */
@@ -56,7 +59,7 @@ export function leaksIn(judge: Judge, text: Buffer, place: Place, before?: Buffe
       ...place,
       line: at.at > 0 ? at.at : null,
       message: `${howMuch(ofFile.length, copy, first?.marked === true)}${inSpelling(at.spelling)}`,
-      fix: 'find out how it got there; then seal another scenario in place of this one: whoever has seen it can pass it',
+      fix: leakFix,
       sealed: { file: file + 1, line: at.line },
     });
   }

@@ -4,6 +4,7 @@ import type { Json } from '../model/json.ts';
 import { nodeLayout } from '../model/layout.ts';
 import type { Failure } from '../model/outcome.ts';
 import { head, readSome, tailOf } from '../system/read.ts';
+import type { LeakGuard } from './leaks.ts';
 
 /** Bytes of each part of a summary, and of the whole. */
 const limits = { reason: 600, stderr: 600, stdout: 300, verification: 600, agent: 600, all: 2200 } as const;
@@ -66,6 +67,17 @@ export async function feedback(
     'last_failure.artifacts': artifacts,
     'last_failure.summary': head(parts.join('\n'), limits.all),
   };
+}
+
+/** The same, without the lines of a sealed judge that it printed as its findings. */
+export async function printable(
+  told: Record<string, Json>,
+  guard: Pick<LeakGuard, 'printable'> | undefined,
+): Promise<Record<string, Json>> {
+  if (guard === undefined) return told;
+  const texts = ['last_failure.reason', 'last_failure.summary'];
+  const cleaned = texts.map(async (key) => [key, await guard.printable(String(told[key]))] as const);
+  return { ...told, ...Object.fromEntries(await Promise.all(cleaned)) };
 }
 
 /** The command that failed, with the tails of what it printed. */

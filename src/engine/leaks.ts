@@ -2,13 +2,14 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mayRead } from '../audit/exempt.ts';
-import { knownTexts } from '../audit/known.ts';
+import { fileVariables, knownTexts } from '../audit/known.ts';
 import type { Node } from '../model/graph.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
 import { reasonOf } from '../model/outcome.ts';
 import type { SealedFile } from '../model/sealed.ts';
 import { type Canaries, chooseCanaries } from '../policy/canaries.ts';
+import { reportedLines } from '../policy/judge-report.ts';
 import { isMissing } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 import { diff } from '../workspace/changes.ts';
@@ -21,6 +22,10 @@ export interface LeakGuard {
   /** Before an agent is asked: rejects with a HoldoutLeak when the prompt, or the context that its program may read, shows
    *  a sealed line. */
   beforeAsking(node: Node, prompt: string, context: Context): Promise<void>;
+  /** What a failed stage printed, for those who are to mend it: sealed lines that are a failing check's own words are left
+   *  out, since a judge may print them. A marked one stays, and whatever else shows the judge's text: that is a leak.
+   *  `all`: for a log, without any of them. */
+  printable(text: string, what?: 'all'): Promise<string>;
   /** After a stage: where what it said or left in the workspace shows a sealed line; undefined where nothing does. */
   afterStage(stage: Stage): Promise<string | undefined>;
 }
@@ -36,6 +41,9 @@ export type Stage = {
   /** Files that are put back anyway. */
   readonly undone: readonly string[];
 };
+
+/** In place of a line that is the judge's. */
+const leftOut = '[a line of the scenario itself is left out]';
 
 /** Bytes of one artifact that are looked at. */
 const mostOfArtifact = 256 * 1024 * 1024;
@@ -63,6 +71,19 @@ export function leakGuard(from: {
       choosing.known(text);
     return choosing.chosen();
   };
+  let given: Promise<string | undefined> | undefined;
+  /** Where a file variable, which the builder has from the beginning, shows what is marked or encoded: what else stands
+   *  there is nobody's. */
+  const givenAway = (): Promise<string | undefined> => {
+    given ??= (async () => {
+      for await (const { name, text } of fileVariables(from.runDir, from.manifest)) {
+        const found = await shown(`the file of the variable "${name}"`, text);
+        if (found !== undefined) return found;
+      }
+      return undefined;
+    })();
+    return given;
+  };
   /** Contents that show nothing, by their hash. */
   const clean = new Set<string>();
   const shown = async (
@@ -80,9 +101,24 @@ export function leakGuard(from: {
     async beforeAsking(node, prompt, context) {
       if (mayRead(node)) return;
       const found =
+        (await givenAway()) ??
         (await shown(`the prompt of node "${node.id}"`, prompt)) ??
         (await shown(`the context that node "${node.id}" is given`, JSON.stringify(context)));
       if (found !== undefined) throw new HoldoutLeak(found);
+    },
+    async printable(text, what) {
+      const all = await canaries();
+      const lines = text.split('\n');
+      const reported = reportedLines(text);
+      // Of a line that stands there several times one is found at a time.
+      for (let left = lines.length; left > 0; left--) {
+        const seen = all
+          .find(lines.join('\n'))
+          .filter((one) => one.at > 0 && (what === 'all' || (!one.marked && reported.has(one.at))));
+        if (seen.length === 0) break;
+        for (const { at } of seen) lines[at - 1] = leftOut;
+      }
+      return lines.join('\n');
     },
     async afterStage(stage) {
       const { node } = stage;

@@ -21,7 +21,7 @@ import { alikeAfter, loopStopped } from './breaker.ts';
 import type { Caps } from './caps.ts';
 import { capHit, defaultCaps, spendHit } from './caps.ts';
 import { delta } from './context.ts';
-import { feedback } from './feedback.ts';
+import { feedback, printable } from './feedback.ts';
 import { openVisit } from './node-dir.ts';
 import { parked } from './park.ts';
 import { inputCaptured, outputCaptured, stageEnded, status, visited } from './records.ts';
@@ -240,7 +240,10 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     await keepJson(nodeLayout(nodeDir).status, status(outcome));
     const told =
       outcome.status === 'fail'
-        ? await feedback(nodeDir, { node: node.id, type: kind.type, at }, outcome)
+        ? await printable(
+            await feedback(nodeDir, { node: node.id, type: kind.type, at }, outcome),
+            setting.leaks,
+          )
         : {};
     const taken: Step = step(graph, before.state, { ...stage, feedback: told }, outcome);
     const alike = await alikeAfter(
@@ -286,9 +289,10 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     );
     await prepared.save(state, facts);
     if (outcome.status === 'fail') {
+      const summary = String(told['last_failure.summary'] ?? '');
       setting.log('info', 'failure detail', {
         node: node.id,
-        summary: String(told['last_failure.summary'] ?? ''),
+        summary: (await setting.leaks?.printable(summary, 'all')) ?? summary,
       });
     }
     await tell.event(stageEnded(node.id, visits + 1, outcome, clock.monotonic() - stageBegan, usage));

@@ -33,7 +33,7 @@ export interface Choosing {
 
 /** Characters that a line must have, and of them what is left when it is flat. */
 const leastLine = 24;
-const leastFlat = 16;
+const leastFlat = 12;
 /** Characters that a marker must have, and what may be left of it. */
 const leastMarker = 8;
 const leastFlatMarker = 6;
@@ -102,11 +102,25 @@ function* markersOf(files: readonly SealedFile[]): Generator<Candidate> {
     const lines = textOf(sealed)?.split(/\r\n|\n|\r/) ?? [];
     for (const [index, line] of lines.entries()) {
       const [, text = ''] = marker.exec(line) ?? [];
-      const flat = flatten(Buffer.from(text)).bytes;
+      const flat = fold(flatten(Buffer.from(text)).bytes).bytes;
       if (text.length < leastMarker || flat.length < leastFlatMarker) continue;
       yield { file, line: index + 1, flat, rare: [], prose: false };
     }
   }
+}
+
+/** Letters and digits alone, in lower case, for markers; `from` says where each byte stood. */
+function fold(flat: Uint8Array): { readonly bytes: Uint8Array; readonly from: Uint32Array } {
+  const bytes = new Uint8Array(flat.length);
+  const from = new Uint32Array(flat.length);
+  let size = 0;
+  for (const [at, byte] of flat.entries()) {
+    const low = byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte;
+    if (!((low >= 0x61 && low <= 0x7a) || (low >= 0x30 && low <= 0x39) || low >= 0x80)) continue;
+    from[size] = at;
+    bytes[size++] = low;
+  }
+  return { bytes: bytes.subarray(0, size), from };
 }
 
 function finder(marked: readonly Candidate[], plain: readonly Candidate[]): Canaries {
@@ -137,8 +151,10 @@ function finder(marked: readonly Candidate[], plain: readonly Candidate[]): Cana
       const found = new Map<string, Sighting>();
       for (const view of viewsOf(bytes)) {
         const flat = flatten(view.text);
-        for (const [search, list, isMarked] of searches)
-          for (const { needle, at } of search.find(flat.bytes)) {
+        for (const [search, list, isMarked] of searches) {
+          if (list.length === 0) continue;
+          const folded = isMarked ? fold(flat.bytes) : undefined;
+          for (const { needle, at } of search.find(folded?.bytes ?? flat.bytes)) {
             const candidate = list[needle];
             if (candidate === undefined) continue;
             const { file, line } = candidate;
@@ -147,11 +163,12 @@ function finder(marked: readonly Candidate[], plain: readonly Candidate[]): Cana
             found.set(key, {
               file,
               line,
-              at: isDecoded(view.spelling) ? 0 : flat.lineAt(at),
+              at: isDecoded(view.spelling) ? 0 : flat.lineAt(folded?.from[at] ?? at),
               marked: isMarked,
               spelling: view.spelling,
             });
           }
+        }
       }
       return [...found.values()];
     },

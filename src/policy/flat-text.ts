@@ -11,12 +11,14 @@ export type Flat = {
 };
 
 const dropped = new Uint8Array(256);
-// Blanks, line ends, quotes; zeros, which every other byte of UTF-16 is.
-for (const byte of [0, 9, 10, 11, 12, 13, 32, 0x22, 0x27, 0x60]) dropped[byte] = 1;
+// Blanks, line ends, quotes; zeros, which every other byte of UTF-16 is; the signs with which comments, quotations, diffs
+// and the parts of a sum of texts begin, so that a line that was broken in two is whole.
+for (const sign of '\0\t\n\v\f\r "\'`+-#*>|/') dropped[sign.charCodeAt(0)] = 1;
+const colour = 0x1b;
 const backslash = 0x5c;
 const lineEnd = 0x0a;
 
-/** Leaves out blanks, line ends, quotes and backslashes, with the letter of `\n`, `\t` and `\r`; `\u0041` and `\x41` become
+/** Leaves out blanks, line ends, quotes, signs of comments and diffs, colours, and backslashes, with the letter of `\n`, `\t` and `\r`; `\u0041` and `\x41` become
  *  what they stand for; characters beyond the basic plane, whose escapes come in two, are left out. */
 export function flatten(text: Buffer): Flat {
   const bytes = new Uint8Array(text.length);
@@ -39,11 +41,14 @@ export function flatten(text: Buffer): Flat {
     }
     if (byte === lineEnd) ends.push(size);
     if (dropped[byte] === 1) continue;
-    if (byte >= 0xf0) {
-      while (((text[at + 1] ?? 0) & 0xc0) === 0x80) at++;
-      continue;
-    }
-    bytes[size++] = byte;
+    const next = text[at + 1] ?? 0;
+    // The blank that does not break; the quotes, dashes and invisible blanks of typography; a colour.
+    if (byte === 0xc2 && next === 0xa0) at++;
+    else if (byte === 0xe2 && next === 0x80) at += 2;
+    else if (byte === colour && next === 0x5b)
+      for (at++; at + 1 < text.length && (text[at++ + 1] ?? 0) < 0x40; );
+    else if (byte < 0xf0) bytes[size++] = byte;
+    else while (((text[at + 1] ?? 0) & 0xc0) === 0x80) at++;
   }
   return {
     bytes: bytes.subarray(0, size),
@@ -107,26 +112,38 @@ export function* viewsOf(text: Buffer): Generator<View> {
   yield { spelling: 'plain', text };
   // One character a byte: offsets and bytes stay what they are.
   const letters = text.toString('latin1');
-  if (/%[0-9a-fA-F]{2}/.test(letters))
-    yield {
-      spelling: 'url',
-      text: Buffer.from(
-        letters
-          .replaceAll('+', ' ')
-          .replace(/%([0-9a-fA-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
-        'latin1',
-      ),
-    };
+  let url = letters;
+  for (let depth = 0; depth < mostUrls && /%[0-9a-fA-F]{2}/.test(url); depth++) {
+    url = url
+      .replaceAll('+', ' ')
+      .replace(/%([0-9a-fA-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+    yield { spelling: 'url', text: Buffer.from(url, 'latin1') };
+  }
   if (/&(?:lt|gt|amp|quot|apos|#x?[0-9a-fA-F]+);/.test(letters))
     yield { spelling: 'html', text: Buffer.from(withoutEntities(letters), 'latin1') };
+  for (const view of decoded(text, letters)) {
+    yield view;
+    // What was encoded twice.
+    yield* decoded(view.text, view.text.toString('latin1'));
+  }
+}
+
+const mostUrls = 3;
+
+function* decoded(text: Buffer, letters: string): Generator<View> {
   const base64 = letters.match(base64Run) ?? [];
   for (let skip = 0; skip < 4 && base64.length > 0; skip++)
     yield { spelling: 'base64', text: fromBase64(base64, skip) };
   const hex = letters.match(hexRun) ?? [];
   for (let skip = 0; skip < 2 && hex.length > 0; skip++) yield { spelling: 'hex', text: fromHex(hex, skip) };
+  const dumped = [...letters.matchAll(dumpLine)].map(([, digits = '']) => digits).join('');
+  if (dumped !== '') yield { spelling: 'hex', text: fromHex([dumped], 0) };
   const unpacked = inflated(text, letters);
   if (unpacked !== undefined) yield { spelling: 'compressed', text: unpacked };
 }
+
+/** A line of `xxd` or `hexdump -C`: an offset, bytes, and what they look like. */
+const dumpLine = /^[ \t>|+-]*[0-9a-fA-F]{6,8}:?[ \t]{1,2}((?:[0-9a-fA-F]{2,4} {1,2}){1,16})/gm;
 
 const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 const withoutEntities = (letters: string): string =>

@@ -101,6 +101,17 @@ export function tamperingIn(
     for (const [test, line] of was.tests) {
       if (is.tests.has(test) || left.hasTest(test)) continue;
       const its = was.assertions.filter((one) => one.test === test);
+      if (isUncalled(test, change)) {
+        say({
+          code: 'test-skipped',
+          path,
+          line,
+          before: test,
+          after: '',
+          why: 'the test is still there, and nothing runs it any more',
+        });
+        continue;
+      }
       const kept = its.filter(({ key }) => left.isKept(key)).length;
       if (its.length > 0 && kept * 2 >= its.length) continue;
       // Renamed, and reworded: a new one stands where it stood.
@@ -113,15 +124,21 @@ export function tamperingIn(
         before: test,
         after: '',
         why: 'the test is gone, and what it checked is checked nowhere else',
+        mild: its.every((one) => isInTable(one, was, is, change)),
       });
     }
     for (const finding of weakened(was, is, left)) {
       if (finding.code === 'assertion-deleted' && concernsGone(finding.before)) continue;
-      say({ ...finding, path });
+      const gone = was.assertions.find(({ text }) => text === finding.before);
+      const mild =
+        finding.code === 'assertion-deleted' && gone !== undefined && isInTable(gone, was, is, change);
+      say({ ...finding, path, mild: finding.mild === true || mild });
     }
   }
-  found.push(...silenced(changes, mayRewrite));
-  return found;
+  const quiet = silenced(changes, mayRewrite);
+  // One line, one finding.
+  const told = (one: Tampering) => quiet.some(({ path, line }) => path === one.path && line === one.line);
+  return [...found.filter((one) => one.code !== 'assertion-weakened' || !told(one)), ...quiet];
 }
 
 type Remaining = ReturnType<typeof remaining>;
@@ -246,6 +263,36 @@ function nearest(one: Assertion, added: readonly Assertion[]): Assertion | undef
     }
   }
   return most >= 0.33 ? best : undefined;
+}
+
+/** A test function that lost what makes it one (its annotation, its name's beginning), and that nobody calls. */
+function isUncalled(test: string, { after = '' }: FileChange): boolean {
+  if (!/^\w+$/.test(test)) return false;
+  const uses = after.match(new RegExp(`\\b[A-Za-z_]{0,12}${test}\\s*\\(`, 'gi')) ?? [];
+  return uses.length === 1 && !new RegExp(`['"\`]${test}['"\`]`).test(after);
+}
+
+/** Words of loops over cases. */
+const tables =
+  /\bfor\b|\.each\b|forEach|parametri[sz]e|ParameterizedTest|CsvSource|ValueSource|InlineData|TestCase\(|subTest|rstest/g;
+
+/** Whether a new assertion about the same things stands in a table of cases that was not there before. */
+function isInTable(
+  one: Assertion,
+  was: TestCode,
+  is: TestCode,
+  { before = '', after = '' }: FileChange,
+): boolean {
+  if ((after.match(tables) ?? []).length <= (before.match(tables) ?? []).length) return false;
+  const had = new Set(was.assertions.map(({ key }) => key));
+  const own = new Set(identifiers(one.text));
+  return is.assertions.some(
+    (other) =>
+      !had.has(other.key) &&
+      !isTrivial(other.text) &&
+      howWeaker(one.text, other.text) === undefined &&
+      identifiers(other.text).some((name) => own.has(name)),
+  );
 }
 
 /** Names that product code defined before and does not any more: tests of those may go with them. */

@@ -53,8 +53,10 @@ export function classify(seen: Seen): Verdict {
   const said = bashSaid(seen);
   if (ended.code === 126 || ended.code === 127) {
     const program = /^(.*?): /.exec(said)?.[1] ?? '';
-    return isIn(program, seen.app)
-      ? { class: 'product', why: `the product has no program ${program} that can be run` }
+    if (isIn(program, seen.app) || isBelow(program))
+      return { class: 'product', why: `the product has no program ${program} that can be run` };
+    return seen.app.some((folder) => lastLine(seen.stderr).startsWith(`${folder}/`))
+      ? { class: 'product', why: `the product says: ${lastLine(seen.stderr).slice(0, 200)}` }
       : {
           class: 'scenario',
           why: `exit code ${ended.code}: a program that the scenario needs is missing or cannot be run`,
@@ -62,6 +64,8 @@ export function classify(seen: Seen): Verdict {
   }
   if (/unbound variable$|syntax error|bad substitution$/.test(said))
     return { class: 'scenario', why: `bash: ${said}` };
+  const bug = interpreterSaid(seen);
+  if (bug !== undefined) return { class: 'scenario', why: bug };
   if (phase === 'selftest') return { class: 'scenario', why: 'it fails by itself, without the product' };
   if (seen.unreachable !== undefined) return { class: 'infra', why: `${seen.unreachable} cannot be reached` };
   const told = seen.ownLines?.map(wordsOfTheWorld).find((words) => words !== undefined);
@@ -83,10 +87,26 @@ function timedOut(seen: Seen, afterMs: number): Verdict {
 
 /** What bash itself said last of the script: `SCRIPT: line N: …`. */
 function bashSaid({ stderr, script }: Seen): string {
-  const last = stderr.trimEnd().split('\n').at(-1) ?? '';
+  const last = lastLine(stderr);
   if (!last.startsWith(`${script}: line `)) return '';
   return /^ ?line \d+: (.*)$/.exec(last.slice(script.length + 2))?.[1] ?? '';
 }
+
+/** What Python or Node said of a name that the script uses and nobody has made. */
+function interpreterSaid({ stderr, script }: Seen): string | undefined {
+  const lines = stderr.trimEnd().split('\n');
+  const python = /^(?:NameError|UnboundLocalError): .*$/.exec(lines.at(-1) ?? '')?.[0];
+  const frame = lines.findLast((line) => /^ {2}File ".*", line \d+/.test(line)) ?? '';
+  if (python !== undefined && frame.startsWith(`  File "${script}", `)) return python;
+  const node = lines.findIndex((line) => line.startsWith('ReferenceError: '));
+  const above = lines.slice(0, Math.max(node, 0)).find((line) => /:\d+$/.test(line)) ?? '';
+  return above.replace(/^file:\/\//, '').replace(/:\d+$/, '') === script ? lines[node] : undefined;
+}
+
+const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1) ?? '';
+
+/** A path from where it stands, which is the product: scenarios begin there. */
+const isBelow = (path: string): boolean => path.includes('/') && !/^[/~]/.test(path);
 
 const isIn = (path: string, folders: readonly string[]): boolean =>
   folders.some((folder) => path === folder || path.startsWith(`${folder}/`));

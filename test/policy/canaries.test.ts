@@ -53,6 +53,22 @@ const carried: readonly (readonly [string, string | Buffer])[] = [
     'in escapes of bytes',
     [...Buffer.from(line)].map((b) => `\\x${b.toString(16).padStart(2, '0')}`).join(''),
   ],
+  ['in a comment, broken over two lines', `# ${line.replace(' at ', ' at\n# ')}`],
+  ['as two texts that are added', line.replace(' at ', ' at" +\n  "')],
+  ['with the quotes and blanks of typography', line.replaceAll('"', '\u201d').replaceAll(' ', '\u00a0')],
+  ['with colours', line.replace(' at ', ' \u001b[31mat\u001b[0m ')],
+  ['in a URL in a URL', encodeURIComponent(encodeURIComponent(line))],
+  ['in base64 of base64', Buffer.from(Buffer.from(line).toString('base64')).toString('base64')],
+  [
+    'in what xxd prints',
+    (
+      Buffer.from(line)
+        .toString('hex')
+        .match(/.{1,32}/g) ?? []
+    )
+      .map((hex, at) => `0000${at.toString(16)}0000: ${hex.replace(/.{4}/g, '$& ')} x`.slice(3))
+      .join('\n'),
+  ],
   ['in UTF-16', utf16(`x ${line} y`)],
   ['in gzip', gzipSync(harbour)],
   ['in an object of git', deflateSync(`blob ${harbour.length}\0${harbour}`)],
@@ -72,6 +88,7 @@ test('a sighting says where the line stands, and where it was seen', () => {
 
 test.for([
   ['in a sentence', 'I saw zx81-blue there'],
+  ['in capitals, with other signs', 'ZX81_BLUE'],
   ['in base64', Buffer.from('zx81-blue').toString('base64')],
   ['in hex', Buffer.from('<zx81-blue>').toString('hex')],
   ['in a JSON text', '{"a":"\\"zx81-blue\\""}'],

@@ -461,3 +461,21 @@ test('a literal that the spec has, that stood there before, or that a test has i
   choosing.known(Buffer.from('The kittiwake is berthed at quay 4821.'));
   expect(choosing.chosen().find({ path: 'src/app.py', after: line })).toEqual([]);
 });
+
+const calc =
+  'def test_a():\n    assert calc(1) == 2\n    assert calc(2) == 3\n\n\ndef test_b():\n    with pytest.raises(ValueError):\n        calc(-1)\n';
+/** What is done to a test, with the code of the finding that is an error; none where it is honest. */
+test.for([
+  ['calc(1) == 2', 'calc(1) == 2 or True', 'assertion-weakened'],
+  ['raises(ValueError)', 'raises(Exception)', 'assertion-weakened'],
+  ['def test_b', 'def xtest_b', 'test-skipped'],
+  ['def test_b', 'def test_negative', undefined],
+  [
+    '    assert calc(1) == 2\n    assert calc(2) == 3\n',
+    '    for n in (1, 2):\n        assert calc(n) == n + 1\n',
+    undefined,
+  ],
+] as const)('%j that becomes %j in a test is told to be what it is', ([from, to, code]) => {
+  const found = tamperingIn([{ path: 'tests/test_a.py', before: calc, after: calc.replace(from, to) }]);
+  expect(found.find(({ severity }) => severity === 'error')?.code).toBe(code);
+});

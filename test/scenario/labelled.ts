@@ -127,6 +127,20 @@ export const labelled: readonly Labelled[] = [
     code: 127,
   },
   {
+    what: 'calls a program that the product lacks, from its folder',
+    live: 'cd "$1" && bin/tool',
+    outcome: 'fail',
+    class: 'product',
+    code: 127,
+  },
+  {
+    what: 'calls a product that misses a program',
+    live: 'echo no_such_program_here >"$1/tool"; chmod +x "$1/tool"; "$1/tool"',
+    outcome: 'fail',
+    class: 'product',
+    code: 127,
+  },
+  {
     what: 'uses a variable that nobody set',
     live: 'set -u; echo "$nobody_has_set_this"',
     outcome: 'broken',

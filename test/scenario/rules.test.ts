@@ -104,6 +104,10 @@ test.for([
     { ended: { kind: 'exited', code: 127 }, stderr: '/r/s/x.sh: line 3: /r/app/bin: Not a directory\n' },
     'product',
   ],
+  [{ stderr: 'Traceback\n  File "/r/s/x.sh", line 3, in <module>\n    x()\nNameError: x\n' }, 'scenario'],
+  [{ stderr: 'Traceback\n  File "/r/app/a.py", line 3, in <module>\n    x()\nNameError: x\n' }, 'product'],
+  [{ stderr: 'file:///r/s/x.sh:3\nx();\n^\n\nReferenceError: x is not defined\n    at f\n' }, 'scenario'],
+  [{ stderr: '/r/app/a.js:3\nx();\n^\n\nReferenceError: x is not defined\n    at f\n' }, 'product'],
   [
     { ended: { kind: 'exited', code: 127 }, stderr: '/r/s/x.sh: line 3: /r/apples/bin: No such file\n' },
     'scenario',
