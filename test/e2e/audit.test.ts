@@ -58,7 +58,7 @@ test('a node that may read the judge is told, says and writes what it likes', as
   });
   const ran = await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1', '-q', '--json']);
   expect(ran.code, ran.stderr + ran.stdout).toBe(0);
-  expect(JSON.parse(ran.stdout).audit).toEqual({ findings: 0, errors: 0, warnings: 0 });
+  expect(JSON.parse(ran.stdout).audit).toMatchObject({ findings: 0, errors: 0, warnings: 0 });
 });
 
 test('a run that goes on after a leak makes the stage again, and completes when it leaks no more', async () => {
