@@ -9,7 +9,6 @@ import { checkPlan, unreadable } from '../planner/compile.ts';
 import {
   clearPlan,
   filesOf,
-  namesIn,
   npmOf,
   readAnswer,
   readContext,
@@ -24,6 +23,7 @@ import { type PlanState, readState, unbegun, writeState } from '../planner/state
 import { hasPlaceholder, planPromptText, withDoctrine } from '../planner/template.ts';
 import { readDoctrine, readRevisionTemplate } from '../planner/texts.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
+import { namesIn } from '../system/read.ts';
 
 export type PlanIo = {
   /** The workspace, absolute. */

@@ -1,10 +1,11 @@
 /** The exchanges of a run, taken over by a run that begins at one of its moments or that follows it. */
 import { constants } from 'node:fs';
-import { copyFile, mkdir, readdir } from 'node:fs/promises';
+import { copyFile, mkdir } from 'node:fs/promises';
 import { exchangesLayout, followedLayout, layout } from '../model/layout.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { bodiesOf, readExchanges } from '../store/exchanges.ts';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
+import { namesIn } from '../system/read.ts';
 import { answersOf } from './replay.ts';
 
 export type TakenOver = {
@@ -77,15 +78,6 @@ async function copied(from: string, to: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (isMissing(error)) return false;
-    throw error;
-  }
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (isMissing(error)) return [];
     throw error;
   }
 }

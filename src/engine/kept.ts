@@ -1,12 +1,11 @@
 /** The files of a run that stay as they were when it began, and the hash of its manifest. */
-import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { inHistory } from '../builder/in-history.ts';
 import { canonicalHash } from '../model/canonical.ts';
 import type { Json } from '../model/json.ts';
 import { exchangesLayout, followedLayout, layout } from '../model/layout.ts';
 import { hashFile } from '../store/artifact-hashes.ts';
-import { isMissing } from '../system/files.ts';
+import { namesIn } from '../system/read.ts';
 
 /** SHA-256 of a manifest's JSON, whatever the order of its keys. */
 export const manifestHash = (manifest: object): string =>
@@ -36,13 +35,4 @@ export async function keptFiles(runDir: string): Promise<Record<string, string>>
     if (hash !== undefined) hashes[relative(runDir, path)] = hash;
   }
   return hashes;
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return (await readdir(folder)).sort();
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
 }

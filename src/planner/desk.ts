@@ -1,12 +1,13 @@
 /** What the planner's commands read from disk, and what they clear away. */
 import { isUtf8 } from 'node:buffer';
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { JsonObject } from '../model/json.ts';
 import { maxAnswerCharacters } from '../model/json-text.ts';
 import { inWorkspace } from '../model/layout.ts';
 import { holdoutVariable } from '../policy/holdout.ts';
 import { isMissing } from '../system/files.ts';
+import { namesIn } from '../system/read.ts';
 import type { Npm } from './by-then.ts';
 import { listRepoFiles } from './listing.ts';
 
@@ -112,16 +113,6 @@ export async function npmOf(folder: string): Promise<Npm | undefined> {
     packages: [...declared, ...installed, ...(await Promise.all(scoped)).flat()],
     tools: await within(join(modules, '.bin')),
   };
-}
-
-/** What is in `folder`; nothing when it is not there. */
-export async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
 }
 
 /** Removes what an earlier plan left: a plan that is begun anew must not be emitted from old parts. */

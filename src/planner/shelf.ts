@@ -2,7 +2,8 @@
 import { mkdir, readdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isCode, isMissing, makeFolder, writeFileAtomic } from '../system/files.ts';
-import { namesIn, type Problem, readIfThere } from './desk.ts';
+import { namesIn } from '../system/read.ts';
+import { type Problem, readIfThere } from './desk.ts';
 import { manifestFile } from './emit.ts';
 
 const flushed = { sync: true } as const;

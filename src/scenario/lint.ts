@@ -12,17 +12,19 @@ export type Linted = { readonly findings: readonly Finding[]; readonly scripts: 
 
 const script = /\.(sh|bash|py|[cm]?js|rb|pl)$/i;
 
+type LintDoors = {
+  readonly spawn: Spawn;
+  readonly env: Environment;
+  readonly scratch: string;
+  readonly signal: AbortSignal;
+};
+
 /** Reads every script directly in a folder, helpers too, or the one file. `shown` is how findings name the place;
  *  `scratch` an empty folder for what the checkers of languages print. */
 export async function lintScenarios(
   place: string,
   shown: string,
-  io: {
-    readonly spawn: Spawn;
-    readonly env: Environment;
-    readonly scratch: string;
-    readonly signal: AbortSignal;
-  },
+  io: LintDoors,
 ): Promise<Linted> {
   const alone = (await stat(place)).isFile();
   const folder = alone ? dirname(place) : place;
@@ -45,12 +47,7 @@ export async function lintScenarios(
 async function syntaxOf(
   path: string,
   shown: string,
-  io: {
-    readonly spawn: Spawn;
-    readonly env: Environment;
-    readonly scratch: string;
-    readonly signal: AbortSignal;
-  },
+  io: LintDoors,
 ): Promise<readonly Finding[]> {
   const argv = syntaxCheck(path);
   if (argv === undefined) return [];

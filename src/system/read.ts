@@ -1,5 +1,6 @@
 /** Reading the beginning or the end of a file that may be of any size. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { isCode, isMissing } from './files.ts';
 
 /** The first (or with `tail` the last) `limit` bytes as UTF-8, cut at a character's boundary; undefined when the file
@@ -58,4 +59,14 @@ function headOf(bytes: Buffer, most: number, cut: boolean): string {
 export function head(text: string, most: number): string {
   const bytes = Buffer.from(text);
   return bytes.length <= most ? text : `${headOf(bytes.subarray(0, most), most, true)}…`;
+}
+
+/** The names in a folder, sorted; none where there is no such folder. */
+export async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).sort();
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
 }

@@ -1,5 +1,4 @@
 /** What stages left behind, visit by visit, and that nothing else lies in a run's directory. */
-import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { readStage } from '../engine/node-dir.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
@@ -7,7 +6,7 @@ import type { Manifest } from '../model/manifest.ts';
 import { own } from '../model/own.ts';
 import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
 import { hashArtifacts, isPassing } from '../store/artifact-hashes.ts';
-import { isMissing } from '../system/files.ts';
+import { namesIn } from '../system/read.ts';
 import type { Findings } from './report.ts';
 
 /** Holds the folders of all visits against their records. `next` is the node whose visit may be under way. */
@@ -118,14 +117,5 @@ async function checkTop(runDir: string, nodes: ReadonlySet<string>, found: Findi
   for (const name of await namesIn(runDir)) {
     if (engines.has(name) || nodes.has(name) || isPassing(name)) continue;
     found.add('added', name, 'neither the engine nor a stage has put this there');
-  }
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return (await readdir(folder)).sort();
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
   }
 }

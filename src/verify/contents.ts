@@ -1,5 +1,4 @@
 /** Snapshots, the workspace as it lies there now, and the texts of exchanges. */
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { exchangesLayout, followedLayout, layout } from '../model/layout.ts';
@@ -7,7 +6,7 @@ import type { Manifest } from '../model/manifest.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { hashFile } from '../store/artifact-hashes.ts';
 import { bodiesOf, readExchanges } from '../store/exchanges.ts';
-import { isMissing } from '../system/files.ts';
+import { namesIn } from '../system/read.ts';
 import { inspectStore, treeOf, unlike } from '../workspace/inspect.ts';
 import { shown } from '../workspace/names.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
@@ -108,13 +107,4 @@ async function checkOne(dir: string, where: string, found: Findings): Promise<vo
   for (const name of await namesIn(dir))
     if (name !== 'calls.jsonl' && name !== 'bodies')
       found.add('added', `${where}/${name}`, 'no exchange has put this there');
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return (await readdir(folder)).sort();
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
 }

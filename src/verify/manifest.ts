@@ -1,5 +1,5 @@
 /** What a run was started from: the manifest, the texts that it holds, and the files that it names. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { sha256 } from '../engine/inputs.ts';
 import { manifestHash } from '../engine/kept.ts';
@@ -9,7 +9,7 @@ import { hashFile } from '../store/artifact-hashes.ts';
 import type { Vouched } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';
 import { readSealed } from '../store/sealed.ts';
-import { isMissing } from '../system/files.ts';
+import { namesIn } from '../system/read.ts';
 import type { Findings } from './report.ts';
 
 /** The manifest, as far as it can be read; what is wrong with it is among the findings. */
@@ -120,14 +120,5 @@ export async function noteSources(manifest: Manifest, found: Findings): Promise<
     if (is === undefined) found.cannot(`whether ${what} is still the same outside: there is no ${path}`);
     else if (is !== should)
       found.note(path, `${what} is another text by now than the run was given`, { should, is });
-  }
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
   }
 }
