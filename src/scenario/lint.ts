@@ -21,11 +21,7 @@ type LintDoors = {
 
 /** Reads every script directly in a folder, helpers too, or the one file. `shown` is how findings name the place;
  *  `scratch` an empty folder for what the checkers of languages print. */
-export async function lintScenarios(
-  place: string,
-  shown: string,
-  io: LintDoors,
-): Promise<Linted> {
+export async function lintScenarios(place: string, shown: string, io: LintDoors): Promise<Linted> {
   const alone = (await stat(place)).isFile();
   const folder = alone ? dirname(place) : place;
   const found = await discover(place);
@@ -44,11 +40,7 @@ export async function lintScenarios(
   return { findings, scripts };
 }
 
-async function syntaxOf(
-  path: string,
-  shown: string,
-  io: LintDoors,
-): Promise<readonly Finding[]> {
+async function syntaxOf(path: string, shown: string, io: LintDoors): Promise<readonly Finding[]> {
   const argv = syntaxCheck(path);
   if (argv === undefined) return [];
   const stderrFile = join(io.scratch, 'stderr');
