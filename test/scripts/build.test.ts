@@ -17,6 +17,11 @@ describe('the built program', () => {
     expect(script.cachedDataRejected).toBe(false);
   });
 
+  it('is ASCII alone, as it is read one byte a character', () => {
+    const bytes = readFileSync(join(root, 'dist/program.cjs'));
+    expect(bytes.findIndex((byte) => byte > 0x7f)).toBe(-1);
+  });
+
   it.each([
     ['without that code', (dist: string) => rmSync(join(dist, 'program.cache'))],
     [
