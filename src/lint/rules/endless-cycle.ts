@@ -6,7 +6,7 @@ import { cyclesOf } from '../flow/components.ts';
 import { type Flow, flowOf, type Place, pathTo } from '../flow/flow.ts';
 import { backFrom, isArrival, jump, retryTargets } from '../flow/gates.ts';
 import { wayTo } from '../flow/search.ts';
-import { folded, shownBy, type Told } from '../flow/words.ts';
+import { folded, provenBy, type Told } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
 
 const most = 20;
@@ -50,7 +50,7 @@ function cycle(inside: ReadonlySet<Place>, { graph }: Subject, flow: Flow): read
     });
   const tell = () => {
     const path = pathTo(first);
-    return shownBy(told(), graph, path === undefined ? undefined : [...path, ...round]);
+    return provenBy(told(), graph, path === undefined ? undefined : [...path, ...round]);
   };
   return [{ name: first.node.id, tell }];
 }
@@ -81,6 +81,7 @@ function* gates(subject: Subject, flow: Flow, free: (place: Place) => boolean): 
       span: attribute?.keySpan ?? at.node.span,
       fix: `name a retry_target from which "${gate}" is reached again, or give "${target}" max_visits`,
     });
-    yield shownBy(told, graph, [...path, ...missed, ...again, jump(exit, back)]);
+    const proven = provenBy(told, graph, [...path, ...missed, ...again, jump(exit, back)]);
+    if (proven !== undefined) yield proven;
   }
 }

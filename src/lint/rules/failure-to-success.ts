@@ -7,7 +7,7 @@ import { type Flow, flowOf, type Move, type Place, pathTo } from '../flow/flow.t
 import { isArrival, isGood, missedGates } from '../flow/gates.ts';
 import { isSet } from '../flow/giving.ts';
 import { wayTo } from '../flow/search.ts';
-import { folded, shownBy, type Told } from '../flow/words.ts';
+import { folded, provenBy, type Told } from '../flow/words.ts';
 import { finding, type Rule } from '../rule.ts';
 
 const most = 3;
@@ -48,7 +48,7 @@ export const failureToSuccess: Rule = (subject) => {
           span: edge.span,
           fix: `say where each outcome leads (condition="outcome=success", condition="outcome=fail"), or give "${node.id}" goal_gate=true`,
         });
-      found.push({ name: node.id, tell: () => shownBy(said(), graph, all) });
+      found.push({ name: node.id, tell: () => provenBy(said(), graph, all) });
     }
   }
   return folded(found, most);

@@ -1,7 +1,7 @@
 /** Every outcome that a node usually has is carried on by some edge. */
 import { flowOf, type Move, type Place, pathTo } from '../flow/flow.ts';
 import { isSet } from '../flow/giving.ts';
-import { folded, shownBy } from '../flow/words.ts';
+import { folded, provenBy } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
 
 /** How many findings of a sort are told one by one: that a success or a failure ends the run, that a broken stage does, that
@@ -26,7 +26,7 @@ export const outcomeUncovered: Rule = (subject) => {
       const span = graph.nodes.get(id)?.span ?? graph.span;
       const told = finding(graph, 'outcome-uncovered', 'warning', { ...said(id, moves, subject), span });
       const path = first === undefined ? undefined : pathTo(first.place);
-      return shownBy(told, graph, path === undefined || first === undefined ? undefined : [...path, first]);
+      return provenBy(told, graph, path === undefined || first === undefined ? undefined : [...path, first]);
     },
   }));
   return (['plain', 'broke', 'partial'] as const).flatMap((sort) =>
