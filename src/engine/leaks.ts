@@ -9,7 +9,7 @@ import type { Context, Outcome } from '../model/outcome.ts';
 import { reasonOf } from '../model/outcome.ts';
 import type { SealedFile } from '../model/sealed.ts';
 import { type Canaries, chooseCanaries } from '../policy/canaries.ts';
-import { reportedLines } from '../policy/judge-report.ts';
+import { reportedLines, tracedLines, tracesItself } from '../policy/judge-report.ts';
 import { isMissing } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 import { diff } from '../workspace/changes.ts';
@@ -84,6 +84,7 @@ export function leakGuard(from: {
     })();
     return given;
   };
+  const traced = from.files.some(({ kind, content }) => kind === 'file' && tracesItself(content.toString()));
   /** Contents that show nothing, by their hash. */
   const clean = new Set<string>();
   const shown = async (
@@ -118,6 +119,10 @@ export function leakGuard(from: {
         if (seen.length === 0) break;
         for (const { at } of seen) lines[at - 1] = leftOut;
       }
+      if (!traced) return lines.join('\n');
+      // What shows a sealed line word for word still ends the run.
+      const whole = new Set(all.find(lines.join('\n')).map(({ at }) => at));
+      for (const at of tracedLines(lines.join('\n'))) if (!whole.has(at)) lines[at - 1] = leftOut;
       return lines.join('\n');
     },
     async afterStage(stage) {

@@ -29,3 +29,17 @@ export function reportedLines(text: string): Set<number> {
   }
   return found;
 }
+
+/** Whether a script has the shell print what it carries out, variables put in. */
+export const tracesItself = (text: string): boolean =>
+  /^\s*set\s+(?:-[a-z]*x[a-z]*|-o\s+xtrace)\b|^#!.*\b(?:ba|da|z)?sh\s+-[a-z]*x[a-z]*|\b(?:ba|da|z)?sh\s+-[a-z]*x[a-z]*\b/m.test(
+    text,
+  );
+
+/** The lines of such a trace as numbers, 1-based: steps of a script, which are found in its text no more once variables are
+ *  put in. */
+export function tracedLines(text: string): Set<number> {
+  const found = new Set<number>();
+  for (const [index, line] of text.split('\n').entries()) if (/^\++ \S/.test(line)) found.add(index + 1);
+  return found;
+}
