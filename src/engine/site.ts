@@ -1,6 +1,6 @@
 /** What a node may touch while it runs: everything bounded to its workspace, its folder, its time and its secrets. */
 import { mkdir, stat } from 'node:fs/promises';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Agent, AgentAction, Usage } from '../agents/agent.ts';
 import { expand } from '../dot/expand.ts';
 import { graphAttributes } from '../lint/words.ts';
@@ -36,9 +36,8 @@ import { note } from './ran.ts';
 import { type Recorder, recorder } from './recorder.ts';
 import type { Replay } from './replay.ts';
 import { type Sealed, seesHoldout } from './sealing.ts';
-import { budgetFile, budgetVariable } from './shared-budget.ts';
 import { smellOf } from './smell.ts';
-import { droppedFrom, environmentOf, seenBy } from './stage-environment.ts';
+import { droppedFrom, environmentOf, seenBy, withOwnWords } from './stage-environment.ts';
 import { known } from './values.ts';
 import type { Log, Watcher } from './watch.ts';
 
@@ -169,28 +168,7 @@ export function siteFor(
 
   const asked = answering();
 
-  const stageEnv = (from: Readonly<Record<string, string>> = env): Record<string, string> => {
-    const access = present(node.attrs, 'access')?.value.text.trim() === 'run';
-    return {
-      ...from,
-      PATH: `${setting.factoryBin}${delimiter}${from['PATH'] ?? '/usr/local/bin:/usr/bin:/bin'}`,
-      PWD: setting.workspace,
-      GIT_CEILING_DIRECTORIES: setting.runDir,
-      FACTORY_NODE_EXEC: setting.node,
-      FACTORY_RUN_ID: setting.runId,
-      FACTORY_RUN_MARKER: setting.marker,
-      [epochVariable(setting.marker)]: String(setting.epoch),
-      FACTORY_NODE: node.id,
-      FACTORY_VISIT: String(visit.visit),
-      FACTORY_ATTEMPT: String(visit.attempt),
-      FACTORY_WORKSPACE: setting.workspace,
-      FACTORY_NODE_DIR: nodeDir,
-      FACTORY_OUTPUT: nodeLayout(nodeDir).output,
-      FACTORY_CONTEXT: nodeLayout(nodeDir).context,
-      [budgetVariable]: budgetFile(nodeDir),
-      ...(access ? { FACTORY_RUN_DIR: setting.runDir, FACTORY_SNAPSHOT: visit.snapshotId } : {}),
-    };
-  };
+  const stageEnv = (from = env) => withOwnWords(from, setting, visit, nodeDir);
 
   const writeContext = () =>
     writeFileAtomic(nodeLayout(nodeDir).context, `${mask(JSON.stringify(state.context, null, 2))}\n`, {

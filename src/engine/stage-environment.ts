@@ -1,7 +1,13 @@
-/** What of the engine's environment a stage gets, and what of it must be masked. */
+/** What of the engine's environment a stage gets, what of it must be masked, and what a stage is told of itself. */
+import { delimiter } from 'node:path';
+import { present } from '../model/attribute.ts';
+import { epochVariable } from '../model/epoch-variable.ts';
+import type { Node } from '../model/graph.ts';
+import { nodeLayout } from '../model/layout.ts';
 import { confinedEnvironment } from '../policy/confinement.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
+import { budgetFile, budgetVariable } from './shared-budget.ts';
 
 /** Variables of an enclosing git operation or engine, which a stage must not act on, and the place of the engine's keys. */
 const dropped = [
@@ -42,6 +48,54 @@ export function environmentOf(setting: Setting, pass: readonly string[]): StageE
     known.set(key, found);
   }
   return found;
+}
+
+/** A stage's environment with what it is told of itself: where it works, where its output goes, which attempt it is. */
+export function withOwnWords(
+  from: Readonly<Record<string, string>>,
+  run: {
+    readonly runId: string;
+    readonly runDir: string;
+    readonly workspace: string;
+    readonly factoryBin: string;
+    readonly node: string;
+    readonly marker: string;
+    readonly epoch: number;
+  },
+  {
+    node,
+    visit,
+    attempt,
+    snapshotId,
+  }: {
+    readonly node: Node;
+    readonly visit: number;
+    readonly attempt: number;
+    readonly snapshotId: string;
+  },
+  nodeDir: string,
+): Record<string, string> {
+  const access = present(node.attrs, 'access')?.value.text.trim() === 'run';
+  const at = nodeLayout(nodeDir);
+  return {
+    ...from,
+    PATH: `${run.factoryBin}${delimiter}${from['PATH'] ?? '/usr/local/bin:/usr/bin:/bin'}`,
+    PWD: run.workspace,
+    GIT_CEILING_DIRECTORIES: run.runDir,
+    FACTORY_NODE_EXEC: run.node,
+    FACTORY_RUN_ID: run.runId,
+    FACTORY_RUN_MARKER: run.marker,
+    [epochVariable(run.marker)]: String(run.epoch),
+    FACTORY_NODE: node.id,
+    FACTORY_VISIT: String(visit),
+    FACTORY_ATTEMPT: String(attempt),
+    FACTORY_WORKSPACE: run.workspace,
+    FACTORY_NODE_DIR: nodeDir,
+    FACTORY_OUTPUT: at.output,
+    FACTORY_CONTEXT: at.context,
+    [budgetVariable]: budgetFile(nodeDir),
+    ...(access ? { FACTORY_RUN_DIR: run.runDir, FACTORY_SNAPSHOT: snapshotId } : {}),
+  };
 }
 
 /** A stage's environment, as it can be used where it runs. */

@@ -138,6 +138,7 @@ test.for([
   ['a check of it', 'self.assertEqual(result.returncode, 0, result.stderr)'],
   ['the end of a Python program', 'if __name__ == "__main__": raise SystemExit(main())'],
   ['the head of a function', 'def test_reports_kittiwakes_and_gannets(self, tmp_path):'],
+  // Text that is judged: nothing of ours is silenced.
   ['a setting of a linter', '# eslint-disable-next-line @typescript-eslint/no-unsafe-member-access'],
   ['a rule', '# ----------------------------------------------------------------'],
   ['brackets', '}}}}]]]]))))}}}}]]]]))))}}}}'],

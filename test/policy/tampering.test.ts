@@ -60,6 +60,7 @@ const tampered: readonly (readonly [string, string, string, string, string])[] =
     'only one test is run',
     'tide.spec.ts',
     js('  expect(level()).toBe(3);\n'),
+    // Text that is judged, no test of ours.
     js('  expect(level()).toBe(3);\n').replace("it('", "it.only('"),
     'test-skipped:3',
   ],
