@@ -17,7 +17,7 @@ import { diff } from '../workspace/changes.ts';
 import { putBack, standing } from '../workspace/restore.ts';
 import type { TakenOut } from '../workspace/sealed.ts';
 import type { Changes, Snapshot, Snapshots } from '../workspace/snapshot.ts';
-import { WorkspaceError } from '../workspace/trouble.ts';
+import { StoreTrouble, WorkspaceError } from '../workspace/trouble.ts';
 import { keepJson } from './artifacts.ts';
 import { HoldoutLeak, type Stage } from './leaks.ts';
 import { maskedObject } from './masked.ts';
@@ -234,7 +234,8 @@ async function recorded(
     standing(workspace);
     return { after, taken };
   } catch (error) {
-    if (!(error instanceof WorkspaceError) || isDisks(error, '')) throw error;
+    if (!(error instanceof WorkspaceError) || error instanceof StoreTrouble || isDisks(error, ''))
+      throw error;
     // No snapshot has anything at sealed paths, so that this takes it away as well.
     await snapshots.restore(before);
     return { after: await snapshots.take(before), taken, unreadable: error.message };

@@ -11,7 +11,7 @@ import { Scanner } from './scan.ts';
 import type { Entry, Snapshot, Snapshots, Tree } from './snapshot.ts';
 import { Store } from './store.ts';
 import { isSame, readTree, treeId, writeTree } from './tree.ts';
-import { DamagedStore, trouble } from './trouble.ts';
+import { DamagedStore, StoreTrouble, trouble } from './trouble.ts';
 
 export { putBack } from './restore.ts';
 
@@ -40,6 +40,7 @@ export async function openSnapshots(where: {
   // Names of trees that are known to be on disk.
   const written = new Set<string>();
   const scanner = new Scanner(workspace);
+  const unwritten = (error: unknown): Error => trouble('write a snapshot into', dir, error, StoreTrouble);
 
   const load = async (id: string): Promise<Snapshot> => {
     if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`"${id}" is no name of a snapshot`);
@@ -64,14 +65,14 @@ export async function openSnapshots(where: {
         try {
           read.set(path, { kind: 'file', mode, ...batch.addBytes(bytes), mtimeMs, ctimeMs, ino });
         } catch (error) {
-          throw trouble('write a snapshot into', dir, error);
+          throw unwritten(error);
         }
       });
       await batch.commit();
       copies = read;
       return copied;
     } catch (error) {
-      throw trouble('write a snapshot into', dir, error);
+      throw unwritten(error);
     } finally {
       batch.close();
     }
@@ -83,7 +84,18 @@ export async function openSnapshots(where: {
       const tree = await scanner.scan({
         before: since?.tree ?? copies,
         has: (hash) => store.has(hash),
-        keep: (place, expected) => batch.addFile(place, expected),
+        keep: async (place, expected) => {
+          try {
+            return await batch.addFile(place, expected);
+          } catch (error) {
+            // Told apart here: the scan can only say which file of the workspace it was about.
+            const ours =
+              error instanceof Error &&
+              'path' in error &&
+              [dir, store.dir].some((at) => String(error.path).startsWith(at));
+            throw ours ? unwritten(error) : error;
+          }
+        },
       });
       await batch.commit();
       latest = tree;
@@ -98,7 +110,7 @@ export async function openSnapshots(where: {
       return { id, tree };
     } catch (error) {
       scanner.forget();
-      throw trouble('write a snapshot into', dir, error);
+      throw unwritten(error);
     } finally {
       batch.close();
     }

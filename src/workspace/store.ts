@@ -24,7 +24,7 @@ export class Store {
   private readonly largeDir: string;
   private own: string | undefined;
 
-  constructor(private readonly dir: string) {
+  constructor(readonly dir: string) {
     this.largeDir = join(dir, 'large');
     this.findLarge();
   }

@@ -11,6 +11,11 @@ export class DamagedStore extends WorkspaceError {
   override readonly name = 'DamagedStore';
 }
 
+/** The snapshots could not be written: the disk's trouble, and never that of whoever wrote into the workspace. */
+export class StoreTrouble extends WorkspaceError {
+  override readonly name = 'StoreTrouble';
+}
+
 /** The error code of a system call (`ENOENT`), empty for any other error. */
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
@@ -35,14 +40,11 @@ const words: Readonly<Record<string, string>> = {
 };
 
 /** `cannot read "src/a.ts": permission denied; …`. What is already a WorkspaceError passes unchanged. */
-export function trouble(doing: string, path: string, error: unknown): Error {
+export function trouble(doing: string, path: string, error: unknown, Kind = WorkspaceError): Error {
   if (error instanceof WorkspaceError) return error;
   const code = codeOf(error);
   if (code === '') return error instanceof Error ? error : new Error(String(error));
-  return new WorkspaceError(
-    `cannot ${doing} "${shown(path)}": ${words[code] ?? 'the system refused it'} (${code})`,
-    {
-      cause: error,
-    },
-  );
+  return new Kind(`cannot ${doing} "${shown(path)}": ${words[code] ?? 'the system refused it'} (${code})`, {
+    cause: error,
+  });
 }
