@@ -11,7 +11,6 @@ import { realEvery } from './system/every.ts';
 import { Superseded } from './system/fence.ts';
 import { isCode, systemWords } from './system/files.ts';
 import { dropEverything } from './system/live.ts';
-import { keepSmall } from './system/memory.ts';
 import { packageVersion } from './system/package.ts';
 import './system/schemas.ts';
 
@@ -139,8 +138,6 @@ async function toolIo() {
 }
 
 async function main(argv: readonly string[]): Promise<number> {
-  // Whoever starts no programs is faster with room.
-  if (argv[0] !== 'validate') keepSmall();
   const program = new Command('factory')
     .description('Runs pipelines that turn a spec into verified commits.')
     .version(packageVersion())

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { openaiDefaults } from '../agents/openai.ts';
-import type { Environment, Finished, Refusal, RunFlags } from '../factory.ts';
+import type { Finished, Refusal, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
@@ -38,7 +38,7 @@ import {
 import { paints } from './io.ts';
 import { painter } from './print.ts';
 import { refuse } from './refuse.ts';
-import { boundsOf, checkedBounds, type RunDoors } from './run.ts';
+import { boundsOf, checkedBounds, doorsOf, type RunDoors } from './run.ts';
 import { withBounds } from './run-words.ts';
 import { openView, type View } from './view.ts';
 
@@ -317,16 +317,6 @@ const flagsOf = (
   // A script is given to be used, whatever keys there are.
   ...(options.agent === undefined && options.script !== undefined ? { agent: 'scripted' } : {}),
   ...(options.script === undefined ? {} : { script: options.script }),
-});
-
-const doorsOf = (io: RunDoors, view: View) => ({
-  cwd: io.cwd,
-  env: io.env as Environment,
-  clock: io.clock,
-  signal: io.signal,
-  watcher: view.watcher,
-  log: view.log,
-  ...(io.called === undefined ? {} : { called: io.called }),
 });
 
 /** A run without anybody who could answer is one whose model could not be asked. */

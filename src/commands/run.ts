@@ -10,6 +10,7 @@ import { readPlanRequest } from '../planner/request.ts';
 import { sandboxWords } from '../policy/confinement.ts';
 import { quoteWord } from '../policy/words.ts';
 import { findRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
+import { keepSmall } from '../system/memory.ts';
 import { packageRoot } from '../system/package.ts';
 import { checkDirs } from '../workspace/dirs.ts';
 
@@ -179,16 +180,20 @@ const refused = (message: string): Refusal => ({
   problems: [{ code: 'no-run', severity: 'error', message }],
 });
 
-export const doorsOf = (io: RunDoors, view: View) => ({
-  cwd: io.cwd,
-  env: io.env as Environment,
-  clock: io.clock,
-  signal: io.signal,
-  watcher: view.watcher,
-  log: view.log,
-  ...(io.called === undefined ? {} : { called: io.called }),
-  ...(io.parting === undefined ? {} : { parting: io.parting }),
-});
+export function doorsOf(io: RunDoors, view: View) {
+  // What reads a pipeline is faster with room; what starts programs, when it is small.
+  keepSmall();
+  return {
+    cwd: io.cwd,
+    env: io.env as Environment,
+    clock: io.clock,
+    signal: io.signal,
+    watcher: view.watcher,
+    log: view.log,
+    ...(io.called === undefined ? {} : { called: io.called }),
+    ...(io.parting === undefined ? {} : { parting: io.parting }),
+  };
+}
 
 export function flagsOf(options: RunOptions): RunFlags | Refusal {
   const vars: Record<string, string> = {};

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { link, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { layout } from '../model/layout.ts';
-import { type Clock, uptimeMs } from '../system/clock.ts';
+import { type Clock, monotonicMs, uptimeMs } from '../system/clock.ts';
 import { named } from '../system/disk-trouble.ts';
 import { type Continued, type Every, realContinued, realEvery } from '../system/every.ts';
 import { Superseded } from '../system/fence.ts';
@@ -148,7 +148,7 @@ function hold(folder: string, first: LockFile, takenOver: Before | undefined, op
   let lookedAt = Number.NEGATIVE_INFINITY;
   const assertOwner = (): void => {
     // Nobody takes a run from an owner that was awake a moment ago; one that slept finds that the moment has passed.
-    const now = performance.now();
+    const now = monotonicMs();
     if (now - lookedAt < momentMs && !lost.signal.aborted) return;
     // Epochs are numbered without a gap, so that whoever took the run after us has made this very name.
     if (!existsSync(next)) {

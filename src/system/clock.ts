@@ -10,10 +10,14 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** Milliseconds that never run backwards, for durations. `performance` would be loaded for this alone. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
 export const realClock: Clock = {
   now: () => new Date(),
-  // `performance` would be loaded for this alone.
-  monotonic: () => Number(process.hrtime.bigint()) / 1e6,
+  monotonic: monotonicMs,
   async sleep(ms, signal) {
     await wait(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {});
   },

@@ -1,8 +1,10 @@
 /** Starts a stage's process in a group of its own, keeps its output, and leaves nothing of it behind. */
+
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { monotonicMs } from './clock.ts';
 import { beforeWrite, mayWrite } from './fence.ts';
 import { isSole, stageStarted } from './live.ts';
 import {
@@ -60,7 +62,7 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
     ? [stdoutFile, stderrFile]
     : (pipes?.map((pipe) => pipe.writer) ?? ['pipe', 'pipe']);
 
-  const startedAt = performance.now();
+  const startedAt = monotonicMs();
   const started = start(request, [stdin ?? 'ignore', ...streams]);
   if (started.leader === undefined) {
     return { kind: 'not_found', program: request.argv[0], why: whyNot(request, await started.failed) };
@@ -95,7 +97,7 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
   // Who took the run over while we slept has ended our stage, and what runs now is theirs.
   if (mayWrite(request.stdoutFile)) {
     const { brand: _, ...others } = { brand: undefined, ...quarry };
-    const newerPidsOnly = performance.now() - startedAt < tooShortToWrap();
+    const newerPidsOnly = monotonicMs() - startedAt < tooShortToWrap();
     await endAll({ ...(isSole() ? quarry : others), newerPidsOnly });
   }
   ended();
@@ -186,7 +188,7 @@ async function untilEnded(
 
   const stop = () => {
     if (termSentAt !== undefined || over) return;
-    termSentAt = performance.now();
+    termSentAt = monotonicMs();
     if (request.watched === true) askOthers(leader);
     else killGroup(leader, 'SIGTERM');
     killTimer = setTimeout(() => killGroup(leader, 'SIGKILL'), graceMs);
@@ -217,7 +219,7 @@ async function untilEnded(
   clearTimeout(timer);
   request.signal?.removeEventListener('abort', onAbort);
   // The rest of the group was asked to end too, and has the same time for it.
-  if (termSentAt !== undefined) await groupGone(leader, graceMs - (performance.now() - termSentAt));
+  if (termSentAt !== undefined) await groupGone(leader, graceMs - (monotonicMs() - termSentAt));
   clearTimeout(killTimer);
   await told;
   return { stopped, broken };

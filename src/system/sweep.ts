@@ -1,6 +1,8 @@
 /** Ends what a stage leaves behind: its group, its session, and whatever carries its marker. */
+
 import { setTimeout as wait } from 'node:timers/promises';
 import { brandOn } from './brand.ts';
+import { monotonicMs } from './clock.ts';
 import type { ProcessFacts } from './proc.ts';
 import {
   allPids,
@@ -179,8 +181,8 @@ function groupLives(leader: ProcessId): boolean {
 const allGone = (ids: readonly ProcessId[]): Promise<void> => until(() => !ids.some(isAlive), patienceMs);
 
 async function until(done: () => boolean, mostMs: number): Promise<void> {
-  const start = performance.now();
-  for (let pause = 1; !done() && performance.now() - start < mostMs; pause = Math.min(pause * 2, 20))
+  const start = monotonicMs();
+  for (let pause = 1; !done() && monotonicMs() - start < mostMs; pause = Math.min(pause * 2, 20))
     await wait(pause);
 }
 
