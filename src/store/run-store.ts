@@ -40,9 +40,10 @@ export async function makeRunsDir(runsDir: string): Promise<void> {
   await makeFolder(path);
   if (basename(path) !== 'runs' || basename(dirname(path)) !== '.factory') return;
   const ignore = join(dirname(path), '.gitignore');
-  // One that is there already is the user's own business, unless it is empty: so a killed process of ours leaves it.
+  // One that is there already is the user's own business, unless it is shorter than ours: so a killed process of ours
+  // leaves it.
   const is = await lstat(ignore).catch(() => undefined);
-  if (is === undefined || (is.isFile() && is.size === 0)) await writeFile(ignore, '*\n', { flush: true });
+  if (is === undefined || (is.isFile() && is.size < 2)) await writeFile(ignore, '*\n', { flush: true });
 }
 
 export type RunDir = { readonly ok: true; readonly id: string; readonly dir: string };

@@ -84,13 +84,16 @@ describe('a new run directory', () => {
     expect(readFileSync(it.at('w', '.factory', '.gitignore'), 'utf8')).toBe('mine\n');
   });
 
-  test('is kept out of git although the process that began it was killed before it had said so', async () => {
-    await using it = await temp();
-    mkdirSync(it.at('w', '.factory'), { recursive: true });
-    writeFileSync(it.at('w', '.factory', '.gitignore'), '');
-    await makeRunsDir(it.at('w', '.factory', 'runs'));
-    expect(readFileSync(it.at('w', '.factory', '.gitignore'), 'utf8')).toBe('*\n');
-  });
+  test.each(['', '*'])(
+    'is kept out of git although who began it was killed after writing "%s"',
+    async (torn) => {
+      await using it = await temp();
+      mkdirSync(it.at('w', '.factory'), { recursive: true });
+      writeFileSync(it.at('w', '.factory', '.gitignore'), torn);
+      await makeRunsDir(it.at('w', '.factory', 'runs'));
+      expect(readFileSync(it.at('w', '.factory', '.gitignore'), 'utf8')).toBe('*\n');
+    },
+  );
 });
 
 describe('finding a run', () => {
