@@ -22,6 +22,7 @@ import { loadCheckpoint, openLedger } from '../../src/store/checkpoint.ts';
 import { openJournal } from '../../src/store/journal.ts';
 import { readVisits, stateAfter } from '../../src/store/visits.ts';
 import type { Snapshot, Snapshots } from '../../src/workspace/snapshot.ts';
+import { StoreTrouble } from '../../src/workspace/trouble.ts';
 import { freshState, graphOf } from '../support/graph.ts';
 import { temp } from '../system/temp.ts';
 
@@ -226,6 +227,33 @@ test('the workspace is walked once for each attempt, and not at all for a start,
   expect(end.ending).toMatchObject({ ok: true });
   expect(end.state).toMatchObject({ steps: 5, retry_counts: { a: 1 } });
   expect(counted.walks).toBe(3);
+});
+
+test('snapshots that cannot be written stop the run before the stage, which is not blamed for them', async () => {
+  await using it = await temp();
+  const { snapshots } = counting();
+  const take = async () => {
+    throw new StoreTrouble(
+      'cannot write a snapshot into "/r/snapshots": the system does not permit it (EPERM)',
+    );
+  };
+  const ready = await prepared(
+    it.dir,
+    graphOf(`
+      start [shape=Mdiamond]
+      a [shape=parallelogram]
+      other [shape=Msquare]
+      start -> a -> other
+    `),
+    {
+      kinds: [start, exit, work(() => succeeded())],
+      attempt: (setting) => localAttempt(setting, { ...snapshots, take }),
+    },
+  );
+  const end = await run(ready);
+  await ready.close();
+  expect(end.ending).toMatchObject({ ok: false, exitNode: null, reason: expect.stringContaining('EPERM') });
+  expect(end.state).toMatchObject({ next_node: 'a', steps: 1, last_failure: null });
 });
 
 test('the record of a stage is no larger at the sixtieth stage than at the tenth', async () => {
