@@ -9,7 +9,7 @@ import { type Spent, tokensOf } from '../model/spent.ts';
 import { type Journal, openJournal, readRecords } from '../store/journal.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isMissing, writeJson } from '../system/files.ts';
-import type { Books, Stamp } from './books.ts';
+import { type Books, endedCalls, type Stamp } from './books.ts';
 import type { Caps, SpendCaps } from './caps.ts';
 
 /** The variable that names the file. */
@@ -57,12 +57,12 @@ export async function gather(nodeDir: string, stamp: Stamp, books: Books): Promi
   // Few stages start runs, and every stage is asked.
   if (!existsSync(path)) return;
   const { records } = await readRecords(path);
-  for (const record of records) {
+  const calls = records.flatMap((record) => {
     const read = CallRecord.safeParse(record);
-    if (!read.success || read.data.type !== 'CallEnded') continue;
     const run = typeof record['run_id'] === 'string' ? record['run_id'] : '';
-    await books.take({ ...read.data, ...stamp, type: 'CallEnded', run });
-  }
+    return read.success ? [{ run, call: read.data }] : [];
+  });
+  for (const call of endedCalls(calls)) await books.take({ ...call, ...stamp, run: call.run ?? '' });
   beforeWrite(path);
   await rm(path, { force: true });
 }
@@ -95,7 +95,6 @@ export async function sharedBudget(
       ...(budget?.unknown_cost === 'allow' ? { unknownCost: 'allow' as const } : {}),
     },
     async tell(record) {
-      if (record.type !== 'CallEnded') return;
       journal ??= await openJournal(join(dirname(path), spentName), { runId, epoch: 1 });
       journal.append(record);
       await journal.flush();

@@ -70,12 +70,22 @@ export function priceOf(prices: Prices, model: string): Price | undefined {
 export function costOf(usage: Usage, prices: Prices): number | null {
   if (usage.incomplete === true) return null;
   if (usage.cost_usd !== null) return usage.cost_usd;
+  if (priceOf(prices, usage.model) === undefined) return null;
+  if (usage.input_tokens === null || usage.output_tokens === null) return null;
+  return leastCostOf(usage, prices);
+}
+
+/** What a call has cost at least, in USD: what is not known of it counts nothing. */
+export function leastCostOf(usage: Usage, prices: Prices): number {
+  if (usage.cost_usd !== null) return usage.cost_usd;
   const price = priceOf(prices, usage.model);
-  if (price === undefined || usage.input_tokens === null || usage.output_tokens === null) return null;
-  const cached = Math.min(usage.cached_input_tokens ?? 0, usage.input_tokens);
-  const fresh = usage.input_tokens - cached;
+  if (price === undefined) return 0;
+  const input = usage.input_tokens ?? 0;
+  const cached = Math.min(usage.cached_input_tokens ?? 0, input);
   const all =
-    fresh * price.input + cached * (price.cached_input ?? price.input) + usage.output_tokens * price.output;
+    (input - cached) * price.input +
+    cached * (price.cached_input ?? price.input) +
+    (usage.output_tokens ?? 0) * price.output;
   return Math.round(all * 1e4) / 1e10;
 }
 
