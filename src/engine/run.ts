@@ -50,6 +50,8 @@ export type PreparedRun = {
   /** A snapshot of the run that was taken earlier. */
   readonly snapshotOf?: (id: string) => Promise<Snapshot>;
   readonly signal: AbortSignal;
+  /** What the run was waiting for when it was taken up. */
+  readonly parkedBefore?: Parked | undefined;
   /** Called where the run would complete, before anybody is told: why it has failed after all, or undefined. */
   readonly audit?: (() => Promise<string | undefined>) | undefined;
   /** Node after whose checkpoint the run stops, as if it had been interrupted. */
@@ -232,7 +234,11 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     const asIfFailed = () => step(graph, before.state, { ...stage, feedback: {} }, outcome).route;
     const waits =
       outcome.status === 'fail' && outcome.park !== undefined
-        ? parked(outcome, asIfFailed(), { node: node.id, now: clock.now() })
+        ? parked(outcome, asIfFailed(), {
+            node: node.id,
+            now: clock.now(),
+            before: state.steps === prepared.state.steps ? prepared.parkedBefore : undefined,
+          })
         : undefined;
     if (waits !== undefined) {
       return park({ ...atStart, context: contextBefore }, waits);

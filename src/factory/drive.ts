@@ -214,7 +214,7 @@ export async function drive(
       leaks: guard.leaks,
       sealed,
     };
-    const { completed_nodes, parked: _, ...before } = loaded;
+    const { completed_nodes, parked: parkedBefore, ...before } = loaded;
     const state: RunState = {
       ...before,
       epoch: lock.epoch,
@@ -305,6 +305,7 @@ export async function drive(
         });
       },
       signal,
+      parkedBefore,
       audit: auditOf(graph, runDir, manifest, doors),
       stopAfter: doors.env['ATTRACTION_TEST_STOP_AFTER_NODE'] || undefined,
     });

@@ -21,6 +21,10 @@ export const Parked = z
     reason: z.string(),
     wake_at: z.string().nullable().describe('RFC 3339; null where waiting mends nothing'),
     since: z.string(),
+    again: z
+      .int()
+      .exactOptional()
+      .describe('How often it was woken in vain before, with no stage ended in between'),
   })
   .describe('A run that waits for a quota, a key or a paid bill');
 export type Parked = z.infer<typeof Parked>;

@@ -1,7 +1,18 @@
 /** Work done by an agent: the prompt is assembled and kept, the agent's report becomes the outcome. */
 import type { AgentProgram, AgentReport, AgentTask } from '../agents/agent.ts';
 import { efforts, toolNames } from '../agents/agent.ts';
-import { count, duration, flag, path, paths, present, readAttributes, text, word, words } from '../model/attribute.ts';
+import {
+  count,
+  duration,
+  flag,
+  path,
+  paths,
+  present,
+  readAttributes,
+  text,
+  word,
+  words,
+} from '../model/attribute.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { AnsweredBy, Outcome } from '../model/outcome.ts';
 import { failed, outcomeSynonyms, outcomeWords, saidNothing, succeeded } from '../model/outcome.ts';
