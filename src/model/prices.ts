@@ -18,7 +18,7 @@ export type Price = Readonly<z.infer<typeof Price>>;
 /** A file of prices. */
 export const PriceFile = z.strictObject({
   format: z.literal('factory-prices/1'),
-  dated: z.string().regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a date like 2026-01-31'),
+  dated: z.iso.date('must be a date like 2026-01-31'),
   note: z.string().default(''),
   models: z.record(z.string().min(1), Price),
 });
@@ -106,6 +106,16 @@ export function parsePrices(
     at(`"${key}" is given twice; only one of them would count`, offset, 'remove one of the two'),
   );
   const read = PriceFile.safeParse(JSON.parse(text.replace(/^\ufeff/, '')));
+  const names = read.success ? Object.keys(read.data.models) : [];
+  for (const [n, name] of names.entries())
+    if (names.slice(0, n).some((other) => other.toLowerCase() === name.toLowerCase()))
+      twice.push(
+        at(
+          `"${name}" is given twice, in upper and lower case; only one of them would count`,
+          map.offset(['models', name]),
+          'remove one of the two',
+        ),
+      );
   if (read.success && twice.length === 0) return { prices: read.data };
   const wrong = (read.error?.issues ?? []).flatMap((issue) => {
     const path = issue.path.map(String);
