@@ -314,3 +314,15 @@ test.for(['max_cost_usd=5', 'max_tokens=500'])(
     expect(on.code, on.err).toBe(0);
   },
 );
+
+test('a limit on the time of a node holds over visits that were cut, however often the run is resumed', async () => {
+  await using server = await startModelServer(() => ({ hang: true }));
+  const env = { OPENAI_API_KEY: 'sk-wall-0123456789abcdef', OPENAI_BASE_URL: server.url };
+  await using it = await house({ 'p.dot': row('workdir=none', 'a [prompt=a, max_wall=300ms]') }, () => env);
+  expect((await it.run('p.dot', { runId: 'r1' })).code).toBe(1);
+  for (const _ of [1, 2]) {
+    const again = await it.resume('r1', { json: true });
+    expect(JSON.parse(again.out).reason).toMatch(/^max_wall: node "a" took /);
+  }
+  expect(server.requests).toHaveLength(1);
+});
