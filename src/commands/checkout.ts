@@ -88,7 +88,8 @@ export async function checkoutCommand(
     io.out(`${JSON.stringify(told, null, 2)}\n`);
     return 0;
   }
-  const when = node === '' ? `at ${snapshot.slice(0, 12)}` : visit === 0 ? 'as it began' : momentText(wanted);
+  const when =
+    wanted.named === true ? `at ${snapshot.slice(0, 12)}` : visit === 0 ? 'as it began' : momentText(wanted);
   io.out(`run ${runId} ${when}: ${some(counts.files, 'file')}${and(counts)} in ${folder}\n`);
   if (sealed.length > 0) io.out(`what is sealed is left out: ${sealed.join(', ')}\n`);
   return 0;
