@@ -29,16 +29,18 @@ export function withWait(outcome: Outcome, now: Date, parkAfterMs: number): Outc
 }
 
 /** What the run waits for after a final outcome, or undefined where it goes on. An edge whose condition is true carries
- *  the failure; but a quota comes back by itself, so there the condition must speak of `failure_class`. */
+ *  the failure; but a quota comes back by itself, and nothing that a stage's own run waits for is the product's fault, so there
+ *  the condition must speak of `failure_class`. */
 export function parked(
   outcome: Outcome,
   route: Route | undefined,
   at: { readonly node: string; readonly now: Date; readonly before: Parked | undefined },
 ): Parked | undefined {
   if (outcome.status !== 'fail' || outcome.park === undefined) return undefined;
-  const { kind } = outcome.park;
+  const { kind, within } = outcome.park;
   const condition = route?.how === 'condition' ? route.edge?.condition : undefined;
-  if (condition !== undefined && (kind !== 'quota' || namesClass(condition))) return undefined;
+  const author = kind !== 'quota' && within !== true;
+  if (condition !== undefined && (author || namesClass(condition))) return undefined;
   const again = at.before === undefined ? 0 : (at.before.again ?? 0) + 1;
   const wait = Math.max(leastMs(again), Math.min(outcome.retryAfterMs ?? guessMs, mostMs));
   return {

@@ -312,6 +312,7 @@ export async function drive(
     await events.close();
     await trace.close();
     await ledger.close();
+    if (end.parked !== undefined) await money.park(end.parked);
     await money.close();
     exchanges?.close();
     if (end.parked !== undefined)

@@ -154,3 +154,30 @@ test("a call of a stage's own run that kill -9 has cut counts in the run above",
   expect(ran.code, ran.stderr).toBe(0);
   expect(JSON.parse(ran.stdout).spent).toMatchObject({ calls: 4, cut: 1, cost_usd: 5.2675, unknown_cost: 0 });
 });
+
+test.for([
+  ['paused_quota', { status: 429, headers: { 'retry-after': '3600' } }],
+  ['paused_auth', { status: 401, body: { error: { message: 'no', code: 'invalid_api_key' } } }],
+] as const)(
+  "what a stage's own run waits for (%s) parks the run above, and leads into no loop",
+  async ([status, reaction]) => {
+    await using server = await startModelServer((_request, index) =>
+      index === 0 ? reaction : { text: 'ok' },
+    );
+    await using it = await home({
+      'work/inner.dot': `digraph inner { workdir=none; start [shape=Mdiamond]; done [shape=Msquare]
+      a [prompt=a]; start -> a -> done }`,
+      'outer.dot': `digraph outer { start [shape=Mdiamond]; done [shape=Msquare]; fix [prompt=fix, agent=fake]
+      t [shape=parallelogram, env_pass=OPENAI_API_KEY, tool_command="factory run inner.dot"]
+      start -> t; t -> fix [condition="outcome=fail"]; fix -> t; t -> done [condition="outcome=success"] }`,
+    });
+    const env = { ...key, OPENAI_BASE_URL: server.url };
+    const ran = await it.factory(['run', 'outer.dot', '--run-id', 'r1', '--workdir', 'work', '--json'], {
+      env,
+    });
+    expect([ran.code, JSON.parse(ran.stdout).status], ran.stderr).toEqual([75, status]);
+    expect(JSON.parse(ran.stdout).reason).toContain('t: a run that it started is parked: a: ');
+    expect(server.requests).toHaveLength(1);
+    expect((await it.factory(['resume', 'r1', '--now'], { env })).code).toBe(0);
+  },
+);
