@@ -86,6 +86,8 @@ export type AgentTask = {
     used: Usage | undefined,
     sends: number,
   ): { readonly empty: string } | { readonly tokens: number | undefined };
+  /** What this task is known to have used so far. */
+  used?(usage: Usage): void;
   /** What went over the wire, for the record of the exchange; without keys. Programs are recorded by `run` itself. */
   record?(item: ExchangeItem): void;
 };
@@ -191,6 +193,8 @@ export interface Agent {
   readonly free?: true;
   /** Its reports tell their own cost, so that its models need no price. */
   readonly tellsCost?: true;
+  /** Its program makes calls of its own: what one that was cut off has used is known in part at best. */
+  readonly unseen?: true;
   /** A list of agents: the same list with each of its agents as `other` makes it. */
   each?(other: (agent: Agent) => Agent): Agent;
   /** The model that would answer, as far as that is known before the call; without it the call has no price yet. */

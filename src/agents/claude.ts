@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../system/clock.ts';
 import type { Exit } from '../system/spawn.ts';
-import type { Agent, AgentReport } from './agent.ts';
+import type { Agent, AgentReport, Usage } from './agent.ts';
 import { claudeArgv, claudePlace } from './claude/argv.ts';
 import { type ClaudeEvents, claudeEvents } from './claude/events.ts';
 import { type ClaudeDefaults, type ClaudeSettings, readSettings } from './claude/settings.ts';
@@ -31,6 +31,7 @@ export function claudeAgent(options: ClaudeOptions): Agent {
     name: 'claude',
     describe: 'claude (the agent program, with its own login or key)',
     tellsCost: true,
+    unseen: true,
     modelFor(task) {
       const read = readSettings(task, options);
       return 'problem' in read ? undefined : read.settings.model;
@@ -51,7 +52,14 @@ export function claudeAgent(options: ClaudeOptions): Agent {
       await task.keep('claude.schema.json', `${JSON.stringify(answerSchema, null, 2)}\n`);
       await task.keep('claude.args.txt', `${['claude', ...argv].join(' ')}\n`);
 
-      const events = claudeEvents({ said: shower(task), acted: (action) => task.acted(action) });
+      const events: ClaudeEvents = claudeEvents({
+        said: shower(task),
+        acted: (action) => task.acted(action),
+        used() {
+          const { usage } = usageOf(events, settings);
+          if (usage !== undefined) task.used?.(usage);
+        },
+      });
       const view = programView('claude', task, env, events.line);
       const began = clock.monotonic();
       task.log('info', 'claude started', { program: program.path, workdir: settings.workdir });
@@ -83,6 +91,24 @@ export function claudeAgent(options: ClaudeOptions): Agent {
   };
 }
 
+/** By its last line, else as far as its messages told. */
+function usageOf(events: ClaudeEvents, settings: ClaudeSettings): { readonly usage?: Usage } {
+  const { result } = events;
+  const told = result ?? events.soFar;
+  if (told === undefined) return {};
+  return {
+    usage: {
+      // An alias such as `sonnet` is known by its whole name.
+      model: events.model ?? settings.model ?? 'claude',
+      input_tokens: told.inputTokens,
+      output_tokens: told.outputTokens,
+      ...(told.cachedTokens === null ? {} : { cached_input_tokens: told.cachedTokens }),
+      cost_usd: result?.costUsd ?? null,
+      ...(result === undefined ? { incomplete: true as const } : {}),
+    },
+  };
+}
+
 function reportOf(
   exit: Exit,
   events: ClaudeEvents,
@@ -92,19 +118,7 @@ function reportOf(
 ): AgentReport {
   const { result } = events;
   const text = events.answer === undefined ? result?.text : JSON.stringify(events.answer, null, 2);
-  const usage =
-    result === undefined
-      ? {}
-      : {
-          usage: {
-            // An alias such as `sonnet` is known by its whole name.
-            model: events.model ?? settings.model ?? 'claude',
-            input_tokens: result.inputTokens,
-            output_tokens: result.outputTokens,
-            ...(result.cachedTokens === null ? {} : { cached_input_tokens: result.cachedTokens }),
-            cost_usd: result.costUsd,
-          },
-        };
+  const usage = usageOf(events, settings);
   if (exit.kind === 'cancelled') return { kind: 'cancelled', ...usage };
   const beside = { ...(text === undefined || text === '' ? {} : { response: `${text}\n` }), ...usage };
   const fail = (failureClass: Failed['class'], reason: string): Failed => ({

@@ -3,7 +3,7 @@ import { mkdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../system/clock.ts';
 import type { Exit } from '../system/spawn.ts';
-import type { Agent, AgentProgram, AgentReport, AgentTask } from './agent.ts';
+import type { Agent, AgentProgram, AgentReport, AgentTask, Usage } from './agent.ts';
 import { codexArgv, readScopeOf } from './codex/argv.ts';
 import { type CodexEvents, codexEvents } from './codex/events.ts';
 import { codexHome, isTemporary } from './codex/home.ts';
@@ -35,6 +35,7 @@ export function codexAgent(options: CodexOptions): Agent {
   return {
     name: 'codex',
     describe: 'codex (the agent program, with its own login or key)',
+    unseen: true,
     modelFor(task) {
       const read = readSettings(task, options);
       return 'problem' in read ? undefined : read.settings.model;
@@ -70,7 +71,7 @@ export function codexAgent(options: CodexOptions): Agent {
       await task.keep('codex.output.schema.json', `${JSON.stringify(answerSchema, null, 2)}\n`);
       await task.keep('codex.args.txt', `${['codex', ...argv].join(' ')}\n`);
 
-      const view = viewOf(task, settings.json ?? modern, env);
+      const view = viewOf(task, settings.json ?? modern, env, settings);
       // Inside a sandbox of ours the temporary folder is another one.
       const tmpdir = outer?.rung === 'bwrap' ? { TMPDIR: '/tmp' } : {};
       const place = await placeOf(task, { ...env, ...tmpdir }, modern);
@@ -138,11 +139,43 @@ async function placeOf(
 }
 
 /** What is made of the output: its events, or its text. */
-function viewOf(task: AgentTask, json: boolean, env: CodexDefaults['env']): View {
-  const events = codexEvents({ said: shower(task), acted: (action) => task.acted(action) });
+function viewOf(
+  task: AgentTask,
+  json: boolean,
+  env: CodexDefaults['env'],
+  settings: Pick<CodexSettings, 'model'>,
+): View {
+  const events: CodexEvents = codexEvents({
+    said: shower(task),
+    acted: (action) => task.acted(action),
+    used() {
+      const { usage } = usageOf(events, settings, false);
+      if (usage !== undefined) task.used?.(usage);
+    },
+  });
   return { ...programView('codex', task, env, json ? events.line : undefined), events };
 }
 type View = ProgramView & { readonly events: CodexEvents };
+
+/** What its turns told; `whole` unless there was more than they told. */
+function usageOf(
+  { tokens }: CodexEvents,
+  settings: Pick<CodexSettings, 'model'>,
+  whole: boolean,
+): { readonly usage?: Usage } {
+  if (tokens === undefined) return {};
+  return {
+    usage: {
+      model: settings.model ?? 'codex',
+      input_tokens: tokens.input,
+      output_tokens: tokens.output,
+      ...(tokens.cached === undefined ? {} : { cached_input_tokens: tokens.cached }),
+      ...(tokens.reasoning === undefined ? {} : { reasoning_tokens: tokens.reasoning }),
+      cost_usd: null,
+      ...(whole ? {} : { incomplete: true as const }),
+    },
+  };
+}
 
 async function reportOf(
   exit: Exit,
@@ -150,23 +183,8 @@ async function reportOf(
   { events, lastWords }: View,
   settings: CodexSettings,
 ): Promise<AgentReport> {
-  const { tokens } = events;
   // A turn that did not end told nothing of what it used.
-  const whole = exit.kind === 'exited' && events.failure === undefined;
-  const usage =
-    tokens === undefined
-      ? {}
-      : {
-          usage: {
-            model: settings.model ?? 'codex',
-            input_tokens: tokens.input,
-            output_tokens: tokens.output,
-            ...(tokens.cached === undefined ? {} : { cached_input_tokens: tokens.cached }),
-            ...(tokens.reasoning === undefined ? {} : { reasoning_tokens: tokens.reasoning }),
-            cost_usd: null,
-            ...(whole ? {} : { incomplete: true as const }),
-          },
-        };
+  const usage = usageOf(events, settings, exit.kind === 'exited' && events.failure === undefined);
   if (exit.kind === 'cancelled') return { kind: 'cancelled', ...usage };
   const file = await readAnswer(response);
   const beside = { ...(file?.text === undefined ? {} : { response: file.text }), ...usage };

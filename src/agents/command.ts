@@ -30,6 +30,7 @@ export function commandAgent(options: CommandOptions): Agent {
   const { env, clock } = options;
   return {
     name: 'command',
+    unseen: true,
     describe: 'command (the program that the node names)',
     async work(task, signal) {
       if (signal.aborted) return { kind: 'cancelled' };

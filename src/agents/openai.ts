@@ -67,7 +67,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
     modelFor: (task) => attribute(task, 'llm_model') ?? settings.model,
     async work(task, signal) {
       const watch = watchCall(settings.clock, signal, task.timeoutMs);
-      const along = ledger();
+      const along = ledger((usage) => task.used?.(usage));
       try {
         const report = await call(task, watch, along);
         if (signal.aborted || report.kind === 'cancelled') return { kind: 'cancelled', ...along.spent() };
@@ -135,18 +135,20 @@ export function openaiAgent(options: OpenaiOptions): Agent {
   }
 
   /** What the exchanges of one call leave behind beside its answer. */
-  function ledger(): Ledger {
+  function ledger(used: (usage: Usage) => void): Ledger {
     const told = () => [...thoughts, reasoning].filter((one) => one !== '').join('\n\n');
     let usage: Usage | undefined;
     let reasoning = '';
     // Whether an exchange that told no usage may have cost something all the same.
     let untold = false;
+    const whole = (told: Usage): Usage => (untold ? { ...told, incomplete: true } : told);
     const thoughts: string[] = [];
     const artifacts: { name: string; content: string }[] = [];
     return {
       note(ended) {
         if (ended.usage !== undefined) usage = sumOfUsages(usage, ended.usage);
         else if (ended.kind !== 'trouble' || ended.trouble.unbilled !== true) untold = true;
+        if (usage !== undefined) used(whole(usage));
         // Of several tries the last one counts, of several turns each.
         if (ended.kind === 'answer' && ended.calls !== undefined) thoughts.push(ended.reasoning);
         else if (ended.reasoning !== '') reasoning = ended.reasoning;
@@ -156,9 +158,9 @@ export function openaiAgent(options: OpenaiOptions): Agent {
         const content = mask(`${JSON.stringify(raw, null, 2)}\n`);
         artifacts.push({ name: `raw_response_${what}${number}.json`, content });
       },
-      spent: () => (usage === undefined ? {} : { usage: untold ? { ...usage, incomplete: true } : usage }),
+      spent: () => (usage === undefined ? {} : { usage: whole(usage) }),
       beside: () => ({
-        ...(usage === undefined ? {} : { usage: untold ? { ...usage, incomplete: true as const } : usage }),
+        ...(usage === undefined ? {} : { usage: whole(usage) }),
         ...(usage === undefined && !untold ? { unbilled: true as const } : {}),
         ...(told() === '' ? {} : { reasoning: mask(told()) }),
         ...(artifacts.length === 0 ? {} : { artifacts }),

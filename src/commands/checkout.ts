@@ -23,6 +23,9 @@ export type CheckoutOptions = {
   readonly color?: boolean;
 };
 
+/** A snapshot by its own name, as a stalled stage tells it. */
+const snapshotId = /^[0-9a-f]{64}$/;
+
 /** What is to be put where. A visit of 0 is the run's beginning. */
 type Wanted = {
   readonly runId: string;
@@ -31,6 +34,8 @@ type Wanted = {
   readonly node: string;
   readonly visit: number;
   readonly before: boolean;
+  /** It was asked for by the snapshot's own name. */
+  readonly named?: true;
 };
 
 const no = (code: string, message: string, fix?: string): Diagnostic => ({
@@ -83,7 +88,8 @@ export async function checkoutCommand(
     io.out(`${JSON.stringify(told, null, 2)}\n`);
     return 0;
   }
-  const when = visit === 0 ? 'as it began' : momentText(wanted);
+  const when =
+    wanted.named === true ? `at ${snapshot.slice(0, 12)}` : visit === 0 ? 'as it began' : momentText(wanted);
   io.out(`run ${runId} ${when}: ${some(counts.files, 'file')}${and(counts)} in ${folder}\n`);
   if (sealed.length > 0) io.out(`what is sealed is left out: ${sealed.join(', ')}\n`);
   return 0;
@@ -99,7 +105,8 @@ const and = ({ links }: { readonly links: number }): string =>
   links === 0 ? '' : `, ${some(links, 'link')}`;
 
 async function wantedOf(run: string, options: CheckoutOptions, io: Io): Promise<Wanted | Diagnostic> {
-  const point = options.at === undefined ? undefined : parsePoint(options.at);
+  const named = options.at !== undefined && snapshotId.test(options.at) ? options.at : undefined;
+  const point = options.at === undefined || named !== undefined ? undefined : parsePoint(options.at);
   if (point !== undefined && 'problem' in point) return no('usage', `--at ${point.problem}`, point.fix);
   if (point === undefined && options.before === true)
     return no('usage', '--before needs --at', 'name a visit: --at NODE@VISIT --before');
@@ -110,6 +117,8 @@ async function wantedOf(run: string, options: CheckoutOptions, io: Io): Promise<
   if (!read.ok) return no('run-files', read.why);
   const { checkpoint, records } = read;
   const { run_id: runId } = checkpoint;
+  if (named !== undefined)
+    return { runId, runDir, snapshot: named, node: '', visit: 0, before: false, named: true };
   if (point === undefined) {
     const { last_completed_node: node, snapshot } = checkpoint;
     if (snapshot === null) return no('run-files', `the checkpoint of run ${runId} names no snapshot`);

@@ -1,9 +1,13 @@
 /** `factory show`: one run at a glance: how it stands, who answered, what confined it, and each node. */
 import { basename, resolve } from 'node:path';
+import { callRecords, openBooks } from '../engine/books.ts';
+import { pricesOf } from '../engine/price-file.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { reasonOf } from '../model/outcome.ts';
+import type { Prices } from '../model/prices.ts';
 import { toldOf } from '../model/sealed.ts';
+import type { Spent } from '../model/spent.ts';
 import type { VisitRecord } from '../model/visit-record.ts';
 import { readRecords } from '../store/journal.ts';
 import { readSoFar } from '../store/moment.ts';
@@ -11,7 +15,7 @@ import { findRun, readManifest, summaryOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Io } from './io.ts';
 import { paints } from './io.ts';
-import { elapsedWords, oneLine, painter } from './print.ts';
+import { elapsedWords, oneLine, painter, spentWords } from './print.ts';
 import { refuse } from './refuse.ts';
 
 export type ShowOptions = {
@@ -48,7 +52,14 @@ export async function showCommand(
   const { manifest } = read;
   const visits = soFar.records.filter((record) => record.type === 'Visit');
   const rows = rowsOf(visits, await rungs(dir));
-  const { status, reason, nextNode, elapsedMs } = await summaryOf(manifest.run_id, dir, io.clock);
+  const { status, reason, nextNode, elapsedMs, spent, wakeAt } = await summaryOf(
+    manifest.run_id,
+    dir,
+    io.clock,
+  );
+  const prices = pricesOf(manifest);
+  const calls = await readRecords(layout(dir).calls);
+  const books = openBooks(callRecords(calls.records), prices, async () => {});
   if (options.json === true) {
     const told = {
       schema_version: 1,
@@ -62,7 +73,10 @@ export async function showCommand(
       agent: manifest.agent.describe || 'none',
       sandbox: manifest.sandbox ?? null,
       holdout: manifest.holdout === undefined ? null : toldOf(manifest.holdout),
-      nodes: rows,
+      spent: spent ?? null,
+      prices: { dated: prices.dated, from: prices.from },
+      wake_at: wakeAt,
+      nodes: rows.map((row) => ({ ...row, spent: books.of(row.node) })),
       run_dir: dir,
     };
     io.out(`${JSON.stringify(told, null, 2)}\n`);
@@ -73,16 +87,19 @@ export async function showCommand(
   const lines = [
     ['run', manifest.run_id],
     ['status', stands],
+    ...(wakeAt === null ? [] : [['wakes', wakeAt]]),
     ...(nextNode === '' ? [] : [['next', nextNode]]),
     ['pipeline', basename(manifest.pipeline_path)],
     ['agent', manifest.agent.describe || 'none'],
     ...sandboxLines(manifest),
     ...holdoutLines(manifest),
     ['time', elapsedWords(elapsedMs)],
+    ...spentLines(spent, prices),
     ['files', dir],
   ];
   for (const [name = '', text = ''] of lines) io.out(`${paint.dim(name.padEnd(9))} ${text}\n`);
-  io.out(`\n${table(rows, io.outIsTerminal ? io.width : 160).join('\n')}\n`);
+  const costs = (node: string) => (books.of(node).calls === 0 ? '' : spentWords(books.of(node)));
+  io.out(`\n${table(rows, costs, io.outIsTerminal ? io.width : 160).join('\n')}\n`);
   return 0;
 }
 
@@ -98,6 +115,14 @@ function sandboxLines({ sandbox, not_enforced }: Manifest): string[][] {
     ['sandbox', `${sandbox.used} (${sandbox.why})`],
     ...sandbox.enforces.map((one) => ['', `enforced: ${one}`]),
     ...sandbox.missing.map((one) => ['', `not enforced: ${one}`]),
+  ];
+}
+
+function spentLines(spent: Spent | undefined, { dated, from }: Prices): string[][] {
+  if (spent === undefined || spent.calls === 0) return [];
+  return [
+    ['spent', spentWords(spent)],
+    ['', `by prices of ${dated} (${from}) where an agent tells no cost`],
   ];
 }
 
@@ -139,21 +164,25 @@ function rowsOf(visits: readonly VisitRecord[], sandbox: ReadonlyMap<string, str
   }));
 }
 
-function table(rows: readonly Row[], width: number): readonly string[] {
+function table(rows: readonly Row[], costs: (node: string) => string, width: number): readonly string[] {
+  const paid = rows.some((row) => costs(row.node) !== '');
   const cells = [
-    ['node', 'type', 'visits', 'retries', 'sandbox', 'outcome'],
+    ['node', 'type', 'visits', 'retries', 'sandbox', ...(paid ? ['spent'] : []), 'outcome'],
     ...rows.map((row) => [
       row.node,
       row.type,
       String(row.visits),
       String(row.retries),
       row.sandbox ?? '',
+      ...(paid ? [costs(row.node)] : []),
       [row.outcome, row.failure_class ?? '', row.failure_reason].filter((word) => word !== '').join(' · '),
     ]),
   ];
-  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
+  const widths = (cells[0] ?? [])
+    .slice(0, -1)
+    .map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
   return cells.map((row) => {
     const fixed = widths.map((wide, column) => (row[column] ?? '').padEnd(wide)).join('  ');
-    return `${fixed}  ${oneLine(row[5] ?? '', Math.max(20, width - fixed.length - 2))}`.trimEnd();
+    return `${fixed}  ${oneLine(row.at(-1) ?? '', Math.max(20, width - fixed.length - 2))}`.trimEnd();
   });
 }

@@ -23,6 +23,7 @@ import { HoldoutLeak, type Stage } from './leaks.ts';
 import { maskedObject } from './masked.ts';
 import { rerun, wantsRerun } from './rerun.ts';
 import { type Sealing, sealingOf } from './sealing.ts';
+import { waitingWithin } from './shared-budget.ts';
 import type { RunSetting, Visit } from './site.ts';
 import { siteFor } from './site.ts';
 import { truthGate } from './unfixable.ts';
@@ -79,7 +80,8 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const began = setting.clock.monotonic();
       const sealing = kind.executable ? sealingOf(setting, visit.node, kind.type) : undefined;
       sealing?.place();
-      const said = masked(await explained(await ran(kind, values, site, setting.workspace), site), site.mask);
+      const own = await waitingWithin(site.nodeDir, await ran(kind, values, site, setting.workspace));
+      const said = masked(await explained(own, site), site.mask);
       if (!kind.executable) {
         await keepJson(at.diff, unchanged);
         return { outcome: said, after: before, violations: [], ...costs() };

@@ -3,10 +3,11 @@
 import { CallRecord } from '../model/call-record.ts';
 import type { JsonObject } from '../model/json.ts';
 import { own, put } from '../model/own.ts';
-import { costOf, type Prices, priceOf } from '../model/prices.ts';
-import { nothingSpent, type Spent, type Usage, withCall } from '../model/spent.ts';
+import { costOf, leastCostOf, type Prices, priceOf } from '../model/prices.ts';
+import { nothingSpent, type Spent, tokensIn, type Usage, withCall } from '../model/spent.ts';
 
 type Started = Extract<CallRecord, { type: 'CallStarted' }>;
+type Told = Extract<CallRecord, { type: 'CallTold' }>;
 type Ended = Extract<CallRecord, { type: 'CallEnded' }>;
 export type Stamp = Pick<Started, 'schema_version' | 'at' | 'node' | 'visit' | 'attempt'>;
 
@@ -21,7 +22,9 @@ export interface Books {
   run(): Spent;
   of(node: string): Spent;
   /** Settles when it is on the disk that the call begins. */
-  begin(stamp: Stamp, call: Pick<Started, 'agent' | 'model' | 'input_tokens'>): Promise<void>;
+  begin(stamp: Stamp, call: Pick<Started, 'agent' | 'model' | 'input_tokens' | 'unseen'>): Promise<void>;
+  /** What the call that has begun is known to have used by now, and `sends` on top of it. */
+  told(stamp: Stamp, usage: Usage, sends: number): Promise<void>;
   /** Answers the usage with its cost, where there is any. */
   end(stamp: Stamp, how: CallEnd): Promise<Usage | undefined>;
   /** A call that another run has made for this one. */
@@ -36,27 +39,31 @@ export function openBooks(
 ): Books {
   let whole = nothingSpent;
   const nodes: Record<string, Spent> = {};
-  let open: Started | undefined;
+  let open: Open | undefined;
   const add = (node: string, usage: Usage | null, usd: number | null, cut: boolean): void => {
-    whole = withCall(whole, usage, usd, cut);
-    put(nodes, node, withCall(own(nodes, node) ?? nothingSpent, usage, usd, cut));
+    const cost = { usd, least: usd ?? (usage === null ? 0 : leastCostOf(usage, prices)) };
+    whole = withCall(whole, usage, cost, cut);
+    put(nodes, node, withCall(own(nodes, node) ?? nothingSpent, usage, cost, cut));
   };
-  /** A call that was cut off has cost at least what was sent. */
-  const cutOff = ({ node, model, input_tokens }: Started): void => {
-    const usage: Usage = { model: model ?? '', input_tokens, output_tokens: 0, cost_usd: null };
-    add(node, usage, costOf(usage, prices), true);
+  const cutOff = (call: Open): void => {
+    const usage = leastOf(call);
+    add(call.started.node, usage, costOf(usage, prices), true);
   };
   const take = (record: CallRecord): void => {
     if (record.type === 'CallStarted') {
       if (open !== undefined) cutOff(open);
-      open = record;
+      open = { started: record };
       return;
     }
-    const started = record.run === undefined ? open : undefined;
+    if (record.type === 'CallTold') {
+      if (open !== undefined) open = { ...open, told: record };
+      return;
+    }
+    const cut = record.run === undefined ? open : undefined;
     if (record.run === undefined) open = undefined;
     if (record.ended === 'free') return;
-    if (record.ended === 'cut' && record.usage === null && started !== undefined) {
-      cutOff(started);
+    if (record.ended === 'cut' && record.usage === null && cut !== undefined) {
+      cutOff(cut);
       return;
     }
     // Prices that were not known then may be known now.
@@ -79,7 +86,13 @@ export function openBooks(
       take(record);
       await write(record);
     },
-    async end(stamp, { ended, usage }) {
+    async told(stamp, usage, sends) {
+      const record: Told = { ...stamp, type: 'CallTold', usage, sends };
+      take(record);
+      await write(record);
+    },
+    async end(stamp, { ended, usage: said }) {
+      const usage = ended === 'told' || ended === 'free' ? said : known(said, ended, open);
       const cost = usage === null ? null : costOf(usage, prices);
       const record: Ended = {
         ...stamp,
@@ -93,6 +106,64 @@ export function openBooks(
       return record.usage ?? undefined;
     },
   };
+}
+
+/** A call that has begun, with what was told of it last. */
+type Open = { readonly started: Started; readonly told?: Told };
+
+/** What a call that was cut off has used at least: what was sent, what was told. */
+function leastOf({ started, told }: Open): Usage {
+  const usage = told?.usage ?? {
+    model: started.model ?? '',
+    input_tokens: started.input_tokens,
+    output_tokens: 0,
+    cost_usd: null,
+  };
+  const sends = told?.sends ?? 0;
+  return {
+    ...usage,
+    input_tokens: sends === 0 ? usage.input_tokens : (usage.input_tokens ?? 0) + sends,
+    cost_usd: sends === 0 ? usage.cost_usd : null,
+    ...(started.unseen === true ? { incomplete: true as const } : {}),
+  };
+}
+
+/** What is known of a call that did not come to its end: what it says itself, or was told before if that is more. */
+function known(said: Usage | null, ended: CallEnd['ended'], open: Open | undefined): Usage | null {
+  if (open === undefined || (open.told === undefined && (said !== null || ended === 'untold'))) return said;
+  const least = leastOf(open);
+  if (said !== null && tokensIn(said) >= tokensIn(least)) return said;
+  const whole = ended === 'cut' && said?.incomplete !== true;
+  return whole ? least : { ...least, incomplete: true };
+}
+
+/** The calls that other runs have told of, each as it ended; one without an end was cut off. */
+export function endedCalls(records: Iterable<{ readonly run: string; readonly call: CallRecord }>): Ended[] {
+  const open = new Map<string, Open>();
+  const ended: Ended[] = [];
+  const cutOff = (run: string): void => {
+    const call = open.get(run);
+    if (call === undefined) return;
+    const { schema_version, at, node, visit, attempt } = call.started;
+    const stamp = { schema_version, at, node, visit, attempt };
+    ended.push({ ...stamp, type: 'CallEnded', ended: 'cut', usage: leastOf(call), cost_usd: null, run });
+    open.delete(run);
+  };
+  for (const { run, call } of records) {
+    const begun = open.get(run);
+    if (call.type === 'CallStarted') {
+      cutOff(run);
+      open.set(run, { started: call });
+    } else if (call.type === 'CallTold') {
+      if (begun !== undefined) open.set(run, { ...begun, told: call });
+    } else {
+      // What a run of that run has told ends none of its own.
+      if (call.run === undefined) open.delete(run);
+      ended.push({ ...call, run });
+    }
+  }
+  for (const run of [...open.keys()]) cutOff(run);
+  return ended;
 }
 
 /** The records among lines of `calls.jsonl`; others are passed over. */

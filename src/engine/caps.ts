@@ -125,7 +125,7 @@ export function spendHit(
 }
 
 const pass =
-  'an agent that cannot tell its tokens, such as a command, may work under a limit with unknown_cost=allow on the graph or --unknown-cost allow';
+  'an agent that cannot tell its tokens, such as a command or a program that was cut off, may work under a limit with unknown_cost=allow on the graph or --unknown-cost allow';
 /** A price is of no use where there is nothing to multiply it with. */
 const silent = (n: number): string => `${calls(n)} did not tell what was used: ${pass}`;
 const mend =

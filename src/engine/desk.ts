@@ -1,7 +1,7 @@
 /** Where a visit's calls of a model are paid: asked before each, told after it. */
 import type { Agent, AgentReport, AgentTask } from '../agents/agent.ts';
-import { costOf } from '../model/prices.ts';
-import { type Spent, tokensOf, withCall } from '../model/spent.ts';
+import { costOf, leastCostOf } from '../model/prices.ts';
+import { type Spent, tokensOf, type Usage, withCall } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
 import { type Books, type CallEnd, estimatedTokens, inputCost, type Stamp } from './books.ts';
 import { type Caps, type NextCall, type SpendCaps, spendHit } from './caps.ts';
@@ -67,21 +67,27 @@ export function openDesk(at: DeskSetting): Desk {
   };
 
   /** What an agent is told that makes many calls for one task; none of them is in the books before all have ended. */
-  function purseOf(agent: Agent, task: AgentTask): Pick<AgentTask, 'purse'> {
+  function purseOf(
+    agent: Agent,
+    task: AgentTask,
+    told: (used: Usage, sends: number) => void,
+  ): Pick<AgentTask, 'purse' | 'used'> {
     if (agent.free === true) return {};
     return {
+      used: (usage) => told(usage, 0),
       purse(used, sends) {
         const model = used?.model ?? agent.modelFor?.(task) ?? '';
         const costUsd = agent.tellsCost === true ? undefined : inputCost(books.prices, model, sends);
         const next: NextCall = { tokens: sends, costUsd, model };
         const soFar = (spent: Spent): Spent =>
-          used === undefined ? spent : withCall(spent, used, costOf(used, books.prices));
+          used === undefined ? spent : withCall(spent, used, priced(used, books));
         const own = { node, caps: at.nodeCaps, spent: soFar(books.of(node)) };
         const run = { caps, spent: soFar(books.run()) };
         const hit = spendHit(own, caps.unknownCost, next) ?? spendHit(run, caps.unknownCost, next);
         stop ??= hit;
         const empty = hit ?? spendHit(run, caps.unknownCost, next, at.kept);
         if (empty !== undefined) return { empty };
+        if (used !== undefined) told(used, sends);
         const left = [
           own.caps.maxTokens === undefined ? [] : own.caps.maxTokens - tokensOf(own.spent),
           caps.maxTokens === undefined ? [] : caps.maxTokens - at.kept.tokens - tokensOf(run.spent),
@@ -108,9 +114,18 @@ export function openDesk(at: DeskSetting): Desk {
         const spared =
           at.kept.ms > 0 && at.wallLeft() <= at.kept.ms ? wallReserve(at) : mayNot(next, at.kept);
         if (spared !== undefined) return refused(spared);
-        await books.begin(stamp(), { agent: agent.name, model: model ?? null, input_tokens: tokens });
+        const { unseen } = agent;
+        await books.begin(stamp(), {
+          agent: agent.name,
+          model: model ?? null,
+          input_tokens: tokens,
+          ...(unseen === undefined ? {} : { unseen }),
+        });
       }
-      const report = await agent.work({ ...allowing(task, caps), ...purseOf(agent, task) }, signal);
+      const told = teller((usage, sends) => books.told(stamp(), usage, sends));
+      const purse = purseOf(agent, task, told.tell);
+      const report = await agent.work({ ...allowing(task, caps), ...purse }, signal);
+      await told.end();
       const how = endOf(agent, report);
       if (how === undefined) return report;
       const priced = await books.end(stamp(), how);
@@ -119,6 +134,39 @@ export function openDesk(at: DeskSetting): Desk {
     };
     return { ...agent, work };
   }
+}
+
+const priced = (usage: Usage, { prices }: Books) => {
+  const usd = costOf(usage, prices);
+  return { usd, least: usd ?? leastCostOf(usage, prices) };
+};
+
+/** Writes down what is told while the agent works on; of what comes faster than that the last. */
+function teller(write: (usage: Usage, sends: number) => Promise<void>) {
+  let latest: readonly [Usage, number] | undefined;
+  let ended = false;
+  let writing: Promise<void> | undefined;
+  const work = async (): Promise<void> => {
+    for (let next = latest; next !== undefined; next = latest) {
+      latest = undefined;
+      await write(...next);
+    }
+    writing = undefined;
+  };
+  return {
+    tell(usage: Usage, sends: number): void {
+      if (ended) return;
+      latest = [usage, sends];
+      if (writing !== undefined) return;
+      writing = work();
+      // Awaited at the end; until then what cannot be written must not count as nobody's error.
+      writing.catch(() => {});
+    },
+    async end(): Promise<void> {
+      ended = true;
+      await writing;
+    },
+  };
 }
 
 /** An agent that counts for itself holds to what the run says of costs that nobody knows, unless its node says more. */

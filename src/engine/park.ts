@@ -7,6 +7,12 @@ import type { Route } from './route.ts';
 /** Milliseconds after which a quota is looked for again of which nobody says when it is there. */
 const guessMs = 15 * 60_000;
 
+/** No wait is longer than a year, whatever a server says. */
+const mostMs = 365 * 86_400_000;
+
+/** A server whose own time was waited for in vain is not asked at the same pace all night. */
+const leastMs = (again: number): number => (again === 0 ? 0 : Math.min(60_000 * 2 ** (again - 1), guessMs));
+
 /** The outcome with what it says of waiting in one form: a server's wait that is longer than `parkAfterMs` is a quota,
  *  and a quota's wait stands in `retryAfterMs`. */
 export function withWait(outcome: Outcome, now: Date, parkAfterMs: number): Outcome {
@@ -23,23 +29,27 @@ export function withWait(outcome: Outcome, now: Date, parkAfterMs: number): Outc
 }
 
 /** What the run waits for after a final outcome, or undefined where it goes on. An edge whose condition is true carries
- *  the failure; but a quota comes back by itself, so there the condition must speak of `failure_class`. */
+ *  the failure; but a quota comes back by itself, and nothing that a stage's own run waits for is the product's fault, so there
+ *  the condition must speak of `failure_class`. */
 export function parked(
   outcome: Outcome,
   route: Route | undefined,
-  at: { readonly node: string; readonly now: Date },
+  at: { readonly node: string; readonly now: Date; readonly before: Parked | undefined },
 ): Parked | undefined {
   if (outcome.status !== 'fail' || outcome.park === undefined) return undefined;
-  const { kind } = outcome.park;
+  const { kind, within } = outcome.park;
   const condition = route?.how === 'condition' ? route.edge?.condition : undefined;
-  if (condition !== undefined && (kind !== 'quota' || namesClass(condition))) return undefined;
+  const author = kind !== 'quota' && within !== true;
+  if (condition !== undefined && (author || namesClass(condition))) return undefined;
+  const again = at.before === undefined ? 0 : (at.before.again ?? 0) + 1;
+  const wait = Math.max(leastMs(again), Math.min(outcome.retryAfterMs ?? guessMs, mostMs));
   return {
     status: pausedBy(kind),
     node: at.node,
     reason: outcome.reason,
-    wake_at:
-      kind === 'quota' ? new Date(at.now.getTime() + (outcome.retryAfterMs ?? guessMs)).toISOString() : null,
+    wake_at: kind === 'quota' ? new Date(at.now.getTime() + wait).toISOString() : null,
     since: at.now.toISOString(),
+    ...(again === 0 ? {} : { again }),
   };
 }
 

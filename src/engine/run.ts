@@ -50,6 +50,8 @@ export type PreparedRun = {
   /** A snapshot of the run that was taken earlier. */
   readonly snapshotOf?: (id: string) => Promise<Snapshot>;
   readonly signal: AbortSignal;
+  /** What the run was waiting for when it was taken up. */
+  readonly parkedBefore?: Parked | undefined;
   /** Called where the run would complete, before anybody is told: why it has failed after all, or undefined. */
   readonly audit?: (() => Promise<string | undefined>) | undefined;
   /** Node after whose checkpoint the run stops, as if it had been interrupted. */
@@ -163,6 +165,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       readAttributes(node.attrs, commonAttributes).values.max_visits ??
       graphWants.default_max_visits ??
       defaultCaps.maxVisits;
+    const { cut_ms: cutMs = 0 } = state;
     const hit = capHit(
       prepared.caps,
       {
@@ -170,7 +173,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         maxVisits,
         visits,
         maxWallMs: wants.max_wall,
-        elapsedMs: own(state.node_ms ?? {}, node.id) ?? 0,
+        elapsedMs: (own(state.node_ms ?? {}, node.id) ?? 0) + cutMs,
       },
       { steps: state.steps, elapsedMs: elapsed() },
     );
@@ -213,18 +216,21 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       visit: visits + 1,
       nodeDir,
       elapsed,
+      cutMs,
     });
+    const tookMs = wants.max_wall === undefined ? 0 : cutMs + Math.round(clock.monotonic() - stageBegan);
+    const cut = { ...atStart, context: contextBefore, ...(tookMs === 0 ? {} : { cut_ms: tookMs }) };
     // What a visit did that was not carried to its end is undone by the resume; nothing of it is remembered.
-    if (ended.kind === 'interrupted') return interrupt({ ...atStart, context: contextBefore });
+    if (ended.kind === 'interrupted') return interrupt(cut);
     if (ended.kind === 'stopped') {
       const cause = ended.leaked === true ? { last_failure: leakedBy(node.id, kind.type, ended.reason) } : {};
-      state = { ...atStart, context: contextBefore, ...cause };
+      state = { ...cut, ...cause };
       return stop(ended.reason);
     }
     const { outcome, usage } = ended;
-    const tookMs = wants.max_wall === undefined ? 0 : Math.round(clock.monotonic() - stageBegan);
     const counts = { ...ended.counts, tookMs };
-    const before = { state: { ...state, context: ended.context }, snapshot };
+    const { cut_ms: _, ...whole } = state;
+    const before = { state: { ...whole, context: ended.context }, snapshot };
     snapshot = ended.snapshot;
 
     const at = clock.now().toISOString();
@@ -232,10 +238,14 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     const asIfFailed = () => step(graph, before.state, { ...stage, feedback: {} }, outcome).route;
     const waits =
       outcome.status === 'fail' && outcome.park !== undefined
-        ? parked(outcome, asIfFailed(), { node: node.id, now: clock.now() })
+        ? parked(outcome, asIfFailed(), {
+            node: node.id,
+            now: clock.now(),
+            before: state.steps === prepared.state.steps ? prepared.parkedBefore : undefined,
+          })
         : undefined;
     if (waits !== undefined) {
-      return park({ ...atStart, context: contextBefore }, waits);
+      return park(cut, waits);
     }
     await keepJson(nodeLayout(nodeDir).status, status(outcome));
     const told =

@@ -5,17 +5,20 @@ import { readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { CallRecord } from '../model/call-record.ts';
+import type { Outcome } from '../model/outcome.ts';
+import { Parked, parkKinds, pausedBy } from '../model/park.ts';
 import { type Spent, tokensOf } from '../model/spent.ts';
 import { type Journal, openJournal, readRecords } from '../store/journal.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isMissing, writeJson } from '../system/files.ts';
-import type { Books, Stamp } from './books.ts';
+import { type Books, endedCalls, type Stamp } from './books.ts';
 import type { Caps, SpendCaps } from './caps.ts';
 
 /** The variable that names the file. */
 export const budgetVariable = 'FACTORY_BUDGET';
 const budgetName = 'budget.json';
 const spentName = 'spent.jsonl';
+const parkedName = 'parked.json';
 
 export const budgetFile = (nodeDir: string): string => join(nodeDir, budgetName);
 
@@ -57,14 +60,43 @@ export async function gather(nodeDir: string, stamp: Stamp, books: Books): Promi
   // Few stages start runs, and every stage is asked.
   if (!existsSync(path)) return;
   const { records } = await readRecords(path);
-  for (const record of records) {
+  const calls = records.flatMap((record) => {
     const read = CallRecord.safeParse(record);
-    if (!read.success || read.data.type !== 'CallEnded') continue;
     const run = typeof record['run_id'] === 'string' ? record['run_id'] : '';
-    await books.take({ ...read.data, ...stamp, type: 'CallEnded', run });
-  }
+    return read.success ? [{ run, call: read.data }] : [];
+  });
+  for (const call of endedCalls(calls)) await books.take({ ...call, ...stamp, run: call.run ?? '' });
   beforeWrite(path);
   await rm(path, { force: true });
+}
+
+/** The outcome of a stage that failed because a run of its own waits (exit code 75): what that waits for, the stage does. */
+export async function waitingWithin(nodeDir: string, outcome: Outcome): Promise<Outcome> {
+  const path = join(nodeDir, parkedName);
+  if (!existsSync(path)) return outcome;
+  const text = await readFile(path, 'utf8');
+  beforeWrite(path);
+  await rm(path, { force: true });
+  if (outcome.status !== 'fail' || outcome.exitCode !== 75) return outcome;
+  const read = z.string().transform(fromJson).pipe(Parked).safeParse(text);
+  if (!read.success) return outcome;
+  const { status, node, reason, wake_at } = read.data;
+  const kind = parkKinds.find((one) => pausedBy(one) === status) ?? 'quota';
+  const wakeAtMs = Date.parse(wake_at ?? '');
+  return {
+    ...outcome,
+    class: kind === 'quota' ? 'infra' : 'config',
+    reason: `a run that it started is parked: ${node}: ${reason}`,
+    park: { kind, within: true, ...(Number.isNaN(wakeAtMs) ? {} : { wakeAtMs }) },
+  };
+}
+
+function fromJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The other end: this run's limits with those of the stage that started it, and where it tells what it spends. */
@@ -74,7 +106,13 @@ export async function sharedBudget(
   soFar: { readonly spent: Spent; readonly elapsedMs: number },
   runId: string,
 ): Promise<
-  { readonly caps: Caps; tell(record: CallRecord): Promise<void>; close(): Promise<void> } | undefined
+  | {
+      readonly caps: Caps;
+      tell(record: CallRecord): Promise<void>;
+      park(parked: Parked): Promise<void>;
+      close(): Promise<void>;
+    }
+  | undefined
 > {
   const path = env[budgetVariable]?.trim() ?? '';
   if (path === '') return undefined;
@@ -95,11 +133,11 @@ export async function sharedBudget(
       ...(budget?.unknown_cost === 'allow' ? { unknownCost: 'allow' as const } : {}),
     },
     async tell(record) {
-      if (record.type !== 'CallEnded') return;
       journal ??= await openJournal(join(dirname(path), spentName), { runId, epoch: 1 });
       journal.append(record);
       await journal.flush();
     },
+    park: (parked) => writeJson(join(dirname(path), parkedName), parked),
     close: async () => journal?.close(),
   };
 }

@@ -62,6 +62,8 @@ export async function visitNode(
     readonly nodeDir: string;
     /** Milliseconds of the run so far, over all resumes. */
     readonly elapsed: () => number;
+    /** Milliseconds of this node's visits that were cut since its last one ended. */
+    readonly cutMs: number;
   },
 ): Promise<VisitEnd> {
   const { setting, signal, caps } = prepared;
@@ -71,7 +73,7 @@ export async function visitNode(
   const perCall = kind.type === 'codergen' ? caps.commandTimeoutMs : undefined;
   const limit = wants.timeout ?? perCall ?? graphWants.default_timeout ?? defaultTimeoutMs;
   const began = at.elapsed();
-  const nodeElapsed = () => (own(at.state.node_ms ?? {}, node.id) ?? 0) + at.elapsed() - began;
+  const nodeElapsed = () => (own(at.state.node_ms ?? {}, node.id) ?? 0) + at.cutMs + at.elapsed() - began;
   const runLeft = () =>
     caps.maxWallMs === undefined ? Number.POSITIVE_INFINITY : caps.maxWallMs - at.elapsed();
   const nodeLeft = () =>

@@ -214,7 +214,7 @@ export async function drive(
       leaks: guard.leaks,
       sealed,
     };
-    const { completed_nodes, parked: _, ...before } = loaded;
+    const { completed_nodes, parked: parkedBefore, ...before } = loaded;
     const state: RunState = {
       ...before,
       epoch: lock.epoch,
@@ -305,12 +305,14 @@ export async function drive(
         });
       },
       signal,
+      parkedBefore,
       audit: auditOf(graph, runDir, manifest, doors),
       stopAfter: doors.env['ATTRACTION_TEST_STOP_AFTER_NODE'] || undefined,
     });
     await events.close();
     await trace.close();
     await ledger.close();
+    if (end.parked !== undefined) await money.park(end.parked);
     await money.close();
     exchanges?.close();
     if (end.parked !== undefined)

@@ -1,5 +1,5 @@
-/** `calls.jsonl`: every call of a model that costs something, as it begins and as it ends. A call without an end was cut
- *  off with its engine. */
+/** `calls.jsonl`: every call of a model that costs something, as it begins, goes on and ends. A call without an end was
+ *  cut off with its engine. */
 import * as z from 'zod';
 import { Usage } from './spent.ts';
 
@@ -18,6 +18,16 @@ export const CallRecord = z.discriminatedUnion('type', [
     agent: z.string(),
     model: z.string().nullable().describe('Null where the agent itself chooses'),
     input_tokens: z.number().describe('Estimated from the prompt'),
+    unseen: z
+      .literal(true)
+      .exactOptional()
+      .describe('Its program makes calls of its own: cut off, it has used more than anybody knows'),
+  }),
+  z.object({
+    ...about,
+    type: z.literal('CallTold'),
+    usage: Usage.describe('Of the call that has begun, as far as it is known'),
+    sends: z.number().describe('Input tokens, estimated, of what is on its way beyond that'),
   }),
   z.object({
     ...about,

@@ -75,6 +75,10 @@ export const Checkpoint = z.object({
   snapshot: z.string().nullable(),
   elapsed_ms: z.number(),
   node_ms: counts.exactOptional().describe('Milliseconds of finished visits, by node'),
+  cut_ms: z
+    .number()
+    .exactOptional()
+    .describe('Milliseconds that the next node took in visits that were cut, where it has a max_wall'),
   alike: z.record(z.string(), Alike).exactOptional().describe('Failures that repeat, by node'),
   agent_step: z.int().exactOptional().describe('Number of the latest visit of an agent, over the whole run'),
   spent: Spent.exactOptional().describe(

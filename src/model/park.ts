@@ -4,8 +4,9 @@ import * as z from 'zod';
 export const parkKinds = ['quota', 'auth', 'billing'] as const;
 export type ParkKind = (typeof parkKinds)[number];
 
-/** What a failed call waits for. `wakeAtMs`: when a quota is there again, in milliseconds since 1970. */
-export type Park = { readonly kind: ParkKind; readonly wakeAtMs?: number };
+/** What a failed call waits for. `wakeAtMs`: when a quota is there again, in milliseconds since 1970. `within`: it is a run
+ *  of the stage's own that waits. */
+export type Park = { readonly kind: ParkKind; readonly wakeAtMs?: number; readonly within?: true };
 
 export const pausedWords = ['paused_quota', 'paused_auth', 'paused_billing'] as const;
 export type PausedWord = (typeof pausedWords)[number];
@@ -21,6 +22,10 @@ export const Parked = z
     reason: z.string(),
     wake_at: z.string().nullable().describe('RFC 3339; null where waiting mends nothing'),
     since: z.string(),
+    again: z
+      .int()
+      .exactOptional()
+      .describe('How often it was woken in vain before, with no stage ended in between'),
   })
   .describe('A run that waits for a quota, a key or a paid bill');
 export type Parked = z.infer<typeof Parked>;

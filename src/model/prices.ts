@@ -18,7 +18,7 @@ export type Price = Readonly<z.infer<typeof Price>>;
 /** A file of prices. */
 export const PriceFile = z.strictObject({
   format: z.literal('factory-prices/1'),
-  dated: z.string().regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a date like 2026-01-31'),
+  dated: z.iso.date('must be a date like 2026-01-31'),
   note: z.string().default(''),
   models: z.record(z.string().min(1), Price),
 });
@@ -70,12 +70,22 @@ export function priceOf(prices: Prices, model: string): Price | undefined {
 export function costOf(usage: Usage, prices: Prices): number | null {
   if (usage.incomplete === true) return null;
   if (usage.cost_usd !== null) return usage.cost_usd;
+  if (priceOf(prices, usage.model) === undefined) return null;
+  if (usage.input_tokens === null || usage.output_tokens === null) return null;
+  return leastCostOf(usage, prices);
+}
+
+/** What a call has cost at least, in USD: what is not known of it counts nothing. */
+export function leastCostOf(usage: Usage, prices: Prices): number {
+  if (usage.cost_usd !== null) return usage.cost_usd;
   const price = priceOf(prices, usage.model);
-  if (price === undefined || usage.input_tokens === null || usage.output_tokens === null) return null;
-  const cached = Math.min(usage.cached_input_tokens ?? 0, usage.input_tokens);
-  const fresh = usage.input_tokens - cached;
+  if (price === undefined) return 0;
+  const input = usage.input_tokens ?? 0;
+  const cached = Math.min(usage.cached_input_tokens ?? 0, input);
   const all =
-    fresh * price.input + cached * (price.cached_input ?? price.input) + usage.output_tokens * price.output;
+    (input - cached) * price.input +
+    cached * (price.cached_input ?? price.input) +
+    (usage.output_tokens ?? 0) * price.output;
   return Math.round(all * 1e4) / 1e10;
 }
 
@@ -96,6 +106,16 @@ export function parsePrices(
     at(`"${key}" is given twice; only one of them would count`, offset, 'remove one of the two'),
   );
   const read = PriceFile.safeParse(JSON.parse(text.replace(/^\ufeff/, '')));
+  const names = read.success ? Object.keys(read.data.models) : [];
+  for (const [n, name] of names.entries())
+    if (names.slice(0, n).some((other) => other.toLowerCase() === name.toLowerCase()))
+      twice.push(
+        at(
+          `"${name}" is given twice, in upper and lower case; only one of them would count`,
+          map.offset(['models', name]),
+          'remove one of the two',
+        ),
+      );
   if (read.success && twice.length === 0) return { prices: read.data };
   const wrong = (read.error?.issues ?? []).flatMap((issue) => {
     const path = issue.path.map(String);

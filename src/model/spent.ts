@@ -21,7 +21,7 @@ export type Usage = Readonly<z.infer<typeof Usage>>;
 
 export const Spent = z.object({
   calls: count.describe('Model calls that cost something or may have'),
-  cost_usd: count.describe('Of the calls whose cost is known'),
+  cost_usd: count.describe('Of the calls whose cost is known, and of others what is known of it'),
   unknown_cost: count.describe('Calls whose cost is not known'),
   input_tokens: count,
   cached_input_tokens: count,
@@ -48,21 +48,28 @@ export const nothingSpent: Spent = {
 
 export const tokensOf = (spent: Spent): number => spent.input_tokens + spent.output_tokens;
 
+export const tokensIn = (usage: Usage): number => (usage.input_tokens ?? 0) + (usage.output_tokens ?? 0);
+
 /** A sum of dollars without the dust of binary fractions. */
 const dollars = (usd: number): number => Math.round(usd * 1e10) / 1e10;
 
-/** The sum with one more call. `usd`: its cost, null where that is not known. */
-export function withCall(sum: Spent, usage: Usage | null, usd: number | null, cut = false): Spent {
-  const told = usage !== null && usage.input_tokens !== null && usage.output_tokens !== null;
+/** The sum with one more call. `usd`: its cost, null where that is not known; `least`: what it has cost at least. */
+export function withCall(
+  sum: Spent,
+  usage: Usage | null,
+  { usd, least }: { readonly usd: number | null; readonly least: number },
+  cut = false,
+): Spent {
+  const told = cut || (usage !== null && usage.input_tokens !== null && usage.output_tokens !== null);
   return {
     calls: sum.calls + 1,
-    cost_usd: dollars(sum.cost_usd + (usd ?? 0)),
+    cost_usd: dollars(sum.cost_usd + least),
     unknown_cost: sum.unknown_cost + (usd === null ? 1 : 0),
     input_tokens: sum.input_tokens + (usage?.input_tokens ?? 0),
     cached_input_tokens: sum.cached_input_tokens + (usage?.cached_input_tokens ?? 0),
     output_tokens: sum.output_tokens + (usage?.output_tokens ?? 0),
     reasoning_tokens: sum.reasoning_tokens + (usage?.reasoning_tokens ?? 0),
-    unknown_tokens: sum.unknown_tokens + (cut || (told && usage?.incomplete !== true) ? 0 : 1),
+    unknown_tokens: sum.unknown_tokens + (told && usage?.incomplete !== true ? 0 : 1),
     cut: sum.cut + (cut ? 1 : 0),
   };
 }

@@ -1,7 +1,18 @@
 /** Work done by an agent: the prompt is assembled and kept, the agent's report becomes the outcome. */
 import type { AgentProgram, AgentReport, AgentTask } from '../agents/agent.ts';
 import { efforts, toolNames } from '../agents/agent.ts';
-import { count, duration, flag, path, paths, readAttributes, text, word, words } from '../model/attribute.ts';
+import {
+  count,
+  duration,
+  flag,
+  path,
+  paths,
+  present,
+  readAttributes,
+  text,
+  word,
+  words,
+} from '../model/attribute.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { AnsweredBy, Outcome } from '../model/outcome.ts';
 import { failed, outcomeSynonyms, outcomeWords, saidNothing, succeeded } from '../model/outcome.ts';
@@ -80,6 +91,7 @@ export const codergen = kind({
     }
     const chosen = modelOf(site.node, site.context);
     const watch = watchFor(wanted, site);
+    const sameCalls = present(site.graph.attrs, 'max_same_calls');
     const task: AgentTask = {
       node: site.node.id,
       call: site.agent.call,
@@ -88,6 +100,7 @@ export const codergen = kind({
       workspace: site.workspace,
       nodeDir: site.nodeDir,
       attributes: {
+        ...(sameCalls === undefined ? {} : { max_same_calls: sameCalls.value.text }),
         ...Object.fromEntries([...site.node.attrs.values()].map((a) => [a.key, a.value.text])),
         ...(chosen === undefined ? {} : { llm_model: chosen.model }),
       },

@@ -81,6 +81,7 @@ export async function saveCheckpoint(path: string, state: RunState, beside: Besi
     snapshot: state.snapshot,
     elapsed_ms: state.elapsed_ms,
     ...(state.spent === undefined ? {} : { spent: state.spent }),
+    ...(state.cut_ms === undefined ? {} : { cut_ms: state.cut_ms }),
     status: state.status,
     ended: state.ended,
     ...(state.parked === undefined ? {} : { parked: state.parked }),

@@ -1,6 +1,8 @@
 /** What a run has spent outlives its engine, and what its own runs spend is its own. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { home } from '../support/cli.ts';
+import { home, root } from '../support/cli.ts';
 import { startModelServer } from '../support/model-server.ts';
 
 const million = { input_tokens: 1_000_000, output_tokens: 0 };
@@ -58,3 +60,124 @@ test('a run that a stage starts shares the limits, and what it spends counts in 
     spent: { calls: 2, cost_usd: 1.2 },
   });
 });
+
+const key = { OPENAI_API_KEY: 'sk-e2e-0123456789abcdef' };
+
+test('kill -9 amid the turns of a model with tools: what they told still counts, and what was on its way', async () => {
+  let kill: (() => void) | undefined;
+  await using server = await startModelServer((_request, index) => {
+    if (index === 1) {
+      kill?.();
+      return { hang: true };
+    }
+    return index === 0
+      ? { calls: [{ name: 'list', arguments: { path: '.' } }], usage: million }
+      : { text: 'done', usage: million };
+  });
+  await using it = await home({
+    'p.dot': `digraph t { max_cost_usd=10; start [shape=Mdiamond]; done [shape=Msquare]
+      a [prompt=a, agent.mode=agent, response_format=text]; start -> a -> done }`,
+    'w/x.txt': 'x',
+  });
+  const env = { ...key, OPENAI_BASE_URL: server.url };
+  await it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], {
+    env,
+    watch: (_line, process) => {
+      kill = () => process.kill('SIGKILL');
+    },
+  });
+  const ran = await it.factory(['resume', 'r1', '--json'], { env });
+  const { spent } = JSON.parse(ran.stdout);
+  expect(spent, ran.stderr).toMatchObject({ calls: 2, cut: 1, unknown_cost: 0, unknown_tokens: 0 });
+  expect(spent.input_tokens).toBeGreaterThan(1_000_000 * (server.requests.length - 1));
+  expect(spent.cost_usd).toBeGreaterThan(1.75 * (server.requests.length - 1));
+});
+
+test('kill -9 amid the work of a program: what its stream told counts, the rest is unknown', async () => {
+  const told = (id: string, tokens: number) =>
+    `say '{"type":"assistant","message":{"id":"${id}","usage":{"input_tokens":${tokens},"output_tokens":5},"content":[]}}'`;
+  const until =
+    'while [ $(grep -c CallTold "$FACTORY_NODE_DIR/../calls.jsonl") -lt 2 ]; do :; done; echo now >&2';
+  await using it = await home({
+    'p.dot': `digraph t { max_cost_usd=10; start [shape=Mdiamond]; done [shape=Msquare]
+      a [prompt=a, agent=claude, claude.model="claude-sonnet-4-5"]; start -> a -> done }`,
+    'w/x.txt': 'x',
+  });
+  const script = `[ -e "$FACTORY_NODE_DIR/../../../../again" ] && ok || { ${told('m1', 100)}; ${told('m1', 100)}; while ! grep -q CallTold "$FACTORY_NODE_DIR/../calls.jsonl"; do :; done; ${told('m2', 200)}; ${until}; exec sleep 1000; }`;
+  const env = {
+    STAND_IN: script,
+    FACTORY_CLAUDE_PATH: join(root, 'test/support/agent-stand-in.sh'),
+    FACTORY_LOG_CLAUDE_STREAM: 'true',
+  };
+  const killed = await it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], {
+    env,
+    watch: (line, process) => {
+      if (line.includes('claude stream') && line.includes('now')) process.kill('SIGKILL');
+    },
+  });
+  expect(killed.signal, killed.stderr).toBe('SIGKILL');
+  await writeFile(join(it.path, 'again'), '');
+  const stopped = await it.factory(['resume', 'r1', '--json'], { env });
+  const result = JSON.parse(stopped.stdout);
+  expect(result.reason).toContain('max_cost_usd');
+  // 3 USD a million of input, 15 of output.
+  const cut = { calls: 1, cut: 1, input_tokens: 300, output_tokens: 10, cost_usd: 0.00105, unknown_cost: 1 };
+  expect(result.spent).toMatchObject(cut);
+  const ran = await it.factory(['resume', 'r1', '--json', '--unknown-cost', 'allow'], { env });
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(JSON.parse(ran.stdout).spent).toMatchObject({ calls: 2, cost_usd: 0.25105, unknown_cost: 1 });
+});
+
+test("a call of a stage's own run that kill -9 has cut counts in the run above", async () => {
+  let kill: (() => void) | undefined;
+  await using server = await startModelServer((_request, index) => {
+    if (index !== 1) return { text: 'ok', usage: million };
+    kill?.();
+    return { hang: true };
+  });
+  await using it = await home({
+    'work/inner.dot': `digraph inner { workdir=none; start [shape=Mdiamond]; done [shape=Msquare]
+      a [prompt=a]; b [prompt="${'word '.repeat(8000)}"]; start -> a -> b -> done }`,
+    'outer.dot': `digraph outer { max_cost_usd=20; start [shape=Mdiamond]; done [shape=Msquare]
+      t [shape=parallelogram, env_pass=OPENAI_API_KEY, tool_command="factory run inner.dot --runsdir \\"$FACTORY_NODE_DIR/runs\\""]
+      start -> t -> done }`,
+  });
+  const env = { ...key, OPENAI_BASE_URL: server.url };
+  const killed = await it.factory(['run', 'outer.dot', '--run-id', 'r1', '--workdir', 'work'], {
+    env,
+    watch: (_line, process) => {
+      kill = () => process.kill('SIGKILL');
+    },
+  });
+  expect(killed.signal).toBe('SIGKILL');
+  const ran = await it.factory(['resume', 'r1', '--json'], { env });
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(JSON.parse(ran.stdout).spent).toMatchObject({ calls: 4, cut: 1, cost_usd: 5.2675, unknown_cost: 0 });
+});
+
+test.for([
+  ['paused_quota', { status: 429, headers: { 'retry-after': '3600' } }],
+  ['paused_auth', { status: 401, body: { error: { message: 'no', code: 'invalid_api_key' } } }],
+] as const)(
+  "what a stage's own run waits for (%s) parks the run above, and leads into no loop",
+  async ([status, reaction]) => {
+    await using server = await startModelServer((_request, index) =>
+      index === 0 ? reaction : { text: 'ok' },
+    );
+    await using it = await home({
+      'work/inner.dot': `digraph inner { workdir=none; start [shape=Mdiamond]; done [shape=Msquare]
+      a [prompt=a]; start -> a -> done }`,
+      'outer.dot': `digraph outer { start [shape=Mdiamond]; done [shape=Msquare]; fix [prompt=fix, agent=fake]
+      t [shape=parallelogram, env_pass=OPENAI_API_KEY, tool_command="factory run inner.dot"]
+      start -> t; t -> fix [condition="outcome=fail"]; fix -> t; t -> done [condition="outcome=success"] }`,
+    });
+    const env = { ...key, OPENAI_BASE_URL: server.url };
+    const ran = await it.factory(['run', 'outer.dot', '--run-id', 'r1', '--workdir', 'work', '--json'], {
+      env,
+    });
+    expect([ran.code, JSON.parse(ran.stdout).status], ran.stderr).toEqual([75, status]);
+    expect(JSON.parse(ran.stdout).reason).toContain('t: a run that it started is parked: a: ');
+    expect(server.requests).toHaveLength(1);
+    expect((await it.factory(['resume', 'r1', '--now'], { env })).code).toBe(0);
+  },
+);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Agent, AgentReport, Usage } from '../../src/agents/agent.ts';
 import { fallbackAgent, unusableAgent } from '../../src/agents/fallback.ts';
-import { openBooks } from '../../src/engine/books.ts';
+import { endedCalls, openBooks } from '../../src/engine/books.ts';
 import type { Caps } from '../../src/engine/caps.ts';
 import { openDesk } from '../../src/engine/desk.ts';
 import type { CallRecord } from '../../src/model/call-record.ts';
@@ -144,5 +144,59 @@ test('within the work, too, a limit on money counts by price', async () => {
       empty:
         'max_cost_usd: the run has spent 100 USD, the next call would send about 1 USD, and its limit is 100.5 USD (max_cost_usd on the graph, --max-cost-usd)',
     },
+  ]);
+});
+
+const cutInTheMidst = (more: Partial<Agent>, ...told: readonly Usage[]): Agent => ({
+  name: 'many',
+  describe: 'many',
+  modelFor: () => 'cheap',
+  ...more,
+  async work(task) {
+    for (const usage of told) task.used?.(usage);
+    if (told.length > 0 && more.unseen !== true) task.purse?.(told.at(-1), 500_000);
+    return { kind: 'cancelled' };
+  },
+});
+
+test.for([
+  ['what it told and what was on its way', {}, [used('cheap', null)], 1.5, 0],
+  ['what it told, and the rest is unknown', { unseen: true }, [used('cheap', null)], 1, 1],
+  ['what was sent, and the rest is unknown', { unseen: true }, [], 0.000001, 1],
+  ['what was sent', {}, [], 0.000001, 0],
+] as const)('an agent that is cut off in the midst counts %s', async ([, more, told, usd, unknown]) => {
+  const { desk, books, records } = counter({ maxCostUsd: 100 });
+  await desk
+    .paying(cutInTheMidst(more, ...told), 1)
+    .work(taskFor({ prompt: 'abcd' }), new AbortController().signal);
+  const spent = { calls: 1, cut: 1, cost_usd: usd, unknown_cost: unknown, unknown_tokens: unknown };
+  expect(books.run()).toMatchObject(spent);
+  // The same where the engine was cut off with it, and the books are opened again.
+  const begun = records.filter(({ type }) => type !== 'CallEnded');
+  expect(openBooks(begun, books.prices, async () => {}).run()).toEqual(books.run());
+  expect(openBooks(records, books.prices, async () => {}).run()).toEqual(books.run());
+});
+
+test('a call of which a part was not told counts at least what was', async () => {
+  const { ask, books } = counter({ unknownCost: 'allow', maxCostUsd: 5 });
+  await ask([saying('one', answered({ ...used('cheap', null), incomplete: true })).agent]);
+  expect(books.run()).toMatchObject({ cost_usd: 1, unknown_cost: 1, unknown_tokens: 1 });
+});
+
+test('calls of other runs are told apart, and one without an end was cut off', () => {
+  const at = { schema_version: 1, at: '', node: 'a', visit: 1, attempt: 1 } as const;
+  const begin = { ...at, type: 'CallStarted', agent: 'm', model: 'cheap', input_tokens: 9 } as const;
+  const end = { ...at, type: 'CallEnded', ended: 'told', usage: used('cheap', 1), cost_usd: 1 } as const;
+  const ended = endedCalls([
+    { run: 'x', call: begin },
+    { run: 'y', call: begin },
+    { run: 'x', call: end },
+    { run: 'y', call: { ...at, type: 'CallTold', usage: used('cheap', null), sends: 7 } },
+    { run: 'z', call: { ...end, run: 'w' } },
+  ]);
+  expect(ended.map(({ run, ended: how, usage }) => [run, how, usage?.input_tokens])).toEqual([
+    ['x', 'told', 1_000_000],
+    ['z', 'told', 1_000_000],
+    ['y', 'cut', 1_000_007],
   ]);
 });

@@ -68,6 +68,17 @@ test('what calls cost is summed in result, checkpoint, summary, list, events and
   expect(it.json(`${run}/checkpoint.json`)).toMatchObject({ spent });
   const listed = JSON.parse((await it.runs({ json: true })).out);
   expect(listed.runs[0]).toMatchObject({ spent, wake_at: null });
+  const shown = JSON.parse((await it.show('r1', { json: true })).out);
+  expect(shown).toMatchObject({ spent, prices: { from: 'bundled' } });
+  expect(shown.nodes.map((one: { spent: object }) => one.spent)).toMatchObject([
+    { calls: 0 },
+    { calls: 1, cost_usd: 2.52 },
+    { calls: 1, unknown_cost: 1, input_tokens: 20_000 },
+    { calls: 0 },
+  ]);
+  expect((await it.show('r1')).out).toMatch(
+    /spent +2\.52 USD .*unknown cost\n +by prices of \d{4}-.*\(bundled\)/,
+  );
   const of = (records: Record<string, unknown>[], type: string) =>
     records.filter((one) => one['type'] === type).flatMap((one) => one['usage'] ?? []);
   const cost = [{ cost_usd: 2.52 }, { cost_usd: null }];
@@ -189,6 +200,11 @@ test.for([
     '{"format":"factory-prices/1","dated":"2026-02-01","models":{"x":{"in":1,"output":1}}}',
     /unknown key "in"/,
   ],
+  [
+    '{"format":"factory-prices/1","dated":"2026-02-01","models":{"X":{"input":1,"output":1},"x":{"input":2,"output":1}}}',
+    /"x" is given twice/,
+  ],
+  ['{"format":"factory-prices/1","dated":"2026-02-31","models":{}}', /dated: must be a date/],
 ] as const)('prices that are wrong are refused at their place: %s', async ([text, words]) => {
   await using it = await scripted(row('prices="prices.json"', 'a'), { a: [{}] });
   writeFileSync(join(it.path, 'prices.json'), text);
@@ -298,3 +314,15 @@ test.for(['max_cost_usd=5', 'max_tokens=500'])(
     expect(on.code, on.err).toBe(0);
   },
 );
+
+test('a limit on the time of a node holds over visits that were cut, however often the run is resumed', async () => {
+  await using server = await startModelServer(() => ({ hang: true }));
+  const env = { OPENAI_API_KEY: 'sk-wall-0123456789abcdef', OPENAI_BASE_URL: server.url };
+  await using it = await house({ 'p.dot': row('workdir=none', 'a [prompt=a, max_wall=300ms]') }, () => env);
+  expect((await it.run('p.dot', { runId: 'r1' })).code).toBe(1);
+  for (const _ of [1, 2]) {
+    const again = await it.resume('r1', { json: true });
+    expect(JSON.parse(again.out).reason).toMatch(/^max_wall: node "a" took /);
+  }
+  expect(server.requests).toHaveLength(1);
+});

@@ -108,6 +108,30 @@ test('a run that waits goes on as often as it parks, from the first command on',
   ).toHaveLength(2);
 });
 
+test('a server whose own time is waited for in vain is asked less and less often, until a stage has ended', async () => {
+  const reactions = [...Array.from({ length: 4 }, () => limited('120')), { text: 'ok' }, limited('120')];
+  await using it = await asking(dot('start -> work -> more -> done; more [prompt=more]', 'park_after="1m"'), [
+    ...reactions,
+    { text: 'ok' },
+  ]);
+  const ran = await it.start({ wait: true });
+  expect(ran.code, ran.err).toBe(0);
+  const parks = it.records('.factory/runs/r1/events.jsonl').filter((one) => one['type'] === 'PipelineParked');
+  const minutes = parks.map(
+    ({ at, wake_at }) => (Date.parse(String(wake_at)) - Date.parse(String(at))) / 60_000,
+  );
+  expect(minutes).toEqual([2, 2, 2, 4, 2]);
+});
+
+test.for([
+  ['99999999999999', {}, 365 * 86_400_000],
+  ['soon', { 'x-ratelimit-reset-requests': '2h' }, 7_200_000],
+] as const)('a server that says "%s" parks the run, and breaks nothing', async ([after, more, ms]) => {
+  await using it = await asking(dot(), [{ status: 429, headers: { 'retry-after': after, ...more } }]);
+  expect((await it.start()).code).toBe(75);
+  expect(Date.parse(it.json(checkpoint).parked.wake_at)).toBe(Date.parse('2026-03-01T00:00:00Z') + ms);
+});
+
 test('with --now a parked run is tried before its time', async () => {
   await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
   expect((await it.start()).code).toBe(75);

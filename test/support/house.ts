@@ -15,6 +15,8 @@ import type { RunOptions } from '../../src/commands/run.ts';
 import { resumeCommand, runCommand } from '../../src/commands/run.ts';
 import type { RunsOptions } from '../../src/commands/runs.ts';
 import { runsCommand } from '../../src/commands/runs.ts';
+import type { ShowOptions } from '../../src/commands/show.ts';
+import { showCommand } from '../../src/commands/show.ts';
 import { type Clock, realClock } from '../../src/system/clock.ts';
 import { realEvery } from '../../src/system/every.ts';
 import { cleanEnv } from './cli.ts';
@@ -83,6 +85,10 @@ export async function house(
     async runs(options: RunsOptions = {}): Promise<Told> {
       const { io, told } = doors();
       return { code: await runsCommand(options, io), ...told };
+    },
+    async show(run: string, options: ShowOptions = {}): Promise<Told> {
+      const { io, told } = doors();
+      return { code: await showCommand(run, options, io), ...told };
     },
     async replay(run: string, options: ReplayOptions = {}, stop?: Stop): Promise<Told> {
       const { io, told } = doors(stop);

@@ -14,12 +14,22 @@ const Block = z.looseObject({
   is_error: z.boolean().optional(),
 });
 const tokens = z.number().nonnegative().nullable().optional().catch(undefined);
+const Numbers = z.looseObject({
+  input_tokens: tokens,
+  cache_creation_input_tokens: tokens,
+  cache_read_input_tokens: tokens,
+  output_tokens: tokens,
+});
 const Line = z.looseObject({
   type: z.string(),
   subtype: z.string().optional(),
   model: z.string().optional(),
   message: z
-    .looseObject({ content: z.union([z.string(), z.array(Block)]).optional() })
+    .looseObject({
+      id: z.string().optional().catch(undefined),
+      content: z.union([z.string(), z.array(Block)]).optional(),
+      usage: Numbers.optional().catch(undefined),
+    })
     .optional()
     .catch(undefined),
   error: z.unknown().optional(),
@@ -28,15 +38,7 @@ const Line = z.looseObject({
   result: z.string().optional(),
   errors: z.array(z.string()).optional().catch(undefined),
   total_cost_usd: z.number().nonnegative().optional().catch(undefined),
-  usage: z
-    .looseObject({
-      input_tokens: tokens,
-      cache_creation_input_tokens: tokens,
-      cache_read_input_tokens: tokens,
-      output_tokens: tokens,
-    })
-    .optional()
-    .catch(undefined),
+  usage: Numbers.optional().catch(undefined),
   structured_output: z.json().optional(),
   rate_limit_info: z
     .looseObject({ status: z.string().optional(), resetsAt: z.number().optional() })
@@ -45,18 +47,21 @@ const Line = z.looseObject({
 });
 type Line = z.infer<typeof Line>;
 
-/** Its last line: how the whole of it went. */
-export type ClaudeResult = {
-  readonly subtype: string;
-  readonly isError: boolean;
-  /** HTTP status of the call that failed it. */
-  readonly status: number | undefined;
-  readonly text: string;
+export type ClaudeTokens = {
   /** Of all input, what came from the cache included. */
   readonly inputTokens: number | null;
   /** Of these, those that the cache had. */
   readonly cachedTokens: number | null;
   readonly outputTokens: number | null;
+};
+
+/** Its last line: how the whole of it went. */
+export type ClaudeResult = ClaudeTokens & {
+  readonly subtype: string;
+  readonly isError: boolean;
+  /** HTTP status of the call that failed it. */
+  readonly status: number | undefined;
+  readonly text: string;
   readonly costUsd: number | null;
 };
 
@@ -64,6 +69,8 @@ export interface ClaudeEvents {
   /** Takes one line; a line that is no event says nothing. */
   line(text: string): void;
   readonly result: ClaudeResult | undefined;
+  /** What its messages told by now; each answer at its beginning, so that it is the least there was. */
+  readonly soFar: ClaudeTokens | undefined;
   /** What it gave as its answer by the schema; undefined when it gave none. */
   readonly answer: Json | undefined;
   readonly model: string | undefined;
@@ -81,7 +88,10 @@ const answering = 'StructuredOutput';
 export function claudeEvents(tell: {
   readonly said: (text: string, channel: 'answer' | 'reasoning') => void;
   readonly acted: (action: AgentAction) => void;
+  readonly used?: () => void;
 }): ClaudeEvents {
+  // A message comes in several lines, with the same numbers.
+  const messages = new Map<string, ClaudeTokens>();
   const calls = new Map<string, AgentAction>();
   const is: {
     result?: ClaudeResult;
@@ -123,6 +133,13 @@ export function claudeEvents(tell: {
           return;
         case 'assistant':
           is.trouble = typeof line.error === 'string' ? line.error : undefined;
+          if (line.message?.usage !== undefined) {
+            const id = line.message.id ?? `${messages.size}`;
+            const before = messages.get(id)?.outputTokens;
+            const now = tokensIn(line.message.usage);
+            messages.set(id, now);
+            if (before !== now.outputTokens) tell.used?.();
+          }
           for (const block of blocks(line)) spoken(block);
           return;
         case 'user':
@@ -141,6 +158,9 @@ export function claudeEvents(tell: {
     },
     get result() {
       return is.result;
+    },
+    get soFar() {
+      return messages.size === 0 ? undefined : [...messages.values()].reduce(both);
     },
     get answer() {
       return is.answer ?? is.offered;
@@ -166,17 +186,29 @@ function parse(text: string): Line | undefined {
   }
 }
 
-function resultOf(line: Line): ClaudeResult {
-  const { usage } = line;
+function tokensIn(usage: z.infer<typeof Numbers> | undefined): ClaudeTokens {
   const input = [usage?.input_tokens, usage?.cache_creation_input_tokens, usage?.cache_read_input_tokens];
+  return {
+    inputTokens: usage?.input_tokens == null ? null : input.reduce<number>((sum, one) => sum + (one ?? 0), 0),
+    cachedTokens: usage?.cache_read_input_tokens ?? null,
+    outputTokens: usage?.output_tokens ?? null,
+  };
+}
+
+const either = (a: number | null, b: number | null) => (a === null ? b : a + (b ?? 0));
+const both = (a: ClaudeTokens, b: ClaudeTokens): ClaudeTokens => ({
+  inputTokens: either(a.inputTokens, b.inputTokens),
+  cachedTokens: either(a.cachedTokens, b.cachedTokens),
+  outputTokens: either(a.outputTokens, b.outputTokens),
+});
+
+function resultOf(line: Line): ClaudeResult {
   return {
     subtype: line.subtype ?? '',
     isError: line.is_error === true,
     status: line.api_error_status ?? undefined,
     text: line.result ?? line.errors?.join('; ') ?? '',
-    inputTokens: usage?.input_tokens == null ? null : input.reduce<number>((sum, one) => sum + (one ?? 0), 0),
-    cachedTokens: usage?.cache_read_input_tokens ?? null,
-    outputTokens: usage?.output_tokens ?? null,
+    ...tokensIn(line.usage),
     costUsd: line.total_cost_usd ?? null,
   };
 }

@@ -50,6 +50,7 @@ export interface CodexEvents {
 export function codexEvents(tell: {
   readonly said: (text: string, channel: 'answer' | 'reasoning') => void;
   readonly acted: (action: AgentAction) => void;
+  readonly used?: () => void;
 }): CodexEvents {
   let failure: string | undefined;
   let lastError: string | undefined;
@@ -68,6 +69,7 @@ export function codexEvents(tell: {
               cached: also(tokens?.cached, event.usage.cached_input_tokens),
               reasoning: also(tokens?.reasoning, event.usage.reasoning_output_tokens),
             };
+            tell.used?.();
           }
           return;
         case 'turn.failed':

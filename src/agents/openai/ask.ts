@@ -16,7 +16,7 @@ export type Ways = {
 };
 
 /** Asks until there is an answer or no hope for one. `onWay` is told about each exchange that is followed by another
- *  one. */
+ *  one, of one that was lost perhaps twice. */
 export async function ask(
   request: Request,
   watch: Watch,
@@ -32,6 +32,8 @@ export async function ask(
     if (got.kind !== 'trouble') return got;
     if (got.trouble.way === 'refused') ways.noStream = got;
     if (got.trouble.way !== undefined && ways.noBackground !== true) {
+      // A model may have worked for the stream that was lost.
+      if (got.trouble.way === 'lost') onWay(got);
       const later = await inBackground(request, watch, onWay);
       if (later.kind !== 'trouble') return later;
       const { status } = later.trouble;

@@ -164,7 +164,7 @@ function serverWait(headers: Headers | undefined, clock: Clock): number | undefi
   if (after.trim() === '') return limitWait(headers);
   const seconds = Number(after);
   const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(after) - clock.now().getTime();
-  return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
+  return Number.isFinite(wait) ? Math.max(0, wait) : limitWait(headers);
 }
 
 /** The longest of the waits that `x-ratelimit-reset-*` names, of the limits that are used up where the server says which

@@ -68,7 +68,7 @@ export async function toolLoop(
   });
   const stopped = () =>
     watch.stopped === undefined ? undefined : stopReport(watch.stopped, task, first, deps.idleMs, '');
-  const circle = repeats();
+  const circle = repeats(loop.sameCalls);
   const near = nearness(loop, task.timeoutMs);
   const turns: Turn[] = [];
   let sent = 0;
@@ -140,7 +140,8 @@ export async function toolLoop(
     for (const { call, result } of did.told) remembered.push(await work.remembered(call, result));
     const verdict = circle.turn(remembered);
     if (verdict === 'tell') addNote(turns, inCircles);
-    if (verdict === 'stop') return end(agentFailed(circleReason(first.model, calls)));
+    if (verdict === 'stop')
+      return end({ kind: 'failed', class: 'stalled', reason: circleReason(first.model, calls) });
   }
 
   async function end(report: AgentReport): Promise<AgentReport> {

@@ -16,6 +16,8 @@ export type Loop = {
   readonly maxTokens: number | undefined;
   /** Whether a server that does not count its tokens may go on under `maxTokens`. */
   readonly uncounted: boolean;
+  /** Turns of the same calls after which it goes in circles, where somebody says; 0: never. */
+  readonly sameCalls?: number;
   /** Milliseconds that one program may take. */
   readonly runMs: number;
   readonly scope: ToolScope;
@@ -76,6 +78,7 @@ export function readMode(task: Task): { readonly mode: Mode } | { readonly probl
         return { problem: `${key}: "${one}" is the whole workspace` };
     }
   }
+  const sameCalls = said('max_same_calls');
   const writable = listed('allowed_write_paths');
   return {
     mode: {
@@ -87,6 +90,7 @@ export function readMode(task: Task): { readonly mode: Mode } | { readonly probl
         maxTokens,
         uncounted: said('unknown_cost') === 'allow',
         runMs,
+        ...(sameCalls === undefined || !/^\+?\d+$/.test(sameCalls) ? {} : { sameCalls: Number(sameCalls) }),
         scope: {
           hidden: [...(mayReadScenarios(said) ? [] : [scenarios]), ...blocked],
           ...(only === undefined ? {} : { only }),

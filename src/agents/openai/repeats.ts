@@ -17,7 +17,8 @@ export interface Repeats {
   turn(calls: readonly Call[]): 'go on' | 'tell' | 'stop';
 }
 
-export function repeats(): Repeats {
+/** `sameCalls`: turns of the same calls, the first included, that are too many; 0 for never. */
+export function repeats(sameCalls = tolerated.stopped + 1): Repeats {
   const seen = new Set<string>();
   let streak = 0;
   return {
@@ -29,7 +30,7 @@ export function repeats(): Repeats {
         return is;
       });
       streak = fresh.length > 0 || calls.length === 0 ? 0 : streak + 1;
-      if (streak >= tolerated.stopped) return 'stop';
+      if (sameCalls > 0 && streak > 0 && streak >= sameCalls - 1) return 'stop';
       return streak >= tolerated.told ? 'tell' : 'go on';
     },
   };

@@ -350,7 +350,7 @@ test('a call made again and again without a change is told to the model, then en
   await using it = await job(() => calls(call('read', { path: 'a.txt' })), { files: { 'a.txt': 'a\n' } });
   expect(await it.work()).toMatchObject({
     kind: 'failed',
-    class: 'agent',
+    class: 'stalled',
     reason: expect.stringContaining(
       '"gpt-test" made the same call again and again, without any change: read {"path":"a.txt"}',
     ),
@@ -362,6 +362,18 @@ test('a call made again and again without a change is told to the model, then en
     true,
     true,
   ]);
+});
+
+test.for([
+  ['3', 3, 'stalled'],
+  ['0', 8, 'agent'],
+] as const)('max_same_calls=%s says when: after %i requests', async ([most, requests, failure]) => {
+  await using it = await job(() => calls(call('read', { path: 'a.txt' })), {
+    files: { 'a.txt': 'a\n' },
+    attributes: { max_same_calls: most, max_turns: '8' },
+  });
+  expect(await it.work()).toMatchObject({ kind: 'failed', class: failure });
+  expect(it.server.requests).toHaveLength(requests);
 });
 
 test('the same calls are no circle as long as something changes', async () => {
