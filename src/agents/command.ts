@@ -1,6 +1,7 @@
 /** Any program as an agent: a prompt by standard input, file or argument, an answer by file or standard output. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Usage } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Exit } from '../system/spawn.ts';
 import type { Agent, AgentReport, AgentTask } from './agent.ts';
@@ -11,6 +12,7 @@ import {
   type CommandSettings,
   readSettings,
 } from './command/settings.ts';
+import { readUsage } from './command/usage.ts';
 import { type AnswerFile, readAnswer } from './program/answer.ts';
 import { findExecutable, isFolder } from './program/executable.ts';
 import { heartbeat, tellEnd } from './program/heartbeat.ts';
@@ -24,6 +26,7 @@ type Failed = Extract<AgentReport, { kind: 'failed' }>;
 const config = (reason: string): Failed => ({ kind: 'failed', class: 'config', reason, unbilled: true });
 
 const stdoutName = 'command.stdout.log';
+const usageName = 'command.usage.json';
 
 /** The agent. It rejects only where the engine's own doors (`run`, `keep`) do. */
 export function commandAgent(options: CommandOptions): Agent {
@@ -38,6 +41,7 @@ export function commandAgent(options: CommandOptions): Agent {
         prompt: join(task.nodeDir, 'command.prompt.md'),
         response: join(task.nodeDir, 'response.md'),
         schema: join(task.nodeDir, 'command.schema.json'),
+        usage: join(task.nodeDir, usageName),
       };
       const read = settingsFor(task, files, options);
       if ('problem' in read) return config(read.problem);
@@ -48,7 +52,7 @@ export function commandAgent(options: CommandOptions): Agent {
         return config(`command.workdir: there is no folder ${settings.workdir}`);
 
       // What an earlier attempt answered is not this one's answer.
-      await rm(files.response, { recursive: true, force: true });
+      for (const stale of [files.response, files.usage]) await rm(stale, { recursive: true, force: true });
       const schema = settings.responseFormat === 'text' ? task.schema?.schema : undefined;
       await task.keep('command.prompt.md', prompt);
       await task.keep('command.schema.json', `${JSON.stringify(schema ?? answerSchema, null, 2)}\n`);
@@ -70,6 +74,7 @@ export function commandAgent(options: CommandOptions): Agent {
             FACTORY_PROMPT_FILE: files.prompt,
             FACTORY_RESPONSE_FILE: files.response,
             FACTORY_SCHEMA_FILE: files.schema,
+            FACTORY_USAGE_FILE: files.usage,
             FACTORY_WORKSPACE: task.workspace,
             FACTORY_NODE_DIR: task.nodeDir,
             FACTORY_MODEL: settings.model ?? '',
@@ -91,7 +96,8 @@ export function commandAgent(options: CommandOptions): Agent {
         rest();
       }
       view.end();
-      const report = await reportOf(exit, task, files, settings, view.lastWords());
+      const said = await reportOf(exit, task, files, settings, view.lastWords());
+      const report = { ...said, ...(await usageOf(exit, task, files, settings)) };
       tellEnd('command', task, report, clock.monotonic() - began);
       return report;
     },
@@ -163,6 +169,26 @@ async function reportOf(
         : { kind: 'finished', ...answer.answer, response: said.text };
     }
   }
+}
+
+/** What it has told of its calls; of a program that was cut, the least that it has used. */
+async function usageOf(
+  exit: Exit,
+  task: AgentTask,
+  files: CommandFiles,
+  { model }: CommandSettings,
+): Promise<{ readonly usage?: Usage }> {
+  const read = exit.kind === 'not_found' ? undefined : await readUsage(files.usage, model);
+  if (read === undefined) return {};
+  // As all that is kept: without secrets.
+  if (read.text !== undefined) await task.keep(usageName, read.text);
+  if ('problem' in read) {
+    task.log('warn', `the usage file of the command ${read.problem}; what it has used is unknown`, {
+      file: files.usage,
+    });
+    return {};
+  }
+  return { usage: { ...read.usage, ...(exit.kind === 'exited' ? {} : { incomplete: true }) } };
 }
 
 const standardOutput = (task: AgentTask): Promise<AnswerFile | undefined> =>

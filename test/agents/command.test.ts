@@ -138,6 +138,7 @@ test('words are split without a shell, placeholders filled in, and everything is
     `FACTORY_PROMPT_FILE=${it.nodeDir}/command.prompt.md`,
     `FACTORY_RESPONSE_FILE=${it.nodeDir}/response.md`,
     `FACTORY_SCHEMA_FILE=${it.nodeDir}/command.schema.json`,
+    `FACTORY_USAGE_FILE=${it.nodeDir}/command.usage.json`,
     `FACTORY_WORKSPACE=${it.workspace}`,
     'FACTORY_MODEL=big',
     'MY_SECRET=secret-12345678',
@@ -243,4 +244,47 @@ test('FACTORY_COMMAND_RUN names the program for nodes that do not', async () => 
   });
   expect(await it.work()).toMatchObject({ kind: 'answered' });
   expect(it.read('seen/argv')).toBe('do it\n');
+});
+
+describe('what its calls have used', () => {
+  const usage = (text: string) => `printf '%s' '${text}' > "$FACTORY_USAGE_FILE"; echo done`;
+
+  test.for([
+    ['{"model":"m1","input_tokens":10,"output_tokens":2,"cost_usd":0.5}', 'm1', 10, 2, 0.5, {}],
+    ['{"input_tokens":10,"cached_input_tokens":4}', 'm0', 10, null, null, { cached_input_tokens: 4 }],
+    [
+      '{"input_tokens":1,"output_tokens":2,"cost_usd":0.1}\n{"model":"m2","input_tokens":3,"output_tokens":4,"cost_usd":0.2}\n',
+      'm2',
+      4,
+      6,
+      0.3,
+      {},
+    ],
+    ['{"input_tokens":1,"output_tokens":2}\n{"input_to', 'm0', 1, 2, null, { incomplete: true }],
+  ] as const)(
+    'is told by the file that it was named: %s',
+    async ([text, model, input, output, usd, more]) => {
+      await using it = await command(usage(text), { attributes: { llm_model: 'm0' } });
+      expect(await it.work()).toMatchObject({
+        kind: 'answered',
+        usage: { model, input_tokens: input, output_tokens: output, cost_usd: usd, ...more },
+      });
+    },
+  );
+
+  test('counts as the least where the command fails or is cut', async () => {
+    await using it = await command(`${usage('{"input_tokens":7,"output_tokens":1}')}; exit 4`);
+    expect(await it.work()).toMatchObject({ kind: 'failed', usage: { input_tokens: 7 } });
+    await using cut = await command(`${usage('{"input_tokens":7,"output_tokens":1}')}; kill -9 $$`);
+    expect(await cut.work()).toMatchObject({ kind: 'failed', usage: { input_tokens: 7, incomplete: true } });
+  });
+
+  test.for(['', 'twelve', '[1]', '{"input_tokens":-1}', '{"cost_usd":"much"}', '{"input_tokens":1}\n[]\n{}'])(
+    'is unknown where the file tells nothing usable: %j',
+    async (text) => {
+      await using it = await command(usage(text));
+      expect(await it.work()).toEqual({ kind: 'answered', text: 'done\n' });
+      expect(it.read('command.usage.json')).toBe(text);
+    },
+  );
 });

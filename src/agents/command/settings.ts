@@ -49,7 +49,7 @@ export type CommandDefaults = {
 };
 
 /** Where what the program is given and gives lies, absolute. */
-export type CommandFiles = { readonly prompt: string; readonly response: string; readonly schema: string };
+export type CommandFiles = Readonly<Record<'prompt' | 'response' | 'schema' | 'usage', string>>;
 
 /** Linux takes no longer word on a command line. */
 const longestWord = 128 * 1024 - 1;
@@ -59,6 +59,7 @@ const placeholders = [
   'prompt_file',
   'response_file',
   'schema_file',
+  'usage_file',
   'workspace',
   'node_dir',
   'model',
@@ -131,6 +132,7 @@ function read(
     prompt_file: files.prompt,
     response_file: files.response,
     schema_file: files.schema,
+    usage_file: files.usage,
     workspace,
     node_dir: nodeDir,
     model: model ?? '',

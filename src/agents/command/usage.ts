@@ -1,0 +1,78 @@
+/** What a command says of its own calls of models: JSON objects in the file that it was named. */
+import * as z from 'zod';
+import { sumOfUsages, type Usage } from '../../model/spent.ts';
+import { readAnswer } from '../program/answer.ts';
+
+const count = z.int().nonnegative().nullish();
+
+/** One call, or several together. Tokens of input include cached ones, those of output the ones of reasoning. */
+const Call = z.object({
+  model: z.string().min(1).nullish(),
+  input_tokens: count,
+  output_tokens: count,
+  cached_input_tokens: count,
+  reasoning_tokens: count,
+  cost_usd: z.number().nonnegative().nullish(),
+});
+
+/** The sum of what the file at `path` tells: a JSON object, or one a line for each call. Undefined when there is no such
+ *  file; `problem` reads after "the usage file". A last line that was cut off counts as a part that was not told. `model`
+ *  is meant where the file names none. */
+export async function readUsage(
+  path: string,
+  model: string | undefined,
+): Promise<((Told | Problem) & { readonly text?: string }) | undefined> {
+  const file = await readAnswer(path);
+  if (file === undefined || 'problem' in file) return file;
+  return { ...usageIn(file.text, model), text: file.text };
+}
+
+type Told = { readonly usage: Usage };
+type Problem = { readonly problem: string };
+
+function usageIn(text: string, model: string | undefined): Told | Problem {
+  const whole = parsed(text);
+  if (whole !== undefined) return told(whole, model);
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  let sum: Usage | undefined;
+  for (const [at, line] of lines.entries()) {
+    const value = parsed(line);
+    if (value === undefined && at === lines.length - 1 && sum !== undefined)
+      return { usage: { ...sum, incomplete: true } };
+    const one =
+      value === undefined ? { problem: 'is neither a JSON object nor one a line' } : told(value, model);
+    if ('problem' in one) return lines.length > 1 ? { problem: `${one.problem} (line ${at + 1})` } : one;
+    sum = sumOfUsages(sum, one.usage);
+  }
+  return sum === undefined ? { problem: 'is empty' } : { usage: sum };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function told(value: unknown, model: string | undefined): Told | Problem {
+  const read = Call.safeParse(value);
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    const where = issue?.path.join('.') ?? '';
+    return {
+      problem: where === '' ? 'is no JSON object' : `has no usable ${where}: ${issue?.message ?? ''}`,
+    };
+  }
+  const { data } = read;
+  return {
+    usage: {
+      model: data.model ?? model ?? 'command',
+      input_tokens: data.input_tokens ?? null,
+      output_tokens: data.output_tokens ?? null,
+      ...(data.cached_input_tokens == null ? {} : { cached_input_tokens: data.cached_input_tokens }),
+      ...(data.reasoning_tokens == null ? {} : { reasoning_tokens: data.reasoning_tokens }),
+      cost_usd: data.cost_usd ?? null,
+    },
+  };
+}
