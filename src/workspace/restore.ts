@@ -72,9 +72,11 @@ export async function putBack(
   );
 }
 
-// Named so that a later restore knows it for the leftover of one that was killed.
+// What a restore that was killed has left under such a name is in no tree: the next whole restore takes it away.
 const neighbourName = (): string => `.factory-restore.${randomBytes(8).toString('hex')}.tmp`;
-const isNeighbour = (path: string): boolean => /(?:^|\/)\.factory-restore\.[0-9a-f]{16}\.tmp$/.test(path);
+
+/** Longer paths may have no room for a neighbour's name: the system's limit is 4096 bytes, elsewhere 1024. */
+const longFrom = 900;
 
 /** What is to be done, found by comparing once, done in an order that a cut cannot spoil. */
 class Work {
@@ -118,9 +120,9 @@ class Work {
       const inDoomed = doomed.has(parentOf(path));
       const inTheWay =
         wanted === undefined
-          ? this.chosen(path) || isNeighbour(path)
+          ? this.chosen(path)
           : found.kind === 'special' || (wanted.kind === 'dir') !== (found.kind === 'dir');
-      const goes = inDoomed || (inTheWay && (this.chosen(path) || needed.has(path) || isNeighbour(path)));
+      const goes = inDoomed || (inTheWay && (this.chosen(path) || needed.has(path)));
       if (goes) this.removals.push(path);
       if (found.kind === 'dir' && (inDoomed || (goes && wanted !== undefined))) doomed.add(path);
     }
@@ -241,14 +243,15 @@ class Work {
         continue;
       }
       const name = neighbourName();
-      const neighbour = below(this.r.workspace, folder === '' ? name : `${folder}/${name}`);
+      const isLong = Buffer.byteLength(place) >= longFrom;
+      const neighbour = below(this.r.workspace, folder === '' || isLong ? name : `${folder}/${name}`);
       try {
         if (entry.kind === 'link') symlinkSync(toBytes(entry.target ?? ''), neighbour);
         else await this.r.store.writeTo(entry.hash ?? '', neighbour, entry.mode);
         beforeWrite(this.r.workspace);
         renameSync(neighbour, place);
       } catch (error) {
-        rmSync(neighbour, { force: true });
+        removeIfThere(neighbour);
         throw trouble('put back', path, error);
       }
     }
@@ -289,6 +292,13 @@ class Work {
       throw trouble(doing, path, error);
     }
   }
+}
+
+/** Another error is on its way, and says more than this one would. */
+function removeIfThere(place: string | Buffer): void {
+  try {
+    rmSync(place, { force: true });
+  } catch {}
 }
 
 /** Makes the top a folder that can be written in; a link or a file that took its place goes. No snapshot tells how the
