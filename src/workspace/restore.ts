@@ -17,7 +17,7 @@ import { below, fromBytes, parentOf, toBytes } from './names.ts';
 import type { Entry, Snapshot, Snapshots, Tree } from './snapshot.ts';
 import type { Store } from './store.ts';
 import { codeOf, isTooLong, trouble, WorkspaceError } from './trouble.ts';
-import { type Found, isUntouched, look, targetOf, walk } from './walk.ts';
+import { type Facts, type Found, factsOf, isUntouched, look, targetOf, walk } from './walk.ts';
 
 export type Restore = {
   readonly workspace: string;
@@ -78,9 +78,11 @@ const neighbourName = (): string => `.factory-restore.${randomBytes(8).toString(
 /** Longer paths may have no room for a neighbour's name: the system's limit is 4096 bytes, elsewhere 1024. */
 const longFrom = 900;
 
+type Present = Omit<Found, 'stat'> & { readonly stat: Facts };
+
 /** What is to be done, found by comparing once, done in an order that a cut cannot spoil. */
 class Work {
-  private readonly present = new Map<string, Found>();
+  private readonly present = new Map<string, Present>();
   private readonly removals: string[] = [];
   private readonly folders: string[] = [];
   private readonly writes: { readonly path: string; readonly entry: Entry; readonly modeOnly: boolean }[] =
@@ -148,7 +150,8 @@ class Work {
     for (;;) {
       this.present.clear();
       try {
-        for (const found of walk(workspace, { unlock: true })) this.present.set(found.path, found);
+        for (const found of walk(workspace, { unlock: true }))
+          this.present.set(found.path, { ...found, stat: factsOf(found.stat) });
         return;
       } catch (error) {
         const deepest = [...this.present.values()].filter((found) => found.kind === 'dir');
@@ -167,7 +170,7 @@ class Work {
   private async difference(
     path: string,
     entry: Entry,
-    found: Found | undefined,
+    found: Present | undefined,
   ): Promise<'none' | 'mode' | 'all'> {
     if (found === undefined || found.kind !== entry.kind) return 'all';
     if (entry.kind === 'dir') return found.mode === entry.mode ? 'none' : 'mode';
@@ -178,7 +181,7 @@ class Work {
     return found.stat.nlink > 1 ? 'all' : 'mode';
   }
 
-  private async hasContent(path: string, entry: Entry, found: Found): Promise<boolean> {
+  private async hasContent(path: string, entry: Entry, found: Present): Promise<boolean> {
     if (entry.size !== found.stat.size) return false;
     for (const tree of this.r.known) {
       const known = tree.get(path);

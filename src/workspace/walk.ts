@@ -118,8 +118,20 @@ export function targetOf(root: string, path: string): string {
   }
 }
 
+/** What of a path's stat is worth keeping: the whole of it is near a kilobyte, and there may be many. */
+export type Facts = Pick<Stats, 'size' | 'mode' | 'mtimeMs' | 'ctimeMs' | 'ino' | 'nlink'>;
+
+export const factsOf = ({ size, mode, mtimeMs, ctimeMs, ino, nlink }: Stats): Facts => ({
+  size,
+  mode,
+  mtimeMs,
+  ctimeMs,
+  ino,
+  nlink,
+});
+
 /** True when nothing has touched the regular file since `was` was taken: size, mode, times and inode are the same. */
-export const isUntouched = (stat: Stats, was: Entry): boolean =>
+export const isUntouched = (stat: Facts, was: Entry): boolean =>
   was.ctimeMs === stat.ctimeMs &&
   was.mtimeMs === stat.mtimeMs &&
   was.ino === stat.ino &&
