@@ -1,5 +1,5 @@
 /** A snapshot put into a folder other than the workspace. */
-import { lstatSync, readdirSync, rmdirSync } from 'node:fs';
+import { lstatSync, readdirSync, rmdirSync, statSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { makeFolder } from '../system/files.ts';
@@ -34,6 +34,8 @@ async function emptyFolder(path: string): Promise<{ readonly workspace: string; 
     const isNew = lstatSync(path, { throwIfNoEntry: false }) === undefined;
     await makeFolder(path);
     if (readdirSync(path).length > 0) throw no('the folder is not empty');
+    // A restore opens up a workspace that is closed; this folder is somebody's.
+    if ((statSync(path).mode & 0o300) !== 0o300) throw no('the folder may not be written in');
     return { workspace: await realpath(path), isNew };
   } catch (error) {
     if (codeOf(error) === 'EEXIST' || codeOf(error) === 'ENOTDIR') throw no('it is not a folder');

@@ -56,19 +56,18 @@ export async function copyTree(
   // costs more than the copy.
   const tasks = tasksAtOnce(2);
   const folders: Found[] = [];
-  const links: string[] = [];
+  const links: Link[] = [];
   const skipped: { path: string; why: string }[] = [];
   let files = 0;
   try {
-    for (const found of walk(top, { enter: (folder) => !leaveOut(folder) })) {
+    for (const found of walk(top, { enter: (folder) => !leaveOut(folder), denied: tasks.note })) {
       options.goOn?.();
       if (leaveOut(found)) continue;
       if (found.kind === 'dir') {
         folders.push(found);
         writing(found.path, () => mkdirSync(below(target, found.path), 0o700));
       } else if (found.kind === 'link') {
-        links.push(found.path);
-        copyLink(top, target, found);
+        links.push(...copyLink(top, target, found));
       } else if (found.kind === 'special') {
         skipped.push({ path: found.path, why: specialKind(found) });
       } else {
@@ -190,17 +189,23 @@ function copying<T>(top: string, found: Found, act: () => T): T | 'gone' {
     return act();
   } catch (error) {
     const isGone = lstatSync(below(top, found.path), { throwIfNoEntry: false }) === undefined;
-    if (codeOf(error) === 'ENOENT' && isGone) return 'gone';
+    if (codeOf(error instanceof WorkspaceError ? error.cause : error) === 'ENOENT' && isGone) return 'gone';
     throw trouble('copy', found.path, error);
   }
 }
 
-function copyLink(top: string, target: string, found: Found): void {
-  const leadsTo = targetOf(top, found.path);
-  writing(found.path, () => {
-    symlinkSync(toBytes(leadsTo), below(target, found.path));
-    setTimes(below(target, found.path), found);
+/** A link that was copied, and where it points. */
+type Link = { readonly path: string; readonly leadsTo: string };
+
+function copyLink(top: string, target: string, found: Found): readonly Link[] {
+  const { path } = found;
+  const read = copying(top, found, () => ({ path, leadsTo: targetOf(top, path) }));
+  if (read === 'gone') return [];
+  writing(path, () => {
+    symlinkSync(toBytes(read.leadsTo), below(target, path));
+    setTimes(below(target, path), found);
   });
+  return [read];
 }
 
 const setTimes = (path: string | Buffer, found: Found): void =>
@@ -218,12 +223,11 @@ const specialKind = ({ stat }: Found): string =>
   stat.isSocket() ? 'a socket' : stat.isFIFO() ? 'a pipe' : 'a device';
 
 /** Links that lead to what is not in the tree: absolute, climbing over the top, or through another link. */
-async function leadingOut(top: string, links: readonly string[]): Promise<string[]> {
+async function leadingOut(top: string, links: readonly Link[]): Promise<string[]> {
   const out: string[] = [];
-  for (const path of links) {
-    const target = targetOf(top, path);
-    const climbs = /^\.\.(?:\/|$)/.test(join(parentOf(path), target));
-    if (isAbsolute(target) || climbs || !isWithin(top, await realEnd(top, path))) out.push(path);
+  for (const { path, leadsTo } of links) {
+    const climbs = /^\.\.(?:\/|$)/.test(join(parentOf(path), leadsTo));
+    if (isAbsolute(leadsTo) || climbs || !isWithin(top, await realEnd(top, path))) out.push(path);
   }
   return out;
 }
@@ -245,6 +249,7 @@ function tasksAtOnce(most: number) {
     if (failed.length > 0) throw failed[0];
   };
   return {
+    note,
     async add(task: () => Promise<void>): Promise<void> {
       throwFailed();
       const one = task()

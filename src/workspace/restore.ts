@@ -17,7 +17,7 @@ import { below, fromBytes, parentOf, toBytes } from './names.ts';
 import type { Entry, Snapshot, Snapshots, Tree } from './snapshot.ts';
 import type { Store } from './store.ts';
 import { codeOf, isTooLong, trouble, WorkspaceError } from './trouble.ts';
-import { type Found, isUntouched, look, targetOf, walk } from './walk.ts';
+import { type Facts, type Found, factsOf, isUntouched, look, targetOf, walk } from './walk.ts';
 
 export type Restore = {
   readonly workspace: string;
@@ -72,13 +72,17 @@ export async function putBack(
   );
 }
 
-// Named so that a later restore knows it for the leftover of one that was killed.
+// What a restore that was killed has left under such a name is in no tree: the next whole restore takes it away.
 const neighbourName = (): string => `.factory-restore.${randomBytes(8).toString('hex')}.tmp`;
-const isNeighbour = (path: string): boolean => /(?:^|\/)\.factory-restore\.[0-9a-f]{16}\.tmp$/.test(path);
+
+/** Longer paths may have no room for a neighbour's name: the system's limit is 4096 bytes, elsewhere 1024. */
+const longFrom = 900;
+
+type Present = Omit<Found, 'stat'> & { readonly stat: Facts };
 
 /** What is to be done, found by comparing once, done in an order that a cut cannot spoil. */
 class Work {
-  private readonly present = new Map<string, Found>();
+  private readonly present = new Map<string, Present>();
   private readonly removals: string[] = [];
   private readonly folders: string[] = [];
   private readonly writes: { readonly path: string; readonly entry: Entry; readonly modeOnly: boolean }[] =
@@ -118,9 +122,9 @@ class Work {
       const inDoomed = doomed.has(parentOf(path));
       const inTheWay =
         wanted === undefined
-          ? this.chosen(path) || isNeighbour(path)
+          ? this.chosen(path)
           : found.kind === 'special' || (wanted.kind === 'dir') !== (found.kind === 'dir');
-      const goes = inDoomed || (inTheWay && (this.chosen(path) || needed.has(path) || isNeighbour(path)));
+      const goes = inDoomed || (inTheWay && (this.chosen(path) || needed.has(path)));
       if (goes) this.removals.push(path);
       if (found.kind === 'dir' && (inDoomed || (goes && wanted !== undefined))) doomed.add(path);
     }
@@ -146,7 +150,8 @@ class Work {
     for (;;) {
       this.present.clear();
       try {
-        for (const found of walk(workspace, { unlock: true })) this.present.set(found.path, found);
+        for (const found of walk(workspace, { unlock: true }))
+          this.present.set(found.path, { ...found, stat: factsOf(found.stat) });
         return;
       } catch (error) {
         const deepest = [...this.present.values()].filter((found) => found.kind === 'dir');
@@ -165,7 +170,7 @@ class Work {
   private async difference(
     path: string,
     entry: Entry,
-    found: Found | undefined,
+    found: Present | undefined,
   ): Promise<'none' | 'mode' | 'all'> {
     if (found === undefined || found.kind !== entry.kind) return 'all';
     if (entry.kind === 'dir') return found.mode === entry.mode ? 'none' : 'mode';
@@ -176,7 +181,7 @@ class Work {
     return found.stat.nlink > 1 ? 'all' : 'mode';
   }
 
-  private async hasContent(path: string, entry: Entry, found: Found): Promise<boolean> {
+  private async hasContent(path: string, entry: Entry, found: Present): Promise<boolean> {
     if (entry.size !== found.stat.size) return false;
     for (const tree of this.r.known) {
       const known = tree.get(path);
@@ -241,14 +246,15 @@ class Work {
         continue;
       }
       const name = neighbourName();
-      const neighbour = below(this.r.workspace, folder === '' ? name : `${folder}/${name}`);
+      const isLong = Buffer.byteLength(place) >= longFrom;
+      const neighbour = below(this.r.workspace, folder === '' || isLong ? name : `${folder}/${name}`);
       try {
         if (entry.kind === 'link') symlinkSync(toBytes(entry.target ?? ''), neighbour);
         else await this.r.store.writeTo(entry.hash ?? '', neighbour, entry.mode);
         beforeWrite(this.r.workspace);
         renameSync(neighbour, place);
       } catch (error) {
-        rmSync(neighbour, { force: true });
+        removeIfThere(neighbour);
         throw trouble('put back', path, error);
       }
     }
@@ -289,6 +295,13 @@ class Work {
       throw trouble(doing, path, error);
     }
   }
+}
+
+/** Another error is on its way, and says more than this one would. */
+function removeIfThere(place: string | Buffer): void {
+  try {
+    rmSync(place, { force: true });
+  } catch {}
 }
 
 /** Makes the top a folder that can be written in; a link or a file that took its place goes. No snapshot tells how the

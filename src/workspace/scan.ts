@@ -6,7 +6,7 @@ import { below } from './names.ts';
 import type { Entry, Tree } from './snapshot.ts';
 import { isSame } from './tree.ts';
 import { codeOf, isDenied, trouble } from './trouble.ts';
-import { isUntouched, kindOf, namesIn, orUndefined, targetOf } from './walk.ts';
+import { type Facts, factsOf, isUntouched, kindOf, namesIn, orUndefined, targetOf } from './walk.ts';
 
 export type Scan = {
   /** A tree whose facts may tell the content of a file that this scanner has not seen yet. */
@@ -50,7 +50,7 @@ export class Scanner {
   private top = newFolder('');
   private tree: Tree = new Map();
   private changed = false;
-  private unread: { readonly child: Child; readonly stat: Stats }[] = [];
+  private unread: { readonly child: Child; readonly stat: Facts }[] = [];
   /** The file system's own time, in milliseconds, before anything was listed or read in this scan. */
   private clock: number | undefined;
   /** The device on which a folder's times tell whether its names are the same. */
@@ -147,7 +147,7 @@ export class Scanner {
       const before = s.before.get(child.path);
       if (before?.hash !== undefined && isUntouched(stat, before) && s.has(before.hash))
         this.become(child, this.isPast(stat) ? before : withoutFacts(before));
-      else this.unread.push({ child, stat });
+      else this.unread.push({ child, stat: factsOf(stat) });
     }
   }
 
@@ -178,7 +178,7 @@ export class Scanner {
     this.unread = [];
   }
 
-  private isPast(stat: Stats): boolean {
+  private isPast(stat: Facts): boolean {
     this.clock ??= timeIn(this.workspace);
     return stat.ctimeMs < this.clock - grainMs;
   }

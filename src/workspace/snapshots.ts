@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
+import { collectGarbage } from '../system/memory.ts';
 import { checkoutTree } from './checkout.ts';
 import { copyTree } from './copy.ts';
 import { realOf } from './dirs.ts';
@@ -80,11 +81,14 @@ export async function openSnapshots(where: {
 
   const take = async (since: Snapshot | undefined): Promise<Snapshot> => {
     const batch = store.begin();
+    let kept = 0;
     try {
       const tree = await scanner.scan({
         before: since?.tree ?? copies,
         has: (hash) => store.has(hash),
         keep: async (place, expected) => {
+          kept += 1;
+          if (kept % many === 0) collectGarbage();
           try {
             return await batch.addFile(place, expected);
           } catch (error) {
@@ -113,6 +117,7 @@ export async function openSnapshots(where: {
       throw unwritten(error);
     } finally {
       batch.close();
+      if (kept > many) collectGarbage();
     }
   };
 
@@ -136,6 +141,9 @@ export async function openSnapshots(where: {
 }
 
 const empty: Tree = new Map();
+
+/** So many files leave behind, when they were read, what is worth looking for. */
+const many = 10_000;
 
 function* hashesOf(tree: Tree): Generator<string> {
   for (const entry of tree.values()) if (entry.hash !== undefined) yield entry.hash;

@@ -20,6 +20,8 @@ export type WalkOptions = {
   readonly enter?: (folder: Found) => boolean;
   /** Makes folders that cannot be listed accessible to their owner (`mode` still tells how they were). */
   readonly unlock?: boolean;
+  /** Told of a folder that may not be listed, which then counts as empty. Without it the walk ends there. */
+  readonly denied?: (error: unknown) => void;
 };
 
 /** Everything below `root` (itself not listed), sorted by code unit of the whole path. Synchronous, since a stat
@@ -48,6 +50,10 @@ function list(root: string, folder: string, options: WalkOptions): Frame {
   try {
     return listOnce(root, folder);
   } catch (error) {
+    if (isDenied(error) && options.denied !== undefined) {
+      options.denied(error);
+      return { keys: [], found: new Map(), next: 0 };
+    }
     if (options.unlock !== true || !isDenied(error)) throw error;
     chmodSync(below(root, folder), 0o700);
     return listOnce(root, folder);
@@ -112,8 +118,20 @@ export function targetOf(root: string, path: string): string {
   }
 }
 
+/** What of a path's stat is worth keeping: the whole of it is near a kilobyte, and there may be many. */
+export type Facts = Pick<Stats, 'size' | 'mode' | 'mtimeMs' | 'ctimeMs' | 'ino' | 'nlink'>;
+
+export const factsOf = ({ size, mode, mtimeMs, ctimeMs, ino, nlink }: Stats): Facts => ({
+  size,
+  mode,
+  mtimeMs,
+  ctimeMs,
+  ino,
+  nlink,
+});
+
 /** True when nothing has touched the regular file since `was` was taken: size, mode, times and inode are the same. */
-export const isUntouched = (stat: Stats, was: Entry): boolean =>
+export const isUntouched = (stat: Facts, was: Entry): boolean =>
   was.ctimeMs === stat.ctimeMs &&
   was.mtimeMs === stat.mtimeMs &&
   was.ino === stat.ino &&

@@ -70,6 +70,10 @@ test('a folder that holds something, a file, and a place that may not be written
   await expect(it.snapshots.checkout(it.taken.id, join(it.path, 'file/x'))).rejects.toThrow(
     'it is not a folder',
   );
+  make(it.path, { still: { mode: 0o555 } });
+  await expect(it.snapshots.checkout(it.taken.id, join(it.path, 'still'))).rejects.toThrow(
+    'the folder may not be written in',
+  );
   await asHeldByModes(it.path, () =>
     expect(it.snapshots.checkout(it.taken.id, join(it.path, 'shut/new'))).rejects.toThrow(
       /cannot check out into ".*shut\/new": permission denied/,

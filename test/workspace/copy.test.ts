@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
@@ -241,6 +242,30 @@ test('every file that cannot be read is named, and nothing is skipped silently',
     copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] }),
   );
   await expect(copying).rejects.toThrow(/"no\/one": permission denied.*\n.*"two": permission denied/);
+});
+
+test('folders that cannot be listed are named with the files that cannot be read', async () => {
+  await using it = tempFolder();
+  make(it.path, {
+    'work/no/one': '1',
+    'work/no': { mode: 0 },
+    'work/list/x': 'x',
+    'work/list': { mode: 0o400 },
+    'work/two': { text: '2', mode: 0 },
+  });
+  const copying = asHeldByModes(it.path, () =>
+    copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] }),
+  );
+  await expect(copying).rejects.toThrow(/"list\/x": perm.*\n.*the folder "no": perm.*\n.*"two": perm/);
+});
+
+test('a link that vanishes while the tree is read was not there', async () => {
+  await using it = tempFolder();
+  const work = join(it.path, 'work');
+  make(work, { a: 'a', '.#a': { link: 'user@host.1' } });
+  const goOn = () => rmSync(join(work, '.#a'), { force: true });
+  const { files } = await copyTree(work, join(it.path, 'copy'), { exclude: [], goOn });
+  expect({ files, there: readdirSync(join(it.path, 'copy')) }).toEqual({ files: 1, there: ['a'] });
 });
 
 test('a folder that cannot be listed is named', async () => {

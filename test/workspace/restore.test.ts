@@ -245,6 +245,32 @@ test('a name in bytes that are no UTF-8 is put back and taken away', async () =>
   expect(picture(it.ws)).toEqual(was);
 });
 
+test('a file in a folder that has no room for a longer name is put back', async () => {
+  await using it = await rig({ a: 'a' });
+  const parts = Array.from({ length: 30 }, () => 'n'.repeat(240));
+  let deep = it.ws;
+  for (const part of parts) {
+    const room = 4090 - deep.length;
+    deep = join(deep, part.slice(0, room < 260 ? room : 240));
+    if (room < 260) break;
+  }
+  mkdirSync(deep, { recursive: true });
+  writeFileSync(join(deep, 'f'), 'f');
+  const before = await it.snapshots.take();
+  const was = picture(it.ws);
+  writeFileSync(join(deep, 'f'), 'g');
+  await it.snapshots.restore(before);
+  expect(picture(it.ws)).toEqual(was);
+});
+
+test('a restore of some paths leaves others alone, whatever they are called', async () => {
+  await using it = await rig({ 'out/b': 'b' });
+  writeFileSync(it.at('out/b'), 'new');
+  make(it.ws, { 'in/.factory-restore.0123456789abcdef.tmp': 'mine' });
+  await it.snapshots.restore(it.before, (path) => path === 'out/b');
+  expect(readFileSync(it.at('in/.factory-restore.0123456789abcdef.tmp'), 'utf8')).toBe('mine');
+});
+
 test('a restore of some paths leaves the others as they are', async () => {
   await using it = await rig({ 'in/a': 'a', 'in/gone': 'g', 'out/b': 'b', 'out/gone': 'g', c: 'c' });
   for (const path of ['in/a', 'out/b', 'c', 'in/new', 'out/new']) writeFileSync(it.at(path), 'new');
