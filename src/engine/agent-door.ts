@@ -9,6 +9,7 @@ import { confinedEnvironment } from '../policy/confinement.ts';
 import { madeInCovers } from '../system/sandbox/bwrap.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
+import type { HardLinks } from '../workspace/hard-links.ts';
 import { bringBack, type HidingPlace, hide, pathsToHide } from '../workspace/hide.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 
@@ -39,6 +40,8 @@ export type AgentDoor = {
   }) => Confinement;
   /** What of the workspace the node lets it read; empty for all. */
   readonly readScope?: readonly string[];
+  /** Files of the workspace that were one file in the workdir. */
+  readonly linked?: HardLinks | undefined;
   readonly keep: (name: string, content: string) => Promise<void>;
   /** Milliseconds that the program may take. */
   readonly timeoutMs: number;
@@ -82,13 +85,15 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
   );
   if (door.timeoutMs <= 0) return { kind: 'timed_out', afterMs: 0 };
   const place = hidingPlace(door.runDir);
+  const away =
+    unread === undefined || door.linked === undefined ? unread : { ...unread, linked: door.linked };
   let hidden: readonly string[] = [];
   let confinement = planned;
   try {
-    if (unread !== undefined && planned?.rung === 'bwrap') {
-      hidden = await pathsToHide(door.workspace, unread);
+    if (away !== undefined && planned?.rung === 'bwrap') {
+      hidden = await pathsToHide(door.workspace, away);
       confinement = { ...planned, ...covering(door.workspace, hidden) };
-    } else if (unread !== undefined) hidden = await hide(door.workspace, place, unread);
+    } else if (away !== undefined) hidden = await hide(door.workspace, place, away);
   } catch (error) {
     if (!(error instanceof WorkspaceError)) throw error;
     return { kind: 'not_found', program: first, why: error.message };

@@ -15,12 +15,13 @@ import { diskTrouble } from '../system/disk-trouble.ts';
 import { isCode, makeFolder, syncFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { flushTree } from '../system/leftovers.ts';
 import { makingFolder } from '../system/live.ts';
+import type { HardLinks } from '../workspace/hard-links.ts';
 import { placeSealed, takeOutSealed } from '../workspace/sealed.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { readForSealing } from '../workspace/to-seal.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { buildingName, removeAbandoned } from './building.ts';
-import type { WantedHoldout } from './holdout.ts';
+import { secondName, type WantedHoldout } from './holdout.ts';
 import type { Inputs } from './inputs.ts';
 import { keptFiles, manifestHash } from './kept.ts';
 
@@ -220,6 +221,7 @@ async function fill(
 ): Promise<{ notes: string[] } | { problem: Diagnostic }> {
   const at = layout(building);
   const notes: string[] = [];
+  let hardLinks: HardLinks = [];
   const keys = keysFolder(wanted.env);
   const begun = await wanted.historian?.begin(wanted.workdir, at.history);
   if (begun !== undefined && 'problem' in begun) return begun;
@@ -243,6 +245,9 @@ async function fill(
     for (const { path, why } of copied.skipped) notes.push(`not copied: ${path} (${why})`);
     for (const path of copied.outsideLinks)
       notes.push(`kept as a link, though it leads out of the workdir: ${path}`);
+    const shown = copied.names?.leadingTo(wanted.holdout?.leaveOut ?? []);
+    if (shown !== undefined) return { problem: secondName(shown) };
+    hardLinks = copied.names?.several() ?? [];
   }
   const led = await linkedFolder(at.workspace);
   if (led !== undefined) {
@@ -293,7 +298,8 @@ async function fill(
     git: begun === undefined ? undefined : { base_commit: begun.baseCommit, author: begun.author },
     holdout: sealed,
   });
-  const manifest = { ...facts, files: await keptFiles(building) };
+  const linked = hardLinks.length === 0 ? {} : { hard_links: hardLinks.map((names) => [...names]) };
+  const manifest = { ...facts, ...linked, files: await keptFiles(building) };
   // What is read again by a resume outlives a power cut from the beginning; the workspace does in its snapshot.
   for (const folder of [at.inputs, at.history]) if (await isFolder(folder)) await flushTree(folder);
   await writeJson(at.manifest, manifest, { sync: true });

@@ -207,6 +207,7 @@ export async function drive(
       schema: (reference) => schemaOf(reference, given.inputs.schemas),
       agentFor: (node) => agents.get(backendOf(node)),
       historyEnv: manifest.git === undefined ? {} : historyEnvironment(at.history, at.workspace),
+      hardLinks: manifest.hard_links,
       watcher: doors.watcher,
       log: doors.log,
       exchanges,

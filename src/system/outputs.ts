@@ -104,8 +104,8 @@ const mostAfterEnd = 4 * 1024 * 1024;
 
 /** Where little comes at a time, the pipe gathers it this long, in milliseconds: a look at each of a thousand lines a
  *  second would cost more than all that is done with them. Two chunks that are larger together are no trickle. */
-const gatheringMs = 10;
-const muchAtOnce = 16 * 1024;
+const gatheringMs = 40;
+const muchAtOnce = 48 * 1024;
 
 /** What is done with a stream on its way: values masked, a listener told, the file kept below `most` bytes. */
 export type Copying = {

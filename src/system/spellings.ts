@@ -8,15 +8,23 @@ export function textForms(value: string): Buffer[] {
   const forms = [value];
   if (value.length >= shortestEncoded) {
     const json = JSON.stringify(value).slice(1, -1);
-    const ascii = (digits: (hex: string) => string) =>
-      json.replace(/[\u0080-\uffff]/g, (c) => `\\u${digits(c.charCodeAt(0).toString(16).padStart(4, '0'))}`);
-    const plain = ascii((hex) => hex);
+    const backslashed = value.replaceAll('\\', '\\\\');
+    forms.push(json, JSON.stringify(json).slice(1, -1));
+    for (const upper of [false, true]) {
+      const escaped = [
+        inUnicode(json, beyondAscii, upper),
+        // What a page would take for its own, as Go writes it, as templates do, and as .NET and PHP do.
+        inUnicode(json, /[&<>\u0080-\uffff]/g, upper),
+        inUnicode(json, /[&<>\u2028\u2029]/g, upper),
+        inUnicode(json, /[&<>'\u0080-\uffff]/g, upper),
+        inUnicode(json, /[&<>'\u2028\u2029]/g, upper),
+        inUnicode(backslashed, /["&'<>\u0000-\u001f\u0080-\uffff]/g, upper),
+        inUnicode(backslashed, /["&'<>+`\u0000-\u001f\u007f-\uffff]/g, upper),
+      ];
+      forms.push(...escaped, ...escaped.map((one) => one.replaceAll('/', '\\/')));
+      forms.push(inUnicode(value, /[\s\S]/g, upper));
+    }
     forms.push(
-      json,
-      JSON.stringify(json).slice(1, -1),
-      plain,
-      ascii((hex) => hex.toUpperCase()),
-      plain.replaceAll('/', '\\/'),
       value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
       value
         .replaceAll('&', '&amp;')
@@ -28,6 +36,15 @@ export function textForms(value: string): Buffer[] {
   }
   return unique(forms);
 }
+
+const beyondAscii = /[\u0080-\uffff]/g;
+
+/** With these characters as `\u0041`. */
+const inUnicode = (text: string, which: RegExp, upper: boolean): string =>
+  text.replace(which, (c) => {
+    const hex = c.charCodeAt(0).toString(16).padStart(4, '0');
+    return `\\u${upper ? hex.toUpperCase() : hex}`;
+  });
 
 /** What stands where the value is URL-encoded, once that is decoded; a form's `+` is a blank. */
 export const urlForms = (value: string): Buffer[] =>

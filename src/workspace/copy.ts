@@ -19,6 +19,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:pat
 import { isMissing } from '../system/files.ts';
 import { pour, readSmall, writeWhole } from './content.ts';
 import { isWithin, realOf } from './dirs.ts';
+import { Names } from './hard-links.ts';
 import { type Ignore, readIgnore } from './ignore.ts';
 import { below, parentOf, shown, toBytes } from './names.ts';
 import type { Copied, CopyOptions } from './snapshot.ts';
@@ -34,7 +35,7 @@ export type { Copied, CopyOptions } from './snapshot.ts';
 type Reader = (path: string, bytes: Buffer, copy: Stats) => void;
 
 /** Copies the tree at `from` (a folder or a link to one) to `to`, which must be missing or empty. Modes are exact
- *  whatever the umask, modification times are kept, links stay links, hard links become files of their own. Left
+ *  whatever the umask, modification times are kept, links stay links, hard links become files of their own and are told. Left
  *  out: anything called `.git`, `.factory/runs` at the top, `exclude`, `to` itself, and what `.factoryignore` at the
  *  top names. Paths in the answer are slash paths, sorted. Rejects with a WorkspaceError that names the path when
  *  something cannot be read or written; what was copied until then stays. */
@@ -58,6 +59,7 @@ export async function copyTree(
   const folders: Found[] = [];
   const links: Link[] = [];
   const skipped: { path: string; why: string }[] = [];
+  const names = new Names();
   let files = 0;
   try {
     for (const found of walk(top, { enter: (folder) => !leaveOut(folder), denied: tasks.note })) {
@@ -72,6 +74,7 @@ export async function copyTree(
         skipped.push({ path: found.path, why: specialKind(found) });
       } else {
         files += 1;
+        names.add(found.path, found.stat);
         // Ctrl-C and the tasks get a turn.
         if (files % 256 === 0) await lstat(target);
         if (!tasks.did(() => copySmall(top, target, found, copied)))
@@ -91,7 +94,12 @@ export async function copyTree(
   }
   // The engine must be able to write at the top, whatever the mode there.
   writing('', () => chmodSync(target, (lstatSync(top).mode & 0o7777) | 0o700));
-  return { files: files + links.length, skipped, outsideLinks: await leadingOut(top, links) };
+  return {
+    files: files + links.length,
+    skipped,
+    outsideLinks: await leadingOut(top, links),
+    ...(names.isEmpty() ? {} : { names }),
+  };
 }
 
 async function prepareTarget(to: string): Promise<string> {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { beforeWrite } from '../system/fence.ts';
 import { isMissing, writeJson } from '../system/files.ts';
+import { type HardLinks, otherNames } from './hard-links.ts';
 import { below, fromBytes, parentOf, toBytes } from './names.ts';
 import { trouble, WorkspaceError } from './trouble.ts';
 import { look, walk } from './walk.ts';
@@ -13,7 +14,12 @@ export type HidingPlace = { readonly folder: string; readonly list: string };
 
 /** What is to be out of sight; paths relative to the workspace. With `only`, everything but these paths, what lies
  *  below them and the folders that lead to them. */
-export type OutOfSight = { readonly hidden: readonly string[]; readonly only?: readonly string[] };
+export type OutOfSight = {
+  readonly hidden: readonly string[];
+  readonly only?: readonly string[];
+  /** Files of the workspace that were one file where they were copied from. */
+  readonly linked?: HardLinks;
+};
 
 /** The n-th path waits under the name n. `mode` is the permission bits of a folder, null for anything else. */
 const HiddenList = z.object({
@@ -125,14 +131,16 @@ async function readList(path: string): Promise<HiddenList | undefined> {
   }
 }
 
-/** What has to be out of sight: the topmost paths that are there, links resolved. Rejects with a WorkspaceError for what
+/** What has to be out of sight: the topmost paths that are there, links resolved, and other names of the
+ *  files that `hidden` names. Rejects with a WorkspaceError for what
  *  cannot be hidden. */
 export async function pathsToHide(
   workspace: string,
-  { hidden, only }: OutOfSight,
+  { hidden, only, linked }: OutOfSight,
 ): Promise<readonly string[]> {
   const named: string[] = [];
   for (const entry of hidden) named.push(...(await real(workspace, clean(entry))));
+  named.push(...otherNames(workspace, named, linked));
   const inSight = only?.map(clean);
   const others = inSight === undefined ? [] : [...outside(workspace, '', inSight)];
   const all = [...new Set([...named, ...others])].sort();

@@ -1,4 +1,5 @@
 /** What a workspace holds at one moment: entries by path, file contents in a store by hash. */
+import type { Names } from './hard-links.ts';
 
 export type EntryKind = 'file' | 'dir' | 'link';
 
@@ -52,6 +53,8 @@ export type Copied = {
   readonly skipped: readonly { readonly path: string; readonly why: string }[];
   /** Links that lead out of the tree, absolute ones included; they are kept as they are. */
   readonly outsideLinks: readonly string[];
+  /** Of the files that were copied, those with several names, where there are any. */
+  readonly names?: Names;
 };
 
 /** Snapshots of one workspace, kept in `dir` (`<run>/snapshots`). Safe to open from a second process for reading

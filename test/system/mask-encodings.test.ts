@@ -56,6 +56,7 @@ test('in base64 of any alignment, alphabet and width no character stays that the
 
 /** Half a character has no UTF-8. */
 const wellFormed = (value: string) => Buffer.from(value).toString();
+const inUnicode = (c: string) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`;
 const upTo = (text: string, hex: (bytes: Buffer) => string) => hex(Buffer.from(text));
 test.for<[name: string, spell: (value: string) => string]>([
   ['as it is', (value) => value],
@@ -68,6 +69,19 @@ test.for<[name: string, spell: (value: string) => string]>([
         .slice(1, -1)
         .replace(/[\u0080-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`),
   ],
+  // As Go, as PHP and Python's templates, as .NET write it; and as one might who means to hide it.
+  ...[/[&<>]/g, /[&<>']/g].map((which): [string, (value: string) => string] => [
+    `in a JSON text with ${which.source} escaped`,
+    (value) => JSON.stringify(value).slice(1, -1).replace(which, inUnicode),
+  ]),
+  [
+    'in a JSON text that escapes more than it must',
+    (value) =>
+      value
+        .replaceAll('\\', '\\\\')
+        .replace(/["&'<>+`\u0000-\u001f\u0080-\uffff]/g, (c) => inUnicode(c).toUpperCase().replace('U', 'u')),
+  ],
+  ['in escapes of Unicode', (value) => value.replace(/[\s\S]/g, inUnicode)],
   ['URL-encoded', encodeURIComponent],
   [
     'URL-encoded in lower case',

@@ -85,11 +85,14 @@ test('names and targets in bytes that are no UTF-8 are copied', async () => {
   expect(picture(work)).toHaveLength(4);
 });
 
-test('hard links become files of their own', async () => {
+test('hard links become files of their own, and are told', async () => {
   await using it = tempFolder();
   make(it.path, { 'work/a': 'same' });
   linkSync(join(it.path, 'work/a'), join(it.path, 'work/b'));
-  await copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] });
+  const { names } = await copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] });
+  expect(names?.several()).toEqual([['a', 'b']]);
+  const place = join(it.path, 'work/b');
+  expect(names?.leadingTo([place])).toEqual({ name: 'a', place });
   writeFileSync(join(it.path, 'copy/a'), 'other');
   expect(readFileSync(join(it.path, 'copy/b'), 'utf8')).toBe('same');
   expect(readFileSync(join(it.path, 'work/a'), 'utf8')).toBe('same');

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   rmSync,
@@ -218,4 +219,15 @@ test('a user whom modes hold hides, brings back, and finds the door closed meanw
     expect(await it.back()).toEqual(['scripts/scenarios/user.sh']);
     expect(picture(it.ws)).toEqual(was);
   });
+});
+
+test('another name of a hidden file is hidden too, and one that it had where it was copied from', async () => {
+  await using it = rig({ ...tree, 'agent/was.txt': 'x' });
+  linkSync(join(it.ws, 'examples/other/secret.md'), join(it.ws, 'agent/second.txt'));
+  const linked = [['agent/was.txt', 'examples/other/secret.md', 'gone.txt']];
+  const hidden = await it.hide({ hidden: ['examples/other/'], only: ['agent', 'README.md'], linked });
+  expect(hidden).toContain('agent/second.txt');
+  expect(it.seen()).toEqual(['README.md', 'agent/main.txt']);
+  expect(await it.back()).toEqual([]);
+  expect(it.seen()).toContain('agent/was.txt');
 });

@@ -58,10 +58,11 @@ export async function toolLoop(
     ...offered.map(({ name, description, parameters }) => ({ name, description, parameters })),
     ...(loop.finish ? [finishTool] : []),
   ];
+  const inSight = await resolvedScope(root, scope, (hidden) => task.otherNames?.(hidden) ?? []);
   const work = hands(offered, loop.finish ? [finishTool.name] : [], {
     task,
     root,
-    scope: await resolvedScope(root, scope),
+    scope: inSight,
     clock,
     runMs: loop.runMs,
     signal: watch.signal,

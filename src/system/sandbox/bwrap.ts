@@ -5,6 +5,7 @@ import {
   constants,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readlinkSync,
   realpathSync,
   statSync,
@@ -12,7 +13,7 @@ import {
 } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Confinement, systemFolders, systemSecrets } from './confinement.ts';
+import { type Confinement, kernelSettings, systemFolders, systemSecrets } from './confinement.ts';
 import { namespaces } from './ladder.ts';
 
 /** The private folders of one stage. */
@@ -45,7 +46,7 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
     ...(network ? [] : ['--unshare-net']),
     ...system(),
     ...(network ? resolver() : []),
-    ...['--dev', '/dev', '--proc', '/proc', '--dir', '/run', '--symlink', '../run', '/var/run'],
+    ...['--dev', '/dev', '--proc', '/proc', ...kernel(), '--dir', '/run', '--symlink', '../run', '/var/run'],
     // Twice the same, and no link: some programs follow none on the way to a file, and a run may lie below either.
     ...['--bind', own.tmp, '/tmp', '--bind', own.tmp, '/var/tmp'],
     ...(home === undefined ? [] : ['--bind', own.home, home]),
@@ -107,6 +108,12 @@ function isReachable(path: string): boolean {
   }
 }
 
+/** Root's stages are root to the kernel, whatever they lack in capabilities: its settings (a program that it starts when
+ *  another one crashes is one of them) are read-only to them. Others may write none, and a sandbox of their own needs them
+ *  uncovered. */
+const kernel = (): readonly string[] =>
+  process.getuid?.() === 0 ? kernelSettings.flatMap((path) => ['--ro-bind-try', path, path]) : [];
+
 let systemWords: readonly string[] | undefined;
 
 /** The system's folders; those that are links on this machine stay links. The same for every stage. */
@@ -117,13 +124,35 @@ function system(): readonly string[] {
       if (is === undefined) return [];
       return is.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
     }),
-    ...systemSecrets.flatMap((path) => {
-      const is = statSync(path, { throwIfNoEntry: false });
-      if (is === undefined) return [];
-      return is.isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
-    }),
+    ...[...new Set([...systemSecrets, ...notForEverybody('/etc'), ...notForEverybody('/opt', 2)])].flatMap(
+      (path) => {
+        const is = statSync(path, { throwIfNoEntry: false });
+        if (is === undefined) return [];
+        return is.isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
+      },
+    ),
   ];
   return systemWords;
+}
+
+/** What below a system folder not everybody may read: to root, and so to its stages, modes are no obstacle. */
+function notForEverybody(folder: string, depth = 16): readonly string[] {
+  if (process.getuid?.() !== 0) return [];
+  return namesIn(folder).flatMap((name) => {
+    const path = join(folder, name);
+    const is = lstatSync(path, { throwIfNoEntry: false });
+    if (systemSecrets.includes(path) || !(is?.isDirectory() === true || is?.isFile() === true)) return [];
+    if ((is.mode & (is.isDirectory() ? 0o005 : 0o004)) === 0) return [path];
+    return is.isDirectory() && depth > 1 ? notForEverybody(path, depth - 1) : [];
+  });
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /** Names are looked up by a file that may lie in `/run`, which is hidden. */

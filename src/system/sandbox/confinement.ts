@@ -63,3 +63,13 @@ export const systemSecrets: readonly string[] = [
   '/etc/ssh',
   '/etc/krb5.keytab',
 ];
+
+/** Where the kernel takes settings from root. */
+export const kernelSettings: readonly string[] = [
+  '/proc/sys',
+  '/proc/fs',
+  '/proc/acpi',
+  '/proc/scsi',
+  '/proc/mtrr',
+  '/proc/sysrq-trigger',
+];

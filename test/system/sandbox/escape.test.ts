@@ -68,6 +68,11 @@ describe.skipIf(noBwrap !== undefined)(`a confined stage cannot read${skipped}`,
       expect(said).not.toContain(secret);
   });
 
+  test('what in /etc not everybody may read', async () => {
+    const { said } = await asTool('find /etc -type f ! -perm -o=r -size +0 2>&1 -exec wc -c {} +');
+    expect(said).toBe('');
+  });
+
   test('what an unconfined one reads without further ado', async () => {
     const said = await Promise.all(reads.map(([, text]) => asTool(text, 'group')));
     const leaked = said.filter((one) => one.said.includes(secret));
@@ -93,6 +98,7 @@ const writes: readonly (readonly [string, string])[] = [
   ['after making the system writable', 'mount -o remount,rw /etc && echo x > /etc/factory-escape'],
   ['after taking a cover away', 'umount /proc || umount -l /tmp'],
   ['to the kernel', 'echo 1 > /proc/sys/kernel/sysrq'],
+  ["to the kernel, which would start a program of the stage's", ': >> /proc/sys/kernel/core_pattern'],
   ['to a disk', 'ls /dev/sd* /dev/vd* /dev/nvme* /dev/mem'],
   ['a device of its own', 'mknod d b 8 0'],
   [

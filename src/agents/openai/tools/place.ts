@@ -39,8 +39,13 @@ export async function placeToSee(said: string, desk: Desk): Promise<Seen | Probl
 export const within = (root: string, real: string): string | undefined =>
   real === root ? '' : real.startsWith(`${root}/`) ? real.slice(root.length + 1) : undefined;
 
-/** The scope with what its entries really are, where links lead there: nothing is hidden by one of its names only. */
-export async function resolvedScope(root: string, scope: ToolScope): Promise<ToolScope> {
+/** The scope with what its entries really are, where links lead there, and their other names: nothing is hidden by one of
+ *  its names only. */
+export async function resolvedScope(
+  root: string,
+  scope: ToolScope,
+  otherNames: (hidden: readonly string[]) => readonly string[] = () => [],
+): Promise<ToolScope> {
   const really = async (entries: readonly string[]): Promise<readonly string[]> => {
     const all = new Set(entries);
     for (const entry of entries) {
@@ -51,9 +56,10 @@ export async function resolvedScope(root: string, scope: ToolScope): Promise<Too
     return [...all];
   };
   const { hidden, only } = scope;
+  const away = await really(hidden);
   return {
     ...scope,
-    hidden: await really(hidden),
+    hidden: [...away, ...otherNames(away)],
     ...(only === undefined ? {} : { only: await really(only) }),
   };
 }
