@@ -249,8 +249,11 @@ async function recorded(
 function isDisks(error: unknown, workspace: string): boolean {
   const trouble = diskTrouble(error);
   if (trouble === undefined) return false;
-  const denied = trouble.code === 'EACCES' || trouble.code === 'EPERM';
-  return !(denied && trouble.path?.startsWith(workspace) !== false);
+  const { code, path, error: said } = trouble;
+  // A file that we have made ourselves, a moment ago, is nobody's to close to us.
+  const justMade = 'syscall' in said && said.syscall === 'fchmod';
+  const denied = (code === 'EACCES' || code === 'EPERM') && !justMade;
+  return !(denied && path?.startsWith(workspace) !== false);
 }
 
 /** A failure that smells of the stage's confinement names the setting that mends it. */
