@@ -53,6 +53,7 @@ import { openMoney } from './money.ts';
 import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { refused } from './types.ts';
+import { changedRecords } from './vouched.ts';
 
 /** Milliseconds within which a signal may come twice though it was sent once: `npx` passes on what the terminal has sent to
  *  all of them. */
@@ -96,6 +97,8 @@ export async function drive(
     if (finished !== undefined) return finished;
     // Somebody may have gone on with the run between its making and our lock.
     const resumed = given.resumed || lock.epoch > 1;
+    const changed = resumed ? await changedRecords(runDir, manifest.run_id, read) : undefined;
+    if (changed !== undefined) return changed;
     again = await nextCommand(
       manifest,
       { status: 'interrupted', exitNode: null, failed: undefined, byModel: false },

@@ -102,9 +102,9 @@ export function linesOf(calls: string): { readonly lines: readonly Buffer[]; rea
   return { lines, torn: bytes.length - from };
 }
 
-/** The hash of those lines. */
-export function chainOf(calls: string): LineChain {
-  const chain = new LineChain();
+/** The hash of those lines, or of the first `watch` of them. */
+export function chainOf(calls: string, watch?: number): LineChain {
+  const chain = new LineChain(watch);
   for (const [n, line] of linesOf(calls).lines.entries()) chain.add(line, n + 1, 0);
   return chain;
 }

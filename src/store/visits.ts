@@ -4,6 +4,7 @@ import { truncate } from 'node:fs/promises';
 import { type Checkpoint, nodeOutcome } from '../model/checkpoint.ts';
 import { own, put } from '../model/own.ts';
 import { RunRecord, type VisitRecord } from '../model/visit-record.ts';
+import { linkOf } from './chain.ts';
 import { type Journal, type JournalOptions, openJournal } from './journal.ts';
 import { readJournal } from './journal-read.ts';
 import { inALine, type Unreadable, unreadable } from './problem.ts';
@@ -22,6 +23,8 @@ export type ReadVisits =
       readonly records: readonly RunRecord[];
       /** Bytes of the file up to the end of the last of them. */
       readonly end: number;
+      /** The hash of those lines. */
+      readonly sha256: string;
     }
   | Unreadable;
 
@@ -32,7 +35,7 @@ export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY):
   const damaged = (what: string): Unreadable =>
     unreadable(`${path} ${what}`, 'put back a copy of the file if there is one, else start a new run');
   const records: RunRecord[] = [];
-  const ends: number[] = [];
+  const ends: { readonly offset: number; readonly sha256: string }[] = [];
   let trouble: Unreadable | undefined;
   for await (const entry of readJournal(path)) {
     if (trouble !== undefined) break;
@@ -58,7 +61,7 @@ export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY):
       trouble = damaged(`is damaged: line ${line} is a ${record.type} record where none belongs`);
     if (trouble === undefined) {
       records.push(record);
-      ends.push(offset);
+      ends.push({ offset, sha256: linkOf(ends.at(-1)?.sha256 ?? '', entry.bytes) });
     }
   }
   // Trouble behind the records that count is of no account.
@@ -67,7 +70,8 @@ export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY):
   if (records.length < upTo && upTo !== Number.POSITIVE_INFINITY)
     return damaged(`has only ${records.length} of the ${upTo} records that the checkpoint counts`);
   const count = Math.min(records.length, upTo);
-  return { ok: true, records: records.slice(0, count), end: ends[count - 1] ?? 0 };
+  const { offset: end = 0, sha256 = '' } = ends[count - 1] ?? {};
+  return { ok: true, records: records.slice(0, count), end, sha256 };
 }
 
 const supersedes = (later: RunRecord, earlier: RunRecord): boolean =>
