@@ -33,7 +33,7 @@ import { withOwnHash } from '../store/own-hash.ts';
 import { readManifest } from '../store/run-store.ts';
 import { brandOf, brandOurselves } from '../system/brand.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
-import { fence, Superseded } from '../system/fence.ts';
+import { beforeWrite, fence, Superseded } from '../system/fence.ts';
 import { removeTree, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
 import { packageRoot } from '../system/package.ts';
@@ -140,7 +140,10 @@ export async function drive(
     }
     // What a killed engine had hidden from its agent comes back first: what is restored next is the whole workspace.
     await bringBack(at.workspace, hidingPlace(runDir));
-    if (resumed) await removeTree(at.scratch);
+    if (resumed) {
+      beforeWrite(at.scratch);
+      await removeTree(at.scratch);
+    }
     const { account } = sandbox;
     if (account.asked === 'auto' && account.used !== 'bwrap')
       doors.log('warn', `stages are not confined: ${account.why}`, { missing: account.missing });

@@ -61,6 +61,7 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
     : (pipes?.map((pipe) => pipe.writer) ?? ['pipe', 'pipe']);
 
   const startedAt = performance.now();
+  beforeWrite(request.stdoutFile);
   const started = start(request, [stdin ?? 'ignore', ...streams]);
   if (started.leader === undefined) {
     return { kind: 'not_found', program: request.argv[0], why: whyNot(request, await started.failed) };
@@ -96,7 +97,8 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
   if (mayWrite(request.stdoutFile)) {
     const { brand: _, ...others } = { brand: undefined, ...quarry };
     const newerPidsOnly = performance.now() - startedAt < tooShortToWrap();
-    await endAll({ ...(isSole() ? quarry : others), newerPidsOnly });
+    const mayEnd = () => mayWrite(request.stdoutFile);
+    await endAll({ ...(isSole() ? quarry : others), newerPidsOnly, mayEnd });
   }
   ended();
   const finished = await Promise.allSettled(copies.map((one) => one.finish()));
@@ -128,6 +130,8 @@ function start(request: SpawnRequest, stdio: StdioOptions): Started {
       child.once('error', (error) => resolve(codeOf(error)));
     });
     if (child.pid === undefined) return { failed };
+    // Who was stopped while it started the program, and finds the run taken over, has no time to lose.
+    if (!mayWrite(request.stdoutFile)) child.kill('SIGKILL');
     // The child is ours to collect, so that its pid still stands for it, even if it has ended.
     return { child, leader: processId(child.pid) ?? { pid: child.pid, startTime: '' }, exit };
   } catch (error) {
