@@ -1,9 +1,10 @@
 /** `visits.jsonl`: what every finished visit changed. Folded from its first line on it gives the state of the run after
  *  any visit, so that the checkpoint need not repeat what grows with the run. */
-import { truncate } from 'node:fs/promises';
+import { statSync, truncateSync } from 'node:fs';
 import { type Checkpoint, nodeOutcome } from '../model/checkpoint.ts';
 import { own, put } from '../model/own.ts';
 import { RunRecord, type VisitRecord } from '../model/visit-record.ts';
+import { beforeWrite } from '../system/fence.ts';
 import { linkOf } from './chain.ts';
 import { type Journal, type JournalOptions, openJournal } from './journal.ts';
 import { readJournal } from './journal-read.ts';
@@ -79,7 +80,11 @@ const supersedes = (later: RunRecord, earlier: RunRecord): boolean =>
 
 /** Opens the journal to go on after the record whose end is at `end` bytes; what stands behind it goes. */
 export async function openVisits(path: string, end: number, options: JournalOptions): Promise<Journal> {
-  if (end > 0) await truncate(path, end);
+  // Looked at first: an owner that slept since finds the next one's lines there, and that they are not its to cut.
+  if (end > 0 && statSync(path).size > end) {
+    beforeWrite(path);
+    truncateSync(path, end);
+  }
   return openJournal(path, options);
 }
 
