@@ -162,6 +162,10 @@ describe('a resume refuses', () => {
         new RegExp(`records-changed\\]: \\S*${name} is no longer what .*\\n.*factory fork r1 --at`),
       );
       expect(refused.code).toBe(2);
+      if (name === 'visits.jsonl') {
+        const forked = await it.factory(['fork', 'r1', '--at', 'one']);
+        expect(forked.stderr).toMatch(/WARN +the records of the other run are not what .*visits\.jsonl/);
+      }
       await writeFile(path, whole);
     }
     // What stands behind the records that count may be torn.
