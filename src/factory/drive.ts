@@ -81,7 +81,7 @@ export async function drive(
   const signal = AbortSignal.any([doors.signal, lock.lost]);
   // Nothing of the run is changed any more once another engine has it, not by whatever is under way either.
   const folders = new Set([runDir, await realpath(runDir)]);
-  const fences = [...folders].map((folder) => fence(folder, lock.assertOwner));
+  const fences = [...folders].map((folder) => fence(folder, lock.assertOwner, lock.successor));
   sayThatItStops(doors, over.signal);
   /** The command that goes on with the run. */
   let again: string | undefined;

@@ -1,9 +1,9 @@
 /** Starts a stage's process in a group of its own, keeps its output, and leaves nothing of it behind. */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { beforeWrite, mayWrite } from './fence.ts';
+import { beforeWrite, mayWrite, signOf } from './fence.ts';
 import { isSole, stageStarted } from './live.ts';
 import {
   copyMasked,
@@ -118,7 +118,7 @@ type Started =
 
 /** Starts the program, or says by which error code it did not start. */
 function start(request: SpawnRequest, stdio: StdioOptions): Started {
-  const [program, ...args] = request.argv;
+  const [program, ...args] = guarded(request);
   try {
     const file = located(program, request.env['PATH'] ?? '');
     const options = { cwd: request.cwd, env: request.env, stdio, detached: true, argv0: program };
@@ -137,6 +137,15 @@ function start(request: SpawnRequest, stdio: StdioOptions): Started {
   } catch (error) {
     return { failed: Promise.resolve(codeOf(error)) };
   }
+}
+
+/** A shell looks first whether the run is still ours: who was stopped right before its start, and went on when another had
+ *  the run, cannot kill it so fast that it does nothing. */
+function guarded({ argv, stdoutFile }: SpawnRequest): SpawnRequest['argv'] {
+  const [program, flag, text, ...rest] = argv;
+  const sign = signOf(stdoutFile);
+  if (program !== 'sh' || flag !== '-c' || text === undefined || sign === undefined) return argv;
+  return ['sh', '-c', `[ -e '${resolve(sign).replaceAll("'", "'\\''")}' ]&&kill -9 $$;${text}`, ...rest];
 }
 
 let shell: { readonly path: string; readonly file: string } | undefined;

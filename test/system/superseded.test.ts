@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { fence, Superseded } from '../../src/system/fence.ts';
 import { realSpawn, sweep } from '../../src/system/processes.ts';
@@ -27,6 +27,25 @@ test.runIf(linux)('a program that it was just starting is ended at once', async 
   });
   open();
   expect(ended).toEqual({ kind: 'signalled', signal: 'SIGKILL' });
+});
+
+test('a shell that starts when the run is somebody else’s does nothing', async () => {
+  await using it = await temp();
+  const sign = it.at("who's next");
+  const open = fence(it.dir, () => {}, sign);
+  const sh = (text: string) =>
+    realSpawn.run({
+      argv: ['sh', '-c', text],
+      cwd: it.dir,
+      env: { PATH: process.env['PATH'] ?? '' },
+      stdoutFile: it.at('out'),
+      stderrFile: it.at('err'),
+    });
+  expect(await sh('echo one >> log')).toEqual({ kind: 'exited', code: 0 });
+  writeFileSync(sign, '');
+  expect(await sh('echo two >> log')).toEqual({ kind: 'signalled', signal: 'SIGKILL' });
+  open();
+  expect(readFileSync(it.at('log'), 'utf8')).toBe('one\n');
 });
 
 test.runIf(linux)('processes that it has found stay: they may be the other owner’s', async () => {
