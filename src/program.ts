@@ -1,4 +1,5 @@
 /** argv → command → exit code. Everything heavy is imported by the command that needs it. */
+import { closeSync, openSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { flagsFirst, missingValue, usageProblem } from './commands/argv.ts';
 import { asCalled, programWords, sameAgain } from './commands/called.ts';
@@ -23,6 +24,7 @@ if (process.platform === 'win32') {
 let unwritten = false;
 process.stdout.on('error', (error) => {
   // EIO: the terminal went away.
+  if (isCode(error, 'EIO')) process.once('exit', leaveTerminal);
   if (isCode(error, 'EPIPE', 'EIO') || unwritten) return;
   unwritten = true;
   process.stderr.write(`factory: standard output cannot be written: ${systemWords(error)}\n`);
@@ -67,15 +69,27 @@ async function leave(): Promise<void> {
 /** Milliseconds within which the same signal twice is one: `npx` passes on what the terminal has sent to both of us. */
 const oneSignalMs = 100;
 
-/** Fires at the first SIGINT, SIGTERM or SIGHUP: stages are ended and the checkpoint saved. The second one ends us, with
- *  every stage killed where it stands and nothing half-made left. */
+/** Lets go of a terminal that has hung up: Node would set it to what it was, which cannot be done, and abort for it. */
+function leaveTerminal(): void {
+  for (const file of [0, 1, 2])
+    try {
+      closeSync(file);
+      openSync('/dev/null', 'r+');
+    } catch {
+      // It was closed already.
+    }
+}
+
+/** Fires at the first SIGINT, SIGTERM or SIGHUP: stages are ended and the checkpoint saved. The second one, or SIGQUIT,
+ *  ends us, with every stage killed where it stands and nothing half-made left. */
 function stopping(): AbortSignal {
   heedsSignals = true;
   const controller = new AbortController();
   let first = Number.NEGATIVE_INFINITY;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {
     process.on(signal, () => {
-      if (controller.signal.aborted) {
+      if (signal === 'SIGHUP') process.once('exit', leaveTerminal);
+      if (controller.signal.aborted || signal === 'SIGQUIT') {
         if (signal === controller.signal.reason && realClock.monotonic() - first < oneSignalMs) return;
         dropEverything();
         if (resumeWith !== undefined) io.err(`stopped at once by ${signal}; go on with:\n${resumeWith}\n`);

@@ -54,14 +54,25 @@ async function fork(
     if (read.graph === undefined) return { problems: read.found.filter((d) => d.severity === 'error') };
     graph = read.graph;
   }
-  return forkRun(from.dir, from.moment, graph, { runsDir, runId }, flags, doorsOf(io, view));
+  const doors = doorsOf(io, view);
+  if (from.changed !== undefined)
+    doors.log(
+      'warn',
+      'the records of the other run are not what was written there; this one begins as they say now',
+      {
+        changed: from.changed,
+      },
+    );
+  return forkRun(from.dir, from.moment, graph, { runsDir, runId }, flags, doors);
 }
 
 async function runAndMoment(
   run: string,
   options: ForkOptions,
   io: RunDoors,
-): Promise<{ readonly dir: string; readonly moment: Moment } | Refusal> {
+): Promise<
+  { readonly dir: string; readonly moment: Moment; readonly changed: string | undefined } | Refusal
+> {
   if (options.at === undefined)
     return usage('no moment is named', `for example: factory fork ${run} --at NODE@VISIT`);
   const point = parsePoint(options.at);
@@ -80,7 +91,7 @@ async function runAndMoment(
   if (!read.ok) return refused('run-files', read.why);
   const moment = findMoment(read.records, point, options.before === true);
   return moment.ok
-    ? { dir, moment }
+    ? { dir, moment, changed: read.changed }
     : refused('no-visit', `run ${read.checkpoint.run_id}: ${moment.why}`, moment.fix);
 }
 

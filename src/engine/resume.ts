@@ -8,6 +8,7 @@ import type { Graph } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { brandsOf } from '../system/brand.ts';
+import { mayWrite } from '../system/fence.ts';
 import { endGroup, sweep } from '../system/processes.ts';
 import { sha256 } from './inputs.ts';
 import { readStage } from './node-dir.ts';
@@ -107,9 +108,10 @@ export async function endLeftovers(
   const dir = checkpoint.next_node === null ? undefined : layout(runDir).node(checkpoint.next_node);
   const stage = dir === undefined ? undefined : await readStage(dir);
   const group = stage?.process != null && (await endGroup(stage.process)) ? 1 : 0;
+  const mayEnd = () => mayWrite(runDir);
   return (
     group +
-    (await sweep(`FACTORY_RUN_MARKER=${marker}`, brandsOf(marker), spare)) +
-    (await sweep(`${epochVariable(marker)}=`, undefined, spare))
+    (await sweep(`FACTORY_RUN_MARKER=${marker}`, brandsOf(marker), spare, mayEnd)) +
+    (await sweep(`${epochVariable(marker)}=`, undefined, spare, mayEnd))
   );
 }

@@ -33,7 +33,7 @@ import { withOwnHash } from '../store/own-hash.ts';
 import { readManifest } from '../store/run-store.ts';
 import { brandOf, brandOurselves } from '../system/brand.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
-import { fence, Superseded } from '../system/fence.ts';
+import { beforeWrite, fence, Superseded } from '../system/fence.ts';
 import { removeTree, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
 import { packageRoot } from '../system/package.ts';
@@ -53,6 +53,7 @@ import { openMoney } from './money.ts';
 import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { refused } from './types.ts';
+import { changedRecords } from './vouched.ts';
 
 /** Milliseconds within which a signal may come twice though it was sent once: `npx` passes on what the terminal has sent to
  *  all of them. */
@@ -80,7 +81,7 @@ export async function drive(
   const signal = AbortSignal.any([doors.signal, lock.lost]);
   // Nothing of the run is changed any more once another engine has it, not by whatever is under way either.
   const folders = new Set([runDir, await realpath(runDir)]);
-  const fences = [...folders].map((folder) => fence(folder, lock.assertOwner));
+  const fences = [...folders].map((folder) => fence(folder, lock.assertOwner, lock.successor));
   sayThatItStops(doors, over.signal);
   /** The command that goes on with the run. */
   let again: string | undefined;
@@ -96,6 +97,8 @@ export async function drive(
     if (finished !== undefined) return finished;
     // Somebody may have gone on with the run between its making and our lock.
     const resumed = given.resumed || lock.epoch > 1;
+    const changed = resumed ? await changedRecords(runDir, manifest.run_id, read) : undefined;
+    if (changed !== undefined) return changed;
     again = await nextCommand(
       manifest,
       { status: 'interrupted', exitNode: null, failed: undefined, byModel: false },
@@ -137,7 +140,10 @@ export async function drive(
     }
     // What a killed engine had hidden from its agent comes back first: what is restored next is the whole workspace.
     await bringBack(at.workspace, hidingPlace(runDir));
-    if (resumed) await removeTree(at.scratch);
+    if (resumed) {
+      beforeWrite(at.scratch);
+      await removeTree(at.scratch);
+    }
     const { account } = sandbox;
     if (account.asked === 'auto' && account.used !== 'bwrap')
       doors.log('warn', `stages are not confined: ${account.why}`, { missing: account.missing });

@@ -1,12 +1,12 @@
 /** Runs that are at their end, or whose disk is: what is said of them, and what is left of their files. */
-import { access, readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Refusal } from '../engine/casting.ts';
 import { resultOf } from '../engine/result.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
-import type { RunResult } from '../model/result.ts';
+import { RunResult } from '../model/result.ts';
 import { acquireLock } from '../store/lock.ts';
 import { withOwnHash } from '../store/own-hash.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
@@ -42,16 +42,15 @@ export async function completeResult(
   doors: Doors,
 ): Promise<Refusal | undefined> {
   const at = layout(runDir);
-  if ((await isThere(at.result)) && !(await hasNeighbours(at.locks))) return undefined;
-  const judge = (await isThere(at.result))
-    ? { sealed: undefined }
-    : await readJudge(runDir, manifest, doors.env);
+  const isSaid = () => tellsOf(at.result, result);
+  if ((await isSaid()) && !(await hasNeighbours(at.locks))) return undefined;
+  const judge = (await isSaid()) ? { sealed: undefined } : await readJudge(runDir, manifest, doors.env);
   if ('problems' in judge) return judge;
   const answer = await acquireLock(runDir, { clock: doors.clock });
   if (answer.kind === 'refused') return undefined;
   try {
     await tidy(runDir);
-    if (await isThere(at.result)) return undefined;
+    if (await isSaid()) return undefined;
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     if (snapshot !== null) await snapshots.restore(await snapshots.load(snapshot));
     unseal(at.workspace, judge.sealed);
@@ -65,11 +64,22 @@ export async function completeResult(
 /** `result.json` says that the run is whole: it is on the disk, or it is not there. */
 export const flushed = { sync: true, syncFolder: true } as const;
 
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
+/** Whether the file tells of that end, and not of an earlier one that the run went on from. */
+const tellsOf = (path: string, { stages }: RunResult): Promise<boolean> =>
+  readFile(path, 'utf8').then(
+    (text) => Said.safeParse(parsed(text)).data?.stages === stages,
     () => false,
   );
+
+const Said = RunResult.pick({ stages: true });
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
 
 /** Removes what a killed engine has left of files that it was just replacing. The workspace is restored as a whole. */
 export async function tidy(runDir: string): Promise<void> {

@@ -14,6 +14,10 @@ export const linkOf = (before: string, line: Buffer): string =>
 export class LineChain {
   private links: { readonly seq: number; readonly epoch: number; readonly sha256: string }[] = [];
   private dropped = 0;
+  private watched = '';
+
+  /** `watch`: how many records `mark` is to tell of. Default: all. */
+  constructor(private readonly watch?: number) {}
 
   /** Takes a record; false when it does not count. */
   add(line: Buffer, seq: number, epoch: number): boolean {
@@ -23,7 +27,9 @@ export class LineChain {
       this.links.pop();
       last = this.links.at(-1);
     }
-    this.links.push({ seq, epoch, sha256: linkOf(last?.sha256 ?? '', line) });
+    const sha256 = linkOf(last?.sha256 ?? '', line);
+    this.links.push({ seq, epoch, sha256 });
+    if (this.dropped + this.links.length === this.watch) this.watched = sha256;
     if (this.links.length > 2 * mostTakenBack) {
       this.dropped += this.links.length - mostTakenBack;
       this.links = this.links.slice(-mostTakenBack);
@@ -31,8 +37,11 @@ export class LineChain {
     return true;
   }
 
-  /** Of all records so far; the hash of none is empty. */
+  /** Of all records so far, or of the first of them that are watched; the hash of none is empty. */
   mark(): Mark {
-    return { records: this.dropped + this.links.length, sha256: this.links.at(-1)?.sha256 ?? '' };
+    const records = this.dropped + this.links.length;
+    if (this.watch !== undefined && this.watch <= records)
+      return { records: this.watch, sha256: this.watched };
+    return { records, sha256: this.links.at(-1)?.sha256 ?? '' };
   }
 }

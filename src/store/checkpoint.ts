@@ -7,7 +7,7 @@ import { BoundedCheckpoint, Checkpoint, Cover, type RunState } from '../model/ch
 import { layout } from '../model/layout.ts';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
 import type { Journal } from './journal.ts';
-import { withOwnHash } from './own-hash.ts';
+import { ownHashOf, withOwnHash } from './own-hash.ts';
 import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
 import { openVisits, readVisits, stateAfter, type VisitFacts } from './visits.ts';
 
@@ -163,6 +163,8 @@ export type Loaded = {
   readonly visits: { readonly seq: number; readonly end: number };
   /** What it says of other files. */
   readonly vouched: Vouched;
+  /** Which of the two files is not as it was written, though it can be read: what the hashes in the checkpoint tell. */
+  readonly changed?: string;
 };
 export type LoadedCheckpoint = Loaded | (Unreadable & { readonly missing: boolean });
 
@@ -202,11 +204,20 @@ export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
       `tells of ${whereItStands(small)}, but the lines of ${visits_file} beside it that it counts end at ${whereItStands(folded)}`,
     );
   }
+  const { visits_sha256 } = read.data;
+  const own = ownHashOf(text);
+  const isChanged = own.is !== own.says || (own.says === '' && visits_sha256 !== undefined);
+  const changed = isChanged
+    ? path
+    : visits_sha256 !== undefined && visits_sha256 !== visits.sha256
+      ? join(dirname(path), visits_file)
+      : undefined;
   return {
     ok: true,
     checkpoint: { ...folded, ...small },
     visits: { seq: visits_seq, end: visits.end },
     vouched: Vouched.parse(read.data),
+    ...(changed === undefined ? {} : { changed }),
   };
 }
 

@@ -44,6 +44,7 @@ export function openExchanges(dir: string): ExchangeLog {
   mkdirSync(dir, { recursive: true });
   let file: number | undefined;
   let newBodies = false;
+  let bodiesNamed = false;
   let lines: LineChain | undefined;
   const chain = (): LineChain => (lines ??= chainOf(at.calls));
   const opened = async (): Promise<number> => {
@@ -71,6 +72,9 @@ export function openExchanges(dir: string): ExchangeLog {
       const to = await opened();
       const follows = chain();
       if (newBodies) await syncFolder(at.bodies);
+      // Their folder may have come after the journal, when the disk was told the names beside it.
+      if (newBodies && !bodiesNamed) await syncFolder(dir);
+      bodiesNamed ||= newBodies;
       newBodies = false;
       beforeWrite(at.calls);
       try {
@@ -102,9 +106,9 @@ export function linesOf(calls: string): { readonly lines: readonly Buffer[]; rea
   return { lines, torn: bytes.length - from };
 }
 
-/** The hash of those lines. */
-export function chainOf(calls: string): LineChain {
-  const chain = new LineChain();
+/** The hash of those lines, or of the first `watch` of them. */
+export function chainOf(calls: string, watch?: number): LineChain {
+  const chain = new LineChain(watch);
   for (const [n, line] of linesOf(calls).lines.entries()) chain.add(line, n + 1, 0);
   return chain;
 }

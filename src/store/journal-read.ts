@@ -66,15 +66,18 @@ export async function readRecords(path: string): Promise<{
 }
 
 /** What a writer must know before it appends: where the last whole record ends, the highest `seq` and the epoch, and the
- *  hash of what is there. */
-export async function scan(path: string): Promise<{
+ *  hash of what is there, or of its first `watch` records. */
+export async function scan(
+  path: string,
+  watch?: number,
+): Promise<{
   readonly end: number;
   readonly torn: boolean;
   readonly seq: number;
   readonly epoch: number;
   readonly chain: LineChain;
 }> {
-  const chain = new LineChain();
+  const chain = new LineChain(watch);
   let end = 0;
   let seq = 0;
   let epoch = 0;

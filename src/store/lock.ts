@@ -24,6 +24,8 @@ export interface Lock {
   /** Throws `Superseded` once a later owner has taken the run. A look at one name, made right before each write: a
    *  process that was stopped for long does not know that it was. */
   assertOwner(): void;
+  /** A file that is there as soon as a later owner has the run. */
+  readonly successor: string;
   /** Fires as soon as we notice that a later owner has taken the run; its reason is the `Superseded`. */
   readonly lost: AbortSignal;
   /** False once a later owner has taken the run, or the run directory is gone. Rejects when the last heartbeat could not
@@ -207,6 +209,7 @@ function hold(folder: string, first: LockFile, takenOver: Before | undefined, op
     epoch: first.epoch,
     ...(takenOver === undefined ? {} : { takenOver }),
     assertOwner,
+    successor: next,
     lost: lost.signal,
     async stillOwner() {
       await writing;

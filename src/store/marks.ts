@@ -1,4 +1,5 @@
 /** The journals of a run that a checkpoint and a result vouch for, beside its visits. */
+import { join } from 'node:path';
 import { exchangesLayout, layout } from '../model/layout.ts';
 import type { Mark } from '../model/mark.ts';
 import { chainOf } from './exchanges.ts';
@@ -24,6 +25,24 @@ export function marksByPath(of: Marks): Record<string, Mark> {
   add(calls, of.calls);
   add(exchanges, of.exchanges);
   return marks;
+}
+
+/** Paths of the journals in the directory `run` that no longer begin with the records that `vouched` counts. Each is read
+ *  once. */
+export async function notAsVouched(run: string, vouched: Readonly<Record<string, Mark>>): Promise<string[]> {
+  const wrong: string[] = [];
+  const names = journalPaths('');
+  for (const name of Object.values(names)) {
+    const should = vouched[name];
+    if (should === undefined) continue;
+    const path = join(run, name);
+    const is =
+      name === names.exchanges
+        ? chainOf(path, should.records).mark()
+        : (await scan(path, should.records)).chain.mark();
+    if (is.records !== should.records || is.sha256 !== should.sha256) wrong.push(path);
+  }
+  return wrong;
 }
 
 /** The marks of the journals as they stand on disk. */

@@ -29,17 +29,22 @@ const noMoment = (why: string, fix: string): NoMoment => ({ ok: false, why, fix 
 
 /** A run as far as its checkpoint has come: the checkpoint, and the records of the visits that it counts. Only reads, so
  *  the run may be going on: the checkpoint is read first, and what stands behind it in the records does not count. */
-export async function readSoFar(
-  runDir: string,
-): Promise<
-  { readonly ok: true; readonly checkpoint: Checkpoint; readonly records: readonly RunRecord[] } | Unreadable
+export async function readSoFar(runDir: string): Promise<
+  | {
+      readonly ok: true;
+      readonly checkpoint: Checkpoint;
+      readonly records: readonly RunRecord[];
+      /** Which of the two files is no longer as it was written. */
+      readonly changed: string | undefined;
+    }
+  | Unreadable
 > {
   const at = layout(runDir);
   const loaded = await loadCheckpoint(at.checkpoint);
   if (!loaded.ok) return loaded;
   const { checkpoint } = loaded;
   const read = await readVisits(at.visits, loaded.visits.seq);
-  return read.ok ? { ok: true, checkpoint, records: read.records } : read;
+  return read.ok ? { ok: true, checkpoint, records: read.records, changed: loaded.changed } : read;
 }
 
 /** Right after the visit that `point` names, or with `before` right before it; else which visits there are. `records`

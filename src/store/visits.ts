@@ -1,9 +1,11 @@
 /** `visits.jsonl`: what every finished visit changed. Folded from its first line on it gives the state of the run after
  *  any visit, so that the checkpoint need not repeat what grows with the run. */
-import { truncate } from 'node:fs/promises';
+import { statSync, truncateSync } from 'node:fs';
 import { type Checkpoint, nodeOutcome } from '../model/checkpoint.ts';
 import { own, put } from '../model/own.ts';
 import { RunRecord, type VisitRecord } from '../model/visit-record.ts';
+import { beforeWrite } from '../system/fence.ts';
+import { linkOf } from './chain.ts';
 import { type Journal, type JournalOptions, openJournal } from './journal.ts';
 import { readJournal } from './journal-read.ts';
 import { inALine, type Unreadable, unreadable } from './problem.ts';
@@ -22,6 +24,8 @@ export type ReadVisits =
       readonly records: readonly RunRecord[];
       /** Bytes of the file up to the end of the last of them. */
       readonly end: number;
+      /** The hash of those lines. */
+      readonly sha256: string;
     }
   | Unreadable;
 
@@ -32,7 +36,7 @@ export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY):
   const damaged = (what: string): Unreadable =>
     unreadable(`${path} ${what}`, 'put back a copy of the file if there is one, else start a new run');
   const records: RunRecord[] = [];
-  const ends: number[] = [];
+  const ends: { readonly offset: number; readonly sha256: string }[] = [];
   let trouble: Unreadable | undefined;
   for await (const entry of readJournal(path)) {
     if (trouble !== undefined) break;
@@ -58,7 +62,7 @@ export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY):
       trouble = damaged(`is damaged: line ${line} is a ${record.type} record where none belongs`);
     if (trouble === undefined) {
       records.push(record);
-      ends.push(offset);
+      ends.push({ offset, sha256: linkOf(ends.at(-1)?.sha256 ?? '', entry.bytes) });
     }
   }
   // Trouble behind the records that count is of no account.
@@ -67,7 +71,8 @@ export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY):
   if (records.length < upTo && upTo !== Number.POSITIVE_INFINITY)
     return damaged(`has only ${records.length} of the ${upTo} records that the checkpoint counts`);
   const count = Math.min(records.length, upTo);
-  return { ok: true, records: records.slice(0, count), end: ends[count - 1] ?? 0 };
+  const { offset: end = 0, sha256 = '' } = ends[count - 1] ?? {};
+  return { ok: true, records: records.slice(0, count), end, sha256 };
 }
 
 const supersedes = (later: RunRecord, earlier: RunRecord): boolean =>
@@ -75,7 +80,11 @@ const supersedes = (later: RunRecord, earlier: RunRecord): boolean =>
 
 /** Opens the journal to go on after the record whose end is at `end` bytes; what stands behind it goes. */
 export async function openVisits(path: string, end: number, options: JournalOptions): Promise<Journal> {
-  if (end > 0) await truncate(path, end);
+  // Looked at first: an owner that slept since finds the next one's lines there, and that they are not its to cut.
+  if (end > 0 && statSync(path).size > end) {
+    beforeWrite(path);
+    truncateSync(path, end);
+  }
   return openJournal(path, options);
 }
 

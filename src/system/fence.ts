@@ -5,20 +5,29 @@ import { sep } from 'node:path';
 /** Thrown in place of a write: somebody else owns the folder now, and we change nothing in it any more. */
 export class Superseded extends Error {}
 
-const fences = new Map<string, () => void>();
+type Fence = { readonly check: () => void; readonly sign: string | undefined };
+const fences = new Map<string, Fence>();
 
 /** From now on `check` is asked before each write at or below `folder` (absolute); it throws `Superseded` when the folder
- *  is no longer ours. The answer takes the fence away. */
-export function fence(folder: string, check: () => void): () => void {
-  fences.set(folder, check);
+ *  is no longer ours. `sign` is a file that is there as soon as it is not, for those who can look only by themselves. The
+ *  answer takes the fence away. */
+export function fence(folder: string, check: () => void, sign?: string): () => void {
+  const ours = { check, sign };
+  fences.set(folder, ours);
   return () => {
-    if (fences.get(folder) === check) fences.delete(folder);
+    if (fences.get(folder) === ours) fences.delete(folder);
   };
+}
+
+/** The file that tells that `path` is no longer ours to write, if there is one. */
+export function signOf(path: string): string | undefined {
+  for (const [folder, { sign }] of fences) if (path.startsWith(folder + sep)) return sign;
+  return undefined;
 }
 
 /** To be called right before something at `path` is changed. Throws `Superseded`. */
 export function beforeWrite(path: string): void {
-  for (const [folder, check] of fences) if (path === folder || path.startsWith(folder + sep)) check();
+  for (const [folder, { check }] of fences) if (path === folder || path.startsWith(folder + sep)) check();
 }
 
 /** The same as a question. */

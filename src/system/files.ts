@@ -36,6 +36,9 @@ export type WriteOptions = {
 const ours = randomBytes(6).toString('hex');
 let neighbours = 0;
 
+/** Whether a file's name is that of a neighbour which this process is just writing. */
+export const isOwnNeighbour = (name: string): boolean => name.includes(`.${ours}`);
+
 /** Writes a neighbour and renames it over `path`; missing parent folders are made. The small calls are synchronous: by
  *  way of the thread pool each would take three times as long. Only flushes, which may take long, are waited for. */
 export async function writeFileAtomic(

@@ -2,16 +2,22 @@
 import { open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { about } from './disk-trouble.ts';
-import { isMissing, syncFolder } from './files.ts';
+import { beforeWrite } from './fence.ts';
+import { isMissing, isOwnNeighbour, syncFolder } from './files.ts';
 
-/** As `writeFileAtomic` names them. */
-const isNeighbour = (name: string): boolean => /^\..+\.[0-9a-f]{12}\d*\.tmp$/.test(name);
+/** As `writeFileAtomic` of another process names them. */
+const isNeighbour = (name: string): boolean =>
+  /^\..+\.[0-9a-f]{12}\d*\.tmp$/.test(name) && !isOwnNeighbour(name);
 
 /** Removes from `folder` what a process that was killed has left there in place of the file that it was replacing, or
  *  what one that is stopped waits to rename: without it that write cannot come to its end. Nobody who owns the folder
- *  may be replacing files there at the time. A folder that is not there has nothing. */
+ *  but ourselves may be replacing files there at the time. A folder that is not there has nothing. */
 export async function removeNeighbours(folder: string): Promise<void> {
-  for (const name of await neighboursIn(folder)) await rm(join(folder, name), { force: true });
+  for (const name of await neighboursIn(folder)) {
+    const path = join(folder, name);
+    beforeWrite(path);
+    await rm(path, { force: true });
+  }
 }
 
 /** Whether there is anything that `removeNeighbours` would remove. */
@@ -33,7 +39,11 @@ export async function removeGitLocks(repository: string): Promise<void> {
   const top = await readdir(repository).catch(() => []);
   const refs = await readdir(join(repository, 'refs'), { recursive: true }).catch(() => []);
   for (const name of [...top, ...refs.map((ref) => join('refs', ref))])
-    if (name.endsWith('.lock')) await rm(join(repository, name), { force: true });
+    if (name.endsWith('.lock')) {
+      const path = join(repository, name);
+      beforeWrite(path);
+      await rm(path, { force: true });
+    }
 }
 
 /** Flushes every file and folder of a tree to the disk; links are not followed. */

@@ -2,10 +2,10 @@
 
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { monotonicMs } from './clock.ts';
-import { beforeWrite, mayWrite } from './fence.ts';
+import { beforeWrite, mayWrite, signOf } from './fence.ts';
 import { isSole, stageStarted } from './live.ts';
 import {
   copyMasked,
@@ -63,6 +63,7 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
     : (pipes?.map((pipe) => pipe.writer) ?? ['pipe', 'pipe']);
 
   const startedAt = monotonicMs();
+  beforeWrite(request.stdoutFile);
   const started = start(request, [stdin ?? 'ignore', ...streams]);
   if (started.leader === undefined) {
     return { kind: 'not_found', program: request.argv[0], why: whyNot(request, await started.failed) };
@@ -98,7 +99,8 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
   if (mayWrite(request.stdoutFile)) {
     const { brand: _, ...others } = { brand: undefined, ...quarry };
     const newerPidsOnly = monotonicMs() - startedAt < tooShortToWrap();
-    await endAll({ ...(isSole() ? quarry : others), newerPidsOnly });
+    const mayEnd = () => mayWrite(request.stdoutFile);
+    await endAll({ ...(isSole() ? quarry : others), newerPidsOnly, mayEnd });
   }
   ended();
   const finished = await Promise.allSettled(copies.map((one) => one.finish()));
@@ -118,7 +120,7 @@ type Started =
 
 /** Starts the program, or says by which error code it did not start. */
 function start(request: SpawnRequest, stdio: StdioOptions): Started {
-  const [program, ...args] = request.argv;
+  const [program, ...args] = guarded(request);
   try {
     const file = located(program, request.env['PATH'] ?? '');
     const options = { cwd: request.cwd, env: request.env, stdio, detached: true, argv0: program };
@@ -130,11 +132,22 @@ function start(request: SpawnRequest, stdio: StdioOptions): Started {
       child.once('error', (error) => resolve(codeOf(error)));
     });
     if (child.pid === undefined) return { failed };
+    // Who was stopped while it started the program, and finds the run taken over, has no time to lose.
+    if (!mayWrite(request.stdoutFile)) child.kill('SIGKILL');
     // The child is ours to collect, so that its pid still stands for it, even if it has ended.
     return { child, leader: processId(child.pid) ?? { pid: child.pid, startTime: '' }, exit };
   } catch (error) {
     return { failed: Promise.resolve(codeOf(error)) };
   }
+}
+
+/** A shell looks first whether the run is still ours: who was stopped right before its start, and went on when another had
+ *  the run, cannot kill it so fast that it does nothing. */
+function guarded({ argv, stdoutFile }: SpawnRequest): SpawnRequest['argv'] {
+  const [program, flag, text, ...rest] = argv;
+  const sign = signOf(stdoutFile);
+  if (program !== 'sh' || flag !== '-c' || text === undefined || sign === undefined) return argv;
+  return ['sh', '-c', `[ -e '${resolve(sign).replaceAll("'", "'\\''")}' ]&&kill -9 $$;${text}`, ...rest];
 }
 
 let shell: { readonly path: string; readonly file: string } | undefined;

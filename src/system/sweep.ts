@@ -29,6 +29,9 @@ export type Quarry = {
   readonly spare?: readonly number[];
   /** Every process to be found has a pid given out after the leader's, and pids have not begun anew since. */
   readonly newerPidsOnly?: boolean;
+  /** Asked after each look, before anything of it is ended: false when what was found may belong to who took the run over
+   *  while we slept. */
+  readonly mayEnd?: () => boolean;
 };
 
 /** Kills until nothing of the quarry lives, and waits until what was killed is gone. Answers how many processes were
@@ -58,6 +61,7 @@ export async function endAll(quarry: Quarry): Promise<number> {
         from === undefined || newest === undefined || isNewer(pid, from, newest) || undecided.includes(pid),
     );
     const found = look(pids, quarry, spared);
+    if (quarry.mayEnd?.() === false) return ended;
     for (const one of found.ours) if (killOne(one)) ended++;
     await allGone(found.ours);
     // A process that is becoming another program shows its environment within moments; one that was started with an
@@ -189,8 +193,13 @@ async function until(done: () => boolean, mostMs: number): Promise<void> {
 /** Ends every process that carries `marker` (`NAME=value`, or `NAME=` for any value) in its environment or bears a brand
  *  that begins with `brand`, and their children, but neither ourselves, our parents nor those of `spare`. Answers how
  *  many there were. Where the system does not show environments: 0. */
-export async function sweep(marker: string, brand?: string, spare: readonly number[] = []): Promise<number> {
-  return endAll({ marker, spare, ...(brand === undefined ? {} : { brand }) });
+export async function sweep(
+  marker: string,
+  brand?: string,
+  spare: readonly number[] = [],
+  mayEnd: () => boolean = () => true,
+): Promise<number> {
+  return endAll({ marker, spare, mayEnd, ...(brand === undefined ? {} : { brand }) });
 }
 
 /** Kills what can be found of the quarry at once, without waiting for its end; for a process that is about to end

@@ -141,6 +141,39 @@ describe('a resume refuses', () => {
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain('--workdir');
   });
+  test('records that are not what was written there, and names the file', async () => {
+    await using it = await stopped();
+    const { appendFile, readFile, writeFile } = await import('node:fs/promises');
+    const harms = [
+      ['visits.jsonl', 'succ', 'fail'],
+      ['events.jsonl', '"node_id":"one"', '"node_id":"two"'],
+      ['trace.jsonl', '"node_id":"one"', '"node_id":"two"'],
+      ['checkpoint.json', '"next_node": "two"', '"next_node": "three"'],
+      ['checkpoint.json', /,\n {2}"sha256": ".*"/, ''],
+      ['manifest.json', '"env_pass": []', '"env_pass": ["A_KEY"]'],
+    ] as const;
+    for (const [name, was, is] of harms) {
+      const path = join(it.path, '.factory/runs/r1', name);
+      const whole = await readFile(path, 'utf8');
+      await writeFile(path, whole.replace(was, is));
+      expect(await readFile(path, 'utf8')).not.toBe(whole);
+      const refused = await it.factory(['resume', 'r1', '--accept-changes']);
+      expect(refused.stderr).toMatch(
+        new RegExp(`records-changed\\]: \\S*${name} is no longer what .*\\n.*factory fork r1 --at`),
+      );
+      expect(refused.code).toBe(2);
+      if (name === 'visits.jsonl') {
+        const forked = await it.factory(['fork', 'r1', '--at', 'one']);
+        expect(forked.stderr).toMatch(/WARN +the records of the other run are not what .*visits\.jsonl/);
+      }
+      await writeFile(path, whole);
+    }
+    // What stands behind the records that count may be torn.
+    await appendFile(join(it.path, '.factory/runs/r1/visits.jsonl'), '{"type":"Vi');
+    await appendFile(join(it.path, '.factory/runs/r1/events.jsonl'), '{"type":"St');
+    const resumed = await it.factory(['resume', 'r1']);
+    expect(resumed.code, resumed.stderr).toBe(0);
+  });
   test('a run that is not there', async () => {
     await using it = await home({ 'p.dot': plain });
     const refused = await it.factory(['run', 'p.dot', '--resume', '--run-id', 'nope']);
@@ -165,4 +198,16 @@ test('what was written into the workspace between kill and resume is undone', as
   await rm(join(workspace, 'seed.txt'));
   expect((await it.factory(['resume', 'r1'])).code).toBe(0);
   expect(await it.read('.factory/runs/r1/two/tool.stdout.txt')).toBe('one\nseed\n');
+});
+
+test('a run that was killed at its end, right before it could say so, does not keep the result of an earlier stop', async () => {
+  await using it = await home({ 'p.dot': chain.replace(/two \[.*\]\n/, 'two [shape=diamond]\n') });
+  await it.factory(['run', 'p.dot', '--run-id', 'r1'], { env: { ATTRACTION_TEST_STOP_AFTER_NODE: 'one' } });
+  const result = '.factory/runs/r1/result.json';
+  const earlier = await it.read(result);
+  expect((await it.factory(['resume', 'r1'])).code).toBe(0);
+  const { writeFile } = await import('node:fs/promises');
+  await writeFile(join(it.path, result), earlier);
+  expect((await it.factory(['resume', 'r1'])).code).toBe(0);
+  expect(await it.json(result)).toMatchObject({ status: 'completed', exit_node: 'exit' });
 });

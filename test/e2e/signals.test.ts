@@ -1,5 +1,5 @@
 /** Signals, and readers that go away: a run stops in order, at once, or not at all, and can always be gone on with. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -88,3 +88,36 @@ test('signals that come while a run that has ended clears up change nothing abou
   expect(ran).toMatchObject({ code: 0, signal: null });
   expect(ran.stdout).toContain('success');
 });
+
+test('SIGQUIT ends a run at once, with the stage that it was at', async () => {
+  await using it = await home({ 'p.dot': stage(deaf) });
+  const env = { FLAG: join(it.path, 'flag') };
+  const ran = await it.factory(['run', 'p.dot', '--run-id', 'r1'], {
+    env,
+    watch: (line, engine) => {
+      if (line.includes('stage started node=one'))
+        void vi
+          .waitFor(() => expect(existsSync(env.FLAG)).toBe(true), patient)
+          .then(() => engine.kill('SIGQUIT'));
+    },
+  });
+  expect(ran.code).toBe(130);
+  expect(lastLine(ran.stderr)).toMatch(/resume r1$/);
+  const id = processId(Number(readFileSync(env.FLAG, 'utf8')));
+  await vi.waitFor(() => expect(id !== undefined && isAlive(id)).toBe(false));
+});
+
+test.skipIf(process.platform !== 'linux' || spawnSync('script', ['--version']).status !== 0)(
+  'a terminal window that is closed stops the run in order, and nothing aborts',
+  async () => {
+    await using it = await home({ 'p.dot': stage('touch $FLAG; exec sleep 1000') });
+    const env = { HOME: it.path, FLAG: join(it.path, 'flag') };
+    // The shell, which the system tells, passes it on as an interactive one would.
+    const inside = `trap 'kill -HUP $!' HUP; "${process.execPath}" "${cli}" run p.dot --run-id r1 & wait; wait $!; echo $? > code`;
+    const window = spawn('script', ['-qec', inside, '/dev/null'], { cwd: it.path, env: cleanEnv(env) });
+    await vi.waitFor(() => expect(existsSync(env.FLAG)).toBe(true), patient);
+    window.kill('SIGKILL');
+    await vi.waitFor(async () => expect(await it.read('code').catch(() => '')).toBe('130\n'), patient);
+    expect(await it.json('.factory/runs/r1/checkpoint.json')).toMatchObject({ status: 'interrupted' });
+  },
+);

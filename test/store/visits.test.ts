@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { failed, succeeded } from '../../src/model/outcome.ts';
 import type { VisitRecord } from '../../src/model/visit-record.ts';
 import { openVisits, readVisits, stateAfter, type VisitFacts } from '../../src/store/visits.ts';
+import { fence, Superseded } from '../../src/system/fence.ts';
 import { temp } from '../system/temp.ts';
 
 const start = {
@@ -153,6 +154,20 @@ test('lines whose checkpoint was never written are not looked at, and go when th
     [2, 1, 'b'],
     [3, 2, 'c'],
   ]);
+});
+
+test("an owner that was stopped before it opened the journal does not cut off the follower's lines", async () => {
+  await using it = await temp();
+  const path = it.at('visits.jsonl');
+  await written(path, story);
+  const { end } = await read(path, 1);
+  const whole = readFileSync(path, 'utf8');
+  const open = fence(it.dir, () => {
+    throw new Superseded();
+  });
+  await expect(openVisits(path, end, { runId: 'R', epoch: 1 })).rejects.toThrow(Superseded);
+  open();
+  expect(readFileSync(path, 'utf8')).toBe(whole);
 });
 
 test("an owner that woke up after it was followed changes nothing: the follower's line takes the place of its own", async () => {

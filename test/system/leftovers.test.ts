@@ -1,6 +1,8 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { fence, Superseded } from '../../src/system/fence.ts';
+import { writeFileAtomic } from '../../src/system/files.ts';
 import { flushTree, hasNeighbours, removeGitLocks, removeNeighbours } from '../../src/system/leftovers.ts';
 import { home } from '../support/cli.ts';
 
@@ -18,6 +20,23 @@ test('what a killed writer left goes, and nothing that only looks alike', async 
   await removeNeighbours(it.path);
   expect(readdirSync(it.path).sort()).toEqual(names.slice(1).sort());
   expect(await hasNeighbours(it.path)).toBe(false);
+});
+
+test('a file that this very process is just replacing is not among them', async () => {
+  await using it = await home();
+  const path = join(it.path, 'lock.json');
+  await writeFileAtomic(path, '{}', { first: () => removeNeighbours(it.path) });
+  expect(readdirSync(it.path)).toEqual(['lock.json']);
+});
+
+test('nothing goes any more once the folder is somebody else’s', async () => {
+  await using it = await home({ '.lock.json.0123456789ab.tmp': '' });
+  const open = fence(it.path, () => {
+    throw new Superseded();
+  });
+  await expect(removeNeighbours(it.path)).rejects.toThrow(Superseded);
+  open();
+  expect(await hasNeighbours(it.path)).toBe(true);
 });
 
 test('a folder that is not there has nothing to remove', async () => {
