@@ -142,12 +142,12 @@ function start(request: SpawnRequest, stdio: StdioOptions): Started {
 }
 
 /** A shell looks first whether the run is still ours: who was stopped right before its start, and went on when another had
- *  the run, cannot kill it so fast that it does nothing. */
+ *  the run, cannot kill it so fast that it does nothing. Its own first words find `$?` to be 0, as ever. */
 function guarded({ argv, stdoutFile }: SpawnRequest): SpawnRequest['argv'] {
   const [program, flag, text, ...rest] = argv;
   const sign = signOf(stdoutFile);
   if (program !== 'sh' || flag !== '-c' || text === undefined || sign === undefined) return argv;
-  return ['sh', '-c', `[ -e '${resolve(sign).replaceAll("'", "'\\''")}' ]&&kill -9 $$;${text}`, ...rest];
+  return ['sh', '-c', `[ ! -e '${resolve(sign).replaceAll("'", "'\\''")}' ]||kill -9 $$;${text}`, ...rest];
 }
 
 let shell: { readonly path: string; readonly file: string } | undefined;

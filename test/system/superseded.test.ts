@@ -42,6 +42,8 @@ test('a shell that starts when the run is somebody else’s does nothing', async
       stderrFile: it.at('err'),
     });
   expect(await sh('echo one >> log')).toEqual({ kind: 'exited', code: 0 });
+  // What `$?` is at its start is what it is without us.
+  expect(await sh('exit')).toEqual({ kind: 'exited', code: 0 });
   writeFileSync(sign, '');
   expect(await sh('echo two >> log')).toEqual({ kind: 'signalled', signal: 'SIGKILL' });
   open();
