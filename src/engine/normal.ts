@@ -9,13 +9,13 @@ export type Place = {
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** The text with these folders called `<run>`. */
-const withoutFolders = (text: string, dirs: readonly string[]): string =>
+/** The text with these folders called otherwise. */
+export const withoutFolders = (text: string, dirs: readonly string[], to = '<run>'): string =>
   dirs.reduce(
     (so, dir) =>
       dir === '' || !so.includes(dir)
         ? so
-        : so.replace(new RegExp(`${escaped(dir)}(?![A-Za-z0-9_-])`, 'g'), '<run>'),
+        : so.replace(new RegExp(`${escaped(dir)}(?![A-Za-z0-9_-])`, 'g'), () => to),
     text,
   );
 

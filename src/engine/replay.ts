@@ -9,6 +9,7 @@ import { writeJson } from '../system/files.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
 import { sha256 } from './inputs.ts';
 import { type Place, spellings, withoutTimes } from './normal.ts';
+import { type Asking, type Taken, takerOf } from './replay-visit.ts';
 import type { Log } from './watch.ts';
 
 /** Thrown through an attempt when the record has no answer and nobody else may give one. */
@@ -32,6 +33,9 @@ export interface Replay {
   agentFor(door: ReplayDoor): Agent;
   /** Before a visit begins; why the run cannot go on, or undefined. */
   enters(node: string, visit: number, step: number): Promise<string | undefined>;
+  /** What the record has of a tool's or a check's visit, with the workspace and the node's folder as it left them; or why
+   *  it does not fit, so that the stage must run. Undefined where nobody asks the record. */
+  take(at: Asking): Promise<Taken | { readonly unlike: string } | undefined>;
   /** After a visit has ended and its edge is chosen. */
   left(visit: VisitFacts): Promise<string | undefined>;
 }
@@ -43,6 +47,10 @@ export type Followed = {
   readonly exchanges: readonly StoredExchange[];
   /** Where the texts of the exchanges lie. */
   readonly exchangesDir: string;
+  /** A file that a recorded stage left in its folder, by its hash. */
+  readonly artifact: (sha256: string) => string;
+  /** Brings the history to where the workspace says that it stands; undefined in a run without commits. */
+  readonly bringHistory: ((command: string) => Promise<void>) | undefined;
   /** Whether this run has left the record before. */
   readonly diverged: boolean;
 };
@@ -86,6 +94,7 @@ export function replayOf(
   const ours: Place = { runId: here.manifest.run_id, dirs: [here.runDir, here.realRunDir] };
   const spelling = spellings(theirs, ours, placesOf(of));
   let follows = !followed.diverged;
+  const taking = takerOf(followed, { ...here, spelling });
 
   /** Says that the run leaves the record; the answer is why it must stop, or undefined where it goes on live. */
   const leave = async (divergence: Divergence): Promise<string | undefined> => {
@@ -182,6 +191,10 @@ export function replayOf(
           throw new Diverged(`no agent was chosen to go on live with at ${node}@${visit}`);
         return live.work(task, signal);
       }
+    },
+    async take(at) {
+      const was = steps.get(at.state.steps + 1);
+      return follows && was !== undefined && of.run_tools !== true ? taking(at, was) : undefined;
     },
     async enters(node, visit, step) {
       if (!follows) return undefined;

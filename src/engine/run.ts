@@ -221,7 +221,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       state = { ...atStart, context: contextBefore, ...cause };
       return stop(ended.reason);
     }
-    const { outcome, usage } = ended;
+    const { outcome, usage, replayed } = ended;
     const tookMs = wants.max_wall === undefined ? 0 : Math.round(clock.monotonic() - stageBegan);
     const counts = { ...ended.counts, tookMs };
     const before = { state: { ...state, context: ended.context }, snapshot };
@@ -277,7 +277,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         : {}),
     };
     // The checkpoint goes first: an event without a checkpoint is a story about a run that nobody can continue.
-    const left = { commands: ended.commands, ...(await hashArtifacts(nodeDir)) };
+    const left = { commands: ended.commands, replayed, ...(await hashArtifacts(nodeDir)) };
     const facts = visited(
       kind.type,
       next.change,
@@ -295,13 +295,24 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         summary: (await setting.leaks?.printable(summary, 'all')) ?? summary,
       });
     }
-    await tell.event(stageEnded(node.id, visits + 1, outcome, clock.monotonic() - stageBegan, usage));
+    const took = clock.monotonic() - stageBegan;
+    await tell.event(stageEnded(node.id, visits + 1, outcome, took, usage, replayed !== undefined));
     await tell.event({ type: 'CheckpointSaved', last_completed_node: node.id });
     if (outcome.status === 'fail' && outcome.broke) {
       await tell.trace({ type: 'NodeExecutionErrored', node_id: node.id, error: outcome.reason });
     }
     await tell.trace(
-      outputCaptured(node.id, visits + 1, outcome, state.context, changed, state.steps, nodeDir, usage),
+      outputCaptured(
+        node.id,
+        visits + 1,
+        outcome,
+        state.context,
+        changed,
+        state.steps,
+        nodeDir,
+        usage,
+        replayed,
+      ),
     );
     if (next.route !== undefined) {
       setting.log('debug', 'route selected', {

@@ -36,6 +36,8 @@ export type VisitEnd =
       readonly usage: Usage | undefined;
       /** What its last attempt has run. */
       readonly commands: readonly RanCommand[];
+      /** Number of the record that answered in place of a run. */
+      readonly replayed?: number;
     }
   | { readonly kind: 'interrupted' }
   /** The run cannot go on: a cap, or a workspace that cannot be recorded; or the stage has `leaked` what is sealed. */
@@ -104,6 +106,12 @@ export async function visitNode(
       },
       { steps: -1, elapsedMs: at.elapsed() },
     );
+  if (kind.executable && kind.type !== 'codergen') {
+    const taken = await setting.replay?.take(at);
+    if (taken !== undefined && 'outcome' in taken) return { kind: 'ended', ...taken };
+    if (taken !== undefined)
+      await tell.event({ type: 'ReplayRan', node_id: node.id, visit, why: taken.unlike });
+  }
   let { snapshot } = at;
   let state = escalated(at.state, node);
   let retries = own(state.retry_counts, node.id) ?? 0;

@@ -1,6 +1,7 @@
 /** A run's exchanges as it begins or goes on: what it follows when it is a replay, and what a kill cut off. */
 import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
+import { historyFollower } from '../builder/history-fork.ts';
 import type { Refusal } from '../engine/casting.ts';
 import { codergens } from '../engine/casting.ts';
 import { sha256 } from '../engine/inputs.ts';
@@ -33,7 +34,8 @@ export async function openReplay(
 ): Promise<{ readonly replay: Replay | undefined } | Refusal> {
   const { replay_of: of } = manifest;
   if (of === undefined) return { replay: undefined };
-  const at = followedLayout(layout(runDir).followed);
+  const here = layout(runDir);
+  const at = followedLayout(here.followed);
   const visits = await readVisits(at.visits);
   if (!visits.ok) return refused('replay-records', visits.why);
   const read = await readExchanges(at.exchanges);
@@ -46,6 +48,16 @@ export async function openReplay(
       records: visits.records,
       exchanges: read.exchanges,
       exchangesDir: at.exchanges,
+      artifact: at.artifact,
+      bringHistory:
+        manifest.git === undefined
+          ? undefined
+          : historyFollower({
+              historyDir: here.history,
+              workspace: here.workspace,
+              proof: at.proof,
+              env: doors.env,
+            }),
       diverged: of.live && own.some(({ exchange }) => exchange.complete && exchange.replayed === null),
     },
     {

@@ -33,6 +33,8 @@ export type ReplayRequest = {
   readonly from: Point | undefined;
   /** Prompts in place of the pipeline's, by node. */
   readonly prompts: Readonly<Record<string, string>>;
+  /** Run tools and checks for real. */
+  readonly runTools: boolean;
 };
 
 /** Makes the run in `runDir` again in a new directory, agents answered from its record. Refuses, with nothing left
@@ -67,6 +69,7 @@ export async function replayRun(
       ancestors: await ancestorsOf(manifest),
       live: flags.live === true,
       prompts: { ...request.prompts },
+      ...(request.runTools ? { run_tools: true } : {}),
     },
     records,
     graph,

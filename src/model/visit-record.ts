@@ -66,6 +66,10 @@ export const VisitRecord = z.object({
     .exactOptional()
     .describe('SHA-256 of the files that it left in its folder, by path there'),
   artifacts_more: z.int().exactOptional().describe('Files there beyond those'),
+  replayed: z
+    .int()
+    .exactOptional()
+    .describe('Number of the record of the followed run that answered in place of the stage'),
   took_ms: z.number().exactOptional().describe('Milliseconds of this visit'),
 });
 export type VisitRecord = z.infer<typeof VisitRecord>;
