@@ -137,6 +137,8 @@ export function replayOf(
 
   const replayed = async (task: AgentTask, { exchange, sha256: line }: StoredExchange, door: ReplayDoor) => {
     const text = (body: Exchange['prompt']) => readBody(followed.exchangesDir, body);
+    // Where its contents lie is known then: the snapshot of this attempt need not keep them once more.
+    if (exchange.files?.changes.length === 0) await here.snapshots.load(exchange.files.after).catch(() => {});
     if (exchange.files !== null && exchange.files.changes.length > 0) {
       const after = await here.snapshots.load(exchange.files.after);
       const touched = new Set(exchange.files.changes.map(({ path }) => path));
