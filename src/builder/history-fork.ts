@@ -64,13 +64,13 @@ export function historyFollower(where: {
     if (head !== at) await moveHead({ historyDir, workspace, env }, head);
     at = head;
     if (!/^\s*factory order proof\b/.test(command)) return;
-    const found = await readRecord(proof, ProofRecord).catch((error: unknown) => {
-      if (isMissing(error)) return undefined;
-      throw error;
-    });
+    const found = await proofIn(proof);
     if (found !== undefined && found.commit === head) await writeJson(inHistory(historyDir).proof, found);
   };
 }
+
+const proofIn = (file: string): Promise<ProofRecord | undefined> =>
+  readRecord(file, ProofRecord).catch(() => undefined);
 
 /** Names that are of no use in a copy: locks, half-written objects, the index of a commit in the making, logs. */
 const passing = /(?:\.lock$|^tmp_|\.tmp$|^factory\.index$|^logs$)/;
@@ -115,12 +115,8 @@ async function dropOtherRefs(git: Git, head: string | null): Promise<void> {
     await git.text(['update-ref', '--stdin'], { input: gone.map((ref) => `delete ${ref}\n`).join('') });
 }
 
-/** A proof of another commit says nothing here. */
+/** A proof of another commit says nothing here, and neither does one that cannot be read. */
 async function dropLaterProof(historyDir: string, head: string | null): Promise<void> {
   const { proof } = inHistory(historyDir);
-  try {
-    if ((await readRecord(proof, ProofRecord)).commit !== head) await rm(proof);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
+  if ((await proofIn(proof))?.commit !== head) await rm(proof, { force: true });
 }

@@ -67,7 +67,14 @@ export const hashOfRecords = (records: readonly RunRecord[]): string =>
 
 /** Makes the run directory. Nothing is left behind when it refuses or fails. */
 export const makeFork = (wanted: NewFork): Promise<Made | NotMade> =>
-  makeWhole(wanted, 'snapshots', (building, final) => fill(wanted, building, final));
+  makeWhole(wanted, 'snapshots', (building, final) =>
+    fill(wanted, building, final).catch((error: unknown) => {
+      // The folder that is being filled goes; the same file lies in the other run.
+      if (error instanceof WorkspaceError)
+        error.message = error.message.replaceAll(building, () => wanted.from);
+      throw error;
+    }),
+  );
 
 async function fill(
   wanted: NewFork,

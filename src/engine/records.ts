@@ -155,7 +155,11 @@ export function visited(
   { added, updated, removed }: ContextDelta,
   before: { readonly state: RunState; readonly snapshot: { readonly id: string } },
   after: RunState & { readonly snapshot: string },
-  left: ArtifactHashes & { readonly commands: readonly RanCommand[]; readonly replayed: number | undefined },
+  left: ArtifactHashes & {
+    readonly commands: readonly RanCommand[];
+    readonly replayed: number | undefined;
+    readonly asked: string | undefined;
+  },
 ): VisitFacts {
   const context: Record<string, Json> = {};
   for (const [key, value] of Object.entries(added)) put(context, key, value);
@@ -184,6 +188,7 @@ export function visited(
     ...(left.commands.length > 0 ? { commands: [...left.commands] } : {}),
     artifacts: left.hashes,
     ...(left.more > 0 ? { artifacts_more: left.more } : {}),
+    ...(left.asked === undefined ? {} : { asked_sha256: left.asked }),
     ...(left.replayed === undefined ? {} : { replayed: left.replayed }),
     ...(tookMs > 0 ? { took_ms: tookMs } : {}),
   };

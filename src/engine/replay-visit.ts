@@ -19,6 +19,7 @@ import { GitError } from '../system/git.ts';
 import { diff } from '../workspace/changes.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { StoreTrouble, WorkspaceError } from '../workspace/trouble.ts';
+import { sha256 } from './inputs.ts';
 import { withoutFolders, withoutTimes } from './normal.ts';
 
 /** A visit that is about to run. */
@@ -53,6 +54,17 @@ const ownTime = 'last_failure.at';
 const mostNamed = 3;
 const mostShown = 80;
 
+/** SHA-256 of what a stage is told to do: its attributes, and the variables that they name (all of them where it may read
+ *  the run's directory). */
+export function askedOf(node: Node, variables: Readonly<Record<string, string>>): string {
+  const attrs = [...node.attrs.values()].map(({ key, value }) => [key, value.text]);
+  const text = JSON.stringify(attrs);
+  const named = Object.entries(variables).filter(
+    ([name]) => isForTheRun(node) || text.includes(`\${var.${name}}`),
+  );
+  return sha256(JSON.stringify([attrs, named.sort()]));
+}
+
 /** Takes visits over, one after the other. */
 export function takerOf(
   from: {
@@ -63,6 +75,7 @@ export function takerOf(
   },
   here: {
     readonly runDir: string;
+    readonly variables: Readonly<Record<string, string>>;
     readonly snapshots: Snapshots;
     readonly spelling: { readonly was: (text: string) => string; readonly is: (text: string) => string };
   },
@@ -82,7 +95,12 @@ export function takerOf(
     const { node, state, snapshot, nodeDir } = at;
     const then = stateAfter(was.seq - 1);
     const differs =
-      unfit(of, node, was) ?? (await otherFiles(was, snapshot)) ?? otherState(node.id, then, state);
+      unfit(of, node, was) ??
+      (was.asked_sha256 === undefined || was.asked_sha256 === askedOf(node, here.variables)
+        ? undefined
+        : 'its attributes, or the variables that they name, are other ones') ??
+      (await otherFiles(was, snapshot)) ??
+      otherState(node.id, then, state);
     if (differs !== undefined) return { unlike: differs };
     const damaged = await damagedArtifact(was);
     if (damaged !== undefined) return { unlike: damaged };

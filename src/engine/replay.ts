@@ -79,6 +79,7 @@ export function replayOf(
     readonly manifest: Manifest;
     readonly runDir: string;
     readonly realRunDir: string;
+    readonly variables: Readonly<Record<string, string>>;
     readonly snapshots: Snapshots;
     readonly live: boolean;
     readonly log: Log;

@@ -25,6 +25,7 @@ import { feedback, printable } from './feedback.ts';
 import { openVisit } from './node-dir.ts';
 import { parked } from './park.ts';
 import { inputCaptured, outputCaptured, stageEnded, status, visited } from './records.ts';
+import { askedOf } from './replay-visit.ts';
 import type { RunSetting } from './site.ts';
 import { advance } from './state.ts';
 import type { Ending, Step } from './step.ts';
@@ -277,7 +278,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         : {}),
     };
     // The checkpoint goes first: an event without a checkpoint is a story about a run that nobody can continue.
-    const left = { commands: ended.commands, replayed, ...(await hashArtifacts(nodeDir)) };
+    const asked = kind.executable && kind.type !== 'codergen' ? askedOf(node, setting.variables) : undefined;
+    const left = { commands: ended.commands, replayed, asked, ...(await hashArtifacts(nodeDir)) };
     const facts = visited(
       kind.type,
       next.change,

@@ -20,6 +20,7 @@ import { readSome } from '../system/read.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
 import type { Doors } from './types.ts';
 import { refused } from './types.ts';
+import { changedInFollowed } from './vouched.ts';
 
 /** Where the exchanges of a run are written down; undefined for a pipeline that asks no agent. */
 export const exchangesOf = (graph: Graph, runDir: string): ExchangeLog | undefined =>
@@ -29,6 +30,7 @@ export const exchangesOf = (graph: Graph, runDir: string): ExchangeLog | undefin
 export async function openReplay(
   runDir: string,
   manifest: Manifest,
+  variables: Readonly<Record<string, string>>,
   snapshots: Snapshots,
   doors: Doors,
 ): Promise<{ readonly replay: Replay | undefined } | Refusal> {
@@ -36,6 +38,8 @@ export async function openReplay(
   if (of === undefined) return { replay: undefined };
   const here = layout(runDir);
   const at = followedLayout(here.followed);
+  const changed = await changedInFollowed(runDir);
+  if (changed !== undefined) return changed;
   const visits = await readVisits(at.visits);
   if (!visits.ok) return refused('replay-records', visits.why);
   const read = await readExchanges(at.exchanges);
@@ -63,6 +67,7 @@ export async function openReplay(
     {
       manifest,
       runDir,
+      variables,
       realRunDir: await realpath(runDir),
       snapshots,
       live: of.live,

@@ -27,6 +27,7 @@ import { WorkspaceError } from '../workspace/trouble.ts';
 import { forkRun, storedGraph } from './fork.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { refused } from './types.ts';
+import { changedIn } from './vouched.ts';
 
 export type ReplayRequest = {
   /** The visit that is the first to be made again; undefined for the whole run. */
@@ -52,6 +53,8 @@ export async function replayRun(
   const read = await readSoFar(runDir);
   if (!read.ok) return refused('run-files', read.why);
   const { records } = read;
+  const changed = await changedIn(runDir);
+  if (changed !== undefined) return changed;
   const moment = beginningOf(manifest, records, request.from);
   if ('problems' in moment) return moment;
   const whole = await recordsOf(runDir, manifest, records, moment.records.length);

@@ -158,8 +158,8 @@ function insert(sorted: string[], id: string): void {
 export type Loaded = {
   readonly ok: true;
   readonly checkpoint: Checkpoint;
-  /** The last line of `visits.jsonl` that counts: its number, and where it ends. */
-  readonly visits: { readonly seq: number; readonly end: number };
+  /** The last line of `visits.jsonl` that counts: its number, where it ends, and the hash of all up to there. */
+  readonly visits: { readonly seq: number; readonly end: number; readonly sha256: string };
   /** What it says of other files. */
   readonly vouched: Vouched;
 };
@@ -204,7 +204,7 @@ export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
   return {
     ok: true,
     checkpoint: { ...folded, ...small },
-    visits: { seq: visits_seq, end: visits.end },
+    visits: { seq: visits_seq, end: visits.end, sha256: visits.sha256 },
     vouched: Vouched.parse(read.data),
   };
 }

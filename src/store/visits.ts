@@ -4,6 +4,7 @@ import { truncate } from 'node:fs/promises';
 import { type Checkpoint, nodeOutcome } from '../model/checkpoint.ts';
 import { own, put } from '../model/own.ts';
 import { RunRecord, type VisitRecord } from '../model/visit-record.ts';
+import { linkOf } from './chain.ts';
 import { type Journal, type JournalOptions, openJournal } from './journal.ts';
 import { readJournal } from './journal-read.ts';
 import { inALine, type Unreadable, unreadable } from './problem.ts';
@@ -22,6 +23,8 @@ export type ReadVisits =
       readonly records: readonly RunRecord[];
       /** Bytes of the file up to the end of the last of them. */
       readonly end: number;
+      /** Their hash, each line hashed with the hash before it. */
+      readonly sha256: string;
     }
   | Unreadable;
 
@@ -33,6 +36,7 @@ export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY):
     unreadable(`${path} ${what}`, 'put back a copy of the file if there is one, else start a new run');
   const records: RunRecord[] = [];
   const ends: number[] = [];
+  const hashes: string[] = [];
   let trouble: Unreadable | undefined;
   for await (const entry of readJournal(path)) {
     if (trouble !== undefined) break;
@@ -51,6 +55,7 @@ export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY):
     for (let last = records.at(-1); last !== undefined && supersedes(record, last); last = records.at(-1)) {
       records.pop();
       ends.pop();
+      hashes.pop();
     }
     if (record.seq !== records.length + 1)
       trouble = damaged(`is damaged: line ${line} is number ${record.seq}, not ${records.length + 1}`);
@@ -59,6 +64,7 @@ export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY):
     if (trouble === undefined) {
       records.push(record);
       ends.push(offset);
+      hashes.push(linkOf(hashes.at(-1) ?? '', entry.bytes));
     }
   }
   // Trouble behind the records that count is of no account.
@@ -67,7 +73,12 @@ export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY):
   if (records.length < upTo && upTo !== Number.POSITIVE_INFINITY)
     return damaged(`has only ${records.length} of the ${upTo} records that the checkpoint counts`);
   const count = Math.min(records.length, upTo);
-  return { ok: true, records: records.slice(0, count), end: ends[count - 1] ?? 0 };
+  return {
+    ok: true,
+    records: records.slice(0, count),
+    end: ends[count - 1] ?? 0,
+    sha256: hashes[count - 1] ?? '',
+  };
 }
 
 const supersedes = (later: RunRecord, earlier: RunRecord): boolean =>

@@ -102,6 +102,47 @@ describe('tools and checks of a replay', () => {
     expect(ran(it, 's')).toEqual([]);
   });
 
+  test('what stages did before the pipeline was changed is no record of what they are told now', async () => {
+    await using it = await recorded();
+    writeFileSync(join(it.path, 'q.dot'), pipeline.replace('cat d/id', 'true').replace('echo x', 'echo y'));
+    const forked = await it.fork('base', {
+      at: 'see@1',
+      before: true,
+      pipeline: 'q.dot',
+      runId: 'f',
+      quiet: true,
+    });
+    expect(forked.code, forked.err).toBe(0);
+    const told = await it.replay('f', { from: 'start', runId: 'r', quiet: true });
+    expect(told.code, told.err).toBe(0);
+    const other = 'its attributes, or the variables that they name, are other ones';
+    expect(ran(it, 'r')).toEqual([
+      `flaky@1: ${other}`,
+      expect.stringMatching(/^stray@1: the workspace before it is another one: tries$/),
+      expect.stringMatching(/^check@1: /),
+      expect.stringMatching(/^see@1: the workspace/),
+    ]);
+    expect(it.read(`${runs}/r/workspace/tries`)).toBe('y\ny\ny\n');
+  });
+
+  test.for(['manifest.json', 'visits.jsonl', 'inputs/text.md'])(
+    'a byte that was changed in %s is noticed before anything is made',
+    async (name) => {
+      const reads = pipeline.replace('other=x', 'other=x, text=@text.md');
+      await using it = await recorded({ 'p.dot': reads, 'text.md': 'A text.\n' });
+      const path = join(dirOf(it, 'base'), name);
+      const bytes = readFileSync(path, 'utf8');
+      writeFileSync(
+        path,
+        name === 'visits.jsonl' ? bytes.replace('"notes":""', '"notes":"!"') : bytes.replace(/t$|t/, 'T'),
+      );
+      expect(readFileSync(path, 'utf8')).not.toBe(bytes);
+      const told = await it.replay('base', { runId: 'r' });
+      expect(told.code).toBe(2);
+      expect(told.err.replace(/\s+/g, '')).toContain(path);
+    },
+  );
+
   test('what was changed in the record of a stage is noticed before anything is made', async () => {
     await using it = await recorded();
     const path = join(dirOf(it, 'base'), 'flaky/tool.stdout.txt');
