@@ -19,6 +19,7 @@ import { GitError } from '../system/git.ts';
 import { diff } from '../workspace/changes.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { StoreTrouble, WorkspaceError } from '../workspace/trouble.ts';
+import { firstDifference } from './difference.ts';
 import { sha256 } from './inputs.ts';
 import { withoutFolders, withoutTimes } from './normal.ts';
 
@@ -50,9 +51,8 @@ const ours = /^\s*factory order (?:next|prompt|apply|commit|rollback|proof|mend)
 /** When a failure was noted: by the engine, whatever the stages do. */
 const ownTime = 'last_failure.at';
 
-/** Paths and values that are named where something differs. */
+/** Paths that are named where something differs. */
 const mostNamed = 3;
-const mostShown = 80;
 
 /** SHA-256 of what a stage is told to do: its attributes, and the variables that they name (all of them where it may read
  *  the run's directory). */
@@ -166,7 +166,7 @@ export function takerOf(
       for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
         if (key === ownTime) continue;
         const [one, other] = [spelled(own(a, key), spelling.was), spelled(own(b, key), spelling.is)];
-        if (one !== other) return `${what} ${key} was ${cut(one)} and is ${cut(other)}`;
+        if (one !== other) return `${what} ${key} is not as it was: ${firstDifference(one, other).inWords}`;
       }
     }
     return undefined;
@@ -196,8 +196,6 @@ const lastOf = ({ last_outcome, last_failure }: RunState) => ({
   outcome: last_outcome,
   failure: last_failure,
 });
-
-const cut = (text: string): string => (text.length > mostShown ? `${text.slice(0, mostShown - 1)}…` : text);
 
 const commandOf = (node: Node): string => present(node.attrs, 'tool_command')?.value.text ?? '';
 const isForTheRun = (node: Node): boolean => present(node.attrs, 'access')?.value.text.trim() === 'run';

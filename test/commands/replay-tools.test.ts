@@ -18,7 +18,7 @@ const ran = (it: House, run: string) =>
     .filter(({ type }) => type === 'ReplayRan')
     .map(({ node_id, visit, why }) => `${node_id}@${visit}: ${why}`);
 
-const pays = String.raw`echo paid >> $OUTSIDE; mkdir -p d; echo $$ > d/id; chmod 600 d/id; ln -s id d/link; printf '{"context_updates":{"at":"%s","verification.plan":{"files":["d/id"],"commands":["node -v"]}}}' "$PWD/d" > $FACTORY_OUTPUT`;
+const pays = `echo paid >> $OUTSIDE; mkdir -p d; echo $$ > d/id; chmod 600 d/id; ln -s id d/link; printf '{"context_updates":{"at":"%s","verification.plan":{"files":["d/id"],"commands":["node -v"]}}}' "$PWD/d" > $FACTORY_OUTPUT`;
 
 /** A tool that tells what happens outside, one that fails twice and is tried again, one that breaks out, and a check. */
 const pipeline = `digraph g {
