@@ -235,7 +235,7 @@ export async function drive(
     const asked = main !== undefined || (follows.replay !== undefined && manifest.agent.name !== '');
     const agent = asked ? manifest.agent.describe : 'none';
     if (manifest.replay_of !== undefined)
-      doors.log('info', 'replaying: agents are answered from the record', {
+      doors.log('info', 'replaying: what the record has is answered from it', {
         of: manifest.replay_of.run_id,
         live: manifest.replay_of.live,
       });
