@@ -96,9 +96,6 @@ export async function copyFollowed(
 const isStage = (record: RunRecord): record is VisitRecord =>
   record.type === 'Visit' && (record.node_type === 'tool' || record.node_type === 'verification');
 
-/** How often a folder is looked for that its run moves away meanwhile. */
-const patience = 3;
-
 /** Copies what a visit left in its folder, each file to where its hash says; answers with what is not as it was. */
 async function keptOf(
   runDir: string,
@@ -107,16 +104,15 @@ async function keptOf(
 ): Promise<string | undefined> {
   const dir = layout(runDir).node(node);
   const archive = join(nodeLayout(dir).visits, String(visit));
-  const top = async () => (await readStage(dir))?.visit === visit;
+  const places = (await readStage(dir))?.visit === visit ? [dir, archive] : [archive, dir];
   for (const [name, hash] of Object.entries(artifacts)) {
-    if (existsSync(to(hash))) continue;
-    let found = false;
-    let where = archive;
-    for (let tries = 0; tries < patience && !found; tries++) {
-      where = (await top()) ? dir : archive;
-      found = (await copied(join(where, name), to(hash))) && (await hashFile(to(hash))) === hash;
-    }
-    if (!found) return `${join(where, name)} ${existsSync(join(where, name)) ? 'is changed' : 'is missing'}`;
+    let found = existsSync(to(hash));
+    // A visit that begins meanwhile moves the files of the one before it, one by one; the hash tells whose one is.
+    for (const place of [...places, ...places])
+      found ||= (await copied(join(place, name), to(hash))) && (await hashFile(to(hash))) === hash;
+    const [usual] = places;
+    if (!found && usual !== undefined)
+      return `${join(usual, name)} ${existsSync(join(usual, name)) ? 'is changed' : 'is missing'}`;
   }
   return undefined;
 }
