@@ -107,7 +107,12 @@ export async function visitNode(
       { steps: -1, elapsedMs: at.elapsed() },
     );
   if (kind.executable && kind.type !== 'codergen') {
-    const taken = await setting.replay?.take(at);
+    const taken = await setting.replay?.take(at).catch((error: unknown) => {
+      if (error instanceof WorkspaceError) return { trouble: error.message };
+      throw error;
+    });
+    if (taken !== undefined && 'trouble' in taken)
+      return { kind: 'stopped', reason: `${node.id}: ${taken.trouble}` };
     if (taken !== undefined && 'outcome' in taken) return { kind: 'ended', ...taken };
     if (taken !== undefined)
       await tell.event({ type: 'ReplayRan', node_id: node.id, visit, why: taken.unlike });
