@@ -239,6 +239,7 @@ async function main(argv: readonly string[]): Promise<number> {
         collect,
       )
       .option('--live', 'let agents answer where the run leaves the record (default: it stops there)')
+      .option('--run-tools', 'run tools and checks for real (default: the record answers where it fits)')
       .option('--check', 'say whether the two traces are equal, or where they first differ')
       .option('--run-id <id>', 'name of the new run (default: a ULID)')
       .addOption(

@@ -3,7 +3,7 @@ import type { Dirent } from 'node:fs';
 import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing } from '../system/files.ts';
+import { isMissing, writeJson } from '../system/files.ts';
 import type { Environment, Git } from '../system/git.ts';
 import { moveHead } from './commit.ts';
 import {
@@ -26,21 +26,51 @@ export async function forkHistory(where: {
   readonly to: string;
   readonly workspace: string;
   readonly env: Environment;
+  /** Whether later commits stay there, without a name, for `historyFollower`. */
+  readonly keepLater?: boolean;
 }): Promise<void> {
   const { from, to, workspace, env } = where;
   await copyRepository(from, to);
-  const start = await readHistoryStart(to);
-  const state = await readState(workspace);
-  const head = state === undefined ? start.first_commit : state.head;
+  const head = await headOf(to, workspace);
   const git = historyGit(to, env);
   await moveHead({ historyDir: to, workspace, env }, head);
   await dropOtherRefs(git, head);
   await dropLaterProof(to, head);
   // Moving the refs back was noted, with the commits that they stood at.
   await rm(join(to, 'logs'), { recursive: true, force: true });
-  const tree = state?.current?.written?.tree;
+  if (where.keepLater === true) return;
+  const tree = (await readState(workspace))?.current?.written?.tree;
   await git.text(['prune', '--expire=now', ...(tree === undefined ? [] : [tree])]);
 }
+
+/** Where the history stands, as the workspace says. */
+async function headOf(historyDir: string, workspace: string): Promise<string | null> {
+  const state = await readState(workspace);
+  return state === undefined ? (await readHistoryStart(historyDir)).first_commit : state.head;
+}
+
+/** Brings a history, which has all commits of a record, to where the workspace says that it stands after a command of
+ *  the record; `proof` is the file with what the record's last proof found. Rejects with a GitError when git fails. */
+export function historyFollower(where: {
+  readonly historyDir: string;
+  readonly workspace: string;
+  readonly proof: string;
+  readonly env: Environment;
+}): (command: string) => Promise<void> {
+  const { historyDir, workspace, proof, env } = where;
+  let at: string | null | undefined;
+  return async (command) => {
+    const head = await headOf(historyDir, workspace);
+    if (head !== at) await moveHead({ historyDir, workspace, env }, head);
+    at = head;
+    if (!/^\s*factory order proof\b/.test(command)) return;
+    const found = await proofIn(proof);
+    if (found !== undefined && found.commit === head) await writeJson(inHistory(historyDir).proof, found);
+  };
+}
+
+const proofIn = (file: string): Promise<ProofRecord | undefined> =>
+  readRecord(file, ProofRecord).catch(() => undefined);
 
 /** Names that are of no use in a copy: locks, half-written objects, the index of a commit in the making, logs. */
 const passing = /(?:\.lock$|^tmp_|\.tmp$|^factory\.index$|^logs$)/;
@@ -85,12 +115,8 @@ async function dropOtherRefs(git: Git, head: string | null): Promise<void> {
     await git.text(['update-ref', '--stdin'], { input: gone.map((ref) => `delete ${ref}\n`).join('') });
 }
 
-/** A proof of another commit says nothing here. */
+/** A proof of another commit says nothing here, and neither does one that cannot be read. */
 async function dropLaterProof(historyDir: string, head: string | null): Promise<void> {
   const { proof } = inHistory(historyDir);
-  try {
-    if ((await readRecord(proof, ProofRecord)).commit !== head) await rm(proof);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
+  if ((await proofIn(proof))?.commit !== head) await rm(proof, { force: true });
 }

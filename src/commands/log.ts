@@ -98,6 +98,8 @@ export function recordOf(event: RunEvent): Parameters<Log> {
         'agent acted',
         { node: event.node_id, action: event.action, detail: event.detail, status: event.status },
       ];
+    case 'ReplayRan':
+      return ['warn', 'the record does not fit; the stage runs', { node: event.node_id, why: event.why }];
     case 'ScenarioRerun':
       return [
         event.result === 'alike' ? 'info' : 'warn',
@@ -118,6 +120,7 @@ export function recordOf(event: RunEvent): Parameters<Log> {
           node: event.node_id,
           outcome: event.outcome,
           elapsed_ms: event.elapsed_ms,
+          ...(event.replayed === true ? { replayed: true } : {}),
           ...(event.notes === '' ? {} : { notes: event.notes }),
         },
       ];
@@ -130,6 +133,7 @@ export function recordOf(event: RunEvent): Parameters<Log> {
           reason: event.failure_reason,
           class: event.failure_class,
           elapsed_ms: event.elapsed_ms,
+          ...(event.replayed === true ? { replayed: true } : {}),
         },
       ];
     case 'CheckpointSaved':

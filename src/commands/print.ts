@@ -68,6 +68,13 @@ export function liveLine(event: RunEvent, clock: number, paint: Paint, width: nu
       );
     case 'AgentActed':
       return undefined;
+    case 'ReplayRan':
+      return fitted(
+        (p) => `${at(p)} ${p.yellow('↻')} ${event.node_id}`,
+        `runs, the record does not fit: ${event.why}`,
+        paint,
+        width,
+      );
     case 'ScenarioRerun':
       return fitted(
         (p) => `${at(p)} ${p.yellow('↻')} ${event.node_id}`,

@@ -4,6 +4,7 @@ import { backendOf } from '../engine/casting.ts';
 import { exportScript } from '../engine/export-script.ts';
 import { storedGraph } from '../factory/fork.ts';
 import { damageIn } from '../factory/replay.ts';
+import { changedIn } from '../factory/vouched.ts';
 import { layout } from '../model/layout.ts';
 import { DamagedExchange, readExchanges } from '../store/exchanges.ts';
 import { readSoFar } from '../store/moment.ts';
@@ -39,7 +40,7 @@ export async function recordExport(run: string, options: RecordOptions, io: Io):
           'run the pipeline once with this version; that run can be exported',
         )
       : no('record-damaged', read.why);
-  const damage = await damageIn(dir, found.id, read.exchanges);
+  const damage = (await changedIn(dir)) ?? (await damageIn(dir, found.id, read.exchanges));
   if (damage !== undefined) {
     await refuse(damage.problems, io, {});
     return 2;

@@ -24,6 +24,7 @@ export type ReplayOptions = Omit<
   readonly from?: string;
   readonly set?: readonly string[];
   readonly check?: boolean;
+  readonly runTools?: boolean;
 };
 
 /** Replays a run into a new directory. Answers with the exit code: that of the run, with `--check` 0 when the two tell
@@ -33,7 +34,13 @@ export async function replayCommand(run: string, options: ReplayOptions, io: Run
   const wanted = await wantedOf(run, options, io);
   if ('problems' in wanted) return settle(wanted, options, io);
   const { dir, from, runsDir, runId, flags, prompts } = wanted;
-  const ended = await replayRun(dir, { from, prompts }, { runsDir, runId }, flags, doorsOf(io, view));
+  const ended = await replayRun(
+    dir,
+    { from, prompts, runTools: options.runTools === true },
+    { runsDir, runId },
+    flags,
+    doorsOf(io, view),
+  );
   if (options.check !== true || 'problems' in ended) return settle(ended, options, io);
   return check(dir, ended, options, io);
 }

@@ -1,11 +1,16 @@
 /** The exchanges of a run, taken over by a run that begins at one of its moments or that follows it. */
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { copyFile, mkdir } from 'node:fs/promises';
-import { exchangesLayout, followedLayout, layout } from '../model/layout.ts';
-import type { RunRecord } from '../model/visit-record.ts';
+import { join } from 'node:path';
+import { inHistory } from '../builder/in-history.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { exchangesLayout, followedLayout, layout, nodeLayout } from '../model/layout.ts';
+import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
+import { hashFile } from '../store/artifact-hashes.ts';
 import { bodiesOf, readExchanges } from '../store/exchanges.ts';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
 import { namesIn } from '../system/read.ts';
+import { readStage } from './node-dir.ts';
 import { answersOf } from './replay.ts';
 
 export type TakenOver = {
@@ -44,12 +49,14 @@ export async function copyExchanges(
   return { snapshots: snapshotsOf(taken), notes };
 }
 
-/** Puts all that a replay follows into the run directory `to`: the other run's exchanges and visits. */
+/** Puts all that a replay follows into the run directory `to`: the other run's exchanges and visits, and what the tools
+ *  and checks of those from the record numbered `begins` on left (of none where that is undefined). */
 export async function copyFollowed(
   from: string,
   to: string,
   records: readonly RunRecord[],
-): Promise<TakenOver> {
+  begins: number | undefined,
+): Promise<TakenOver | { readonly problem: Diagnostic }> {
   const source = exchangesLayout(layout(from).exchanges);
   const at = followedLayout(layout(to).followed);
   const target = exchangesLayout(at.exchanges);
@@ -60,11 +67,54 @@ export async function copyFollowed(
   await writeFileAtomic(at.visits, records.map((record) => `${JSON.stringify(record)}\n`).join(''), {
     sync: true,
   });
+  const stages = begins === undefined ? [] : records.slice(begins).filter(isStage);
+  await mkdir(at.artifacts, { recursive: true });
+  for (const stage of stages) {
+    const lost = await keptOf(from, stage, at.artifact);
+    if (lost !== undefined)
+      return {
+        problem: {
+          code: 'replay-damaged',
+          severity: 'error',
+          message: `what ${stage.node}@${stage.visit} of the run left is damaged: ${lost}`,
+          fix: 'put back a copy of that file, or run tools and checks again: --run-tools; nothing of it was used',
+        },
+      };
+  }
+  await copied(inHistory(layout(from).history).proof, at.proof);
   const read = await readExchanges(target.root);
   return {
-    snapshots: read.ok ? snapshotsOf([...answersOf(records, read.exchanges).values()]) : [],
+    snapshots: [
+      ...(read.ok ? snapshotsOf([...answersOf(records, read.exchanges).values()]) : []),
+      ...stages.flatMap(({ before, after }) => [before, after]),
+    ],
     notes: [],
   };
+}
+
+/** Visits that a record can answer besides those of agents. */
+const isStage = (record: RunRecord): record is VisitRecord =>
+  record.type === 'Visit' && (record.node_type === 'tool' || record.node_type === 'verification');
+
+/** Copies what a visit left in its folder, each file to where its hash says; answers with what is not as it was. */
+async function keptOf(
+  runDir: string,
+  { node, visit, artifacts = {} }: VisitRecord,
+  to: (sha256: string) => string,
+): Promise<string | undefined> {
+  const dir = layout(runDir).node(node);
+  const archive = join(nodeLayout(dir).visits, String(visit));
+  const places = (await readStage(dir))?.visit === visit ? [dir, archive] : [archive, dir];
+  for (const [name, hash] of Object.entries(artifacts)) {
+    let found = existsSync(to(hash));
+    // A visit that begins meanwhile moves the files of the one before it, one by one; the hash tells whose one is.
+    for (const place of [...places, ...places])
+      found ||= (await copied(join(place, name), to(hash))) && (await hashFile(to(hash))) === hash;
+    const [usual] = places;
+    if (!found && usual !== undefined)
+      return `${join(usual, name)} ${existsSync(join(usual, name)) ? 'is changed' : 'is missing'}`;
+  }
+  return undefined;
 }
 
 const snapshotsOf = (

@@ -55,6 +55,8 @@ export type NewFork = {
   readonly manifest: (workspace: string, holdout: Holdout | undefined) => Manifest;
   /** All records of the other run, where the new one replays it. */
   readonly follow: readonly RunRecord[] | undefined;
+  /** Whether tools and checks of those are answered as well. */
+  readonly takesTools: boolean;
   /** Undefined for a run without commits; `workspace` stands as it did at the moment. */
   readonly history: ((from: string, to: string, workspace: string) => Promise<void>) | undefined;
 };
@@ -65,7 +67,14 @@ export const hashOfRecords = (records: readonly RunRecord[]): string =>
 
 /** Makes the run directory. Nothing is left behind when it refuses or fails. */
 export const makeFork = (wanted: NewFork): Promise<Made | NotMade> =>
-  makeWhole(wanted, 'snapshots', (building, final) => fill(wanted, building, final));
+  makeWhole(wanted, 'snapshots', (building, final) =>
+    fill(wanted, building, final).catch((error: unknown) => {
+      // The folder that is being filled goes; the same file lies in the other run.
+      if (error instanceof WorkspaceError)
+        error.message = error.message.replaceAll(building, () => wanted.from);
+      throw error;
+    }),
+  );
 
 async function fill(
   wanted: NewFork,
@@ -76,8 +85,12 @@ async function fill(
   const from = layout(wanted.from);
   // A build goes back to snapshots that stand in the workspace's own files; no other run knows their names.
   const exchanges = await copyExchanges(wanted.from, building, wanted.records);
+  const begins = wanted.takesTools ? wanted.records.length : undefined;
   const followed =
-    wanted.follow === undefined ? undefined : await copyFollowed(wanted.from, building, wanted.follow);
+    wanted.follow === undefined
+      ? undefined
+      : await copyFollowed(wanted.from, building, wanted.follow, begins);
+  if (followed !== undefined && 'problem' in followed) return followed;
   const named =
     wanted.history === undefined
       ? new Set([

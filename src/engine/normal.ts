@@ -9,13 +9,13 @@ export type Place = {
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** The text with these folders called `<run>`. */
-const withoutFolders = (text: string, dirs: readonly string[]): string =>
+/** The text with these folders called otherwise. */
+export const withoutFolders = (text: string, dirs: readonly string[], to = '<run>'): string =>
   dirs.reduce(
     (so, dir) =>
       dir === '' || !so.includes(dir)
         ? so
-        : so.replace(new RegExp(`${escaped(dir)}(?![A-Za-z0-9_-])`, 'g'), '<run>'),
+        : so.replace(new RegExp(`${escaped(dir)}(?![A-Za-z0-9_-])`, 'g'), () => to),
     text,
   );
 
@@ -29,13 +29,14 @@ export function spellings(
   const dirs = [...new Set([recorded, following, ...ancestors].flatMap((place) => place.dirs))].sort(
     (a, b) => b.length - a.length,
   );
-  const was = (text: string) =>
-    ancestors.reduce((so, { runId }) => renamed(so, runId, recorded.runId), withoutFolders(text, dirs));
-  return { was, is: (text) => renamed(was(text), following.runId, recorded.runId) };
+  const others = [...ancestors.map(({ runId }) => runId), following.runId];
+  const spelled = (text: string) =>
+    others.reduce((so, runId) => renamed(so, runId, recorded.runId), withoutFolders(text, dirs));
+  return { was: spelled, is: spelled };
 }
 
-/** The text with one run's id in place of the other's, where it stands as a word of its own. Only one side is renamed:
- *  an id may be a word that occurs anywhere. */
+/** The text with one run's id in place of the other's, where it stands as a word of its own. An id may be a word that
+ *  occurs anywhere, in the texts of both runs, so that both are renamed. */
 const renamed = (text: string, from: string, to: string): string =>
   from === to || !text.includes(from)
     ? text

@@ -62,6 +62,7 @@ export function recorder(setting: RecorderSetting): Recorder {
   let dropped = 0;
   let asked: Asked | undefined;
   let report: AgentReport | undefined;
+  let stopped: AgentReport | undefined;
   let elapsed = 0;
   let line: string | undefined;
 
@@ -90,6 +91,8 @@ export function recorder(setting: RecorderSetting): Recorder {
         };
         report = await agent.work(log === undefined ? task : heard, signal);
         elapsed = clock.monotonic() - asked.began;
+        if (report.kind === 'cancelled' && signal.aborted && !setting.signal.aborted)
+          stopped = asStopped(report, agent.name, String(signal.reason));
         return report;
       },
     }),
@@ -121,7 +124,7 @@ export function recorder(setting: RecorderSetting): Recorder {
       const { prompt: _, llm_prompt: __, ...attributes } = task.attributes;
       const kept: Exchange['artifacts'] = [];
       for (const [name, content] of artifacts) kept.push({ name, content: await log.body(mask(content)) });
-      const said = report === undefined || report.kind === 'cancelled' ? undefined : report;
+      const said = stopped ?? (report?.kind === 'cancelled' ? undefined : report);
       const written = said?.kind === 'answered' ? task.attributes['response_file']?.trim() : undefined;
       const clean = (value: object): Json => maskedValue(JSON.parse(JSON.stringify(value)), mask);
       await log.append({
@@ -165,13 +168,27 @@ export function recorder(setting: RecorderSetting): Recorder {
                 // The engine writes the answer of a single-turn model itself.
                 changes: changesBetween(around.before, around.after).filter(({ path }) => path !== written),
               },
-        usage: said?.usage ?? null,
+        usage: report?.usage ?? null,
         elapsed_ms: Math.round(elapsed),
         replayed: line ?? null,
       });
     },
   };
 }
+
+/** What an agent that was stopped for standing still has come to, as the engine judges it: of such a call there is a
+ *  record, which a call that was stopped with its run does not have. */
+const asStopped = (
+  { usage, by, spentBefore = [] }: AgentReport & { kind: 'cancelled' },
+  name: string,
+  why: string,
+): AgentReport => ({
+  kind: 'failed',
+  class: 'stalled',
+  reason: `the agent ${by?.agent ?? name} was stopped: ${why}`,
+  ...(by === undefined ? {} : { by }),
+  spentBefore: [...spentBefore, ...(usage === undefined ? [] : [usage])],
+});
 
 /** A secret that a model spells out piece by piece stands in no single event: then the pieces are left out. */
 function withoutSplit(

@@ -53,9 +53,10 @@ export function stageEnded(
   outcome: Outcome,
   elapsed: number,
   usage: Usage | undefined,
+  replayed: boolean,
 ): EventFacts {
   const elapsed_ms = Math.round(elapsed);
-  const spent = usage === undefined ? {} : { usage };
+  const spent = { ...(usage === undefined ? {} : { usage }), ...(replayed ? { replayed } : {}) };
   return outcome.status === 'fail'
     ? {
         type: 'StageFailed',
@@ -126,6 +127,7 @@ export function outputCaptured(
   step: number,
   nodeDir: string,
   usage?: Usage,
+  replayed?: number,
 ): TraceFacts {
   return {
     type: 'NodeOutputCaptured',
@@ -141,6 +143,7 @@ export function outputCaptured(
     context_delta: changed,
     status_path: nodeLayout(nodeDir).status,
     ...(usage === undefined ? {} : { usage }),
+    ...(replayed === undefined ? {} : { replayed: true }),
   };
 }
 
@@ -152,7 +155,11 @@ export function visited(
   { added, updated, removed }: ContextDelta,
   before: { readonly state: RunState; readonly snapshot: { readonly id: string } },
   after: RunState & { readonly snapshot: string },
-  left: ArtifactHashes & { readonly commands: readonly RanCommand[] },
+  left: ArtifactHashes & {
+    readonly commands: readonly RanCommand[];
+    readonly replayed: number | undefined;
+    readonly asked: string | undefined;
+  },
 ): VisitFacts {
   const context: Record<string, Json> = {};
   for (const [key, value] of Object.entries(added)) put(context, key, value);
@@ -181,6 +188,8 @@ export function visited(
     ...(left.commands.length > 0 ? { commands: [...left.commands] } : {}),
     artifacts: left.hashes,
     ...(left.more > 0 ? { artifacts_more: left.more } : {}),
+    ...(left.asked === undefined ? {} : { asked_sha256: left.asked }),
+    ...(left.replayed === undefined ? {} : { replayed: left.replayed }),
     ...(tookMs > 0 ? { took_ms: tookMs } : {}),
   };
 }

@@ -7,8 +7,10 @@ import { DamagedExchange, readBody, type StoredExchange } from '../store/exchang
 import type { VisitFacts } from '../store/visits.ts';
 import { writeJson } from '../system/files.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
+import { firstDifference } from './difference.ts';
 import { sha256 } from './inputs.ts';
 import { type Place, spellings, withoutTimes } from './normal.ts';
+import { type Asking, type Taken, takerOf } from './replay-visit.ts';
 import type { Log } from './watch.ts';
 
 /** Thrown through an attempt when the record has no answer and nobody else may give one. */
@@ -32,6 +34,9 @@ export interface Replay {
   agentFor(door: ReplayDoor): Agent;
   /** Before a visit begins; why the run cannot go on, or undefined. */
   enters(node: string, visit: number, step: number): Promise<string | undefined>;
+  /** What the record has of a tool's or a check's visit, with the workspace and the node's folder as it left them; or why
+   *  it does not fit, so that the stage must run. Undefined where nobody asks the record. */
+  take(at: Asking): Promise<Taken | { readonly unlike: string } | undefined>;
   /** After a visit has ended and its edge is chosen. */
   left(visit: VisitFacts): Promise<string | undefined>;
 }
@@ -43,6 +48,10 @@ export type Followed = {
   readonly exchanges: readonly StoredExchange[];
   /** Where the texts of the exchanges lie. */
   readonly exchangesDir: string;
+  /** A file that a recorded stage left in its folder, by its hash. */
+  readonly artifact: (sha256: string) => string;
+  /** Brings the history to where the workspace says that it stands; undefined in a run without commits. */
+  readonly bringHistory: ((command: string) => Promise<void>) | undefined;
   /** Whether this run has left the record before. */
   readonly diverged: boolean;
 };
@@ -71,6 +80,7 @@ export function replayOf(
     readonly manifest: Manifest;
     readonly runDir: string;
     readonly realRunDir: string;
+    readonly variables: Readonly<Record<string, string>>;
     readonly snapshots: Snapshots;
     readonly live: boolean;
     readonly log: Log;
@@ -86,6 +96,7 @@ export function replayOf(
   const ours: Place = { runId: here.manifest.run_id, dirs: [here.runDir, here.realRunDir] };
   const spelling = spellings(theirs, ours, placesOf(of));
   let follows = !followed.diverged;
+  const taking = takerOf(followed, { ...here, spelling });
 
   /** Says that the run leaves the record; the answer is why it must stop, or undefined where it goes on live. */
   const leave = async (divergence: Divergence): Promise<string | undefined> => {
@@ -128,6 +139,8 @@ export function replayOf(
 
   const replayed = async (task: AgentTask, { exchange, sha256: line }: StoredExchange, door: ReplayDoor) => {
     const text = (body: Exchange['prompt']) => readBody(followed.exchangesDir, body);
+    // Where its contents lie is known then: the snapshot of this attempt need not keep them once more.
+    if (exchange.files?.changes.length === 0) await here.snapshots.load(exchange.files.after).catch(() => {});
     if (exchange.files !== null && exchange.files.changes.length > 0) {
       const after = await here.snapshots.load(exchange.files.after);
       const touched = new Set(exchange.files.changes.map(({ path }) => path));
@@ -183,6 +196,10 @@ export function replayOf(
         return live.work(task, signal);
       }
     },
+    async take(at) {
+      const was = steps.get(at.state.steps + 1);
+      return follows && was !== undefined && of.run_tools !== true ? taking(at, was) : undefined;
+    },
     async enters(node, visit, step) {
       if (!follows) return undefined;
       const was = steps.get(step);
@@ -205,38 +222,6 @@ export function replayOf(
 }
 
 const noCall = { call: null, recorded_sha256: null, sha256: null, diff: '' } as const;
-
-/** Characters of a line that is shown. */
-const mostShown = 160;
-const shownLines = 3;
-
-/** The first lines that differ, in words and as a diff. */
-export function firstDifference(
-  was: string,
-  now: string,
-): { readonly inWords: string; readonly lines: string } {
-  const [old, fresh] = [was.split('\n'), now.split('\n')];
-  let at = 0;
-  while (at < old.length && at < fresh.length && old[at] === fresh[at]) at += 1;
-  const cut = (line: string | undefined, other: string | undefined): string => {
-    if (line === undefined) return 'nothing';
-    let from = 0;
-    while (from < line.length && line[from] === other?.[from]) from += 1;
-    const begin = Math.max(0, Math.min(from - 40, line.length - mostShown));
-    const part = line.slice(begin, begin + mostShown);
-    return JSON.stringify(`${begin > 0 ? '…' : ''}${part}${begin + mostShown < line.length ? '…' : ''}`);
-  };
-  const lines: string[] = [];
-  for (let n = at; n < at + shownLines; n++) {
-    if (old[n] === fresh[n]) continue;
-    if (old[n] !== undefined) lines.push(`- ${old[n]?.slice(0, 500)}`);
-    if (fresh[n] !== undefined) lines.push(`+ ${fresh[n]?.slice(0, 500)}`);
-  }
-  return {
-    inWords: `line ${at + 1} was ${cut(old[at], fresh[at])} and is ${cut(fresh[at], old[at])}`,
-    lines: lines.join('\n'),
-  };
-}
 
 /** A record that went bad under our hands ends the run as one that is missing does. */
 const damageStops = (error: unknown): never => {

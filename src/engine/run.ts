@@ -1,12 +1,10 @@
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
 import type { LastFailure, RunState } from '../model/checkpoint.ts';
-import type { EventFacts, RunEvent } from '../model/event.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
 import type { Parked } from '../model/park.ts';
 import { kindOf } from '../model/resolve.ts';
-import type { TraceFacts } from '../model/trace.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { commonAttributes, executableAttributes } from '../nodes/kind.ts';
 import { unfixableSource } from '../policy/unfixable.ts';
@@ -25,10 +23,12 @@ import { feedback, printable } from './feedback.ts';
 import { openVisit } from './node-dir.ts';
 import { parked } from './park.ts';
 import { inputCaptured, outputCaptured, stageEnded, status, visited } from './records.ts';
+import { askedOf } from './replay-visit.ts';
 import type { RunSetting } from './site.ts';
 import { advance } from './state.ts';
 import type { Ending, Step } from './step.ts';
 import { step } from './step.ts';
+import { teller } from './teller.ts';
 import { outOfEveryScope } from './unfixable.ts';
 import { visitNode } from './visit.ts';
 
@@ -227,7 +227,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       state = { ...cut, ...cause };
       return stop(ended.reason);
     }
-    const { outcome, usage } = ended;
+    const { outcome, usage, replayed } = ended;
     const counts = { ...ended.counts, tookMs };
     const { cut_ms: _, ...whole } = state;
     const before = { state: { ...whole, context: ended.context }, snapshot };
@@ -287,7 +287,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         : {}),
     };
     // The checkpoint goes first: an event without a checkpoint is a story about a run that nobody can continue.
-    const left = { commands: ended.commands, ...(await hashArtifacts(nodeDir)) };
+    const asked = kind.executable && kind.type !== 'codergen' ? askedOf(node, setting.variables) : undefined;
+    const left = { commands: ended.commands, replayed, asked, ...(await hashArtifacts(nodeDir)) };
     const facts = visited(
       kind.type,
       next.change,
@@ -305,13 +306,24 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         summary: (await setting.leaks?.printable(summary, 'all')) ?? summary,
       });
     }
-    await tell.event(stageEnded(node.id, visits + 1, outcome, clock.monotonic() - stageBegan, usage));
+    const took = clock.monotonic() - stageBegan;
+    await tell.event(stageEnded(node.id, visits + 1, outcome, took, usage, replayed !== undefined));
     await tell.event({ type: 'CheckpointSaved', last_completed_node: node.id });
     if (outcome.status === 'fail' && outcome.broke) {
       await tell.trace({ type: 'NodeExecutionErrored', node_id: node.id, error: outcome.reason });
     }
     await tell.trace(
-      outputCaptured(node.id, visits + 1, outcome, state.context, changed, state.steps, nodeDir, usage),
+      outputCaptured(
+        node.id,
+        visits + 1,
+        outcome,
+        state.context,
+        changed,
+        state.steps,
+        nodeDir,
+        usage,
+        replayed,
+      ),
     );
     if (next.route !== undefined) {
       setting.log('debug', 'route selected', {
@@ -367,25 +379,3 @@ const endedAs = (ending: Ending) => ({
   reason: ending.reason,
   code: ending.code,
 });
-
-export type Teller = ReturnType<typeof teller>;
-
-/** Writes events and trace records with their time, and passes events on. */
-export function teller({ setting, events, trace }: Pick<PreparedRun, 'setting' | 'events' | 'trace'>) {
-  const stamp = () => ({ schema_version: 1 as const, at: setting.clock.now().toISOString() });
-  return {
-    async event(facts: EventFacts): Promise<void> {
-      const { type, ...rest } = facts;
-      const record = { schema_version: 1, type, at: stamp().at, ...rest } as RunEvent;
-      await events.append(record);
-      setting.watcher.event(record);
-    },
-    async trace(facts: TraceFacts): Promise<void> {
-      const { type, ...rest } = facts;
-      await trace.append({ schema_version: 1, type, at: stamp().at, ...rest });
-    },
-    async flush(): Promise<void> {
-      await Promise.all([events.flush(), trace.flush()]);
-    },
-  };
-}

@@ -108,7 +108,7 @@ function storyOf(
 
 /** A record as one text, without what is another run's by its nature. */
 function spell(record: JsonObject, spelling: (text: string) => string): string {
-  const { run_id: _, seq: __, epoch: ___, at: ____, ...rest } = record;
+  const { run_id: _, seq: __, epoch: ___, at: ____, replayed: _____, ...rest } = record;
   return withoutCommits(withoutTimes(spelling(JSON.stringify(sortedKeys(rest)))));
 }
 

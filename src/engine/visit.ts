@@ -23,8 +23,9 @@ import { noteProcess } from './node-dir.ts';
 import { withWait } from './park.ts';
 import { Diverged } from './replay.ts';
 import { retry } from './retry.ts';
-import type { PreparedRun, Teller } from './run.ts';
+import type { PreparedRun } from './run.ts';
 import type { Counts } from './state.ts';
+import type { Teller } from './teller.ts';
 
 export type VisitEnd =
   | {
@@ -36,6 +37,8 @@ export type VisitEnd =
       readonly usage: Usage | undefined;
       /** What its last attempt has run. */
       readonly commands: readonly RanCommand[];
+      /** Number of the record that answered in place of a run. */
+      readonly replayed?: number;
     }
   | { readonly kind: 'interrupted' }
   /** The run cannot go on: a cap, or a workspace that cannot be recorded; or the stage has `leaked` what is sealed. */
@@ -106,6 +109,17 @@ export async function visitNode(
       },
       { steps: -1, elapsedMs: at.elapsed() },
     );
+  if (kind.executable && kind.type !== 'codergen') {
+    const taken = await setting.replay?.take(at).catch((error: unknown) => {
+      if (error instanceof WorkspaceError) return { trouble: error.message };
+      throw error;
+    });
+    if (taken !== undefined && 'trouble' in taken)
+      return { kind: 'stopped', reason: `${node.id}: ${taken.trouble}` };
+    if (taken !== undefined && 'outcome' in taken) return { kind: 'ended', ...taken };
+    if (taken !== undefined)
+      await tell.event({ type: 'ReplayRan', node_id: node.id, visit, why: taken.unlike });
+  }
   let { snapshot } = at;
   let state = escalated(at.state, node);
   let retries = own(state.retry_counts, node.id) ?? 0;

@@ -13,9 +13,10 @@ import { backendOf } from '../engine/casting.ts';
 import { manifestHash } from '../engine/kept.ts';
 import { nextCommand, resultOf } from '../engine/result.ts';
 import { endLeftovers } from '../engine/resume.ts';
-import { run, teller } from '../engine/run.ts';
+import { run } from '../engine/run.ts';
 import type { Sealed } from '../engine/sealing.ts';
 import type { RunSetting } from '../engine/site.ts';
+import { teller } from '../engine/teller.ts';
 import type { Texts } from '../engine/texts.ts';
 import { schemaOf } from '../engine/texts.ts';
 import type { Checkpoint, RunState } from '../model/checkpoint.ts';
@@ -170,7 +171,7 @@ export async function drive(
         return refused('workspace', error.message, 'mend that in the run’s workspace and resume again');
       throw error;
     }
-    const follows = await openReplay(runDir, manifest, snapshots, doors);
+    const follows = await openReplay(runDir, manifest, given.inputs.variables, snapshots, doors);
     if ('problems' in follows) return follows;
     const guard = await openLeaks(runDir, manifest, snapshots, sealed);
     if ('problems' in guard) return guard;
@@ -242,7 +243,7 @@ export async function drive(
     const asked = main !== undefined || (follows.replay !== undefined && manifest.agent.name !== '');
     const agent = asked ? manifest.agent.describe : 'none';
     if (manifest.replay_of !== undefined)
-      doors.log('info', 'replaying: agents are answered from the record', {
+      doors.log('info', 'replaying: what the record has is answered from it', {
         of: manifest.replay_of.run_id,
         live: manifest.replay_of.live,
       });

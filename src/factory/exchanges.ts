@@ -1,6 +1,7 @@
 /** A run's exchanges as it begins or goes on: what it follows when it is a replay, and what a kill cut off. */
 import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
+import { historyFollower } from '../builder/history-fork.ts';
 import type { Refusal } from '../engine/casting.ts';
 import { codergens } from '../engine/casting.ts';
 import { sha256 } from '../engine/inputs.ts';
@@ -19,6 +20,7 @@ import { readSome } from '../system/read.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
 import type { Doors } from './types.ts';
 import { refused } from './types.ts';
+import { changedInFollowed } from './vouched.ts';
 
 /** Where the exchanges of a run are written down; undefined for a pipeline that asks no agent. */
 export const exchangesOf = (graph: Graph, runDir: string): ExchangeLog | undefined =>
@@ -28,12 +30,16 @@ export const exchangesOf = (graph: Graph, runDir: string): ExchangeLog | undefin
 export async function openReplay(
   runDir: string,
   manifest: Manifest,
+  variables: Readonly<Record<string, string>>,
   snapshots: Snapshots,
   doors: Doors,
 ): Promise<{ readonly replay: Replay | undefined } | Refusal> {
   const { replay_of: of } = manifest;
   if (of === undefined) return { replay: undefined };
-  const at = followedLayout(layout(runDir).followed);
+  const here = layout(runDir);
+  const at = followedLayout(here.followed);
+  const changed = await changedInFollowed(runDir);
+  if (changed !== undefined) return changed;
   const visits = await readVisits(at.visits);
   if (!visits.ok) return refused('replay-records', visits.why);
   const read = await readExchanges(at.exchanges);
@@ -46,11 +52,22 @@ export async function openReplay(
       records: visits.records,
       exchanges: read.exchanges,
       exchangesDir: at.exchanges,
+      artifact: at.artifact,
+      bringHistory:
+        manifest.git === undefined
+          ? undefined
+          : historyFollower({
+              historyDir: here.history,
+              workspace: here.workspace,
+              proof: at.proof,
+              env: doors.env,
+            }),
       diverged: of.live && own.some(({ exchange }) => exchange.complete && exchange.replayed === null),
     },
     {
       manifest,
       runDir,
+      variables,
       realRunDir: await realpath(runDir),
       snapshots,
       live: of.live,

@@ -114,6 +114,7 @@ export async function forkRun(
     alsoCalled: [dirname(old.workspace_path)],
     records: moment.records,
     follow: replay?.records,
+    takesTools: replay !== undefined && replay.replayOf.run_tools !== true,
     snapshot: moment.snapshot,
     ...filesOf(
       old,
@@ -150,7 +151,8 @@ export async function forkRun(
     history:
       old.git === undefined
         ? undefined
-        : (from, to, workspace) => forkHistory({ from, to, workspace, env: doors.env }),
+        : (from, to, workspace) =>
+            forkHistory({ from, to, workspace, env: doors.env, keepLater: replay !== undefined }),
   }).catch((error: unknown) => {
     if (error instanceof GitError)
       return refused(

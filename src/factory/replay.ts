@@ -27,12 +27,15 @@ import { WorkspaceError } from '../workspace/trouble.ts';
 import { forkRun, storedGraph } from './fork.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { refused } from './types.ts';
+import { changedIn } from './vouched.ts';
 
 export type ReplayRequest = {
   /** The visit that is the first to be made again; undefined for the whole run. */
   readonly from: Point | undefined;
   /** Prompts in place of the pipeline's, by node. */
   readonly prompts: Readonly<Record<string, string>>;
+  /** Run tools and checks for real. */
+  readonly runTools: boolean;
 };
 
 /** Makes the run in `runDir` again in a new directory, agents answered from its record. Refuses, with nothing left
@@ -50,6 +53,8 @@ export async function replayRun(
   const read = await readSoFar(runDir);
   if (!read.ok) return refused('run-files', read.why);
   const { records } = read;
+  const changed = await changedIn(runDir);
+  if (changed !== undefined) return changed;
   const moment = beginningOf(manifest, records, request.from);
   if ('problems' in moment) return moment;
   const whole = await recordsOf(runDir, manifest, records, moment.records.length);
@@ -67,6 +72,7 @@ export async function replayRun(
       ancestors: await ancestorsOf(manifest),
       live: flags.live === true,
       prompts: { ...request.prompts },
+      ...(request.runTools ? { run_tools: true } : {}),
     },
     records,
     graph,

@@ -1,10 +1,13 @@
-/** A run goes on only from records that are what was written there. */
+/** A run goes on, and others build upon it, only from records that are what was written there. */
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Refusal } from '../engine/casting.ts';
 import { manifestHash } from '../engine/kept.ts';
 import { layout } from '../model/layout.ts';
-import type { Loaded } from '../store/checkpoint.ts';
+import { hashFile } from '../store/artifact-hashes.ts';
+import { type Loaded, loadCheckpoint } from '../store/checkpoint.ts';
 import { notAsVouched } from '../store/marks.ts';
+import { readManifest } from '../store/run-store.ts';
 import { refused } from './types.ts';
 
 /** Refuses a run of which the checkpoint, the visits, the manifest, or what the checkpoint counts of the other journals
@@ -19,10 +22,7 @@ export async function changedRecords(
   const paths = changed === undefined ? [] : [changed];
   // A checkpoint that was changed vouches for nothing.
   if (changed !== at.checkpoint) {
-    const { manifest_sha256, manifest_next } = vouched;
-    const is = manifestHash(JSON.parse(await readFile(at.manifest, 'utf8')) as object);
-    if (manifest_sha256 !== undefined && is !== manifest_sha256 && is !== manifest_next)
-      paths.push(at.manifest);
+    if (await isAnotherManifest(runDir, vouched)) paths.push(at.manifest);
     paths.push(...(await notAsVouched(runDir, vouched.journals ?? {})));
   }
   if (paths.length === 0) return undefined;
@@ -32,3 +32,57 @@ export async function changedRecords(
     `put back a copy of the run directory (factory verify ${runId} tells more), or go on in a run of its own from a visit that you trust: factory fork ${runId} --at NODE@VISIT`,
   );
 }
+
+/** Folder of what a replay follows, in `manifest.files`. */
+const followed = '.replay/';
+
+/** Refuses where the manifest, the lines of its visits or the files that it was begun with were changed. */
+export async function changedIn(runDir: string): Promise<Refusal | undefined> {
+  const at = layout(runDir);
+  const read = await readManifest(runDir);
+  if (!read.ok) return refused('manifest', read.why);
+  const loaded = await loadCheckpoint(at.checkpoint);
+  if (!loaded.ok) return refused('run-files', loaded.why);
+  if (loaded.changed !== undefined)
+    return damaged(loaded.changed, 'is no longer what the engine wrote there');
+  if (await isAnotherManifest(runDir, loaded.vouched))
+    return damaged(at.manifest, 'is not the manifest that the checkpoint knows');
+  const files = Object.entries(read.manifest.files ?? {});
+  return changedFile(
+    runDir,
+    files.filter(([path]) => !path.startsWith(followed)),
+  );
+}
+
+/** The same of what a replay keeps of the run that it follows. */
+export async function changedInFollowed(runDir: string): Promise<Refusal | undefined> {
+  const read = await readManifest(runDir);
+  if (!read.ok) return refused('manifest', read.why);
+  const files = Object.entries(read.manifest.files ?? {});
+  return changedFile(
+    runDir,
+    files.filter(([path]) => path.startsWith(followed)),
+  );
+}
+
+async function isAnotherManifest(runDir: string, vouched: Loaded['vouched']): Promise<boolean> {
+  const { manifest_sha256, manifest_next } = vouched;
+  if (manifest_sha256 === undefined) return false;
+  const is = manifestHash(JSON.parse(await readFile(layout(runDir).manifest, 'utf8')) as object);
+  return is !== manifest_sha256 && is !== manifest_next;
+}
+
+async function changedFile(
+  runDir: string,
+  files: readonly (readonly [path: string, sha256: string])[],
+): Promise<Refusal | undefined> {
+  for (const [path, sha256] of files) {
+    const is = await hashFile(join(runDir, path));
+    if (is !== sha256)
+      return damaged(join(runDir, path), is === undefined ? 'is missing' : 'is not as the run began with it');
+  }
+  return undefined;
+}
+
+const damaged = (path: string, what: string): Refusal =>
+  refused('replay-damaged', `${path} ${what}`, 'put back a copy of that file; nothing of the run was used');

@@ -8,6 +8,7 @@ import { Usage } from './spent.ts';
 const base = { schema_version: z.literal(1), at: z.string().describe('RFC 3339, UTC') };
 const node_id = z.string();
 const usage = Usage.optional().describe('Of all calls of the visit');
+const replayed = z.boolean().exactOptional().describe('True where the record of another run answered');
 
 const ForkPoint = z
   .object({ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() })
@@ -47,6 +48,9 @@ export const RunEvent = z.discriminatedUnion('type', [
     })
     .describe('What an agent program reports to have done; the first 1,000 of an attempt.'),
   z
+    .object({ ...base, type: z.literal('ReplayRan'), node_id, visit: z.number(), why: z.string() })
+    .describe('A tool or a check of a replay runs, because what is recorded of it does not fit.'),
+  z
     .object({ ...base, type: z.literal('ScenarioRerun'), node_id, ...Rerun.shape })
     .describe('A scenario that failed was run once more in a clean copy, to tell a flake from a failure.'),
   z
@@ -62,6 +66,7 @@ export const RunEvent = z.discriminatedUnion('type', [
       notes: z.string(),
       elapsed_ms: z.number(),
       usage,
+      replayed,
     })
     .describe('A visit ended with any outcome but fail.'),
   z
@@ -76,6 +81,7 @@ export const RunEvent = z.discriminatedUnion('type', [
       error: z.string().optional().describe('The reason again, when the stage broke instead of reporting'),
       elapsed_ms: z.number(),
       usage,
+      replayed,
     })
     .describe('A visit ended with outcome fail.'),
   z

@@ -61,6 +61,11 @@ export const exchangesLayout = (dir: string) => ({
 export const followedLayout = (dir: string) => ({
   exchanges: join(dir, 'exchanges'),
   visits: join(dir, 'visits.jsonl'),
+  /** What tools and checks left in their folders, each file named by its SHA-256. */
+  artifacts: join(dir, 'artifacts'),
+  artifact: (sha256: string) => join(dir, 'artifacts', sha256),
+  /** What the last proof of the commits found. */
+  proof: join(dir, 'proof.json'),
   /** Where the replay left the record; missing as long as it has not. */
   divergence: join(dir, 'divergence.json'),
 });

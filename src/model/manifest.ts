@@ -47,6 +47,7 @@ export const ReplayOf = z.object({
     .record(z.string(), z.string())
     .describe('By node: prompts that took the place of the pipeline’s'),
   changed: z.array(z.string()).describe('What differs from the other run: var NAME, prompt NODE, agent, …'),
+  run_tools: z.boolean().exactOptional().describe('Whether tools and checks run, though the record has them'),
 });
 export type ReplayOf = z.infer<typeof ReplayOf>;
 

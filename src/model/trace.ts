@@ -97,6 +97,8 @@ export type TraceFacts =
       readonly status_path: string;
       /** Of all model calls of the visit. */
       readonly usage?: Usage;
+      /** Of a tool or a check: the record of another run answered. */
+      readonly replayed?: true;
     }
   | {
       readonly type: 'RouteEvaluated';

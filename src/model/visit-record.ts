@@ -66,6 +66,14 @@ export const VisitRecord = z.object({
     .exactOptional()
     .describe('SHA-256 of the files that it left in its folder, by path there'),
   artifacts_more: z.int().exactOptional().describe('Files there beyond those'),
+  asked_sha256: z
+    .string()
+    .exactOptional()
+    .describe('Of a tool or a check: SHA-256 of its attributes and of the variables that they name'),
+  replayed: z
+    .int()
+    .exactOptional()
+    .describe('Number of the record of the followed run that answered in place of the stage'),
   took_ms: z.number().exactOptional().describe('Milliseconds of this visit'),
 });
 export type VisitRecord = z.infer<typeof VisitRecord>;

@@ -129,6 +129,21 @@ export function stateAfter(records: Iterable<RunRecord>, upTo = Number.POSITIVE_
   return state;
 }
 
+/** Answers with the state after the record numbered `upTo`, again and again and quickly as long as the number grows. What
+ *  it answers with is its own. */
+export function statesOf(records: readonly RunRecord[]): (upTo: number) => Checkpoint {
+  let at = 0;
+  let state: Checkpoint | undefined;
+  return (upTo) => {
+    if (state === undefined || upTo < at) [state, at] = [stateAfter(records, 1), 1];
+    for (; at < upTo; at++) {
+      const record = records[at];
+      if (record?.type === 'Visit') addVisit(state, record);
+    }
+    return state;
+  };
+}
+
 /** Makes `state`, which is the fold's own, that after one more visit. */
 function addVisit(state: Checkpoint, record: VisitRecord): void {
   const { node } = record;

@@ -80,7 +80,15 @@ export async function checkWorkspace(
 export async function checkExchanges(runDir: string, found: Findings): Promise<void> {
   const at = layout(runDir);
   await checkOne(at.exchanges, 'exchanges', found);
-  await checkOne(followedLayout(at.followed).exchanges, '.replay/exchanges', found);
+  const followed = followedLayout(at.followed);
+  await checkOne(followed.exchanges, '.replay/exchanges', found);
+  for (const name of await namesIn(followed.artifacts))
+    found.hash(
+      `.replay/artifacts/${name}`,
+      name,
+      await hashFile(followed.artifact(name)),
+      'what a recorded stage left',
+    );
 }
 
 async function checkOne(dir: string, where: string, found: Findings): Promise<void> {

@@ -103,12 +103,12 @@ export async function checkHistory(
       });
 }
 
-/** Commits that the run was forked with: another run made them. */
+/** Commits that the run was forked with, or took from the record that it replays: another run made them. */
 function inheritedCommits(manifest: Manifest, records: readonly RunRecord[]): ReadonlySet<string> {
   const until = manifest.forked_from?.seq ?? 1;
   const names = new Set<string>();
   for (const record of records) {
-    if (record.seq > until || record.type !== 'Visit') continue;
+    if (record.type !== 'Visit' || (record.seq > until && record.replayed === undefined)) continue;
     const read = Commit.array().safeParse(record.context.set['build.commits']);
     for (const { commit } of read.success ? read.data : []) if (commit !== null) names.add(commit);
   }

@@ -106,8 +106,10 @@ describe('single-turn answers', () => {
     expect(forked.code, forked.err).toBe(0);
     expect(exchanges(it, 'f').map(({ call }) => call)).toEqual([1, 2, 3]);
     await checks(it, 'f');
-    const whole = await it.replay('f', { from: 'start', runId: 'whole', quiet: true });
+    const whole = await it.replay('f', { from: 'start', runId: 'whole' });
     expect(whole.code, whole.err + whole.out).toBe(0);
+    // Before the fork the variable was another one.
+    expect(whole.err).toContain('the variables that they name, are other ones');
     expect(workspace(it, 'whole')).toEqual(workspace(it, 'f'));
   });
 
@@ -171,7 +173,8 @@ describe('single-turn answers', () => {
     await using it = await house({ ...files, 'loop.dot': pipeline });
     await started(it, 'loop.dot', scripted);
     it.environment({ SPOILED: 'yes' });
-    const parted = await it.replay('base', { runId: 'r', quiet: true });
+    await checks(it);
+    const parted = await it.replay('base', { runId: 'r', quiet: true, runTools: true });
     expect(parted.code).toBe(1);
     expect(resultOf(it, 'r').divergence).toMatchObject({ node: 'count', visit: 2, kind: 'route' });
     expect(parted.out).toContain('it went to "exit" (outcome success), and goes to "answer" (outcome fail)');
@@ -343,6 +346,32 @@ describe('agents that work in the workspace', () => {
     expect(resultOf(it, 'played').stages).toBe(resultOf(it, 'base').stages);
   });
 
+  test('one that goes round in circles is in the record with what came of it', async () => {
+    await using it = await made();
+    writeFileSync(
+      join(it.path, 'c.dot'),
+      pipeline.replace('max_retries=1', 'max_same_calls=2, stall_timeout=1h'),
+    );
+    it.environment({
+      STAND_IN: `case $FACTORY_VISIT in
+        1) echo '${said}'; echo '${said}'; echo '${said}'; exec sleep 1000 ;;
+        *) touch src/second; ok ;;
+      esac`,
+      ATTRACTOR_CODEX_PATH: join(root, 'test/support/codex-stand-in.sh'),
+    });
+    await started(it, 'c.dot', { workdir: 'w' });
+    expect(exchanges(it, 'base').map(({ call, complete }) => [call, complete])).toEqual([
+      [1, true],
+      [2, true],
+    ]);
+    expect(readReport(it, exchanges(it, 'base')[0])).toMatchObject({
+      kind: 'failed',
+      class: 'stalled',
+      reason: expect.stringContaining('it made the same call 2 times'),
+    });
+    await checks(it);
+  });
+
   test('an attempt that was stopped in between is marked, and answers nobody', async () => {
     await using it = await made();
     it.environment({
@@ -366,6 +395,9 @@ describe('agents that work in the workspace', () => {
     await checks(it);
   });
 });
+
+const readReport = (it: House, exchange: Exchange | undefined) =>
+  JSON.parse(readItem(it, exchange === undefined ? exchange : { ...exchange, items: exchange.report ?? '' }));
 
 function readItem(it: House, exchange: Exchange | undefined): string {
   const items = exchange?.items;

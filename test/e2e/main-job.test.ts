@@ -56,8 +56,12 @@ describe('without a key', () => {
 
     const replayed = await it.factory(['replay', 'r1', '--check', '-q']);
     expect(replayed.stdout, replayed.stderr).toMatch(
-      /^equal: \d+ records of the trace of \w+ are those of r1\n$/,
+      /^equal: \d+ records of the trace of (\w+) are those of r1\n$/,
     );
+    const again = / trace of (\w+) are/.exec(replayed.stdout)?.[1] ?? '';
+    const story = await it.records(`.factory/runs/${again}/events.jsonl`);
+    expect(story.filter(({ type }) => type === 'ReplayRan')).toEqual([]);
+    expect((await it.factory(['verify', again])).stdout).toContain(`run ${again} holds`);
 
     const delivered = await it.factory(['deliver', 'r1', '--to', 'product']);
     expect(delivered.code, delivered.stderr).toBe(0);

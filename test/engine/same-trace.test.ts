@@ -111,13 +111,14 @@ describe('two traces', () => {
 });
 
 describe('texts', () => {
-  test('a run id is renamed as a word of its own, and only in the run that has it', () => {
+  test('a run id is renamed as a word of its own, also where it is a word that both runs use', () => {
     const { was, is } = spellings(
       { runId: 'base', dirs: ['/r/base'] },
       { runId: 'f', dirs: ['/r/f', '/real/f'] },
       [{ runId: 'old', dirs: ['/r/old'] }],
     );
     expect(was('base of /r/base/w for free')).toBe(is('f of /real/f/w for free'));
+    expect(was('base runs f.dot')).toBe(is('f runs f.dot'));
     expect(was('/r/base2')).toBe('/r/base2');
     expect(was('in old: /r/old/x')).toBe('in base: <run>/x');
   });

@@ -1,0 +1,26 @@
+/** How a run's story is told: events and trace records, each with its time. */
+import type { EventFacts, RunEvent } from '../model/event.ts';
+import type { TraceFacts } from '../model/trace.ts';
+import type { PreparedRun } from './run.ts';
+
+export type Teller = ReturnType<typeof teller>;
+
+/** Writes events and trace records with their time, and passes events on. */
+export function teller({ setting, events, trace }: Pick<PreparedRun, 'setting' | 'events' | 'trace'>) {
+  const stamp = () => ({ schema_version: 1 as const, at: setting.clock.now().toISOString() });
+  return {
+    async event(facts: EventFacts): Promise<void> {
+      const { type, ...rest } = facts;
+      const record = { schema_version: 1, type, at: stamp().at, ...rest } as RunEvent;
+      await events.append(record);
+      setting.watcher.event(record);
+    },
+    async trace(facts: TraceFacts): Promise<void> {
+      const { type, ...rest } = facts;
+      await trace.append({ schema_version: 1, type, at: stamp().at, ...rest });
+    },
+    async flush(): Promise<void> {
+      await Promise.all([events.flush(), trace.flush()]);
+    },
+  };
+}

@@ -1,0 +1,160 @@
+/** What tools and checks did, answered from the record of a run that is made again. */
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { house, treeOf } from '../support/house.ts';
+
+const runs = '.factory/runs';
+type House = Awaited<ReturnType<typeof house>>;
+const dirOf = (it: House, run: string) => join(it.path, runs, run);
+const ended = (it: House, run: string) =>
+  it
+    .records(`${runs}/${run}/events.jsonl`)
+    .filter(({ type }) => type === 'StageCompleted' || type === 'StageFailed')
+    .map(({ node_id, replayed }) => `${node_id}${replayed === true ? ' (record)' : ''}`);
+const ran = (it: House, run: string) =>
+  it
+    .records(`${runs}/${run}/events.jsonl`)
+    .filter(({ type }) => type === 'ReplayRan')
+    .map(({ node_id, visit, why }) => `${node_id}@${visit}: ${why}`);
+
+const pays = `echo paid >> $OUTSIDE; mkdir -p d; echo $$ > d/id; chmod 600 d/id; ln -s id d/link; printf '{"context_updates":{"at":"%s","verification.plan":{"files":["d/id"],"commands":["node -v"]}}}' "$PWD/d" > $FACTORY_OUTPUT`;
+
+/** A tool that tells what happens outside, one that fails twice and is tried again, one that breaks out, and a check. */
+const pipeline = `digraph g {
+  workdir="none"
+  vars="limit=1, other=x"
+  start [shape=Mdiamond]
+  pay [shape=parallelogram, tool_command=${JSON.stringify(pays)}]
+  flaky [shape=parallelogram, tool_command="echo x >> tries; echo try $FACTORY_ATTEMPT; test $(wc -l < tries) -ge 3", max_retries=5, retry_on=fail, retry_delay=1ms]
+  stray [shape=parallelogram, tool_command="echo 1 > allowed.txt; echo 2 > stray.txt", allowed_write_paths="allowed.txt"]
+  check [type=verification, verification.allowed_commands="node"]
+  see [shape=parallelogram, tool_command="cat d/id; echo \${var.limit} > limit"]
+  exit [shape=Msquare]
+  start -> pay -> flaky -> stray
+  stray -> check [condition="outcome=fail && failure_class=guardrail"]
+  check -> see [condition="outcome=success"]
+  see -> exit [condition="outcome=success"]
+}`;
+
+async function recorded(files: Record<string, string> = { 'p.dot': pipeline }) {
+  const it = await house(files, () => ({ FACTORY_SANDBOX: 'none' }));
+  it.environment({ FACTORY_SANDBOX: 'none', OUTSIDE: join(it.path, 'outside.txt') });
+  const told = await it.run('p.dot', { runId: 'base', quiet: true });
+  expect(told.code, told.err + told.out).toBe(0);
+  return it;
+}
+
+/** All that stages have left in the run's folder. */
+const artifacts = (it: House, run: string) => {
+  const nodes = ['pay', 'flaky', 'stray', 'check', 'see'];
+  const tree = nodes.flatMap((node) =>
+    Object.entries(treeOf(join(dirOf(it, run), node))).map(([path, is]) => [`${node}/${path}`, is]),
+  );
+  return Object.fromEntries(tree.filter(([path]) => !/stage\.json$|^pay\/status/.test(path ?? '')));
+};
+
+describe('tools and checks of a replay', () => {
+  test('are answered from the record with all that they left, and what they do outside is not done twice', async () => {
+    await using it = await recorded();
+    const checked = await it.replay('base', { runId: 'r', check: true });
+    expect(checked.out, checked.err).toMatch(/^equal/);
+    expect(ended(it, 'r')).toEqual([
+      'start',
+      'pay (record)',
+      'flaky (record)',
+      'stray (record)',
+      'check (record)',
+      'see (record)',
+      'exit',
+    ]);
+    expect(it.read('outside.txt')).toBe('paid\n');
+    expect(treeOf(join(dirOf(it, 'r'), 'workspace'))).toEqual(treeOf(join(dirOf(it, 'base'), 'workspace')));
+    expect(artifacts(it, 'r')).toEqual(artifacts(it, 'base'));
+    const result = (run: string) => {
+      const { status, stages, failed_stages, retries } = it.json(`${runs}/${run}/result.json`);
+      return { status, stages, failed_stages, retries };
+    };
+    expect(result('r')).toEqual(result('base'));
+    // Places are its own: a later stage of it must not reach into the other run.
+    expect(it.json(`${runs}/r/checkpoint.json`).context.at).toBe(join(dirOf(it, 'r'), 'workspace/d'));
+    const again = await it.replay('r', { runId: 'rr', check: true });
+    expect(again.out, again.err).toMatch(/^equal/);
+    expect(it.read('outside.txt')).toBe('paid\n');
+  });
+
+  test('run for real when that is asked for', async () => {
+    await using it = await recorded();
+    const told = await it.replay('base', { runId: 'r', runTools: true, quiet: true });
+    expect(told.code, told.err + told.out).toBe(0);
+    expect(ended(it, 'r').filter((one) => one.includes('record'))).toEqual([]);
+    expect(it.read('outside.txt')).toBe('paid\npaid\n');
+  });
+
+  test('run where the record does not fit, and the replay says where and why', async () => {
+    await using it = await recorded();
+    const told = await it.replay('base', { runId: 'r', var: ['limit=2'] });
+    expect(told.code, told.err + told.out).toBe(0);
+    expect(ran(it, 'r')).toEqual(['see@1: it may see what is another now: var limit']);
+    expect(told.err).toContain('the record does not fit; the stage runs');
+    expect(it.read(`${runs}/r/workspace/limit`)).toBe('2\n');
+    expect((await it.replay('base', { runId: 's', var: ['other=y'], quiet: true })).code).toBe(0);
+    expect(ran(it, 's')).toEqual([]);
+  });
+
+  test('what stages did before the pipeline was changed is no record of what they are told now', async () => {
+    await using it = await recorded();
+    writeFileSync(join(it.path, 'q.dot'), pipeline.replace('cat d/id', 'true').replace('echo x', 'echo y'));
+    const forked = await it.fork('base', {
+      at: 'see@1',
+      before: true,
+      pipeline: 'q.dot',
+      runId: 'f',
+      quiet: true,
+    });
+    expect(forked.code, forked.err).toBe(0);
+    const told = await it.replay('f', { from: 'start', runId: 'r', quiet: true });
+    expect(told.code, told.err).toBe(0);
+    const other = 'its attributes, or the variables that they name, are other ones';
+    expect(ran(it, 'r')).toEqual([
+      `flaky@1: ${other}`,
+      expect.stringMatching(/^stray@1: the workspace before it is another one: tries$/),
+      expect.stringMatching(/^check@1: /),
+      expect.stringMatching(/^see@1: the workspace/),
+    ]);
+    expect(it.read(`${runs}/r/workspace/tries`)).toBe('y\ny\ny\n');
+  });
+
+  test.for(['manifest.json', 'visits.jsonl', 'inputs/text.md'])(
+    'a byte that was changed in %s is noticed before anything is made',
+    async (name) => {
+      const reads = pipeline.replace('other=x', 'other=x, text=@text.md');
+      await using it = await recorded({ 'p.dot': reads, 'text.md': 'A text.\n' });
+      const path = join(dirOf(it, 'base'), name);
+      const bytes = readFileSync(path, 'utf8');
+      writeFileSync(
+        path,
+        name === 'visits.jsonl' ? bytes.replace('"notes":""', '"notes":"!"') : bytes.replace(/t$|t/, 'T'),
+      );
+      expect(readFileSync(path, 'utf8')).not.toBe(bytes);
+      const told = await it.replay('base', { runId: 'r' });
+      expect(told.code).toBe(2);
+      expect(told.err.replace(/\s+/g, '')).toContain(path);
+    },
+  );
+
+  test('what was changed in the record of a stage is noticed before anything is made', async () => {
+    await using it = await recorded();
+    const path = join(dirOf(it, 'base'), 'flaky/tool.stdout.txt');
+    const whole = readFileSync(path);
+    writeFileSync(path, 'try 9\n');
+    const told = await it.replay('base', { runId: 'r' });
+    expect(told.code).toBe(2);
+    expect(told.err).toContain('error[replay-damaged]');
+    expect(told.err.replace(/\s+/g, '')).toContain(path);
+    expect(readdirSync(join(it.path, runs)).filter((name) => !name.startsWith('.'))).toEqual(['base']);
+    writeFileSync(path, whole);
+    expect((await it.replay('base', { runId: 'r', quiet: true })).code).toBe(0);
+    expect(statSync(join(dirOf(it, 'r'), 'pay/context.json')).mode & 0o777).toBe(0o444);
+  });
+});
