@@ -180,13 +180,19 @@ if (plan !== undefined) {
     const path = ofDescriptor(args[0]);
     if (typeof args[0] !== 'number' || args[0] <= 2 || !counted(path)) return undefined;
     const data = bytes(args[1]);
-    const from = typeof args[2] === 'number' && typeof args[1] !== 'string' ? args[2] : 0;
+    // A text is followed by its position, bytes by offset, length and position.
+    const number = (at: number) => (typeof args[at] === 'number' ? args[at] : undefined);
+    const isText = typeof args[1] === 'string';
+    const from = isText ? 0 : (number(2) ?? 0);
+    const length = isText ? undefined : number(3);
+    const position = isText ? number(2) : number(4);
     const fd = args[0];
-    if (name === 'writeSync') {
-      const part = () => real.writeSync(fd, halfOf(data.subarray(from)));
-      return { kind: 'write', name, path, part, half: () => void part() };
-    }
-    return { kind: 'write', name, path, half: () => void real.writeSync(fd, halfOf(data.subarray(from))) };
+    const part = () => {
+      const some = halfOf(data.subarray(from, length === undefined ? undefined : from + length));
+      return real.writeSync(fd, some, 0, some.length, position ?? null);
+    };
+    const write = { kind: 'write', name, path, half: () => void part() } as const;
+    return name === 'writeSync' ? { ...write, part } : write;
   };
   const wholeFile =
     (append: boolean): Reading =>
