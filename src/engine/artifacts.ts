@@ -2,14 +2,19 @@
 import { rm } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, type WriteOptions, writeFileAtomic } from '../system/files.ts';
+import { isCode, type WriteOptions, writeFileAtomic, writeFresh } from '../system/files.ts';
 
 /** Artifacts that a later stage reads, as `factory order rollback` reads what a verification found: they outlive a power
  *  cut as the checkpoint does, or the run would go on otherwise than it would have. */
 const readLater: ReadonlySet<string> = new Set(['verification.results.json']);
 
-/** Writes an artifact. A folder that a stage left in its place goes. */
+/** Artifacts that somebody may look at as soon as they are there. */
+const lookedFor: ReadonlySet<string> = new Set(['status.json', 'response.md', ...readLater]);
+
+/** Writes an artifact. A folder that a stage left in its place goes. What a visit writes first is torn where the engine is
+ *  killed meanwhile, and then goes with all that the visit left. */
 export async function keepText(path: string, text: string): Promise<void> {
+  if (!lookedFor.has(basename(path)) && writeFresh(path, text, 0o644)) return;
   const options: WriteOptions = readLater.has(basename(path)) ? { sync: true, syncFolder: true } : {};
   try {
     await writeFileAtomic(path, text, options);

@@ -19,7 +19,7 @@ import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Clock } from '../system/clock.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isMissing, removeTree, writeFileAtomic } from '../system/files.ts';
+import { isMissing, removeTree, writeFileAtomic, writeFresh } from '../system/files.ts';
 import { type ByteMasker, maskStream } from '../system/mask.ts';
 import { head, readSome } from '../system/read.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
@@ -173,10 +173,11 @@ export function siteFor(
 
   const stageEnv = (from = env) => withOwnWords(from, setting, visit, nodeDir);
 
-  const writeContext = () =>
-    writeFileAtomic(nodeLayout(nodeDir).context, `${mask(JSON.stringify(state.context, null, 2))}\n`, {
-      mode: 0o444,
-    });
+  const writeContext = async () => {
+    const { context } = nodeLayout(nodeDir);
+    const text = `${mask(JSON.stringify(state.context, null, 2))}\n`;
+    if (!writeFresh(context, text, 0o444)) await writeFileAtomic(context, text, { mode: 0o444 });
+  };
 
   return {
     graph: setting.graph,

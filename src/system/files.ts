@@ -89,6 +89,34 @@ export async function writeNewFile(path: string, data: string, mode: number): Pr
   await syncFolder(dirname(path));
 }
 
+/** What the system takes away from the mode of every new file. */
+const masked = process.umask();
+
+/** Writes a file that is not there yet, in two calls and without a flush: whoever is killed meanwhile leaves a torn one,
+ *  and a reader may meet one that is still empty. `mode` is exact. False, and nothing done, where something of that name is
+ *  there, or no folder. */
+export function writeFresh(path: string, text: string, mode: number): boolean {
+  if (text === '' || (mode & masked) !== 0) return false;
+  beforeWrite(path);
+  let file: number;
+  try {
+    file = openSync(path, 'wx', mode);
+  } catch (error) {
+    if (isCode(error, 'EEXIST') || isMissing(error)) return false;
+    throw error;
+  }
+  try {
+    const bytes = Buffer.from(text);
+    for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw named(path, error);
+  } finally {
+    closeSync(file);
+  }
+  return true;
+}
+
 /** Writes a short JSON text over one that is there, in one call: whoever is killed leaves the old or the new one, and a
  *  reader meets either. A power cut may leave neither. What it saves is the rename, which some file systems make wait
  *  for the data when it replaces a file. False, and nothing done, where there is no plain file of that name. */
