@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Refusal } from '../engine/casting.ts';
 import { resultOf } from '../engine/result.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
-import { layout } from '../model/layout.ts';
+import { exchangesLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { RunResult } from '../model/result.ts';
 import { acquireLock } from '../store/lock.ts';
@@ -89,7 +89,9 @@ export async function tidy(runDir: string): Promise<void> {
     .filter((entry) => entry.isDirectory())
     .map((entry) => join(runDir, entry.name))
     .filter((path) => !apart.includes(path));
-  for (const folder of [runDir, join(at.snapshots, 'trees'), ...folders]) await removeNeighbours(folder);
+  const { bodies } = exchangesLayout(at.exchanges);
+  for (const folder of [runDir, join(at.snapshots, 'trees'), bodies, ...folders])
+    await removeNeighbours(folder);
   await removeGitLocks(at.history);
 }
 

@@ -1,0 +1,19 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { tidy } from '../../src/factory/ended.ts';
+import { home } from '../support/cli.ts';
+
+const torn = (name: string): string => `.${name}.0123456789ab.tmp`;
+
+test.each([
+  torn('checkpoint.json'),
+  `check/${torn('status.json')}`,
+  `snapshots/trees/${torn('f0.json')}`,
+  `exchanges/bodies/${torn('f0')}`,
+])('what a killed engine was writing goes: %s', async (name) => {
+  await using it = await home({ [name]: 'half', 'visits.jsonl': '' });
+  await tidy(it.path);
+  expect(existsSync(join(it.path, name))).toBe(false);
+  expect(existsSync(join(it.path, 'visits.jsonl'))).toBe(true);
+});
