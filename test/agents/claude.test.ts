@@ -234,7 +234,12 @@ describe('a failure', () => {
     ],
     ['402', failing({ api_error_status: 402 }), { class: 'config', park: { kind: 'billing' } }, /./],
     ['400', failing({ api_error_status: 400, result: 'bad' }), { class: 'agent' }, /bad/],
-    ['429', failing({ api_error_status: 429 }), { class: 'infra' }, /./],
+    [
+      '429',
+      failing({ api_error_status: 429 }),
+      { class: 'infra', park: { kind: 'quota', unsaid: true } },
+      /./,
+    ],
     ['529', failing({ api_error_status: 529 }), { class: 'infra' }, /./],
     ['no connection', failing({ api_error_status: null }, word('server_error')), { class: 'infra' }, /./],
     [
