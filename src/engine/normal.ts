@@ -29,13 +29,16 @@ export function spellings(
   const dirs = [...new Set([recorded, following, ...ancestors].flatMap((place) => place.dirs))].sort(
     (a, b) => b.length - a.length,
   );
-  const was = (text: string) =>
-    ancestors.reduce((so, { runId }) => renamed(so, runId, recorded.runId), withoutFolders(text, dirs));
-  return { was, is: (text) => renamed(was(text), following.runId, recorded.runId) };
+  // An id may be a word that occurs anywhere ("try again"), so both sides are spelled in the same way.
+  const spelled = (text: string) =>
+    [...ancestors, following].reduce(
+      (so, { runId }) => renamed(so, runId, recorded.runId),
+      withoutFolders(text, dirs),
+    );
+  return { was: spelled, is: spelled };
 }
 
-/** The text with one run's id in place of the other's, where it stands as a word of its own. Only one side is renamed:
- *  an id may be a word that occurs anywhere. */
+/** The text with one run's id in place of the other's, where it stands as a word of its own. */
 const renamed = (text: string, from: string, to: string): string =>
   from === to || !text.includes(from)
     ? text
