@@ -96,6 +96,11 @@ function usageOf(events: ClaudeEvents, settings: ClaudeSettings): { readonly usa
   const { result } = events;
   const told = result ?? events.soFar;
   if (told === undefined) return {};
+  // A server that does not tell what it used is told of as none at all.
+  const nothing = (told.inputTokens ?? 0) + (told.outputTokens ?? 0) + (result?.costUsd ?? 0) === 0;
+  if (nothing && result?.isError === false) return {};
+  // An answer that was lost on its way was worked on; what a server refused was not.
+  const lost = result?.status === undefined && events.trouble === 'server_error';
   return {
     usage: {
       // An alias such as `sonnet` is known by its whole name.
@@ -104,7 +109,7 @@ function usageOf(events: ClaudeEvents, settings: ClaudeSettings): { readonly usa
       output_tokens: told.outputTokens,
       ...(told.cachedTokens === null ? {} : { cached_input_tokens: told.cachedTokens }),
       cost_usd: result?.costUsd ?? null,
-      ...(result === undefined ? { incomplete: true as const } : {}),
+      ...(result === undefined || lost ? { incomplete: true as const } : {}),
     },
   };
 }

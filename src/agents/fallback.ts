@@ -75,13 +75,15 @@ function history(
   };
 }
 
-/** One report for all: one that passes by itself, else one that waits for a quota, else the last. */
+/** One report for all: a limit that may be over soon, else what passes by itself, else one that waits for a quota, else the
+ *  last. */
 function nobody(failed: readonly { readonly agent: string; readonly report: Failed }[]): AgentReport {
   const passing = failed.find(({ report }) => report.class === 'infra' && report.park === undefined);
   const waiting = failed
     .filter(({ report }) => report.park?.kind === 'quota')
     .sort((a, b) => (a.report.park?.wakeAtMs ?? Infinity) - (b.report.park?.wakeAtMs ?? Infinity));
-  const chosen = passing ?? waiting[0] ?? failed.at(-1);
+  const soon = failed.find(({ report }) => report.park?.unsaid === true);
+  const chosen = soon ?? passing ?? waiting[0] ?? failed.at(-1);
   if (chosen === undefined) throw new Error('Internal: a list of agents without one');
   const others = failed.filter((one) => one !== chosen);
   const reason = failed.map(({ agent, report }) => `${agent}: ${report.reason}`).join('; ');

@@ -5,6 +5,9 @@ import { diff } from '../workspace/changes.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { DamagedStore } from '../workspace/trouble.ts';
 
+/** Bytes of a file that are held to be looked through; of a larger one what is no hole, up to so many. */
+const most = 256 * 1024 * 1024;
+
 export type Work = {
   readonly node: string;
   readonly visit: number;
@@ -65,7 +68,19 @@ export async function changedBy(
   const content = async (tree: Snapshot, path: string): Promise<Buffer | undefined> => {
     const entry = tree.tree.get(path);
     if (entry?.target !== undefined) return Buffer.from(entry.target);
-    return entry?.hash === undefined ? undefined : snapshots.read(entry.hash);
+    if (entry?.hash === undefined) return undefined;
+    if ((entry.size ?? 0) <= most) return snapshots.read(entry.hash);
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    for await (const piece of snapshots.pieces(entry.hash)) {
+      if (bytes + piece.length > most) {
+        damaged(`of ${path} no more than ${most} bytes were looked at`);
+        break;
+      }
+      bytes += piece.length;
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces);
   };
   return [...created, ...modified, ...deleted].map((path) => ({
     path,

@@ -309,6 +309,8 @@ const flagsOf = (
 ): RunFlags => ({
   ...checkedBounds(options),
   vars,
+  // Little is lost with a plan, and who asked for it is told at once.
+  parkUnsaid: false,
   envPass: [],
   allowDirty: false,
   acceptChanges: false,

@@ -12,6 +12,7 @@ import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
 import type { HardLinks } from '../workspace/hard-links.ts';
 import { bringBack, type HidingPlace, hide, pathsToHide } from '../workspace/hide.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
+import { reopen } from './reopen.ts';
 
 /** Bytes of one stream that an agent program may fill a file with. */
 export const mostAgentOutput = 256 * 1024 * 1024;
@@ -123,6 +124,7 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
   } finally {
     stdout?.end();
     stderr?.end();
+    await reopen(door.nodeDir);
     if (hidden.length > 0) {
       const made =
         confinement?.rung === 'bwrap'

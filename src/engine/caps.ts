@@ -16,6 +16,8 @@ export type Caps = {
   readonly unknownCost?: 'stop' | 'allow' | undefined;
   /** Milliseconds that a run waits for a quota by itself; for more it parks. Default 2 minutes. */
   readonly parkAfterMs?: number | undefined;
+  /** Whether a run parks at a rate limit of which nobody says how long it lasts. Default true. */
+  readonly parkUnsaid?: boolean | undefined;
 };
 
 export const defaultCaps = { maxSteps: 10_000, maxVisits: 50, parkAfterMs: 120_000 } as const;

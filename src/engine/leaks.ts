@@ -8,7 +8,7 @@ import type { Manifest } from '../model/manifest.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
 import { reasonOf } from '../model/outcome.ts';
 import type { SealedFile } from '../model/sealed.ts';
-import { type Canaries, chooseCanaries } from '../policy/canaries.ts';
+import { type Canaries, chooseCanaries, type Sighting } from '../policy/canaries.ts';
 import { reportedLines, tracedLines, tracesItself } from '../policy/judge-report.ts';
 import { isMissing } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
@@ -87,12 +87,12 @@ export function leakGuard(from: {
   const traced = from.files.some(({ kind, content }) => kind === 'file' && tracesItself(content.toString()));
   /** Contents that show nothing, by their hash. */
   const clean = new Set<string>();
-  const shown = async (
-    where: string | { readonly file: string; readonly by: string },
-    text: string | Buffer,
-  ): Promise<string | undefined> => {
+  const shown = async (where: Where, text: string | Buffer): Promise<string | undefined> => {
     const [seen] = (await canaries()).find(text);
-    if (seen === undefined) return undefined;
+    return seen === undefined ? undefined : told(where, seen);
+  };
+  type Where = string | { readonly file: string; readonly by: string };
+  const told = (where: Where, seen: Sighting): string => {
     const line = seen.at > 0 ? `:${seen.at}` : '';
     const place = typeof where === 'string' ? where : `${where.file}${line}${where.by}`;
     return `holdout_leak: ${place} shows line ${seen.line} of a sealed file`;
@@ -165,21 +165,30 @@ export function leakGuard(from: {
       }
       const { hash } = entry ?? {};
       if (hash === undefined || clean.has(hash)) continue;
-      const text = await from.snapshots.read(hash);
-      const leak = await shown(where, text);
-      if (leak === undefined) clean.add(hash);
+      const seen = await seenIn(hash);
+      if (seen[0] === undefined) clean.add(hash);
       // What stood there before this stage is not its doing.
-      else if (!(await hadAlready(before, path, text))) return leak;
+      else if (!(await hadAlready(before, path, seen))) return told(where, seen[0]);
     }
     return undefined;
   }
 
-  async function hadAlready(before: Snapshot, path: string, text: Buffer): Promise<boolean> {
+  /** What a content shows. In a large one nobody counts the lines. */
+  async function seenIn(hash: string): Promise<readonly Sighting[]> {
     const all = await canaries();
-    const seen = all.find(text);
+    const seen: Sighting[] = [];
+    let whole = true;
+    for await (const piece of from.snapshots.pieces(hash)) {
+      seen.push(...all.find(piece).map((one) => (whole ? one : { ...one, at: 0 })));
+      whole = false;
+    }
+    return seen;
+  }
+
+  async function hadAlready(before: Snapshot, path: string, seen: readonly Sighting[]): Promise<boolean> {
     const key = ({ file, line }: { file: number; line: number }) => `${file}:${line}`;
     const was = before.tree.get(path)?.hash;
-    const had = new Set(was === undefined ? [] : all.find(await from.snapshots.read(was)).map(key));
+    const had = new Set(was === undefined ? [] : (await seenIn(was)).map(key));
     return seen.every((sighting) => had.has(key(sighting)));
   }
 }

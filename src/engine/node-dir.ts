@@ -7,6 +7,7 @@ import { nodeLayout } from '../model/layout.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isCode, makeFolder, overwriteJson, writeJson } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
+import { reopen } from './reopen.ts';
 
 /** `stage.json`: which visit the folder belongs to, and the process that is or was at work in it. */
 const Stage = z.object({
@@ -58,6 +59,7 @@ function made(dir: string): boolean {
 }
 
 async function clear(dir: string, visit: number): Promise<void> {
+  await reopen(dir);
   const entries = (await readdir(dir)).filter((name) => name !== 'visits');
   const stage = await readStage(dir);
   if (entries.length > 0 && stage !== undefined && stage.visit < visit) {

@@ -14,10 +14,14 @@ const mostMs = 365 * 86_400_000;
 const leastMs = (again: number): number => (again === 0 ? 0 : Math.min(60_000 * 2 ** (again - 1), guessMs));
 
 /** The outcome with what it says of waiting in one form: a server's wait that is longer than `parkAfterMs` is a quota,
- *  and a quota's wait stands in `retryAfterMs`. */
-export function withWait(outcome: Outcome, now: Date, parkAfterMs: number): Outcome {
+ *  and a quota's wait stands in `retryAfterMs`. Without `parkUnsaid` nothing waits for a limit that nobody tells the end of. */
+export function withWait(outcome: Outcome, now: Date, parkAfterMs: number, parkUnsaid = true): Outcome {
   if (outcome.status !== 'fail') return outcome;
   const { park, retryAfterMs, class: failureClass } = outcome;
+  if (park?.unsaid === true) {
+    const { park: _, ...passing } = outcome;
+    return parkUnsaid ? outcome : passing;
+  }
   if (park === undefined) {
     return failureClass === 'infra' && (retryAfterMs ?? 0) > parkAfterMs
       ? { ...outcome, park: { kind: 'quota' } }
@@ -42,7 +46,11 @@ export function parked(
   const author = kind !== 'quota' && within !== true;
   if (condition !== undefined && (author || namesClass(condition))) return undefined;
   const again = at.before === undefined ? 0 : (at.before.again ?? 0) + 1;
-  const wait = Math.max(leastMs(again), Math.min(outcome.retryAfterMs ?? guessMs, mostMs));
+  const { unsaid } = outcome.park;
+  const wait =
+    unsaid === true
+      ? leastMs(again + 1)
+      : Math.max(leastMs(again), Math.min(outcome.retryAfterMs ?? guessMs, mostMs));
   return {
     status: pausedBy(kind),
     node: at.node,
@@ -55,7 +63,7 @@ export function parked(
 
 /** Whether waiting for this is not for a retry within the run. */
 export const isLong = (park: Park, retryAfterMs: number | undefined, parkAfterMs: number): boolean =>
-  park.kind !== 'quota' || (retryAfterMs ?? guessMs) > parkAfterMs;
+  park.kind !== 'quota' || (park.unsaid !== true && (retryAfterMs ?? guessMs) > parkAfterMs);
 
 function namesClass(condition: Condition): boolean {
   switch (condition.op) {

@@ -12,6 +12,7 @@ import { mayWrite } from '../system/fence.ts';
 import { endGroup, sweep } from '../system/processes.ts';
 import { sha256 } from './inputs.ts';
 import { readStage } from './node-dir.ts';
+import { reopen } from './reopen.ts';
 
 /** What a resume may be asked for with flags; only what was given. */
 export type Given = {
@@ -106,6 +107,7 @@ export async function endLeftovers(
 ): Promise<number> {
   const { marker } = manifest;
   const dir = checkpoint.next_node === null ? undefined : layout(runDir).node(checkpoint.next_node);
+  if (dir !== undefined) await reopen(dir);
   const stage = dir === undefined ? undefined : await readStage(dir);
   const group = stage?.process != null && (await endGroup(stage.process)) ? 1 : 0;
   const mayEnd = () => mayWrite(runDir);

@@ -35,6 +35,7 @@ import { staysInside } from './inside.ts';
 import type { LeakGuard } from './leaks.ts';
 import { note } from './ran.ts';
 import { type Recorder, recorder } from './recorder.ts';
+import { reopen } from './reopen.ts';
 import type { Replay } from './replay.ts';
 import { type Sealed, seesHoldout } from './sealing.ts';
 import { smellOf } from './smell.ts';
@@ -208,8 +209,7 @@ export function siteFor(
     async run(program: StageProgram): Promise<Exit> {
       const left = deadline - setting.clock.monotonic();
       if (left <= 0) return { kind: 'timed_out', afterMs: visit.timeout.ms };
-      const own = program.check === true ? setting.commandTimeoutMs : undefined;
-      const limit = Math.min(left, own ?? left);
+      const limit = Math.min(left, (program.check === true ? setting.commandTimeoutMs : undefined) ?? left);
       await writeContext();
       await visit.desk.share(nodeDir);
       const confinement = confinementOf(setting, node, {
@@ -241,6 +241,7 @@ export function siteFor(
         ...(setting.brand === undefined ? {} : { brand: setting.brand }),
         started: (process) => visit.spawned(process),
       });
+      await reopen(nodeDir);
       await visit.desk.gather(nodeDir, visit.attempt);
       note(ran, program, ended, mask);
       return ended.kind === 'timed_out'

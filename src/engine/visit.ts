@@ -172,7 +172,7 @@ export async function visitNode(
     const cut =
       result.outcome.status === 'fail' && result.outcome.class === 'timeout' ? wallHit() : undefined;
     if (cut !== undefined) return { kind: 'stopped', reason: cut };
-    const outcome = withWait(result.outcome, setting.clock.now(), parkAfterMs);
+    const outcome = withWait(result.outcome, setting.clock.now(), parkAfterMs, caps.parkUnsaid);
     const policy = retryPolicy(kind, wants, graphWants.default_max_retries, parkAfterMs);
     const again = retry(policy, attempt, outcome);
     if (!again.again) {

@@ -178,7 +178,8 @@ async function damageOf(runDir: string, { exchange }: StoredExchange): Promise<s
     if (files === null || files.changes.length === 0) return undefined;
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     await snapshots.load(files.after);
-    for (const { sha256 } of files.changes) if (sha256 !== undefined) await snapshots.read(sha256);
+    for (const { sha256 } of files.changes)
+      if (sha256 !== undefined) for await (const _ of snapshots.pieces(sha256));
     return undefined;
   } catch (error) {
     if (error instanceof DamagedExchange || error instanceof WorkspaceError) return error.message;

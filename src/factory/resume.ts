@@ -266,6 +266,7 @@ export async function goOn(
     maxTokens: flags.maxTokens ?? manifest.caps.max_tokens,
     unknownCost: flags.unknownCost ?? manifest.caps.unknown_cost,
     parkAfterMs: flags.parkAfterMs ?? manifest.caps.park_after_ms,
+    parkUnsaid: flags.parkUnsaid,
   };
   // Prices only say how the same calls are counted, so another table changes nothing of the run.
   const priced =

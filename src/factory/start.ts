@@ -99,6 +99,7 @@ export async function startRun(
     maxTokens: flags.maxTokens ?? wanted.max_tokens,
     unknownCost: flags.unknownCost ?? wanted.unknown_cost,
     parkAfterMs: flags.parkAfterMs ?? wanted.park_after,
+    parkUnsaid: flags.parkUnsaid,
   };
   const priced = await readPriceFile(graph, flags.prices, doors.env, doors.cwd);
   if ('problems' in priced) return priced;

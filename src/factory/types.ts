@@ -41,6 +41,7 @@ export type RunFlags = {
   /** Whether a cost that nobody knows passes under a limit. */
   readonly unknownCost?: 'stop' | 'allow';
   readonly parkAfterMs?: number;
+  readonly parkUnsaid?: boolean;
   /** A file of prices, as it was typed. */
   readonly prices?: string;
   /** Wait for as long as the run is parked for a quota, and go on. */

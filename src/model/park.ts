@@ -5,8 +5,13 @@ export const parkKinds = ['quota', 'auth', 'billing'] as const;
 export type ParkKind = (typeof parkKinds)[number];
 
 /** What a failed call waits for. `wakeAtMs`: when a quota is there again, in milliseconds since 1970. `within`: it is a run
- *  of the stage's own that waits. */
-export type Park = { readonly kind: ParkKind; readonly wakeAtMs?: number; readonly within?: true };
+ *  of the stage's own that waits. `unsaid`: a rate limit of which nobody says how long it lasts; it may be over at once. */
+export type Park = {
+  readonly kind: ParkKind;
+  readonly wakeAtMs?: number;
+  readonly within?: true;
+  readonly unsaid?: true;
+};
 
 export const pausedWords = ['paused_quota', 'paused_auth', 'paused_billing'] as const;
 export type PausedWord = (typeof pausedWords)[number];

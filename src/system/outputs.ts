@@ -103,9 +103,12 @@ export interface MaskingCopy {
 const mostAfterEnd = 4 * 1024 * 1024;
 
 /** Where little comes at a time, the pipe gathers it this long, in milliseconds: a look at each of a thousand lines a
- *  second would cost more than all that is done with them. Two chunks that are larger together are no trickle. */
+ *  second would cost more than all that is done with them. Right after a pipe was full, and as long as so many bytes come
+ *  in a window of time without it, there is no trickle, however small the pieces are. */
 const gatheringMs = 40;
 const muchAtOnce = 48 * 1024;
+const windowMs = 20;
+const muchInWindow = 256 * 1024;
 
 /** What is done with a stream on its way: values masked, a listener told, the file kept below `most` bytes. */
 export type Copying = {
@@ -141,15 +144,23 @@ export function copyMasked(source: Readable, file: number, how: Copying): Maskin
     breaks(error);
   };
   let finishing = false;
-  let before = 0;
+  let flowsUntil = 0;
+  let window = { from: 0, bytes: 0 };
+  /** Whether so little comes that the pipe had better gather it. */
+  const trickles = (bytes: number): boolean => {
+    const now = performance.now();
+    window.bytes += bytes;
+    const much = bytes >= muchAtOnce || window.bytes >= muchInWindow;
+    if (much) flowsUntil = now + windowMs;
+    if (much || now >= window.from + windowMs) window = { from: now, bytes: 0 };
+    return now >= flowsUntil && !finishing;
+  };
   let timer: NodeJS.Timeout | undefined;
   source.on('data', (chunk: Buffer) => {
     received += chunk.length;
     source.pause();
     const bytes = kept.push(hear(masker.push(chunk)));
-    const trickles = !finishing && chunk.length + before < muchAtOnce;
-    before = chunk.length;
-    if (trickles) {
+    if (trickles(chunk.length)) {
       // So little is written at once for less than it costs to ask another thread.
       try {
         for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);

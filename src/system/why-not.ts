@@ -1,5 +1,5 @@
 /** Why a program could not be started, in words that say what to mend. */
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { SpawnRequest } from './spawn.ts';
 
@@ -51,7 +51,7 @@ export function whyNot(request: SpawnRequest, code: string): string {
       if (!program.includes('/'))
         return `"${program}" is not installed: no directory of PATH has it (PATH=${env['PATH'] ?? 'unset'})`;
       if (kindOf(path) === undefined) return `there is no file ${path}`;
-      return `${path} is there, but not the interpreter that its first line or header names`;
+      return noInterpreter(path);
     case 'EACCES':
     case 'EPERM':
       if (!program.includes('/')) return `"${program}" was found on PATH but may not be executed (chmod +x)`;
@@ -73,6 +73,23 @@ export function whyNot(request: SpawnRequest, code: string): string {
     default:
       return `the system could not start "${program}" (${code})`;
   }
+}
+
+/** A script whose interpreter is nowhere is told with its name, in which a carriage return shows. */
+function noInterpreter(path: string): string {
+  let named: string | undefined;
+  try {
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const head = Buffer.alloc(256);
+    const read = readSync(file, head, 0, head.length, 0);
+    closeSync(file);
+    named = /^#![ \t]*([^ \t\n]+)/.exec(head.toString('latin1', 0, read))?.[1];
+  } catch {
+    // A program that may only be run.
+  }
+  return named !== undefined && kindOf(named) === undefined
+    ? `${path} is there, but its first line names the interpreter ${JSON.stringify(named)}, which is not`
+    : `${path} is there, but not the interpreter that its first line or header names`;
 }
 
 const sizeOf = ({ argv, env }: SpawnRequest): number => {

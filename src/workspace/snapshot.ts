@@ -76,4 +76,6 @@ export interface Snapshots {
   checkout(id: string, folder: string): Promise<void>;
   /** A file's bytes as they were in a snapshot. */
   read(hash: string): Promise<Buffer>;
+  /** The same in pieces that can be held, for a file of any size; those of nothing but zeros are left out. */
+  pieces(hash: string): AsyncIterable<Buffer>;
 }

@@ -137,6 +137,7 @@ export async function openSnapshots(where: {
     },
     checkout: async (id, folder) => checkoutTree((await load(id)).tree, folder, store),
     read: (hash) => store.read(hash),
+    pieces: (hash) => store.pieces(hash),
   };
 }
 

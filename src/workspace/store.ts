@@ -1,16 +1,21 @@
 /** Contents by their SHA-256: small ones one after another in a pack, large ones in files of their own. */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fchmodSync, openSync, readdirSync, statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeWrite } from '../system/fence.ts';
 import { isCode, isMissing } from '../system/files.ts';
 import { Batch } from './batch.ts';
-import { pour, readWhole, sha256, writeWhole } from './content.ts';
+import { noFollow, pour, readWhole, sha256, writeWhole } from './content.ts';
 import { DamagedStore } from './trouble.ts';
 
 /** Where a content lies: the name of the pack, and bytes from its beginning. */
 export type Place = { readonly pack: string; readonly offset: number; readonly size: number };
+
+/** Bytes of a piece of a large content, and how many of them the next piece has once more. */
+const pieceSize = 16 * 1024 * 1024;
+const overlap = 64 * 1024;
+const zeros = Buffer.alloc(pieceSize + overlap);
 
 export const firstPack = 'pack';
 
@@ -63,6 +68,36 @@ export class Store {
       : this.readPacked(hash);
     if (sha256(bytes) !== hash) throw this.wrong(hash);
     return bytes;
+  }
+
+  /** The content, checked as `read` does, in pieces that can be held whatever its size. Each piece of one that is cut begins
+   *  with the end of the piece before; pieces of nothing but zeros are left out. */
+  async *pieces(hash: string): AsyncGenerator<Buffer> {
+    const kept = join(this.largeDir, hash);
+    const size = this.large.has(hash) ? (statSync(kept, { throwIfNoEntry: false })?.size ?? 0) : 0;
+    if (size <= pieceSize) {
+      yield await this.read(hash);
+      return;
+    }
+    const digest = createHash('sha256');
+    const file = await open(kept, noFollow);
+    try {
+      for (let at = 0; at < size; ) {
+        const again = Math.min(at, overlap);
+        const piece = Buffer.alloc(again + Math.min(pieceSize, size - at));
+        for (let read = 0; read < piece.length; ) {
+          const { bytesRead } = await file.read(piece, read, piece.length - read, at - again + read);
+          if (bytesRead === 0) throw this.wrong(hash);
+          read += bytesRead;
+        }
+        digest.update(piece.subarray(again));
+        at += piece.length - again;
+        if (!piece.equals(zeros.subarray(0, piece.length))) yield piece;
+      }
+    } finally {
+      await file.close();
+    }
+    if (digest.digest('hex') !== hash) throw this.wrong(hash);
   }
 
   /** Writes a content to the new file `path` with exactly this mode. Rejects as `read` does; the file may be there

@@ -214,6 +214,26 @@ describe('an answer', () => {
   });
 });
 
+test.for<[string, string, object | undefined]>([
+  [
+    'no tokens at all',
+    'is_error":false,"result":"x","usage":{"input_tokens":0,"output_tokens":0}',
+    undefined,
+  ],
+  [
+    'an answer that was lost',
+    'is_error":true,"result":"x","total_cost_usd":0.5,"usage":{"input_tokens":7,"output_tokens":3}',
+    { input_tokens: 7, output_tokens: 3, cost_usd: 0.5, incomplete: true },
+  ],
+])('%s: the rest of what it cost is unknown', async ([, said, usage]) => {
+  const lost = '{"type":"assistant","error":"server_error","message":{"content":[]}}';
+  await using it = await claude(`say '${lost}'; say '{"type":"result","subtype":"success","${said}}'`);
+  const report = await it.work();
+  if (report.kind === 'cancelled') throw new Error('It was cancelled.');
+  if (usage === undefined) expect(report.usage).toBeUndefined();
+  else expect(report.usage).toMatchObject(usage);
+});
+
 describe('a failure', () => {
   const failing = (result: object, ...before: readonly object[]) =>
     [...before, { type: 'result', subtype: 'success', is_error: true, ...result }]
@@ -234,7 +254,12 @@ describe('a failure', () => {
     ],
     ['402', failing({ api_error_status: 402 }), { class: 'config', park: { kind: 'billing' } }, /./],
     ['400', failing({ api_error_status: 400, result: 'bad' }), { class: 'agent' }, /bad/],
-    ['429', failing({ api_error_status: 429 }), { class: 'infra' }, /./],
+    [
+      '429',
+      failing({ api_error_status: 429 }),
+      { class: 'infra', park: { kind: 'quota', unsaid: true } },
+      /./,
+    ],
     ['529', failing({ api_error_status: 529 }), { class: 'infra' }, /./],
     ['no connection', failing({ api_error_status: null }, word('server_error')), { class: 'infra' }, /./],
     [

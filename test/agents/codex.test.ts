@@ -341,6 +341,13 @@ describe('its events as JSON lines', () => {
     ]);
   });
 
+  test('no tokens at all are tokens that nobody told', async () => {
+    const none = event({ type: 'turn.completed', usage: { input_tokens: 0, output_tokens: 0 } });
+    await using it = await codex(`${none}; ok`, { attributes: { 'codex.json': 'true' } });
+    const report = await it.work();
+    expect([report.kind, report.kind === 'finished' && report.usage]).toEqual(['finished', undefined]);
+  });
+
   const failures: readonly (readonly [string, string, object])[] = [
     [
       'rate limit exceeded: Rate limit reached. Please try again in 11.054s. Visit',

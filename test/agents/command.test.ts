@@ -98,6 +98,11 @@ describe('the prompt', () => {
     });
   });
 
+  test('that no argument can hold is refused, with the way out', async () => {
+    await using it = await command('echo x', { prompt: 'a\0b', attributes: { prompt_via: 'arg' } });
+    expect(await it.work()).toMatchObject({ class: 'config', reason: expect.stringMatching(/NUL.*stdin/) });
+  });
+
   test('asks for the form of the answer only where the node wants JSON', async () => {
     await using it = await command(`echo '${answer}'`, { attributes: { response_format: 'json' } });
     expect(await it.work()).toMatchObject({ kind: 'finished', outcome: 'partial_success' });

@@ -86,7 +86,11 @@ const Report = z.discriminatedUnion('kind', [
     retryAfterMs: z.number().nonnegative().optional(),
     missing: z.literal(true).optional(),
     park: z
-      .strictObject({ kind: z.enum(parkKinds), wakeAtMs: z.number().nonnegative().optional() })
+      .strictObject({
+        kind: z.enum(parkKinds),
+        wakeAtMs: z.number().nonnegative().optional(),
+        unsaid: z.literal(true).optional(),
+      })
       .optional(),
     response: z.string().optional(),
     ...beside,

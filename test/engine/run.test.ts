@@ -192,6 +192,7 @@ function counting(): { readonly snapshots: Snapshots; walks: number } {
       load: async () => ({ id: 's0', tree: new Map() }),
       restore: async () => {},
       read: async () => Buffer.alloc(0),
+      async *pieces() {},
       copyIn: async () => ({ files: 0, skipped: [], outsideLinks: [] }),
       checkout: async () => {},
     },

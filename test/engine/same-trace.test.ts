@@ -120,6 +120,7 @@ describe('texts', () => {
     expect(was('base of /r/base/w for free')).toBe(is('f of /real/f/w for free'));
     expect(was('base runs f.dot')).toBe(is('f runs f.dot'));
     expect(was('/r/base2')).toBe('/r/base2');
+    expect(was('the f of base')).toBe(is('the f of f'));
     expect(was('in old: /r/old/x')).toBe('in base: <run>/x');
   });
 

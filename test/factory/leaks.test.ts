@@ -40,6 +40,12 @@ const leaks: readonly (readonly [string, Parameters<typeof pipeline>[0], object[
     [done()],
     'src/copied.sh:3, written by node "tool", shows line 8',
   ],
+  [
+    'in a file that is too large to be held at once',
+    { tool: 'truncate -s 16777200 src/big && tail -n 4 scripts/scenarios/judge.sh >> src/big' },
+    [done()],
+    'src/big',
+  ],
 ];
 
 test.for(leaks)(

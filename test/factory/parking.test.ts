@@ -123,6 +123,24 @@ test('a server whose own time is waited for in vain is asked less and less often
   expect(minutes).toEqual([2, 2, 2, 4, 2]);
 });
 
+test('a rate limit without a time is tried again, then waited for a minute, then longer; no fix loop starts for it', async () => {
+  const busy: Reaction = {
+    status: 429,
+    body: { error: { message: 'slow down' } },
+    headers: { 'x-should-retry': 'false' },
+  };
+  await using it = await asking(dot(fails('outcome=fail'), 'default_max_retries=0'), [
+    ...Array.from({ length: 3 }, () => busy),
+    { text: 'ok' },
+  ]);
+  const ran = await it.start({ wait: true });
+  expect(ran.code, ran.err).toBe(0);
+  const parks = it.records('.factory/runs/r1/events.jsonl').filter((one) => one['type'] === 'PipelineParked');
+  expect(
+    parks.map(({ at, wake_at }) => (Date.parse(String(wake_at)) - Date.parse(String(at))) / 60_000),
+  ).toEqual([1, 2, 4]);
+});
+
 test.for([
   ['99999999999999', {}, 365 * 86_400_000],
   ['soon', { 'x-ratelimit-reset-requests': '2h' }, 7_200_000],

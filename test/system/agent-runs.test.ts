@@ -164,8 +164,8 @@ for (const { name, sandbox, skipped } of cases) {
       // Without a sandbox the agents' own tests show the same.
       test.runIf(sandbox === rungs[0]).for<[string, Step, number, object]>([
         ['400', { status: 400 }, 1, { failure_class: 'agent' }],
-        ['401', { status: 401 }, 75, {}],
-        ['429', { status: 429 }, 1, { failure_class: 'infra' }],
+        ['401', { status: 401 }, 75, { status: 'paused_auth' }],
+        ['429', { status: 429 }, 75, { status: 'paused_quota' }],
         ['500', { status: 500 }, 1, { failure_class: 'infra' }],
         ['a cut stream', { cut: true }, 1, { failure_class: 'infra' }],
         ['prose in place of the answer', { prose: 'All done.' }, 1, { failure_class: 'agent' }],
@@ -174,8 +174,7 @@ for (const { name, sandbox, skipped } of cases) {
         const ran = await it.run();
         expect(ran.code, ran.stderr).toBe(code);
         if (code === 1) expect(await it.status()).toMatchObject({ outcome: 'fail', ...status });
-        else
-          expect(await it.json('.factory/runs/r1/checkpoint.json')).toMatchObject({ status: 'paused_auth' });
+        else expect(await it.json('.factory/runs/r1/checkpoint.json')).toMatchObject(status);
         expect(it.left()).toEqual([]);
       });
 

@@ -401,7 +401,7 @@ describe('a program that cannot be started', () => {
     {
       name: 'names an interpreter that is missing',
       argv: ['./script'],
-      why: /script is there, but not the interpreter/,
+      why: /script is there, but its first line names the interpreter "\/no\/such\/interpreter\\r", which is not/,
     },
     { name: 'has no name', argv: [''], why: /name is empty/ },
     { name: 'has a NUL in an argument', argv: ['echo', 'a\0b'], why: /argument 1 contains a NUL/ },
@@ -432,7 +432,7 @@ describe('a program that cannot be started', () => {
     await using it = await stage();
     writeFileSync(it.at('plain'), 'x');
     mkdirSync(it.at('folder'));
-    writeFileSync(it.at('script'), '#!/no/such/interpreter\n', { mode: 0o755 });
+    writeFileSync(it.at('script'), '#!/no/such/interpreter\r\n', { mode: 0o755 });
     expect(await it.run(argv, more)).toEqual({
       kind: 'not_found',
       program: argv[0],

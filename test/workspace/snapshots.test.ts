@@ -10,6 +10,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -266,6 +267,23 @@ test('large contents are kept in files of their own, once, and come back exactly
   await it.snapshots.restore(taken);
   expect(big.equals(readFileSync(join(it.ws, 'big')))).toBe(true);
   expect(big.equals(readFileSync(join(it.ws, 'same')))).toBe(true);
+});
+
+test('a content of any size is read in pieces that overlap, without the holes, and against its hash', async () => {
+  await using it = await rig({});
+  const large = 16 * 1024 * 1024;
+  writeFileSync(join(it.ws, 'big'), '');
+  truncateSync(join(it.ws, 'big'), 2 * large - 3);
+  appendFileSync(join(it.ws, 'big'), 'across');
+  const hash = (await it.snapshots.take()).tree.get('big')?.hash ?? '';
+  const found = async () => {
+    const pieces: boolean[] = [];
+    for await (const piece of it.snapshots.pieces(hash)) pieces.push(piece.includes('across'));
+    return pieces;
+  };
+  expect(await found()).toEqual([false, true]);
+  truncateSync(join(it.dir, 'large', hash), 2 * large);
+  await expect(found()).rejects.toThrow(/snapshot/);
 });
 
 test('sockets, pipes and devices are no part of a snapshot', async () => {

@@ -1,5 +1,5 @@
 /** What claude's own last line means when it says that the work failed. */
-import type { AgentReport } from '../agent.ts';
+import type { AgentReport, Park } from '../agent.ts';
 import { classOfStatus, parkOf } from '../program/status.ts';
 import type { ClaudeEvents, ClaudeResult } from './events.ts';
 
@@ -29,10 +29,11 @@ export function troubleOf(result: ClaudeResult | undefined, events: ClaudeEvents
     };
   }
   if (result?.status !== undefined) {
-    const kind = events.trouble === 'billing_error' ? 'billing' : parkOf(result.status);
+    const park: Park | undefined =
+      events.trouble === 'billing_error' ? { kind: 'billing' } : parkOf(result.status);
     return {
-      class: kind === 'billing' ? 'config' : classOfStatus(result.status),
-      ...(kind === undefined ? {} : { park: { kind } }),
+      class: park?.kind === 'billing' ? 'config' : classOfStatus(result.status),
+      ...(park === undefined ? {} : { park }),
     };
   }
   switch (events.trouble) {
@@ -42,6 +43,7 @@ export function troubleOf(result: ClaudeResult | undefined, events: ClaudeEvents
     case 'billing_error':
       return { class: 'config', park: { kind: 'billing' } };
     case 'rate_limit':
+      return { class: 'infra', park: { kind: 'quota', unsaid: true } };
     case 'overloaded':
     case 'server_error':
       return { class: 'infra' };

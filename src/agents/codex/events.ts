@@ -62,7 +62,8 @@ export function codexEvents(tell: {
       switch (event.type) {
         case 'turn.completed':
           failure = undefined;
-          if (event.usage !== undefined) {
+          // A server that does not tell what it used is told of as none at all.
+          if (event.usage !== undefined && event.usage.input_tokens + event.usage.output_tokens > 0) {
             tokens = {
               input: (tokens?.input ?? 0) + event.usage.input_tokens,
               output: (tokens?.output ?? 0) + event.usage.output_tokens,

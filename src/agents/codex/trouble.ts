@@ -1,6 +1,6 @@
 /** What codex's own failure events mean: whose failure it is, and how long to wait. */
 import type { FailureClass } from '../../model/outcome.ts';
-import type { ParkKind } from '../../model/park.ts';
+import type { Park, ParkKind } from '../../model/park.ts';
 import { classOfStatus, parkOf } from '../program/status.ts';
 
 export type Trouble = {
@@ -8,7 +8,7 @@ export type Trouble = {
   readonly retryAfterMs?: number;
   /** The key that it needs is not here. */
   readonly missing?: true;
-  readonly park?: { readonly kind: ParkKind };
+  readonly park?: Park;
 };
 
 /** The messages are the program's own sentences; each is known from its beginning, since a server's text may follow. */
@@ -33,20 +33,20 @@ const known: readonly (readonly [RegExp, FailureClass, (ParkKind | 'missing')?])
 /** Whose failure the message of a `turn.failed` or `error` event is. */
 export function troubleOf(message: string): Trouble {
   const wait = waitIn(message);
-  const told = (failureClass: FailureClass, park?: ParkKind): Trouble => ({
+  const told = (failureClass: FailureClass, park?: Park): Trouble => ({
     class: failureClass,
     ...(failureClass === 'infra' && wait !== undefined ? { retryAfterMs: wait } : {}),
-    // A rate limit that does not say for how long is tried again like any other trouble; a usage limit lasts.
-    ...(park === undefined || (park === 'quota' && wait === undefined && !/usage limit/i.test(message))
-      ? {}
-      : { park: { kind: park } }),
+    ...(park === undefined ? {} : { park }),
   });
   const status = /^(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b/.exec(message)?.[1];
   if (status !== undefined) return told(classOfStatus(Number(status)), parkOf(Number(status), wait));
   const found = known.find(([pattern]) => pattern.test(message));
   const mend = found?.[2];
-  const trouble = told(found?.[1] ?? 'agent', mend === 'missing' ? undefined : mend);
-  return mend === 'missing' ? { ...trouble, missing: true } : trouble;
+  if (mend === undefined || mend === 'missing')
+    return { ...told(found?.[1] ?? 'agent'), ...(mend === undefined ? {} : { missing: true }) };
+  // A usage limit lasts; a rate limit that does not say for how long may be over soon.
+  const unsaid = mend === 'quota' && wait === undefined && !/usage limit/i.test(message);
+  return told(found?.[1] ?? 'agent', { kind: mend, ...(unsaid ? { unsaid } : {}) });
 }
 
 /** Milliseconds, where the message says when to come back. */

@@ -126,6 +126,11 @@ function read(
         'give it with prompt_via=stdin or prompt_via=file',
     );
   }
+  if (asArgument && prompt.includes('\0')) {
+    throw new Bad(
+      'the prompt has a NUL byte, which no argument can have: give it with prompt_via=stdin or prompt_via=file',
+    );
+  }
   const argument = prompt.replace(/\n$/, '');
   const values: Readonly<Record<Placeholder, string>> = {
     prompt: argument,

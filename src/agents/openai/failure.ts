@@ -46,10 +46,9 @@ export function troubleOf(error: unknown, openai: Package, facts: Facts): Troubl
     const noStream = error.param === 'stream' || /\bstream(ing)?\b/i.test(error.message);
     // What the server asks for with a quota is when it is there again.
     const park: Park | undefined =
-      trouble.report.park ??
-      (status === 429 && retryAfterMs !== undefined
+      status === 429 && retryAfterMs !== undefined && trouble.report.park?.kind !== 'billing'
         ? { kind: 'quota', wakeAtMs: facts.clock.now().getTime() + retryAfterMs }
-        : undefined);
+        : trouble.report.park;
     return {
       ...trouble,
       status,
@@ -71,6 +70,14 @@ export const cut = (reason: string): Trouble => ({ ...passing(reason), way: 'los
 
 const passing = (reason: string): Trouble => ({ report: api('infra', reason), again: true });
 
+const limited = (said: string, { shown }: Facts): Trouble => ({
+  report: {
+    ...api('infra', `too many requests for ${shown} (${said})`),
+    park: { kind: 'quota', unsaid: true },
+  },
+  again: true,
+});
+
 /** The server's last word on this prompt, which is no answer. */
 export const ended = (reason: string): Trouble => ({ report: api('agent', reason), again: false });
 
@@ -90,7 +97,8 @@ const config = (reason: string, kind?: Park['kind']): Trouble => ({
 });
 
 /** What the API's own words for errors mean, wherever they stand. */
-function byCode(code: string, said: string, { model, shown }: Facts): Trouble | undefined {
+function byCode(code: string, said: string, facts: Facts): Trouble | undefined {
+  const { model, shown } = facts;
   switch (code) {
     case 'insufficient_quota':
       return {
@@ -115,7 +123,7 @@ function byCode(code: string, said: string, { model, shown }: Facts): Trouble | 
           'and OPENAI_BASE_URL',
       );
     case 'rate_limit_exceeded':
-      return passing(`too many requests for ${shown} (${said})`);
+      return limited(said, facts);
     case 'server_error':
     case 'internal_error':
     case 'server_overloaded':
@@ -123,7 +131,7 @@ function byCode(code: string, said: string, { model, shown }: Facts): Trouble | 
     case 'vector_store_timeout':
       return passing(`${shown} is in trouble (${said})`);
     default:
-      return /rate limit/i.test(said) ? passing(`too many requests for ${shown} (${said})`) : undefined;
+      return /rate limit/i.test(said) ? limited(said, facts) : undefined;
   }
 }
 
@@ -138,7 +146,7 @@ function byStatus(status: number, code: string, said: string, facts: Facts): Tro
     case status === 404:
       return byCode('model_not_found', said, facts) ?? config(said);
     case status === 429:
-      return passing(`too many requests for ${facts.shown} (${said})`);
+      return limited(said, facts);
     case status === 408 || status === 409 || status >= 500:
       return passing(`${facts.shown} is in trouble (${said})`);
     default:

@@ -1,5 +1,5 @@
 /** Finding an agent's program, and why it cannot be run. */
-import { constants } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { access, open, realpath, stat } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { isMissing } from '../../system/files.ts';
@@ -38,16 +38,20 @@ export async function findExecutable(
 
 /** `%` stands for the path. */
 async function whyNot(path: string): Promise<string | undefined> {
+  let is: Stats;
   try {
-    const is = await stat(path);
-    if (is.isDirectory()) return 'is a directory: %';
-    if (!is.isFile()) return 'is no file: %';
-    await access(path, constants.X_OK);
-    // To root everything is accessible; what no x bit allows cannot be started all the same.
-    return (is.mode & 0o111) === 0 ? 'is not executable: %' : undefined;
+    is = await stat(path);
   } catch (error) {
-    return isMissing(error) ? 'not found: %' : 'is not executable: %';
+    return isMissing(error) ? 'not found: %' : 'not found, or out of reach for this user: %';
   }
+  if (is.isDirectory()) return 'is a directory: %';
+  if (!is.isFile()) return 'is no file: %';
+  const may = await access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  // To root everything is accessible; what no x bit allows cannot be started all the same.
+  return may && (is.mode & 0o111) !== 0 ? undefined : 'is not executable: %';
 }
 
 /** True for a program of the npm package `name` and for a native one; false for any other script. */

@@ -1,13 +1,14 @@
 /** What the HTTP status of a model's server means, whichever program met it. */
 import type { FailureClass } from '../../model/outcome.ts';
-import type { ParkKind } from '../../model/park.ts';
+import type { Park } from '../../model/park.ts';
 
-/** What an HTTP status asks somebody to mend. A rate limit is worth waiting for where the server says for how long
- *  (`waitMs`, in milliseconds); otherwise it is tried again like any other trouble. */
-export function parkOf(status: number, waitMs?: number): ParkKind | undefined {
-  if (status === 401 || status === 403) return 'auth';
-  if (status === 402) return 'billing';
-  return status === 429 && waitMs !== undefined ? 'quota' : undefined;
+/** What an HTTP status waits for: a mend, or a rate limit's end, where the server says when (`waitMs`, in milliseconds)
+ *  and where it does not. */
+export function parkOf(status: number, waitMs?: number): Park | undefined {
+  if (status === 401 || status === 403) return { kind: 'auth' };
+  if (status === 402) return { kind: 'billing' };
+  if (status !== 429) return undefined;
+  return waitMs === undefined ? { kind: 'quota', unsaid: true } : { kind: 'quota' };
 }
 
 /** Whose failure an HTTP status is. */

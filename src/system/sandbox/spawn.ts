@@ -100,7 +100,7 @@ const codes: Readonly<Record<string, string>> = {
 /** A program that is there for us, but not in the sandbox. */
 function isHidden({ argv: [program] }: SpawnRequest, why: string): string | undefined {
   const there = program.startsWith('/') && statSync(program, { throwIfNoEntry: false })?.isFile() === true;
-  return there && why.includes('is there, but')
+  return there && why.includes('is there, but not')
     ? `${program} is there, but not in the sandbox, or its interpreter is not: name its folder in sandbox_bind`
     : undefined;
 }

@@ -210,7 +210,10 @@ test.for([
     'unexpected status 503 Service Unavailable: Please try again in 7s.',
     { class: 'infra', retryAfterMs: 7000 },
   ],
-  ['exceeded retry limit, last status: 429 Too Many Requests', { class: 'infra' }],
+  [
+    'exceeded retry limit, last status: 429 Too Many Requests',
+    { class: 'infra', park: { kind: 'quota', unsaid: true } },
+  ],
   ['unexpected status 404 Not Found: model', { class: 'agent' }],
   ['{"error":{"message":"Nope 429"}}', { class: 'agent' }],
   ['Quota exceeded. Check your plan and billing details.', { class: 'config', park: { kind: 'billing' } }],

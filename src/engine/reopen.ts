@@ -1,0 +1,32 @@
+/** What a stage has locked in its own folder is opened again: it may set modes as it likes, and the engine must read on. */
+import type { Stats } from 'node:fs';
+import { chmod, lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { nodeLayout } from '../model/layout.ts';
+import { isCode } from '../system/files.ts';
+
+/** Makes everything in a node's folder readable to its owner, and folders usable. Nobody else may be at work in it. Of
+ *  earlier visits, which lie in it and were opened in their time, only the folder is looked at. */
+export async function reopen(nodeDir: string): Promise<void> {
+  if (!(await opened(nodeDir))) return;
+  for (const name of await readdir(nodeDir)) {
+    const path = join(nodeDir, name);
+    if (path === nodeLayout(nodeDir).visits) await opened(path);
+    else await reopen(path);
+  }
+}
+
+/** True for a folder. */
+async function opened(path: string): Promise<boolean> {
+  let is: Stats;
+  try {
+    is = await lstat(path);
+    const least = is.isDirectory() ? 0o700 : is.isFile() ? 0o400 : 0;
+    if ((is.mode & least) !== least) await chmod(path, (is.mode & 0o7777) | least | 0o200);
+    return is.isDirectory();
+  } catch (error) {
+    // What is gone, or somebody else's, is told by whoever needs it.
+    if (isCode(error, 'ENOENT', 'EPERM', 'ENOTDIR')) return false;
+    throw error;
+  }
+}
