@@ -67,6 +67,7 @@ export async function verifyCommand(
       `run ${found.id} is going on: its files change under whoever checks them`,
       'wait for its end; factory runs tells how it stands',
     );
+  keepNurserySmall();
   const { repo, branch } = options;
   const verified = await verifyRun({
     runDir,

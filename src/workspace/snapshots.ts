@@ -45,7 +45,7 @@ export async function openSnapshots(where: {
 
   const load = async (id: string): Promise<Snapshot> => {
     if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`"${id}" is no name of a snapshot`);
-    const text = await readFile(pathOf(id), 'utf8').catch((error: unknown) => {
+    const text = await readFile(pathOf(id)).catch((error: unknown) => {
       throw isMissing(error) ? new DamagedStore(`there is no snapshot ${id} in ${dir}`) : error;
     });
     const { tree, places } = readOrExplain(text, boot, pathOf(id));
@@ -135,7 +135,11 @@ export async function openSnapshots(where: {
       if (![...hashesOf(to.tree)].every((hash) => store.has(hash))) await load(to.id);
       await restoreTree({ workspace, to: to.tree, known: [latest, to.tree], store, only });
     },
-    checkout: async (id, folder) => checkoutTree((await load(id)).tree, folder, store),
+    async checkout(id, folder) {
+      const { tree } = await load(id);
+      await checkoutTree(tree, folder, store);
+      return tree;
+    },
     read: (hash) => store.read(hash),
   };
 }
@@ -168,7 +172,7 @@ function bootId(): string {
   }
 }
 
-function readOrExplain(text: string, boot: string, path: string): ReturnType<typeof readTree> {
+function readOrExplain(text: Buffer, boot: string, path: string): ReturnType<typeof readTree> {
   try {
     return readTree(text, boot);
   } catch (error) {
