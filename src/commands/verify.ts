@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { ownerOf } from '../store/lock.ts';
 import { findRun } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
+import { keepNurserySmall } from '../system/memory.ts';
 import type { Problem } from '../verify/report.ts';
 import { type Verified, verifyRun } from '../verify/verify.ts';
 import type { Io } from './io.ts';

@@ -193,7 +193,7 @@ function counting(): { readonly snapshots: Snapshots; walks: number } {
       restore: async () => {},
       read: async () => Buffer.alloc(0),
       copyIn: async () => ({ files: 0, skipped: [], outsideLinks: [] }),
-      checkout: async () => {},
+      checkout: async () => new Map(),
     },
   };
   return counted;
