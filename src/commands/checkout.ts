@@ -8,6 +8,7 @@ import { findMoment, readSoFar } from '../store/moment.ts';
 import { messageOf } from '../store/problem.ts';
 import { findRun, readManifest } from '../store/run-store.ts';
 import { isCode, isMissing, systemWords } from '../system/files.ts';
+import { keepNurserySmall } from '../system/memory.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
 import type { Tree } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
@@ -59,10 +60,10 @@ export async function checkoutCommand(
   if (wrong !== undefined) return refused(wrong, options, io);
   const at = layout(wanted.runDir);
   let tree: Tree;
+  keepNurserySmall();
   try {
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
-    tree = (await snapshots.load(wanted.snapshot)).tree;
-    await snapshots.checkout(wanted.snapshot, folder);
+    tree = await snapshots.checkout(wanted.snapshot, folder);
   } catch (error) {
     if (error instanceof WorkspaceError || !(error instanceof Error && 'code' in error))
       return refused(no('checkout', messageOf(error)), options, io, 1);

@@ -13,6 +13,7 @@ import { readRecords } from '../store/journal.ts';
 import { readSoFar } from '../store/moment.ts';
 import { findRun, readManifest, summaryOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
+import { keepNurserySmall } from '../system/memory.ts';
 import type { Io } from './io.ts';
 import { paints } from './io.ts';
 import { elapsedWords, oneLine, painter, spentWords } from './print.ts';
@@ -45,6 +46,7 @@ export async function showCommand(
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
   if (!found.ok) return refusedAs('no-run', found.why, options, io);
   const dir = resolve(io.cwd, found.dir);
+  keepNurserySmall();
   const read = await readManifest(dir);
   if (!read.ok) return refusedAs('manifest', read.why, options, io);
   const soFar = await readSoFar(dir);

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { ownerOf } from '../store/lock.ts';
 import { findRun } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
+import { keepNurserySmall } from '../system/memory.ts';
 import type { Problem } from '../verify/report.ts';
 import { type Verified, verifyRun } from '../verify/verify.ts';
 import type { Io } from './io.ts';
@@ -67,6 +68,7 @@ export async function verifyCommand(
       `run ${found.id} is going on: its files change under whoever checks them`,
       'wait for its end; factory runs tells how it stands',
     );
+  keepNurserySmall();
   const { repo, branch } = options;
   const verified = await verifyRun({
     runDir,

@@ -43,19 +43,20 @@ export const isOwnNeighbour = (name: string): boolean => name.includes(`.${ours}
  *  way of the thread pool each would take three times as long. Only flushes, which may take long, are waited for. */
 export async function writeFileAtomic(
   path: string,
-  data: string | Uint8Array,
+  data: string | Uint8Array | readonly Uint8Array[],
   options: WriteOptions = {},
 ): Promise<void> {
   beforeWrite(path);
   const folder = dirname(path);
   const neighbour = join(folder, `.${basename(path).slice(0, 100)}.${ours}${neighbours++}.tmp`);
   const mode = options.mode ?? 0o644;
-  const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+  const pieces = typeof data === 'string' ? [Buffer.from(data)] : data instanceof Uint8Array ? [data] : data;
   const file = await openNew(neighbour, folder);
   try {
     try {
       fchmodSync(file, mode);
-      for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);
+      for (const bytes of pieces)
+        for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);
       const flushed = options.sync === true ? datasync(file) : undefined;
       if (flushed !== undefined || options.first !== undefined) await both(options.first?.(), flushed);
     } finally {

@@ -4,10 +4,17 @@ import { runInNewContext } from 'node:vm';
 
 /** Keeps the heap's nursery from growing: a run makes much that lives for a moment only, and would let it grow to 48 MiB
  *  of pages that are never needed again. */
-export function keepSmall(): void {
+export function keepNurserySmall(): void {
   // An engine that does not know a flag says so to whoever looks at the terminal.
-  if (Number.parseInt(process.versions.node, 10) > 24) return;
-  setFlagsFromString('--semi-space-growth-factor=1');
+  if (knowsFlags) setFlagsFromString('--semi-space-growth-factor=1');
+}
+
+const knowsFlags = Number.parseInt(process.versions.node, 10) <= 24;
+
+/** The same for a process that starts programs again and again. */
+export function keepSmall(): void {
+  keepNurserySmall();
+  if (!knowsFlags) return;
   // Functions have to be much hotter than usual before they are compiled once more, for speed: what a stage needs of us
   // is little, and its compilers dirty pages which the next program's start has to copy.
   setFlagsFromString('--interrupt-budget=1000000');

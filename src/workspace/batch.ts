@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { beforeWrite } from '../system/fence.ts';
 import { syncFolder } from '../system/files.ts';
 import { hashFile, pour, readSmall, sha256, writeAt } from './content.ts';
-import type { Place } from './store.ts';
+import { Places } from './places.ts';
 
 export type Into = {
   /** The store's folder, and the one in it for large contents. */
@@ -16,7 +16,7 @@ export type Into = {
   has(hash: string): boolean;
   openPack(): { readonly name: string; readonly file: number; readonly isNew: boolean };
   /** Called when the pack is flushed. */
-  keep(places: ReadonlyMap<string, Place>): void;
+  keep(places: Places): void;
   keepLarge(hash: string): void;
 };
 
@@ -25,7 +25,7 @@ export type Kept = { readonly hash: string; readonly size: number };
 const chunkSize = 2 * 1024 * 1024;
 
 export class Batch {
-  private readonly added = new Map<string, Place>();
+  private readonly added = new Places();
   private pack: ReturnType<Into['openPack']> | undefined;
   /** What is not yet written, and where in the pack it belongs. */
   private chunk = Buffer.alloc(0);
@@ -50,7 +50,7 @@ export class Batch {
       if (this.filled + size > this.chunk.length) this.flush();
       if (this.chunk.length === 0) this.chunk = Buffer.allocUnsafeSlow(chunkSize);
       bytes.copy(this.chunk, this.filled);
-      this.added.set(hash, { pack: this.pack.name, offset: this.end + this.filled, size });
+      this.added.add(hash, { pack: this.pack.name, offset: this.end + this.filled, size });
       this.filled += size;
     }
     return { hash, size };

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { isMissing } from '../system/files.ts';
 import { hashFile, readWhole, sha256 } from './content.ts';
 import { below } from './names.ts';
+import { type Place, Places } from './places.ts';
 import type { Entry, Tree } from './snapshot.ts';
-import type { Place } from './store.ts';
+
 import { readTree, treeHash, treeId } from './tree.ts';
 import { targetOf, walk } from './walk.ts';
 
@@ -31,40 +32,27 @@ export async function inspectStore(dir: string): Promise<Inspected> {
   const problems: StoreProblem[] = [];
   const say = (file: string, what: StoreProblem['what'], why: string) => problems.push({ file, what, why });
   const trees = new Set<string>();
-  const contents = new Map<string, Place | undefined>();
-  for (const name of namesIn(join(dir, 'trees'))) {
-    const file = `trees/${name}`;
-    if (/^\..*\.tmp$/.test(name)) continue;
-    if (!/^[0-9a-f]{64}\.json$/.test(name)) {
-      say(file, 'added', 'no snapshot has this name');
-      continue;
-    }
-    const read = await treeOf(dir, name.slice(0, 64));
-    if ('why' in read) {
-      say(file, 'changed', read.why);
-      continue;
-    }
-    trees.add(name.slice(0, 64));
-    for (const { hash } of read.tree.values())
-      if (hash !== undefined) contents.set(placed(hash, read.places.get(hash)), read.places.get(hash));
-  }
-  const packs = new Map<string, Place[]>();
   const large = new Set(namesIn(join(dir, 'large')));
-  for (const [key, place] of contents) {
-    const hash = key.slice(0, 64);
-    if (place === undefined) {
-      if (large.has(hash)) continue;
-      say(`large/${hash}`, 'missing', 'a snapshot holds this content, and it is gone');
-      continue;
+  const contents = new Contents(dir, large, say);
+  try {
+    for (const name of namesIn(join(dir, 'trees'))) {
+      const file = `trees/${name}`;
+      if (/^\..*\.tmp$/.test(name)) continue;
+      if (!/^[0-9a-f]{64}\.json$/.test(name)) {
+        say(file, 'added', 'no snapshot has this name');
+        continue;
+      }
+      const read = await treeOf(dir, name.slice(0, 64));
+      if ('why' in read) {
+        say(file, 'changed', read.why);
+        continue;
+      }
+      trees.add(name.slice(0, 64));
+      for (const { hash } of read.tree.values())
+        if (hash !== undefined) contents.check(hash, read.places.get(hash));
     }
-    const others = packs.get(place.pack);
-    if (others === undefined) packs.set(place.pack, [place]);
-    else others.push(place);
-    const bytes = packed(dir, place);
-    if (bytes === undefined)
-      say(place.pack, 'missing', 'snapshots have their contents in it, and it is gone');
-    else if (sha256(bytes) !== hash)
-      say(place.pack, 'changed', `holds other bytes than were written there (content ${hash.slice(0, 12)}…)`);
+  } finally {
+    contents.close();
   }
   for (const name of large) {
     if (!/^[0-9a-f]{64}$/.test(name)) {
@@ -80,41 +68,107 @@ export async function inspectStore(dir: string): Promise<Inspected> {
       if (!name.endsWith('.tmp')) say(name, 'added', 'the store has no file of this name');
       continue;
     }
-    waste += unnamed(statSync(join(dir, name)).size, packs.get(name) ?? []);
+    waste += contents.unnamedIn(name, statSync(join(dir, name)).size);
   }
-  return { problems, trees, contents: contents.size, waste };
+  return { problems, trees, contents: contents.count, waste };
 }
 
-const placed = (hash: string, place: Place | undefined): string =>
-  place === undefined ? hash : `${hash} ${place.pack} ${place.offset}`;
+/** Contents that trees name, each looked at once. */
+class Contents {
+  private readonly packed = new Places();
+  /** The few that lie in a second place, or in none: with their hash. */
+  private readonly others = new Map<string, Place | undefined>();
+  private readonly files = new Map<string, number | undefined>();
 
-/** Bytes that lie in none of these places. */
-function unnamed(size: number, places: readonly Place[]): number {
-  let rest = size;
-  let end = 0;
-  for (const place of [...places].sort((a, b) => a.offset - b.offset)) {
-    const to = place.offset + place.size;
-    rest -= Math.max(0, to - Math.max(end, place.offset));
-    end = Math.max(end, to);
+  constructor(
+    private readonly dir: string,
+    private readonly large: ReadonlySet<string>,
+    private readonly say: (file: string, what: StoreProblem['what'], why: string) => void,
+  ) {}
+
+  get count(): number {
+    return this.packed.size + this.others.size;
   }
-  return rest;
+
+  check(hash: string, place: Place | undefined): void {
+    if (place === undefined) {
+      if (this.others.has(hash)) return;
+      this.others.set(hash, undefined);
+      if (!this.large.has(hash))
+        this.say(`large/${hash}`, 'missing', 'a snapshot holds this content, and it is gone');
+      return;
+    }
+    const known = this.packed.get(hash);
+    if (known === undefined) this.packed.add(hash, place);
+    else {
+      if (known.pack === place.pack && known.offset === place.offset) return;
+      const key = `${hash} ${place.pack} ${place.offset}`;
+      if (this.others.has(key)) return;
+      this.others.set(key, place);
+    }
+    const file = this.file(place.pack);
+    if (file === undefined)
+      this.say(place.pack, 'missing', 'snapshots have their contents in it, and it is gone');
+    else if (sha256(bytesAt(file, place)) !== hash)
+      this.say(
+        place.pack,
+        'changed',
+        `holds other bytes than were written there (content ${hash.slice(0, 12)}…)`,
+      );
+  }
+
+  /** Bytes of a pack that no tree names. */
+  unnamedIn(pack: string, size: number): number {
+    const places: Place[] = [];
+    for (const [, place] of this.packed) if (place.pack === pack) places.push(place);
+    for (const place of this.others.values()) if (place?.pack === pack) places.push(place);
+    let rest = size;
+    let end = 0;
+    for (const place of places.sort((a, b) => a.offset - b.offset)) {
+      const to = place.offset + place.size;
+      rest -= Math.max(0, to - Math.max(end, place.offset));
+      end = Math.max(end, to);
+    }
+    return rest;
+  }
+
+  close(): void {
+    for (const file of this.files.values()) if (file !== undefined) closeSync(file);
+  }
+
+  private file(pack: string): number | undefined {
+    if (!this.files.has(pack)) this.files.set(pack, openIfThere(join(this.dir, pack)));
+    return this.files.get(pack);
+  }
+}
+
+function openIfThere(path: string): number | undefined {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
 }
 
 /** The tree of that name, or why its file is not what was written. */
 export async function treeOf(
   dir: string,
   id: string,
-): Promise<{ readonly tree: Tree; readonly places: ReadonlyMap<string, Place> } | { readonly why: string }> {
-  let text: string;
+): Promise<{ readonly tree: Tree; readonly places: Places } | { readonly why: string }> {
+  let text: Buffer;
   try {
-    text = await readFile(join(dir, 'trees', `${id}.json`), 'utf8');
+    text = await readFile(join(dir, 'trees', `${id}.json`));
   } catch (error) {
     if (isMissing(error)) return { why: 'there is no such snapshot' };
     throw error;
   }
   const { is, says } = treeHash(text);
   // One of an earlier version begins like this, and nothing vouches for the times that it has.
-  if (is !== says || (says === '' && !text.startsWith('{"schema_version":1,"boot":')))
+  if (
+    is !== says ||
+    (says === '' && !text.toString('latin1', 0, 100).startsWith('{"schema_version":1,"boot":'))
+  )
     return { why: 'is not what was written there: its hash is another one' };
   try {
     const read = readTree(text, '');
@@ -125,19 +179,18 @@ export async function treeOf(
 }
 
 function packed(dir: string, place: Place): Buffer | undefined {
-  let file: number;
+  const file = openIfThere(join(dir, place.pack));
+  if (file === undefined) return undefined;
   try {
-    file = openSync(join(dir, place.pack), 'r');
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-  try {
-    const bytes = Buffer.alloc(place.size);
-    return bytes.subarray(0, readWhole(file, bytes, place.offset));
+    return bytesAt(file, place);
   } finally {
     closeSync(file);
   }
+}
+
+function bytesAt(file: number, place: Place): Buffer {
+  const bytes = Buffer.alloc(place.size);
+  return bytes.subarray(0, readWhole(file, bytes, place.offset));
 }
 
 /** The bytes of a file of a tree, as the store has them; undefined where it does not. */

@@ -78,7 +78,23 @@ const neighbourName = (): string => `.factory-restore.${randomBytes(8).toString(
 /** Longer paths may have no room for a neighbour's name: the system's limit is 4096 bytes, elsewhere 1024. */
 const longFrom = 900;
 
-type Present = Omit<Found, 'stat'> & { readonly stat: Facts };
+type Difference = 'none' | 'mode' | 'all';
+
+/** What is there. Of a file that the facts alone tell the difference of, nothing more need be known. */
+type Present =
+  | (Omit<Found, 'stat'> & { readonly stat: Facts })
+  | { readonly kind: 'file'; readonly differs: Difference };
+
+// One for all files: there may be many.
+const decided: Readonly<Record<Difference, Present>> = {
+  none: { kind: 'file', differs: 'none' },
+  mode: { kind: 'file', differs: 'mode' },
+  all: { kind: 'file', differs: 'all' },
+};
+
+/** A folder's. */
+const modeOf = (found: Present | undefined): number | undefined =>
+  found?.kind === 'dir' ? found.mode : undefined;
 
 /** What is to be done, found by comparing once, done in an order that a cut cannot spoil. */
 class Work {
@@ -132,14 +148,15 @@ class Work {
       if (entry.kind !== 'dir') continue;
       const found = this.present.get(path);
       const made = needed.has(path) && found?.kind !== 'dir';
+      const mode = modeOf(found);
       if (made) this.folders.push(path);
       // What an unlocking walk has opened is set right at the end, too.
-      if (made || (found?.kind === 'dir' && this.chosen(path) && found.mode !== entry.mode))
+      if (made || (found?.kind === 'dir' && this.chosen(path) && mode !== entry.mode))
         this.modes.set(path, entry.mode);
     }
     for (const [path, found] of this.present) {
-      if (found.kind === 'dir' && (found.mode & 0o500) !== 0o500 && !this.modes.has(path))
-        this.modes.set(path, found.mode);
+      const mode = modeOf(found);
+      if (mode !== undefined && (mode & 0o500) !== 0o500 && !this.modes.has(path)) this.modes.set(path, mode);
     }
   }
 
@@ -151,11 +168,11 @@ class Work {
       this.present.clear();
       try {
         for (const found of walk(workspace, { unlock: true }))
-          this.present.set(found.path, { ...found, stat: factsOf(found.stat) });
+          this.present.set(found.path, this.decide(found) ?? { ...found, stat: factsOf(found.stat) });
         return;
       } catch (error) {
-        const deepest = [...this.present.values()].filter((found) => found.kind === 'dir');
-        const folder = deepest.reduce((a, b) => (b.path.length > a.length ? b.path : a), '');
+        const deepest = [...this.present].filter(([, found]) => found.kind === 'dir');
+        const folder = deepest.reduce((a, [path]) => (path.length > a.length ? path : a), '');
         if (only !== undefined || !isTooLong(error) || parentOf(folder) === '') throw error;
         this.acting('remove', folder, () => {
           this.unlock(parentOf(folder));
@@ -167,26 +184,38 @@ class Work {
     }
   }
 
-  private async difference(
-    path: string,
-    entry: Entry,
-    found: Present | undefined,
-  ): Promise<'none' | 'mode' | 'all'> {
+  /** Undefined where only a look at the content can tell. */
+  private decide({ path, kind, mode, stat }: Found): Present | undefined {
+    if (kind !== 'file') return undefined;
+    const entry = this.r.to.get(path);
+    if (entry?.kind !== 'file' || !this.chosen(path)) return decided.all;
+    const same = this.sameByFacts(path, entry, stat);
+    if (same === undefined) return undefined;
+    if (!same) return decided.all;
+    return decided[mode === entry.mode ? 'none' : stat.nlink > 1 ? 'all' : 'mode'];
+  }
+
+  private async difference(path: string, entry: Entry, found: Present | undefined): Promise<Difference> {
     if (found === undefined || found.kind !== entry.kind) return 'all';
+    if ('differs' in found) return found.differs;
     if (entry.kind === 'dir') return found.mode === entry.mode ? 'none' : 'mode';
     if (entry.kind === 'link') return targetOf(this.r.workspace, path) === entry.target ? 'none' : 'all';
-    if (!(await this.hasContent(path, entry, found))) return 'all';
+    if (!(await this.hasContent(path, entry))) return 'all';
     if (found.mode === entry.mode) return 'none';
     // A second name may lie outside the workspace: a mode set here would be set there.
     return found.stat.nlink > 1 ? 'all' : 'mode';
   }
 
-  private async hasContent(path: string, entry: Entry, found: Present): Promise<boolean> {
-    if (entry.size !== found.stat.size) return false;
+  private sameByFacts(path: string, entry: Entry, stat: Facts): boolean | undefined {
+    if (entry.size !== stat.size) return false;
     for (const tree of this.r.known) {
       const known = tree.get(path);
-      if (known !== undefined && isUntouched(found.stat, known)) return known.hash === entry.hash;
+      if (known !== undefined && isUntouched(stat, known)) return known.hash === entry.hash;
     }
+    return undefined;
+  }
+
+  private async hasContent(path: string, entry: Entry): Promise<boolean> {
     try {
       return (await hashFile(below(this.r.workspace, path))).hash === entry.hash;
     } catch {
@@ -280,7 +309,7 @@ class Work {
       throw new WorkspaceError(`"${path}" stopped being a folder while the workspace was restored`);
     if ((stat.mode & 0o700) !== 0o700) {
       chmodSync(place, 0o700);
-      const was = this.present.get(path)?.mode ?? stat.mode & 0o7777;
+      const was = modeOf(this.present.get(path)) ?? stat.mode & 0o7777;
       if (!this.modes.has(path)) this.modes.set(path, was);
     }
     this.realFolders.add(path);

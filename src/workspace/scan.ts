@@ -31,7 +31,7 @@ type Folder = {
   /** Vouch for the list of names; without them it is read each time. */
   facts: Stats | undefined;
   /** How the children stand in a tree: a folder's contents may come later than the folder. Made when needed. */
-  order: readonly { readonly child: Child; readonly inside: boolean }[] | undefined;
+  order: readonly (Child | Folder)[] | undefined;
 };
 
 const newFolder = (path: string): Folder => ({
@@ -73,7 +73,7 @@ export class Scanner {
     // Asking for the time touches the top.
     this.top.facts = undefined;
     try {
-      this.enter(stat, s);
+      await this.enter(stat, s);
       await this.read(s);
     } catch (error) {
       this.forget();
@@ -90,7 +90,7 @@ export class Scanner {
   }
 
   // A list instead of recursion, since trees may be deep.
-  private enter(top: Stats, s: Scan): void {
+  private async enter(top: Stats, s: Scan): Promise<void> {
     const open = [{ folder: this.top, stat: top }];
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
       this.list(at.folder, at.stat);
@@ -101,6 +101,8 @@ export class Scanner {
         this.see(at.folder, child, stat, s);
         if (child.folder !== undefined && stat !== undefined) open.push({ folder: child.folder, stat });
       }
+      // Not all of them at the end: there may be as many as files.
+      if (this.unread.length >= manyUnread) await this.read(s);
     }
   }
 
@@ -187,6 +189,9 @@ export class Scanner {
 const withoutFacts = ({ kind, mode, size, hash }: Entry): Entry =>
   size === undefined || hash === undefined ? { kind, mode } : { kind, mode, size, hash };
 
+/** So many files are looked at before what is unknown of them is read. */
+const manyUnread = 1000;
+
 /** The coarsest step of a system's clock, twice. */
 const grainMs = 20;
 
@@ -237,9 +242,8 @@ function treeOf(top: Folder): Tree {
   for (let at = open.at(-1); at !== undefined; at = open.at(-1)) {
     const one = at.order[at.next++];
     if (one === undefined) open.pop();
-    else if (!one.inside) {
-      if (one.child.entry !== nothing) tree.set(one.child.path, one.child.entry);
-    } else if (one.child.folder !== undefined) open.push({ order: orderOf(one.child.folder), next: 0 });
+    else if ('names' in one) open.push({ order: orderOf(one), next: 0 });
+    else if (one.entry !== nothing) tree.set(one.path, one.entry);
   }
   return tree;
 }
@@ -248,11 +252,12 @@ function treeOf(top: Folder): Tree {
 // order of whole paths ("a", "a-b", "a/x").
 function orderOf(folder: Folder): NonNullable<Folder['order']> {
   folder.order ??= folder.children
-    .flatMap((child, n) => {
+    .flatMap((child, n): { readonly key: string; readonly is: Child | Folder }[] => {
       const key = folder.names[n] ?? '';
-      const itself = { key, child, inside: false };
-      return child.folder === undefined ? [itself] : [itself, { key: `${key}/`, child, inside: true }];
+      const itself = { key, is: child };
+      return child.folder === undefined ? [itself] : [itself, { key: `${key}/`, is: child.folder }];
     })
-    .sort((a, b) => (a.key < b.key ? -1 : 1));
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+    .map(({ is }) => is);
   return folder.order;
 }

@@ -72,8 +72,8 @@ export interface Snapshots {
    *  `only` limits it to paths it answers true for (others stay as they are). */
   restore(to: Snapshot, only?: (path: string) => boolean): Promise<void>;
   /** Puts a snapshot into another folder, which must be missing or empty: content, modes, links and empty folders as
-   *  they were. Rejects with a WorkspaceError where it may not, and leaves nothing in the folder when it fails. */
-  checkout(id: string, folder: string): Promise<void>;
+   *  they were; answers with its tree. Rejects with a WorkspaceError where it may not, and leaves nothing in the folder when it fails. */
+  checkout(id: string, folder: string): Promise<Tree>;
   /** A file's bytes as they were in a snapshot. */
   read(hash: string): Promise<Buffer>;
   /** The same in pieces that can be held, for a file of any size; those of nothing but zeros are left out. */

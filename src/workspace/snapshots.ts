@@ -43,9 +43,38 @@ export async function openSnapshots(where: {
   const scanner = new Scanner(workspace);
   const unwritten = (error: unknown): Error => trouble('write a snapshot into', dir, error, StoreTrouble);
 
+  // Snapshots whose large trees are in memory, the latest last. A run goes on from the last two; of an older one, whoever
+  // still has it, the tree is read again when it is asked for.
+  let large: { release(): void }[] = [];
+  const snapshotOf = (id: string, of: Tree): Snapshot => {
+    if (of.size < many) return { id, tree: of };
+    let kept: Tree | undefined = of;
+    const hold = {
+      release: () => {
+        kept = undefined;
+      },
+    };
+    const holdIt = () => {
+      large.push(hold);
+      for (const one of large.slice(0, -2)) one.release();
+      large = large.slice(-2);
+    };
+    holdIt();
+    return {
+      id,
+      get tree() {
+        if (kept === undefined) {
+          kept = readOrExplain(readFileSync(pathOf(id)), boot, pathOf(id)).tree;
+          holdIt();
+        }
+        return kept;
+      },
+    };
+  };
+
   const load = async (id: string): Promise<Snapshot> => {
     if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`"${id}" is no name of a snapshot`);
-    const text = await readFile(pathOf(id), 'utf8').catch((error: unknown) => {
+    const text = await readFile(pathOf(id)).catch((error: unknown) => {
       throw isMissing(error) ? new DamagedStore(`there is no snapshot ${id} in ${dir}`) : error;
     });
     const { tree, places } = readOrExplain(text, boot, pathOf(id));
@@ -53,7 +82,7 @@ export async function openSnapshots(where: {
       throw new DamagedStore(`the snapshot ${pathOf(id)} is damaged: it tells of another tree`);
     store.learn(places, hashesOf(tree));
     written.add(id);
-    return { id, tree };
+    return snapshotOf(id, tree);
   };
 
   const copyIn: Snapshots['copyIn'] = async (from, options) => {
@@ -111,7 +140,7 @@ export async function openSnapshots(where: {
         await writeFileAtomic(pathOf(id), text, { mode: 0o600, sync: true, syncFolder: true });
       }
       written.add(id);
-      return { id, tree };
+      return snapshotOf(id, tree);
     } catch (error) {
       scanner.forget();
       throw unwritten(error);
@@ -135,7 +164,11 @@ export async function openSnapshots(where: {
       if (![...hashesOf(to.tree)].every((hash) => store.has(hash))) await load(to.id);
       await restoreTree({ workspace, to: to.tree, known: [latest, to.tree], store, only });
     },
-    checkout: async (id, folder) => checkoutTree((await load(id)).tree, folder, store),
+    async checkout(id, folder) {
+      const { tree } = await load(id);
+      await checkoutTree(tree, folder, store);
+      return tree;
+    },
     read: (hash) => store.read(hash),
     pieces: (hash) => store.pieces(hash),
   };
@@ -169,7 +202,7 @@ function bootId(): string {
   }
 }
 
-function readOrExplain(text: string, boot: string, path: string): ReturnType<typeof readTree> {
+function readOrExplain(text: Buffer, boot: string, path: string): ReturnType<typeof readTree> {
   try {
     return readTree(text, boot);
   } catch (error) {

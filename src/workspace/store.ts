@@ -7,24 +7,23 @@ import { beforeWrite } from '../system/fence.ts';
 import { isCode, isMissing } from '../system/files.ts';
 import { Batch } from './batch.ts';
 import { noFollow, pour, readWhole, sha256, writeWhole } from './content.ts';
+import { firstPack, type Place, Places } from './places.ts';
 import { DamagedStore } from './trouble.ts';
-
-/** Where a content lies: the name of the pack, and bytes from its beginning. */
-export type Place = { readonly pack: string; readonly offset: number; readonly size: number };
 
 /** Bytes of a piece of a large content, and how many of them the next piece has once more. */
 const pieceSize = 16 * 1024 * 1024;
 const overlap = 64 * 1024;
-const zeros = Buffer.alloc(pieceSize + overlap);
 
-export const firstPack = 'pack';
+/** True for zeros alone: each byte is the one before it, and the first is zero. */
+const isNothing = (bytes: Buffer): boolean =>
+  bytes[0] === 0 && bytes.subarray(1).equals(bytes.subarray(0, -1));
 
 /** The store in `dir`: packs hold contents without any frame, `large/<hash>` one content each. Where a content lies
  *  in a pack is told by the snapshots that have it, which are written after the pack is flushed: what a cut-off take
  *  has left in a pack is waste that nothing names. Any number of processes may read, and as many may write: each
  *  opening of the store writes into a pack of its own. */
 export class Store {
-  private readonly places = new Map<string, Place>();
+  private readonly places = new Places();
   private readonly large = new Set<string>();
   private readonly largeDir: string;
   private own: string | undefined;
@@ -36,17 +35,17 @@ export class Store {
 
   /** Learns where the contents of a tree lie. Throws a DamagedStore when one of them is not there any more: a pack
    *  that is too short, a file that is missing. */
-  learn(places: ReadonlyMap<string, Place>, hashes: Iterable<string>): void {
+  learn(places: Places, hashes: Iterable<string>): void {
     this.findLarge();
     const ends = new Map<string, number>();
-    for (const place of places.values())
+    for (const [, place] of places)
       ends.set(place.pack, Math.max(ends.get(place.pack) ?? 0, place.offset + place.size));
     for (const [pack, end] of ends) {
       const size = statSync(join(this.dir, pack), { throwIfNoEntry: false })?.size;
       if (size === undefined) throw damaged(`${join(this.dir, pack)} is missing`);
       if (size < end) throw damaged(`${join(this.dir, pack)} has ${size} bytes where ${end} were written`);
     }
-    for (const [hash, place] of places) if (!this.places.has(hash)) this.places.set(hash, place);
+    this.places.addAll(places);
     for (const hash of hashes) if (!this.has(hash)) throw damaged(`${join(this.largeDir, hash)} is missing`);
   }
 
@@ -92,7 +91,7 @@ export class Store {
         }
         digest.update(piece.subarray(again));
         at += piece.length - again;
-        if (!piece.equals(zeros.subarray(0, piece.length))) yield piece;
+        if (!isNothing(piece)) yield piece;
       }
     } finally {
       await file.close();
@@ -127,9 +126,7 @@ export class Store {
       largeDir: this.largeDir,
       has: (hash) => this.has(hash),
       openPack: () => this.openPack(),
-      keep: (places) => {
-        for (const [hash, place] of places) this.places.set(hash, place);
-      },
+      keep: (places) => this.places.addAll(places),
       keepLarge: (hash) => this.large.add(hash),
     });
   }

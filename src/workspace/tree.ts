@@ -1,8 +1,8 @@
 /** A snapshot's tree: its name, and its form on disk. */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import { firstPack, type Place, Places } from './places.ts';
 import type { Entry, Tree } from './snapshot.ts';
-import { firstPack, type Place } from './store.ts';
 
 /** Same kind, mode, content or target: what a name of a tree and a diff are made of. */
 export const isSame = (a: Entry, b: Entry): boolean =>
@@ -48,14 +48,17 @@ const StoredTree = z.object({
 });
 type StoredTree = z.infer<typeof StoredTree>;
 
-/** The text of a tree's file; `placeOf` tells where a content lies. Put together piece by piece: as one value to be
- *  made JSON, a large tree would be in memory twice more. */
-export function writeTree(tree: Tree, boot: string, placeOf: (hash: string) => Place | undefined): string {
+/** The text of a tree's file, in pieces; `placeOf` tells where a content lies. As one value to be made JSON, or as one
+ *  string, a large tree would be in memory twice more. */
+export function writeTree(
+  tree: Tree,
+  boot: string,
+  placeOf: (hash: string) => Place | undefined,
+): readonly Buffer[] {
   const packs = [firstPack];
-  const lists = { folders: '', links: '', files: '' };
-  const add = (list: keyof typeof lists, item: StoredTree['folders' | 'links' | 'files'][number]): void => {
-    lists[list] += `${lists[list] === '' ? '' : ',\n'}${JSON.stringify(item)}`;
-  };
+  const lists = { folders: new List(), links: new List(), files: new List() };
+  const add = (list: keyof typeof lists, item: StoredTree['folders' | 'links' | 'files'][number]): void =>
+    lists[list].add(JSON.stringify(item));
   for (const [path, e] of tree) {
     if (e.kind === 'dir') add('folders', [path, e.mode]);
     else if (e.kind === 'link') add('links', [path, e.target ?? '']);
@@ -69,30 +72,63 @@ export function writeTree(tree: Tree, boot: string, placeOf: (hash: string) => P
   }
   const more = packs.length > 1 ? `"packs":${JSON.stringify(packs.slice(1))},` : '';
   const { folders, links, files } = lists;
-  const rest = `"boot":${JSON.stringify(boot)},${more}"folders":[${folders}],"links":[${links}],"files":[\n${files}\n]}\n`;
-  return `${head}"sha256":"${hashOf(rest)}",${rest}`;
+  const rest = [
+    Buffer.from(`"boot":${JSON.stringify(boot)},${more}"folders":[`),
+    ...folders.pieces(),
+    Buffer.from('],"links":['),
+    ...links.pieces(),
+    Buffer.from(`],${filesFollow}`),
+    ...files.pieces(),
+    Buffer.from('\n]}\n'),
+  ];
+  const whole = [Buffer.from(`${head}"sha256":"${hashOf(rest)}",`), ...rest];
+  return whole.reduce((sum, { length }) => sum + length, 0) < pieceLength ? [Buffer.concat(whole)] : whole;
+}
+
+/** Items of JSON on their way into a file, as bytes already but for the last of them. */
+class List {
+  private readonly done: Buffer[] = [];
+  private text = '';
+
+  add(item: string): void {
+    if (this.text.length >= pieceLength) this.done.push(Buffer.from(this.take()));
+    this.text += this.text === '' && this.done.length === 0 ? item : `,\n${item}`;
+  }
+
+  pieces(): readonly Buffer[] {
+    return [...this.done, Buffer.from(this.text)];
+  }
+
+  private take(): string {
+    const { text } = this;
+    this.text = '';
+    return text;
+  }
 }
 
 const head = '{"schema_version":1,';
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+function hashOf(pieces: readonly Buffer[]): string {
+  const whole = createHash('sha256');
+  for (const piece of pieces) whole.update(piece);
+  return whole.digest('hex');
+}
 
 /** Whether the text of a tree's file is as it was written: what its hash is, and what it says, which is empty in one of an
  *  earlier version. */
-export function treeHash(text: string): { readonly is: string; readonly says: string } {
-  const [whole = '', says = ''] = /^\{"schema_version":1,"sha256":"([0-9a-f]{64})",/.exec(text) ?? [];
-  return { is: says === '' ? '' : hashOf(text.slice(whole.length)), says };
+export function treeHash(text: Buffer): { readonly is: string; readonly says: string } {
+  const start = text.toString('latin1', 0, 200);
+  const [whole = '', says = ''] = /^\{"schema_version":1,"sha256":"([0-9a-f]{64})",/.exec(start) ?? [];
+  return { is: says === '' ? '' : hashOf([text.subarray(whole.length)]), says };
 }
 
 /** The tree of a text that `writeTree` made, and where its contents lie. Stat facts of another boot are dropped: after a loss of power a file may
  *  carry the facts of bytes that never reached the disk. Throws when the text is no such tree. */
-export function readTree(
-  text: string,
-  boot: string,
-): { readonly tree: Tree; readonly places: ReadonlyMap<string, Place> } {
+export function readTree(text: Buffer, boot: string): { readonly tree: Tree; readonly places: Places } {
   const { head, rows } = apart(text);
   const stored = StoredTree.parse(head);
   const entries: [string, Entry][] = [];
-  const places = new Map<string, Place>();
+  const places = new Places();
   for (const [path, mode] of stored.folders) entries.push([path, { kind: 'dir', mode }]);
   for (const [path, target] of stored.links) entries.push([path, { kind: 'link', mode: 0o777, target }]);
   for (const row of rows) {
@@ -101,7 +137,7 @@ export function readTree(
     entries.push([path, { kind: 'file', mode, size, hash, ...known }]);
     const name = pack === 0 ? firstPack : stored.packs?.[pack - 1];
     if (name === undefined) throw new Error(`no pack ${pack}`);
-    if (offset >= 0) places.set(hash, { pack: name, offset, size });
+    if (offset >= 0) places.add(hash, { pack: name, offset, size });
   }
   return { tree: new Map(entries.sort(([a], [b]) => (a < b ? -1 : 1))), places };
 }
@@ -109,25 +145,25 @@ export function readTree(
 const filesFollow = '"files":[\n';
 
 /** The text without its files, and these one by one: taken as one value, a large tree would be in memory three times. */
-function apart(text: string): { readonly head: unknown; readonly rows: Iterable<unknown> } {
+function apart(text: Buffer): { readonly head: unknown; readonly rows: Iterable<unknown> } {
   const from = text.indexOf(filesFollow) + filesFollow.length;
   if (from < filesFollow.length) {
     // As it was written before: everything on one line.
-    const head = z.looseObject({ files: z.array(z.unknown()) }).parse(JSON.parse(text));
+    const head = z.looseObject({ files: z.array(z.unknown()) }).parse(JSON.parse(text.toString()));
     return { head: { ...head, files: [] }, rows: head.files };
   }
   const to = text.lastIndexOf('\n]}\n');
   if (to !== text.length - 4 || to < from - 1) throw new Error('the list of files has no end');
   return {
-    head: JSON.parse(`${text.slice(0, from)}]}`),
-    rows: linesOf(text.slice(from, Math.max(from, to))),
+    head: JSON.parse(`${text.toString('utf8', 0, from)}]}`),
+    rows: linesOf(text.subarray(from, Math.max(from, to))),
   };
 }
 
-function* linesOf(list: string): Generator<unknown> {
+function* linesOf(list: Buffer): Generator<unknown> {
   for (let at = 0; at < list.length; ) {
     const end = list.indexOf(',\n', at);
-    yield JSON.parse(list.slice(at, end < 0 ? list.length : end));
+    yield JSON.parse(list.toString('utf8', at, end < 0 ? list.length : end));
     at = end < 0 ? list.length : end + 2;
   }
 }

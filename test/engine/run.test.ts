@@ -194,7 +194,7 @@ function counting(): { readonly snapshots: Snapshots; walks: number } {
       read: async () => Buffer.alloc(0),
       async *pieces() {},
       copyIn: async () => ({ files: 0, skipped: [], outsideLinks: [] }),
-      checkout: async () => {},
+      checkout: async () => new Map(),
     },
   };
   return counted;

@@ -307,3 +307,21 @@ test('a workspace that is gone, or replaced by a link, counts as an empty one an
   expect(readdirSync(join(it.path, 'outside'))).toEqual(['keep']);
   expect(existsSync(join(it.path, 'outside/a'))).toBe(false);
 });
+
+test('of a large tree that is no longer in memory the snapshot tells the same, read again', async () => {
+  await using it = await rig();
+  for (let n = 0; n < 10_000; n++) symlinkSync('none', join(it.ws, `l${n}`));
+  const first = await it.snapshots.take();
+  const { tree } = first;
+  let last = first;
+  for (const text of ['1', '2', '3']) {
+    writeFileSync(join(it.ws, 'x'), text);
+    last = await it.snapshots.take(last);
+  }
+  expect(first.tree).not.toBe(tree);
+  expect(first.tree.size).toBe(10_000);
+  expect([...first.tree]).toEqual([...tree]);
+  expect(diff(first, last).created).toEqual(['x']);
+  await it.snapshots.restore(first);
+  expect(existsSync(join(it.ws, 'x'))).toBe(false);
+});
