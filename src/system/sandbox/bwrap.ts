@@ -50,7 +50,7 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
     // Twice the same, and no link: some programs follow none on the way to a file, and a run may lie below either.
     ...['--bind', own.tmp, '/tmp', '--bind', own.tmp, '/var/tmp'],
     ...(home === undefined ? [] : ['--bind', own.home, home]),
-    ...binds.flatMap(bound),
+    ...binds.filter((bind) => bind.write || !isShown(bind.path)).flatMap(bound),
     ...outermost.flatMap((mask) => ['--tmpfs', mask]),
     ...inside.flatMap(bound),
     ...pinned.flatMap((path) => ['--bind', path, path]),
@@ -116,6 +116,29 @@ const kernel = (): readonly string[] =>
 
 let systemWords: readonly string[] | undefined;
 
+const shownPaths = new Map<string, boolean>();
+
+/** What a system folder shows already needs no mount of its own: each costs a stage a tenth of a millisecond. */
+function isShown(path: string): boolean {
+  const known = shownPaths.get(path) ?? looksShown(path);
+  shownPaths.set(path, known);
+  return known;
+}
+
+function looksShown(path: string): boolean {
+  if (!systemFolders.some((folder) => isWithin(path, folder))) return false;
+  const kept = systemFolders.filter((folder) => lstatSync(folder, { throwIfNoEntry: false })?.isDirectory());
+  try {
+    return [path, realpathSync(path)].every(
+      (one) =>
+        kept.some((folder) => isWithin(one, folder)) &&
+        !secrets().some((secret) => isWithin(secret, one) || isWithin(one, secret)),
+    );
+  } catch {
+    return false;
+  }
+}
+
 /** The system's folders; those that are links on this machine stay links. The same for every stage. */
 function system(): readonly string[] {
   systemWords ??= [
@@ -124,15 +147,24 @@ function system(): readonly string[] {
       if (is === undefined) return [];
       return is.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
     }),
-    ...[...new Set([...systemSecrets, ...notForEverybody('/etc'), ...notForEverybody('/opt', 2)])].flatMap(
-      (path) => {
-        const is = statSync(path, { throwIfNoEntry: false });
-        if (is === undefined) return [];
-        return is.isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
-      },
+    ...secrets().flatMap((path) =>
+      statSync(path).isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path],
     ),
   ];
   return systemWords;
+}
+
+let secretPaths: readonly string[] | undefined;
+
+/** Files and folders below the system's that are not shown; an empty file has nothing to hide. */
+function secrets(): readonly string[] {
+  secretPaths ??= [
+    ...new Set([...systemSecrets, ...notForEverybody('/etc'), ...notForEverybody('/opt', 2)]),
+  ].filter((path) => {
+    const is = statSync(path, { throwIfNoEntry: false });
+    return is !== undefined && (is.isDirectory() || is.size > 0);
+  });
+  return secretPaths;
 }
 
 /** What below a system folder not everybody may read: to root, and so to its stages, modes are no obstacle. */

@@ -47,7 +47,11 @@ export const systemFolders: readonly string[] = [
   '/nix',
   '/gnu',
   '/snap',
-  '/sys',
+  // Of the kernel's own files what runtimes ask for; below `/sys` lie a dozen file systems that nobody needs.
+  '/sys/devices',
+  '/sys/class',
+  '/sys/fs/cgroup',
+  '/sys/kernel/mm',
   '/var/lib/gems',
   '/var/cache/fontconfig',
 ];
