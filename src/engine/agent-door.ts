@@ -124,7 +124,7 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
   } finally {
     stdout?.end();
     stderr?.end();
-    await reopen(door.nodeDir);
+    reopen(door.nodeDir);
     if (hidden.length > 0) {
       const made =
         confinement?.rung === 'bwrap'

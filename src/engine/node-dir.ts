@@ -59,7 +59,7 @@ function made(dir: string): boolean {
 }
 
 async function clear(dir: string, visit: number): Promise<void> {
-  await reopen(dir);
+  reopen(dir);
   const entries = (await readdir(dir)).filter((name) => name !== 'visits');
   const stage = await readStage(dir);
   if (entries.length > 0 && stage !== undefined && stage.visit < visit) {

@@ -1,28 +1,28 @@
 /** What a stage has locked in its own folder is opened again: it may set modes as it likes, and the engine must read on. */
-import type { Stats } from 'node:fs';
-import { chmod, lstat, readdir } from 'node:fs/promises';
+import { chmodSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { nodeLayout } from '../model/layout.ts';
 import { isCode } from '../system/files.ts';
 
 /** Makes everything in a node's folder readable to its owner, and folders usable. Nobody else may be at work in it. Of
- *  earlier visits, which lie in it and were opened in their time, only the folder is looked at. */
-export async function reopen(nodeDir: string): Promise<void> {
-  if (!(await opened(nodeDir))) return;
-  for (const name of await readdir(nodeDir)) {
+ *  earlier visits, which lie in it and were opened in their time, only the folder is looked at. In calls that wait: it is
+ *  done after every stage, for a handful of files. */
+export function reopen(nodeDir: string): void {
+  if (!opened(nodeDir)) return;
+  for (const name of readdirSync(nodeDir)) {
     const path = join(nodeDir, name);
-    if (path === nodeLayout(nodeDir).visits) await opened(path);
-    else await reopen(path);
+    if (path === nodeLayout(nodeDir).visits) opened(path);
+    else reopen(path);
   }
 }
 
 /** True for a folder. */
-async function opened(path: string): Promise<boolean> {
+function opened(path: string): boolean {
   let is: Stats;
   try {
-    is = await lstat(path);
+    is = lstatSync(path);
     const least = is.isDirectory() ? 0o700 : is.isFile() ? 0o400 : 0;
-    if ((is.mode & least) !== least) await chmod(path, (is.mode & 0o7777) | least | 0o200);
+    if ((is.mode & least) !== least) chmodSync(path, (is.mode & 0o7777) | least | 0o200);
     return is.isDirectory();
   } catch (error) {
     // What is gone, or somebody else's, is told by whoever needs it.

@@ -107,7 +107,7 @@ export async function endLeftovers(
 ): Promise<number> {
   const { marker } = manifest;
   const dir = checkpoint.next_node === null ? undefined : layout(runDir).node(checkpoint.next_node);
-  if (dir !== undefined) await reopen(dir);
+  if (dir !== undefined) reopen(dir);
   const stage = dir === undefined ? undefined : await readStage(dir);
   const group = stage?.process != null && (await endGroup(stage.process)) ? 1 : 0;
   const mayEnd = () => mayWrite(runDir);

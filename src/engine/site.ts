@@ -241,7 +241,7 @@ export function siteFor(
         ...(setting.brand === undefined ? {} : { brand: setting.brand }),
         started: (process) => visit.spawned(process),
       });
-      await reopen(nodeDir);
+      reopen(nodeDir);
       await visit.desk.gather(nodeDir, visit.attempt);
       note(ran, program, ended, mask);
       return ended.kind === 'timed_out'
