@@ -40,6 +40,7 @@ import { collectGarbage } from '../system/memory.ts';
 import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
 import { confining } from '../system/sandbox/spawn.ts';
+import { settleTree } from '../system/settle.ts';
 import { bringBack } from '../workspace/hide.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
@@ -326,6 +327,8 @@ export async function drive(
     if (end.parked !== undefined)
       await writeJson(at.manifest, { ...started, parked: end.parked }, { sync: true });
     unseal(at.workspace, sealed);
+    // Nothing restores the workspace of a run that has ended.
+    if (end.ending.exitNode !== null) await settleTree(at.workspace);
     const marks = marksOf('written');
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called, marks);
     await writeFileAtomic(at.result, withOwnHash(result), flushed);

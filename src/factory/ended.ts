@@ -12,6 +12,7 @@ import { withOwnHash } from '../store/own-hash.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
 import { systemWords, writeFileAtomic } from '../system/files.ts';
 import { hasNeighbours, removeGitLocks, removeNeighbours } from '../system/leftovers.ts';
+import { settleTree } from '../system/settle.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { readJudge, unseal } from './judge.ts';
 import type { Doors, Finished } from './types.ts';
@@ -43,7 +44,7 @@ export async function completeResult(
 ): Promise<Refusal | undefined> {
   const at = layout(runDir);
   const isSaid = () => tellsOf(at.result, result);
-  if ((await isSaid()) && !(await hasNeighbours(at.locks))) return undefined;
+  if ((await isSaid()) && !(await isUntidy(runDir))) return undefined;
   const judge = (await isSaid()) ? { sealed: undefined } : await readJudge(runDir, manifest, doors.env);
   if ('problems' in judge) return judge;
   const answer = await acquireLock(runDir, { clock: doors.clock });
@@ -54,6 +55,7 @@ export async function completeResult(
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     if (snapshot !== null) await snapshots.restore(await snapshots.load(snapshot));
     unseal(at.workspace, judge.sealed);
+    await settleTree(at.workspace);
     await writeFileAtomic(at.result, withOwnHash(result), flushed);
     return undefined;
   } finally {
@@ -83,16 +85,24 @@ const parsed = (text: string): unknown => {
 
 /** Removes what a killed engine has left of files that it was just replacing. The workspace is restored as a whole. */
 export async function tidy(runDir: string): Promise<void> {
+  for (const folder of await ownFolders(runDir)) await removeNeighbours(folder);
+  await removeGitLocks(layout(runDir).history);
+}
+
+async function isUntidy(runDir: string): Promise<boolean> {
+  for (const folder of await ownFolders(runDir)) if (await hasNeighbours(folder)) return true;
+  return false;
+}
+
+/** The folders of a run that the engine replaces files in. */
+async function ownFolders(runDir: string): Promise<readonly string[]> {
   const at = layout(runDir);
   const apart = [at.workspace, at.history];
   const folders = (await readdir(runDir, { withFileTypes: true }))
     .filter((entry) => entry.isDirectory())
     .map((entry) => join(runDir, entry.name))
     .filter((path) => !apart.includes(path));
-  const { bodies } = exchangesLayout(at.exchanges);
-  for (const folder of [runDir, join(at.snapshots, 'trees'), bodies, ...folders])
-    await removeNeighbours(folder);
-  await removeGitLocks(at.history);
+  return [runDir, join(at.snapshots, 'trees'), exchangesLayout(at.exchanges).bodies, ...folders];
 }
 
 /** What the person is told: the file, the trouble, where the run stands and how it goes on. `next` is the command. */

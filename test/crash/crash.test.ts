@@ -64,6 +64,7 @@ describe
       ['the disk was full when a trace record was half written', 'write', /trace\.jsonl$/, 8, 'full'],
       ['the disk was full when the result was to be written', 'write', /\.result\.json/, 0, 'full'],
       ['the power went when the result was to be written', 'write', /\.result\.json/, 0, 'power'],
+      ['the power went when it had ended and its lock was given back', 'create', /lock\/\.0/, -1, 'power'],
       ['its engine was killed when it gave its lock back', 'sync', /lock\/\.0/, -1, 'kill'],
     ];
     test.for(rows)('%s', ([, kind, what, nth, action]) => held(pointAt(kind, what, nth, action), 1));

@@ -1,0 +1,59 @@
+/** Puts a tree on the disk whose files were written without a flush each. */
+import { execFile } from 'node:child_process';
+import { closeSync, constants, fsyncSync, openSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { named } from './disk-trouble.ts';
+import { isCode, isMissing } from './files.ts';
+
+/** Files and folders that are flushed one by one; for more, the file system is asked to flush all that it has. */
+const mostOneByOne = 200;
+const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Flushes the plain files and the folders of a tree; links are not followed, and what may not be read is passed over.
+ *  Rejects with the disk's error. Where there are many and the system has no `sync -f`, they are left to the system's own
+ *  pace (half a minute or so). */
+export async function settleTree(folder: string): Promise<void> {
+  const places: string[] = [];
+  const open = [folder];
+  for (let at = open.pop(); at !== undefined && places.length <= mostOneByOne; at = open.pop()) {
+    places.push(at);
+    for (const entry of entriesOf(at)) {
+      if (entry.isDirectory()) open.push(join(at, entry.name));
+      else if (entry.isFile()) places.push(join(at, entry.name));
+    }
+  }
+  if (places.length + open.length > mostOneByOne) {
+    await promisify(execFile)('sync', ['-f', folder]).catch(() => {});
+    return;
+  }
+  // A folder's names come after what they name.
+  for (const path of places.reverse()) flush(path);
+}
+
+function entriesOf(folder: string) {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    if (isMissing(error) || isCode(error, 'EACCES', 'EPERM')) return [];
+    throw error;
+  }
+}
+
+function flush(path: string): void {
+  let file: number;
+  try {
+    file = openSync(path, flags);
+  } catch (error) {
+    if (isMissing(error) || isCode(error, 'EACCES', 'EPERM', 'ELOOP', 'ENXIO')) return;
+    throw error;
+  }
+  try {
+    fsyncSync(file);
+  } catch (error) {
+    // Some file systems (network, overlay) cannot flush a folder.
+    if (!isCode(error, 'EINVAL', 'ENOTSUP', 'EBADF')) throw named(path, error);
+  } finally {
+    closeSync(file);
+  }
+}
