@@ -1,4 +1,5 @@
 /** The bench: flags in, tables and files out. */
+import { setMaxListeners } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { arch, availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -24,6 +25,8 @@ export async function main(argv: readonly string[], house: string): Promise<numb
     return 2;
   }
   const stop = new AbortController();
+  // Every program that runs at a time listens to it.
+  setMaxListeners(0, stop.signal);
   const interrupt = () => {
     if (!stop.signal.aborted) process.stderr.write('stopping, and removing what was made …\n');
     stop.abort();

@@ -27,7 +27,8 @@ export function openScratch(): Scratch {
 }
 
 /** The caller's environment without what chooses for the programs, and without `NODE_EXTRA_CA_CERTS`, which alone
- *  costs Node 20 some 50 ms at every start. HOME is `home`: whatever a program keeps there goes with it. */
+ *  costs Node 20 some 50 ms at every start. HOME is `home`: whatever a program keeps there goes with it. Stages run
+ *  unconfined, as plain spawns and other programs' stages do. */
 export function plainEnv(
   env: Readonly<Record<string, string | undefined>>,
   home: string,
@@ -37,5 +38,5 @@ export function plainEnv(
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(env))
     if (value !== undefined && !chooses.test(name)) kept[name] = value;
-  return { ...kept, HOME: home };
+  return { ...kept, HOME: home, FACTORY_SANDBOX: 'none' };
 }

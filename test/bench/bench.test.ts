@@ -176,9 +176,10 @@ test('nothing that chooses for a program is handed on to it, least of all furthe
     HOME: '/home/ada',
     NODE_EXTRA_CA_CERTS: '/c',
     FACTORY_AGENT: 'x',
+    FACTORY_SANDBOX: 'bwrap',
     NODE_OPTIONS: '-r y',
   };
-  expect(plainEnv(env, '/s')).toEqual({ PATH: '/bin', HOME: '/s' });
+  expect(plainEnv(env, '/s')).toEqual({ PATH: '/bin', HOME: '/s', FACTORY_SANDBOX: 'none' });
 });
 
 test('Ctrl-C ends what was started, keeps what was measured and leaves nothing behind', async () => {
