@@ -9,6 +9,7 @@ import type { NodeKind } from '../nodes/kind.ts';
 import { commonAttributes, executableAttributes } from '../nodes/kind.ts';
 import { unfixableSource } from '../policy/unfixable.ts';
 import { hashArtifacts } from '../store/artifact-hashes.ts';
+import type { OnDisk } from '../store/checkpoint.ts';
 import type { Journal } from '../store/journal.ts';
 import type { VisitFacts } from '../store/visits.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
@@ -44,9 +45,9 @@ export type PreparedRun = {
   readonly books: Books;
   readonly events: Journal;
   readonly trace: Journal;
-  /** Puts the visit that has ended and then the checkpoint on the disk; rejects when another engine has taken the run
-   *  over. */
-  readonly save: (state: RunState, visit?: VisitFacts) => Promise<void>;
+  /** Puts the visit that has ended and then the checkpoint into their places; the answer waits until a power cut leaves
+   *  both. Rejects when another engine has taken the run over. */
+  readonly save: (state: RunState, visit?: VisitFacts) => Promise<OnDisk>;
   /** A snapshot of the run that was taken earlier. */
   readonly snapshotOf?: (id: string) => Promise<Snapshot>;
   readonly signal: AbortSignal;
@@ -79,7 +80,9 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
   const graphWants = readAttributes(graph.attrs, graphAttributes).values;
   const tell = teller(prepared);
 
-  /** The flush of what was told last. */
+  const saved = async (at: RunState): Promise<void> => (await prepared.save(at))();
+  /** Until the last checkpoint outlives a power cut, and the flush of what was told after it. */
+  let onDisk = Promise.resolve();
   let flushed = Promise.resolve();
   const finish = async (ending: Ending, alreadySaved: boolean): Promise<RunEnd> => {
     await flushed;
@@ -90,7 +93,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       elapsed_ms: Math.round(elapsed()),
       spent: prepared.books.run(),
     };
-    if (!alreadySaved) await prepared.save(state);
+    if (!alreadySaved) await saved(state);
     if (ending.ok) {
       await tell.trace({ type: 'PipelineCompleted' });
       await tell.event({ type: 'PipelineCompleted' });
@@ -110,7 +113,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       elapsed_ms: Math.round(elapsed()),
       spent: prepared.books.run(),
     };
-    await prepared.save(state);
+    await saved(state);
     await tell.trace({ type: 'PipelineInterrupted', signal: String(signal.reason) });
     await tell.event({ type: 'PipelineInterrupted', signal: String(signal.reason), next_node: next });
     await tell.flush();
@@ -131,7 +134,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       elapsed_ms: Math.round(elapsed()),
       spent: prepared.books.run(),
     };
-    await prepared.save(state);
+    await saved(state);
     const { status, node, reason, wake_at } = waits;
     await tell.trace({ type: 'PipelineParked', status, reason, wake_at });
     await tell.event({ type: 'PipelineParked', status, node_id: node, reason, wake_at });
@@ -207,7 +210,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     state = { ...state, context: { ...state.context, current_node: node.id } };
 
     const atStart = state;
-    await flushed;
+    await onDisk;
     const ended = await visitNode(prepared, tell, {
       node,
       kind,
@@ -298,7 +301,10 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       { ...state, snapshot: snapshot.id },
       left,
     );
-    await prepared.save(state, facts);
+    await flushed;
+    const settled = await prepared.save(state, facts);
+    onDisk = settled();
+    onDisk.catch(() => {});
     if (outcome.status === 'fail') {
       const summary = String(told['last_failure.summary'] ?? '');
       setting.log('info', 'failure detail', {
@@ -340,8 +346,11 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         candidates: next.route.candidates,
       });
     }
-    // What can be got ready for the next stage meanwhile is; it starts only when the story is on the disk.
-    flushed = tell.flush();
+    // What can be got ready for the next stage meanwhile is: it starts when the checkpoint is on the disk. The story of
+    // this one follows the checkpoint there, beside the next stage, and is there before the next checkpoint is written.
+    // A node that follows itself moves what this visit has left, and waits.
+    if (decision.do === 'run' && decision.node === node.id) await onDisk;
+    flushed = onDisk.then(() => tell.flush());
     flushed.catch(() => {});
     const parted = await setting.replay?.left(facts);
     if (parted !== undefined) return stop(parted);

@@ -307,7 +307,7 @@ export async function drive(
             `the lock of run ${manifest.run_id} is gone: ${at.locks} was removed or taken over; this process stops`,
           );
         const waits = next.parked === undefined ? undefined : { ...started, parked: next.parked };
-        await ledger.save(next, visit, {
+        return ledger.put(next, visit, {
           manifest_sha256: manifestIs,
           ...(waits === undefined ? {} : { manifest_next: manifestHash(waits) }),
           journals: marksOf('flushed'),

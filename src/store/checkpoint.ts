@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { BoundedCheckpoint, Checkpoint, Cover, type RunState } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
-import { isMissing, writeFileAtomic } from '../system/files.ts';
+import { isMissing, syncFolder, writeFileAtomic } from '../system/files.ts';
 import type { Journal } from './journal.ts';
 import { ownHashOf, withOwnHash } from './own-hash.ts';
 import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
@@ -55,9 +55,19 @@ export type Beside = {
   readonly flush?: () => Promise<void>;
 };
 
+/** Waits until what stands in its place outlives a power cut. */
+export type OnDisk = () => Promise<void>;
+
 /** Replaces the checkpoint at `path`. When it settles the new one outlives a power cut; until then a crash leaves the
  *  old one. Rejects when it cannot be written, or is none that could be loaded again. */
 export async function saveCheckpoint(path: string, state: RunState, beside: Beside): Promise<void> {
+  const onDisk = await putCheckpoint(path, state, beside);
+  await onDisk();
+}
+
+/** As `saveCheckpoint`, but settles when the new one stands in its place with all its bytes flushed: a kill leaves the
+ *  new one then, a power cut may still leave the old one. */
+async function putCheckpoint(path: string, state: RunState, beside: Beside): Promise<OnDisk> {
   const checked = Loadable.safeParse(state);
   if (!checked.success)
     throw new Error(`Internal: a checkpoint that nobody could load: ${z.prettifyError(checked.error)}`);
@@ -93,9 +103,12 @@ export async function saveCheckpoint(path: string, state: RunState, beside: Besi
   };
   await writeFileAtomic(path, withOwnHash(content), {
     sync: true,
-    syncFolder: true,
     ...(beside.flush === undefined ? {} : { first: beside.flush }),
   });
+  const named = syncFolder(dirname(path));
+  // Whoever waits for it is told; it may fail before anybody does.
+  named.catch(() => undefined);
+  return () => named;
 }
 
 /** Whether a record has no more entries than that; does not look at more of them. */
@@ -109,6 +122,8 @@ function hasAtMost(record: object, most: number): boolean {
 export interface Ledger {
   /** Adds the line of the visit that has ended (or of the beginning), then replaces the checkpoint, which counts it. */
   save(state: RunState, visit?: VisitFacts, cover?: Cover): Promise<void>;
+  /** As `save`, but settles when the new checkpoint stands in its place; the answer waits for the rest. */
+  put(state: RunState, visit?: VisitFacts, cover?: Cover): Promise<OnDisk>;
   close(): Promise<void>;
 }
 
@@ -124,24 +139,26 @@ export async function openLedger(
   let seq = from?.visits.seq ?? 0;
   const sorted = [...(from?.checkpoint.completed_nodes ?? [])];
   let count = sorted.length;
-  return {
-    async save(state, visit, cover) {
-      if (visit !== undefined) {
-        seq = journal.append(visit);
-        if (visit.type === 'Visit' && visit.visit === 1) {
-          count += 1;
-          if (count <= mostInline) insert(sorted, visit.node);
-          else sorted.length = 0;
-        }
+  const put: Ledger['put'] = async (state, visit, cover) => {
+    if (visit !== undefined) {
+      seq = journal.append(visit);
+      if (visit.type === 'Visit' && visit.visit === 1) {
+        count += 1;
+        if (count <= mostInline) insert(sorted, visit.node);
+        else sorted.length = 0;
       }
-      await saveCheckpoint(at.checkpoint, state, {
-        seq,
-        completed: count <= mostInline ? sorted : count,
-        sha256: journal.marks().written.sha256,
-        ...(cover === undefined ? {} : { cover }),
-        flush: () => journal.flush(),
-      });
-    },
+    }
+    return putCheckpoint(at.checkpoint, state, {
+      seq,
+      completed: count <= mostInline ? sorted : count,
+      sha256: journal.marks().written.sha256,
+      ...(cover === undefined ? {} : { cover }),
+      flush: () => journal.flush(),
+    });
+  };
+  return {
+    put,
+    save: async (...what) => (await put(...what))(),
     close: () => journal.close(),
   };
 }

@@ -1,4 +1,5 @@
 /** The loop: what it leaves on disk tells the state that it holds, and it walks the workspace no more than it must. */
+import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -9,7 +10,7 @@ import { type PreparedRun, run } from '../../src/engine/run.ts';
 import type { RunSetting } from '../../src/engine/site.ts';
 import type { RunState } from '../../src/model/checkpoint.ts';
 import type { Graph } from '../../src/model/graph.ts';
-import { layout } from '../../src/model/layout.ts';
+import { layout, nodeLayout } from '../../src/model/layout.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import { failed, succeeded } from '../../src/model/outcome.ts';
 import { bundledPrices } from '../../src/model/prices.ts';
@@ -97,8 +98,9 @@ async function prepared(
     events,
     trace,
     save: async (next, visit) => {
-      await ledger.save(next, visit);
+      const onDisk = await ledger.put(next, visit);
       if (visit !== undefined) more.saved?.(structuredClone(next));
+      return onDisk;
     },
     signal: new AbortController().signal,
     stopAfter: undefined,
@@ -278,10 +280,94 @@ test('the record of a stage is no larger at the sixtieth stage than at the tenth
     caps: { ...ready.caps, maxSteps: 1000 },
     save: async (_state, visit) => {
       sizes.push(JSON.stringify(visit ?? '').length);
+      return () => Promise.resolve();
     },
   });
   await ready.close();
   expect(ended.ending.ok).toBe(true);
   // But for the digits of the number of steps.
   expect((sizes[58] ?? 0) - (sizes[12] ?? 0)).toBeLessThan(4);
+});
+
+test('a stage starts when the checkpoint before it is on the disk, and its story is flushed before the next checkpoint', async () => {
+  await using it = await temp();
+  const log: string[] = [];
+  const ready = await prepared(
+    it.dir,
+    graphOf(`
+      start [shape=Mdiamond]
+      a [shape=parallelogram, max_visits=2]
+      b [shape=parallelogram]
+      done [shape=Msquare]
+      start -> a
+      a -> a [condition="outcome=fail"]
+      a -> b [condition="outcome=success"]
+      b -> done
+    `),
+    {
+      kinds: [start, exit, work(() => succeeded())],
+      attempt: () => {
+        let runs = 0;
+        return {
+          run: async ({ visit: { node }, before }) => {
+            if (node.id === 'a' || node.id === 'b') log.push(`${node.id} runs`);
+            const outcome = runs++ === 1 ? failed('once', 'product') : succeeded();
+            return { outcome, after: before, violations: [] };
+          },
+        };
+      },
+    },
+  );
+  const path = nodeLayout(layout(ready.setting.runDir).node('a')).stage;
+  const visitIn = () => {
+    try {
+      return JSON.parse(readFileSync(path, 'utf8')).visit;
+    } catch {
+      return 0;
+    }
+  };
+  const events = {
+    ...ready.events,
+    flush: async () => {
+      await ready.events.flush();
+      log.push('story');
+    },
+  };
+  await run({
+    ...ready,
+    events,
+    save: async (state, visit) => {
+      const onDisk = await ready.save(state, visit);
+      log.push(`${state.last_completed_node} saved`);
+      return async () => {
+        // Everything that need not wait gets its turn.
+        for (let turn = 0; turn < 20; turn++) await new Promise((settle) => setImmediate(settle));
+        await onDisk();
+        log.push(`${state.last_completed_node} on disk, with a in visit ${visitIn()}`);
+      };
+    },
+  });
+  await ready.close();
+  const orders = log.filter((line) => line !== 'story');
+  expect(orders).toEqual([
+    'start saved',
+    // The next stage's folder is got ready meanwhile, …
+    'start on disk, with a in visit 1',
+    'a runs',
+    'a saved',
+    // … but not where it is that of the stage which was saved.
+    'a on disk, with a in visit 1',
+    'a runs',
+    'a saved',
+    'a on disk, with a in visit 2',
+    'b runs',
+    'b saved',
+    'b on disk, with a in visit 2',
+    'done saved',
+    'done on disk, with a in visit 2',
+  ]);
+  for (const [index, line] of log.entries())
+    if (line.endsWith(' saved') && line !== 'start saved') expect(log[index - 1]).not.toContain('on disk');
+  const between = log.join('; ').split(/\w+ saved/);
+  for (const part of between.slice(1)) expect(part).toMatch(/on disk.*story/);
 });

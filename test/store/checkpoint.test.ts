@@ -183,6 +183,7 @@ test('from 1,001 completed nodes on they live in the file that grows, which the 
         await ledger.save(...given);
         sizes.push(readFileSync(it.at('checkpoint.json')).length);
       },
+      put: ledger.put,
       close: ledger.close,
     },
     state,
