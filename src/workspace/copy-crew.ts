@@ -17,10 +17,17 @@ export const usualCrew = (): CrewSize => ({
   batch: 128,
 });
 
+/** What must be known of a file to copy it. Of a file that waits no more is kept: the whole of a stat is near a kilobyte. */
+export type Source = {
+  readonly path: string;
+  readonly mode: number;
+  readonly stat: { readonly size: number; readonly atimeMs: number; readonly mtimeMs: number };
+};
+
 /** What became of a file. Without `made` nothing of it is done; where `isTorn`, a part of it may lie there. `bytes` are
  *  valid until the next file is asked for. */
 export type Done = {
-  readonly found: Found;
+  readonly source: Source;
   readonly made?: { readonly bytes: Buffer; readonly hash: string; readonly facts: CopyFacts };
   readonly isTorn: boolean;
 };
@@ -44,36 +51,42 @@ const ahead = 3;
 
 /** Files that wait for a worker, or to be copied together. */
 export class Pile {
-  private files: Found[] = [];
+  readonly paths: string[] = [];
+  readonly numbers: Float64Array;
   private bytes = 0;
 
-  constructor(private readonly most: number) {}
-
-  /** True when it must be taken away before this file is added. */
-  isFullFor({ stat }: Found): boolean {
-    return this.files.length >= this.most || this.bytes + stat.size > batchBytes;
+  constructor(private readonly most: number) {
+    this.numbers = new Float64Array(most * numbersOfFile);
   }
 
-  add(found: Found): void {
-    this.files.push(found);
-    this.bytes += found.stat.size;
+  /** False when there is no room for this file. */
+  add({ path, mode, stat }: Source): boolean {
+    const { length } = this.paths;
+    if (length >= this.most || this.bytes + stat.size > batchBytes) return false;
+    const at = length * numbersOfFile;
+    this.numbers[at] = stat.size;
+    this.numbers[at + 1] = mode;
+    this.numbers[at + 2] = stat.atimeMs;
+    this.numbers[at + 3] = stat.mtimeMs;
+    this.paths.push(path);
+    this.bytes += stat.size;
+    return true;
   }
 
-  /** What lies on it, which then is empty. */
-  take(): readonly Found[] {
-    const { files } = this;
-    this.files = [];
-    this.bytes = 0;
-    return files;
+  source(n: number): Source {
+    const [size = 0, mode = 0, atimeMs = 0, mtimeMs = 0] = numbersOf(this.numbers, n);
+    return { path: this.paths[n] ?? '', mode, stat: { size, atimeMs, mtimeMs } };
+  }
+
+  *sources(): Generator<Source> {
+    for (const n of this.paths.keys()) yield this.source(n);
   }
 }
 
-type Mate = {
-  readonly worker: Worker;
-  readonly port: MessagePort;
-  given: (readonly Found[])[];
-  ended: boolean;
-};
+const numbersOf = (numbers: Float64Array, n: number): Float64Array =>
+  numbers.subarray(n * numbersOfFile, (n + 1) * numbersOfFile);
+
+type Mate = { readonly worker: Worker; readonly port: MessagePort; given: Pile[]; ended: boolean };
 
 /** Copies from one folder to another with workers, which start with the first batch that is offered. The folders of the
  *  files must be there. To be ended in any case; after that nothing is written any more. */
@@ -94,24 +107,18 @@ export class Crew {
   }
 
   /** Gives a batch to a worker that has little to do; false when there is none. */
-  offer(files: readonly Found[]): boolean {
+  offer(pile: Pile): boolean {
     this.mates ??= Array.from({ length: this.workers }, () => this.start()).filter(
       (mate) => mate !== undefined,
     );
-    const mate = this.mates
+    const [mate] = this.mates
       .filter(({ ended, given }) => !ended && given.length < ahead)
-      .reduce<Mate | undefined>(
-        (a, b) => (a !== undefined && a.given.length <= b.given.length ? a : b),
-        undefined,
-      );
+      .sort((a, b) => a.given.length - b.given.length);
     if (mate === undefined) return false;
-    const numbers = new Float64Array(files.length * numbersOfFile);
-    for (const [n, { mode, stat }] of files.entries())
-      numbers.set([stat.size, mode, stat.atimeMs, stat.mtimeMs], n * numbersOfFile);
     const room = this.rooms.pop() ?? new ArrayBuffer(roomBytes);
-    const order: Order = { paths: files.map(({ path }) => path), numbers, room };
-    mate.port.postMessage(order, [numbers.buffer, room]);
-    mate.given.push(files);
+    const order: Order = { paths: pile.paths, numbers: pile.numbers, room };
+    mate.port.postMessage(order, [room]);
+    mate.given.push(pile);
     return true;
   }
 
@@ -120,12 +127,14 @@ export class Crew {
     for (const mate of this.mates ?? []) {
       for (;;) {
         const got = receiveMessageOnPort(mate.port);
-        if (got === undefined) break;
+        const pile = got === undefined ? undefined : mate.given.shift();
+        if (got === undefined || pile === undefined) break;
         // Only our own worker speaks on this port.
-        yield* this.told(mate.given.shift() ?? [], got.message as Answer);
+        yield* this.told(pile, got.message as Answer);
       }
       if (!mate.ended) continue;
-      for (const found of mate.given.splice(0).flat()) yield { found, isTorn: true };
+      for (const pile of mate.given.splice(0))
+        for (const source of pile.sources()) yield { source, isTorn: true };
     }
   }
 
@@ -178,18 +187,18 @@ export class Crew {
     }
   }
 
-  private *told(files: readonly Found[], { hashes, numbers, room }: Answer): Generator<Done> {
+  private *told(pile: Pile, { hashes, numbers, room }: Answer): Generator<Done> {
     let at = 0;
-    for (const [n, found] of files.entries()) {
-      const hash = hashes[n] ?? '';
+    for (const [n, hash] of hashes.entries()) {
+      const source = pile.source(n);
       if (hash === '') {
-        yield { found, isTorn: false };
+        yield { source, isTorn: false };
         continue;
       }
-      const [size = 0, mode = 0, mtimeMs = 0, ctimeMs = 0, ino = 0] = numbers.subarray(n * numbersOfFile);
+      const [size = 0, mode = 0, mtimeMs = 0, ctimeMs = 0, ino = 0] = numbersOf(numbers, n);
       const bytes = Buffer.from(room, at, size);
       at += size;
-      yield { found, isTorn: false, made: { bytes, hash, facts: { mode, mtimeMs, ctimeMs, ino } } };
+      yield { source, isTorn: false, made: { bytes, hash, facts: { mode, mtimeMs, ctimeMs, ino } } };
     }
     this.rooms.push(room);
   }

@@ -8,7 +8,7 @@ export type Post = { readonly from: string; readonly to: string; readonly port: 
  *  `room` takes what is read; it comes back with the answer. */
 export type Order = {
   readonly paths: readonly string[];
-  readonly numbers: Float64Array<ArrayBuffer>;
+  readonly numbers: Float64Array;
   readonly room: ArrayBuffer;
 };
 
@@ -16,7 +16,7 @@ export type Order = {
  *  contents of the others lie one after another in `room`. */
 export type Answer = {
   readonly hashes: readonly string[];
-  readonly numbers: Float64Array<ArrayBuffer>;
+  readonly numbers: Float64Array;
   readonly room: ArrayBuffer;
 };
 
@@ -71,7 +71,7 @@ export function copyOnOrder(require: NodeJS.Require): void {
     const bytes = Buffer.from(room);
     let at = 0;
     const hashes = paths.map((path, n) => {
-      const [size = 0, mode = 0, atimeMs = 0, mtimeMs = 0] = numbers.subarray(n * 5, n * 5 + 5);
+      const [size = 0, mode = 0, atimeMs = 0, mtimeMs = 0] = numbers.subarray(n * 5);
       try {
         const count = read(`${from}/${path}`, size, bytes, at);
         if (count < 0) return '';
@@ -86,7 +86,7 @@ export function copyOnOrder(require: NodeJS.Require): void {
       }
     });
     const answer: Answer = { hashes, numbers, room };
-    port.postMessage(answer, [room, numbers.buffer]);
+    port.postMessage(answer, [room]);
     // For whoever waits: taking the answer from its port would be hearing of it too.
     threads.parentPort?.postMessage('answered');
   });

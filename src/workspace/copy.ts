@@ -18,7 +18,7 @@ import { lstat, readFile, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { isMissing } from '../system/files.ts';
 import { pour, readSmall, writeWhole } from './content.ts';
-import { type CopyFacts, Crew, type CrewSize, type Done, Pile, usualCrew } from './copy-crew.ts';
+import { type CopyFacts, Crew, type CrewSize, type Done, Pile, type Source, usualCrew } from './copy-crew.ts';
 import { isWithin, realOf } from './dirs.ts';
 import { Names } from './hard-links.ts';
 import { type Ignore, readIgnore } from './ignore.ts';
@@ -60,31 +60,42 @@ export async function copyTree(
   // costs more than the copy. Of many small ones threads of our own copy whole batches.
   const tasks = tasksAtOnce(2);
   const workers = new Crew(top, target, crew.workers);
-  const pile = new Pile(crew.batch);
+  let pile = new Pile(crew.batch);
   const folders: Found[] = [];
   const links: Link[] = [];
   const skipped: { path: string; why: string }[] = [];
   const names = new Names();
   let files = 0;
-  const copy = async (found: Found): Promise<void> => {
-    if (!tasks.did(found, () => copySmall(top, target, found, copied)))
-      await tasks.add(found, () => copyLarge(top, target, found));
-  };
-  const take = async ({ found, made, isTorn }: Done): Promise<void> => {
-    if (made !== undefined) {
-      tasks.did(found, () => {
-        copied?.(found.path, made.bytes, made.facts, made.hash);
-        return true;
-      });
-      return;
+  const copy = (source: Source): Promise<void> | undefined =>
+    tasks.did(source, () => copySmall(top, target, source, copied))
+      ? undefined
+      : tasks.add(source, () => copyLarge(top, target, source));
+  const take = ({ source, made, isTorn }: Done): Promise<void> | undefined => {
+    const { path } = source;
+    if (made === undefined) {
+      if (isTorn) writing(path, () => rmSync(below(target, path), { force: true }));
+      return copy(source);
     }
-    if (isTorn) writing(found.path, () => rmSync(below(target, found.path), { force: true }));
-    await copy(found);
+    tasks.did(source, () => {
+      copied?.(path, made.bytes, made.facts, made.hash);
+      return true;
+    });
+    return undefined;
   };
+  // Nothing is awaited where nothing is to wait for: a turn for each file would add up.
   const clear = async (): Promise<void> => {
-    for (const done of workers.collect()) await take(done);
-    const batch = pile.take();
-    if (batch.length > 0 && !workers.offer(batch)) for (const found of batch) await copy(found);
+    for (const done of workers.collect()) {
+      const large = take(done);
+      if (large !== undefined) await large;
+    }
+    if (pile.paths.length === 0) return;
+    if (!workers.offer(pile)) {
+      for (const source of pile.sources()) {
+        const large = copy(source);
+        if (large !== undefined) await large;
+      }
+    }
+    pile = new Pile(crew.batch);
   };
   try {
     for (const found of walk(top, { enter: (folder) => !leaveOut(folder), denied: tasks.noteFolder })) {
@@ -102,9 +113,11 @@ export async function copyTree(
         names.add(found.path, found.stat);
         // Ctrl-C and the tasks get a turn.
         if (files % 256 === 0) await lstat(target);
-        if (crew.workers < 1 || files <= crew.from || !Crew.takes(found)) await copy(found);
-        else {
-          if (pile.isFullFor(found)) await clear();
+        if (crew.workers < 1 || files <= crew.from || !Crew.takes(found)) {
+          const large = copy(found);
+          if (large !== undefined) await large;
+        } else if (!pile.add(found)) {
+          await clear();
           pile.add(found);
         }
       }
@@ -188,7 +201,7 @@ async function exclusions(
 
 /** Copies a file that is not large; false when it is. Reading and writing takes half the time of the system's own
  *  copying, which looks for blocks to share first. */
-function copySmall(top: string, target: string, found: Found, copied: Reader | undefined): boolean {
+function copySmall(top: string, target: string, found: Source, copied: Reader | undefined): boolean {
   const bytes = copying(top, found, () => readSmall(below(top, found.path), found.stat.size));
   if (bytes === 'gone') return true;
   if (bytes === undefined) return false;
@@ -210,7 +223,7 @@ function copySmall(top: string, target: string, found: Found, copied: Reader | u
   return true;
 }
 
-async function copyLarge(top: string, target: string, found: Found): Promise<void> {
+async function copyLarge(top: string, target: string, found: Source): Promise<void> {
   const copy = below(target, found.path);
   try {
     await pour(below(top, found.path), copy, { mode: found.mode });
@@ -223,7 +236,7 @@ async function copyLarge(top: string, target: string, found: Found): Promise<voi
 }
 
 /** Tells a file that vanished while the tree was read, which then was not there, from one that cannot be copied. */
-function copying<T>(top: string, found: Found, act: () => T): T | 'gone' {
+function copying<T>(top: string, found: Source, act: () => T): T | 'gone' {
   try {
     return act();
   } catch (error) {
@@ -247,7 +260,7 @@ function copyLink(top: string, target: string, found: Found): readonly Link[] {
   return [read];
 }
 
-const setTimes = (path: string | Buffer, found: Found): void =>
+const setTimes = (path: string | Buffer, found: Source): void =>
   lutimesSync(path, found.stat.atimeMs / 1e3, found.stat.mtimeMs / 1e3);
 
 function writing<T>(path: string, act: () => T): T {
@@ -291,7 +304,7 @@ function tasksAtOnce(most: number) {
   return {
     /** About a folder's contents. */
     noteFolder: (error: unknown, path: string): void => note(error, `${path}/`),
-    async add({ path }: Found, task: () => Promise<void>): Promise<void> {
+    async add({ path }: Source, task: () => Promise<void>): Promise<void> {
       throwFailed();
       const one = task()
         .catch((error: unknown) => note(error, path))
@@ -300,7 +313,7 @@ function tasksAtOnce(most: number) {
       if (running.size >= most) await Promise.race(running);
     },
     /** What a task that is done at once answers; true when it was denied. */
-    did({ path }: Found, task: () => boolean): boolean {
+    did({ path }: Source, task: () => boolean): boolean {
       throwFailed();
       try {
         return task();
