@@ -1,6 +1,7 @@
 /** Worker threads that take batches of a copy off the main thread, which goes on with the rest meanwhile. */
 import { availableParallelism } from 'node:os';
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { keepNurseryAsItWas } from '../system/memory.ts';
 import { largeFrom } from './content.ts';
 import { type Answer, copyOnOrder, numbersOfFile, type Order, type Post } from './copy-worker.ts';
 import { toBytes } from './names.ts';
@@ -8,10 +9,16 @@ import type { Found } from './walk.ts';
 
 /** How many are at work, and from how many files on: for few a worker's start would take longer than the copy. A batch
  *  has at most so many files, so that nobody waits long for the last one. */
-export type CrewSize = { readonly workers: number; readonly from: number; readonly batch: number };
+export type CrewPlan = {
+  readonly workers: number;
+  readonly from: number;
+  readonly batch: number;
+  /** What a worker does, in place of `copyOnOrder`. */
+  readonly program?: (require: NodeJS.Require) => void;
+};
 
 /** One worker for each core but ours. More than a few would only wait for the file system. */
-export const usualCrew = (): CrewSize => ({
+export const usualCrew = (): CrewPlan => ({
   workers: Math.min(availableParallelism() - 1, 3),
   from: 1000,
   batch: 128,
@@ -98,7 +105,7 @@ export class Crew {
   constructor(
     private readonly from: string,
     private readonly to: string,
-    private readonly workers: number,
+    private readonly plan: CrewPlan,
   ) {}
 
   /** False for a file that is none for a worker: a large one, or one with a name in other bytes than UTF-8. */
@@ -108,7 +115,7 @@ export class Crew {
 
   /** Gives a batch to a worker that has little to do; false when there is none. */
   offer(pile: Pile): boolean {
-    this.mates ??= Array.from({ length: this.workers }, () => this.start()).filter(
+    this.mates ??= Array.from({ length: this.plan.workers }, () => this.start()).filter(
       (mate) => mate !== undefined,
     );
     const [mate] = this.mates
@@ -163,7 +170,7 @@ export class Crew {
     const { port1, port2 } = new MessageChannel();
     const post: Post = { from: this.from, to: this.to, port: port2 };
     try {
-      const worker = new Worker(`(${copyOnOrder})(require)`, {
+      const worker = new Worker(`(${this.plan.program ?? copyOnOrder})(require)`, {
         eval: true,
         workerData: post,
         transferList: [port2],
@@ -173,6 +180,7 @@ export class Crew {
         resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 },
       });
       const mate: Mate = { worker, port: port1, given: [], ended: false };
+      worker.on('online', keepNurseryAsItWas);
       worker.on('message', () => this.wake());
       // Its end follows; whatever it was, we do its files ourselves and see.
       worker.on('error', () => {});

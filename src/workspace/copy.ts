@@ -18,7 +18,7 @@ import { lstat, readFile, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { isMissing } from '../system/files.ts';
 import { pour, readSmall, writeWhole } from './content.ts';
-import { type CopyFacts, Crew, type CrewSize, type Done, Pile, type Source, usualCrew } from './copy-crew.ts';
+import { type CopyFacts, Crew, type CrewPlan, type Done, Pile, type Source, usualCrew } from './copy-crew.ts';
 import { isWithin, realOf } from './dirs.ts';
 import { Names } from './hard-links.ts';
 import { type Ignore, readIgnore } from './ignore.ts';
@@ -46,7 +46,7 @@ export async function copyTree(
   to: string,
   options: CopyOptions,
   copied?: Reader,
-  crew: CrewSize = usualCrew(),
+  crew: CrewPlan = usualCrew(),
 ): Promise<Copied> {
   const top = await realpath(resolve(from)).catch((error: unknown) => {
     throw trouble('copy the folder', from, error);
@@ -59,7 +59,7 @@ export async function copyTree(
   // Large files go on while small ones are copied; the small ones one by one, since a call through the thread pool
   // costs more than the copy. Of many small ones threads of our own copy whole batches.
   const tasks = tasksAtOnce(2);
-  const workers = new Crew(top, target, crew.workers);
+  const workers = new Crew(top, target, crew);
   let pile = new Pile(crew.batch);
   const folders: Found[] = [];
   const links: Link[] = [];
