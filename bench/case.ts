@@ -52,6 +52,8 @@ export type Bench = Starter & {
 };
 
 export type Contest = {
+  /** A folder that is read before each contestant: a cache that has gone cold would be paid for by whoever is first. */
+  readonly reads?: string;
   /** Measures a program that is compared; `id` is used for nothing else. */
   program(program: Program, id: string): Promise<Measured>;
   /** What is measured beside it in every round, as a yardstick. */

@@ -11,6 +11,7 @@ import {
   quantities,
   unitOf,
 } from './case.ts';
+import { readTree } from './material.ts';
 import { Failed } from './measure.ts';
 import { blockSize, blocksOf, paired, type Spread, spreadOf } from './spread.ts';
 
@@ -72,6 +73,7 @@ export async function hold(
     // Whoever goes first finds the machine in another state: every other round goes backwards.
     for (const [index, entry] of (round % 2 === 0 ? entries : [...entries].reverse()).entries()) {
       if (settle && which.settle) spawnSync('sync', ['-f', bench.folder]);
+      if (contest.reads !== undefined) readTree(contest.reads);
       await measureOnce(entry, `${which.name}-${round + 1}-${index}`, round, books);
     }
   }

@@ -1,5 +1,5 @@
 /** What is run: pipelines, and trees of files. The same bytes every time. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const attributes = 'shape=parallelogram, tool_command="true"';
@@ -62,4 +62,10 @@ export function makeTree(folder: string, count: number): string[] {
     );
     return path;
   });
+}
+
+/** Reads every file of a tree once, so that whoever is measured next finds it in the system's cache. */
+export function readTree(folder: string): void {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))
+    if (entry.isFile()) readFileSync(join(entry.parentPath, entry.name));
 }

@@ -23,6 +23,7 @@ export const files: Case = {
     makeTree(workdir, files);
     writeFileSync(pipeline, chain(fileNodes));
     return {
+      reads: workdir,
       program: async (program, id) => {
         const ran = await runPipeline(bench, program, { pipeline, workdir, id });
         return measuredRun(figuresOf(ran), nodeTimes(ran.runDir, fileNodes));
@@ -61,6 +62,7 @@ export const copy: Case = {
     mkdirSync(copies);
     writeFileSync(pipeline, chain(1));
     return {
+      reads: workdir,
       program: async (program, id) => {
         const ran = await runPipeline(bench, program, { pipeline, workdir, id });
         nodeTimes(ran.runDir, 1);

@@ -5,10 +5,17 @@ import { runInNewContext } from 'node:vm';
 /** Keeps the heap's nursery from growing: a run makes much that lives for a moment only, and would let it grow to 48 MiB
  *  of pages that are never needed again. */
 export function keepNurserySmall(): void {
+  isKeptSmall = true;
   // An engine that does not know a flag says so to whoever looks at the terminal.
   if (knowsFlags) setFlagsFromString('--semi-space-growth-factor=1');
 }
 
+/** To be called when a thread has started: to make a heap for it, the engine sets the growth of all of them back. */
+export function keepNurseryAsItWas(): void {
+  if (isKeptSmall) keepNurserySmall();
+}
+
+let isKeptSmall = false;
 const knowsFlags = Number.parseInt(process.versions.node, 10) <= 24;
 
 /** The same for a process that starts programs again and again. */

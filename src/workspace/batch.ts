@@ -41,10 +41,9 @@ export class Batch {
     return bytes === undefined ? this.addLarge(path) : this.addBytes(bytes);
   }
 
-  /** Adds a content that is not large. */
-  addBytes(bytes: Buffer): Kept {
+  /** Adds a content that is not large; `hash` is its SHA-256 (hex). */
+  addBytes(bytes: Buffer, hash = sha256(bytes)): Kept {
     const size = bytes.length;
-    const hash = sha256(bytes);
     if (!this.into.has(hash) && !this.added.has(hash)) {
       this.pack ??= this.begin();
       if (this.filled + size > this.chunk.length) this.flush();

@@ -11,13 +11,14 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  type Stats,
+  rmSync,
   symlinkSync,
 } from 'node:fs';
 import { lstat, readFile, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { isMissing } from '../system/files.ts';
 import { pour, readSmall, writeWhole } from './content.ts';
+import { type CopyFacts, Crew, type CrewPlan, type Done, Pile, type Source, usualCrew } from './copy-crew.ts';
 import { isWithin, realOf } from './dirs.ts';
 import { Names } from './hard-links.ts';
 import { type Ignore, readIgnore } from './ignore.ts';
@@ -30,20 +31,22 @@ export { checkDirs, type DirProblem } from './dirs.ts';
 
 export type { Copied, CopyOptions } from './snapshot.ts';
 
-/** Told of every file that was read whole: its path, its bytes (valid until it returns) and the facts of its copy.
- *  What it throws ends the copy. */
-type Reader = (path: string, bytes: Buffer, copy: Stats) => void;
+/** Told of every file that was read whole, in no particular order: its path, its bytes (valid until it returns), the
+ *  facts of its copy, and its SHA-256 where it is known already. What it throws ends the copy. */
+type Reader = (path: string, bytes: Buffer, copy: CopyFacts, hash?: string) => void;
 
 /** Copies the tree at `from` (a folder or a link to one) to `to`, which must be missing or empty. Modes are exact
  *  whatever the umask, modification times are kept, links stay links, hard links become files of their own and are told. Left
  *  out: anything called `.git`, `.factory/runs` at the top, `exclude`, `to` itself, and what `.factoryignore` at the
  *  top names. Paths in the answer are slash paths, sorted. Rejects with a WorkspaceError that names the path when
- *  something cannot be read or written; what was copied until then stays. */
+ *  something cannot be read or written; what was copied until then stays. Nothing is written once it has settled.
+ *  `crew` is who works beside this thread, which makes no difference but in time. */
 export async function copyTree(
   from: string,
   to: string,
   options: CopyOptions,
   copied?: Reader,
+  crew: CrewPlan = usualCrew(),
 ): Promise<Copied> {
   const top = await realpath(resolve(from)).catch((error: unknown) => {
     throw trouble('copy the folder', from, error);
@@ -54,15 +57,48 @@ export async function copyTree(
   const leaveOut = await exclusions(top, [...options.exclude, target], await ignoreOf(top));
 
   // Large files go on while small ones are copied; the small ones one by one, since a call through the thread pool
-  // costs more than the copy.
+  // costs more than the copy. Of many small ones threads of our own copy whole batches.
   const tasks = tasksAtOnce(2);
+  const workers = new Crew(top, target, crew);
+  let pile = new Pile(crew.batch);
   const folders: Found[] = [];
   const links: Link[] = [];
   const skipped: { path: string; why: string }[] = [];
   const names = new Names();
   let files = 0;
+  const copy = (source: Source): Promise<void> | undefined =>
+    tasks.did(source, () => copySmall(top, target, source, copied))
+      ? undefined
+      : tasks.add(source, () => copyLarge(top, target, source));
+  const take = ({ source, made, isTorn }: Done): Promise<void> | undefined => {
+    const { path } = source;
+    if (made === undefined) {
+      if (isTorn) writing(path, () => rmSync(below(target, path), { force: true }));
+      return copy(source);
+    }
+    tasks.did(source, () => {
+      copied?.(path, made.bytes, made.facts, made.hash);
+      return true;
+    });
+    return undefined;
+  };
+  // Nothing is awaited where nothing is to wait for: a turn for each file would add up.
+  const clear = async (): Promise<void> => {
+    for (const done of workers.collect()) {
+      const large = take(done);
+      if (large !== undefined) await large;
+    }
+    if (pile.paths.length === 0) return;
+    if (!workers.offer(pile)) {
+      for (const source of pile.sources()) {
+        const large = copy(source);
+        if (large !== undefined) await large;
+      }
+    }
+    pile = new Pile(crew.batch);
+  };
   try {
-    for (const found of walk(top, { enter: (folder) => !leaveOut(folder), denied: tasks.note })) {
+    for (const found of walk(top, { enter: (folder) => !leaveOut(folder), denied: tasks.noteFolder })) {
       options.goOn?.();
       if (leaveOut(found)) continue;
       if (found.kind === 'dir') {
@@ -77,11 +113,19 @@ export async function copyTree(
         names.add(found.path, found.stat);
         // Ctrl-C and the tasks get a turn.
         if (files % 256 === 0) await lstat(target);
-        if (!tasks.did(() => copySmall(top, target, found, copied)))
-          await tasks.add(() => copyLarge(top, target, found));
+        if (crew.workers < 1 || files <= crew.from || !Crew.takes(found)) {
+          const large = copy(found);
+          if (large !== undefined) await large;
+        } else if (!pile.add(found)) {
+          await clear();
+          pile.add(found);
+        }
       }
     }
+    await clear();
+    for await (const done of workers.rest()) await take(done);
   } finally {
+    await workers.end();
     await tasks.idle();
   }
   tasks.check();
@@ -157,7 +201,7 @@ async function exclusions(
 
 /** Copies a file that is not large; false when it is. Reading and writing takes half the time of the system's own
  *  copying, which looks for blocks to share first. */
-function copySmall(top: string, target: string, found: Found, copied: Reader | undefined): boolean {
+function copySmall(top: string, target: string, found: Source, copied: Reader | undefined): boolean {
   const bytes = copying(top, found, () => readSmall(below(top, found.path), found.stat.size));
   if (bytes === 'gone') return true;
   if (bytes === undefined) return false;
@@ -179,7 +223,7 @@ function copySmall(top: string, target: string, found: Found, copied: Reader | u
   return true;
 }
 
-async function copyLarge(top: string, target: string, found: Found): Promise<void> {
+async function copyLarge(top: string, target: string, found: Source): Promise<void> {
   const copy = below(target, found.path);
   try {
     await pour(below(top, found.path), copy, { mode: found.mode });
@@ -192,7 +236,7 @@ async function copyLarge(top: string, target: string, found: Found): Promise<voi
 }
 
 /** Tells a file that vanished while the tree was read, which then was not there, from one that cannot be copied. */
-function copying<T>(top: string, found: Found, act: () => T): T | 'gone' {
+function copying<T>(top: string, found: Source, act: () => T): T | 'gone' {
   try {
     return act();
   } catch (error) {
@@ -216,7 +260,7 @@ function copyLink(top: string, target: string, found: Found): readonly Link[] {
   return [read];
 }
 
-const setTimes = (path: string | Buffer, found: Found): void =>
+const setTimes = (path: string | Buffer, found: Source): void =>
   lutimesSync(path, found.stat.atimeMs / 1e3, found.stat.mtimeMs / 1e3);
 
 function writing<T>(path: string, act: () => T): T {
@@ -243,36 +287,38 @@ async function leadingOut(top: string, links: readonly Link[]): Promise<string[]
 /** Where a link really ends; the top where it ends nowhere. */
 const realEnd = (top: string, path: string): Promise<string> => realpath(below(top, path)).catch(() => top);
 
-/** Runs tasks, at most `most` at a time. Denials are gathered and thrown together by `check`, so that the user sees
- *  every unreadable file at once; any other error is thrown by the next call. */
+/** Runs tasks, at most `most` at a time, each about one path. Denials are gathered and thrown together by `check`, in
+ *  the order of their paths, so that the user sees every unreadable file at once; any other error is thrown by the next
+ *  call. */
 function tasksAtOnce(most: number) {
   const running = new Set<Promise<void>>();
-  const denied: string[] = [];
+  const denied: { readonly path: string; readonly message: string }[] = [];
   const failed: unknown[] = [];
-  const note = (error: unknown): void => {
-    if (error instanceof WorkspaceError && isDenied(error)) denied.push(error.message);
+  const note = (error: unknown, path: string): void => {
+    if (error instanceof WorkspaceError && isDenied(error)) denied.push({ path, message: error.message });
     else failed.push(error);
   };
   const throwFailed = (): void => {
     if (failed.length > 0) throw failed[0];
   };
   return {
-    note,
-    async add(task: () => Promise<void>): Promise<void> {
+    /** About a folder's contents. */
+    noteFolder: (error: unknown, path: string): void => note(error, `${path}/`),
+    async add({ path }: Source, task: () => Promise<void>): Promise<void> {
       throwFailed();
       const one = task()
-        .catch(note)
+        .catch((error: unknown) => note(error, path))
         .finally(() => running.delete(one));
       running.add(one);
       if (running.size >= most) await Promise.race(running);
     },
     /** What a task that is done at once answers; true when it was denied. */
-    did(task: () => boolean): boolean {
+    did({ path }: Source, task: () => boolean): boolean {
       throwFailed();
       try {
         return task();
       } catch (error) {
-        note(error);
+        note(error, path);
         return true;
       }
     },
@@ -282,8 +328,9 @@ function tasksAtOnce(most: number) {
     check(): void {
       throwFailed();
       if (denied.length === 0) return;
-      const rest = denied.length > 10 ? [`and ${denied.length - 10} more`] : [];
-      throw new WorkspaceError([...denied.slice(0, 10), ...rest].join('\n'));
+      const messages = denied.sort((a, b) => (a.path < b.path ? -1 : 1)).map(({ message }) => message);
+      const rest = messages.length > 10 ? [`and ${messages.length - 10} more`] : [];
+      throw new WorkspaceError([...messages.slice(0, 10), ...rest].join('\n'));
     },
   };
 }

@@ -89,11 +89,11 @@ export async function openSnapshots(where: {
     const batch = store.begin();
     const read = new Map<string, Entry>();
     try {
-      const copied = await copyTree(from, workspace, options, (path, bytes, stat) => {
+      const copied = await copyTree(from, workspace, options, (path, bytes, stat, hash) => {
         const { mtimeMs, ctimeMs, ino } = stat;
         const mode = stat.mode & 0o7777;
         try {
-          read.set(path, { kind: 'file', mode, ...batch.addBytes(bytes), mtimeMs, ctimeMs, ino });
+          read.set(path, { kind: 'file', mode, ...batch.addBytes(bytes, hash), mtimeMs, ctimeMs, ino });
         } catch (error) {
           throw unwritten(error);
         }

@@ -21,7 +21,7 @@ export type WalkOptions = {
   /** Makes folders that cannot be listed accessible to their owner (`mode` still tells how they were). */
   readonly unlock?: boolean;
   /** Told of a folder that may not be listed, which then counts as empty. Without it the walk ends there. */
-  readonly denied?: (error: unknown) => void;
+  readonly denied?: (error: unknown, folder: string) => void;
 };
 
 /** Everything below `root` (itself not listed), sorted by code unit of the whole path. Synchronous, since a stat
@@ -51,7 +51,7 @@ function list(root: string, folder: string, options: WalkOptions): Frame {
     return listOnce(root, folder);
   } catch (error) {
     if (isDenied(error) && options.denied !== undefined) {
-      options.denied(error);
+      options.denied(error, folder);
       return { keys: [], found: new Map(), next: 0 };
     }
     if (options.unlock !== true || !isDenied(error)) throw error;
