@@ -18,13 +18,18 @@ const keyBytes = Buffer.from(key.buffer);
 
 export class Places {
   private readonly chunks: Chunk[] = [];
-  private readonly packs: string[] = [];
+  private readonly names: string[] = [];
   /** Numbers of records, counted from 1, at the place which the hash begins with or the next free one. */
   private index = new Uint32Array(64);
   private count = 0;
 
   get size(): number {
     return this.count;
+  }
+
+  /** Names of all packs in which something lies. */
+  get packs(): readonly string[] {
+    return this.names;
   }
 
   has(hash: string): boolean {
@@ -42,8 +47,8 @@ export class Places {
     if (record > 0) return;
     if (offset < 0 || size < 0 || size > 0xffffffff || slot < 0)
       throw new Error(`no content ${hash} of ${size} bytes lies at ${offset}`);
-    let number = this.packs.indexOf(pack);
-    if (number < 0) number = this.packs.push(pack) - 1;
+    let number = this.names.indexOf(pack);
+    if (number < 0) number = this.names.push(pack) - 1;
     const at = this.count % chunkRecords;
     if (at === 0)
       this.chunks.push({
@@ -83,7 +88,7 @@ export class Places {
     const { words, offsets } = this.chunkOf(n);
     const at = n % chunkRecords;
     const size = words[at * recordWords + hashWords] ?? 0;
-    const pack = this.packs[words[at * recordWords + hashWords + 1] ?? 0] ?? firstPack;
+    const pack = this.names[words[at * recordWords + hashWords + 1] ?? 0] ?? firstPack;
     return { pack, offset: offsets[at] ?? 0, size };
   }
 

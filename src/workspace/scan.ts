@@ -4,7 +4,7 @@ import { chmodSync, lstatSync, type Stats, statfsSync } from 'node:fs';
 import { isMissing } from '../system/files.ts';
 import { below } from './names.ts';
 import type { Entry, Tree } from './snapshot.ts';
-import { isSame } from './tree.ts';
+import { fileEntry, isSame } from './tree.ts';
 import { codeOf, isDenied, trouble } from './trouble.ts';
 import { type Facts, factsOf, isUntouched, kindOf, namesIn, orUndefined, targetOf } from './walk.ts';
 
@@ -168,9 +168,8 @@ export class Scanner {
       const past = this.isPast(stat);
       try {
         const { hash, size } = await s.keep(child.place, stat.size);
-        const { mtimeMs, ctimeMs, ino } = stat;
-        const facts = past && size === stat.size ? { mtimeMs, ctimeMs, ino } : {};
-        this.become(child, { kind: 'file', mode: stat.mode & 0o7777, size, hash, ...facts });
+        const facts = past && size === stat.size ? stat : undefined;
+        this.become(child, fileEntry(stat.mode & 0o7777, size, hash, facts));
       } catch (error) {
         if (codeOf(error) !== 'ENOENT')
           throw trouble(isDenied(error) ? 'read' : 'keep the content of', child.path, error);

@@ -23,7 +23,7 @@ const isNothing = (bytes: Buffer): boolean =>
  *  has left in a pack is waste that nothing names. Any number of processes may read, and as many may write: each
  *  opening of the store writes into a pack of its own. */
 export class Store {
-  private readonly places = new Places();
+  private places = new Places();
   private readonly large = new Set<string>();
   private readonly largeDir: string;
   private own: string | undefined;
@@ -49,10 +49,35 @@ export class Store {
     for (const hash of hashes) if (!this.has(hash)) throw damaged(`${join(this.largeDir, hash)} is missing`);
   }
 
-  /** Where a content lies in a pack; undefined for a large one. */
-  placeOf(hash: string): Place | undefined {
-    return this.places.get(hash);
+  /** Gives up what it knows of contents but these: places of a long run's contents would fill the memory. Whoever needs
+   *  one of the others has them learned again. */
+  forgetAllBut(hashes: Iterable<string>): void {
+    const kept = new Places();
+    for (const hash of hashes) {
+      const place = this.places.get(hash);
+      if (place !== undefined) kept.add(hash, place);
+    }
+    this.places = kept;
   }
+
+  /** How many contents in packs it knows of. */
+  get known(): number {
+    return this.places.size;
+  }
+
+  /** Names of the packs in which they lie. */
+  get packs(): readonly string[] {
+    return this.places.packs;
+  }
+
+  /** Where a content lies in a pack; undefined for a large one. Throws for one that is not known: a tree that says
+   *  nothing of a place would be believed. */
+  readonly placeOf = (hash: string): Place | undefined => {
+    const place = this.places.get(hash);
+    if (place === undefined && !this.large.has(hash))
+      throw new Error(`Internal: the place of content ${hash} is not known`);
+    return place;
+  };
 
   has(hash: string): boolean {
     return this.places.has(hash) || this.large.has(hash);
