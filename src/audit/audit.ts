@@ -12,6 +12,7 @@ import { readSoFar } from '../store/moment.ts';
 import { readManifest } from '../store/run-store.ts';
 import { readSealed } from '../store/sealed.ts';
 import { GitError } from '../system/git.ts';
+import { Hashes } from '../workspace/places.ts';
 import type { Snapshots, Tree } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { changedBy, workOf } from './changes.ts';
@@ -80,8 +81,10 @@ class Auditor {
   private readonly findings: AuditFinding[] = [];
   private readonly notes = new Set<string>();
   private readonly counts = { texts: 0, files: 0, commits: 0 };
-  /** Texts that have been looked at, by visit and hash; contents of files by their hash. */
-  private readonly seen = new Set<string>();
+  /** Texts that have been looked at, by visit and hash. */
+  private readonly told = new Set<string>();
+  /** Contents of files that have been looked at. */
+  private readonly seen = new Hashes();
   private readonly exchanges: Exchange[] = [];
   private readonly prompts = new Map<string, string>();
   private readonly isExempt: (node: string) => boolean;
@@ -135,8 +138,8 @@ class Auditor {
 
   private look({ node, visit, where, text }: Evidence): void {
     const key = `${node}@${visit} ${hashOf(text)}`;
-    if (this.seen.has(key)) return;
-    this.seen.add(key);
+    if (this.told.has(key)) return;
+    this.told.add(key);
     this.counts.texts++;
     if (this.judge === undefined || this.isExempt(node)) return;
     this.findings.push(...leaksIn(this.judge, text, { node, visit, where, path: null }));
@@ -150,9 +153,12 @@ class Auditor {
       const texts: Texts[] = [];
       for (const changed of await changedBy(work, this.snapshots, this.damaged)) {
         const { path, hash } = changed;
+        const isKnown = hash !== undefined && this.seen.has(hash);
+        // What a tool has made of known contents is not read.
+        if (isKnown && !byAgent) continue;
         const [before, after] = [await changed.before(), await changed.after()];
         if (byAgent) texts.push({ path, before, after });
-        if (after === undefined || (hash !== undefined && this.seen.has(hash))) continue;
+        if (after === undefined || isKnown) continue;
         if (hash !== undefined) this.seen.add(hash);
         this.counts.files++;
         const place = { node, visit, where: `workspace/${path}`, path };

@@ -3,6 +3,7 @@ import { closeSync, openSync, readdirSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMissing } from '../system/files.ts';
+import { collectGarbage } from '../system/memory.ts';
 import { hashFile, readWhole, sha256 } from './content.ts';
 import { below } from './names.ts';
 import { type Place, Places } from './places.ts';
@@ -48,6 +49,7 @@ export async function inspectStore(dir: string): Promise<Inspected> {
         continue;
       }
       trees.add(name.slice(0, 64));
+      collectGarbage();
       for (const { hash } of read.tree.values())
         if (hash !== undefined) contents.check(hash, read.places.get(hash));
     }
@@ -119,15 +121,30 @@ class Contents {
 
   /** Bytes of a pack that no tree names. */
   unnamedIn(pack: string, size: number): number {
-    const places: Place[] = [];
-    for (const [, place] of this.packed) if (place.pack === pack) places.push(place);
-    for (const place of this.others.values()) if (place?.pack === pack) places.push(place);
+    // As numbers, since there may be many. Sorted apart they still tell where something lies: so many have begun and not
+    // ended there.
+    const most = this.packed.size + this.others.size;
+    const starts = new Float64Array(most);
+    const ends = new Float64Array(most);
+    let count = 0;
+    const note = (place: Place | undefined) => {
+      if (place?.pack !== pack) return;
+      starts[count] = place.offset;
+      ends[count++] = place.offset + place.size;
+    };
+    for (const [, place] of this.packed) note(place);
+    for (const place of this.others.values()) note(place);
+    const from = starts.subarray(0, count).sort();
+    const to = ends.subarray(0, count).sort();
     let rest = size;
-    let end = 0;
-    for (const place of places.sort((a, b) => a.offset - b.offset)) {
-      const to = place.offset + place.size;
-      rest -= Math.max(0, to - Math.max(end, place.offset));
-      end = Math.max(end, to);
+    let begun = 0;
+    let since = 0;
+    for (let ended = 0; ended < count; ended++) {
+      const end = to[ended] ?? 0;
+      for (let start = from[begun]; start !== undefined && start <= end; start = from[++begun]) {
+        if (begun === ended) since = start;
+      }
+      if (begun === ended + 1) rest -= end - since;
     }
     return rest;
   }

@@ -121,3 +121,18 @@ export class Places {
     }
   }
 }
+
+/** A set of hashes, of which there may be many. */
+export class Hashes {
+  private readonly places = new Places();
+
+  has(hash: string): boolean {
+    return this.places.has(hash);
+  }
+
+  add(hash: string): void {
+    this.places.add(hash, nowhere);
+  }
+}
+
+const nowhere: Place = { pack: '', offset: 0, size: 0 };

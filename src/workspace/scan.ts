@@ -29,7 +29,7 @@ type Folder = {
   /** One for each name. */
   children: readonly Child[];
   /** Vouch for the list of names; without them it is read each time. */
-  facts: Stats | undefined;
+  facts: Pick<Stats, 'ctimeMs' | 'mtimeMs' | 'ino'> | undefined;
   /** How the children stand in a tree: a folder's contents may come later than the folder. Made when needed. */
   order: readonly (Child | Folder)[] | undefined;
 };
@@ -116,7 +116,8 @@ export class Scanner {
       facts.ino === stat.ino
     )
       return;
-    folder.facts = stat.dev === this.honest && this.isPast(stat) ? stat : undefined;
+    const { ctimeMs, mtimeMs, ino } = stat;
+    folder.facts = stat.dev === this.honest && this.isPast(stat) ? { ctimeMs, mtimeMs, ino } : undefined;
     const names = namesIn(this.workspace, folder.path);
     if (names.length === folder.names.length && names.every((name, n) => name === folder.names[n])) return;
     const known = new Map(folder.names.map((name, n) => [name, folder.children[n]]));

@@ -104,6 +104,7 @@ export async function openSnapshots(where: {
     written.add(id);
     const snapshot = snapshotOf(id, tree);
     forgetOld(tree);
+    if (tree.size >= many) collectGarbage();
     return snapshot;
   };
 
