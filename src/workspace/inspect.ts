@@ -9,7 +9,8 @@ import { below } from './names.ts';
 import { type Place, Places } from './places.ts';
 import type { Entry, Tree } from './snapshot.ts';
 
-import { readTree, treeHash, treeId } from './tree.ts';
+import { piecesOf, readTree, treeHash, treeId } from './tree.ts';
+import { codeOf } from './trouble.ts';
 import { targetOf, walk } from './walk.ts';
 
 /** Something in the store that is not as it was written; `file` is relative to it. */
@@ -81,6 +82,7 @@ class Contents {
   /** The few that lie in a second place, or in none: with their hash. */
   private readonly others = new Map<string, Place | undefined>();
   private readonly files = new Map<string, number | undefined>();
+  private scratch = Buffer.alloc(0);
 
   constructor(
     private readonly dir: string,
@@ -111,7 +113,7 @@ class Contents {
     const file = this.file(place.pack);
     if (file === undefined)
       this.say(place.pack, 'missing', 'snapshots have their contents in it, and it is gone');
-    else if (sha256(bytesAt(file, place)) !== hash)
+    else if (sha256(this.bytesAt(file, place)) !== hash)
       this.say(
         place.pack,
         'changed',
@@ -153,6 +155,13 @@ class Contents {
     for (const file of this.files.values()) if (file !== undefined) closeSync(file);
   }
 
+  /** Good until the next call: as a buffer for each they would leave the memory in holes. */
+  private bytesAt(file: number, { offset, size }: Place): Buffer {
+    if (this.scratch.length < size) this.scratch = Buffer.allocUnsafeSlow(Math.max(size, 64 * 1024));
+    const bytes = this.scratch.subarray(0, size);
+    return bytes.subarray(0, readWhole(file, bytes, offset));
+  }
+
   private file(pack: string): number | undefined {
     if (!this.files.has(pack)) this.files.set(pack, openIfThere(join(this.dir, pack)));
     return this.files.get(pack);
@@ -173,24 +182,17 @@ export async function treeOf(
   dir: string,
   id: string,
 ): Promise<{ readonly tree: Tree; readonly places: Places } | { readonly why: string }> {
-  let text: Buffer;
+  const path = join(dir, 'trees', `${id}.json`);
   try {
-    text = await readFile(join(dir, 'trees', `${id}.json`));
+    const { is, says, begin } = treeHash(piecesOf(path));
+    // One of an earlier version begins like this, and nothing vouches for the times that it has.
+    if (is !== says || (says === '' && !begin.startsWith('{"schema_version":1,"boot":')))
+      return { why: 'is not what was written there: its hash is another one' };
+    const read = readTree(piecesOf(path), '');
+    return treeId(read.tree) === id ? read : { why: 'tells of another tree than its name says' };
   } catch (error) {
     if (isMissing(error)) return { why: 'there is no such snapshot' };
-    throw error;
-  }
-  const { is, says } = treeHash(text);
-  // One of an earlier version begins like this, and nothing vouches for the times that it has.
-  if (
-    is !== says ||
-    (says === '' && !text.toString('latin1', 0, 100).startsWith('{"schema_version":1,"boot":'))
-  )
-    return { why: 'is not what was written there: its hash is another one' };
-  try {
-    const read = readTree(text, '');
-    return treeId(read.tree) === id ? read : { why: 'tells of another tree than its name says' };
-  } catch {
+    if (codeOf(error) !== '') throw error;
     return { why: 'cannot be read any more' };
   }
 }

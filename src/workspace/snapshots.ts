@@ -1,6 +1,6 @@
 /** Snapshots of one workspace: taken by a stat walk that reads only what may have changed. */
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, readFile, realpath } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
@@ -11,8 +11,8 @@ import { restoreTree } from './restore.ts';
 import { Scanner } from './scan.ts';
 import type { Entry, Snapshot, Snapshots, Tree } from './snapshot.ts';
 import { Store } from './store.ts';
-import { isSame, readTree, treeId, writeTree } from './tree.ts';
-import { DamagedStore, StoreTrouble, trouble } from './trouble.ts';
+import { isSame, piecesOf, readTree, treeId, writeTree } from './tree.ts';
+import { codeOf, DamagedStore, StoreTrouble, trouble } from './trouble.ts';
 
 export { putBack } from './restore.ts';
 
@@ -55,7 +55,7 @@ export async function openSnapshots(where: {
     letGo(2);
     return tree;
   };
-  const treeAgain = (id: string) => readOrExplain(readFileSync(pathOf(id)), boot, pathOf(id));
+  const treeAgain = (id: string) => readOrExplain(boot, pathOf(id));
   const snapshotOf = (id: string, of: Tree): Snapshot => {
     if (of.size < many) return { id, tree: of };
     hold(id, of);
@@ -94,10 +94,7 @@ export async function openSnapshots(where: {
 
   const load = async (id: string): Promise<Snapshot> => {
     if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`"${id}" is no name of a snapshot`);
-    const text = await readFile(pathOf(id)).catch((error: unknown) => {
-      throw isMissing(error) ? new DamagedStore(`there is no snapshot ${id} in ${dir}`) : error;
-    });
-    const { tree, places } = readOrExplain(text, boot, pathOf(id));
+    const { tree, places } = readOrExplain(boot, pathOf(id));
     if (treeId(tree) !== id)
       throw new DamagedStore(`the snapshot ${pathOf(id)} is damaged: it tells of another tree`);
     store.learn(places, hashesOf(tree));
@@ -244,10 +241,14 @@ function bootId(): string {
   }
 }
 
-function readOrExplain(text: Buffer, boot: string, path: string): ReturnType<typeof readTree> {
+function readOrExplain(boot: string, path: string): ReturnType<typeof readTree> {
   try {
-    return readTree(text, boot);
+    return readTree(piecesOf(path), boot);
   } catch (error) {
+    if (isMissing(error))
+      throw new DamagedStore(`there is no snapshot ${basename(path, '.json')} in ${dirname(dirname(path))}`);
+    // The system's own words say more.
+    if (codeOf(error) !== '') throw error;
     throw new DamagedStore(`the snapshot ${path} is damaged: it cannot be read`, { cause: error });
   }
 }

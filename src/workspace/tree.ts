@@ -1,6 +1,8 @@
 /** A snapshot's tree: its name, and its form on disk. */
 import { createHash } from 'node:crypto';
+import { closeSync, openSync } from 'node:fs';
 import * as z from 'zod';
+import { readWhole } from './content.ts';
 import { firstPack, type Place, Places } from './places.ts';
 import type { Entry, EntryKind, Tree } from './snapshot.ts';
 import type { Facts } from './walk.ts';
@@ -122,21 +124,57 @@ function* itemsOf(tree: Tree, boot: string, { packs, placeOf }: PlacesOf): Gener
 
 const headWith = (hash: string): Buffer => Buffer.from(`{"schema_version":1,"sha256":"${hash}",`);
 
-const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
-
-/** Whether the text of a tree's file is as it was written: what its hash is, and what it says, which is empty in one of an
- *  earlier version. */
-export function treeHash(text: Buffer): { readonly is: string; readonly says: string } {
-  const start = text.toString('latin1', 0, 200);
-  const [whole = '', says = ''] = /^\{"schema_version":1,"sha256":"([0-9a-f]{64})",/.exec(start) ?? [];
-  return { is: says === '' ? '' : hashOf(text.subarray(whole.length)), says };
+/** Whether the text of a tree's file is as it was written: what its hash is, and what it says. Both are empty for one of an
+ *  earlier version, which `begin` may tell. */
+export function treeHash(pieces: Iterable<Buffer>): { is: string; says: string; begin: string } {
+  const whole = createHash('sha256');
+  let begin: string | undefined;
+  let says = '';
+  for (const piece of pieces) {
+    if (begin !== undefined) whole.update(piece);
+    else {
+      // The head is short: the first piece has it.
+      begin = piece.toString('latin1', 0, 200);
+      const found = /^\{"schema_version":1,"sha256":"([0-9a-f]{64})",/.exec(begin);
+      says = found?.[1] ?? '';
+      whole.update(piece.subarray(found?.[0].length ?? 0));
+    }
+  }
+  return { is: says === '' ? '' : whole.digest('hex'), says, begin: begin ?? '' };
 }
+
+/** The pieces of a tree's file, each good until the next is asked for. */
+export function* piecesOf(path: string): Generator<Buffer> {
+  const file = openSync(path, 'r');
+  try {
+    const buffer = Buffer.allocUnsafeSlow(readLength);
+    for (let size = readLength; size === readLength; ) {
+      size = readWhole(file, buffer, null);
+      if (size > 0) yield buffer.subarray(0, size);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+const readLength = 256 * 1024;
 
 /** The tree of a text that `writeTree` made, and where its contents lie. Stat facts of another boot are dropped: after a loss of power a file may
  *  carry the facts of bytes that never reached the disk. Throws when the text is no such tree. */
-export function readTree(text: Buffer, boot: string): { readonly tree: Tree; readonly places: Places } {
-  const { head, rows } = apart(text);
-  const stored = StoredTree.parse(head);
+export function readTree(
+  text: Iterable<Buffer>,
+  boot: string,
+): { readonly tree: Tree; readonly places: Places } {
+  const pieces = text[Symbol.iterator]();
+  try {
+    const { head, rows } = apart(pieces);
+    return treeOf(StoredTree.parse(head), rows, boot);
+  } finally {
+    pieces.return?.();
+  }
+}
+
+function treeOf(stored: StoredTree, rows: Iterable<unknown>, boot: string): ReturnType<typeof readTree> {
   const places = new Places();
   const hasFacts = boot !== '' && stored.boot === boot;
   function* files(): Generator<Item> {
@@ -198,27 +236,53 @@ function inOrder(lists: readonly Iterator<Item>[]): Tree {
 const filesFollow = '"files":[\n';
 
 /** The text without its files, and these one by one: taken as one value, a large tree would be in memory three times. */
-function apart(text: Buffer): { readonly head: unknown; readonly rows: Iterable<unknown> } {
-  const from = text.indexOf(filesFollow) + filesFollow.length;
-  if (from < filesFollow.length) {
-    // As it was written before: everything on one line.
-    const head = z.looseObject({ files: z.array(z.unknown()) }).parse(JSON.parse(text.toString()));
-    return { head: { ...head, files: [] }, rows: head.files };
+function apart(pieces: Iterator<Buffer>): { readonly head: unknown; readonly rows: Iterable<unknown> } {
+  let text = Buffer.alloc(0);
+  for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
+    const from = Math.max(0, text.length - filesFollow.length);
+    text = Buffer.concat([text, next.value]);
+    const to = text.indexOf(filesFollow, from) + filesFollow.length;
+    if (to < filesFollow.length) continue;
+    const head: unknown = JSON.parse(`${text.toString('utf8', 0, to)}]}`);
+    return { head, rows: rowsOf(linesOf(text.subarray(to), pieces)) };
   }
-  const to = text.lastIndexOf('\n]}\n');
-  if (to !== text.length - 4 || to < from - 1) throw new Error('the list of files has no end');
-  return {
-    head: JSON.parse(`${text.toString('utf8', 0, from)}]}`),
-    rows: linesOf(text.subarray(from, Math.max(from, to))),
-  };
+  // As it was written before: everything on one line.
+  const head = z.looseObject({ files: z.array(z.unknown()) }).parse(JSON.parse(text.toString()));
+  return { head: { ...head, files: [] }, rows: head.files };
 }
 
-function* linesOf(list: Buffer): Generator<unknown> {
-  for (let at = 0; at < list.length; ) {
-    const end = list.indexOf(',\n', at);
-    yield JSON.parse(list.toString('utf8', at, end < 0 ? list.length : end));
-    at = end < 0 ? list.length : end + 2;
+/** Whole lines, without their ends. What stands after the last end is no line. */
+function* linesOf(first: Buffer, more: Iterator<Buffer>): Generator<string> {
+  let text = first;
+  for (;;) {
+    let at = 0;
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', at)) {
+      yield text.toString('utf8', at, end);
+      at = end + 1;
+    }
+    const next = more.next();
+    if (next.done === true) {
+      if (at < text.length) throw new Error('there is more than the list of files');
+      return;
+    }
+    text = Buffer.concat([text.subarray(at), next.value]);
   }
+}
+
+function* rowsOf(lines: Iterable<string>): Generator<unknown> {
+  let hasMore = true;
+  let isOver = false;
+  let isFirst = true;
+  for (const line of lines) {
+    if (isOver || !(hasMore || line === ']}')) throw new Error('the list of files ends before its end');
+    isOver = line === ']}';
+    if (isOver && hasMore && !isFirst) throw new Error('the list of files goes on after its last');
+    if (isOver) continue;
+    hasMore = line.endsWith(',');
+    if (line !== '' || !isFirst) yield JSON.parse(hasMore ? line.slice(0, -1) : line);
+    isFirst = false;
+  }
+  if (!isOver) throw new Error('the list of files has no end');
 }
 
 const factsText = (e: Entry): string =>
