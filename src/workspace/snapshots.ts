@@ -94,6 +94,9 @@ export async function openSnapshots(where: {
 
   const load = async (id: string): Promise<Snapshot> => {
     if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`"${id}" is no name of a snapshot`);
+    const here = held.get(id);
+    if (here !== undefined && every(hashesOf(here), (hash) => store.has(hash))) return snapshotOf(id, here);
+    letGo(1);
     const { tree, places } = readOrExplain(boot, pathOf(id));
     if (treeId(tree) !== id)
       throw new DamagedStore(`the snapshot ${pathOf(id)} is damaged: it tells of another tree`);
