@@ -20,8 +20,13 @@ export type Scan = {
   ) => Promise<{ readonly hash: string; readonly size: number }>;
 };
 
-/** A name in a folder: what it was when it was looked at last, and the way to it, made once. */
-type Child = { readonly path: string; readonly place: string | Buffer; entry: Entry; folder?: Folder };
+/** A name in a folder: what it was when it was looked at last, and the way to it, made once where it is not long. */
+type Child = {
+  readonly path: string;
+  readonly place: string | Buffer | undefined;
+  entry: Entry;
+  folder?: Folder;
+};
 
 type Folder = {
   readonly path: string;
@@ -95,7 +100,7 @@ export class Scanner {
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
       this.list(at.folder, at.stat);
       for (const child of at.folder.children) {
-        const stat = look(child);
+        const stat = look(child, this.workspace);
         // The common case first and alone: everything else is rare.
         if (stat?.isFile() === true && isUntouched(stat, child.entry)) continue;
         this.see(at.folder, child, stat, s);
@@ -124,7 +129,7 @@ export class Scanner {
     folder.names = names;
     folder.children = names.map((name) => {
       const path = folder.path === '' ? name : `${folder.path}/${name}`;
-      const child = known.get(name) ?? { path, place: below(this.workspace, path), entry: nothing };
+      const child = known.get(name) ?? { path, place: this.placeOf(path), entry: nothing };
       known.delete(name);
       return child;
     });
@@ -168,7 +173,7 @@ export class Scanner {
       // is not what was seen has been. Without facts it is read again next time. Asked before the content is read.
       const past = this.isPast(stat);
       try {
-        const { hash, size } = await s.keep(child.place, stat.size);
+        const { hash, size } = await s.keep(child.place ?? below(this.workspace, child.path), stat.size);
         const facts = past && size === stat.size ? stat : undefined;
         this.become(child, fileEntry(stat.mode & 0o7777, size, hash, facts));
       } catch (error) {
@@ -178,6 +183,10 @@ export class Scanner {
       }
     }
     this.unread = [];
+  }
+
+  private placeOf(path: string): string | Buffer | undefined {
+    return path.length > longFrom ? undefined : below(this.workspace, path);
   }
 
   private isPast(stat: Facts): boolean {
@@ -192,12 +201,15 @@ const withoutFacts = ({ kind, mode, size, hash }: Entry): Entry =>
 /** So many files are looked at before what is unknown of them is read. */
 const manyUnread = 1000;
 
+/** From so many characters on a place is made anew each time: to keep it would take more than everything else. */
+const longFrom = 200;
+
 /** The coarsest step of a system's clock, twice. */
 const grainMs = 20;
 
-function look(child: Child): Stats | undefined {
+function look(child: Child, workspace: string): Stats | undefined {
   try {
-    return lstatSync(child.place, orUndefined);
+    return lstatSync(child.place ?? below(workspace, child.path), orUndefined);
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw trouble('look at', child.path, error);
