@@ -74,7 +74,7 @@ export async function openSnapshots(where: {
   const forgetOld = (tree: Tree): void => {
     const kept = new Set([latest, tree, ...held.values()]);
     const entries = [...kept].reduce((sum, { size }) => sum + size, 0);
-    if (takes > 0 || store.known < 2 * many + entries + entries / 2) return;
+    if (takes > 0 || store.known < many + entries + entries / 2) return;
     hasForgotten = true;
     store.forgetAllBut(
       (function* () {
