@@ -200,6 +200,12 @@ export async function openSnapshots(where: {
       await checkoutTree(tree, folder, store);
       return tree;
     },
+    rest() {
+      held.clear();
+      scanner.forget();
+      latest = empty;
+      collectGarbage();
+    },
     async read(hash) {
       findAgain(hash);
       return store.read(hash);
