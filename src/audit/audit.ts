@@ -12,7 +12,8 @@ import { readSoFar } from '../store/moment.ts';
 import { readManifest } from '../store/run-store.ts';
 import { readSealed } from '../store/sealed.ts';
 import { GitError } from '../system/git.ts';
-import type { Snapshots, Tree } from '../workspace/snapshot.ts';
+import { Hashes } from '../workspace/places.ts';
+import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { changedBy, workOf } from './changes.ts';
 import { commitsOf } from './commits.ts';
@@ -42,8 +43,8 @@ export async function auditRun(
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
   const sealed = await judgeFor(runDir, manifest, snapshots, first.snapshot, env);
   const auditor = new Auditor(manifest, runDir, sealed.judge, snapshots);
-  const start = (await snapshots.load(first.snapshot)).tree;
-  const end = (await snapshots.load(soFar.checkpoint.snapshot ?? first.snapshot)).tree;
+  const start = await snapshots.load(first.snapshot);
+  const end = await snapshots.load(soFar.checkpoint.snapshot ?? first.snapshot);
   await auditor.texts(records);
   await auditor.visits(records, start, end);
   await auditor.commits(env, start);
@@ -80,8 +81,10 @@ class Auditor {
   private readonly findings: AuditFinding[] = [];
   private readonly notes = new Set<string>();
   private readonly counts = { texts: 0, files: 0, commits: 0 };
-  /** Texts that have been looked at, by visit and hash; contents of files by their hash. */
-  private readonly seen = new Set<string>();
+  /** Texts that have been looked at, by visit and hash. */
+  private readonly told = new Set<string>();
+  /** Contents of files that have been looked at. */
+  private readonly seen = new Hashes();
   private readonly exchanges: Exchange[] = [];
   private readonly prompts = new Map<string, string>();
   private readonly isExempt: (node: string) => boolean;
@@ -135,35 +138,40 @@ class Auditor {
 
   private look({ node, visit, where, text }: Evidence): void {
     const key = `${node}@${visit} ${hashOf(text)}`;
-    if (this.seen.has(key)) return;
-    this.seen.add(key);
+    if (this.told.has(key)) return;
+    this.told.add(key);
     this.counts.texts++;
     if (this.judge === undefined || this.isExempt(node)) return;
     this.findings.push(...leaksIn(this.judge, text, { node, visit, where, path: null }));
   }
 
   /** What visits left in the workspace. */
-  async visits(records: readonly RunRecord[], start: Tree, end: Tree): Promise<void> {
-    for (const { hash } of start.values()) if (hash !== undefined) this.seen.add(hash);
+  async visits(records: readonly RunRecord[], start: Snapshot, end: Snapshot): Promise<void> {
+    for (const { hash } of start.tree.values()) if (hash !== undefined) this.seen.add(hash);
     for (const work of workOf(records, this.exchanges)) {
       const { node, visit, byAgent } = work;
       const texts: Texts[] = [];
       for (const changed of await changedBy(work, this.snapshots, this.damaged)) {
         const { path, hash } = changed;
-        const [before, after] = [await changed.before(), await changed.after()];
+        const isKnown = hash !== undefined && this.seen.has(hash);
+        // What a tool has made of known contents is not read.
+        if (isKnown && !byAgent) continue;
+        const before = byAgent || this.judge !== undefined ? await changed.before() : undefined;
+        const after = await changed.after();
         if (byAgent) texts.push({ path, before, after });
-        if (after === undefined || (hash !== undefined && this.seen.has(hash))) continue;
+        if (after === undefined || isKnown) continue;
         if (hash !== undefined) this.seen.add(hash);
         this.counts.files++;
         const place = { node, visit, where: `workspace/${path}`, path };
         this.leftIn(after, before, place);
       }
-      if (byAgent)
+      // The trees are asked for only here: large ones may have to be read again.
+      if (texts.length > 0)
         this.findings.push(
           ...tamperingOf(texts, {
             place: { node, visit, where: '' },
-            start,
-            end,
+            start: start.tree,
+            end: end.tree,
             prompt: this.prompts.get(`${node}@${visit}`) ?? '',
             literals: this.isExempt(node) ? undefined : this.judge?.literals,
           }),
@@ -182,7 +190,7 @@ class Auditor {
   }
 
   /** What the run's commits say and change; contents that a visit had are not gone over again. */
-  async commits(env: Environment, start: Tree): Promise<void> {
+  async commits(env: Environment, start: Snapshot): Promise<void> {
     try {
       for await (const { id, message, changes } of commitsOf(this.runDir, env)) {
         this.counts.commits++;
@@ -205,7 +213,7 @@ class Auditor {
         const known = new Set(this.findings.map(keyOf));
         const tampered = tamperingOf(changes, {
           place: { ...place, where: commit },
-          start,
+          start: start.tree,
           end: undefined,
           prompt: message,
           literals: this.judge?.literals,

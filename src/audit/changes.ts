@@ -53,7 +53,7 @@ export async function changedBy(
   { before, after }: Work,
   snapshots: Snapshots,
   damaged: (why: string) => void,
-): Promise<Changed[]> {
+): Promise<Iterable<Changed>> {
   let was: Snapshot;
   let is: Snapshot;
   try {
@@ -82,10 +82,15 @@ export async function changedBy(
     }
     return Buffer.concat(pieces);
   };
-  return [...created, ...modified, ...deleted].map((path) => ({
-    path,
-    hash: is.tree.get(path)?.hash,
-    before: () => content(was, path),
-    after: () => content(is, path),
-  }));
+  // One by one, since there may be many.
+  return (function* () {
+    for (const paths of [created, modified, deleted])
+      for (const path of paths)
+        yield {
+          path,
+          hash: is.tree.get(path)?.hash,
+          before: () => content(was, path),
+          after: () => content(is, path),
+        };
+  })();
 }

@@ -4,6 +4,7 @@ import { auditRun } from '../audit/audit.ts';
 import { type AuditFinding, type AuditReport, auditWords } from '../model/audit.ts';
 import { unreachable } from '../model/json.ts';
 import { findRun } from '../store/run-store.ts';
+import { keepNurserySmall } from '../system/memory.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { type Io, paints } from './io.ts';
 import { oneLine, type Paint, painter } from './print.ts';
@@ -19,6 +20,7 @@ export async function auditCommand(run: string, options: AuditOptions, io: Io): 
     await refuse([{ code: 'no-run', severity: 'error', message: found.why }], io, options);
     return 2;
   }
+  keepNurserySmall();
   const audited = await audit(resolve(io.cwd, found.dir), io);
   if ('why' in audited) {
     await refuse([{ code: 'run-files', severity: 'error', message: audited.why }], io, options);

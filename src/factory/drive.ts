@@ -327,6 +327,8 @@ export async function drive(
     if (end.parked !== undefined)
       await writeJson(at.manifest, { ...started, parked: end.parked }, { sync: true });
     unseal(at.workspace, sealed);
+    // The result of a long run needs room of its own.
+    snapshots.rest();
     // Nothing restores the workspace of a run that has ended.
     if (end.ending.exitNode !== null) await settleTree(at.workspace);
     const marks = marksOf('written');

@@ -30,6 +30,8 @@ export type WriteOptions = {
   readonly syncFolder?: boolean;
   /** Begun beside the flush; the rename waits for it, and does not happen when it rejects. */
   readonly first?: () => Promise<void>;
+  /** Asked when all is written: bytes to stand in place of as many at the beginning, if any. */
+  readonly head?: () => Uint8Array | undefined;
 };
 
 /** No other process's, past or present. */
@@ -43,7 +45,7 @@ export const isOwnNeighbour = (name: string): boolean => name.includes(`.${ours}
  *  way of the thread pool each would take three times as long. Only flushes, which may take long, are waited for. */
 export async function writeFileAtomic(
   path: string,
-  data: string | Uint8Array | readonly Uint8Array[],
+  data: string | Uint8Array | Iterable<Uint8Array>,
   options: WriteOptions = {},
 ): Promise<void> {
   beforeWrite(path);
@@ -57,6 +59,9 @@ export async function writeFileAtomic(
       fchmodSync(file, mode);
       for (const bytes of pieces)
         for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);
+      const head = options.head?.();
+      for (let from = 0; head !== undefined && from < head.length; )
+        from += writeSync(file, head, from, head.length - from, from);
       const flushed = options.sync === true ? datasync(file) : undefined;
       if (flushed !== undefined || options.first !== undefined) await both(options.first?.(), flushed);
     } finally {

@@ -34,6 +34,8 @@ const much = 40 * 1024 * 1024;
  *  milliseconds once, for as many pages less at every start of a program. */
 export function collectGarbage(): void {
   if (process.memoryUsage().heapUsed < much) return;
+  // From now on not half as much again is let grow before the next look.
+  if (knowsFlags) setFlagsFromString('--heap-growing-percent=20');
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');
   if (typeof collect === 'function') collect();

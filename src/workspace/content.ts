@@ -117,11 +117,12 @@ export function readSmall(path: string | Buffer, expected?: number): Buffer | un
   }
 }
 
-/** Fills `into` from the place `from` of a file; the answer is less than its length where the file ends before. */
-export function readWhole(file: number, into: Buffer, from: number): number {
+/** Fills `into` from the place `from` of a file, or from where it was read last; the answer is less than its length where
+ *  the file ends before. */
+export function readWhole(file: number, into: Buffer, from: number | null): number {
   let size = 0;
   while (size < into.length) {
-    const count = readSync(file, into, size, into.length - size, from + size);
+    const count = readSync(file, into, size, into.length - size, from === null ? null : from + size);
     if (count === 0) break;
     size += count;
   }

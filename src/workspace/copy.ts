@@ -272,7 +272,11 @@ function writing<T>(path: string, act: () => T): T {
 }
 
 const specialKind = ({ stat }: Found): string =>
-  stat.isSocket() ? 'a socket' : stat.isFIFO() ? 'a pipe' : 'a device';
+  (stat.mode & constants.S_IFMT) === constants.S_IFSOCK
+    ? 'a socket'
+    : (stat.mode & constants.S_IFMT) === constants.S_IFIFO
+      ? 'a pipe'
+      : 'a device';
 
 /** Links that lead to what is not in the tree: absolute, climbing over the top, or through another link. */
 async function leadingOut(top: string, links: readonly Link[]): Promise<string[]> {

@@ -12,7 +12,7 @@ export class Names {
   private readonly byInode = new Map<string, string[]>();
 
   /** Takes a name down; files that have but one are passed over. */
-  add(path: string, stat: Stats): void {
+  add(path: string, stat: Pick<Stats, 'dev' | 'ino' | 'nlink'>): void {
     if (stat.nlink < 2) return;
     const known = this.byInode.get(inode(stat));
     if (known === undefined) this.byInode.set(inode(stat), [path]);
@@ -59,7 +59,7 @@ export function otherNames(workspace: string, hidden: readonly string[], known: 
   return [...found].filter((path) => !isHidden(path) && look(workspace, path) !== undefined).sort();
 }
 
-const inode = ({ dev, ino }: Stats): string => `${dev} ${ino}`;
+const inode = ({ dev, ino }: Pick<Stats, 'dev' | 'ino'>): string => `${dev} ${ino}`;
 
 /** Plain files at and below a path. A folder that cannot be listed has none. */
 function* filesAt(root: string, path: string): Generator<{ readonly path: string; readonly stat: Stats }> {

@@ -3,12 +3,14 @@ import { closeSync, openSync, readdirSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMissing } from '../system/files.ts';
+import { collectGarbage } from '../system/memory.ts';
 import { hashFile, readWhole, sha256 } from './content.ts';
 import { below } from './names.ts';
 import { type Place, Places } from './places.ts';
 import type { Entry, Tree } from './snapshot.ts';
 
-import { readTree, treeHash, treeId } from './tree.ts';
+import { piecesOf, readTree, treeHash, treeId } from './tree.ts';
+import { codeOf } from './trouble.ts';
 import { targetOf, walk } from './walk.ts';
 
 /** Something in the store that is not as it was written; `file` is relative to it. */
@@ -48,6 +50,7 @@ export async function inspectStore(dir: string): Promise<Inspected> {
         continue;
       }
       trees.add(name.slice(0, 64));
+      collectGarbage();
       for (const { hash } of read.tree.values())
         if (hash !== undefined) contents.check(hash, read.places.get(hash));
     }
@@ -79,6 +82,7 @@ class Contents {
   /** The few that lie in a second place, or in none: with their hash. */
   private readonly others = new Map<string, Place | undefined>();
   private readonly files = new Map<string, number | undefined>();
+  private scratch = Buffer.alloc(0);
 
   constructor(
     private readonly dir: string,
@@ -109,7 +113,7 @@ class Contents {
     const file = this.file(place.pack);
     if (file === undefined)
       this.say(place.pack, 'missing', 'snapshots have their contents in it, and it is gone');
-    else if (sha256(bytesAt(file, place)) !== hash)
+    else if (sha256(this.bytesAt(file, place)) !== hash)
       this.say(
         place.pack,
         'changed',
@@ -119,21 +123,43 @@ class Contents {
 
   /** Bytes of a pack that no tree names. */
   unnamedIn(pack: string, size: number): number {
-    const places: Place[] = [];
-    for (const [, place] of this.packed) if (place.pack === pack) places.push(place);
-    for (const place of this.others.values()) if (place?.pack === pack) places.push(place);
+    // As numbers, since there may be many. Sorted apart they still tell where something lies: so many have begun and not
+    // ended there.
+    const most = this.packed.size + this.others.size;
+    const starts = new Float64Array(most);
+    const ends = new Float64Array(most);
+    let count = 0;
+    const note = (place: Place | undefined) => {
+      if (place?.pack !== pack) return;
+      starts[count] = place.offset;
+      ends[count++] = place.offset + place.size;
+    };
+    for (const [, place] of this.packed) note(place);
+    for (const place of this.others.values()) note(place);
+    const from = starts.subarray(0, count).sort();
+    const to = ends.subarray(0, count).sort();
     let rest = size;
-    let end = 0;
-    for (const place of places.sort((a, b) => a.offset - b.offset)) {
-      const to = place.offset + place.size;
-      rest -= Math.max(0, to - Math.max(end, place.offset));
-      end = Math.max(end, to);
+    let begun = 0;
+    let since = 0;
+    for (let ended = 0; ended < count; ended++) {
+      const end = to[ended] ?? 0;
+      for (let start = from[begun]; start !== undefined && start <= end; start = from[++begun]) {
+        if (begun === ended) since = start;
+      }
+      if (begun === ended + 1) rest -= end - since;
     }
     return rest;
   }
 
   close(): void {
     for (const file of this.files.values()) if (file !== undefined) closeSync(file);
+  }
+
+  /** Good until the next call: as a buffer for each they would leave the memory in holes. */
+  private bytesAt(file: number, { offset, size }: Place): Buffer {
+    if (this.scratch.length < size) this.scratch = Buffer.allocUnsafeSlow(Math.max(size, 64 * 1024));
+    const bytes = this.scratch.subarray(0, size);
+    return bytes.subarray(0, readWhole(file, bytes, offset));
   }
 
   private file(pack: string): number | undefined {
@@ -156,24 +182,17 @@ export async function treeOf(
   dir: string,
   id: string,
 ): Promise<{ readonly tree: Tree; readonly places: Places } | { readonly why: string }> {
-  let text: Buffer;
+  const path = join(dir, 'trees', `${id}.json`);
   try {
-    text = await readFile(join(dir, 'trees', `${id}.json`));
+    const { is, says, begin } = treeHash(piecesOf(path));
+    // One of an earlier version begins like this, and nothing vouches for the times that it has.
+    if (is !== says || (says === '' && !begin.startsWith('{"schema_version":1,"boot":')))
+      return { why: 'is not what was written there: its hash is another one' };
+    const read = readTree(piecesOf(path), '');
+    return treeId(read.tree) === id ? read : { why: 'tells of another tree than its name says' };
   } catch (error) {
     if (isMissing(error)) return { why: 'there is no such snapshot' };
-    throw error;
-  }
-  const { is, says } = treeHash(text);
-  // One of an earlier version begins like this, and nothing vouches for the times that it has.
-  if (
-    is !== says ||
-    (says === '' && !text.toString('latin1', 0, 100).startsWith('{"schema_version":1,"boot":'))
-  )
-    return { why: 'is not what was written there: its hash is another one' };
-  try {
-    const read = readTree(text, '');
-    return treeId(read.tree) === id ? read : { why: 'tells of another tree than its name says' };
-  } catch {
+    if (codeOf(error) !== '') throw error;
     return { why: 'cannot be read any more' };
   }
 }

@@ -6,20 +6,16 @@ export type Place = { readonly pack: string; readonly offset: number; readonly s
 
 export const firstPack = 'pack';
 
-// A record is the hash, the size and the pack's number, and its offset beside them.
-const hashWords = 8;
-const recordWords = hashWords + 2;
 const chunkRecords = 512;
-type Chunk = { readonly words: Uint32Array; readonly offsets: Float64Array };
-
+const hashWords = 8;
 const hashBytes = hashWords * Uint32Array.BYTES_PER_ELEMENT;
 const key = new Uint32Array(hashWords);
 const keyBytes = Buffer.from(key.buffer);
 
-export class Places {
-  private readonly chunks: Chunk[] = [];
-  private readonly packs: string[] = [];
-  /** Numbers of records, counted from 1, at the place which the hash begins with or the next free one. */
+/** Hashes, each with a number: they are counted as they come. */
+export class Hashes {
+  private readonly chunks: Uint32Array[] = [];
+  /** Numbers of hashes, counted from 1, at the place which the hash begins with or the next free one. */
   private index = new Uint32Array(64);
   private count = 0;
 
@@ -28,36 +24,112 @@ export class Places {
   }
 
   has(hash: string): boolean {
-    return this.find(hash).record > 0;
+    return this.numberOf(hash) >= 0;
+  }
+
+  /** -1 for one that is not there. */
+  numberOf(hash: string): number {
+    return this.find(hash).number;
+  }
+
+  /** True for one that is new. What is no hash is passed over. */
+  add(hash: string): boolean {
+    const { number, slot } = this.find(hash);
+    if (number >= 0 || slot < 0) return false;
+    const at = this.count % chunkRecords;
+    if (at === 0) this.chunks.push(new Uint32Array(chunkRecords * hashWords));
+    this.chunkOf(this.count).set(key, at * hashWords);
+    this.count += 1;
+    this.index[slot] = this.count;
+    if (this.count * 2 > this.index.length) this.grow();
+    return true;
+  }
+
+  at(number: number): string {
+    const { buffer, byteOffset } = this.chunkOf(number);
+    return Buffer.from(buffer, byteOffset + (number % chunkRecords) * hashBytes, hashBytes).toString('hex');
+  }
+
+  private chunkOf(number: number): Uint32Array {
+    const chunk = this.chunks[Math.floor(number / chunkRecords)];
+    if (chunk === undefined) throw new Error('Internal: a hash beyond the last one');
+    return chunk;
+  }
+
+  /** The number of a hash, -1 where there is none, and where in the index it stands or would; -1 for what is no hash.
+   *  Leaves the hash in `key`. */
+  private find(hash: string): { readonly number: number; readonly slot: number } {
+    if (hash.length !== 2 * hashBytes || keyBytes.write(hash, 'hex') !== hashBytes)
+      return { number: -1, slot: -1 };
+    const mask = this.index.length - 1;
+    for (let slot = (key[0] ?? 0) & mask; ; slot = (slot + 1) & mask) {
+      const number = (this.index[slot] ?? 0) - 1;
+      if (number < 0 || this.isKey(number)) return { number, slot };
+    }
+  }
+
+  private isKey(number: number): boolean {
+    const words = this.chunkOf(number);
+    const from = (number % chunkRecords) * hashWords;
+    for (let word = 0; word < hashWords; word++) if (words[from + word] !== key[word]) return false;
+    return true;
+  }
+
+  private grow(): void {
+    this.index = new Uint32Array(this.index.length * 2);
+    const mask = this.index.length - 1;
+    for (let n = 0; n < this.count; n++) {
+      let slot = (this.chunkOf(n)[(n % chunkRecords) * hashWords] ?? 0) & mask;
+      while (this.index[slot] !== 0) slot = (slot + 1) & mask;
+      this.index[slot] = n + 1;
+    }
+  }
+}
+
+/** Of so many hashes: their sizes and the numbers of their packs, and where they begin. */
+type Chunk = { readonly words: Uint32Array; readonly offsets: Float64Array };
+
+export class Places {
+  private readonly hashes = new Hashes();
+  private readonly chunks: Chunk[] = [];
+  private readonly names: string[] = [];
+
+  get size(): number {
+    return this.hashes.size;
+  }
+
+  /** Names of all packs in which something lies. */
+  get packs(): readonly string[] {
+    return this.names;
+  }
+
+  has(hash: string): boolean {
+    return this.hashes.has(hash);
   }
 
   get(hash: string): Place | undefined {
-    const { record } = this.find(hash);
-    return record === 0 ? undefined : this.placeAt(record - 1);
+    const number = this.hashes.numberOf(hash);
+    return number < 0 ? undefined : this.placeAt(number);
   }
 
   /** Takes a place down; the one that is known of this content stays. Throws where it can be no place in a pack. */
   add(hash: string, { pack, offset, size }: Place): void {
-    const { record, slot } = this.find(hash);
-    if (record > 0) return;
-    if (offset < 0 || size < 0 || size > 0xffffffff || slot < 0)
+    if (this.hashes.has(hash)) return;
+    const number = this.size;
+    if (offset < 0 || size < 0 || size > 0xffffffff || !this.hashes.add(hash))
       throw new Error(`no content ${hash} of ${size} bytes lies at ${offset}`);
-    let number = this.packs.indexOf(pack);
-    if (number < 0) number = this.packs.push(pack) - 1;
-    const at = this.count % chunkRecords;
+    let name = this.names.indexOf(pack);
+    if (name < 0) name = this.names.push(pack) - 1;
+    const at = number % chunkRecords;
     if (at === 0)
       this.chunks.push({
-        words: new Uint32Array(chunkRecords * recordWords),
+        words: new Uint32Array(chunkRecords * 2),
         offsets: new Float64Array(chunkRecords),
       });
-    const { words, offsets } = this.chunkOf(this.count);
-    words.set(key, at * recordWords);
-    words[at * recordWords + hashWords] = size;
-    words[at * recordWords + hashWords + 1] = number;
+    const { words, offsets } = this.chunkOf(number);
+    words[at * 2] = size;
+    words[at * 2 + 1] = name;
     offsets[at] = offset;
-    this.count += 1;
-    this.index[slot] = this.count;
-    if (this.count * 2 > this.index.length) this.grow();
   }
 
   /** Takes down all that another one has. */
@@ -66,11 +138,7 @@ export class Places {
   }
 
   *[Symbol.iterator](): Generator<[hash: string, place: Place]> {
-    for (let n = 0; n < this.count; n++) {
-      const { words } = this.chunkOf(n);
-      const from = words.byteOffset + (n % chunkRecords) * recordWords * Uint32Array.BYTES_PER_ELEMENT;
-      yield [Buffer.from(words.buffer, from, hashBytes).toString('hex'), this.placeAt(n)];
-    }
+    for (let n = 0; n < this.size; n++) yield [this.hashes.at(n), this.placeAt(n)];
   }
 
   private chunkOf(n: number): Chunk {
@@ -82,37 +150,7 @@ export class Places {
   private placeAt(n: number): Place {
     const { words, offsets } = this.chunkOf(n);
     const at = n % chunkRecords;
-    const size = words[at * recordWords + hashWords] ?? 0;
-    const pack = this.packs[words[at * recordWords + hashWords + 1] ?? 0] ?? firstPack;
-    return { pack, offset: offsets[at] ?? 0, size };
-  }
-
-  /** The number of a content's record, 0 where there is none, and where in the index it stands or would; -1 for what is
-   *  no hash. Leaves the hash in `key`. */
-  private find(hash: string): { readonly record: number; readonly slot: number } {
-    if (hash.length !== 2 * hashBytes || keyBytes.write(hash, 'hex') !== hashBytes)
-      return { record: 0, slot: -1 };
-    const mask = this.index.length - 1;
-    for (let slot = (key[0] ?? 0) & mask; ; slot = (slot + 1) & mask) {
-      const record = this.index[slot] ?? 0;
-      if (record === 0 || this.isKey(record - 1)) return { record, slot };
-    }
-  }
-
-  private isKey(n: number): boolean {
-    const { words } = this.chunkOf(n);
-    const from = (n % chunkRecords) * recordWords;
-    for (let word = 0; word < hashWords; word++) if (words[from + word] !== key[word]) return false;
-    return true;
-  }
-
-  private grow(): void {
-    this.index = new Uint32Array(this.index.length * 2);
-    const mask = this.index.length - 1;
-    for (let n = 0; n < this.count; n++) {
-      let slot = (this.chunkOf(n).words[(n % chunkRecords) * recordWords] ?? 0) & mask;
-      while (this.index[slot] !== 0) slot = (slot + 1) & mask;
-      this.index[slot] = n + 1;
-    }
+    const pack = this.names[words[at * 2 + 1] ?? 0] ?? firstPack;
+    return { pack, offset: offsets[at] ?? 0, size: words[at * 2] ?? 0 };
   }
 }

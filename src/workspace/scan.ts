@@ -4,7 +4,7 @@ import { chmodSync, lstatSync, type Stats, statfsSync } from 'node:fs';
 import { isMissing } from '../system/files.ts';
 import { below } from './names.ts';
 import type { Entry, Tree } from './snapshot.ts';
-import { isSame } from './tree.ts';
+import { fileEntry, isSame } from './tree.ts';
 import { codeOf, isDenied, trouble } from './trouble.ts';
 import { type Facts, factsOf, isUntouched, kindOf, namesIn, orUndefined, targetOf } from './walk.ts';
 
@@ -20,8 +20,13 @@ export type Scan = {
   ) => Promise<{ readonly hash: string; readonly size: number }>;
 };
 
-/** A name in a folder: what it was when it was looked at last, and the way to it, made once. */
-type Child = { readonly path: string; readonly place: string | Buffer; entry: Entry; folder?: Folder };
+/** A name in a folder: what it was when it was looked at last, and the way to it, made once where it is not long. */
+type Child = {
+  readonly path: string;
+  readonly place: string | Buffer | undefined;
+  entry: Entry;
+  folder?: Folder;
+};
 
 type Folder = {
   readonly path: string;
@@ -29,7 +34,7 @@ type Folder = {
   /** One for each name. */
   children: readonly Child[];
   /** Vouch for the list of names; without them it is read each time. */
-  facts: Stats | undefined;
+  facts: Pick<Stats, 'ctimeMs' | 'mtimeMs' | 'ino'> | undefined;
   /** How the children stand in a tree: a folder's contents may come later than the folder. Made when needed. */
   order: readonly (Child | Folder)[] | undefined;
 };
@@ -95,7 +100,7 @@ export class Scanner {
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
       this.list(at.folder, at.stat);
       for (const child of at.folder.children) {
-        const stat = look(child);
+        const stat = look(child, this.workspace);
         // The common case first and alone: everything else is rare.
         if (stat?.isFile() === true && isUntouched(stat, child.entry)) continue;
         this.see(at.folder, child, stat, s);
@@ -116,14 +121,15 @@ export class Scanner {
       facts.ino === stat.ino
     )
       return;
-    folder.facts = stat.dev === this.honest && this.isPast(stat) ? stat : undefined;
+    const { ctimeMs, mtimeMs, ino } = stat;
+    folder.facts = stat.dev === this.honest && this.isPast(stat) ? { ctimeMs, mtimeMs, ino } : undefined;
     const names = namesIn(this.workspace, folder.path);
     if (names.length === folder.names.length && names.every((name, n) => name === folder.names[n])) return;
     const known = new Map(folder.names.map((name, n) => [name, folder.children[n]]));
     folder.names = names;
     folder.children = names.map((name) => {
       const path = folder.path === '' ? name : `${folder.path}/${name}`;
-      const child = known.get(name) ?? { path, place: below(this.workspace, path), entry: nothing };
+      const child = known.get(name) ?? { path, place: this.placeOf(path), entry: nothing };
       known.delete(name);
       return child;
     });
@@ -167,10 +173,9 @@ export class Scanner {
       // is not what was seen has been. Without facts it is read again next time. Asked before the content is read.
       const past = this.isPast(stat);
       try {
-        const { hash, size } = await s.keep(child.place, stat.size);
-        const { mtimeMs, ctimeMs, ino } = stat;
-        const facts = past && size === stat.size ? { mtimeMs, ctimeMs, ino } : {};
-        this.become(child, { kind: 'file', mode: stat.mode & 0o7777, size, hash, ...facts });
+        const { hash, size } = await s.keep(child.place ?? below(this.workspace, child.path), stat.size);
+        const facts = past && size === stat.size ? stat : undefined;
+        this.become(child, fileEntry(stat.mode & 0o7777, size, hash, facts));
       } catch (error) {
         if (codeOf(error) !== 'ENOENT')
           throw trouble(isDenied(error) ? 'read' : 'keep the content of', child.path, error);
@@ -178,6 +183,10 @@ export class Scanner {
       }
     }
     this.unread = [];
+  }
+
+  private placeOf(path: string): string | Buffer | undefined {
+    return path.length > longFrom ? undefined : below(this.workspace, path);
   }
 
   private isPast(stat: Facts): boolean {
@@ -192,12 +201,15 @@ const withoutFacts = ({ kind, mode, size, hash }: Entry): Entry =>
 /** So many files are looked at before what is unknown of them is read. */
 const manyUnread = 1000;
 
+/** From so many characters on a place is made anew each time: to keep it would take more than everything else. */
+const longFrom = 200;
+
 /** The coarsest step of a system's clock, twice. */
 const grainMs = 20;
 
-function look(child: Child): Stats | undefined {
+function look(child: Child, workspace: string): Stats | undefined {
   try {
-    return lstatSync(child.place, orUndefined);
+    return lstatSync(child.place ?? below(workspace, child.path), orUndefined);
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw trouble('look at', child.path, error);

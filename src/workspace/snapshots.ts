@@ -1,6 +1,6 @@
 /** Snapshots of one workspace: taken by a stat walk that reads only what may have changed. */
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, readFile, realpath } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isMissing, writeFileAtomic } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
@@ -11,8 +11,8 @@ import { restoreTree } from './restore.ts';
 import { Scanner } from './scan.ts';
 import type { Entry, Snapshot, Snapshots, Tree } from './snapshot.ts';
 import { Store } from './store.ts';
-import { isSame, readTree, treeId, writeTree } from './tree.ts';
-import { DamagedStore, StoreTrouble, trouble } from './trouble.ts';
+import { isSame, piecesOf, readTree, treeId, writeTree } from './tree.ts';
+import { codeOf, DamagedStore, StoreTrouble, trouble } from './trouble.ts';
 
 export { putBack } from './restore.ts';
 
@@ -43,46 +43,69 @@ export async function openSnapshots(where: {
   const scanner = new Scanner(workspace);
   const unwritten = (error: unknown): Error => trouble('write a snapshot into', dir, error, StoreTrouble);
 
-  // Snapshots whose large trees are in memory, the latest last. A run goes on from the last two; of an older one, whoever
+  // Large trees in memory, by their names, the latest last. A run goes on from the last two; of an older one, whoever
   // still has it, the tree is read again when it is asked for.
-  let large: { release(): void }[] = [];
+  const held = new Map<string, Tree>();
+  const letGo = (but: number): void => {
+    for (const id of held.keys()) if (held.size > but) held.delete(id);
+  };
+  const hold = (id: string, tree: Tree): Tree => {
+    held.delete(id);
+    held.set(id, tree);
+    letGo(2);
+    return tree;
+  };
+  const treeAgain = (id: string) => readOrExplain(boot, pathOf(id));
   const snapshotOf = (id: string, of: Tree): Snapshot => {
     if (of.size < many) return { id, tree: of };
-    let kept: Tree | undefined = of;
-    const hold = {
-      release: () => {
-        kept = undefined;
-      },
-    };
-    const holdIt = () => {
-      large.push(hold);
-      for (const one of large.slice(0, -2)) one.release();
-      large = large.slice(-2);
-    };
-    holdIt();
+    hold(id, of);
     return {
       id,
       get tree() {
-        if (kept === undefined) {
-          kept = readOrExplain(readFileSync(pathOf(id)), boot, pathOf(id)).tree;
-          holdIt();
-        }
-        return kept;
+        return held.get(id) ?? hold(id, treeAgain(id).tree);
       },
     };
   };
 
+  // What a take has found known must be so until its manifest is written.
+  let takes = 0;
+  // Where older contents lie is looked up again when it is asked for.
+  let hasForgotten = false;
+  const forgetOld = (tree: Tree): void => {
+    const kept = new Set([latest, tree, ...held.values()]);
+    const entries = [...kept].reduce((sum, { size }) => sum + size, 0);
+    if (takes > 0 || store.known < many + entries + entries / 2) return;
+    hasForgotten = true;
+    store.forgetAllBut(
+      (function* () {
+        for (const one of kept) yield* hashesOf(one);
+      })(),
+    );
+  };
+  const findAgain = (hash: string): void => {
+    if (!hasForgotten || store.has(hash)) return;
+    for (const id of [...written].reverse()) {
+      const { places } = treeAgain(id);
+      if (!places.has(hash)) continue;
+      store.learn(places, []);
+      return;
+    }
+  };
+
   const load = async (id: string): Promise<Snapshot> => {
     if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`"${id}" is no name of a snapshot`);
-    const text = await readFile(pathOf(id)).catch((error: unknown) => {
-      throw isMissing(error) ? new DamagedStore(`there is no snapshot ${id} in ${dir}`) : error;
-    });
-    const { tree, places } = readOrExplain(text, boot, pathOf(id));
+    const here = held.get(id);
+    if (here !== undefined && every(hashesOf(here), (hash) => store.has(hash))) return snapshotOf(id, here);
+    letGo(1);
+    const { tree, places } = readOrExplain(boot, pathOf(id));
     if (treeId(tree) !== id)
       throw new DamagedStore(`the snapshot ${pathOf(id)} is damaged: it tells of another tree`);
     store.learn(places, hashesOf(tree));
     written.add(id);
-    return snapshotOf(id, tree);
+    const snapshot = snapshotOf(id, tree);
+    forgetOld(tree);
+    if (tree.size >= many) collectGarbage();
+    return snapshot;
   };
 
   const copyIn: Snapshots['copyIn'] = async (from, options) => {
@@ -111,9 +134,14 @@ export async function openSnapshots(where: {
   const take = async (since: Snapshot | undefined): Promise<Snapshot> => {
     const batch = store.begin();
     let kept = 0;
+    takes += 1;
     try {
+      // Two trees in memory are enough: this one, and the one that is being found.
+      const before = since?.tree ?? copies;
+      if (since !== undefined && held.has(since.id)) hold(since.id, before);
+      letGo(1);
       const tree = await scanner.scan({
-        before: since?.tree ?? copies,
+        before,
         has: (hash) => store.has(hash),
         keep: async (place, expected) => {
           kept += 1;
@@ -133,11 +161,11 @@ export async function openSnapshots(where: {
       await batch.commit();
       latest = tree;
       copies = empty;
-      if (since !== undefined && tree === since.tree) return since;
-      const id = since !== undefined && isSameTree(tree, since.tree) ? since.id : treeId(tree);
+      if (since !== undefined && tree === before) return since;
+      const id = since !== undefined && isSameTree(tree, before) ? since.id : treeId(tree);
       if (!written.has(id) && !existsSync(pathOf(id))) {
-        const text = writeTree(tree, boot, (hash) => store.placeOf(hash));
-        await writeFileAtomic(pathOf(id), text, { mode: 0o600, sync: true, syncFolder: true });
+        const { pieces, head } = writeTree(tree, boot, store);
+        await writeFileAtomic(pathOf(id), pieces, { mode: 0o600, sync: true, syncFolder: true, head });
       }
       written.add(id);
       return snapshotOf(id, tree);
@@ -146,6 +174,8 @@ export async function openSnapshots(where: {
       throw unwritten(error);
     } finally {
       batch.close();
+      takes -= 1;
+      forgetOld(latest);
       if (kept > many) collectGarbage();
     }
   };
@@ -161,16 +191,29 @@ export async function openSnapshots(where: {
     load,
     async restore(to, only) {
       // A snapshot that another opening has taken: where its contents lie stands on disk.
-      if (![...hashesOf(to.tree)].every((hash) => store.has(hash))) await load(to.id);
-      await restoreTree({ workspace, to: to.tree, known: [latest, to.tree], store, only });
+      const { tree } = to;
+      if (!every(hashesOf(tree), (hash) => store.has(hash))) await load(to.id);
+      await restoreTree({ workspace, to: tree, known: [latest, tree], store, only });
     },
     async checkout(id, folder) {
       const { tree } = await load(id);
       await checkoutTree(tree, folder, store);
       return tree;
     },
-    read: (hash) => store.read(hash),
-    pieces: (hash) => store.pieces(hash),
+    rest() {
+      held.clear();
+      scanner.forget();
+      latest = empty;
+      collectGarbage();
+    },
+    async read(hash) {
+      findAgain(hash);
+      return store.read(hash);
+    },
+    async *pieces(hash) {
+      findAgain(hash);
+      yield* store.pieces(hash);
+    },
   };
 }
 
@@ -181,6 +224,11 @@ const many = 10_000;
 
 function* hashesOf(tree: Tree): Generator<string> {
   for (const entry of tree.values()) if (entry.hash !== undefined) yield entry.hash;
+}
+
+function every<T>(items: Iterable<T>, test: (item: T) => boolean): boolean {
+  for (const item of items) if (!test(item)) return false;
+  return true;
 }
 
 const isSameTree = (a: Tree, b: Tree): boolean => {
@@ -202,10 +250,14 @@ function bootId(): string {
   }
 }
 
-function readOrExplain(text: Buffer, boot: string, path: string): ReturnType<typeof readTree> {
+function readOrExplain(boot: string, path: string): ReturnType<typeof readTree> {
   try {
-    return readTree(text, boot);
+    return readTree(piecesOf(path), boot);
   } catch (error) {
+    if (isMissing(error))
+      throw new DamagedStore(`there is no snapshot ${basename(path, '.json')} in ${dirname(dirname(path))}`);
+    // The system's own words say more.
+    if (codeOf(error) !== '') throw error;
     throw new DamagedStore(`the snapshot ${path} is damaged: it cannot be read`, { cause: error });
   }
 }

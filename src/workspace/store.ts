@@ -23,7 +23,7 @@ const isNothing = (bytes: Buffer): boolean =>
  *  has left in a pack is waste that nothing names. Any number of processes may read, and as many may write: each
  *  opening of the store writes into a pack of its own. */
 export class Store {
-  private readonly places = new Places();
+  private places = new Places();
   private readonly large = new Set<string>();
   private readonly largeDir: string;
   private own: string | undefined;
@@ -49,10 +49,35 @@ export class Store {
     for (const hash of hashes) if (!this.has(hash)) throw damaged(`${join(this.largeDir, hash)} is missing`);
   }
 
-  /** Where a content lies in a pack; undefined for a large one. */
-  placeOf(hash: string): Place | undefined {
-    return this.places.get(hash);
+  /** Gives up what it knows of contents but these: places of a long run's contents would fill the memory. Whoever needs
+   *  one of the others has them learned again. */
+  forgetAllBut(hashes: Iterable<string>): void {
+    const kept = new Places();
+    for (const hash of hashes) {
+      const place = this.places.get(hash);
+      if (place !== undefined) kept.add(hash, place);
+    }
+    this.places = kept;
   }
+
+  /** How many contents in packs it knows of. */
+  get known(): number {
+    return this.places.size;
+  }
+
+  /** Names of the packs in which they lie. */
+  get packs(): readonly string[] {
+    return this.places.packs;
+  }
+
+  /** Where a content lies in a pack; undefined for a large one. Throws for one that is not known: a tree that says
+   *  nothing of a place would be believed. */
+  readonly placeOf = (hash: string): Place | undefined => {
+    const place = this.places.get(hash);
+    if (place === undefined && !this.large.has(hash))
+      throw new Error(`Internal: the place of content ${hash} is not known`);
+    return place;
+  };
 
   has(hash: string): boolean {
     return this.places.has(hash) || this.large.has(hash);
@@ -108,7 +133,8 @@ export class Store {
       if ((await pour(kept, path, { mode })).hash !== hash) throw this.wrong(hash);
       return;
     }
-    const bytes = await this.read(hash);
+    const bytes = this.readPacked(hash, scratch);
+    if (sha256(bytes) !== hash) throw this.wrong(hash);
     const file = openSync(path, 'wx', 0o600);
     try {
       writeWhole(file, bytes);
@@ -151,12 +177,13 @@ export class Store {
     for (const name of namesIn(this.largeDir)) if (/^[0-9a-f]{64}$/.test(name)) this.large.add(name);
   }
 
-  private readPacked(hash: string): Buffer {
+  /** `into` is used where it has room enough; what is answered is good as long as it is. */
+  private readPacked(hash: string, into = none): Buffer {
     const place = this.places.get(hash);
     if (place === undefined) throw new Error(`the snapshot store knows of no content ${hash}`);
     const file = openSync(join(this.dir, place.pack), 'r');
     try {
-      const bytes = Buffer.alloc(place.size);
+      const bytes = place.size <= into.length ? into.subarray(0, place.size) : Buffer.alloc(place.size);
       if (readWhole(file, bytes, place.offset) < place.size) throw this.wrong(hash);
       return bytes;
     } catch (error) {
@@ -171,6 +198,11 @@ export class Store {
     return damaged(`${join(this.dir, where)} holds other bytes than were written there (content ${hash})`);
   }
 }
+
+const none = Buffer.alloc(0);
+
+/** For contents that are written at once: as a buffer for each, many would leave the memory in holes. */
+const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 
 const damaged = (what: string): DamagedStore => new DamagedStore(`the snapshot store is damaged: ${what}`);
 

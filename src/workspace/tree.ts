@@ -1,8 +1,11 @@
 /** A snapshot's tree: its name, and its form on disk. */
 import { createHash } from 'node:crypto';
+import { closeSync, openSync } from 'node:fs';
 import * as z from 'zod';
+import { readWhole } from './content.ts';
 import { firstPack, type Place, Places } from './places.ts';
-import type { Entry, Tree } from './snapshot.ts';
+import type { Entry, EntryKind, Tree } from './snapshot.ts';
+import type { Facts } from './walk.ts';
 
 /** Same kind, mode, content or target: what a name of a tree and a diff are made of. */
 export const isSame = (a: Entry, b: Entry): boolean =>
@@ -48,130 +51,246 @@ const StoredTree = z.object({
 });
 type StoredTree = z.infer<typeof StoredTree>;
 
-/** The text of a tree's file, in pieces; `placeOf` tells where a content lies. As one value to be made JSON, or as one
- *  string, a large tree would be in memory twice more. */
-export function writeTree(
-  tree: Tree,
-  boot: string,
-  placeOf: (hash: string) => Place | undefined,
-): readonly Buffer[] {
-  const packs = [firstPack];
-  const lists = { folders: new List(), links: new List(), files: new List() };
-  const add = (list: keyof typeof lists, item: StoredTree['folders' | 'links' | 'files'][number]): void =>
-    lists[list].add(JSON.stringify(item));
-  for (const [path, e] of tree) {
-    if (e.kind === 'dir') add('folders', [path, e.mode]);
-    else if (e.kind === 'link') add('links', [path, e.target ?? '']);
+/** Where contents lie, for `writeTree`. */
+export type PlacesOf = {
+  /** Names of all packs. */
+  readonly packs: readonly string[];
+  readonly placeOf: (hash: string) => Place | undefined;
+};
+
+/** The text of a tree's file, in pieces that are made when they are asked for: a large tree would be in memory once
+ *  more as a text, and twice more as one string. */
+export type TreeText = {
+  readonly pieces: Iterable<Buffer>;
+  /** To be asked for after the last piece: what belongs in place of the first bytes of a text that came in several
+   *  pieces, which tell the hash of all that follows. */
+  head(): Buffer | undefined;
+};
+
+export function writeTree(tree: Tree, boot: string, where: PlacesOf): TreeText {
+  const whole = createHash('sha256');
+  let head: Buffer | undefined;
+  function* pieces(): Generator<Buffer> {
+    let text = '';
+    for (const item of itemsOf(tree, boot, where)) {
+      text += item;
+      if (text.length < pieceLength) continue;
+      // What it will be is known at the end only; as long it is already.
+      if (head === undefined) {
+        head = headWith('0'.repeat(64));
+        yield head;
+      }
+      const bytes = Buffer.from(text);
+      whole.update(bytes);
+      yield bytes;
+      text = '';
+    }
+    const rest = Buffer.from(text);
+    whole.update(rest);
+    const is = headWith(whole.digest('hex'));
+    if (head === undefined) yield Buffer.concat([is, rest]);
     else {
-      const place = placeOf(e.hash ?? '');
-      let pack = packs.indexOf(place?.pack ?? firstPack);
-      if (pack < 0) pack = packs.push(place?.pack ?? firstPack) - 1;
-      const file = [path, e.mode, e.size ?? 0, e.hash ?? '', place?.offset ?? -1, factsText(e)] as const;
-      add('files', pack === 0 ? [...file] : [...file, pack]);
+      head = is;
+      yield rest;
     }
   }
-  const more = packs.length > 1 ? `"packs":${JSON.stringify(packs.slice(1))},` : '';
-  const { folders, links, files } = lists;
-  const rest = [
-    Buffer.from(`"boot":${JSON.stringify(boot)},${more}"folders":[`),
-    ...folders.pieces(),
-    Buffer.from('],"links":['),
-    ...links.pieces(),
-    Buffer.from(`],${filesFollow}`),
-    ...files.pieces(),
-    Buffer.from('\n]}\n'),
-  ];
-  const whole = [Buffer.from(`${head}"sha256":"${hashOf(rest)}",`), ...rest];
-  return whole.reduce((sum, { length }) => sum + length, 0) < pieceLength ? [Buffer.concat(whole)] : whole;
+  return { pieces: pieces(), head: () => head };
 }
 
-/** Items of JSON on their way into a file, as bytes already but for the last of them. */
-class List {
-  private readonly done: Buffer[] = [];
-  private text = '';
-
-  add(item: string): void {
-    if (this.text.length >= pieceLength) this.done.push(Buffer.from(this.take()));
-    this.text += this.text === '' && this.done.length === 0 ? item : `,\n${item}`;
-  }
-
-  pieces(): readonly Buffer[] {
-    return [...this.done, Buffer.from(this.text)];
-  }
-
-  private take(): string {
-    const { text } = this;
-    this.text = '';
-    return text;
-  }
+function* itemsOf(tree: Tree, boot: string, { packs, placeOf }: PlacesOf): Generator<string> {
+  const others = packs.filter((pack) => pack !== firstPack);
+  const more = others.length > 0 ? `"packs":${JSON.stringify(others)},` : '';
+  const listed = function* (kind: EntryKind, itemOf: (path: string, e: Entry) => unknown): Generator<string> {
+    let between = '';
+    for (const [path, e] of tree) {
+      if (e.kind !== kind) continue;
+      yield between + JSON.stringify(itemOf(path, e));
+      between = ',\n';
+    }
+  };
+  yield `"boot":${JSON.stringify(boot)},${more}"folders":[`;
+  yield* listed('dir', (path, e): StoredTree['folders'][number] => [path, e.mode]);
+  yield '],"links":[';
+  yield* listed('link', (path, e): StoredTree['links'][number] => [path, e.target ?? '']);
+  yield `],${filesFollow}`;
+  yield* listed('file', (path, e): StoredTree['files'][number] => {
+    const place = placeOf(e.hash ?? '');
+    const file = [path, e.mode, e.size ?? 0, e.hash ?? '', place?.offset ?? -1, factsText(e)] as const;
+    const pack = place === undefined ? 0 : others.indexOf(place.pack) + 1;
+    return pack === 0 ? [...file] : [...file, pack];
+  });
+  yield '\n]}\n';
 }
 
-const head = '{"schema_version":1,';
+const headWith = (hash: string): Buffer => Buffer.from(`{"schema_version":1,"sha256":"${hash}",`);
 
-function hashOf(pieces: readonly Buffer[]): string {
+/** Whether the text of a tree's file is as it was written: what its hash is, and what it says. Both are empty for one of an
+ *  earlier version, which `begin` may tell. */
+export function treeHash(pieces: Iterable<Buffer>): { is: string; says: string; begin: string } {
   const whole = createHash('sha256');
-  for (const piece of pieces) whole.update(piece);
-  return whole.digest('hex');
+  let begin: string | undefined;
+  let says = '';
+  for (const piece of pieces) {
+    if (begin !== undefined) whole.update(piece);
+    else {
+      // The head is short: the first piece has it.
+      begin = piece.toString('latin1', 0, 200);
+      const found = /^\{"schema_version":1,"sha256":"([0-9a-f]{64})",/.exec(begin);
+      says = found?.[1] ?? '';
+      whole.update(piece.subarray(found?.[0].length ?? 0));
+    }
+  }
+  return { is: says === '' ? '' : whole.digest('hex'), says, begin: begin ?? '' };
 }
 
-/** Whether the text of a tree's file is as it was written: what its hash is, and what it says, which is empty in one of an
- *  earlier version. */
-export function treeHash(text: Buffer): { readonly is: string; readonly says: string } {
-  const start = text.toString('latin1', 0, 200);
-  const [whole = '', says = ''] = /^\{"schema_version":1,"sha256":"([0-9a-f]{64})",/.exec(start) ?? [];
-  return { is: says === '' ? '' : hashOf([text.subarray(whole.length)]), says };
+/** The pieces of a tree's file, each good until the next is asked for. */
+export function* piecesOf(path: string): Generator<Buffer> {
+  const file = openSync(path, 'r');
+  try {
+    const buffer = Buffer.allocUnsafeSlow(readLength);
+    for (let size = readLength; size === readLength; ) {
+      size = readWhole(file, buffer, null);
+      if (size > 0) yield buffer.subarray(0, size);
+    }
+  } finally {
+    closeSync(file);
+  }
 }
+
+const readLength = 256 * 1024;
 
 /** The tree of a text that `writeTree` made, and where its contents lie. Stat facts of another boot are dropped: after a loss of power a file may
  *  carry the facts of bytes that never reached the disk. Throws when the text is no such tree. */
-export function readTree(text: Buffer, boot: string): { readonly tree: Tree; readonly places: Places } {
-  const { head, rows } = apart(text);
-  const stored = StoredTree.parse(head);
-  const entries: [string, Entry][] = [];
-  const places = new Places();
-  for (const [path, mode] of stored.folders) entries.push([path, { kind: 'dir', mode }]);
-  for (const [path, target] of stored.links) entries.push([path, { kind: 'link', mode: 0o777, target }]);
-  for (const row of rows) {
-    const [path, mode, size, hash, offset, facts, pack = 0] = StoredFile.parse(row);
-    const known = boot !== '' && stored.boot === boot ? readFacts(facts) : {};
-    entries.push([path, { kind: 'file', mode, size, hash, ...known }]);
-    const name = pack === 0 ? firstPack : stored.packs?.[pack - 1];
-    if (name === undefined) throw new Error(`no pack ${pack}`);
-    if (offset >= 0) places.add(hash, { pack: name, offset, size });
+export function readTree(
+  text: Iterable<Buffer>,
+  boot: string,
+): { readonly tree: Tree; readonly places: Places } {
+  const pieces = text[Symbol.iterator]();
+  try {
+    const { head, rows } = apart(pieces);
+    return treeOf(StoredTree.parse(head), rows, boot);
+  } finally {
+    pieces.return?.();
   }
-  return { tree: new Map(entries.sort(([a], [b]) => (a < b ? -1 : 1))), places };
+}
+
+function treeOf(stored: StoredTree, rows: Iterable<unknown>, boot: string): ReturnType<typeof readTree> {
+  const places = new Places();
+  const hasFacts = boot !== '' && stored.boot === boot;
+  function* files(): Generator<Item> {
+    for (const row of rows) {
+      const [path, mode, size, hash, offset, text, pack = 0] = StoredFile.parse(row);
+      yield [path, fileEntry(mode, size, hash, hasFacts ? readFacts(text) : undefined)];
+      const name = pack === 0 ? firstPack : stored.packs?.[pack - 1];
+      if (name === undefined) throw new Error(`no pack ${pack}`);
+      if (offset >= 0) places.add(hash, { pack: name, offset, size });
+    }
+  }
+  const folders = stored.folders.map(([path, mode]): Item => [path, { kind: 'dir', mode }]);
+  const links = stored.links.map(([path, target]): Item => [path, { kind: 'link', mode: 0o777, target }]);
+  return { tree: inOrder([folders[Symbol.iterator](), links[Symbol.iterator](), files()]), places };
+}
+
+/** A file's entry: spelt out, since a spread makes each half as large again. */
+export function fileEntry(
+  mode: number,
+  size: number,
+  hash: string,
+  facts: Pick<Facts, 'mtimeMs' | 'ctimeMs' | 'ino'> | undefined,
+): Entry {
+  const kind = 'file';
+  if (facts === undefined) return { kind, mode, size, hash };
+  const { mtimeMs, ctimeMs, ino } = facts;
+  return { kind, mode, size, hash, mtimeMs, ctimeMs, ino };
+}
+
+type Item = [path: string, entry: Entry];
+
+/** A tree of lists that are each in order, as trees are written. */
+function inOrder(lists: readonly Iterator<Item>[]): Tree {
+  const tree = new Map<string, Entry>();
+  const heads = lists.map((list) => ({ list, next: list.next() }));
+  let last = '';
+  let sorted = true;
+  for (;;) {
+    let first: (typeof heads)[number] | undefined;
+    let item: Item | undefined;
+    for (const one of heads) {
+      if (one.next.done === true) continue;
+      const [path] = one.next.value;
+      if (item === undefined || path < item[0]) {
+        first = one;
+        item = one.next.value;
+      }
+    }
+    if (first === undefined || item === undefined) break;
+    const [path, entry] = item;
+    sorted &&= last <= path;
+    last = path;
+    tree.set(path, entry);
+    first.next = first.list.next();
+  }
+  return sorted ? tree : new Map([...tree].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 const filesFollow = '"files":[\n';
 
 /** The text without its files, and these one by one: taken as one value, a large tree would be in memory three times. */
-function apart(text: Buffer): { readonly head: unknown; readonly rows: Iterable<unknown> } {
-  const from = text.indexOf(filesFollow) + filesFollow.length;
-  if (from < filesFollow.length) {
-    // As it was written before: everything on one line.
-    const head = z.looseObject({ files: z.array(z.unknown()) }).parse(JSON.parse(text.toString()));
-    return { head: { ...head, files: [] }, rows: head.files };
+function apart(pieces: Iterator<Buffer>): { readonly head: unknown; readonly rows: Iterable<unknown> } {
+  let text = Buffer.alloc(0);
+  for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
+    const from = Math.max(0, text.length - filesFollow.length);
+    text = Buffer.concat([text, next.value]);
+    const to = text.indexOf(filesFollow, from) + filesFollow.length;
+    if (to < filesFollow.length) continue;
+    const head: unknown = JSON.parse(`${text.toString('utf8', 0, to)}]}`);
+    return { head, rows: rowsOf(linesOf(text.subarray(to), pieces)) };
   }
-  const to = text.lastIndexOf('\n]}\n');
-  if (to !== text.length - 4 || to < from - 1) throw new Error('the list of files has no end');
-  return {
-    head: JSON.parse(`${text.toString('utf8', 0, from)}]}`),
-    rows: linesOf(text.subarray(from, Math.max(from, to))),
-  };
+  // As it was written before: everything on one line.
+  const head = z.looseObject({ files: z.array(z.unknown()) }).parse(JSON.parse(text.toString()));
+  return { head: { ...head, files: [] }, rows: head.files };
 }
 
-function* linesOf(list: Buffer): Generator<unknown> {
-  for (let at = 0; at < list.length; ) {
-    const end = list.indexOf(',\n', at);
-    yield JSON.parse(list.toString('utf8', at, end < 0 ? list.length : end));
-    at = end < 0 ? list.length : end + 2;
+/** Whole lines, without their ends. What stands after the last end is no line. */
+function* linesOf(first: Buffer, more: Iterator<Buffer>): Generator<string> {
+  let text = first;
+  for (;;) {
+    let at = 0;
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', at)) {
+      yield text.toString('utf8', at, end);
+      at = end + 1;
+    }
+    const next = more.next();
+    if (next.done === true) {
+      if (at < text.length) throw new Error('there is more than the list of files');
+      return;
+    }
+    text = Buffer.concat([text.subarray(at), next.value]);
   }
+}
+
+function* rowsOf(lines: Iterable<string>): Generator<unknown> {
+  let hasMore = true;
+  let isOver = false;
+  let isFirst = true;
+  for (const line of lines) {
+    if (isOver || !(hasMore || line === ']}')) throw new Error('the list of files ends before its end');
+    isOver = line === ']}';
+    if (isOver && hasMore && !isFirst) throw new Error('the list of files goes on after its last');
+    if (isOver) continue;
+    hasMore = line.endsWith(',');
+    if (line !== '' || !isFirst) yield JSON.parse(hasMore ? line.slice(0, -1) : line);
+    isFirst = false;
+  }
+  if (!isOver) throw new Error('the list of files has no end');
 }
 
 const factsText = (e: Entry): string =>
   e.mtimeMs === undefined ? '' : `${e.mtimeMs} ${e.ctimeMs ?? ''} ${e.ino ?? ''}`;
 
-function readFacts(text: string): Pick<Entry, 'mtimeMs' | 'ctimeMs' | 'ino'> {
+function readFacts(text: string): Pick<Facts, 'mtimeMs' | 'ctimeMs' | 'ino'> | undefined {
   const [mtimeMs, ctimeMs, ino] = text.split(' ').map(Number);
-  return mtimeMs === undefined || ctimeMs === undefined || ino === undefined ? {} : { mtimeMs, ctimeMs, ino };
+  return mtimeMs === undefined || ctimeMs === undefined || ino === undefined
+    ? undefined
+    : { mtimeMs, ctimeMs, ino };
 }

@@ -12,8 +12,11 @@ export type Found = {
   readonly kind: EntryKind | 'special';
   /** Permission bits with setuid, setgid and sticky; always 0o777 for links, which have none of their own. */
   readonly mode: number;
-  readonly stat: Stats;
+  readonly stat: FoundStat;
 };
+
+/** What of a path's stat is handed on: the whole of it is near a kilobyte, and a folder may hold many names. */
+export type FoundStat = Facts & Pick<Stats, 'dev' | 'atimeMs'>;
 
 export type WalkOptions = {
   /** Called before a folder is entered; false leaves its contents out. */
@@ -101,7 +104,13 @@ export function look(root: string, path: string): Found | undefined {
     const stat = lstatSync(below(root, path), orUndefined);
     if (stat === undefined) return undefined;
     const kind = kindOf(stat);
-    return { path, kind, mode: kind === 'link' ? 0o777 : stat.mode & 0o7777, stat };
+    const { dev, atimeMs, size, mode, mtimeMs, ctimeMs, ino, nlink } = stat;
+    return {
+      path,
+      kind,
+      mode: kind === 'link' ? 0o777 : mode & 0o7777,
+      stat: { dev, atimeMs, size, mode, mtimeMs, ctimeMs, ino, nlink },
+    };
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw trouble('look at', path, error);
@@ -118,10 +127,10 @@ export function targetOf(root: string, path: string): string {
   }
 }
 
-/** What of a path's stat is worth keeping: the whole of it is near a kilobyte, and there may be many. */
+/** What of a path's stat is worth keeping. */
 export type Facts = Pick<Stats, 'size' | 'mode' | 'mtimeMs' | 'ctimeMs' | 'ino' | 'nlink'>;
 
-export const factsOf = ({ size, mode, mtimeMs, ctimeMs, ino, nlink }: Stats): Facts => ({
+export const factsOf = ({ size, mode, mtimeMs, ctimeMs, ino, nlink }: Facts): Facts => ({
   size,
   mode,
   mtimeMs,

@@ -197,6 +197,7 @@ function counting(): { readonly snapshots: Snapshots; walks: number } {
       async *pieces() {},
       copyIn: async () => ({ files: 0, skipped: [], outsideLinks: [] }),
       checkout: async () => new Map(),
+      rest: () => {},
     },
   };
   return counted;

@@ -1,7 +1,7 @@
-import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeFolder, overwriteJson } from '../../src/system/files.ts';
+import { makeFolder, overwriteJson, writeFileAtomic } from '../../src/system/files.ts';
 import { temp } from './temp.ts';
 
 const isFolder = async (path: string) => (await stat(path)).isDirectory();
@@ -50,4 +50,25 @@ test('it is not written through a link, nor where there is none', async () => {
   await mkdir(it.at('folder'));
   for (const name of ['link', 'folder', 'none']) expect(overwriteJson(it.at(name), { x: 1 })).toBe(false);
   expect(await readFile(it.at('a.json'), 'utf8')).toBe('{}\n');
+});
+
+test('a file may come in pieces made one by one, and its beginning last; before it is whole there is none', async () => {
+  await using it = await temp();
+  const path = it.at('whole');
+  let made = 0;
+  function* pieces(fail: boolean) {
+    for (const text of ['????', 'bb', '', 'cc']) {
+      made += 1;
+      yield Buffer.from(text);
+    }
+    if (fail) throw new Error('no more of it');
+  }
+  const head = () => Buffer.from(`<${made}>!`);
+  await expect(writeFileAtomic(path, pieces(true), { head })).rejects.toThrow('no more of it');
+  expect(await readdir(it.dir)).toEqual([]);
+  made = 0;
+  await writeFileAtomic(path, pieces(false), { head, sync: true });
+  expect(await readFile(path, 'utf8')).toBe('<4>!bbcc');
+  await writeFileAtomic(path, [Buffer.from('as'), Buffer.from(' it is')], { head: () => undefined });
+  expect(await readFile(path, 'utf8')).toBe('as it is');
 });

@@ -177,3 +177,35 @@ test('what a process writes through a mapping of a file is found', async (contex
   }
   expect((await it.snapshots.take(before)).id).not.toBe(before.id);
 });
+
+test('what a long run has left behind is forgotten, kept anew when it comes back, and found when it is asked for', async () => {
+  await using it = await rig({});
+  const each = 500;
+  const write = (round: number) => {
+    for (let n = 0; n < each; n++) writeFileSync(join(it.ws, `f${n}`), `${round} ${n}`);
+  };
+  write(0);
+  const first = await it.snapshots.take();
+  const hash = first.tree.get('f7')?.hash ?? '';
+  let last = first;
+  for (let round = 1; round <= 24; round++) {
+    write(round);
+    last = await it.snapshots.take(last);
+  }
+  const size = () => statSync(join(it.dir, 'pack')).size;
+  const before = size();
+  write(24);
+  last = await it.snapshots.take(last);
+  expect(size()).toBe(before);
+  write(0);
+  writeFileSync(join(it.ws, 'f7'), 'another');
+  last = await it.snapshots.take(last);
+  expect(size()).toBeGreaterThan(before + each);
+  expect((await it.snapshots.read(hash)).toString()).toBe('0 7');
+  await it.snapshots.restore(first);
+  expect(readFileSync(join(it.ws, 'f7'), 'utf8')).toBe('0 7');
+  // Whoever opens the store anew finds every snapshot whole.
+  const again = await it.reopen();
+  for (const name of readdirSync(join(it.dir, 'trees')))
+    await again.read((await again.load(name.slice(0, 64))).tree.get('f9')?.hash ?? '');
+});
