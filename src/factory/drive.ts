@@ -321,15 +321,14 @@ export async function drive(
     await events.close();
     await trace.close();
     await ledger.close();
-    if (end.parked !== undefined) await money.park(end.parked);
+    const { parked } = end;
+    if (parked !== undefined) await money.park(parked);
     await money.close();
     exchanges?.close();
-    if (end.parked !== undefined)
-      await writeJson(at.manifest, { ...started, parked: end.parked }, { sync: true });
+    if (parked !== undefined) await writeJson(at.manifest, { ...started, parked }, { sync: true });
     unseal(at.workspace, sealed);
-    // The result of a long run needs room of its own.
+    // Nothing restores the workspace of a run that has ended; its result needs room.
     snapshots.rest();
-    // Nothing restores the workspace of a run that has ended.
     if (end.ending.exitNode !== null) await settleTree(at.workspace);
     const marks = marksOf('written');
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called, marks);
