@@ -193,7 +193,6 @@ export async function drive(
         createAgent(plan, { env: doors.env, clock: doors.clock, readFile: (path) => readFile(path, 'utf8') }),
       );
     }
-    const main = given.casting.main;
     const setting: RunSetting = {
       graph,
       runId: manifest.run_id,
@@ -241,7 +240,8 @@ export async function drive(
         exchanges: exchanges?.mark(),
       });
     const tell = teller({ setting, events, trace });
-    const asked = main !== undefined || (follows.replay !== undefined && manifest.agent.name !== '');
+    const asked =
+      given.casting.main !== undefined || (follows.replay !== undefined && manifest.agent.name !== '');
     const agent = asked ? manifest.agent.describe : 'none';
     if (manifest.replay_of !== undefined)
       doors.log('info', 'replaying: what the record has is answered from it', {
