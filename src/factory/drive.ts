@@ -240,9 +240,8 @@ export async function drive(
         exchanges: exchanges?.mark(),
       });
     const tell = teller({ setting, events, trace });
-    const asked =
-      given.casting.main !== undefined || (follows.replay !== undefined && manifest.agent.name !== '');
-    const agent = asked ? manifest.agent.describe : 'none';
+    const replays = follows.replay !== undefined && manifest.agent.name !== '';
+    const agent = given.casting.main !== undefined || replays ? manifest.agent.describe : 'none';
     if (manifest.replay_of !== undefined)
       doors.log('info', 'replaying: what the record has is answered from it', {
         of: manifest.replay_of.run_id,
