@@ -11,7 +11,7 @@ import { readPlanRequest } from '../planner/request.ts';
 import { sandboxWords } from '../policy/confinement.ts';
 import { quoteWord } from '../policy/words.ts';
 import { findRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
-import { keepSmall } from '../system/memory.ts';
+import { keepNurserySmall, keepSmall } from '../system/memory.ts';
 import { packageRoot } from '../system/package.ts';
 import { checkDirs } from '../workspace/dirs.ts';
 
@@ -188,8 +188,8 @@ const refused = (message: string): Refusal => ({
 });
 
 export function doorsOf(io: RunDoors, view: View) {
-  // What reads a pipeline is faster with room; what starts programs, when it is small.
-  keepSmall();
+  // What reads a pipeline is faster with more room; nothing after it is.
+  keepNurserySmall();
   return {
     cwd: io.cwd,
     env: io.env as Environment,

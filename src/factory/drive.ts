@@ -36,7 +36,7 @@ import { brandOf, brandOurselves } from '../system/brand.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { beforeWrite, fence, Superseded } from '../system/fence.ts';
 import { removeTree, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
-import { collectGarbage } from '../system/memory.ts';
+import { collectGarbage, keepSmall } from '../system/memory.ts';
 import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
 import { confining } from '../system/sandbox/spawn.ts';
@@ -150,7 +150,7 @@ export async function drive(
     if (account.asked === 'auto' && account.used !== 'bwrap')
       doors.log('warn', `stages are not confined: ${account.why}`, { missing: account.missing });
     // What read a large pipeline or copied a large workdir in has left much behind.
-    collectGarbage();
+    keepSmall();
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     if (loaded.snapshot === null) throw new Error('Internal: a checkpoint without a snapshot');
     let snapshot: Snapshot;

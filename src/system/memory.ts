@@ -18,13 +18,14 @@ export function keepNurseryAsItWas(): void {
 let isKeptSmall = false;
 const knowsFlags = Number.parseInt(process.versions.node, 10) <= 24;
 
-/** The same for a process that starts programs again and again. */
+/** The same for a process that starts programs again and again. To be called when the large work before the first of
+ *  them is done, which the compilers make faster. */
 export function keepSmall(): void {
   keepNurserySmall();
-  if (!knowsFlags) return;
   // Functions have to be much hotter than usual before they are compiled once more, for speed: what a stage needs of us
   // is little, and its compilers dirty pages which the next program's start has to copy.
-  setFlagsFromString('--interrupt-budget=1000000');
+  if (knowsFlags) setFlagsFromString('--interrupt-budget=1000000');
+  collectGarbage();
 }
 
 /** Bytes of heap from which on it pays to look for garbage. */
