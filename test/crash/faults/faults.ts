@@ -134,7 +134,7 @@ if (plan !== undefined) {
     }
   };
   const counted = (path: string): boolean =>
-    /^\/(?!dev\/|proc\/)/.test(path) && !path.startsWith(plan.folder);
+    /^\/(?!dev\/(?!shm\/)|proc\/)/.test(path) && !path.startsWith(plan.folder);
   const bytes = (data: unknown): Buffer =>
     typeof data === 'string'
       ? Buffer.from(data)
