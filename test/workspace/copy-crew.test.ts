@@ -263,3 +263,13 @@ test.for(failing)('a thread that %s costs nothing but time', async ([, program])
   expect({ answer: answer.files, told: files.size }).toEqual({ answer: 200, told: 200 });
   expect(statSync(join(it.path, 'copy/f0000')).mtimeMs).toBeCloseTo(statSync(join(work, 'f0000')).mtimeMs, 2);
 });
+
+test('a name in other bytes than UTF-8 is not taken for one with the sign that stands in for them', async () => {
+  await using it = tempFolder();
+  const work = join(it.path, 'work');
+  mkdirSync(work);
+  writeFileSync(Buffer.concat([Buffer.from(`${work}/`), Buffer.from([0xff])]), 'bytes');
+  writeFileSync(join(work, '\ufffd'), 'text');
+  await copyTree(work, join(it.path, 'copy'), { exclude: [] }, undefined, crew);
+  expect(picture(join(it.path, 'copy'))).toEqual(picture(work));
+});
