@@ -113,7 +113,9 @@ async function inGround(at: Ground, base: Baseline, point: Point, seed: number):
   const chance = random(seed ^ 0x5eed);
   let again = chance() < 0.35;
   let powerCut = action === 'power';
-  for (let tries = 0; ended.signal !== null || (tries === 0 && !(await reachedExit(at))); tries++) {
+  // A run that has its result and cannot put it on the disk says so, and is to be taken up again as well.
+  const goesOn = async () => !(await reachedExit(at)) || (failed && ended.code !== base.story.code);
+  for (let tries = 0; ended.signal !== null || (tries === 0 && (await goesOn())); tries++) {
     if (tries > 5) {
       wrong.push('it does not come to its end');
       break;
