@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
+import { beforeWrite } from './fence.ts';
 import { isCode } from './files.ts';
 import { headAndTail } from './head-and-tail.ts';
 import { maskStream } from './mask.ts';
@@ -61,18 +62,20 @@ const spare: Pipe[] = [];
 const atATime = 16;
 
 /** Real pipes, two of them, or undefined where `mkfifo` does not work. The pipes that Node makes are sockets, and a
- *  program that opens `/dev/stderr` fails on a socket. */
-export async function realPipes(): Promise<readonly [Pipe, Pipe] | undefined> {
-  if (spare.length < 2) spare.push(...(await makePipes()));
+ *  program that opens `/dev/stderr` fails on a socket. They have names for a moment, in the folder `near`, which somebody
+ *  tidies who is there after a kill; elsewhere only where that one's disk can have no pipes. */
+export async function realPipes(near: string): Promise<readonly [Pipe, Pipe] | undefined> {
+  for (const folder of [near, tmpdir()]) if (spare.length < 2) spare.push(...(await makePipes(folder)));
   const [first, second] = spare.splice(0, 2);
   return first === undefined || second === undefined ? undefined : [first, second];
 }
 
-async function makePipes(): Promise<readonly Pipe[]> {
+async function makePipes(near: string): Promise<readonly Pipe[]> {
+  beforeWrite(near);
   let folder: string | undefined;
   const made: Pipe[] = [];
   try {
-    folder = mkdtempSync(join(tmpdir(), 'factory-pipe-'));
+    folder = mkdtempSync(join(near, '.pipes-'));
     const paths = Array.from({ length: atATime }, (_, n) => join(folder ?? '', String(n)));
     await promisify(execFile)('mkfifo', ['-m', '600', ...paths]);
     for (const path of paths) {

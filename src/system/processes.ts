@@ -56,7 +56,7 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
   const masked = (request.mask ?? []).filter((value) => value !== '');
   const heard = request.onStdout !== undefined || request.onStderr !== undefined;
   const copied = masked.length > 0 || heard || request.mostBytes !== undefined;
-  const pipes = copied ? await realPipes() : undefined;
+  const pipes = copied ? await realPipes(scratchFor(request.stdoutFile)) : undefined;
   for (const pipe of pipes ?? []) for (const end of [pipe.reader, pipe.writer]) descriptors.add(end);
   const streams: readonly ('pipe' | number)[] = !copied
     ? [stdoutFile, stderrFile]

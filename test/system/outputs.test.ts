@@ -1,0 +1,40 @@
+/** Pipes for a program's output: where their names stand as long as they have any. */
+import { closeSync, readdirSync, readSync, writeSync } from 'node:fs';
+import { expect, test, vi } from 'vitest';
+import { realPipes } from '../../src/system/outputs.ts';
+import { temp } from './temp.ts';
+
+test('pipes are made beside the output, where a resume tidies, and leave no name there', async () => {
+  await using it = await temp();
+  // Whoever is killed leaves nothing in a folder that is nobody's.
+  vi.stubEnv('TMPDIR', it.at('nowhere'));
+  try {
+    const pipes = await realPipes(it.dir);
+    expect(pipes).toHaveLength(2);
+    for (const { reader, writer } of pipes ?? []) {
+      writeSync(writer, 'said');
+      const read = Buffer.alloc(8);
+      expect(read.toString('utf8', 0, readSync(reader, read))).toBe('said');
+      for (const end of [reader, writer]) closeSync(end);
+    }
+    expect(readdirSync(it.dir)).toEqual([]);
+  } finally {
+    vi.unstubAllEnvs();
+  }
+});
+
+test('where the folder can have no pipes they are made in the one for temporary files', async () => {
+  await using it = await temp();
+  vi.stubEnv('TMPDIR', it.dir);
+  try {
+    // Those that are left of the sixteen which are made at a time come first.
+    for (let taken = 0; taken < 18; taken += 2) {
+      const pipes = await realPipes(it.at('nowhere'));
+      expect(pipes).toHaveLength(2);
+      for (const { reader, writer } of pipes ?? []) for (const end of [reader, writer]) closeSync(end);
+    }
+    expect(readdirSync(it.dir)).toEqual([]);
+  } finally {
+    vi.unstubAllEnvs();
+  }
+});
