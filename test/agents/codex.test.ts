@@ -165,6 +165,8 @@ describe('a program that cannot be started', () => {
 
   test('is searched on PATH, where a file that may not be executed is passed over', async () => {
     await using it = await codex('ok', { attributes: { 'codex.path': 'codex' } });
+    // Whoever runs this may have a real one.
+    it.env['PATH'] = it.at('nowhere');
     expect(await it.work()).toMatchObject({
       class: 'config',
       reason: expect.stringContaining('no directory of PATH has "codex"'),
