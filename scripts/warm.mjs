@@ -1,6 +1,6 @@
 /** Runs a small pipeline with the built program, and keeps what V8 compiled for it as `program.cache`: functions that ran
  *  are then there at the next start, the others are compiled when they are called. `warm.mjs DIST SCRATCH` */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -20,7 +20,7 @@ const pipeline = join(scratch, 'warm.dot');
 writeFileSync(
   pipeline,
   `digraph warm {
-    workdir="none"; vars="word=a b"
+    vars="word=a b"
     start [shape=Mdiamond]
     write [shape=parallelogram, tool_command="echo \${var.word} > out.txt", allowed_write_paths="out.txt"]
     fails [shape=parallelogram, tool_command="exit 3"]
@@ -39,6 +39,18 @@ writeFileSync(
 `,
 );
 const cli = join(dist, 'cli.js');
-process.argv = [process.execPath, cli, 'run', pipeline, '--runsdir', join(scratch, 'runs')];
+const workdir = join(scratch, 'workdir');
+mkdirSync(join(workdir, 'folder'), { recursive: true });
+writeFileSync(join(workdir, 'folder/file.txt'), 'a file to copy\n');
+process.argv = [
+  process.execPath,
+  cli,
+  'run',
+  pipeline,
+  '--workdir',
+  workdir,
+  '--runsdir',
+  join(scratch, 'runs'),
+];
 process.chdir(scratch);
 script.runInThisContext()(createRequire(pathToFileURL(cli)), pathToFileURL(cli).href);

@@ -19,7 +19,7 @@ export function fakeAgent(): Agent {
 const answers = ['success', 'partial_success', 'retry', 'fail'] as const;
 type Answer = (typeof answers)[number];
 
-const Updates = z.record(z.string(), z.json());
+const Updates = z.lazy(() => z.record(z.string(), z.json()));
 
 function reportFor(task: AgentTask): AgentReport {
   // A wholly empty attribute counts as absent.

@@ -7,12 +7,9 @@ import { nearest } from '../model/nearest.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Agent } from './agent.ts';
 import { efforts } from './agent.ts';
-import { claudeAgent } from './claude.ts';
-import { codexAgent } from './codex.ts';
-import { commandAgent } from './command.ts';
 import { fakeAgent } from './fake.ts';
 import { fallbackAgent, unusableAgent } from './fallback.ts';
-import { keyProblem, openaiAgent, openaiDefaults } from './openai.ts';
+import { keyProblem, openaiDefaults } from './openai/defaults.ts';
 import { scriptedAgent } from './scripted.ts';
 import { stubAgent } from './stub.ts';
 
@@ -104,17 +101,30 @@ export type AgentDeps = {
   readonly readFile: (path: string) => Promise<string>;
 };
 
-/** Makes the agent of a plan; the key comes from the environment. */
-export function createAgent(plan: AgentPlan, deps: AgentDeps): Agent {
+/** The agents of several plans, by the same names. */
+export async function createAgents(
+  plans: ReadonlyMap<string, AgentPlan>,
+  deps: AgentDeps,
+): Promise<ReadonlyMap<string, Agent>> {
+  const agents = new Map<string, Agent>();
+  for (const [name, plan] of plans) agents.set(name, await createAgent(plan, deps));
+  return agents;
+}
+
+/** Makes the agent of a plan; the key comes from the environment. What an agent is made of is loaded only here: most runs
+ *  need one kind, and many need none. */
+export async function createAgent(plan: AgentPlan, deps: AgentDeps): Promise<Agent> {
   if (!('agents' in plan)) return createOne(plan, deps);
   return fallbackAgent(
-    plan.agents.map((one) =>
-      one.name === 'unusable' ? unusableAgent(one.word, one.why) : createOne(one, deps),
+    await Promise.all(
+      plan.agents.map((one) =>
+        one.name === 'unusable' ? unusableAgent(one.word, one.why) : createOne(one, deps),
+      ),
     ),
   );
 }
 
-function createOne(plan: SinglePlan, deps: AgentDeps): Agent {
+async function createOne(plan: SinglePlan, deps: AgentDeps): Promise<Agent> {
   switch (plan.name) {
     case 'fake':
       return fakeAgent();
@@ -127,20 +137,25 @@ function createOne(plan: SinglePlan, deps: AgentDeps): Agent {
         readFile: deps.readFile,
       });
     case 'codex': {
+      const { codexAgent } = await import('./codex.ts');
       const { name: _, chosenBy: __, ...defaults } = plan;
       return codexAgent({ ...defaults, env: deps.env, clock: deps.clock });
     }
     case 'claude': {
+      const { claudeAgent } = await import('./claude.ts');
       const { name: _, chosenBy: __, ...defaults } = plan;
       return claudeAgent({ ...defaults, env: deps.env, clock: deps.clock });
     }
-    case 'command':
+    case 'command': {
+      const { commandAgent } = await import('./command.ts');
       return commandAgent({
         ...(plan.model === undefined ? {} : { model: plan.model }),
         env: deps.env,
         clock: deps.clock,
       });
+    }
     case 'openai': {
+      const { openaiAgent } = await import('./openai.ts');
       const apiKey = value(deps.env, 'OPENAI_API_KEY') ?? '';
       const { name: _, chosenBy: __, ...settings } = plan;
       return openaiAgent({ ...settings, apiKey, clock: deps.clock });

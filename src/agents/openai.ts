@@ -5,10 +5,10 @@ import { masker } from '../policy/secrets.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Agent, AgentReport, AgentTask, ExchangeItem } from './agent.ts';
 import type { Request } from './openai/client.ts';
+import { keyProblem, openaiDefaults } from './openai/defaults.ts';
 import type { Exchange } from './openai/ending.ts';
 import { readMode } from './openai/mode.ts';
 import { type Known, speak } from './openai/speak.ts';
-import { mostOutputTokens } from './openai/turn.ts';
 import { type Watch, watchCall } from './openai/watch.ts';
 
 export type OpenaiOptions = {
@@ -39,20 +39,6 @@ export type OpenaiOptions = {
   /** Bytes (UTF-8) of the longest answer. Default 10 MiB. */
   readonly maxAnswerBytes?: number;
 };
-
-export const openaiDefaults = {
-  baseURL: 'https://api.openai.com/v1',
-  model: 'gpt-5.2',
-  maxOutputTokens: 64_000,
-  mostOutputTokens,
-  maxRetries: 2,
-  maxWaitMs: 60_000,
-  idleMs: 2_400_000,
-  pollMs: 5_000,
-  pollDeadlineMs: 2_400_000,
-  maxAnswerBytes: 10 * 1024 * 1024,
-  firstRetryMs: 500,
-} as const;
 
 /** The agent. No message of its reports carries the key. */
 export function openaiAgent(options: OpenaiOptions): Agent {
@@ -185,15 +171,6 @@ type Ledger = {
   spent(): { readonly usage?: Usage };
   beside(): Pick<Extract<AgentReport, { kind: 'failed' }>, 'usage' | 'reasoning' | 'artifacts' | 'unbilled'>;
 };
-
-/** Why this cannot be a key, or undefined; says nothing of the key itself. */
-export function keyProblem(apiKey: string): string | undefined {
-  const key = apiKey.trim();
-  if (key === '') return 'there is no key: set OPENAI_API_KEY';
-  if (!/^[\x21-\x7e]+$/.test(key))
-    return 'OPENAI_API_KEY has characters that no key has: blanks, line ends or letters beyond ASCII';
-  return undefined;
-}
 
 /** A base URL as it may stand in messages: without user, password and query. */
 export function showURL(baseURL: string): string {

@@ -1,11 +1,11 @@
 /** Goes over all that a run has left, for what its agents must not have seen and for tests that were made to say less.
  *  Offline, and nothing of the run is changed. */
-import { createHash } from 'node:crypto';
 import { readGraph } from '../dot/read.ts';
 import type { AuditFinding, AuditReport } from '../model/audit.ts';
 import type { Exchange } from '../model/exchange.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import { sha256 } from '../model/sha256.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { readRecords } from '../store/journal.ts';
 import { readSoFar } from '../store/moment.ts';
@@ -137,7 +137,7 @@ class Auditor {
   }
 
   private look({ node, visit, where, text }: Evidence): void {
-    const key = `${node}@${visit} ${hashOf(text)}`;
+    const key = `${node}@${visit} ${sha256(text)}`;
     if (this.told.has(key)) return;
     this.told.add(key);
     this.counts.texts++;
@@ -205,8 +205,8 @@ class Auditor {
             }),
           );
         for (const { path, before, after } of changes) {
-          if (after === undefined || this.seen.has(hashOf(after))) continue;
-          this.seen.add(hashOf(after));
+          if (after === undefined || this.seen.has(sha256(after))) continue;
+          this.seen.add(sha256(after));
           this.counts.files++;
           this.leftIn(after, before, { ...place, where: `${commit}: ${path}`, path });
         }
@@ -285,5 +285,3 @@ const bySeverity = (a: AuditFinding, b: AuditFinding): number =>
 /** The same tampering, seen in a visit and in the commit that took it over. */
 const keyOf = ({ code, path, before, after }: AuditFinding): string =>
   `${code}\n${path}\n${before ?? ''}\n${after ?? ''}`;
-
-const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');

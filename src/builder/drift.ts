@@ -2,11 +2,11 @@
 import { lstat, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inWorkspace } from '../model/layout.ts';
+import { sha256 } from '../model/sha256.ts';
 import { isMissing } from '../system/files.ts';
 import type { Environment } from '../system/git.ts';
 import { differing, pathsOf, putFiles, treeWith, type Where } from './commit.ts';
 import { historyGit, inHistory } from './in-history.ts';
-import { sha256 } from './scope.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 import type { CurrentOrder } from './state.ts';
 import type { CommandIo, Place } from './tool.ts';

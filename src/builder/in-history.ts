@@ -27,20 +27,22 @@ export const copiedRef = 'refs/factory/copied';
 export const branchRef = 'refs/heads/factory';
 
 /** What the history began with; kept in the history for `order next` and `deliver`. */
-export const HistoryStart = z.object({
-  version: z.literal(1),
-  kind: z.enum(['none', 'folder', 'git']),
-  base_commit: z.string().nullable().describe('HEAD of the workdir'),
-  author: z.object({ name: z.string(), email: z.string() }),
-  dirty: z.array(z.string()).describe('Tracked paths that differed from HEAD, taken into the first commit'),
-  applied: z
-    .record(z.string(), z.string())
-    .describe('Digests of work orders that commits of the workdir say they carried out, with the commit'),
-  first_commit: z.string().nullable().describe('Where the orders begin; null in an empty history'),
-  left_out: z
-    .array(z.string())
-    .describe('Workspace paths that no commit holds; a folder stands for all below it'),
-});
+export const HistoryStart = z.lazy(() =>
+  z.object({
+    version: z.literal(1),
+    kind: z.enum(['none', 'folder', 'git']),
+    base_commit: z.string().nullable().describe('HEAD of the workdir'),
+    author: z.object({ name: z.string(), email: z.string() }),
+    dirty: z.array(z.string()).describe('Tracked paths that differed from HEAD, taken into the first commit'),
+    applied: z
+      .record(z.string(), z.string())
+      .describe('Digests of work orders that commits of the workdir say they carried out, with the commit'),
+    first_commit: z.string().nullable().describe('Where the orders begin; null in an empty history'),
+    left_out: z
+      .array(z.string())
+      .describe('Workspace paths that no commit holds; a folder stands for all below it'),
+  }),
+);
 export type HistoryStart = z.infer<typeof HistoryStart>;
 
 /** Rejects when the run has no history (its pipeline has no `factory order` tools). */
@@ -48,11 +50,13 @@ export const readHistoryStart = (historyDir: string): Promise<HistoryStart> =>
   readRecord(inHistory(historyDir).start, HistoryStart);
 
 /** What the last proof found; `deliver` warns by it. */
-export const ProofRecord = z.object({
-  version: z.literal(1),
-  commit: z.string(),
-  needed: z.array(z.string()).describe('Files in no commit without which the checks failed'),
-});
+export const ProofRecord = z.lazy(() =>
+  z.object({
+    version: z.literal(1),
+    commit: z.string(),
+    needed: z.array(z.string()).describe('Files in no commit without which the checks failed'),
+  }),
+);
 export type ProofRecord = z.infer<typeof ProofRecord>;
 
 /** Git on the history; `workTree` and `indexFile` where a command needs them. */

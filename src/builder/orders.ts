@@ -3,9 +3,10 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { inWorkspace } from '../model/layout.ts';
+import { sha256 } from '../model/sha256.ts';
 import { Provenance, WorkOrder } from '../model/work-order.ts';
 import { isMissing } from '../system/files.ts';
-import { said, sha256 } from './scope.ts';
+import { said } from './scope.ts';
 
 export type LoadedOrder = {
   readonly order: WorkOrder;

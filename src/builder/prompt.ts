@@ -2,9 +2,9 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { emptySha256 } from '../model/proposal.ts';
+import { sha256 } from '../model/sha256.ts';
 import type { WorkOrder } from '../model/work-order.ts';
 import { isMissing } from '../system/files.ts';
-import { sha256 } from './scope.ts';
 import type { FailureBrief } from './state.ts';
 
 /** Bytes of file content shown in all; hashes are shown for every file, however much there is. */

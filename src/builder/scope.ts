@@ -1,10 +1,11 @@
 /** Whether a proposal may be written: its paths, where they really lead, and what they are based on. Writes nothing. */
-import { createHash } from 'node:crypto';
+
 import type { Stats } from 'node:fs';
 import { lstat, readFile, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
 import type { WriteProposal } from '../model/proposal.ts';
 import { emptySha256 } from '../model/proposal.ts';
+import { sha256 } from '../model/sha256.ts';
 import { normalizePath } from '../model/work-order.ts';
 import { forbiddenBy } from '../policy/forbidden.ts';
 import { isMissing } from '../system/files.ts';
@@ -24,9 +25,6 @@ export type Standing =
 
 export type CheckedWrite = { readonly path: string; readonly content: string; readonly before: Standing };
 export type Checked = { readonly writes: readonly CheckedWrite[] };
-
-export const sha256 = (bytes: Uint8Array | string): string =>
-  createHash('sha256').update(bytes).digest('hex');
 
 /** Sorted unique paths of a proposal, also of one that is refused. */
 export const touchedBy = (proposal: WriteProposal): string[] =>

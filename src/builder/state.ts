@@ -6,53 +6,59 @@ import { isMissing, writeJson } from '../system/files.ts';
 import { readRecord } from './record.ts';
 import { failureStages } from './stage.ts';
 
-export const FailureBrief = z.object({
-  stage: z.enum(failureStages),
-  command: z.string().nullable(),
-  exit_code: z.number().nullable(),
-  excerpt: z.string().describe('Why, with the head and the tail of what the command printed'),
-  reminder: z.string(),
-});
+export const FailureBrief = z.lazy(() =>
+  z.object({
+    stage: z.enum(failureStages),
+    command: z.string().nullable(),
+    exit_code: z.number().nullable(),
+    excerpt: z.string().describe('Why, with the head and the tail of what the command printed'),
+    reminder: z.string(),
+  }),
+);
 export type FailureBrief = z.infer<typeof FailureBrief>;
 
-const Done = z.object({
-  id: z.string(),
-  commit: z.string().nullable().describe('Null when the order changed nothing'),
-  subject: z.string(),
-  attempts: z.number().describe('0 when the workdir already had it'),
-});
+const Done = z.lazy(() =>
+  z.object({
+    id: z.string(),
+    commit: z.string().nullable().describe('Null when the order changed nothing'),
+    subject: z.string(),
+    attempts: z.number().describe('0 when the workdir already had it'),
+  }),
+);
 
-export const BuildState = z.object({
-  version: z.literal(1),
-  digests: z.record(z.string(), z.string()).describe('Each order as it was first read, by id'),
-  allow_exempt: z
-    .boolean()
-    .default(false)
-    .describe('Orders may be exempt from verification by their own word'),
-  head: z.string().nullable().describe('The commit that the next one is built on'),
-  done: z.array(Done),
-  current: z
-    .object({
-      id: z.string(),
-      attempt: z.number().describe('1-based; 0 before the first'),
-      snapshot: z.string().nullable().describe('The workspace when the attempt began'),
-      touched: z.array(z.string()),
-      written: z
-        .object({
-          tree: z.string().describe("The head's tree with the order's files as they were written"),
-          modes: z.record(z.string(), z.number()).describe('Permission bits of those files, by path'),
-        })
-        .nullable()
-        .default(null)
-        .describe('What the commit will hold, noted before any check ran'),
-      failed: z
-        .object({ stage: z.enum(failureStages), reason: z.string() })
-        .nullable()
-        .describe('What a tool of ours found wrong in this attempt'),
-      brief: FailureBrief.nullable().describe('Why the attempt before this one failed'),
-    })
-    .nullable(),
-});
+export const BuildState = z.lazy(() =>
+  z.object({
+    version: z.literal(1),
+    digests: z.record(z.string(), z.string()).describe('Each order as it was first read, by id'),
+    allow_exempt: z
+      .boolean()
+      .default(false)
+      .describe('Orders may be exempt from verification by their own word'),
+    head: z.string().nullable().describe('The commit that the next one is built on'),
+    done: z.array(Done),
+    current: z
+      .object({
+        id: z.string(),
+        attempt: z.number().describe('1-based; 0 before the first'),
+        snapshot: z.string().nullable().describe('The workspace when the attempt began'),
+        touched: z.array(z.string()),
+        written: z
+          .object({
+            tree: z.string().describe("The head's tree with the order's files as they were written"),
+            modes: z.record(z.string(), z.number()).describe('Permission bits of those files, by path'),
+          })
+          .nullable()
+          .default(null)
+          .describe('What the commit will hold, noted before any check ran'),
+        failed: z
+          .object({ stage: z.enum(failureStages), reason: z.string() })
+          .nullable()
+          .describe('What a tool of ours found wrong in this attempt'),
+        brief: FailureBrief.nullable().describe('Why the attempt before this one failed'),
+      })
+      .nullable(),
+  }),
+);
 export type BuildState = z.infer<typeof BuildState>;
 export type CurrentOrder = NonNullable<BuildState['current']>;
 

@@ -1,8 +1,9 @@
 /** What `factory plan SPEC` is asked for: flags become a request, or the reason why it cannot be carried out. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { sha256 } from '../model/sha256.ts';
 import { type Problem, readUserText } from '../planner/desk.ts';
-import { compileHash, sha256 } from '../planner/hash.ts';
+import { compileHash } from '../planner/hash.ts';
 import type { PlanRequest } from '../planner/request.ts';
 import { artifactsRoot, exportConflict } from '../planner/shelf.ts';
 import { hasPlaceholder, withDoctrine } from '../planner/template.ts';

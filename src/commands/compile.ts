@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { openaiDefaults } from '../agents/openai.ts';
+import { openaiDefaults } from '../agents/openai/defaults.ts';
 import type { Finished, Refusal, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import type { JsonObject } from '../model/json.ts';

@@ -5,6 +5,7 @@ import { type Command, Option } from 'commander';
 import type { Json, JsonObject } from '../model/json.ts';
 import { inWorkspace } from '../model/layout.ts';
 import type { FailureClass } from '../model/outcome.ts';
+import { sha256 } from '../model/sha256.ts';
 import { checkPlan, unreadable } from '../planner/compile.ts';
 import {
   clearPlan,
@@ -17,7 +18,7 @@ import {
 } from '../planner/desk.ts';
 import { emit, fileText, manifestFile } from '../planner/emit.ts';
 import { isError, type PlanFinding, toDiagnostic } from '../planner/finding.ts';
-import { compileHash, sha256 } from '../planner/hash.ts';
+import { compileHash } from '../planner/hash.ts';
 import { revisionPrompt } from '../planner/revise.ts';
 import { type PlanState, readState, unbegun, writeState } from '../planner/state.ts';
 import { hasPlaceholder, planPromptText, withDoctrine } from '../planner/template.ts';

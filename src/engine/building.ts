@@ -1,12 +1,12 @@
 /** The folder in which a run is made before it gets its name, and what becomes of it when its maker was killed. */
-import { createHash } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sha256 } from '../model/sha256.ts';
 import { dropKey } from '../store/sealed.ts';
 import { isCode } from '../system/files.ts';
 import { isAlive, processId, thisProcess } from '../system/proc.ts';
 
-const short = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);
+const short = (text: string): string => sha256(text).slice(0, 8);
 
 /** Hidden, so that no listing takes it for a run; it tells who makes it, and where that process can be looked for. */
 export function buildingName(runId: string, unique: string): string {

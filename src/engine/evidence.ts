@@ -9,11 +9,11 @@ import type { Mark } from '../model/mark.ts';
 import type { Context } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 import type { Commit } from '../model/result.ts';
+import { sha256 } from '../model/sha256.ts';
 import { type RanCommand, VisitRecord } from '../model/visit-record.ts';
 import { quoteWord } from '../policy/words.ts';
 import { LineChain } from '../store/chain.ts';
 import { readJournal } from '../store/journal-read.ts';
-import { sha256 } from './inputs.ts';
 
 /** Commands that a result lists. */
 const mostCommands = 200;

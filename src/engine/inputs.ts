@@ -1,5 +1,4 @@
 /** What a run reads before it starts and keeps for good: variables, prompts, schemas. */
-import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, extname, isAbsolute, resolve } from 'node:path';
 import { parseVars } from '../dot/vars.ts';
@@ -10,6 +9,7 @@ import { inWorkspace } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { nearest } from '../model/nearest.ts';
 import { own } from '../model/own.ts';
+import { sha256 } from '../model/sha256.ts';
 import { isCode, isMissing } from '../system/files.ts';
 
 type Frozen = { readonly path: string; readonly text: string; readonly sha256: string };
@@ -25,8 +25,6 @@ export type Inputs = {
 
 /** Bytes; a larger input is refused. */
 const inputLimit = 10 * 1024 * 1024;
-
-export const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
 
 /** Reads everything that the pipeline and the flags name. `given` holds `--var name=value`; its paths are relative to
  *  `cwd`, those in the pipeline to the pipeline's file. Variables in `kept` that are not given stay as they are there,

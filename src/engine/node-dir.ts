@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, makeFolder, overwriteJson, writeJson } from '../system/files.ts';
+import { isCode, makeFolder, overwriteJson } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
+import { keepJson } from './artifacts.ts';
 import { reopen } from './reopen.ts';
 
 /** `stage.json`: which visit the folder belongs to, and the process that is or was at work in it. */
@@ -31,7 +32,7 @@ export async function readStage(dir: string): Promise<Stage | undefined> {
 
 /** Not flushed: what a killed engine left running is ended by what stands here, and a power cut leaves nothing running. */
 export async function writeStage(dir: string, stage: Omit<Stage, 'schema_version'>): Promise<void> {
-  await writeJson(nodeLayout(dir).stage, { schema_version: 1, ...stage });
+  await keepJson(nodeLayout(dir).stage, { schema_version: 1, ...stage });
 }
 
 /** Notes in the stage's file which process is at work. */

@@ -5,8 +5,8 @@ import { present } from '../model/attribute.ts';
 import type { Graph } from '../model/graph.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { bundledPrices, type Prices, parsePrices, pricesWith } from '../model/prices.ts';
+import { sha256 } from '../model/sha256.ts';
 import type { Refusal } from './casting.ts';
-import { sha256 } from './inputs.ts';
 
 type Kept = NonNullable<Manifest['prices']>;
 

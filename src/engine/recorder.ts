@@ -10,13 +10,13 @@ import type {
 } from '../agents/agent.ts';
 import type { Exchange, FileChange } from '../model/exchange.ts';
 import type { Json } from '../model/json.ts';
+import { sha256 } from '../model/sha256.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Clock } from '../system/clock.ts';
 import { readSome } from '../system/read.ts';
 import type { Exit } from '../system/spawn.ts';
 import { diff } from '../workspace/changes.ts';
 import type { Entry, Snapshot } from '../workspace/snapshot.ts';
-import { sha256 } from './inputs.ts';
 import { maskedValue } from './masked.ts';
 
 /** Characters that the items of one exchange may have, and bytes of a program's output that are kept with it. */

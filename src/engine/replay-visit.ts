@@ -11,6 +11,7 @@ import { nodeLayout } from '../model/layout.ts';
 import type { ReplayOf } from '../model/manifest.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
+import { sha256 } from '../model/sha256.ts';
 import type { RanCommand, RunRecord, VisitRecord } from '../model/visit-record.ts';
 import { hashFile } from '../store/artifact-hashes.ts';
 import { statesOf } from '../store/visits.ts';
@@ -20,7 +21,6 @@ import { diff } from '../workspace/changes.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { StoreTrouble, WorkspaceError } from '../workspace/trouble.ts';
 import { firstDifference } from './difference.ts';
-import { sha256 } from './inputs.ts';
 import { withoutFolders, withoutTimes } from './normal.ts';
 
 /** A visit that is about to run. */

@@ -2,13 +2,13 @@
 import type { Agent, AgentReport, AgentTask } from '../agents/agent.ts';
 import type { Divergence, Exchange } from '../model/exchange.ts';
 import type { Manifest, ReplayOf } from '../model/manifest.ts';
+import { sha256 } from '../model/sha256.ts';
 import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
 import { DamagedExchange, readBody, type StoredExchange } from '../store/exchanges.ts';
 import type { VisitFacts } from '../store/visits.ts';
 import { writeJson } from '../system/files.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
 import { firstDifference } from './difference.ts';
-import { sha256 } from './inputs.ts';
 import { type Place, spellings, withoutTimes } from './normal.ts';
 import { type Asking, type Taken, takerOf } from './replay-visit.ts';
 import type { Log } from './watch.ts';

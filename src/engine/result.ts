@@ -8,12 +8,12 @@ import { followedLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Mark } from '../model/mark.ts';
 import { Commit, RunResult } from '../model/result.ts';
+import { sha256 } from '../model/sha256.ts';
 import { nothingSpent } from '../model/spent.ts';
 import { quoteWord } from '../policy/words.ts';
 import { marksIn } from '../store/marks.ts';
 import { readSome } from '../system/read.ts';
 import { evidenceOf, visitsIn } from './evidence.ts';
-import { sha256 } from './inputs.ts';
 import type { RunEnd } from './run.ts';
 
 /** How the user calls us, for the commands that a result proposes. */

@@ -7,10 +7,10 @@ import { epochVariable } from '../model/epoch-variable.ts';
 import type { Graph } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import { sha256 } from '../model/sha256.ts';
 import { brandsOf } from '../system/brand.ts';
 import { mayWrite } from '../system/fence.ts';
 import { endGroup, sweep } from '../system/processes.ts';
-import { sha256 } from './inputs.ts';
 import { readStage } from './node-dir.ts';
 import { reopen } from './reopen.ts';
 

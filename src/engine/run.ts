@@ -81,9 +81,10 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
   const tell = teller(prepared);
 
   const saved = async (at: RunState): Promise<void> => (await prepared.save(at))();
-  /** Until the last checkpoint outlives a power cut, and the flush of what was told after it. */
+  /** Until the last checkpoint outlives a power cut, and the flush of what was told after it, or before the first one. */
   let onDisk = Promise.resolve();
-  let flushed = Promise.resolve();
+  let flushed = tell.flush();
+  flushed.catch(() => {});
   const finish = async (ending: Ending, alreadySaved: boolean): Promise<RunEnd> => {
     await flushed;
     state = {
@@ -350,7 +351,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     // this one follows the checkpoint there, beside the next stage, and is there before the next checkpoint is written.
     // A node that follows itself moves what this visit has left, and waits.
     if (decision.do === 'run' && decision.node === node.id) await onDisk;
-    flushed = onDisk.then(() => tell.flush());
+    // What is told of a run's end is flushed with it.
+    flushed = decision.do === 'finish' ? onDisk : onDisk.then(() => tell.flush());
     flushed.catch(() => {});
     const parted = await setting.replay?.left(facts);
     if (parted !== undefined) return stop(parted);

@@ -1,8 +1,8 @@
 /** What is sealed, around the attempts of a run: put there for those who may see it, taken out before anybody else looks. */
-import { createHash } from 'node:crypto';
 import { readAttributes } from '../model/attribute.ts';
 import type { Node } from '../model/graph.ts';
 import type { Holdout, SealedFile } from '../model/sealed.ts';
+import { sha256 } from '../model/sha256.ts';
 import { openHoldout } from '../nodes/agent-attributes.ts';
 import { executableAttributes } from '../nodes/kind.ts';
 import { isSealedPath } from '../policy/holdout.ts';
@@ -94,7 +94,7 @@ function hashesOf(sealed: Sealed, least: number): ReadonlySet<string> {
       sealed
         .files()
         .filter(({ kind }) => kind === 'file')
-        .map(({ content }) => [createHash('sha256').update(content).digest('hex'), content.length]),
+        .map(({ content }) => [sha256(content), content.length]),
     );
     known.set(sealed, sizes);
   }

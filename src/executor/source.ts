@@ -1,9 +1,9 @@
 /** Work orders as files: one order, or a plan that holds several. */
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { checkOrder, isOneOrder } from '../builder/orders.ts';
 import { said } from '../builder/scope.ts';
 import type { JsonObject } from '../model/json.ts';
+import { sha256 } from '../model/sha256.ts';
 import { type Refused, refused, type Source } from './run.ts';
 
 /** Bytes; a larger file is no work order. */
@@ -24,7 +24,6 @@ export async function readSources(path: string): Promise<readonly Source[] | Ref
       'name a work order, a JSON file',
     );
   }
-  const sha256 = createHash('sha256').update(bytes).digest('hex');
   const list = isOneOrder(value) ? [value] : listOf(value);
   if (list === undefined || list.length === 0) return refused(1, `${path} holds no work order`);
   const sources: Source[] = [];
@@ -34,7 +33,7 @@ export async function readSources(path: string): Promise<readonly Source[] | Ref
     // Whether an order may be exempt is judged before its run, with the manifest beside it.
     const loaded = checkOrder({ from, value: raw, alone: true }, { allowExempt: true });
     if ('problem' in loaded) return refused(1, loaded.problem);
-    sources.push({ path, sha256, raw, loaded });
+    sources.push({ path, sha256: sha256(bytes), raw, loaded });
   }
   return sources;
 }

@@ -1,9 +1,9 @@
 /** What a run's checkpoint vouches for, and changes of it that a resume makes. */
 import { join, relative } from 'node:path';
-import { sha256 } from '../engine/inputs.ts';
 import { manifestHash } from '../engine/kept.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import { sha256 } from '../model/sha256.ts';
 import { type Loaded, saveCheckpoint } from '../store/checkpoint.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
 import { keptScript } from './types.ts';

@@ -2,8 +2,7 @@
 
 import { readFile, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Agent } from '../agents/agent.ts';
-import { createAgent } from '../agents/index.ts';
+import { createAgents } from '../agents/index.ts';
 import { inHistory } from '../builder/in-history.ts';
 import { hidingPlace } from '../engine/agent-door.ts';
 import { localAttempt } from '../engine/attempt.ts';
@@ -181,18 +180,19 @@ export async function drive(
     const started = JSON.parse(await readFile(at.manifest, 'utf8')) as object;
     const manifestIs = manifestHash(started);
     const options = { runId: manifest.run_id, epoch: lock.epoch };
-    const events = await openJournal(at.events, options);
-    const trace = await openJournal(at.trace, options);
-    const ledger = await openLedger(runDir, options, read);
-    const money = await openMoney(runDir, options, { manifest, loaded, resumed, caps: given.caps }, doors);
+    // Beside each other: each waits for the disk.
+    const [events, trace, ledger, money] = await Promise.all([
+      openJournal(at.events, options),
+      openJournal(at.trace, options),
+      openLedger(runDir, options, read),
+      openMoney(runDir, options, { manifest, loaded, resumed, caps: given.caps }, doors),
+    ]);
     const { books } = money;
-    const agents = new Map<string, Agent>();
-    for (const [backend, plan] of given.casting.plans) {
-      agents.set(
-        backend,
-        createAgent(plan, { env: doors.env, clock: doors.clock, readFile: (path) => readFile(path, 'utf8') }),
-      );
-    }
+    const agents = await createAgents(given.casting.plans, {
+      env: doors.env,
+      clock: doors.clock,
+      readFile: (path) => readFile(path, 'utf8'),
+    });
     const setting: RunSetting = {
       graph,
       runId: manifest.run_id,
@@ -286,7 +286,6 @@ export async function drive(
     });
     if (manifest.holdout !== undefined) doors.log('info', 'sealed', toldOf(manifest.holdout));
     await tell.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
-    await tell.flush();
     collectGarbage();
     const end = await run({
       setting,

@@ -14,7 +14,7 @@ import {
   selfContained,
 } from '../engine/casting.ts';
 import { wantedHoldout } from '../engine/holdout.ts';
-import { readInputs, sha256 } from '../engine/inputs.ts';
+import { readInputs } from '../engine/inputs.ts';
 import { buildsHistory, goalOf, startOf, workdirOf } from '../engine/pipeline.ts';
 import { makeRun } from '../engine/prepare.ts';
 import { readPriceFile } from '../engine/price-file.ts';
@@ -22,6 +22,7 @@ import { textsOf } from '../engine/texts.ts';
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
 import type { Graph } from '../model/graph.ts';
+import { sha256 } from '../model/sha256.ts';
 import { kinds } from '../nodes/index.ts';
 import { headCommit } from '../system/git.ts';
 import { packageVersion } from '../system/package.ts';

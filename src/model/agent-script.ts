@@ -5,17 +5,19 @@ import { failureClasses } from './outcome.ts';
 
 const tokens = z.int().nonnegative().nullable().default(null);
 
-const ScriptUsage = z
-  .strictObject({
-    model: z.string().default('scripted'),
-    input_tokens: tokens,
-    output_tokens: tokens,
-    cached_input_tokens: z.int().nonnegative().nullable().exactOptional(),
-    reasoning_tokens: z.int().nonnegative().nullable().exactOptional(),
-    cost_usd: z.number().nonnegative().nullable().default(null),
-    incomplete: z.literal(true).exactOptional(),
-  })
-  .describe('What the call is to be counted as; a number that is missing is unknown, never zero.');
+const ScriptUsage = z.lazy(() =>
+  z
+    .strictObject({
+      model: z.string().default('scripted'),
+      input_tokens: tokens,
+      output_tokens: tokens,
+      cached_input_tokens: z.int().nonnegative().nullable().exactOptional(),
+      reasoning_tokens: z.int().nonnegative().nullable().exactOptional(),
+      cost_usd: z.number().nonnegative().nullable().default(null),
+      incomplete: z.literal(true).exactOptional(),
+    })
+    .describe('What the call is to be counted as; a number that is missing is unknown, never zero.'),
+);
 
 const answerKinds = ['text', 'json', 'file', 'fail', 'finished'] as const;
 
@@ -34,89 +36,100 @@ const besideScript = z
 
 const changeKinds = ['content', 'content_file', 'base64', 'link', 'delete'] as const;
 
-const FileEffect = z
-  .strictObject({
-    path: workspacePath.describe('Relative to the workspace'),
-    content: z.string().optional().describe('The whole text of the file from now on'),
-    content_file: besideScript.optional().describe('A file that holds it, relative to the script'),
-    base64: z.base64().optional().describe('The whole content where it is no text'),
-    link: z.string().min(1).optional().describe('What a symbolic link points at'),
-    delete: z.literal(true).optional(),
-    mode: z
-      .string()
-      .regex(/^[0-7]{3,4}$/, 'must be an octal mode such as 644 or 755')
-      .optional()
-      .describe('Permission bits, octal'),
-  })
-  .superRefine((effect, context) => {
-    const given = changeKinds.filter((kind) => effect[kind] !== undefined);
-    if (given.length === 1) return;
-    const what = given.length === 0 ? 'has none of them' : `has ${given.join(' and ')}`;
-    context.addIssue({
-      code: 'custom',
-      message: `must have exactly one of ${changeKinds.join(', ')}, and ${what}`,
-    });
-  });
+const FileEffect = z.lazy(() =>
+  z
+    .strictObject({
+      path: workspacePath.describe('Relative to the workspace'),
+      content: z.string().optional().describe('The whole text of the file from now on'),
+      content_file: besideScript.optional().describe('A file that holds it, relative to the script'),
+      base64: z.base64().optional().describe('The whole content where it is no text'),
+      link: z.string().min(1).optional().describe('What a symbolic link points at'),
+      delete: z.literal(true).optional(),
+      mode: z
+        .string()
+        .regex(/^[0-7]{3,4}$/, 'must be an octal mode such as 644 or 755')
+        .optional()
+        .describe('Permission bits, octal'),
+    })
+    .superRefine((effect, context) => {
+      const given = changeKinds.filter((kind) => effect[kind] !== undefined);
+      if (given.length === 1) return;
+      const what = given.length === 0 ? 'has none of them' : `has ${given.join(' and ')}`;
+      context.addIssue({
+        code: 'custom',
+        message: `must have exactly one of ${changeKinds.join(', ')}, and ${what}`,
+      });
+    }),
+);
 export type FileEffect = z.infer<typeof FileEffect>;
 
-const Finished = z
-  .strictObject({
-    outcome: z.enum(['success', 'partial_success', 'retry', 'fail']),
-    preferred_next_label: z.string().default(''),
-    suggested_next_ids: z.array(z.string().min(1)).default([]),
-    notes: z.string().default(''),
-    failure_reason: z.string().default(''),
-    context_updates: z.record(z.string(), z.json()).default({}),
-    verification_plan: z.json().optional(),
-    response: z.string().optional(),
-  })
-  .describe('An agent that works by itself has come to its end and says how it went');
+const Finished = z.lazy(() =>
+  z
+    .strictObject({
+      outcome: z.enum(['success', 'partial_success', 'retry', 'fail']),
+      preferred_next_label: z.string().default(''),
+      suggested_next_ids: z.array(z.string().min(1)).default([]),
+      notes: z.string().default(''),
+      failure_reason: z.string().default(''),
+      context_updates: z.record(z.string(), z.json()).default({}),
+      verification_plan: z.json().optional(),
+      response: z.string().optional(),
+    })
+    .describe('An agent that works by itself has come to its end and says how it went'),
+);
 
-const Answer = z
-  .strictObject({
-    text: z.string().optional().describe('The answer as it is'),
-    json: z.json().optional().describe('The answer as a value; it is written with two-space indent'),
-    file: besideScript.optional().describe('A file with the answer, relative to the script'),
-    fail: z
-      .strictObject({
-        class: z.enum(failureClasses),
-        reason: z.string().min(1),
-        model: z.enum(['api', 'output']).optional().describe('Whose fault it is, for the exit code'),
-        response: z.string().optional().describe('What of an answer had arrived'),
-      })
-      .optional()
-      .describe('The call breaks'),
-    finished: Finished.optional(),
-    files: z.array(FileEffect).optional().describe('What the agent changes in the workspace, in this order'),
-    usage: ScriptUsage.optional(),
-  })
-  .superRefine((answer, context) => {
-    const given = answerKinds.filter((kind) => answer[kind] !== undefined);
-    if (given.length === 1) return;
-    const what = given.length === 0 ? 'has none of them' : `has ${given.join(' and ')}`;
-    context.addIssue({
-      code: 'custom',
-      message: `must have exactly one of ${answerKinds.join(', ')}, and ${what}`,
-    });
-  });
+const Answer = z.lazy(() =>
+  z
+    .strictObject({
+      text: z.string().optional().describe('The answer as it is'),
+      json: z.json().optional().describe('The answer as a value; it is written with two-space indent'),
+      file: besideScript.optional().describe('A file with the answer, relative to the script'),
+      fail: z
+        .strictObject({
+          class: z.enum(failureClasses),
+          reason: z.string().min(1),
+          model: z.enum(['api', 'output']).optional().describe('Whose fault it is, for the exit code'),
+          response: z.string().optional().describe('What of an answer had arrived'),
+        })
+        .optional()
+        .describe('The call breaks'),
+      finished: Finished.optional(),
+      files: z
+        .array(FileEffect)
+        .optional()
+        .describe('What the agent changes in the workspace, in this order'),
+      usage: ScriptUsage.optional(),
+    })
+    .superRefine((answer, context) => {
+      const given = answerKinds.filter((kind) => answer[kind] !== undefined);
+      if (given.length === 1) return;
+      const what = given.length === 0 ? 'has none of them' : `has ${given.join(' and ')}`;
+      context.addIssue({
+        code: 'custom',
+        message: `must have exactly one of ${answerKinds.join(', ')}, and ${what}`,
+      });
+    }),
+);
 
-export const AgentScript = z.strictObject({
-  format: z.literal('factory-script/1'),
-  inputs: z
-    .record(
-      z.string(),
-      z
-        .string()
-        .regex(/^[0-9a-f]{64}$/i, 'must be a SHA-256 in hex')
-        .toLowerCase(),
-    )
-    .default({})
-    .describe('SHA-256 of each input that the answers were made for, by variable name'),
-  note: z.string().default(''),
-  answers: z
-    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is no node id'), z.array(Answer))
-    .describe('For each node its answers: the n-th is the n-th call'),
-});
+export const AgentScript = z.lazy(() =>
+  z.strictObject({
+    format: z.literal('factory-script/1'),
+    inputs: z
+      .record(
+        z.string(),
+        z
+          .string()
+          .regex(/^[0-9a-f]{64}$/i, 'must be a SHA-256 in hex')
+          .toLowerCase(),
+      )
+      .default({})
+      .describe('SHA-256 of each input that the answers were made for, by variable name'),
+    note: z.string().default(''),
+    answers: z
+      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is no node id'), z.array(Answer))
+      .describe('For each node its answers: the n-th is the n-th call'),
+  }),
+);
 export type AgentScript = z.infer<typeof AgentScript>;
 
 /** Reads a script. `file` is named in the diagnostics, which point at the offending part of `text` and tell all that

@@ -6,11 +6,13 @@ import { failureClasses } from './outcome.ts';
  *  was run once more in a clean copy; `words`: a guess from what was printed; `default`: nothing speaks for anything else. */
 export const attributionWays = ['said', 'evidence', 'rerun', 'words', 'default'] as const;
 
-export const Attribution = z.object({
-  class: z.enum(failureClasses),
-  how: z.enum(attributionWays),
-  why: z.string().describe('What it rests on, in words'),
-});
+export const Attribution = z.lazy(() =>
+  z.object({
+    class: z.enum(failureClasses),
+    how: z.enum(attributionWays),
+    why: z.string().describe('What it rests on, in words'),
+  }),
+);
 export type Attribution = z.infer<typeof Attribution>;
 
 /** How a failed scenario ended when it was run once more in a clean copy of the workspace. */
@@ -24,12 +26,14 @@ export const Rerun = z.object({
 export type Rerun = z.infer<typeof Rerun>;
 
 /** How often a node has failed alike in a loop in which an agent was at work and nothing that counts has changed. */
-export const Alike = z.object({
-  signature: z.string().describe('SHA-256 of node, class, command and normalised message'),
-  head: z.string().describe('The message, shortened'),
-  count: z.int().positive(),
-  visits: z.array(z.int().positive()).describe('The latest of them, ten at most'),
-  step: z.int().describe('Number of the visit that counted last, over the whole run'),
-  after: z.string().describe('The workspace as that visit left it: the name of a snapshot'),
-});
+export const Alike = z.lazy(() =>
+  z.object({
+    signature: z.string().describe('SHA-256 of node, class, command and normalised message'),
+    head: z.string().describe('The message, shortened'),
+    count: z.int().positive(),
+    visits: z.array(z.int().positive()).describe('The latest of them, ten at most'),
+    step: z.int().describe('Number of the visit that counted last, over the whole run'),
+    after: z.string().describe('The workspace as that visit left it: the name of a snapshot'),
+  }),
+);
 export type Alike = z.infer<typeof Alike>;

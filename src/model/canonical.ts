@@ -1,6 +1,6 @@
 /** JSON in one spelling, so that equal values have equal hashes. */
-import { createHash } from 'node:crypto';
 import type { Json } from './json.ts';
+import { sha256 } from './sha256.ts';
 
 /** JSON text in pure ASCII: everything outside it, and DEL, as `\uXXXX`. */
 export const asciiJson = (value: Json, indent = 0): string =>
@@ -10,10 +10,7 @@ export const asciiJson = (value: Json, indent = 0): string =>
   );
 
 /** SHA-256 of the value's canonical JSON: keys sorted by code point, no blanks, ASCII only. */
-export const canonicalHash = (value: Json): string =>
-  createHash('sha256')
-    .update(asciiJson(sortedKeys(value)))
-    .digest('hex');
+export const canonicalHash = (value: Json): string => sha256(asciiJson(sortedKeys(value)));
 
 /** The same value with the keys of every object sorted by code point. */
 export function sortedKeys(value: Json): Json {

@@ -16,12 +16,14 @@ const Price = z.strictObject({
 export type Price = Readonly<z.infer<typeof Price>>;
 
 /** A file of prices. */
-export const PriceFile = z.strictObject({
-  format: z.literal('factory-prices/1'),
-  dated: z.iso.date('must be a date like 2026-01-31'),
-  note: z.string().default(''),
-  models: z.record(z.string().min(1), Price),
-});
+export const PriceFile = z.lazy(() =>
+  z.strictObject({
+    format: z.literal('factory-prices/1'),
+    dated: z.iso.date('must be a date like 2026-01-31'),
+    note: z.string().default(''),
+    models: z.record(z.string().min(1), Price),
+  }),
+);
 export type PriceFile = z.infer<typeof PriceFile>;
 
 export type Prices = {

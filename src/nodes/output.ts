@@ -10,15 +10,17 @@ const outcomeWord = z.preprocess(
 );
 const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
 
-export const ToolOutput = z.strictObject({
-  outcome: outcomeWord.optional(),
-  preferred_next_label: z.string().optional(),
-  suggested_next_ids: z.array(z.string()).optional(),
-  context_updates: z.record(z.string(), json).optional(),
-  notes: z.string().optional(),
-  failure_reason: z.string().optional(),
-  failure_class: z.enum(failureClasses).optional(),
-});
+export const ToolOutput = z.lazy(() =>
+  z.strictObject({
+    outcome: outcomeWord.optional(),
+    preferred_next_label: z.string().optional(),
+    suggested_next_ids: z.array(z.string()).optional(),
+    context_updates: z.record(z.string(), json).optional(),
+    notes: z.string().optional(),
+    failure_reason: z.string().optional(),
+    failure_class: z.enum(failureClasses).optional(),
+  }),
+);
 export type ToolOutput = z.infer<typeof ToolOutput>;
 
 /** Bytes; a larger file is refused. */

@@ -3,8 +3,6 @@ import { createHash } from 'node:crypto';
 
 export { asciiJson, canonicalHash } from '../model/canonical.ts';
 
-export const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
-
 /** Names what a plan is compiled from: the first 16 hex digits of the SHA-256 of spec, template, model and
  *  reasoning effort, joined by line feeds. */
 export function compileHash(from: {

@@ -1,6 +1,6 @@
 /** Copies of sealed content: five lines in a row that are the judge's, whatever indents, comments or numbers them. */
-import { createHash } from 'node:crypto';
 import type { SealedFile } from '../model/sealed.ts';
+import { sha256 } from '../model/sha256.ts';
 import { isRare, wordsOf } from './common-words.ts';
 import { isDecoded, type Spelling, viewsOf } from './flat-text.ts';
 import { needlesOf } from './needles.ts';
@@ -209,7 +209,7 @@ function binariesOf(files: readonly SealedFile[]) {
   for (const [file, sealed] of files.entries()) {
     if (sealed.kind !== 'file' || sealed.content.length < window || textOf(sealed) !== undefined) continue;
     const { content } = sealed;
-    hashes.set(hashOf(content), { file, line: 0, size: content.length });
+    hashes.set(sha256(content), { file, line: 0, size: content.length });
     for (let at = 0; at + window <= content.length; at += window) {
       const piece = content.subarray(at, at + window);
       if (new Set(piece).size < leastValues) continue;
@@ -224,12 +224,12 @@ function binariesOf(files: readonly SealedFile[]) {
     size: hashes.size,
     known(text: Buffer) {
       if (hashes.size === 0) return;
-      hashes.delete(hashOf(text));
+      hashes.delete(sha256(text));
       for (const { needle } of search.find(text)) common.add(needle);
     },
     find(text: Buffer, spelling: Spelling): Copy[] {
       if (owners.length === 0 && hashes.size === 0) return [];
-      const whole = hashes.get(hashOf(text));
+      const whole = hashes.get(sha256(text));
       if (whole !== undefined) return [{ file: whole.file, line: 0, at: 0, lines: whole.size, spelling }];
       const seen = new Map<number, number>();
       for (const { needle } of search.find(text)) {
@@ -242,8 +242,6 @@ function binariesOf(files: readonly SealedFile[]) {
     },
   };
 }
-
-const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 function onceEach(copies: readonly Copy[]): Copy[] {
   const found = new Map<string, Copy>();

@@ -11,10 +11,13 @@ import {
   readSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { sha256 } from '../model/sha256.ts';
 import { isCode, isMissing } from '../system/files.ts';
 
 /** A larger file is hashed piece by piece, so that nobody waits for it. */
 const readAtOnce = 1024 * 1024;
+
+const ofNothing = sha256('');
 
 /** A stage may leave as many files as it likes; more than these are not vouched for. */
 export const mostArtifacts = 2000;
@@ -75,18 +78,18 @@ export async function hashFile(path: string): Promise<string | undefined> {
   try {
     const is = fstatSync(file);
     if (!is.isFile()) return undefined;
-    const hash = createHash('sha256');
     if (is.size > readAtOnce) {
+      const hash = createHash('sha256');
       const stream = createReadStream('', { fd: file, autoClose: false, highWaterMark: readAtOnce });
       for await (const chunk of stream) hash.update(chunk as Buffer);
       return hash.digest('hex');
     }
-    if (is.size === 0) return hash.digest('hex');
+    if (is.size === 0) return ofNothing;
     const bytes = Buffer.allocUnsafe(is.size);
     let read = 0;
     for (let got = 1; got > 0 && read < is.size; read += got)
       got = readSync(file, bytes, read, is.size - read, read);
-    return hash.update(bytes.subarray(0, read)).digest('hex');
+    return sha256(bytes.subarray(0, read));
   } finally {
     closeSync(file);
   }

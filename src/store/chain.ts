@@ -1,13 +1,13 @@
 /** A running hash over the records of a journal: after each record it stands for that record and all before it. */
-import { createHash } from 'node:crypto';
 import type { Mark } from '../model/mark.ts';
+import { sha256 } from '../model/sha256.ts';
 
 /** More records of an owner that woke up after it was followed cannot be taken back. */
 const mostTakenBack = 1000;
 
 /** SHA-256, hex, of the hash before (empty for the first record) and the line without its end. */
 export const linkOf = (before: string, line: Buffer): string =>
-  createHash('sha256').update(before).update(line).digest('hex');
+  sha256(Buffer.concat([Buffer.from(before, 'latin1'), line]));
 
 /** Follows a journal line by line, as its readers understand it: what an owner has written that was followed by then
  *  does not count, and the follower's record of the same number takes its place. */

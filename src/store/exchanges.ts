@@ -1,5 +1,4 @@
 /** The exchanges of a run on disk: a line for each call that carries its own hash, long texts in files by their hash. */
-import { createHash } from 'node:crypto';
 import {
   closeSync,
   existsSync,
@@ -15,13 +14,13 @@ import { promisify } from 'node:util';
 import { type Body, Exchange } from '../model/exchange.ts';
 import { exchangesLayout } from '../model/layout.ts';
 import type { Mark } from '../model/mark.ts';
+import { sha256 } from '../model/sha256.ts';
 import { about, named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isMissing, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { LineChain } from './chain.ts';
 import { inALine, type Unreadable, unreadable } from './problem.ts';
 
-const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
 const datasync = promisify(fdatasync);
 
 /** Bytes of a text that stands in the line itself. */

@@ -1,7 +1,6 @@
 /** JSON files that carry the hash of their own text, so that nothing in them changes unseen. */
-import { createHash } from 'node:crypto';
+import { sha256 } from '../model/sha256.ts';
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const tail = /,\n {2}"sha256": "([0-9a-f]{64})"\n\}\n$/;
 
 /** The text of `value` with two-space indent, its last field `sha256` that of the text without it. */

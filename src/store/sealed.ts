@@ -7,6 +7,7 @@ import * as z from 'zod';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { layout } from '../model/layout.ts';
 import type { Holdout, SealedFile } from '../model/sealed.ts';
+import { sha256 } from '../model/sha256.ts';
 import {
   isCode,
   isMissing,
@@ -55,16 +56,13 @@ export function keysFolder(env: Environment): string | undefined {
 export function sealedHash(files: readonly SealedFile[]): string {
   const hash = createHash('sha256');
   for (const { path, kind, mode, content } of sorted(files))
-    hash.update(
-      `${kind} ${mode.toString(8)} ${createHash('sha256').update(content).digest('hex')} ${path}\n`,
-    );
+    hash.update(`${kind} ${mode.toString(8)} ${sha256(content)} ${path}\n`);
   return hash.digest('hex');
 }
 
 /** Name of the key of what is sealed in a folder that becomes a run: whoever clears up after a maker that was killed knows
  *  it by the folder alone. */
-const keyNameOf = (building: string): string =>
-  createHash('sha256').update(building).digest('hex').slice(0, 32);
+const keyNameOf = (building: string): string => sha256(building).slice(0, 32);
 
 /** Seals the files into a run directory that is being made, and flushes store and key. */
 export async function writeSealed(
@@ -95,7 +93,7 @@ export async function writeSealed(
   return {
     files: files.filter(({ kind }) => kind !== 'dir').length,
     sha256: sealedHash(files),
-    store_sha256: createHash('sha256').update(store).digest('hex'),
+    store_sha256: sha256(store),
     key: name,
   };
 }

@@ -1,10 +1,10 @@
 /** What a run was started from: the manifest, the texts that it holds, and the files that it names. */
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { sha256 } from '../engine/inputs.ts';
 import { manifestHash } from '../engine/kept.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import { sha256 } from '../model/sha256.ts';
 import { hashFile } from '../store/artifact-hashes.ts';
 import type { Vouched } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';

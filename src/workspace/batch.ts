@@ -4,9 +4,10 @@ import { closeSync, fdatasync, fstatSync, lstatSync, mkdirSync, readdirSync } fr
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { sha256 } from '../model/sha256.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { syncFolder } from '../system/files.ts';
-import { hashFile, pour, readSmall, sha256, writeAt } from './content.ts';
+import { hashFile, pour, readSmall, writeAt } from './content.ts';
 import { Places } from './places.ts';
 
 export type Into = {

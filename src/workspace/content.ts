@@ -1,13 +1,12 @@
 /** Reading and writing bytes: whole, exactly, and without following links. */
-import { createHash, hash as hashOf } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { copyFile, type FileHandle, open, rm } from 'node:fs/promises';
+import { sha256 } from '../model/sha256.ts';
 import { isCode } from '../system/files.ts';
 
 /** Contents above this many bytes are read in pieces and kept in files of their own. */
 export const largeFrom = 1024 * 1024;
-
-export const sha256 = (bytes: Buffer): string => hashOf('sha256', bytes, 'hex');
 
 /** SHA-256 (hex) and size of a regular file, read in pieces. */
 export async function hashFile(

@@ -2,13 +2,13 @@
 import { closeSync, openSync, readdirSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sha256 } from '../model/sha256.ts';
 import { isMissing } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
-import { hashFile, readWhole, sha256 } from './content.ts';
+import { hashFile, readWhole } from './content.ts';
 import { below } from './names.ts';
 import { type Place, Places } from './places.ts';
 import type { Entry, Tree } from './snapshot.ts';
-
 import { piecesOf, readTree, treeHash, treeId } from './tree.ts';
 import { codeOf } from './trouble.ts';
 import { targetOf, walk } from './walk.ts';

@@ -3,10 +3,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fchmodSync, openSync, readdirSync, statSync } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sha256 } from '../model/sha256.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isCode, isMissing } from '../system/files.ts';
 import { Batch } from './batch.ts';
-import { noFollow, pour, readWhole, sha256, writeWhole } from './content.ts';
+import { noFollow, pour, readWhole, writeWhole } from './content.ts';
 import { firstPack, type Place, Places } from './places.ts';
 import { DamagedStore } from './trouble.ts';
 

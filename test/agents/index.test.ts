@@ -274,7 +274,7 @@ test('each plan makes the agent of its name', async () => {
   for (const name of agentNames) {
     const chosen = chooseAgent({ env, flag: name, script });
     if (!('plan' in chosen)) throw new Error(chosen.problem.message);
-    const agent = createAgent(chosen.plan, deps);
+    const agent = await createAgent(chosen.plan, deps);
     expect(agent.name).toBe(name);
     // Its program must not be started; that it is found is a test of its own.
     const task = taskFor({ attributes: { 'codex.path': '/nowhere/x', 'claude.path': '/nowhere/x' } });

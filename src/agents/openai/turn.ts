@@ -1,6 +1,7 @@
 /** One prompt to its answer: tried with more room when the answer does not fit, and told as a report when there is none. */
 import type { AgentReport, AgentTask } from '../agent.ts';
 import type { Request } from './client.ts';
+import { mostOutputTokens } from './defaults.ts';
 import type { Exchange } from './ending.ts';
 import type { Failed } from './failure.ts';
 import type { Watch } from './watch.ts';
@@ -22,10 +23,6 @@ export type TurnDeps = {
   /** Whether an answer that does not fit gets one more try with twice the room. */
   readonly mayGrow?: boolean;
 };
-
-/** Most tokens that an answer is given room for: a whole doubling would be refused by every model whose room ends at
- *  65,536. */
-export const mostOutputTokens = 65_000;
 
 /** Twice the tokens, as far as that goes. */
 const raised = (budget: number): number => Math.max(budget, Math.min(budget * 2, mostOutputTokens));

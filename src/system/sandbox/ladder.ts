@@ -33,9 +33,17 @@ export function ladderOf(env: Environment): Promise<Ladder> {
   return found;
 }
 
+const lowest = new Map<string, Promise<Ladder>>();
+
 /** The rungs that need nothing but the system itself, for runs that want no more. */
-export async function lowestRung(env: Environment): Promise<Ladder> {
+export function lowestRung(env: Environment): Promise<Ladder> {
   const path = env['PATH'] ?? usualPath;
+  const found = lowest.get(path) ?? probeLowest(path);
+  lowest.set(path, found);
+  return found;
+}
+
+async function probeLowest(path: string): Promise<Ladder> {
   return {
     bwrap: { missing: 'nothing of this run asks for it' },
     unshare: undefined,

@@ -1,0 +1,28 @@
+/** What holds where nobody says otherwise, and what a key looks like: all that choosing this agent needs of it. */
+
+/** Most tokens that an answer is given room for: a whole doubling would be refused by every model whose room ends at
+ *  65,536. */
+export const mostOutputTokens = 65_000;
+
+export const openaiDefaults = {
+  baseURL: 'https://api.openai.com/v1',
+  model: 'gpt-5.2',
+  maxOutputTokens: 64_000,
+  mostOutputTokens,
+  maxRetries: 2,
+  maxWaitMs: 60_000,
+  idleMs: 2_400_000,
+  pollMs: 5_000,
+  pollDeadlineMs: 2_400_000,
+  maxAnswerBytes: 10 * 1024 * 1024,
+  firstRetryMs: 500,
+} as const;
+
+/** Why this cannot be a key, or undefined; says nothing of the key itself. */
+export function keyProblem(apiKey: string): string | undefined {
+  const key = apiKey.trim();
+  if (key === '') return 'there is no key: set OPENAI_API_KEY';
+  if (!/^[\x21-\x7e]+$/.test(key))
+    return 'OPENAI_API_KEY has characters that no key has: blanks, line ends or letters beyond ASCII';
+  return undefined;
+}
