@@ -3,11 +3,21 @@ import { sha256 } from '../model/sha256.ts';
 
 const tail = /,\n {2}"sha256": "([0-9a-f]{64})"\n\}\n$/;
 
-/** The text of `value` with two-space indent, its last field `sha256` that of the text without it. */
-export function withOwnHash(value: object): string {
+/** The text of `value` with two-space indent, its last field `sha256` that of the text without it. In bytes, written once:
+ *  a text may be large, and each copy of it would be held beside the others. */
+export function withOwnHash(value: object): Buffer {
   const text = JSON.stringify(value, null, 2);
-  return `${text.slice(0, -2)},\n  "sha256": "${sha256(text)}"\n}\n`;
+  const size = Buffer.byteLength(text);
+  const end = size - '\n}'.length;
+  const bytes = Buffer.allocUnsafe(end + fieldOf(noHash).length);
+  bytes.write(text);
+  bytes.write(fieldOf(sha256(bytes.subarray(0, size))), end);
+  return bytes;
 }
+
+/** The last field and the end of the text. */
+const fieldOf = (hash: string): string => `,\n  "sha256": "${hash}"\n}\n`;
+const noHash = '0'.repeat(64);
 
 /** Whether a text is as `withOwnHash` made it: what its hash is and what it says, both empty where it says none. */
 export function ownHashOf(text: string): { readonly is: string; readonly says: string } {
