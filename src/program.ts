@@ -11,6 +11,7 @@ import { DiskStop, diskTrouble } from './system/disk-trouble.ts';
 import { realEvery } from './system/every.ts';
 import { Superseded } from './system/fence.ts';
 import { isCode, systemWords } from './system/files.ts';
+import { GitError, startGitAgain } from './system/git.ts';
 import { dropEverything } from './system/live.ts';
 import { packageVersion } from './system/package.ts';
 import './system/schemas.ts';
@@ -333,6 +334,14 @@ main(given)
       if (error instanceof Superseded) {
         io.err(`error[run-taken]: ${error.message}\n  = fix: factory runs tells how the run stands\n`);
         process.exitCode = 1;
+        return;
+      }
+      if (error instanceof GitError && (error.missing || error.unstarted)) {
+        process.exitCode = 1;
+        const { refuse } = await import('./commands/refuse.ts');
+        const fix = error.missing ? 'install git' : startGitAgain;
+        const found = { code: 'git', severity: 'error' as const, message: error.message, fix };
+        await refuse([found], io, { json: given.includes('--json') }, 1);
         return;
       }
       // A disk that is full or forbidden is the user's to mend, and no mistake of ours.

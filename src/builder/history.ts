@@ -11,6 +11,7 @@ import {
   makeRepository,
   processEnvironment,
   sourceGit,
+  startGitAgain,
 } from '../system/git.ts';
 import { type Author, authorOf } from './author.ts';
 import { makeCommit, moveRefs, submodulesOf, treeWith } from './commit.ts';
@@ -69,7 +70,7 @@ export async function startHistory(options: Start): Promise<StartedHistory | Pro
       : problem(
           'git-history',
           `the history cannot be started: ${error.message}`,
-          'check the repository with git fsck',
+          error.unstarted ? startGitAgain : 'check the repository with git fsck',
         );
   }
 }
@@ -235,7 +236,7 @@ export async function recordBase(options: {
     return problem(
       'git-history',
       `the first commit cannot be made: ${error.message}`,
-      'check the workdir, then start again',
+      error.unstarted ? startGitAgain : 'check the workdir, then start again',
     );
   }
 }

@@ -17,7 +17,7 @@ import { ownerOf } from '../store/lock.ts';
 import { findRun, readManifest } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
 import { isMissing } from '../system/files.ts';
-import { GitError, sourceGit } from '../system/git.ts';
+import { GitError, sourceGit, startGitAgain } from '../system/git.ts';
 
 export type DeliverOptions = {
   readonly branch?: string;
@@ -89,7 +89,11 @@ async function attempt(run: string, options: DeliverOptions, io: CommandIo): Pro
     return await deliverRun(dir, read.manifest, options, io);
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
-    return refuse(1, error.message, error.missing ? 'install git' : 'check the repository');
+    return refuse(
+      1,
+      error.message,
+      error.missing ? 'install git' : error.unstarted ? startGitAgain : 'check the repository',
+    );
   }
 }
 

@@ -325,6 +325,7 @@ export async function drive(
     exchanges?.close();
     if (parked !== undefined) await writeJson(at.manifest, { ...started, parked }, { sync: true });
     unseal(at.workspace, sealed);
+    stopped = undefined; // What is there is not put there again: a disk that is full by then would take it away.
     // Nothing restores the workspace of a run that has ended; its result needs room.
     snapshots.rest();
     if (end.ending.exitNode !== null) await settleTree(at.workspace);

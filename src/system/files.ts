@@ -219,6 +219,8 @@ const meanings: Readonly<Record<string, string>> = {
   EEXIST: 'a file stands where a folder would be',
   ENAMETOOLONG: 'the name is too long',
   EMFILE: 'too many files are open',
+  EAGAIN: 'the system has no process or memory left for it',
+  ENOMEM: 'the system has no memory left for it',
   ELOOP: 'its links lead in a circle',
 };
 

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing, writeFileAtomic } from './files.ts';
+import { isMissing, systemWords, writeFileAtomic } from './files.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -25,7 +25,8 @@ export type GitCall = {
 
 /** One repository (or place) and whose settings count there. */
 export interface Git {
-  /** Runs `git <args>`. Never rejects for what git does. */
+  /** Runs `git <args>`. Never rejects for what git does; rejects with a `GitError` where the system would not start it,
+   *  which is no answer of git's. */
   run(args: readonly string[], call?: GitCall): Promise<GitEnd>;
   /** The output without its final newline; rejects with a `GitError` when git fails. */
   text(args: readonly string[], call?: GitCall): Promise<string>;
@@ -35,11 +36,17 @@ export interface Git {
 
 export class GitError extends Error {
   readonly missing: boolean;
-  constructor(why: string, missing: boolean) {
+  /** The system had no process or memory for it. */
+  readonly unstarted: boolean;
+  constructor(why: string, missing: boolean, unstarted = false) {
     super(why);
     this.missing = missing;
+    this.unstarted = unstarted;
   }
 }
+
+/** What to do about one that was not started. */
+export const startGitAgain = 'see that the machine has processes and memory to spare, then do it again';
 
 export const gitMissing = 'git is not installed, or not on PATH';
 
@@ -173,6 +180,9 @@ function git(setup: {
         return { ok: true, stdout, text: stdout.toString('utf8').replace(/\n$/, '') };
       }
       if (ended.code === 'ENOENT') return { ok: false, why: gitMissing, missing: true };
+      // One that the system would not start has said nothing, and there is no stream of it.
+      if (ended.stderr === undefined)
+        throw new GitError(`git cannot be started: ${systemWords(ended.cause)}`, false, true);
       const stderr = Buffer.from(ended.stderr).toString('utf8').trim();
       return {
         ok: false,

@@ -165,7 +165,8 @@ function honest(ended: Ended, at: Ground): string[] {
   if (ended.code === 2 ? existsSync(at.runDir) : ended.code !== 1 && ended.code !== 70)
     wrong.push(`a failed operation ended it with ${ended.code}`);
   if (/^\s+at .*[:(]/m.test(ended.said)) wrong.push('it shows a stack');
-  if (!ended.said.includes(at.home)) wrong.push('it names no file');
+  if (!ended.said.includes(at.home) && !/\bcannot (?:be )?start/.test(ended.said))
+    wrong.push('it names neither a file nor the program that was not started');
   if (!/fix:|resume/.test(ended.said)) wrong.push('it does not say what to do');
   return wrong;
 }

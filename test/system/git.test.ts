@@ -46,3 +46,11 @@ test("our own repositories follow nobody's settings", async () => {
   const repo = ownGit({ cwd: it.path, settingsFile: join(it.path, 'settings'), env });
   expect(await repo.run(['config', '--get', 'user.name'])).toMatchObject({ ok: false });
 });
+
+test('a git that the system will not start is an error, and never taken for an answer', async () => {
+  using it = folder();
+  const tooLong = 'x'.repeat(4 * 1024 * 1024);
+  const started = sourceGit(it.path, bareEnv(it.path)).run(['rev-parse', tooLong]);
+  await expect(started).rejects.toMatchObject({ name: 'Error', missing: false, unstarted: true });
+  await expect(started).rejects.toThrow(/^git cannot be started: /);
+});
