@@ -1,5 +1,5 @@
 /** Writing into a node's folder, which the node's own programs can write into too. */
-import { rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import { beforeWrite } from '../system/fence.ts';
 import { isCode, type WriteOptions, writeFileAtomic, writeFresh } from '../system/files.ts';
@@ -21,7 +21,7 @@ export async function keepText(path: string, text: string): Promise<void> {
   } catch (error) {
     if (!isCode(error, 'EISDIR') && !isCode(error, 'ENOTEMPTY') && !isCode(error, 'EEXIST')) throw error;
     beforeWrite(path);
-    await rm(path, { recursive: true, force: true });
+    rmSync(path, { recursive: true, force: true });
     await writeFileAtomic(path, text, options);
   }
 }

@@ -1,5 +1,5 @@
 /** One node, once: run it, see what it changed, hold that against its scope. */
-import { rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
 import type { Usage } from '../agents/agent.ts';
 import type { AttributeValues } from '../model/attribute.ts';
 import { present, readAttributes } from '../model/attribute.ts';
@@ -71,7 +71,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       if (visit.attempt > 1) {
         for (const stale of [at.output, at.response, at.reasoning, at.verificationResults, ...at.rerun]) {
           beforeWrite(stale);
-          await rm(stale, { recursive: true, force: true });
+          rmSync(stale, { recursive: true, force: true });
         }
       }
       const { values, bad } = readAttributes(visit.node.attrs, kind.attributes);

@@ -26,8 +26,8 @@ import type { Manifest } from '../model/manifest.ts';
 import { toldOf } from '../model/sealed.ts';
 import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint, openLedger } from '../store/checkpoint.ts';
-import { openJournal } from '../store/journal.ts';
-import { acquireLock, type Before } from '../store/lock.ts';
+import { allOpen, openJournal } from '../store/journal.ts';
+import { acquireLock, type Before, livingOwners } from '../store/lock.ts';
 import { marksByPath } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
 import { readManifest } from '../store/run-store.ts';
@@ -129,12 +129,7 @@ export async function drive(
     if (resumed) {
       const { takenOver } = lock;
       if (takenOver !== undefined) doors.log('warn', ...takeoverNotice(takenOver));
-      ended = await endLeftovers(
-        runDir,
-        manifest,
-        loaded,
-        takenOver?.how === 'stopped' ? [takenOver.pid] : [],
-      );
+      ended = await endLeftovers(runDir, manifest, loaded, await livingOwners(runDir));
       await tidy(runDir);
       if (ended > 0)
         doors.log('warn', 'ended processes that an earlier engine left running', { processes: ended });
@@ -181,7 +176,7 @@ export async function drive(
     const manifestIs = manifestHash(started);
     const options = { runId: manifest.run_id, epoch: lock.epoch };
     // Beside each other: each waits for the disk.
-    const [events, trace, ledger, money] = await Promise.all([
+    const [events, trace, ledger, money] = await allOpen([
       openJournal(at.events, options),
       openJournal(at.trace, options),
       openLedger(runDir, options, read),

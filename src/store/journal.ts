@@ -33,6 +33,17 @@ export interface Journal {
 
 const datasync = promisify(fdatasync);
 
+/** What is being opened, all of it; where one of them cannot be, the others are closed again before it is told. */
+export async function allOpen<const T extends readonly Promise<{ close(): Promise<void> }>[]>(opening: T) {
+  try {
+    return await Promise.all(opening);
+  } catch (error) {
+    for (const one of await Promise.allSettled(opening))
+      if (one.status === 'fulfilled') await one.value.close().catch(() => {});
+    throw error;
+  }
+}
+
 /** Opens a journal for appending; file and folder are made. A torn last line, left by a crash, is cut off, and `seq`
  *  goes on after the last whole record. Rejects when a later owner has written already: what we would append is
  *  nothing that a reader would see. */

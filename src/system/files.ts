@@ -233,6 +233,20 @@ export async function removeTree(path: string): Promise<void> {
   }
 }
 
+/** The same of a folder in a place that is used again and again: out of the way at once, so that who is stopped while it
+ *  removes and is followed meanwhile takes nothing away from the follower. */
+export async function removeAside(path: string): Promise<void> {
+  beforeWrite(path);
+  const aside = `${path}.${ours}${neighbours++}`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if (isMissing(error)) return;
+    throw named(path, error);
+  }
+  await removeTree(aside);
+}
+
 async function unlockTree(folder: string): Promise<void> {
   await chmod(folder, 0o700);
   for (const entry of await readdir(folder, { withFileTypes: true }))
