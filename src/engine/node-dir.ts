@@ -1,10 +1,10 @@
 /** A node's folder of artifacts: the latest visit at the top, earlier ones under `visits/<n>/`. */
-import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, overwriteJson } from '../system/files.ts';
+import { isCode, overwriteJson, removeNow } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 import { keepJson } from './artifacts.ts';
 import { reopen } from './reopen.ts';
@@ -76,9 +76,6 @@ async function clear(dir: string, visit: number): Promise<void> {
     beforeWrite(dir);
     renameSync(join(dir, 'stage.json'), join(archive, 'stage.json'));
   } else {
-    for (const name of entries) {
-      beforeWrite(dir);
-      rmSync(join(dir, name), { recursive: true, force: true });
-    }
+    for (const name of entries) removeNow(join(dir, name));
   }
 }

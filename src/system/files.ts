@@ -222,6 +222,13 @@ const meanings: Readonly<Record<string, string>> = {
   ELOOP: 'its links lead in a circle',
 };
 
+/** Removes what is there, whatever it is, if it is still ours to change: in one call, so that nobody is followed between the
+ *  question and the deed. */
+export function removeNow(path: string): void {
+  beforeWrite(path);
+  rmSync(path, { recursive: true, force: true });
+}
+
 /** Removes a folder with all that is in it, however it is locked. */
 export async function removeTree(path: string): Promise<void> {
   try {
