@@ -36,7 +36,10 @@ export async function writeStage(dir: string, stage: Omit<Stage, 'schema_version
 
 /** Notes in the stage's file which process is at work. */
 export async function noteProcess(dir: string, stage: Omit<Stage, 'schema_version'>): Promise<void> {
-  if (!overwriteJson(nodeLayout(dir).stage, { schema_version: 1, ...stage })) await writeStage(dir, stage);
+  if (overwriteJson(nodeLayout(dir).stage, { schema_version: 1, ...stage })) return;
+  // The process itself may have locked the folder by now.
+  reopen(dir);
+  await writeStage(dir, stage);
 }
 
 /** Makes the folder ready for its `visit`-th visit: a finished earlier visit is moved to `visits/<n>/`, what a killed

@@ -1,5 +1,4 @@
 /** Runs that are at their end, or whose disk is: what is said of them, and what is left of their files. */
-import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Refusal } from '../engine/casting.ts';
@@ -9,11 +8,11 @@ import { exchangesLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { RunResult } from '../model/result.ts';
 import { acquireLock } from '../store/lock.ts';
-import { journalPaths } from '../store/marks.ts';
+import { mendJournals } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
 import { systemWords, writeFileAtomic } from '../system/files.ts';
-import { flushFile, hasNeighbours, removeGitLocks, removeNeighbours } from '../system/leftovers.ts';
+import { hasNeighbours, removeGitLocks, removeNeighbours } from '../system/leftovers.ts';
 import { settleTree } from '../system/settle.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { readJudge, unseal } from './judge.ts';
@@ -85,10 +84,10 @@ const parsed = (text: string): unknown => {
   }
 };
 
-/** Removes what a killed engine has left of files that it was just replacing, and flushes the journals, which it may have
- *  left unflushed: what vouches for them from now on must not outlive them. The workspace is restored as a whole. */
+/** Removes what a killed engine has left of files that it was just replacing, and of lines that it was just writing. The
+ *  workspace is restored as a whole. */
 export async function tidy(runDir: string): Promise<void> {
-  for (const path of Object.values(journalPaths(runDir))) if (existsSync(path)) await flushFile(path);
+  await mendJournals(runDir);
   for (const folder of await ownFolders(runDir)) await removeNeighbours(folder);
   await removeGitLocks(layout(runDir).history);
 }
