@@ -32,7 +32,7 @@ import { marksByPath } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
 import { readManifest } from '../store/run-store.ts';
 import { brandOf, brandOurselves } from '../system/brand.ts';
-import { diskTrouble } from '../system/disk-trouble.ts';
+import { diskTrouble, isDisks } from '../system/disk-trouble.ts';
 import { beforeWrite, fence, Superseded } from '../system/fence.ts';
 import { removeTree, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { collectGarbage, keepSmall } from '../system/memory.ts';
@@ -162,7 +162,7 @@ export async function drive(
           error.message,
           'put that file back from a copy of the run directory, or begin a new run; nothing of it was used',
         );
-      if (error instanceof WorkspaceError)
+      if (error instanceof WorkspaceError && !isDisks(error))
         return refused('workspace', error.message, 'mend that in the run’s workspace and resume again');
       throw error;
     }

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
 import { lstat, readFile, realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { FileEffect } from '../../model/agent-script.ts';
-import { diskTrouble } from '../../system/disk-trouble.ts';
+import { isDisks } from '../../system/disk-trouble.ts';
 import { Superseded } from '../../system/fence.ts';
 import { isMissing, removeNow, systemWords, writeFileAtomic } from '../../system/files.ts';
 
@@ -19,7 +19,8 @@ export async function carryOut(
       const wrong = await carriedOut(effect, workspace, beside);
       if (wrong !== undefined) return `files: ${effect.path}: ${wrong}`;
     } catch (error) {
-      if (isDisks(error)) throw error;
+      // Nor is a run that is another's by now a matter of what the answer asks for.
+      if (isDisks(error) || error instanceof Superseded) throw error;
       return `files: ${effect.path}: ${systemWords(error)}`;
     }
   }
@@ -54,10 +55,6 @@ async function carriedOut(
   if (mode !== undefined) chmodSync(path, mode);
   return undefined;
 }
-
-/** A disk that is full or broken, or a run that is another's by now, is no matter of what the answer asks for. */
-const isDisks = (error: unknown): boolean =>
-  error instanceof Superseded || !['', 'EACCES', 'EPERM'].includes(diskTrouble(error)?.code ?? '');
 
 async function contentOf(
   effect: FileEffect,
