@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import type { Mark } from '../model/mark.ts';
 import { about, named } from '../system/disk-trouble.ts';
-import { beforeWrite } from '../system/fence.ts';
+import { beforeWrite, Superseded } from '../system/fence.ts';
 import { syncFolder } from '../system/files.ts';
 import { scan } from './journal-read.ts';
 
@@ -52,7 +52,9 @@ export async function openJournal(path: string, options: JournalOptions): Promis
   await mkdir(dirname(path), { recursive: true });
   const before = await scan(path);
   if (before.epoch > epoch) {
-    throw new Error(
+    // Our own fence says who it is, where there is one.
+    beforeWrite(path);
+    throw new Superseded(
       `${path}: epoch ${before.epoch} has written here, and ours is only ${epoch}; another process owns this run`,
     );
   }

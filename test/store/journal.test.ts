@@ -4,6 +4,7 @@ import { build } from 'esbuild';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { allOpen, openJournal, readJournal, readRecords } from '../../src/store/journal.ts';
+import { Superseded } from '../../src/system/fence.ts';
 import { temp } from '../system/temp.ts';
 
 const runId = 'run';
@@ -119,7 +120,9 @@ describe('owners', () => {
   test('a journal that a later owner has written to does not open', async () => {
     await using it = await temp();
     await write(it.at('j'), 5, [{}]);
-    await expect(openJournal(it.at('j'), { runId, epoch: 4 })).rejects.toThrow(/epoch 5 has written here/);
+    const late = openJournal(it.at('j'), { runId, epoch: 4 });
+    await expect(late).rejects.toThrow(Superseded);
+    await expect(late).rejects.toThrow(/epoch 5 has written here/);
   });
 });
 
