@@ -328,6 +328,8 @@ export async function drive(
     await writeFileAtomic(at.result, withOwnHash(result), flushed);
     return { result, code: end.ending.code };
   } catch (error) {
+    // Whatever was found wrong in a run that is another's by now: that is why.
+    lock.assertOwner();
     const trouble = diskTrouble(error);
     if (trouble === undefined) throw error;
     unsealIfPossible(at.workspace, stopped);
