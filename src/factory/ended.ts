@@ -11,6 +11,7 @@ import { acquireLock } from '../store/lock.ts';
 import { mendJournals } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
+import { fence } from '../system/fence.ts';
 import { systemWords, writeFileAtomic } from '../system/files.ts';
 import { hasNeighbours, removeGitLocks, removeNeighbours } from '../system/leftovers.ts';
 import { settleTree } from '../system/settle.ts';
@@ -41,6 +42,7 @@ export async function completeResult(
   manifest: Manifest,
   snapshot: string | null,
   result: RunResult,
+  takeOver: boolean,
   doors: Doors,
 ): Promise<Refusal | undefined> {
   const at = layout(runDir);
@@ -48,8 +50,9 @@ export async function completeResult(
   if ((await isSaid()) && !(await isUntidy(runDir))) return undefined;
   const judge = (await isSaid()) ? { sealed: undefined } : await readJudge(runDir, manifest, doors.env);
   if ('problems' in judge) return judge;
-  const answer = await acquireLock(runDir, { clock: doors.clock });
+  const answer = await acquireLock(runDir, { clock: doors.clock, takeOver, stoppedYields: true });
   if (answer.kind === 'refused') return undefined;
+  const open = fence(runDir, answer.lock.assertOwner, answer.lock.successor);
   try {
     await tidy(runDir);
     if (await isSaid()) return undefined;
@@ -61,6 +64,7 @@ export async function completeResult(
     return undefined;
   } finally {
     await answer.lock.release();
+    open();
   }
 }
 
