@@ -1,8 +1,8 @@
 /** The agent program `claude` (`claude -p`): a prompt on standard input, work in the workspace, JSON lines on standard
  *  output, the last of which carries the answer. */
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../system/clock.ts';
+import { removeNow } from '../system/files.ts';
 import type { Exit } from '../system/spawn.ts';
 import type { Agent, AgentReport, Usage } from './agent.ts';
 import { claudeArgv, claudePlace } from './claude/argv.ts';
@@ -48,7 +48,7 @@ export function claudeAgent(options: ClaudeOptions): Agent {
 
       const argv = claudeArgv(settings, answerSchema);
       // What an earlier attempt answered is not this one's answer.
-      await rm(join(task.nodeDir, 'response.md'), { recursive: true, force: true });
+      removeNow(join(task.nodeDir, 'response.md'));
       await task.keep('claude.schema.json', `${JSON.stringify(answerSchema, null, 2)}\n`);
       await task.keep('claude.args.txt', `${['claude', ...argv].join(' ')}\n`);
 

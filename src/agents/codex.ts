@@ -2,6 +2,7 @@
 import { mkdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../system/clock.ts';
+import { removeNow } from '../system/files.ts';
 import type { Exit } from '../system/spawn.ts';
 import type { Agent, AgentProgram, AgentReport, AgentTask, Usage } from './agent.ts';
 import { codexArgv, readScopeOf } from './codex/argv.ts';
@@ -67,7 +68,7 @@ export function codexAgent(options: CodexOptions): Agent {
       };
       const argv = codexArgv(settings, files, modern);
       // What an earlier attempt answered is not this one's answer.
-      await rm(response, { recursive: true, force: true });
+      removeNow(response);
       await task.keep('codex.output.schema.json', `${JSON.stringify(answerSchema, null, 2)}\n`);
       await task.keep('codex.args.txt', `${['codex', ...argv].join(' ')}\n`);
 

@@ -1,8 +1,8 @@
 /** Any program as an agent: a prompt by standard input, file or argument, an answer by file or standard output. */
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Usage } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
+import { removeNow } from '../system/files.ts';
 import type { Exit } from '../system/spawn.ts';
 import type { Agent, AgentReport, AgentTask } from './agent.ts';
 import { readCommandAnswer } from './command/answer.ts';
@@ -52,7 +52,7 @@ export function commandAgent(options: CommandOptions): Agent {
         return config(`command.workdir: there is no folder ${settings.workdir}`);
 
       // What an earlier attempt answered is not this one's answer.
-      for (const stale of [files.response, files.usage]) await rm(stale, { recursive: true, force: true });
+      for (const stale of [files.response, files.usage]) removeNow(stale);
       const schema = settings.responseFormat === 'text' ? task.schema?.schema : undefined;
       await task.keep('command.prompt.md', prompt);
       await task.keep('command.schema.json', `${JSON.stringify(schema ?? answerSchema, null, 2)}\n`);

@@ -1,8 +1,6 @@
 /** Writing into a node's folder, which the node's own programs can write into too. */
-import { rm } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { beforeWrite } from '../system/fence.ts';
-import { isCode, type WriteOptions, writeFileAtomic, writeFresh } from '../system/files.ts';
+import { isCode, removeNow, type WriteOptions, writeFileAtomic, writeFresh } from '../system/files.ts';
 
 /** Artifacts that a later stage reads, as `factory order rollback` reads what a verification found: they outlive a power
  *  cut as the checkpoint does, or the run would go on otherwise than it would have. */
@@ -20,8 +18,7 @@ export async function keepText(path: string, text: string): Promise<void> {
     await writeFileAtomic(path, text, options);
   } catch (error) {
     if (!isCode(error, 'EISDIR') && !isCode(error, 'ENOTEMPTY') && !isCode(error, 'EEXIST')) throw error;
-    beforeWrite(path);
-    await rm(path, { recursive: true, force: true });
+    removeNow(path);
     await writeFileAtomic(path, text, options);
   }
 }

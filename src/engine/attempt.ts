@@ -1,5 +1,4 @@
 /** One node, once: run it, see what it changed, hold that against its scope. */
-import { rm } from 'node:fs/promises';
 import type { Usage } from '../agents/agent.ts';
 import type { AttributeValues } from '../model/attribute.ts';
 import { present, readAttributes } from '../model/attribute.ts';
@@ -12,7 +11,7 @@ import type { NodeKind } from '../nodes/kind.ts';
 import { executableAttributes } from '../nodes/kind.ts';
 import { folderInScope, outsideScope } from '../policy/paths.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
-import { beforeWrite } from '../system/fence.ts';
+import { removeNow } from '../system/files.ts';
 import { diff } from '../workspace/changes.ts';
 import { putBack, standing } from '../workspace/restore.ts';
 import type { TakenOut } from '../workspace/sealed.ts';
@@ -69,10 +68,8 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const at = nodeLayout(site.nodeDir);
       // What an earlier attempt said must never be taken for this one's word. Before the first there is nothing.
       if (visit.attempt > 1) {
-        for (const stale of [at.output, at.response, at.reasoning, at.verificationResults, ...at.rerun]) {
-          beforeWrite(stale);
-          await rm(stale, { recursive: true, force: true });
-        }
+        for (const stale of [at.output, at.response, at.reasoning, at.verificationResults, ...at.rerun])
+          removeNow(stale);
       }
       const { values, bad } = readAttributes(visit.node.attrs, kind.attributes);
       if (bad[0] !== undefined)

@@ -1,11 +1,10 @@
 /** A node's folder of artifacts: the latest visit at the top, earlier ones under `visits/<n>/`. */
-import { mkdirSync } from 'node:fs';
-import { readdir, rename, rm } from 'node:fs/promises';
+import { mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, makeFolder, overwriteJson } from '../system/files.ts';
+import { isCode, overwriteJson, removeNow } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 import { keepJson } from './artifacts.ts';
 import { reopen } from './reopen.ts';
@@ -37,7 +36,10 @@ export async function writeStage(dir: string, stage: Omit<Stage, 'schema_version
 
 /** Notes in the stage's file which process is at work. */
 export async function noteProcess(dir: string, stage: Omit<Stage, 'schema_version'>): Promise<void> {
-  if (!overwriteJson(nodeLayout(dir).stage, { schema_version: 1, ...stage })) await writeStage(dir, stage);
+  if (overwriteJson(nodeLayout(dir).stage, { schema_version: 1, ...stage })) return;
+  // The process itself may have locked the folder by now.
+  reopen(dir);
+  await writeStage(dir, stage);
 }
 
 /** Makes the folder ready for its `visit`-th visit: a finished earlier visit is moved to `visits/<n>/`, what a killed
@@ -59,24 +61,24 @@ function made(dir: string): boolean {
   }
 }
 
+/** In calls that nothing comes between: who is stopped in one that is made by a thread of its own has asked whose the run is
+ *  long before it is made. */
 async function clear(dir: string, visit: number): Promise<void> {
   reopen(dir);
-  const entries = (await readdir(dir)).filter((name) => name !== 'visits');
+  const entries = readdirSync(dir).filter((name) => name !== 'visits');
   const stage = await readStage(dir);
   if (entries.length > 0 && stage !== undefined && stage.visit < visit) {
     const archive = join(nodeLayout(dir).visits, String(stage.visit));
-    await makeFolder(archive);
+    beforeWrite(dir);
+    mkdirSync(archive, { recursive: true });
     // The stage file goes last: as long as it stands here, a cut move is taken up again.
     for (const name of entries.filter((entry) => entry !== 'stage.json')) {
       beforeWrite(dir);
-      await rename(join(dir, name), join(archive, name));
+      renameSync(join(dir, name), join(archive, name));
     }
     beforeWrite(dir);
-    await rename(join(dir, 'stage.json'), join(archive, 'stage.json'));
+    renameSync(join(dir, 'stage.json'), join(archive, 'stage.json'));
   } else {
-    for (const name of entries) {
-      beforeWrite(dir);
-      await rm(join(dir, name), { recursive: true, force: true });
-    }
+    for (const name of entries) removeNow(join(dir, name));
   }
 }

@@ -1,6 +1,5 @@
 /** Answers a tool's or a check's visit from the record of another run, where everything that it could see is the same. */
-import { constants } from 'node:fs';
-import { chmod, copyFile, mkdir } from 'node:fs/promises';
+import { chmodSync, constants, copyFileSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { present } from '../model/attribute.ts';
 import { sortedKeys } from '../model/canonical.ts';
@@ -185,9 +184,9 @@ export function takerOf(
     for (const [name, hash] of Object.entries(was.artifacts ?? {})) {
       const target = join(nodeDir, name);
       beforeWrite(target);
-      await mkdir(dirname(target), { recursive: true });
-      await copyFile(from.artifact(hash), target, constants.COPYFILE_FICLONE);
-      if (target === nodeLayout(nodeDir).context) await chmod(target, 0o444);
+      mkdirSync(dirname(target), { recursive: true });
+      copyFileSync(from.artifact(hash), target, constants.COPYFILE_FICLONE);
+      if (target === nodeLayout(nodeDir).context) chmodSync(target, 0o444);
     }
   }
 }

@@ -1,6 +1,6 @@
 /** A failed scenario, once more: on the same files in a folder of its own, to tell a flake from a failure. */
-import { constants } from 'node:fs';
-import { copyFile, mkdir, readdir, rename } from 'node:fs/promises';
+import { constants, renameSync } from 'node:fs';
+import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AttributeValues } from '../model/attribute.ts';
 import { readAttributes } from '../model/attribute.ts';
@@ -13,7 +13,7 @@ import { executableAttributes, judgingAttributes } from '../nodes/kind.ts';
 import { blameAgain } from '../policy/blame.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, isMissing, removeTree } from '../system/files.ts';
+import { isCode, isMissing, removeAside } from '../system/files.ts';
 import { placeSealed } from '../workspace/sealed.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
@@ -66,10 +66,7 @@ export async function rerun(
   // No node can have a name that begins with a dot.
   const folder = join(at.scratch, '.rerun');
   const place = { workspace: join(folder, 'workspace'), nodeDir: join(folder, 'node') };
-  const leave = async () => {
-    beforeWrite(folder);
-    await removeTree(folder);
-  };
+  const leave = () => removeAside(folder);
   setting.log('info', 'a scenario failed: it is run again in a clean copy', { node: visit.node.id });
   try {
     await leave();
@@ -178,8 +175,10 @@ async function keepOutput(from: string, nodeDir: string): Promise<void> {
     [stderr, 'rerun.stderr.txt'],
   ] as const) {
     beforeWrite(nodeDir);
-    await rename(path, join(nodeDir, name)).catch((error: unknown) => {
+    try {
+      renameSync(path, join(nodeDir, name));
+    } catch (error) {
       if (!isMissing(error)) throw error;
-    });
+    }
   }
 }

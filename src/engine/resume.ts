@@ -9,7 +9,7 @@ import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { sha256 } from '../model/sha256.ts';
 import { brandsOf } from '../system/brand.ts';
-import { mayWrite } from '../system/fence.ts';
+import { beforeWrite, mayWrite } from '../system/fence.ts';
 import { endGroup, sweep } from '../system/processes.ts';
 import { readStage } from './node-dir.ts';
 import { reopen } from './reopen.ts';
@@ -97,8 +97,7 @@ export async function whatChanged(
 }
 
 /** Ends what another engine left running: by what its stages carry and bear, and by the process that its stage wrote
- *  down.  `spare` names
- *  processes that stay: the engine itself, where it was stopped and not killed. Answers how many processes it ended. */
+ *  down. `spare` names processes that stay: engines that were stopped and not killed. Answers how many it ended. */
 export async function endLeftovers(
   runDir: string,
   manifest: Manifest,
@@ -107,10 +106,12 @@ export async function endLeftovers(
 ): Promise<number> {
   const { marker } = manifest;
   const dir = checkpoint.next_node === null ? undefined : layout(runDir).node(checkpoint.next_node);
+  beforeWrite(runDir);
   if (dir !== undefined) reopen(dir);
   const stage = dir === undefined ? undefined : await readStage(dir);
-  const group = stage?.process != null && (await endGroup(stage.process)) ? 1 : 0;
+  // What was read may be the stage of who took the run over while we slept.
   const mayEnd = () => mayWrite(runDir);
+  const group = stage?.process != null && mayEnd() && (await endGroup(stage.process)) ? 1 : 0;
   return (
     group +
     (await sweep(`FACTORY_RUN_MARKER=${marker}`, brandsOf(marker), spare, mayEnd)) +

@@ -1,7 +1,7 @@
 /** A budget that a run shares with the runs that its stages start: what is left is told to them, and they tell what they
  *  spend. */
-import { existsSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { existsSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { CallRecord } from '../model/call-record.ts';
@@ -67,7 +67,7 @@ export async function gather(nodeDir: string, stamp: Stamp, books: Books): Promi
   });
   for (const call of endedCalls(calls)) await books.take({ ...call, ...stamp, run: call.run ?? '' });
   beforeWrite(path);
-  await rm(path, { force: true });
+  rmSync(path, { force: true });
 }
 
 /** The outcome of a stage that failed because a run of its own waits (exit code 75): what that waits for, the stage does. */
@@ -76,7 +76,7 @@ export async function waitingWithin(nodeDir: string, outcome: Outcome): Promise<
   if (!existsSync(path)) return outcome;
   const text = await readFile(path, 'utf8');
   beforeWrite(path);
-  await rm(path, { force: true });
+  rmSync(path, { force: true });
   if (outcome.status !== 'fail' || outcome.exitCode !== 75) return outcome;
   const read = z.string().transform(fromJson).pipe(Parked).safeParse(text);
   if (!read.success) return outcome;

@@ -1,5 +1,6 @@
 /** What a node may touch while it runs: everything bounded to its workspace, its folder, its time and its secrets. */
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Agent, AgentAction, Usage } from '../agents/agent.ts';
 import { expand } from '../dot/expand.ts';
@@ -19,7 +20,7 @@ import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Clock } from '../system/clock.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isMissing, removeTree, writeFileAtomic, writeFresh } from '../system/files.ts';
+import { isMissing, removeAside, writeFileAtomic, writeFresh } from '../system/files.ts';
 import { type ByteMasker, maskStream } from '../system/mask.ts';
 import { head, readSome } from '../system/read.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
@@ -311,8 +312,7 @@ export function siteFor(
     async leave(failed) {
       const [first] = confined;
       if (first?.confinement.rung === 'bwrap') {
-        beforeWrite(first.confinement.scratch);
-        await removeTree(first.confinement.scratch);
+        await removeAside(first.confinement.scratch);
       }
       if (!failed) return undefined;
       const last = confined.at(-1);
@@ -342,7 +342,7 @@ export function siteFor(
       if (!(await staysInside(setting.workspace, dirname(path))))
         throw new Error(`"${path}" leads out of the workspace by a link`);
       beforeWrite(inWorkspace(path));
-      await mkdir(dirname(inWorkspace(path)), { recursive: true });
+      mkdirSync(dirname(inWorkspace(path)), { recursive: true });
       await writeFileAtomic(inWorkspace(path), content);
     },
     async statWorkspace(path) {

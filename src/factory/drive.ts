@@ -26,13 +26,13 @@ import type { Manifest } from '../model/manifest.ts';
 import { toldOf } from '../model/sealed.ts';
 import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint, openLedger } from '../store/checkpoint.ts';
-import { openJournal } from '../store/journal.ts';
-import { acquireLock, type Before } from '../store/lock.ts';
+import { allOpen, openJournal } from '../store/journal.ts';
+import { acquireLock, type Before, livingOwners } from '../store/lock.ts';
 import { marksByPath } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
 import { readManifest } from '../store/run-store.ts';
 import { brandOf, brandOurselves } from '../system/brand.ts';
-import { diskTrouble } from '../system/disk-trouble.ts';
+import { diskTrouble, isDisks } from '../system/disk-trouble.ts';
 import { beforeWrite, fence, Superseded } from '../system/fence.ts';
 import { removeTree, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { collectGarbage, keepSmall } from '../system/memory.ts';
@@ -129,12 +129,7 @@ export async function drive(
     if (resumed) {
       const { takenOver } = lock;
       if (takenOver !== undefined) doors.log('warn', ...takeoverNotice(takenOver));
-      ended = await endLeftovers(
-        runDir,
-        manifest,
-        loaded,
-        takenOver?.how === 'stopped' ? [takenOver.pid] : [],
-      );
+      ended = await endLeftovers(runDir, manifest, loaded, await livingOwners(runDir));
       await tidy(runDir);
       if (ended > 0)
         doors.log('warn', 'ended processes that an earlier engine left running', { processes: ended });
@@ -167,7 +162,7 @@ export async function drive(
           error.message,
           'put that file back from a copy of the run directory, or begin a new run; nothing of it was used',
         );
-      if (error instanceof WorkspaceError)
+      if (error instanceof WorkspaceError && !isDisks(error))
         return refused('workspace', error.message, 'mend that in the run’s workspace and resume again');
       throw error;
     }
@@ -181,7 +176,7 @@ export async function drive(
     const manifestIs = manifestHash(started);
     const options = { runId: manifest.run_id, epoch: lock.epoch };
     // Beside each other: each waits for the disk.
-    const [events, trace, ledger, money] = await Promise.all([
+    const [events, trace, ledger, money] = await allOpen([
       openJournal(at.events, options),
       openJournal(at.trace, options),
       openLedger(runDir, options, read),
@@ -334,6 +329,8 @@ export async function drive(
     await writeFileAtomic(at.result, withOwnHash(result), flushed);
     return { result, code: end.ending.code };
   } catch (error) {
+    // Whatever was found wrong in a run that is another's by now: that is why.
+    lock.assertOwner();
     const trouble = diskTrouble(error);
     if (trouble === undefined) throw error;
     unsealIfPossible(at.workspace, stopped);

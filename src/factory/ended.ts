@@ -8,8 +8,10 @@ import { exchangesLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { RunResult } from '../model/result.ts';
 import { acquireLock } from '../store/lock.ts';
+import { mendJournals } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
+import { fence } from '../system/fence.ts';
 import { systemWords, writeFileAtomic } from '../system/files.ts';
 import { hasNeighbours, removeGitLocks, removeNeighbours } from '../system/leftovers.ts';
 import { settleTree } from '../system/settle.ts';
@@ -40,6 +42,7 @@ export async function completeResult(
   manifest: Manifest,
   snapshot: string | null,
   result: RunResult,
+  takeOver: boolean,
   doors: Doors,
 ): Promise<Refusal | undefined> {
   const at = layout(runDir);
@@ -47,8 +50,9 @@ export async function completeResult(
   if ((await isSaid()) && !(await isUntidy(runDir))) return undefined;
   const judge = (await isSaid()) ? { sealed: undefined } : await readJudge(runDir, manifest, doors.env);
   if ('problems' in judge) return judge;
-  const answer = await acquireLock(runDir, { clock: doors.clock });
+  const answer = await acquireLock(runDir, { clock: doors.clock, takeOver, stoppedYields: true });
   if (answer.kind === 'refused') return undefined;
+  const open = fence(runDir, answer.lock.assertOwner, answer.lock.successor);
   try {
     await tidy(runDir);
     if (await isSaid()) return undefined;
@@ -60,6 +64,7 @@ export async function completeResult(
     return undefined;
   } finally {
     await answer.lock.release();
+    open();
   }
 }
 
@@ -83,8 +88,10 @@ const parsed = (text: string): unknown => {
   }
 };
 
-/** Removes what a killed engine has left of files that it was just replacing. The workspace is restored as a whole. */
+/** Removes what a killed engine has left of files that it was just replacing, and of lines that it was just writing. The
+ *  workspace is restored as a whole. */
 export async function tidy(runDir: string): Promise<void> {
+  await mendJournals(runDir);
   for (const folder of await ownFolders(runDir)) await removeNeighbours(folder);
   await removeGitLocks(layout(runDir).history);
 }

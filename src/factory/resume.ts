@@ -138,7 +138,9 @@ async function resumeOnce(
   const { checkpoint } = loadedState;
   const finished = await finishedRun(manifest, checkpoint, runDir, doors);
   if (finished !== undefined) {
-    return (await completeResult(runDir, manifest, checkpoint.snapshot, finished.result, doors)) ?? finished;
+    const { snapshot } = checkpoint;
+    const takeOver = flags.takeOver === true;
+    return (await completeResult(runDir, manifest, snapshot, finished.result, takeOver, doors)) ?? finished;
   }
   const replays = manifest.replay_of !== undefined;
   if (flags.live === true && !replays)

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import type { Mark } from '../model/mark.ts';
 import { about, named } from '../system/disk-trouble.ts';
-import { beforeWrite } from '../system/fence.ts';
+import { beforeWrite, Superseded } from '../system/fence.ts';
 import { syncFolder } from '../system/files.ts';
 import { scan } from './journal-read.ts';
 
@@ -33,6 +33,17 @@ export interface Journal {
 
 const datasync = promisify(fdatasync);
 
+/** What is being opened, all of it; where one of them cannot be, the others are closed again before it is told. */
+export async function allOpen<const T extends readonly Promise<{ close(): Promise<void> }>[]>(opening: T) {
+  try {
+    return await Promise.all(opening);
+  } catch (error) {
+    for (const one of await Promise.allSettled(opening))
+      if (one.status === 'fulfilled') await one.value.close().catch(() => {});
+    throw error;
+  }
+}
+
 /** Opens a journal for appending; file and folder are made. A torn last line, left by a crash, is cut off, and `seq`
  *  goes on after the last whole record. Rejects when a later owner has written already: what we would append is
  *  nothing that a reader would see. */
@@ -41,7 +52,9 @@ export async function openJournal(path: string, options: JournalOptions): Promis
   await mkdir(dirname(path), { recursive: true });
   const before = await scan(path);
   if (before.epoch > epoch) {
-    throw new Error(
+    // Our own fence says who it is, where there is one.
+    beforeWrite(path);
+    throw new Superseded(
       `${path}: epoch ${before.epoch} has written here, and ours is only ${epoch}; another process owns this run`,
     );
   }

@@ -90,7 +90,7 @@ export function judge(read: Exclude<LockRead, { kind: 'gone' }>, given: Circumst
   });
   const whose = `this run is owned by process ${pid} on ${host} since ${since}`;
   if (host === self.host && lock.pid_space === self.pidSpace) {
-    const id = { pid, startTime: lock.start_time, ...(lock.boot === undefined ? {} : { boot: lock.boot }) };
+    const id = idOf(lock);
     if (!isAlive(id)) return ours('gone');
     if (!isStopped(id))
       return { kind: 'held', owner, why: `${whose}; wait until it ends, or end that process` };
@@ -119,6 +119,19 @@ export function judge(read: Exclude<LockRead, { kind: 'gone' }>, given: Circumst
     fix: `do that, or, if you know that it is gone, take the run over at once with --take-over`,
   };
 }
+
+const idOf = ({ pid, start_time, boot }: LockFile) => ({
+  pid,
+  startTime: start_time,
+  ...(boot === undefined ? {} : { boot }),
+});
+
+/** Whether the owner that a lock names has never given the run free, and still lives where we can see it. */
+export const livesOn = (lock: LockFile, self: Self): boolean =>
+  lock.released === null &&
+  lock.host === self.host &&
+  lock.pid_space === self.pidSpace &&
+  isAlive(idOf(lock));
 
 /** Milliseconds since the last heartbeat, never negative. */
 const silence = (lock: LockFile, { now, uptime }: Circumstances, sameBoot: boolean): number =>

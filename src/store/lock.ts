@@ -12,7 +12,7 @@ import { Superseded } from '../system/fence.ts';
 import { isCode, isMissing, syncFolder, writeJson } from '../system/files.ts';
 import { type Self, thisProcess } from '../system/proc.ts';
 import { scan } from './journal-read.ts';
-import { type Before, judge, LockFile, type LockRead, type Owner } from './lock-file.ts';
+import { type Before, judge, LockFile, type LockRead, livesOn, type Owner } from './lock-file.ts';
 
 export type { Before, Owner } from './lock-file.ts';
 
@@ -133,6 +133,18 @@ export async function ownerOf(
   return held.kind === 'held' ? held.owner : undefined;
 }
 
+/** Processes on this host that have or had the run, did not give it free and still live: whoever was taken over while it
+ *  was stopped, however many have followed it. */
+export async function livingOwners(runDir: string, self = thisProcess()): Promise<readonly number[]> {
+  const folder = layout(runDir).locks;
+  const pids: number[] = [];
+  for (const epoch of await epochsIn(folder)) {
+    const read = await readLock(folder, epoch);
+    if (read.kind === 'read' && livesOn(read.lock, self)) pids.push(read.lock.pid);
+  }
+  return pids;
+}
+
 /** Milliseconds for which a look at the lock counts. A stage writes a dozen small files in it. */
 const momentMs = 1;
 
@@ -242,16 +254,22 @@ function takenBy(folder: string, epoch: number): string {
 const fileOf = (folder: string, epoch: number): string =>
   join(folder, `${String(epoch).padStart(6, '0')}.json`);
 
-async function highestEpoch(folder: string): Promise<number | undefined> {
+/** The epochs that a run has had, in no order. */
+async function epochsIn(folder: string): Promise<readonly number[]> {
   try {
-    const epochs = (await readdir(folder))
+    return (await readdir(folder))
       .map((name) => /^(\d{6,15})\.json$/.exec(name)?.[1])
-      .filter((n) => n !== undefined);
-    return epochs.length === 0 ? undefined : Math.max(...epochs.map(Number));
+      .filter((n) => n !== undefined)
+      .map(Number);
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (isMissing(error)) return [];
     throw error;
   }
+}
+
+async function highestEpoch(folder: string): Promise<number | undefined> {
+  const epochs = await epochsIn(folder);
+  return epochs.length === 0 ? undefined : Math.max(...epochs);
 }
 
 async function readLock(folder: string, epoch: number): Promise<LockRead> {

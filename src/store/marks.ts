@@ -1,8 +1,11 @@
 /** The journals of a run that a checkpoint and a result vouch for, beside its visits. */
+import { statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { exchangesLayout, layout } from '../model/layout.ts';
 import type { Mark } from '../model/mark.ts';
-import { chainOf } from './exchanges.ts';
+import { beforeWrite } from '../system/fence.ts';
+import { flushFile } from '../system/leftovers.ts';
+import { chainOf, linesOf } from './exchanges.ts';
 import { scan } from './journal-read.ts';
 
 export type Marks = Readonly<Record<'events' | 'trace' | 'calls' | 'exchanges', Mark | undefined>>;
@@ -43,6 +46,20 @@ export async function notAsVouched(run: string, vouched: Readonly<Record<string,
     if (is.records !== should.records || is.sha256 !== should.sha256) wrong.push(path);
   }
   return wrong;
+}
+
+/** Cuts off what a kill or a power cut has torn at their ends, and flushes the rest, which a killed engine may not have
+ *  done: what vouches for it from now on must not outlive it. To be called by the run's owner. */
+export async function mendJournals(run: string): Promise<void> {
+  const paths = journalPaths(run);
+  for (const path of Object.values(paths)) {
+    const size = statSync(path, { throwIfNoEntry: false })?.size;
+    if (size === undefined) continue;
+    const end = path === paths.exchanges ? size - linesOf(path).torn : (await scan(path)).end;
+    beforeWrite(path);
+    if (end < size) truncateSync(path, end);
+    await flushFile(path);
+  }
 }
 
 /** The marks of the journals as they stand on disk. */

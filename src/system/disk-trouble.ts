@@ -16,6 +16,12 @@ export function diskTrouble(
   return diskTrouble(error.cause);
 }
 
+/** Whether the disk itself is full or broken: that access is denied may be the doing of whoever wrote there. */
+export function isDisks(error: unknown): boolean {
+  const code = diskTrouble(error)?.code;
+  return code !== undefined && code !== 'EACCES' && code !== 'EPERM';
+}
+
 /** Work that the disk has stopped, in words for people: the message names the file, `fix` says how to go on. */
 export class DiskStop extends Error {
   override readonly name = 'DiskStop';

@@ -224,6 +224,13 @@ const meanings: Readonly<Record<string, string>> = {
   ELOOP: 'its links lead in a circle',
 };
 
+/** Removes what is there, whatever it is, if it is still ours to change: in one call, so that nobody is followed between the
+ *  question and the deed. */
+export function removeNow(path: string): void {
+  beforeWrite(path);
+  rmSync(path, { recursive: true, force: true });
+}
+
 /** Removes a folder with all that is in it, however it is locked. */
 export async function removeTree(path: string): Promise<void> {
   try {
@@ -233,6 +240,20 @@ export async function removeTree(path: string): Promise<void> {
     await unlockTree(path);
     await rm(path, { recursive: true, force: true });
   }
+}
+
+/** The same of a folder in a place that is used again and again: out of the way at once, so that who is stopped while it
+ *  removes and is followed meanwhile takes nothing away from the follower. */
+export async function removeAside(path: string): Promise<void> {
+  beforeWrite(path);
+  const aside = `${path}.${ours}${neighbours++}`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if (isMissing(error)) return;
+    throw named(path, error);
+  }
+  await removeTree(aside);
 }
 
 async function unlockTree(folder: string): Promise<void> {

@@ -1,5 +1,6 @@
 /** What a process that was killed leaves of files it was just making, and how to be sure of those that were made. */
-import { open, readdir, rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { about } from './disk-trouble.ts';
 import { beforeWrite } from './fence.ts';
@@ -16,7 +17,7 @@ export async function removeNeighbours(folder: string): Promise<void> {
   for (const name of await neighboursIn(folder)) {
     const path = join(folder, name);
     beforeWrite(path);
-    await rm(path, { force: true });
+    rmSync(path, { force: true });
   }
 }
 
@@ -42,7 +43,7 @@ export async function removeGitLocks(repository: string): Promise<void> {
     if (name.endsWith('.lock')) {
       const path = join(repository, name);
       beforeWrite(path);
-      await rm(path, { force: true });
+      rmSync(path, { force: true });
     }
 }
 
@@ -51,15 +52,16 @@ export async function flushTree(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) await flushTree(path);
-    else if (entry.isFile()) await about(path, flushFile(path));
+    else if (entry.isFile()) await flushFile(path);
   }
   await syncFolder(folder);
 }
 
-async function flushFile(path: string): Promise<void> {
+/** Flushes a file that others have written. */
+export async function flushFile(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {
-    await file.sync();
+    await about(path, file.sync());
   } finally {
     await file.close();
   }

@@ -1,5 +1,6 @@
 /** Puts paths of a workspace out of sight and back, exactly, also after a crash at any moment. */
-import { chmod, mkdir, readFile, realpath, rename, rm, rmdir } from 'node:fs/promises';
+import { chmodSync, mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import { readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { beforeWrite } from '../system/fence.ts';
@@ -49,20 +50,22 @@ export async function hide(
     }),
   };
   beforeWrite(place.list);
-  await mkdir(place.folder, { recursive: true, mode: 0o700 });
-  await chmod(place.folder, 0o700);
+  mkdirSync(place.folder, { recursive: true, mode: 0o700 });
+  chmodSync(place.folder, 0o700);
   await writeJson(place.list, list, { sync: true, syncFolder: true });
   let at = '';
   try {
-    await unlock(workspace, list.folders);
+    unlock(workspace, list.folders);
     for (const [n, { path, mode }] of list.paths.entries()) {
       at = path;
-      if (mode !== null) await unlock(workspace, [{ path, mode }]);
-      await rename(below(workspace, path), join(place.folder, String(n)));
+      if (mode !== null) unlock(workspace, [{ path, mode }]);
+      beforeWrite(workspace);
+      renameSync(below(workspace, path), join(place.folder, String(n)));
     }
-    await setModes(workspace, list.folders);
+    setModes(workspace, list.folders);
     // Whoever looks for them as another user than root finds a closed door.
-    await chmod(place.folder, 0);
+    beforeWrite(place.folder);
+    chmodSync(place.folder, 0);
     return paths;
   } catch (error) {
     await bringBack(workspace, place);
@@ -76,38 +79,38 @@ export async function hide(
 export async function bringBack(workspace: string, place: HidingPlace): Promise<readonly string[]> {
   const list = await readList(place.list);
   if (list === undefined) return [];
-  // Who took the run over may be hiding again.
-  beforeWrite(place.list);
   const conflicts: string[] = [];
-  const clear = async (path: string): Promise<void> => {
+  // Who took the run over may be hiding again: nothing is done without asking, and in no other call than the next.
+  const clear = (path: string): void => {
     conflicts.push(...filesAt(workspace, path));
-    await rm(below(workspace, path), { recursive: true, force: true });
+    beforeWrite(workspace);
+    rmSync(below(workspace, path), { recursive: true, force: true });
   };
-  await chmod(place.folder, 0o700).catch((error: unknown) => {
-    if (!isMissing(error)) throw error;
-  });
+  beforeWrite(place.list);
+  ifThere(() => chmodSync(place.folder, 0o700));
   try {
-    await makeTop(workspace);
+    makeTop(workspace);
     for (const { path } of list.folders) {
       const found = look(workspace, path);
       if (found?.kind === 'dir') continue;
       // A file or a link in a folder's place would lead what is hidden elsewhere.
-      if (found !== undefined) await clear(path);
-      await mkdir(below(workspace, path), { mode: 0o700 });
+      if (found !== undefined) clear(path);
+      beforeWrite(workspace);
+      mkdirSync(below(workspace, path), { mode: 0o700 });
     }
-    await unlock(workspace, list.folders);
+    unlock(workspace, list.folders);
     for (const [n, { path, mode }] of list.paths.entries()) {
       if (look(place.folder, String(n)) !== undefined) {
-        if (look(workspace, path) !== undefined) await clear(path);
-        await rename(join(place.folder, String(n)), below(workspace, path));
+        if (look(workspace, path) !== undefined) clear(path);
+        beforeWrite(workspace);
+        renameSync(join(place.folder, String(n)), below(workspace, path));
       }
-      if (mode !== null) await setModes(workspace, [{ path, mode }]);
+      if (mode !== null) setModes(workspace, [{ path, mode }]);
     }
-    await setModes(workspace, list.folders);
-    await rmdir(place.folder).catch((error: unknown) => {
-      if (!isMissing(error)) throw error;
-    });
-    await rm(place.list, { force: true });
+    setModes(workspace, list.folders);
+    beforeWrite(place.list);
+    ifThere(() => rmdirSync(place.folder));
+    rmSync(place.list, { force: true });
   } catch (error) {
     throw trouble('bring hidden files back to', workspace, error);
   }
@@ -115,11 +118,20 @@ export async function bringBack(workspace: string, place: HidingPlace): Promise<
 }
 
 /** An agent may have taken the whole workspace away. */
-async function makeTop(workspace: string): Promise<void> {
+function makeTop(workspace: string): void {
   const found = look(workspace, '');
-  if (found !== undefined && found.kind !== 'dir') await rm(workspace, { force: true });
-  await mkdir(workspace, { recursive: true });
-  if (found?.kind === 'dir' && (found.mode & 0o700) !== 0o700) await chmod(workspace, found.mode | 0o700);
+  beforeWrite(workspace);
+  if (found !== undefined && found.kind !== 'dir') rmSync(workspace, { force: true });
+  mkdirSync(workspace, { recursive: true });
+  if (found?.kind === 'dir' && (found.mode & 0o700) !== 0o700) chmodSync(workspace, found.mode | 0o700);
+}
+
+function ifThere(work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
 }
 
 async function readList(path: string): Promise<HiddenList | undefined> {
@@ -215,18 +227,21 @@ function filesAt(workspace: string, path: string): string[] {
 type Folder = { readonly path: string; readonly mode: number };
 
 /** Nothing can be moved out of a folder, nor a folder moved, that its owner may not write. */
-async function unlock(workspace: string, folders: readonly Folder[]): Promise<void> {
+function unlock(workspace: string, folders: readonly Folder[]): void {
   for (const { path } of folders) {
     const mode = folderMode(workspace, path);
-    if (mode !== undefined && (mode & 0o700) !== 0o700)
-      await chmod(toBytes(`${workspace}/${path}`), mode | 0o700);
+    if (mode === undefined || (mode & 0o700) === 0o700) continue;
+    beforeWrite(workspace);
+    chmodSync(toBytes(`${workspace}/${path}`), mode | 0o700);
   }
 }
 
-async function setModes(workspace: string, folders: readonly Folder[]): Promise<void> {
+function setModes(workspace: string, folders: readonly Folder[]): void {
   // The deepest first: a folder that is closed again cannot be entered.
   for (const { path, mode } of [...folders].reverse()) {
     const now = folderMode(workspace, path);
-    if (now !== undefined && now !== mode) await chmod(toBytes(`${workspace}/${path}`), mode);
+    if (now === undefined || now === mode) continue;
+    beforeWrite(workspace);
+    chmodSync(toBytes(`${workspace}/${path}`), mode);
   }
 }

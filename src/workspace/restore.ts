@@ -11,6 +11,7 @@ import {
   symlinkSync,
   unlinkSync,
 } from 'node:fs';
+import { named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { hashFile } from './content.ts';
 import { below, fromBytes, parentOf, toBytes } from './names.ts';
@@ -284,7 +285,7 @@ class Work {
         renameSync(neighbour, place);
       } catch (error) {
         removeIfThere(neighbour);
-        throw trouble('put back', path, error);
+        throw trouble('put back', path, named(String(place), error));
       }
     }
   }

@@ -1,6 +1,6 @@
 /** A disk that is really full: a small one, mounted where the runs are kept. */
 import { spawnSync } from 'node:child_process';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { home } from '../support/cli.ts';
@@ -9,7 +9,7 @@ import { home } from '../support/cli.ts';
 const pipeline = `digraph g {
   workdir="none"
   start [shape=Mdiamond]
-  one [shape=parallelogram, tool_command="echo one >> log.txt"]
+  one [shape=parallelogram, tool_command="echo one >> log.txt; seq 50000 > many.txt"]
   two [shape=parallelogram, tool_command="echo two >> log.txt; if mkdir $ONCE 2>/dev/null; then cat /dev/zero > $FACTORY_NODE_DIR/fill 2>/dev/null; fi; true"]
   three [shape=parallelogram, tool_command="echo three >> log.txt"]
   exit [shape=Msquare]
@@ -40,6 +40,19 @@ test('a full disk stops the run with the reason, and the run goes on when there 
     expect(still.code, still.stderr).toBe(1);
     expect(still.stderr).toContain('no space is left on the disk');
 
+    // What the workspace has lost finds no room either, where the small files of the engine do.
+    await writeFile(join(runs, 'r1/workspace/many.txt'), '');
+    await writeFile(join(runs, 'room'), 'x'.repeat(65_536));
+    spawnSync('dd', ['if=/dev/zero', `of=${join(runs, 'more')}`, 'bs=4k']);
+    await rm(join(runs, 'room'));
+    const unrestored = await it.factory(['resume', 'r1', '--runsdir', 'runs'], { env });
+    expect(unrestored.code, unrestored.stderr).toBe(1);
+    expect(unrestored.stderr).toContain(
+      `${join(runs, 'r1/workspace/many.txt')}: no space is left on the disk`,
+    );
+    expect(unrestored.stderr).toMatch(/fix: .*resume r1 --runsdir/);
+
+    await rm(join(runs, 'more'));
     await rm(join(runs, 'r1/two/fill'));
     const resumed = await it.factory(['resume', 'r1', '--runsdir', 'runs'], { env });
     expect(resumed.code, resumed.stderr).toBe(0);

@@ -17,3 +17,13 @@ test.each([
   expect(existsSync(join(it.path, name))).toBe(false);
   expect(existsSync(join(it.path, 'visits.jsonl'))).toBe(true);
 });
+
+test.each(['events.jsonl', 'trace.jsonl', 'calls.jsonl', 'exchanges/calls.jsonl'])(
+  'a line of %s that it was writing goes, and the whole ones stay',
+  async (name) => {
+    const whole = '{"seq":1,"epoch":1}\n{"seq":2,"epoch":1}\n';
+    await using it = await home({ [name]: `${whole}{"seq":3,"ep` });
+    await tidy(it.path);
+    expect(await it.read(name)).toBe(whole);
+  },
+);

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { openJournal, readJournal, readRecords } from '../../src/store/journal.ts';
+import { allOpen, openJournal, readJournal, readRecords } from '../../src/store/journal.ts';
+import { Superseded } from '../../src/system/fence.ts';
 import { temp } from '../system/temp.ts';
 
 const runId = 'run';
@@ -119,7 +120,9 @@ describe('owners', () => {
   test('a journal that a later owner has written to does not open', async () => {
     await using it = await temp();
     await write(it.at('j'), 5, [{}]);
-    await expect(openJournal(it.at('j'), { runId, epoch: 4 })).rejects.toThrow(/epoch 5 has written here/);
+    const late = openJournal(it.at('j'), { runId, epoch: 4 });
+    await expect(late).rejects.toThrow(Superseded);
+    await expect(late).rejects.toThrow(/epoch 5 has written here/);
   });
 });
 
@@ -219,4 +222,13 @@ test('lines longer than what is read at a time are read whole', async () => {
   truncateSync(it.at('j'), readFileSync(it.at('j')).length - 1);
   const { records } = await readRecords(it.at('j'));
   expect(records.map((record) => String(record['text']).length)).toEqual([1_000_000]);
+});
+
+test('of journals that are opened together none stays open when one cannot be opened', async () => {
+  await using it = await temp();
+  mkdirSync(it.at('trace.jsonl'));
+  const options = { runId, epoch: 1 };
+  const events = openJournal(it.at('events.jsonl'), options);
+  await expect(allOpen([openJournal(it.at('trace.jsonl'), options), events])).rejects.toThrow(/EISDIR/);
+  await expect(events.then((one) => one.append({}))).rejects.toThrow(/closed/);
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { describe, expect, test, vi } from 'vitest';
 import { openJournal } from '../../src/store/journal.ts';
-import { acquireLock, type Lock, type LockOptions, ownerOf } from '../../src/store/lock.ts';
+import { acquireLock, type Lock, type LockOptions, livingOwners, ownerOf } from '../../src/store/lock.ts';
 import type { Clock } from '../../src/system/clock.ts';
 import { Superseded } from '../../src/system/fence.ts';
 import { isStopped, processId, type Self, thisProcess } from '../../src/system/proc.ts';
@@ -343,4 +343,24 @@ test('where the lock folder was removed by hand, epochs go on after those in the
   trace.append({ type: 'x' });
   await trace.close();
   expect((await take(it.dir, options)).epoch).toBe(8);
+});
+
+test('who was taken over and lives is known, however many have followed it', async () => {
+  await using it = await temp();
+  const { options } = hands();
+  const of = (pid: number, host = thisProcess().host): LockOptions => ({
+    ...options,
+    takeOver: true,
+    self: { ...thisProcess(), host, id: { ...thisProcess().id, pid } },
+  });
+  // In our sight it looks as if it had been stopped; the second one ended, the third is another machine's.
+  await take(it.dir, options);
+  const file = it.at('lock', '000001.json');
+  const first = readFileSync(file, 'utf8');
+  writeFileSync(file, first.replace(/"released": null/, '"released": "2026-01-01T00:00:00.000Z"'));
+  await take(it.dir, of(2 ** 22 + 1));
+  await take(it.dir, of(process.pid, 'elsewhere'));
+  expect(await livingOwners(it.dir)).toEqual([]);
+  writeFileSync(file, first);
+  expect(await livingOwners(it.dir)).toEqual([process.pid]);
 });

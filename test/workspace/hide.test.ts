@@ -12,6 +12,7 @@ import {
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { fence, Superseded } from '../../src/system/fence.ts';
 import { bringBack, hide, type OutOfSight } from '../../src/workspace/hide.ts';
 import { asHeldByModes, make, picture, tempFolder, type Wanted } from './folders.ts';
 
@@ -230,4 +231,30 @@ test('another name of a hidden file is hidden too, and one that it had where it 
   expect(it.seen()).toEqual(['README.md', 'agent/main.txt']);
   expect(await it.back()).toEqual([]);
   expect(it.seen()).toContain('agent/was.txt');
+});
+
+// An engine that is stopped while it brings things back, and followed by one that hides them again.
+test('whoever is followed in the midst of it does nothing more', async () => {
+  let looks = 0;
+  for (let whole = false; !whole; looks++) {
+    await using it = rig(tree);
+    await it.hide({ hidden: ['scripts/scenarios/', 'examples/other'] });
+    let left = looks;
+    let then: readonly string[] | undefined;
+    const open = fence(it.path, () => {
+      left -= 1;
+      if (left >= 0) return;
+      then ??= picture(it.path);
+      throw new Superseded('taken');
+    });
+    const refused = await it.back().catch((error: unknown) => error);
+    open();
+    whole = then === undefined;
+    if (whole) expect(picture(it.ws)).toEqual(it.was);
+    else {
+      expect(refused).toBeInstanceOf(Superseded);
+      expect(picture(it.path)).toEqual(then);
+    }
+  }
+  expect(looks).toBeGreaterThan(5);
 });

@@ -1,9 +1,9 @@
 /** What an agent program answered: a JSON object that says how the work went. */
-import { lstat, readFile, rm } from 'node:fs/promises';
+import { lstat, readFile } from 'node:fs/promises';
 import type { Json, JsonObject } from '../../model/json.ts';
 import { extractJson } from '../../model/json-text.ts';
 import { outcomeSynonyms, outcomeWords } from '../../model/outcome.ts';
-import { isMissing } from '../../system/files.ts';
+import { isMissing, removeNow } from '../../system/files.ts';
 import type { AgentReport } from '../agent.ts';
 
 type Finished = Extract<AgentReport, { kind: 'finished' }>;
@@ -25,7 +25,7 @@ export async function readAnswer(path: string, evidence?: 'evidence'): Promise<A
     const is = await lstat(path);
     // A link would make a file of somebody else's the answer, and a pipe would never end.
     if (!is.isFile() || is.size > longestAnswer) {
-      if (evidence === undefined) await rm(path, { recursive: true, force: true });
+      if (evidence === undefined) removeNow(path);
       return { problem: is.isFile() ? `is larger than ${longestAnswer} bytes` : 'is no plain file' };
     }
     bytes = await readFile(path);

@@ -1,8 +1,11 @@
 /** What a prepared answer changes in the workspace, done as an agent would have done it. */
-import { chmod, lstat, mkdir, readFile, realpath, rm, symlink } from 'node:fs/promises';
+import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
+import { lstat, readFile, realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { FileEffect } from '../../model/agent-script.ts';
-import { isMissing, systemWords, writeFileAtomic } from '../../system/files.ts';
+import { isDisks } from '../../system/disk-trouble.ts';
+import { Superseded } from '../../system/fence.ts';
+import { isMissing, removeNow, systemWords, writeFileAtomic } from '../../system/files.ts';
 
 /** Carries the changes out, one after the other. What one of them cannot do ends it, and is answered in words. `beside`
  *  is the script's folder. */
@@ -16,6 +19,8 @@ export async function carryOut(
       const wrong = await carriedOut(effect, workspace, beside);
       if (wrong !== undefined) return `files: ${effect.path}: ${wrong}`;
     } catch (error) {
+      // Nor is a run that is another's by now a matter of what the answer asks for.
+      if (isDisks(error) || error instanceof Superseded) throw error;
       return `files: ${effect.path}: ${systemWords(error)}`;
     }
   }
@@ -30,28 +35,26 @@ async function carriedOut(
   const path = join(workspace, effect.path);
   if (!(await staysInside(workspace, dirname(path)))) return 'it leads out of the workspace by a link';
   if (effect.delete === true) {
-    await rm(path, { recursive: true, force: true });
+    removeNow(path);
     return undefined;
   }
   if (effect.link !== undefined) {
-    await clear(path);
-    await mkdir(dirname(path), { recursive: true });
-    await symlink(effect.link, path);
+    removeNow(path);
+    mkdirSync(dirname(path), { recursive: true });
+    symlinkSync(effect.link, path);
     return undefined;
   }
   const bytes = await contentOf(effect, beside);
   if ('wrong' in bytes) return bytes.wrong;
   const was = await lstat(path).catch(() => undefined);
-  if (was !== undefined && !was.isFile()) await clear(path);
+  if (was !== undefined && !was.isFile()) removeNow(path);
   const mode = effect.mode === undefined ? undefined : Number.parseInt(effect.mode, 8);
   // A file that is there keeps its mode, as with an editor.
   const kept = was?.isFile() === true ? was.mode & 0o7777 : 0o644;
   await writeFileAtomic(path, bytes.content, { mode: mode ?? kept });
-  if (mode !== undefined) await chmod(path, mode);
+  if (mode !== undefined) chmodSync(path, mode);
   return undefined;
 }
-
-const clear = (path: string): Promise<void> => rm(path, { recursive: true, force: true });
 
 async function contentOf(
   effect: FileEffect,

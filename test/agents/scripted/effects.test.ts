@@ -3,6 +3,7 @@ import { lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFil
 import { expect, test } from 'vitest';
 import { scriptedAgent } from '../../../src/agents/scripted.ts';
 import { parseAgentScript } from '../../../src/model/agent-script.ts';
+import { fence, Superseded } from '../../../src/system/fence.ts';
 import { temp } from '../../system/temp.ts';
 import { taskFor, wellFormed } from '../contract.ts';
 
@@ -78,4 +79,21 @@ test.for([
   const parsed = parseAgentScript('s.json', text);
   const said = 'diagnostics' in parsed ? parsed.diagnostics.map(({ message }) => message).join('\n') : '';
   expect(said).toContain(why);
+});
+
+test.each([
+  ['full', () => Object.assign(new Error('full'), { code: 'ENOSPC' }), /full/],
+  ['another’s by now', () => new Superseded('taken'), /taken/],
+])('a disk that is %s is no answer', async (_, trouble, says) => {
+  await using it = await temp();
+  mkdirSync(it.at('w'));
+  const open = fence(it.dir, () => {
+    throw trouble();
+  });
+  const effects: readonly object[] = [
+    { path: 'a', content: 'x' },
+    { path: 'a', delete: true },
+  ];
+  for (const effect of effects) await expect(played(it, { text: '', files: [effect] })).rejects.toThrow(says);
+  open();
 });

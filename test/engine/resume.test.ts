@@ -1,0 +1,39 @@
+/** What a killed engine left running is ended by its follower, and by nobody who has been followed itself. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { writeStage } from '../../src/engine/node-dir.ts';
+import { endLeftovers } from '../../src/engine/resume.ts';
+import type { Checkpoint } from '../../src/model/checkpoint.ts';
+import type { Manifest } from '../../src/model/manifest.ts';
+import { fence, Superseded } from '../../src/system/fence.ts';
+import { isAlive, processId } from '../../src/system/proc.ts';
+import { temp } from '../system/temp.ts';
+
+test.each([0, 1])('an engine that was taken over after %i looks ends nobody’s stage', async (looks) => {
+  await using it = await temp();
+  const stage = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
+  const ended = once(stage, 'exit');
+  const process = processId(stage.pid ?? 0);
+  if (process === undefined) throw new Error('it has just begun');
+  try {
+    mkdirSync(it.at('work'));
+    await writeStage(it.at('work'), { visit: 1, attempt: 1, marker: 'nobody-else', process });
+    let left = looks;
+    const open = fence(it.dir, () => {
+      if (left-- <= 0) throw new Superseded('taken');
+    });
+    const manifest = { marker: 'nobody-else' } as Manifest;
+    const leftovers = endLeftovers(it.dir, manifest, { next_node: 'work' } as Checkpoint, []);
+    if (looks === 0) await expect(leftovers).rejects.toThrow(Superseded);
+    else expect(await leftovers).toBe(0);
+    expect(isAlive(process)).toBe(true);
+    open();
+    expect(await endLeftovers(it.dir, manifest, { next_node: 'work' } as Checkpoint, [])).toBe(1);
+    expect(isAlive(process)).toBe(false);
+  } finally {
+    stage.kill('SIGKILL');
+    await ended;
+  }
+});

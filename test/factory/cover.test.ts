@@ -1,0 +1,57 @@
+/** A run taken up with other limits, and cut while that is written down. */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { manifestHash } from '../../src/engine/kept.ts';
+import { carryOut } from '../../src/factory/cover.ts';
+import { type Doors, readPipeline, resumeRun, startRun } from '../../src/factory.ts';
+import { layout } from '../../src/model/layout.ts';
+import { loadCheckpoint } from '../../src/store/checkpoint.ts';
+import { readManifest } from '../../src/store/run-store.ts';
+import { realClock } from '../../src/system/clock.ts';
+import { temp } from '../system/temp.ts';
+
+const flags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
+
+test('a change that follows a cut change leaves a manifest that is vouched for wherever it is cut', async () => {
+  await using it = await temp();
+  writeFileSync(
+    it.at('p.dot'),
+    `digraph g { workdir="none"; start [shape=Mdiamond]; a [shape=parallelogram, tool_command="true"]; exit [shape=Msquare]; start -> a -> exit }`,
+  );
+  mkdirSync(it.at('runs'));
+  const { graph } = await readPipeline('p.dot', it.dir);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  const doors: Doors = {
+    cwd: it.dir,
+    env: { PATH: process.env['PATH'], ATTRACTION_TEST_STOP_AFTER_NODE: 'start' },
+    clock: realClock,
+    signal: new AbortController().signal,
+    watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
+    log: () => {},
+  };
+  await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, doors);
+  const dir = it.at('runs', 'r1');
+  const at = layout(dir);
+  const change = async (maxSteps: number) => {
+    const read = await readManifest(dir);
+    const loaded = await loadCheckpoint(at.checkpoint);
+    if (!read.ok || !loaded.ok) throw new Error('a run that nobody has touched');
+    const { manifest } = read;
+    const next = { ...manifest, caps: { ...manifest.caps, max_steps: maxSteps } };
+    await carryOut({ manifest: next, files: {}, script: 'an answer' }, dir, loaded);
+  };
+  // The first is cut right after it, the second before the manifest stands there.
+  await change(11);
+  const first = readFileSync(at.manifest, 'utf8');
+  rmSync(at.inputs, { recursive: true, force: true });
+  writeFileSync(at.inputs, 'in the way');
+  await expect(change(12)).rejects.toThrow();
+  expect(readFileSync(at.manifest, 'utf8')).toBe(first);
+  const loaded = await loadCheckpoint(at.checkpoint);
+  expect(loaded.ok && [loaded.vouched.manifest_sha256, loaded.vouched.manifest_next]).toContain(
+    manifestHash(JSON.parse(first)),
+  );
+  rmSync(at.inputs);
+  const ended = await resumeRun(dir, graph, flags, { ...doors, env: { PATH: process.env['PATH'] } });
+  expect(ended).toMatchObject({ code: 0 });
+});
