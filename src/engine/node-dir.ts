@@ -1,12 +1,14 @@
 /** A node's folder of artifacts: the latest visit at the top, earlier ones under `visits/<n>/`. */
 import { mkdirSync } from 'node:fs';
-import { readdir, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isCode, makeFolder, overwriteJson } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
+import { below } from '../workspace/names.ts';
+import { readNames } from '../workspace/walk.ts';
 import { keepJson } from './artifacts.ts';
 import { reopen } from './reopen.ts';
 
@@ -61,7 +63,7 @@ function made(dir: string): boolean {
 
 async function clear(dir: string, visit: number): Promise<void> {
   reopen(dir);
-  const entries = (await readdir(dir)).filter((name) => name !== 'visits');
+  const entries = readNames(dir).filter((name) => name !== 'visits');
   const stage = await readStage(dir);
   if (entries.length > 0 && stage !== undefined && stage.visit < visit) {
     const archive = join(nodeLayout(dir).visits, String(stage.visit));
@@ -69,14 +71,14 @@ async function clear(dir: string, visit: number): Promise<void> {
     // The stage file goes last: as long as it stands here, a cut move is taken up again.
     for (const name of entries.filter((entry) => entry !== 'stage.json')) {
       beforeWrite(dir);
-      await rename(join(dir, name), join(archive, name));
+      await rename(below(dir, name), below(archive, name));
     }
     beforeWrite(dir);
     await rename(join(dir, 'stage.json'), join(archive, 'stage.json'));
   } else {
     for (const name of entries) {
       beforeWrite(dir);
-      await rm(join(dir, name), { recursive: true, force: true });
+      await rm(below(dir, name), { recursive: true, force: true });
     }
   }
 }

@@ -86,7 +86,8 @@ export function namesIn(root: string, folder: string): readonly string[] {
   }
 }
 
-function readNames(path: string | Buffer): readonly string[] {
+/** The same of one that is there, with the system's own error. */
+export function readNames(path: string | Buffer): readonly string[] {
   const names = readdirSync(path, 'utf8');
   // The replacement character stands for bytes that are no UTF-8 (or for itself): only the bytes tell.
   return names.some((name) => name.includes('\uFFFD')) ? readdirSync(path, 'buffer').map(fromBytes) : names;
