@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import {
+import fs, {
+  constants,
   existsSync,
   linkSync,
   lstatSync,
@@ -12,6 +13,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -291,6 +293,25 @@ test('a read-only tree is copied by a user whom modes hold, and the top stays wr
   await asHeldByModes(it.path, () => copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] }));
   expect(picture(join(it.path, 'copy'))).toEqual(picture(join(it.path, 'work')));
   expect(statSync(join(it.path, 'copy')).mode & 0o7777).toBe(0o755);
+});
+
+test('where the file system shares blocks, a large file that its owner may not write is copied too', async () => {
+  await using it = tempFolder();
+  make(it.path, { 'work/big': { text: 'x'.repeat(1_100_000), mode: 0o444 } });
+  // As it does there: a copy has its original's mode from the beginning.
+  const { copyFile } = fs.promises;
+  const mode = constants.COPYFILE_EXCL;
+  fs.promises.copyFile = (from, to) => copyFile(from, to, mode);
+  syncBuiltinESMExports();
+  try {
+    await asHeldByModes(it.path, () =>
+      copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] }),
+    );
+  } finally {
+    fs.promises.copyFile = copyFile;
+    syncBuiltinESMExports();
+  }
+  expect(picture(join(it.path, 'copy'))).toEqual(picture(join(it.path, 'work')));
 });
 
 test('a target that holds something is refused before anything is written', async () => {
