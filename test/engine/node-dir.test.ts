@@ -17,8 +17,7 @@ function leave(dir: string): void {
   writeFileSync(below(dir, odd, odd), 'x');
   writeFileSync(join(dir, 'plain'), 'y');
 }
-const names = (folder: string, ...more: Buffer[]) =>
-  readdirSync(below(folder, ...more), 'latin1').sort();
+const names = (folder: string, ...more: Buffer[]) => readdirSync(below(folder, ...more), 'latin1').sort();
 
 test('what a visit left under names that are no UTF-8 makes way for the next one', async () => {
   await using it = await temp();
