@@ -55,7 +55,12 @@ export async function openSnapshots(where: {
     letGo(2);
     return tree;
   };
-  const treeAgain = (id: string) => readOrExplain(boot, pathOf(id));
+  const treeAgain = (id: string) => {
+    const read = readOrExplain(boot, pathOf(id));
+    if (treeId(read.tree) !== id)
+      throw new DamagedStore(`the snapshot ${pathOf(id)} is damaged: it tells of another tree`);
+    return read;
+  };
   const snapshotOf = (id: string, of: Tree): Snapshot => {
     if (of.size < many) return { id, tree: of };
     hold(id, of);
@@ -97,9 +102,7 @@ export async function openSnapshots(where: {
     const here = held.get(id);
     if (here !== undefined && every(hashesOf(here), (hash) => store.has(hash))) return snapshotOf(id, here);
     letGo(1);
-    const { tree, places } = readOrExplain(boot, pathOf(id));
-    if (treeId(tree) !== id)
-      throw new DamagedStore(`the snapshot ${pathOf(id)} is damaged: it tells of another tree`);
+    const { tree, places } = treeAgain(id);
     store.learn(places, hashesOf(tree));
     written.add(id);
     const snapshot = snapshotOf(id, tree);
