@@ -51,15 +51,16 @@ export async function flushTree(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) await flushTree(path);
-    else if (entry.isFile()) await about(path, flushFile(path));
+    else if (entry.isFile()) await flushFile(path);
   }
   await syncFolder(folder);
 }
 
-async function flushFile(path: string): Promise<void> {
+/** Flushes a file that is there. */
+export async function flushFile(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {
-    await file.sync();
+    await about(path, file.sync());
   } finally {
     await file.close();
   }

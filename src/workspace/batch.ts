@@ -57,13 +57,15 @@ export class Batch {
     return { hash, size };
   }
 
-  /** Everything added is on disk and in the store when this settles. */
-  async commit(): Promise<void> {
-    if (this.pack === undefined) return;
+  /** Everything added is on disk and in the store when this settles. True where the names in the store's folder were
+   *  flushed as well. */
+  async commit(): Promise<boolean> {
+    if (this.pack === undefined) return false;
     this.flush();
     await flushed(this.pack.file);
     if (this.pack.isNew) await syncFolder(this.into.dir);
     this.into.keep(this.added);
+    return this.pack.isNew;
   }
 
   /** To be called in any case, once. */

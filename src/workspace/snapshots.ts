@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isMissing, writeFileAtomic } from '../system/files.ts';
+import { isMissing, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
 import { checkoutTree } from './checkout.ts';
 import { copyTree } from './copy.ts';
@@ -29,7 +29,8 @@ export async function openSnapshots(where: {
   const workspace = join(await realOf(dirname(given)), basename(given));
   const dir = resolve(where.dir);
   const trees = join(dir, 'trees');
-  await mkdir(trees, { recursive: true });
+  // A folder whose name is not known to be on disk.
+  let isNew = (await mkdir(trees, { recursive: true })) !== undefined;
   const store = new Store(await realpath(dir));
   const boot = bootId();
   const pathOf = (id: string): string => join(trees, `${id}.json`);
@@ -124,7 +125,7 @@ export async function openSnapshots(where: {
           throw unwritten(error);
         }
       });
-      await batch.commit();
+      if (await batch.commit()) isNew = false;
       copies = read;
       return copied;
     } catch (error) {
@@ -161,7 +162,8 @@ export async function openSnapshots(where: {
           }
         },
       });
-      await batch.commit();
+      if (!(await batch.commit()) && isNew) await syncFolder(dir);
+      isNew = false;
       latest = tree;
       copies = empty;
       if (since !== undefined && tree === before) return since;
