@@ -59,22 +59,25 @@ test('files, modes, links and empty folders are copied as they are, whatever the
   }
 });
 
-test.each([0, 1])('modification times are kept, of files, folders and links, with %i workers', async (workers) => {
-  await using it = tempFolder();
-  make(it.path, { 'work/folder/file': 'x', 'work/link': { link: 'folder' }, 'work/old': '' });
-  utimesSync(join(it.path, 'work/old'), 1000, new Date(-1500));
-  utimesSync(join(it.path, 'work/folder/file'), 1000, 2000.5);
-  utimesSync(join(it.path, 'work/folder'), 1000, 3000);
-  const crew = { workers, from: 0, batch: 1 };
-  await copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] }, undefined, crew);
-  expect(statSync(join(it.path, 'copy/old')).mtimeMs).toBe(-1500);
-  expect(statSync(join(it.path, 'copy/folder/file')).mtimeMs).toBe(2_000_500);
-  expect(statSync(join(it.path, 'copy/folder')).mtimeMs).toBe(3_000_000);
-  expect(lstatSync(join(it.path, 'copy/link')).mtimeMs).toBeCloseTo(
-    lstatSync(join(it.path, 'work/link')).mtimeMs,
-    2,
-  );
-});
+test.each([0, 1])(
+  'modification times are kept, of files, folders and links, with %i workers',
+  async (workers) => {
+    await using it = tempFolder();
+    make(it.path, { 'work/folder/file': 'x', 'work/link': { link: 'folder' }, 'work/old': '' });
+    utimesSync(join(it.path, 'work/old'), 1000, new Date(-1500));
+    utimesSync(join(it.path, 'work/folder/file'), 1000, 2000.5);
+    utimesSync(join(it.path, 'work/folder'), 1000, 3000);
+    const crew = { workers, from: 0, batch: 1 };
+    await copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] }, undefined, crew);
+    expect(statSync(join(it.path, 'copy/old')).mtimeMs).toBe(-1500);
+    expect(statSync(join(it.path, 'copy/folder/file')).mtimeMs).toBe(2_000_500);
+    expect(statSync(join(it.path, 'copy/folder')).mtimeMs).toBe(3_000_000);
+    expect(lstatSync(join(it.path, 'copy/link')).mtimeMs).toBeCloseTo(
+      lstatSync(join(it.path, 'work/link')).mtimeMs,
+      2,
+    );
+  },
+);
 
 test('names and targets in bytes that are no UTF-8 are copied', async () => {
   await using it = tempFolder();
