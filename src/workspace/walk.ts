@@ -140,7 +140,8 @@ export const factsOf = ({ size, mode, mtimeMs, ctimeMs, ino, nlink }: Facts): Fa
   nlink,
 });
 
-/** True when nothing has touched the regular file since `was` was taken: size, mode, times and inode are the same. */
+/** True when nothing has touched the regular file since `was` was taken: size, mode, times and inode are the same. On a
+ *  tmpfs that does not tell of writes through a mapping, which change no time there. */
 export const isUntouched = (stat: Facts, was: Entry): boolean =>
   was.ctimeMs === stat.ctimeMs &&
   was.mtimeMs === stat.mtimeMs &&
