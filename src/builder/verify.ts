@@ -1,4 +1,5 @@
 /** How a project is checked as a whole: which commands say that it still holds together after an order. */
+import type { Dirent } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import * as z from 'zod';
@@ -121,10 +122,16 @@ const isPytestFile = (path: string): boolean => /^(test_.*|.*_test)\.py$/.test(b
 
 const notOurs = new Set(['node_modules', '__pycache__', 'venv', 'vendor']);
 
-/** JavaScript, Python and Go files, without hidden folders and what was installed. */
+/** JavaScript, Python and Go files, without hidden folders, what was installed, and folders whose names are no UTF-8. */
 async function codeFiles(root: string, below = ''): Promise<string[]> {
   const found: string[] = [];
-  for (const entry of await readdir(join(root, below), { withFileTypes: true })) {
+  const entries = await readdir(join(root, below), { withFileTypes: true }).catch(
+    (error: unknown): Dirent[] => {
+      if (below !== '' && isMissing(error)) return [];
+      throw error;
+    },
+  );
+  for (const entry of entries) {
     const path = below === '' ? entry.name : `${below}/${entry.name}`;
     if (entry.isFile() && /\.([cm]?js|py|go)$/.test(entry.name)) found.push(path);
     if (entry.isDirectory() && !entry.name.startsWith('.') && !notOurs.has(entry.name)) {

@@ -1,12 +1,13 @@
 /** What the stages of a run left behind, taken over by a run that was forked from it. */
-import type { Dirent } from 'node:fs';
 import { constants } from 'node:fs';
-import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
+import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Json } from '../model/json.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { isMissing } from '../system/files.ts';
+import { below } from '../workspace/names.ts';
+import { namesIn, walk } from '../workspace/walk.ts';
 import { readStage, writeStage } from './node-dir.ts';
 
 /** How often a folder is looked for again that its run moves away meanwhile. */
@@ -47,7 +48,7 @@ async function copyVisit(source: string, visit: number, target: string): Promise
     const top = (await readStage(source))?.visit === visit;
     const copied = await copyFolder(top ? source : archive, target, top);
     // A visit that begins meanwhile moves the one before it, file by file and the stage file last.
-    const moving = top && (await entriesOf(archive)).length > 0;
+    const moving = top && namesIn(archive, '').length > 0;
     const isTop = (await readStage(source))?.visit === visit;
     if (copied && !moving && isTop === top) return true;
     await clear(target);
@@ -58,46 +59,29 @@ async function copyVisit(source: string, visit: number, target: string): Promise
 
 /** All but the folders of other visits goes. */
 async function clear(target: string): Promise<void> {
-  for (const entry of await entriesOf(target)) {
-    if (entry.name !== 'visits') await rm(join(target, entry.name), { recursive: true, force: true });
+  for (const name of namesIn(target, '')) {
+    if (name !== 'visits') await rm(below(target, name), { recursive: true, force: true });
   }
 }
 
 /** False when the folder, or something that was in it, is gone. */
 async function copyFolder(from: string, to: string, withoutVisits: boolean): Promise<boolean> {
-  const entries = await entriesOf(from);
-  if (entries.length === 0) return false;
+  if (namesIn(from, '').length === 0) return false;
   await mkdir(to, { recursive: true });
-  for (const entry of entries) {
-    const [source, target] = [join(from, entry.name), join(to, entry.name)];
-    if (entry.name.endsWith('.tmp') || (withoutVisits && entry.name === 'visits')) continue;
+  const isOut = (path: string) =>
+    !path.includes('/') && (path.endsWith('.tmp') || (withoutVisits && path === 'visits'));
+  for (const { path, kind } of walk(from, { enter: (folder) => !isOut(folder.path) })) {
+    if (isOut(path)) continue;
     try {
-      if (entry.isDirectory()) await copyTree(source, target);
-      else if (entry.isFile()) await copyFile(source, target, constants.COPYFILE_FICLONE);
+      if (kind === 'dir') await mkdir(below(to, path), { recursive: true });
+      else if (kind === 'file')
+        await copyFile(below(from, path), below(to, path), constants.COPYFILE_FICLONE);
     } catch (error) {
       if (isMissing(error)) return false;
       throw error;
     }
   }
   return true;
-}
-
-async function copyTree(from: string, to: string): Promise<void> {
-  await mkdir(to, { recursive: true });
-  for (const entry of await readdir(from, { withFileTypes: true })) {
-    const [source, target] = [join(from, entry.name), join(to, entry.name)];
-    if (entry.isDirectory()) await copyTree(source, target);
-    else if (entry.isFile()) await copyFile(source, target, constants.COPYFILE_FICLONE);
-  }
-}
-
-async function entriesOf(folder: string): Promise<Dirent[]> {
-  try {
-    return await readdir(folder, { withFileTypes: true });
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
 }
 
 /** The records with paths of artifacts, which the engine tells later stages of, in the new run's folder. */

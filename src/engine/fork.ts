@@ -16,6 +16,8 @@ import { messageOf } from '../store/problem.ts';
 import { writeSealed } from '../store/sealed.ts';
 import { openVisits, stateAfter } from '../store/visits.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
+import { flushFile } from '../system/leftovers.ts';
+import { settleTree } from '../system/settle.ts';
 import { copyStore } from '../workspace/copy-store.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
@@ -139,7 +141,9 @@ async function fill(
     { runId: wanted.runId, epoch: 1 },
     records,
   );
-  await writeJson(at.manifest, manifest, { sync: true });
+  // Copied without a flush; a power cut must not leave a run that cannot go on.
+  for (const folder of [at.inputs, at.history, at.exchanges, at.followed]) await settleTree(folder);
+  await writeJson(at.manifest, manifest, { sync: true, first: () => flushFile(at.barrier) });
   const { completed_nodes: completed, ...rest } = state;
   await saveCheckpoint(
     at.checkpoint,

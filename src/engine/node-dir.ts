@@ -1,11 +1,13 @@
 /** A node's folder of artifacts: the latest visit at the top, earlier ones under `visits/<n>/`. */
-import { mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isCode, overwriteJson, removeNow } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
+import { below } from '../workspace/names.ts';
+import { readNames } from '../workspace/walk.ts';
 import { keepJson } from './artifacts.ts';
 import { reopen } from './reopen.ts';
 
@@ -65,7 +67,7 @@ function made(dir: string): boolean {
  *  long before it is made. */
 async function clear(dir: string, visit: number): Promise<void> {
   reopen(dir);
-  const entries = readdirSync(dir).filter((name) => name !== 'visits');
+  const entries = readNames(dir).filter((name) => name !== 'visits');
   const stage = await readStage(dir);
   if (entries.length > 0 && stage !== undefined && stage.visit < visit) {
     const archive = join(nodeLayout(dir).visits, String(stage.visit));
@@ -74,11 +76,11 @@ async function clear(dir: string, visit: number): Promise<void> {
     // The stage file goes last: as long as it stands here, a cut move is taken up again.
     for (const name of entries.filter((entry) => entry !== 'stage.json')) {
       beforeWrite(dir);
-      renameSync(join(dir, name), join(archive, name));
+      renameSync(below(dir, name), below(archive, name));
     }
     beforeWrite(dir);
     renameSync(join(dir, 'stage.json'), join(archive, 'stage.json'));
   } else {
-    for (const name of entries) removeNow(join(dir, name));
+    for (const name of entries) removeNow(below(dir, name));
   }
 }

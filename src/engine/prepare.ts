@@ -13,7 +13,7 @@ import { makeRunsDir } from '../store/run-store.ts';
 import { dropKey, keyFileOf, keysFolder, mostSealedBytes, writeSealed } from '../store/sealed.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { isCode, makeFolder, syncFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
-import { flushTree } from '../system/leftovers.ts';
+import { flushFile, flushTree } from '../system/leftovers.ts';
 import { makingFolder } from '../system/live.ts';
 import type { HardLinks } from '../workspace/hard-links.ts';
 import { placeSealed, takeOutSealed } from '../workspace/sealed.ts';
@@ -302,7 +302,7 @@ async function fill(
   const manifest = { ...facts, ...linked, files: await keptFiles(building) };
   // What is read again by a resume outlives a power cut from the beginning; the workspace does in its snapshot.
   for (const folder of [at.inputs, at.history]) if (await isFolder(folder)) await flushTree(folder);
-  await writeJson(at.manifest, manifest, { sync: true });
+  await writeJson(at.manifest, manifest, { sync: true, first: () => flushFile(at.barrier) });
   const state = firstState(wanted, snapshot.id);
   const ledger = await openLedger(building, { runId: wanted.runId, epoch: state.epoch });
   try {

@@ -1,8 +1,10 @@
 /** The files that a plan finds in place. */
+import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inWorkspace } from '../model/layout.ts';
 import { isSealedPath } from '../policy/holdout.ts';
+import { isMissing } from '../system/files.ts';
 
 /** Folders of tools, left out at any depth. */
 export const toolFolders: ReadonlySet<string> = new Set([
@@ -18,13 +20,19 @@ export const toolFolders: ReadonlySet<string> = new Set([
 ]);
 
 /** Every file below `root`, as slash paths relative to it, sorted; tools' folders and the engine's own are left
- *  out, and so are `sealed` paths. A link to a file counts as one, a link to a folder is neither followed nor listed.
+ *  out, and so are `sealed` paths and folders whose names are no UTF-8, which nobody could write down. A link to a file counts as one, a link to a folder is neither followed nor listed.
  *  Rejects when `root` is not a folder that can be read. */
 export async function listRepoFiles(root: string, sealed: readonly string[] = []): Promise<string[]> {
   const files: string[] = [];
   const pending = [''];
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
-    for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
+    const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(
+      (error: unknown): Dirent[] => {
+        if (folder !== '' && isMissing(error)) return [];
+        throw error;
+      },
+    );
+    for (const entry of entries) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (isSealedPath(path, sealed)) continue;
       if (entry.isDirectory()) {

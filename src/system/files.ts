@@ -226,8 +226,9 @@ const meanings: Readonly<Record<string, string>> = {
 
 /** Removes what is there, whatever it is, if it is still ours to change: in one call, so that nobody is followed between the
  *  question and the deed. */
-export function removeNow(path: string): void {
-  beforeWrite(path);
+export function removeNow(path: string | Buffer): void {
+  // Bytes that are no UTF-8 stand at the end: whose the folder is shows all the same.
+  beforeWrite(path.toString());
   rmSync(path, { recursive: true, force: true });
 }
 

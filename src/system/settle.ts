@@ -1,7 +1,6 @@
 /** Puts a tree on the disk whose files were written without a flush each. */
 import { execFile } from 'node:child_process';
 import { closeSync, constants, fsync, openSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { named } from './disk-trouble.ts';
 import { isCode, isMissing } from './files.ts';
@@ -17,12 +16,13 @@ const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
  *  pace (half a minute or so). */
 export async function settleTree(folder: string): Promise<void> {
   const places: string[] = [];
-  const open = [folder];
+  // Bytes as text, whatever they are.
+  const open = [Buffer.from(folder).toString('latin1')];
   for (let at = open.pop(); at !== undefined && places.length <= mostOneByOne; at = open.pop()) {
     places.push(at);
     for (const entry of entriesOf(at)) {
-      if (entry.isDirectory()) open.push(join(at, entry.name));
-      else if (entry.isFile()) places.push(join(at, entry.name));
+      if (entry.isDirectory()) open.push(`${at}/${entry.name}`);
+      else if (entry.isFile()) places.push(`${at}/${entry.name}`);
     }
   }
   if (places.length + open.length > mostOneByOne) {
@@ -39,14 +39,15 @@ export async function settleTree(folder: string): Promise<void> {
 
 function entriesOf(folder: string) {
   try {
-    return readdirSync(folder, { withFileTypes: true });
+    return readdirSync(Buffer.from(folder, 'latin1'), { withFileTypes: true, encoding: 'latin1' });
   } catch (error) {
     if (isMissing(error) || isCode(error, 'EACCES', 'EPERM')) return [];
     throw error;
   }
 }
 
-async function flush(path: string): Promise<void> {
+async function flush(place: string): Promise<void> {
+  const path = Buffer.from(place, 'latin1');
   let file: number;
   try {
     file = openSync(path, flags);
@@ -58,7 +59,7 @@ async function flush(path: string): Promise<void> {
     await sync(file);
   } catch (error) {
     // Some file systems (network, overlay) cannot flush a folder.
-    if (!isCode(error, 'EINVAL', 'ENOTSUP', 'EBADF')) throw named(path, error);
+    if (!isCode(error, 'EINVAL', 'ENOTSUP', 'EBADF')) throw named(path.toString(), error);
   } finally {
     closeSync(file);
   }

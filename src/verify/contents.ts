@@ -1,4 +1,5 @@
 /** Snapshots, the workspace as it lies there now, and the texts of exchanges. */
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { exchangesLayout, followedLayout, layout } from '../model/layout.ts';
@@ -25,7 +26,7 @@ export async function checkSnapshots(
   for (const { file, what, why } of problems) found.add(what, `snapshots/${file}`, why);
   if (waste > 0)
     found.cannot(
-      `${waste} bytes in packs of snapshots that no snapshot names: a stage that was cut off has left them`,
+      `${waste} bytes in packs of snapshots that no snapshot names: a stage that was cut off has left them, or in a fork later stages of the run that it came from`,
     );
   const needed = new Set(
     records.flatMap((one) => (one.type === 'Start' ? [one.snapshot] : [one.before, one.after])),
@@ -60,6 +61,10 @@ export async function checkWorkspace(
   // What is put back at the end is the judge's, and stands in no snapshot.
   const isSealed = (path: string) =>
     sealed.some((one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`));
+  if (lstatSync(at.workspace, { throwIfNoEntry: false })?.isDirectory() === false) {
+    found.add('changed', 'workspace', 'the workspace is no folder any more, or a link to one');
+    return;
+  }
   try {
     const differing = await unlike(at.workspace, read.tree, isSealed);
     found.count('workspace files', read.tree.size);

@@ -15,8 +15,9 @@ export type Into = {
   readonly dir: string;
   readonly largeDir: string;
   has(hash: string): boolean;
+  /** `isNew` until its name is flushed. */
   openPack(): { readonly name: string; readonly file: number; readonly isNew: boolean };
-  /** Called when the pack is flushed. */
+  /** Called when the pack is flushed, and its name. */
   keep(places: Places): void;
   keepLarge(hash: string): void;
 };
@@ -56,13 +57,15 @@ export class Batch {
     return { hash, size };
   }
 
-  /** Everything added is on disk and in the store when this settles. */
-  async commit(): Promise<void> {
-    if (this.pack === undefined) return;
+  /** Everything added is on disk and in the store when this settles. True where the names in the store's folder were
+   *  flushed as well. */
+  async commit(): Promise<boolean> {
+    if (this.pack === undefined) return false;
     this.flush();
     await flushed(this.pack.file);
     if (this.pack.isNew) await syncFolder(this.into.dir);
     this.into.keep(this.added);
+    return this.pack.isNew;
   }
 
   /** To be called in any case, once. */
@@ -90,16 +93,17 @@ export class Batch {
     const known = await this.knownLarge(path);
     if (known !== undefined) return known;
     beforeWrite(largeDir);
-    const isNew = mkdirSync(largeDir, { recursive: true }) !== undefined;
+    mkdirSync(largeDir, { recursive: true });
     const neighbour = join(largeDir, `${randomBytes(8).toString('hex')}.tmp`);
     try {
       const stored = await pour(path, neighbour, { mode: 0o600, sync: true });
       if (!this.hasLargeDir) await sweep(largeDir, neighbour);
-      this.hasLargeDir = true;
       if (this.into.has(stored.hash)) return stored;
       await rename(neighbour, join(largeDir, stored.hash));
       await syncFolder(largeDir);
-      if (isNew) await syncFolder(this.into.dir);
+      // Whoever has made it may have failed before this.
+      if (!this.hasLargeDir) await syncFolder(this.into.dir);
+      this.hasLargeDir = true;
       this.into.keepLarge(stored.hash);
       return stored;
     } finally {

@@ -1,7 +1,7 @@
 /** Reading and writing bytes: whole, exactly, and without following links. */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
-import { copyFile, type FileHandle, open, rm } from 'node:fs/promises';
+import { chmod, copyFile, type FileHandle, open, rm } from 'node:fs/promises';
 import { sha256 } from '../model/sha256.ts';
 import { isCode } from '../system/files.ts';
 
@@ -32,6 +32,8 @@ export async function pour(
   const source = await open(from, noFollow);
   try {
     const shared = await clone(from, to);
+    // It came with its original's mode, which may keep us out.
+    if (shared) await chmod(to, 0o600);
     const copy = await open(to, shared ? constants.O_RDWR : 'wx+', 0o600);
     try {
       const poured = shared

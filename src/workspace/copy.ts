@@ -210,7 +210,7 @@ function copySmall(top: string, target: string, found: Source, copied: Reader | 
     const file = openSync(below(target, found.path), flags, found.mode & 0o777);
     try {
       writeWhole(file, bytes);
-      futimesSync(file, found.stat.atimeMs / 1e3, found.stat.mtimeMs / 1e3);
+      futimesSync(file, timeOf(found.stat.atimeMs), timeOf(found.stat.mtimeMs));
       const made = fstatSync(file);
       if ((made.mode & 0o7777) === found.mode) return made;
       fchmodSync(file, found.mode);
@@ -261,7 +261,10 @@ function copyLink(top: string, target: string, found: Found): readonly Link[] {
 }
 
 const setTimes = (path: string | Buffer, found: Source): void =>
-  lutimesSync(path, found.stat.atimeMs / 1e3, found.stat.mtimeMs / 1e3);
+  lutimesSync(path, timeOf(found.stat.atimeMs), timeOf(found.stat.mtimeMs));
+
+/** As the calls want it: of a number before 1970 they would make the present. */
+const timeOf = (ms: number): number | Date => (ms < 0 ? new Date(ms) : ms / 1e3);
 
 function writing<T>(path: string, act: () => T): T {
   try {

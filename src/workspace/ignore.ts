@@ -57,7 +57,7 @@ function expression(glob: string): string {
 /** `[a-c]`, `[!a-c]` as an expression; a range that runs backwards makes the whole an ordinary text. */
 function characterSet(set: string): string {
   const negated = set.startsWith('[!');
-  const inside = set.slice(negated ? 2 : 1, -1).replace(/[\\\][^&|~]/gu, '\\$&');
+  const inside = set.slice(negated ? 2 : 1, -1).replace(/[\\\][^|]/gu, '\\$&');
   try {
     return new RegExp(negated ? `(?!/)[^${inside}]` : `(?!/)[${inside}]`, 'u').source;
   } catch {

@@ -25,7 +25,7 @@ export type Inspected = {
   /** Names of the trees that are whole. */
   readonly trees: ReadonlySet<string>;
   readonly contents: number;
-  /** Bytes of packs that no tree names: a take that was cut off has left them. */
+  /** Bytes of packs that no tree names: of takes that were cut off, and of trees that a copy was made without. */
   readonly waste: number;
 };
 

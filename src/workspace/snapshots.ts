@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isMissing, writeFileAtomic } from '../system/files.ts';
+import { isMissing, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
 import { checkoutTree } from './checkout.ts';
 import { copyTree } from './copy.ts';
@@ -29,7 +29,8 @@ export async function openSnapshots(where: {
   const workspace = join(await realOf(dirname(given)), basename(given));
   const dir = resolve(where.dir);
   const trees = join(dir, 'trees');
-  await mkdir(trees, { recursive: true });
+  // A folder whose name is not known to be on disk.
+  let isNew = (await mkdir(trees, { recursive: true })) !== undefined;
   const store = new Store(await realpath(dir));
   const boot = bootId();
   const pathOf = (id: string): string => join(trees, `${id}.json`);
@@ -55,7 +56,12 @@ export async function openSnapshots(where: {
     letGo(2);
     return tree;
   };
-  const treeAgain = (id: string) => readOrExplain(boot, pathOf(id));
+  const treeAgain = (id: string) => {
+    const read = readOrExplain(boot, pathOf(id));
+    if (treeId(read.tree) !== id)
+      throw new DamagedStore(`the snapshot ${pathOf(id)} is damaged: it tells of another tree`);
+    return read;
+  };
   const snapshotOf = (id: string, of: Tree): Snapshot => {
     if (of.size < many) return { id, tree: of };
     hold(id, of);
@@ -97,9 +103,7 @@ export async function openSnapshots(where: {
     const here = held.get(id);
     if (here !== undefined && every(hashesOf(here), (hash) => store.has(hash))) return snapshotOf(id, here);
     letGo(1);
-    const { tree, places } = readOrExplain(boot, pathOf(id));
-    if (treeId(tree) !== id)
-      throw new DamagedStore(`the snapshot ${pathOf(id)} is damaged: it tells of another tree`);
+    const { tree, places } = treeAgain(id);
     store.learn(places, hashesOf(tree));
     written.add(id);
     const snapshot = snapshotOf(id, tree);
@@ -121,7 +125,7 @@ export async function openSnapshots(where: {
           throw unwritten(error);
         }
       });
-      await batch.commit();
+      if (await batch.commit()) isNew = false;
       copies = read;
       return copied;
     } catch (error) {
@@ -158,7 +162,8 @@ export async function openSnapshots(where: {
           }
         },
       });
-      await batch.commit();
+      if (!(await batch.commit()) && isNew) await syncFolder(dir);
+      isNew = false;
       latest = tree;
       copies = empty;
       if (since !== undefined && tree === before) return since;

@@ -28,6 +28,7 @@ export class Store {
   private readonly large = new Set<string>();
   private readonly largeDir: string;
   private own: string | undefined;
+  private isOwnFlushed = false;
 
   constructor(readonly dir: string) {
     this.largeDir = join(dir, 'large');
@@ -153,7 +154,10 @@ export class Store {
       largeDir: this.largeDir,
       has: (hash) => this.has(hash),
       openPack: () => this.openPack(),
-      keep: (places) => this.places.addAll(places),
+      keep: (places) => {
+        this.isOwnFlushed = true;
+        this.places.addAll(places);
+      },
       keepLarge: (hash) => this.large.add(hash),
     });
   }
@@ -161,7 +165,11 @@ export class Store {
   /** The pack of this opening. Another process never has the same one: its end would not be where we think. */
   private openPack(): { readonly name: string; readonly file: number; readonly isNew: boolean } {
     if (this.own !== undefined)
-      return { name: this.own, file: openSync(join(this.dir, this.own), 'r+'), isNew: false };
+      return {
+        name: this.own,
+        file: openSync(join(this.dir, this.own), 'r+'),
+        isNew: !this.isOwnFlushed,
+      };
     for (const name of [firstPack, `${firstPack}-${randomBytes(8).toString('hex')}`]) {
       try {
         const file = openSync(join(this.dir, name), 'wx+', 0o600);

@@ -86,7 +86,8 @@ export function namesIn(root: string, folder: string): readonly string[] {
   }
 }
 
-function readNames(path: string | Buffer): readonly string[] {
+/** The same of one that is there, with the system's own error. */
+export function readNames(path: string | Buffer): readonly string[] {
   const names = readdirSync(path, 'utf8');
   // The replacement character stands for bytes that are no UTF-8 (or for itself): only the bytes tell.
   return names.some((name) => name.includes('\uFFFD')) ? readdirSync(path, 'buffer').map(fromBytes) : names;
@@ -139,7 +140,8 @@ export const factsOf = ({ size, mode, mtimeMs, ctimeMs, ino, nlink }: Facts): Fa
   nlink,
 });
 
-/** True when nothing has touched the regular file since `was` was taken: size, mode, times and inode are the same. */
+/** True when nothing has touched the regular file since `was` was taken: size, mode, times and inode are the same. On a
+ *  tmpfs that does not tell of writes through a mapping, which change no time there. */
 export const isUntouched = (stat: Facts, was: Entry): boolean =>
   was.ctimeMs === stat.ctimeMs &&
   was.mtimeMs === stat.mtimeMs &&

@@ -1,5 +1,6 @@
 /** A new run from a moment of another one, as it is asked for on the command line. */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { layout } from '../../src/model/layout.ts';
@@ -113,6 +114,23 @@ describe('of one run', () => {
     expect(visits.every((r, n) => r['run_id'] === 'f' && r['seq'] === n + 1)).toBe(true);
     expect(it.read(`${runs}/f/answer/visits/1/response.md`)).toContain('one');
     expect(it.read(`${runs}/f/answer/response.md`)).toContain('two');
+  });
+
+  test('what a fork takes over is flushed before it has its name', async () => {
+    const { openSync } = fs;
+    const opened: string[] = [];
+    fs.openSync = (path, ...rest) => {
+      opened.push(String(path).replace(/^.*\.new\//, ''));
+      return openSync(path, ...rest);
+    };
+    syncBuiltinESMExports();
+    try {
+      expect((await it.fork('base', { at: 'note@2', runId: 'flushed', quiet: true })).code).toBe(0);
+    } finally {
+      fs.openSync = openSync;
+      syncBuiltinESMExports();
+    }
+    expect(opened).toEqual(expect.arrayContaining(['inputs', 'exchanges', 'exchanges/calls.jsonl']));
   });
 
   test.for([['pipeline starting'], ['stage started node=count visit=2']])(

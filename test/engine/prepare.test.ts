@@ -1,8 +1,11 @@
 /** A run that is refused takes back what it made, and nothing of anybody else. */
+import fs from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeRun } from '../../src/engine/prepare.ts';
+import type { Manifest } from '../../src/model/manifest.ts';
 import { home } from '../support/cli.ts';
 
 const wanted = (runsDir: string, begin: () => Promise<unknown>) => ({
@@ -69,4 +72,31 @@ test('a signal while the workdir is copied ends the copy, and nothing of the run
     problem: { message: expect.stringContaining('by SIGINT before') },
   });
   expect(await it.list('.')).toEqual(['work']);
+});
+
+test('what a run begins with is flushed, also where it begins with nothing', async () => {
+  await using it = await home();
+  const { historian: _, ...plain } = wanted(join(it.path, '.factory/runs'), async () => {});
+  const [openSync, open] = [fs.openSync, fs.promises.open];
+  const read: string[] = [];
+  const note = (path: unknown, flags: unknown) => {
+    if (flags === 'r') read.push(String(path).replace(/^.*\.new\//, ''));
+  };
+  fs.openSync = (path, flags, ...rest) => {
+    note(path, flags);
+    return openSync(path, flags, ...rest);
+  };
+  fs.promises.open = (path, flags, ...rest) => {
+    note(path, flags);
+    return open(path, flags, ...rest);
+  };
+  syncBuiltinESMExports();
+  try {
+    await makeRun({ ...plain, historian: undefined, manifest: () => ({}) as Manifest });
+  } finally {
+    fs.openSync = openSync;
+    fs.promises.open = open;
+    syncBuiltinESMExports();
+  }
+  expect(read).toEqual(expect.arrayContaining(['snapshots', 'snapshots/trees', 'package.json']));
 });

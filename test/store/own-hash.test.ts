@@ -10,7 +10,9 @@ test('a text says the hash of what it would be without it, in whatever script it
     fc.property(values, (value) => {
       const plain = JSON.parse(JSON.stringify(value)) as object;
       const text = withOwnHash(value).toString();
-      const sha256 = createHash('sha256').update(JSON.stringify(value, null, 2)).digest('hex');
+      const sha256 = createHash('sha256')
+        .update(JSON.stringify(value, null, 2))
+        .digest('hex');
       expect(JSON.parse(text)).toEqual({ ...plain, sha256 });
       expect(text).toBe(`${JSON.stringify({ ...plain, sha256 }, null, 2)}\n`);
       expect(ownHashOf(text)).toEqual({ is: sha256, says: sha256 });

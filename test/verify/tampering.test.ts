@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -235,6 +236,14 @@ test('files that change their mode in the workspace are found, and folders that 
   expect(mode).toMatchObject([{ code: 'changed', where: 'workspace/keep.txt' }]);
   const folder = await tampered('r', ['workspace/d'], (path) => mkdirSync(path('workspace/d')));
   expect(folder).toMatchObject([{ code: 'added', where: 'workspace/d' }]);
+  const moved = join(it.path, 'moved');
+  const link = await tampered('r', [], (path) => {
+    renameSync(path('workspace'), moved);
+    symlinkSync(moved, path('workspace'));
+  });
+  rmSync(join(it.dir('r'), 'workspace'));
+  renameSync(moved, join(it.dir('r'), 'workspace'));
+  expect(link).toMatchObject([{ code: 'changed', where: 'workspace' }]);
 });
 
 test('one bit anywhere in any file is found, and the file is named', async () => {

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import {
+import fs, {
+  constants,
   existsSync,
   linkSync,
   lstatSync,
@@ -12,6 +13,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -57,19 +59,25 @@ test('files, modes, links and empty folders are copied as they are, whatever the
   }
 });
 
-test('modification times are kept, of files, folders and links', async () => {
-  await using it = tempFolder();
-  make(it.path, { 'work/folder/file': 'x', 'work/link': { link: 'folder' } });
-  utimesSync(join(it.path, 'work/folder/file'), 1000, 2000.5);
-  utimesSync(join(it.path, 'work/folder'), 1000, 3000);
-  await copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] });
-  expect(statSync(join(it.path, 'copy/folder/file')).mtimeMs).toBe(2_000_500);
-  expect(statSync(join(it.path, 'copy/folder')).mtimeMs).toBe(3_000_000);
-  expect(lstatSync(join(it.path, 'copy/link')).mtimeMs).toBeCloseTo(
-    lstatSync(join(it.path, 'work/link')).mtimeMs,
-    2,
-  );
-});
+test.each([0, 1])(
+  'modification times are kept, of files, folders and links, with %i workers',
+  async (workers) => {
+    await using it = tempFolder();
+    make(it.path, { 'work/folder/file': 'x', 'work/link': { link: 'folder' }, 'work/old': '' });
+    utimesSync(join(it.path, 'work/old'), 1000, new Date(-1500));
+    utimesSync(join(it.path, 'work/folder/file'), 1000, 2000.5);
+    utimesSync(join(it.path, 'work/folder'), 1000, 3000);
+    const crew = { workers, from: 0, batch: 1 };
+    await copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] }, undefined, crew);
+    expect(statSync(join(it.path, 'copy/old')).mtimeMs).toBe(-1500);
+    expect(statSync(join(it.path, 'copy/folder/file')).mtimeMs).toBe(2_000_500);
+    expect(statSync(join(it.path, 'copy/folder')).mtimeMs).toBe(3_000_000);
+    expect(lstatSync(join(it.path, 'copy/link')).mtimeMs).toBeCloseTo(
+      lstatSync(join(it.path, 'work/link')).mtimeMs,
+      2,
+    );
+  },
+);
 
 test('names and targets in bytes that are no UTF-8 are copied', async () => {
   await using it = tempFolder();
@@ -291,6 +299,25 @@ test('a read-only tree is copied by a user whom modes hold, and the top stays wr
   await asHeldByModes(it.path, () => copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] }));
   expect(picture(join(it.path, 'copy'))).toEqual(picture(join(it.path, 'work')));
   expect(statSync(join(it.path, 'copy')).mode & 0o7777).toBe(0o755);
+});
+
+test('where the file system shares blocks, a large file that its owner may not write is copied too', async () => {
+  await using it = tempFolder();
+  make(it.path, { 'work/big': { text: 'x'.repeat(1_100_000), mode: 0o444 } });
+  // As it does there: a copy has its original's mode from the beginning.
+  const { copyFile } = fs.promises;
+  const mode = constants.COPYFILE_EXCL;
+  fs.promises.copyFile = (from, to) => copyFile(from, to, mode);
+  syncBuiltinESMExports();
+  try {
+    await asHeldByModes(it.path, () =>
+      copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] }),
+    );
+  } finally {
+    fs.promises.copyFile = copyFile;
+    syncBuiltinESMExports();
+  }
+  expect(picture(join(it.path, 'copy'))).toEqual(picture(join(it.path, 'work')));
 });
 
 test('a target that holds something is refused before anything is written', async () => {

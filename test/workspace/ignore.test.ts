@@ -32,6 +32,8 @@ const rows: readonly [string, readonly string[], readonly string[]][] = [
   ['*.py[co]', ['a.pyc', 'a.pyo'], ['a.py', 'a.pyx']],
   ['[!a]b', ['xb'], ['ab', 'b', '/b']],
   ['[a-c]x', ['ax', 'bx'], ['dx', '-x']],
+  ['*[~&]', ['x~', 'x&'], ['x', '[~&]']],
+  ['[!~]b', ['ab'], ['~b']],
   ['[', ['['], ['a']],
   ['[z-a]', ['[z-a]'], ['b']],
   ['a.b+(c)|{d}^$', ['a.b+(c)|{d}^$'], ['aXb+(c)|{d}^$']],

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -324,4 +325,10 @@ test('of a large tree that is no longer in memory the snapshot tells the same, r
   expect(diff(first, last).created).toEqual(['x']);
   await it.snapshots.restore(first);
   expect(existsSync(join(it.ws, 'x'))).toBe(false);
+  // Another text in its place is no tree of this name, however well it reads.
+  it.snapshots.rest();
+  const file = join(it.dir, 'trees', `${first.id}.json`);
+  writeFileSync(file, readFileSync(file, 'utf8').replace('["l7","none"]', '["l7","nine"]'));
+  await expect(it.snapshots.restore(first)).rejects.toThrow(/is damaged: it tells of another tree/);
+  expect(readlinkSync(join(it.ws, 'l7'))).toBe('none');
 });

@@ -1,6 +1,6 @@
 /** The store under damage and under several writers: right or refused, never wrong. */
 import { execFileSync } from 'node:child_process';
-import {
+import fs, {
   closeSync,
   ftruncateSync,
   mkdirSync,
@@ -13,6 +13,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -164,6 +165,38 @@ test('a content goes into the store once, whoever has it and however often it co
     last = await it.snapshots.take(last);
   }
   expect(statSync(join(it.dir, 'pack')).size).toBe(20);
+});
+
+/** Names of what is opened meanwhile; `b` may not be. */
+async function openedIn(act: () => Promise<unknown>): Promise<readonly string[]> {
+  const { openSync } = fs;
+  const opened: string[] = [];
+  fs.openSync = (path, ...rest) => {
+    if (String(path).endsWith('/b')) throw Object.assign(new Error('no'), { code: 'EACCES', path });
+    opened.push(String(path));
+    return openSync(path, ...rest);
+  };
+  syncBuiltinESMExports();
+  try {
+    await act();
+    return opened;
+  } finally {
+    fs.openSync = openSync;
+    syncBuiltinESMExports();
+  }
+}
+
+test('the names of a new pack and of the first large content are flushed, also where a take before has failed', async () => {
+  await using it = await rig({ a: 'new', b: 'kept from us' });
+  await openedIn(() => expect(it.snapshots.take()).rejects.toThrow('"b"'));
+  expect(statSync(join(it.dir, 'pack')).size).toBe(0);
+  rmSync(join(it.ws, 'b'));
+  expect(await openedIn(() => it.snapshots.take())).toContain(it.dir);
+  make(it.ws, { big: 'x'.repeat(1_100_000) });
+  mkdirSync(join(it.dir, 'large'));
+  expect(await openedIn(() => it.snapshots.take())).toContain(it.dir);
+  make(it.ws, { c: 'more' });
+  expect(await openedIn(() => it.snapshots.take())).not.toContain(it.dir);
 });
 
 test('what a process writes through a mapping of a file is found', async (context) => {

@@ -1,0 +1,18 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { type Probe, verifyCommands } from '../../src/builder/verify.ts';
+import { listRepoFiles } from '../../src/planner/listing.ts';
+import { temp } from '../system/temp.ts';
+
+test('a folder whose name is no UTF-8 hides what is in it from plans and checks, and nothing else', async () => {
+  await using it = await temp();
+  const odd = Buffer.concat([Buffer.from(it.at('odd')), Buffer.from([0xff])]);
+  mkdirSync(odd);
+  writeFileSync(Buffer.concat([odd, Buffer.from('/x.py')]), '');
+  mkdirSync(it.at('plain'));
+  writeFileSync(it.at('plain/y.txt'), '');
+  expect(await listRepoFiles(it.dir)).toEqual(['plain/y.txt']);
+  const none: Probe = { has: async () => false, imports: async () => false };
+  expect(await verifyCommands(it.dir, { verify_exempt: false }, { files: [], probe: none })).toEqual([]);
+  await expect(listRepoFiles(it.at('none'))).rejects.toThrow('ENOENT');
+});
