@@ -24,9 +24,11 @@ export async function land(options: {
   /** `NAME=value`, put into the environment of every git that moves something. */
   readonly marker: string;
   readonly env: Environment;
+  /** The folder of the repository's lock. */
+  readonly held?: string;
 }): Promise<Landed | Refused> {
   const { repo, branch, base, head } = options;
-  const git = sourceGit(repo, options.env);
+  const git = sourceGit(repo, options.env, options.held);
   const ref = `refs/heads/${branch}`;
   const by = {
     GIT_COMMITTER_NAME: options.author.name,

@@ -42,6 +42,7 @@ export type OrderRunOptions = Omit<BoundOptions, 'wait' | 'now' | 'parkAfter'> &
   /** Of a resume: see `RunFlags`. */
   readonly wait?: boolean;
   readonly now?: boolean;
+  readonly takeOver?: boolean;
   readonly maxAttempts: number;
   readonly llmModel?: string;
   readonly llmTemperature?: number;
@@ -149,9 +150,10 @@ async function resume(options: OrderRunOptions, io: OrderRunIo, doors: OrderDoor
       `${options.runId} was not started by "factory order run"`,
       `factory resume ${options.runId}`,
     );
-  return holding(request.repo, doors, async (cut) => {
+  const wanted = { ...doors, takeOver: options.takeOver === true };
+  return holding(request.repo, wanted, async (cut) => {
     if (cut !== undefined && cut.run_id !== request.run_id) await finishCut(cut, doors);
-    return resumeOrder(resolve(io.cwd, found.dir), doors, checkedBounds(options));
+    return resumeOrder(resolve(io.cwd, found.dir), wanted, checkedBounds(options));
   });
 }
 

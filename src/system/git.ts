@@ -90,9 +90,11 @@ export function withoutGit(env: Environment, keep: ReadonlySet<string> = new Set
   return clean;
 }
 
-/** Git in the user's own repository, with the user's settings, reading only. */
-export function sourceGit(cwd: string, env: Environment): Git {
-  return git({ cwd, config: harmless, env: { ...withoutGit(env, settings), ...quiet } });
+/** Git in the user's own repository, with the user's settings. `held` is the folder of the lock by which it may be changed,
+ *  where it is: whoever has lost that lock calls no more git there. */
+export function sourceGit(cwd: string, env: Environment, held?: string): Git {
+  const env_ = { ...withoutGit(env, settings), ...quiet };
+  return git({ cwd, config: harmless, env: env_, ...(held === undefined ? {} : { repository: held }) });
 }
 
 /** Git in a repository of ours (or, with `gitDir`, on any repository by its folder): nobody's settings but those given
@@ -156,7 +158,7 @@ export async function keepToLineEnds(gitDir: string): Promise<void> {
 
 function git(setup: {
   readonly cwd: string;
-  /** One of ours, in which only the owner of its run may be at work. */
+  /** A folder, in or for which only its owner may be at work. */
   readonly repository?: string;
   readonly config: readonly string[];
   readonly env: Record<string, string>;
@@ -192,8 +194,14 @@ function git(setup: {
       // One that the system would not start has said nothing, and there is no stream of it.
       if (ended.stderr === undefined)
         throw new GitError(`git cannot be started: ${systemWords(ended.cause)}`, false, true);
+      // What fails in somebody else's hands says nothing of what is ours.
+      if (setup.repository !== undefined) beforeWrite(setup.repository);
       if (ended.signal !== undefined)
-        throw new GitError(`git ${args[0]} was ended by ${ended.signal} before it had answered`, false, true);
+        throw new GitError(
+          `git ${verbOf(args)} was ended by ${ended.signal} before it had answered`,
+          false,
+          true,
+        );
       const stderr = Buffer.from(ended.stderr).toString('utf8').trim();
       return {
         ok: false,
@@ -208,7 +216,7 @@ function git(setup: {
   const must = async (args: readonly string[], call?: GitCall) => {
     const ended = await run(args, call);
     if (ended.ok) return ended;
-    throw new GitError(ended.missing ? ended.why : `git ${args[0]}: ${ended.why}`, ended.missing);
+    throw new GitError(ended.missing ? ended.why : `git ${verbOf(args)}: ${ended.why}`, ended.missing);
   };
   return {
     run,
@@ -220,6 +228,10 @@ function git(setup: {
         .filter((entry) => entry !== ''),
   };
 }
+
+/** Which command it is, behind the options of git itself. */
+const verbOf = (args: readonly string[]): string =>
+  args.find((word, at) => !word.startsWith('-') && args[at - 1] !== '-c') ?? '';
 
 /** HEAD of a folder that is the top of a repository; null where it is none, cannot be read, or has no commit. */
 export async function headCommit(folder: string, env: Environment): Promise<string | null> {
