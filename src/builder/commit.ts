@@ -1,9 +1,10 @@
 /** Commits made without touching the workspace, its index or anybody's branch: blobs, a tree, a commit, a ref. */
 import type { Stats } from 'node:fs';
-import { chmod, lstat, readlink, rm } from 'node:fs/promises';
+import { chmod, lstat, readdir, readlink, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing } from '../system/files.ts';
+import { isMissing, syncFolder } from '../system/files.ts';
 import type { Environment, Git } from '../system/git.ts';
+import { flushFile } from '../system/leftovers.ts';
 import type { Author } from './author.ts';
 import { branchRef, headRef, historyGit, inHistory } from './in-history.ts';
 import { overlookSealed } from './sealed-paths.ts';
@@ -131,7 +132,30 @@ export async function moveHead({ historyDir, workspace, env }: Where, commit: st
   await rm(join(historyDir, 'index.lock'), { force: true });
   await git.text(['read-tree', commit ?? '--empty']);
   await overlookSealed(historyDir, git);
+  await flushNames(historyDir);
 }
+
+/** Git flushes what it writes into objects and refs, but not the folders that name them; and the index, where stages that
+ *  ask git look, not at all. A checkpoint is to name nothing that a power cut may take away. */
+export async function flushNames(historyDir: string): Promise<void> {
+  const { index } = inHistory(historyDir);
+  if (await isThere(index)) await flushFile(index);
+  for (const folder of ['refs/factory', 'refs/heads', 'refs', '.']) {
+    const path = join(historyDir, folder);
+    if (await isThere(path)) await syncFolder(path);
+  }
+  const objects = join(historyDir, 'objects');
+  for (const name of await readdir(objects)) {
+    const path = join(objects, name);
+    if ((await stat(path)).mtimeMs >= began) await syncFolder(path);
+  }
+  await syncFolder(objects);
+}
+
+const isThere = async (path: string): Promise<boolean> => (await lstatIfThere(path)) !== undefined;
+
+/** What was named before this process began is another's to flush; clocks of disks are coarse. */
+const began = performance.timeOrigin - 2000;
 
 /** Both of the run's refs at once; null takes them away. */
 export async function moveRefs(git: Git, commit: string | null): Promise<void> {

@@ -11,6 +11,7 @@ import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { JsonObject } from '../model/json.ts';
 import { readManifest } from '../store/run-store.ts';
+import { DiskStop } from '../system/disk-trouble.ts';
 import { Superseded } from '../system/fence.ts';
 import { sourceGit } from '../system/git.ts';
 import { ownCommit } from '../system/own-commit.ts';
@@ -234,7 +235,8 @@ async function recorded(
       verdict: 'ERROR',
       reason: why.message,
       traceback: why.stack ?? why.message,
-      interrupted: false,
+      // With space again it goes on.
+      interrupted: error instanceof DiskStop,
       tree: null,
       commits: [],
       push: null,
