@@ -1,12 +1,12 @@
 /** Commits made without touching the workspace, its index or anybody's branch: blobs, a tree, a commit, a ref. */
 import type { Stats } from 'node:fs';
-import { chmod, lstat, readdir, readlink, rm, stat } from 'node:fs/promises';
+import { chmod, lstat, readdir, readFile, readlink, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing, syncFolder } from '../system/files.ts';
+import { isMissing, syncFolder, writeFileAtomic } from '../system/files.ts';
 import type { Environment, Git } from '../system/git.ts';
 import { flushFile } from '../system/leftovers.ts';
 import type { Author } from './author.ts';
-import { branchRef, headRef, historyGit, inHistory } from './in-history.ts';
+import { branchRef, headRef, headText, historyGit, inHistory } from './in-history.ts';
 import { overlookSealed } from './sealed-paths.ts';
 
 export type Where = { readonly historyDir: string; readonly workspace: string; readonly env: Environment };
@@ -126,9 +126,12 @@ export const subjectOf = (order: { readonly id: string; readonly title: string }
 /** Moves the run's refs, HEAD and the index that stages see to `commit`; null is a history without one. */
 export async function moveHead({ historyDir, workspace, env }: Where, commit: string | null): Promise<void> {
   const git = historyGit(historyDir, env, { workTree: workspace });
+  // For commands that ask git: HEAD on our branch, the index as it is there. What they did to either is undone. Git does
+  // not flush HEAD, and without one there is no repository.
+  const file = join(historyDir, 'HEAD');
+  if ((await readFile(file, 'utf8').catch(() => '')) !== headText)
+    await writeFileAtomic(file, headText, { sync: true, syncFolder: true });
   await moveRefs(git, commit);
-  // For commands that ask git: HEAD on our branch, the index as it is there. What they did to either is undone.
-  await git.text(['symbolic-ref', 'HEAD', branchRef]);
   await rm(join(historyDir, 'index.lock'), { force: true });
   await git.text(['read-tree', commit ?? '--empty']);
   await overlookSealed(historyDir, git);

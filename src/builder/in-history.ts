@@ -27,6 +27,9 @@ export const copiedRef = 'refs/factory/copied';
 /** The same as `headRef`, for commands that ask git where they are. */
 export const branchRef = 'refs/heads/factory';
 
+/** What HEAD of a run's history always says. */
+export const headText = `ref: ${branchRef}\n`;
+
 /** What the history began with; kept in the history for `order next` and `deliver`. */
 export const HistoryStart = z.lazy(() =>
   z.object({

@@ -17,7 +17,8 @@ export async function holding<T>(
     readonly env: Environment;
     readonly clock: Clock;
     readonly log: Log;
-    /** Whether an owner that is stopped or out of sight is not waited for. */
+    /** Of a resume: whether an owner that is stopped or out of sight is not waited for. Else one that is stopped keeps the
+     *  repository. */
     readonly takeOver?: boolean;
   },
   act: (cut: Landing | undefined) => Promise<T>,
@@ -25,7 +26,8 @@ export async function holding<T>(
   const gitDir = await commonGitDir(repo, doors.env);
   if (gitDir === undefined) return act(undefined);
   const place = heldBy(gitDir);
-  const wanted = { clock: doors.clock, takeOver: doors.takeOver === true, stoppedYields: true };
+  const { clock, takeOver } = doors;
+  const wanted = { clock, takeOver: takeOver === true, stoppedYields: takeOver !== undefined };
   const answer = await acquireLock(place, wanted).catch((error: unknown) => {
     if (isCode(error, 'EACCES', 'EROFS', 'EPERM'))
       return { kind: 'refused' as const, why: `${place} cannot be written`, fix: undefined };
