@@ -164,6 +164,8 @@ function wrongFlags(options: OrderRunOptions): Refused | undefined {
     return refused(1, '--reuse-branch and --create-branch exclude each other', 'give one of them');
   if ((options.reuseBranch === true || options.createBranch === true) && options.branch === undefined)
     return refused(1, '--reuse-branch and --create-branch need --branch', '--branch NAME');
+  if (options.takeOver === true && options.resume !== true)
+    return refused(2, '--take-over goes with --resume', 'order run --resume --run-id ID --take-over');
   const bounds = boundsOf(options);
   return 'problems' in bounds ? { ...bounds, code: 2 } : undefined;
 }
