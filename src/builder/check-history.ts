@@ -57,9 +57,6 @@ export async function lookAtHistory(
   };
 }
 
-/** What HEAD of a run's history always says. */
-export const headText = `ref: ${branchRef}\n`;
-
 async function factsOf(git: Git, commit: string): Promise<CommitFacts | undefined> {
   if (!/^[0-9a-f]{40,64}$/.test(commit)) return undefined;
   const trailer = (key: string) => `%(trailers:key=${key},valueonly,separator=%x2C)`;

@@ -1,11 +1,12 @@
 /** Commits made without touching the workspace, its index or anybody's branch: blobs, a tree, a commit, a ref. */
 import type { Stats } from 'node:fs';
-import { chmod, lstat, readlink, rm } from 'node:fs/promises';
+import { chmod, lstat, readdir, readFile, readlink, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing } from '../system/files.ts';
+import { isMissing, syncFolder, writeFileAtomic } from '../system/files.ts';
 import type { Environment, Git } from '../system/git.ts';
+import { flushFile } from '../system/leftovers.ts';
 import type { Author } from './author.ts';
-import { branchRef, headRef, historyGit, inHistory } from './in-history.ts';
+import { branchRef, headRef, headText, historyGit, inHistory } from './in-history.ts';
 import { overlookSealed } from './sealed-paths.ts';
 
 export type Where = { readonly historyDir: string; readonly workspace: string; readonly env: Environment };
@@ -125,13 +126,39 @@ export const subjectOf = (order: { readonly id: string; readonly title: string }
 /** Moves the run's refs, HEAD and the index that stages see to `commit`; null is a history without one. */
 export async function moveHead({ historyDir, workspace, env }: Where, commit: string | null): Promise<void> {
   const git = historyGit(historyDir, env, { workTree: workspace });
+  // For commands that ask git: HEAD on our branch, the index as it is there. What they did to either is undone. Git does
+  // not flush HEAD, and without one there is no repository.
+  const file = join(historyDir, 'HEAD');
+  if ((await readFile(file, 'utf8').catch(() => '')) !== headText)
+    await writeFileAtomic(file, headText, { sync: true, syncFolder: true });
   await moveRefs(git, commit);
-  // For commands that ask git: HEAD on our branch, the index as it is there. What they did to either is undone.
-  await git.text(['symbolic-ref', 'HEAD', branchRef]);
   await rm(join(historyDir, 'index.lock'), { force: true });
   await git.text(['read-tree', commit ?? '--empty']);
   await overlookSealed(historyDir, git);
+  await flushNames(historyDir);
 }
+
+/** Git flushes what it writes into objects and refs, but not the folders that name them; and the index, where stages that
+ *  ask git look, not at all. A checkpoint is to name nothing that a power cut may take away. */
+export async function flushNames(historyDir: string): Promise<void> {
+  const { index } = inHistory(historyDir);
+  if (await isThere(index)) await flushFile(index);
+  for (const folder of ['refs/factory', 'refs/heads', 'refs', '.']) {
+    const path = join(historyDir, folder);
+    if (await isThere(path)) await syncFolder(path);
+  }
+  const objects = join(historyDir, 'objects');
+  for (const name of await readdir(objects)) {
+    const path = join(objects, name);
+    if ((await stat(path)).mtimeMs >= began) await syncFolder(path);
+  }
+  await syncFolder(objects);
+}
+
+const isThere = async (path: string): Promise<boolean> => (await lstatIfThere(path)) !== undefined;
+
+/** What was named before this process began is another's to flush; clocks of disks are coarse. */
+const began = performance.timeOrigin - 2000;
 
 /** Both of the run's refs at once; null takes them away. */
 export async function moveRefs(git: Git, commit: string | null): Promise<void> {

@@ -2,8 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { copyFile, mkdtemp, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isMissing, makeFolder, systemWords } from '../system/files.ts';
+import { isMissing, makeFolder, syncFolder, systemWords } from '../system/files.ts';
 import { type Environment, type Git, makeRepository, ownGit, sourceGit } from '../system/git.ts';
+import { settleTree } from '../system/settle.ts';
 import { historyGit, inHistory } from './in-history.ts';
 import { said } from './scope.ts';
 
@@ -84,9 +85,19 @@ export async function deliverBranch(options: {
   // The old value is compared, all zeros for none: nobody else's move is undone.
   const old = at.ok ? at.text : '0'.repeat(head.length);
   const moved = await git.run(['update-ref', '-m', 'factory deliver', ref, head, old]);
-  if (!moved.ok)
-    return problem(`the branch "${branch}" was moved by somebody at this very moment: ${moved.why}`, another);
+  if (!moved.ok) return notMoved(branch, moved.why, another);
   return { ok: true };
+}
+
+/** Why a branch did not move: somebody else's git is at work there or was killed, or moved it first. */
+export function notMoved(branch: string, why: string, another: string): Problem {
+  const lock = /Unable to create '(.*\.lock)': File exists/.exec(why)?.[1];
+  if (lock === undefined)
+    return problem(`the branch "${branch}" was moved by somebody at this very moment: ${why}`, another);
+  return problem(
+    `the branch "${branch}" is locked: another git is at work there, or one was killed and left ${lock}`,
+    'wait until it ends; if none is at work there, remove that file; then do it again',
+  );
 }
 
 /** Packs what `head` has beyond `without` and puts it into another repository's objects. */
@@ -151,7 +162,10 @@ export async function deliverFolder(options: {
     if (!whole) await copyFile(join(historyDir, 'shallow'), join(neighbour, '.git', 'shallow'));
     await git.text(['update-ref', `refs/heads/${options.branch}`, head]);
     await git.text(['read-tree', '-u', '--reset', head]);
+    // It appears whole also after a power cut.
+    await settleTree(neighbour);
     await rename(neighbour, to);
+    await syncFolder(dirname(to));
     return { ok: true, whole };
   } catch (error) {
     // What could not be made (a file stands where a folder would be) cannot be removed either.

@@ -5,7 +5,7 @@ import { inWorkspace } from '../model/layout.ts';
 import { sha256 } from '../model/sha256.ts';
 import { isMissing } from '../system/files.ts';
 import type { Environment } from '../system/git.ts';
-import { differing, pathsOf, putFiles, treeWith, type Where } from './commit.ts';
+import { differing, flushNames, pathsOf, putFiles, treeWith, type Where } from './commit.ts';
 import { historyGit, inHistory } from './in-history.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 import type { CurrentOrder } from './state.ts';
@@ -38,6 +38,7 @@ export async function whatWasWritten(
 ): Promise<Written | StageFailure> {
   const made = await treeWith({ ...whereOf(place, io), parent: head, paths: touched });
   if ('problem' in made) return stageFailure('write_scope_violation', made.problem);
+  await flushNames(place.run.history);
   const modes: Record<string, number> = {};
   for (const path of touched) modes[path] = (await lstat(join(place.workspace, path))).mode & 0o7777;
   return { tree: made.tree, modes };

@@ -3,7 +3,7 @@ import type { Dirent } from 'node:fs';
 import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing, writeJson } from '../system/files.ts';
+import { isMissing } from '../system/files.ts';
 import type { Environment, Git } from '../system/git.ts';
 import { moveHead } from './commit.ts';
 import {
@@ -14,6 +14,7 @@ import {
   inHistory,
   ProofRecord,
   readHistoryStart,
+  writeProof,
 } from './in-history.ts';
 import { readRecord } from './record.ts';
 import { readState } from './state.ts';
@@ -65,7 +66,7 @@ export function historyFollower(where: {
     at = head;
     if (!/^\s*factory order proof\b/.test(command)) return;
     const found = await proofIn(proof);
-    if (found !== undefined && found.commit === head) await writeJson(inHistory(historyDir).proof, found);
+    if (found !== undefined && found.commit === head) await writeProof(historyDir, found);
   };
 }
 

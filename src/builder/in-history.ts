@@ -1,6 +1,7 @@
 /** What lies in a run's `history.git` besides git's own, and the refs that are the run's. */
 import { join } from 'node:path';
 import * as z from 'zod';
+import { writeJson } from '../system/files.ts';
 import { type Environment, type Git, ownGit, processEnvironment } from '../system/git.ts';
 import { readRecord } from './record.ts';
 
@@ -25,6 +26,9 @@ export const baseRef = 'refs/factory/base';
 export const copiedRef = 'refs/factory/copied';
 /** The same as `headRef`, for commands that ask git where they are. */
 export const branchRef = 'refs/heads/factory';
+
+/** What HEAD of a run's history always says. */
+export const headText = `ref: ${branchRef}\n`;
 
 /** What the history began with; kept in the history for `order next` and `deliver`. */
 export const HistoryStart = z.lazy(() =>
@@ -58,6 +62,10 @@ export const ProofRecord = z.lazy(() =>
   }),
 );
 export type ProofRecord = z.infer<typeof ProofRecord>;
+
+/** Flushed: the checkpoint after the proof says that it was written. */
+export const writeProof = (historyDir: string, proof: ProofRecord): Promise<void> =>
+  writeJson(inHistory(historyDir).proof, proof, { sync: true, syncFolder: true });
 
 /** Git on the history; `workTree` and `indexFile` where a command needs them. */
 export function historyGit(

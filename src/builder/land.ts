@@ -2,7 +2,7 @@
 import type { Environment } from '../system/git.ts';
 import { sourceGit } from '../system/git.ts';
 import type { Author } from './author.ts';
-import { branchTaken, bring } from './deliver.ts';
+import { branchTaken, bring, notMoved } from './deliver.ts';
 import { markedBy } from './landing.ts';
 import { dirtyPaths, type Refused } from './repository.ts';
 
@@ -24,9 +24,11 @@ export async function land(options: {
   /** `NAME=value`, put into the environment of every git that moves something. */
   readonly marker: string;
   readonly env: Environment;
+  /** The folder of the repository's lock. */
+  readonly held?: string;
 }): Promise<Landed | Refused> {
   const { repo, branch, base, head } = options;
-  const git = sourceGit(repo, options.env);
+  const git = sourceGit(repo, options.env, options.held);
   const ref = `refs/heads/${branch}`;
   const by = {
     GIT_COMMITTER_NAME: options.author.name,
@@ -72,8 +74,7 @@ export async function land(options: {
       env: by,
       apart: true,
     });
-    if (!moved.ok)
-      return { problem: `the branch "${branch}" was moved by somebody: ${moved.why}`, fix: gone };
+    if (!moved.ok) return notMoved(branch, moved.why, gone);
   }
   const stays = (why: string): Landed => ({
     switched: false,

@@ -1,11 +1,12 @@
 /** A landing that was cut: what stands in the repository's git folder while a branch and the working tree are moved, and
  *  how whoever works on the repository next brings the move to its end. */
 import { createHash } from 'node:crypto';
-import { lstat, readFile, readlink, rm, stat } from 'node:fs/promises';
+import { lstat, readFile, readlink, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import type { Clock } from '../system/clock.ts';
-import { isMissing, writeJson } from '../system/files.ts';
+import { beforeWrite, mayWrite } from '../system/fence.ts';
+import { isMissing, removeNow, writeJson } from '../system/files.ts';
 import type { Environment, Git } from '../system/git.ts';
 import { sourceGit } from '../system/git.ts';
 import { sweep } from '../system/sweep.ts';
@@ -30,13 +31,15 @@ export const Landing = z.object({
 });
 export type Landing = z.infer<typeof Landing>;
 
-const journal = (gitDir: string): string => join(gitDir, 'factory', 'landing.json');
+/** Where the repository's lock and the note of a landing lie. */
+export const heldBy = (gitDir: string): string => join(gitDir, 'factory');
+const journal = (gitDir: string): string => join(heldBy(gitDir), 'landing.json');
 
 /** Notes, on disk before anything moves, what is about to be moved. `gitDir` is shared by all working trees. */
 export const beginLanding = (gitDir: string, landing: Landing): Promise<void> =>
   writeJson(journal(gitDir), landing, { sync: true, syncFolder: true });
 
-export const endLanding = (gitDir: string): Promise<void> => rm(journal(gitDir), { force: true });
+export const endLanding = (gitDir: string): void => removeNow(journal(gitDir));
 
 /** The landing that was begun and has not ended; undefined when there is none. */
 export async function cutLanding(gitDir: string): Promise<Landing | undefined> {
@@ -57,14 +60,16 @@ export type Mended = 'before' | 'landed' | 'left';
  *  new. The caller holds the repository's lock. */
 export async function mendLanding(
   landing: Landing,
+  gitDir: string,
   doors: { readonly env: Environment; readonly clock: Clock },
 ): Promise<Mended | Refused> {
   const { repo, branch, base, head, from } = landing;
-  await sweep(landing.marker);
+  const held = heldBy(gitDir);
+  await sweep(landing.marker, undefined, [], () => mayWrite(held));
   if (!(await isFolder(repo))) return 'left';
-  const git = sourceGit(repo, doors.env);
+  const git = sourceGit(repo, doors.env, held);
   if (!(await git.run(['cat-file', '-e', `${head}^{commit}`])).ok) return 'before';
-  await removeLocks(git, landing, doors.clock);
+  await removeLocks(git, landing, held, doors.clock);
   const ref = `refs/heads/${branch}`;
   const tip = await git.run(['rev-parse', '--verify', '--quiet', ref]);
   const on = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
@@ -176,7 +181,7 @@ const blobId = (content: Buffer, digits: number): string =>
     .digest('hex');
 
 /** Lock files of git that came into being since the landing began: whoever made them was swept away. */
-async function removeLocks(git: Git, landing: Landing, clock: Clock): Promise<void> {
+async function removeLocks(git: Git, landing: Landing, held: string, clock: Clock): Promise<void> {
   const names = [
     'index.lock',
     'HEAD.lock',
@@ -197,6 +202,7 @@ async function removeLocks(git: Git, landing: Landing, clock: Clock): Promise<vo
     // Somebody else's git holds its locks for moments only.
     await clock.sleep(500);
     const now = await stat(path).catch(() => undefined);
-    if (now?.ino === since.ino) await rm(path, { force: true });
+    beforeWrite(held);
+    if (now?.ino === since.ino) removeNow(path);
   }
 }

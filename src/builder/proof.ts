@@ -6,12 +6,12 @@ import { dirname, join } from 'node:path';
 import type { WorkOrder } from '../model/work-order.ts';
 import { checkEnvironment } from '../policy/check-environment.ts';
 import { splitWords } from '../policy/words.ts';
-import { isMissing, writeJson } from '../system/files.ts';
+import { isMissing } from '../system/files.ts';
 import { type Environment, withoutGit } from '../system/git.ts';
 import { readSome } from '../system/read.ts';
 import { excerpt } from './brief.ts';
 import { checkOut, pathsOf, submodulesOf } from './commit.ts';
-import { historyGit, inHistory, type ProofRecord, readHistoryStart } from './in-history.ts';
+import { historyGit, inHistory, readHistoryStart, writeProof } from './in-history.ts';
 import { type CommandIo, type Place, probeOf } from './tool.ts';
 import { spoken } from './unittest.ts';
 import { verifyCommands } from './verify.ts';
@@ -54,11 +54,7 @@ export async function prove(
     const record = (needed: readonly string[]): Promise<void> =>
       wanted.head === null
         ? Promise.resolve()
-        : writeJson(inHistory(history).proof, {
-            version: 1,
-            commit: wanted.head,
-            needed: [...needed],
-          } satisfies ProofRecord);
+        : writeProof(history, { version: 1, commit: wanted.head, needed: [...needed] });
     if (alone === undefined) {
       await record([]);
       return { ok: true, commands, needed: [] };

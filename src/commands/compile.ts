@@ -22,6 +22,8 @@ import { exportFindings, exportOrders, openShelf, writeRecords } from '../planne
 import { attemptsIn } from '../planner/state.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
 import { findRun, newRunId, validRunId } from '../store/run-store.ts';
+import { DiskStop } from '../system/disk-trouble.ts';
+import { Superseded } from '../system/fence.ts';
 import { writeFileAtomic } from '../system/files.ts';
 import { packageRoot } from '../system/package.ts';
 import { attemptLines, compileReport, endingLines } from './compile-report.ts';
@@ -164,6 +166,8 @@ export async function compileCommand(
     const done = await finishCompile(layout(join(runsDir, runId)).root, ended, io);
     return report(done, options, io, live.told());
   } catch (error) {
+    // The run is another's, or stands until the disk is mended: whoever brings it to its end tells of it.
+    if (error instanceof Superseded || error instanceof DiskStop) throw error;
     await close(70, error instanceof Error ? error.message : String(error)).catch(() => {});
     throw error;
   }

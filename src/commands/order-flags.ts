@@ -65,6 +65,10 @@ export function orderRunCommands(
     .option('--resume', 'go on with the run that --run-id names')
     .option('--wait', 'of a resume: while the run is parked for a quota, wait and go on')
     .option('--now', 'of a resume: go on with a parked run before its time')
+    .option(
+      '--take-over',
+      'of a resume: do not wait although the owner of the run is stopped or out of sight',
+    )
     .action(async (options: OrderRunOptions) => {
       const { orderRun } = await import('./order-run.ts');
       io.exit(await orderRun(options, io));

@@ -42,6 +42,7 @@ export type OrderRunOptions = Omit<BoundOptions, 'wait' | 'now' | 'parkAfter'> &
   /** Of a resume: see `RunFlags`. */
   readonly wait?: boolean;
   readonly now?: boolean;
+  readonly takeOver?: boolean;
   readonly maxAttempts: number;
   readonly llmModel?: string;
   readonly llmTemperature?: number;
@@ -149,9 +150,10 @@ async function resume(options: OrderRunOptions, io: OrderRunIo, doors: OrderDoor
       `${options.runId} was not started by "factory order run"`,
       `factory resume ${options.runId}`,
     );
-  return holding(request.repo, doors, async (cut) => {
+  const wanted = { ...doors, takeOver: options.takeOver === true };
+  return holding(request.repo, wanted, async (cut) => {
     if (cut !== undefined && cut.run_id !== request.run_id) await finishCut(cut, doors);
-    return resumeOrder(resolve(io.cwd, found.dir), doors, checkedBounds(options));
+    return resumeOrder(resolve(io.cwd, found.dir), wanted, checkedBounds(options));
   });
 }
 
@@ -162,6 +164,8 @@ function wrongFlags(options: OrderRunOptions): Refused | undefined {
     return refused(1, '--reuse-branch and --create-branch exclude each other', 'give one of them');
   if ((options.reuseBranch === true || options.createBranch === true) && options.branch === undefined)
     return refused(1, '--reuse-branch and --create-branch need --branch', '--branch NAME');
+  if (options.takeOver === true && options.resume !== true)
+    return refused(2, '--take-over goes with --resume', 'order run --resume --run-id ID --take-over');
   const bounds = boundsOf(options);
   return 'problems' in bounds ? { ...bounds, code: 2 } : undefined;
 }

@@ -34,6 +34,7 @@ export async function step(
     return await conclude(io, options.json === true, await act(place));
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
-    return conclude(io, options.json === true, no(error.missing ? 'config' : 'internal', error.message));
+    const why = error.missing ? 'config' : error.unstarted ? 'infra' : 'internal';
+    return conclude(io, options.json === true, no(why, error.message));
   }
 }

@@ -96,7 +96,7 @@ async function orderOf(
   const { orderRun } = await import('./order-run.ts');
   const { orderDefaults } = await import('./order-flags.ts');
   const { realSpawn } = await import('../system/processes.ts');
-  const about = new Set(['runsdir', 'json', 'quiet', 'verbose', 'color', 'wait', 'now']);
+  const about = new Set(['runsdir', 'json', 'quiet', 'verbose', 'color', 'wait', 'now', 'takeOver']);
   const other = Object.keys(options).find((name) => !about.has(name));
   if (other !== undefined) {
     const why = `a run of "factory order run" goes on as it began: ${other} cannot be changed`;

@@ -1,10 +1,10 @@
 /** One run at a time on a repository: a lock in its git folder, which all its working trees share and no commit holds. */
-import { join } from 'node:path';
-import { cutLanding, endLanding, type Landing, mendLanding } from '../builder/landing.ts';
+import { cutLanding, endLanding, heldBy, type Landing, mendLanding } from '../builder/landing.ts';
 import { commonGitDir } from '../builder/repository.ts';
 import type { Log } from '../engine/watch.ts';
 import { acquireLock } from '../store/lock.ts';
 import type { Clock } from '../system/clock.ts';
+import { fence } from '../system/fence.ts';
 import { isCode } from '../system/files.ts';
 import type { Environment } from '../system/git.ts';
 import { type Refused, refused } from './run.ts';
@@ -13,30 +13,43 @@ import { type Refused, refused } from './run.ts';
  *  left half done is finished, and `cut` tells of it. What is no repository is left to `act` to refuse. */
 export async function holding<T>(
   repo: string,
-  doors: { readonly env: Environment; readonly clock: Clock; readonly log: Log },
+  doors: {
+    readonly env: Environment;
+    readonly clock: Clock;
+    readonly log: Log;
+    /** Of a resume: whether an owner that is stopped or out of sight is not waited for. Else one that is stopped keeps the
+     *  repository. */
+    readonly takeOver?: boolean;
+  },
   act: (cut: Landing | undefined) => Promise<T>,
 ): Promise<T | Refused> {
   const gitDir = await commonGitDir(repo, doors.env);
   if (gitDir === undefined) return act(undefined);
-  const place = join(gitDir, 'factory');
-  const answer = await acquireLock(place, { clock: doors.clock }).catch((error: unknown) => {
+  const place = heldBy(gitDir);
+  const { clock, takeOver } = doors;
+  const wanted = { clock, takeOver: takeOver === true, stoppedYields: takeOver !== undefined };
+  const answer = await acquireLock(place, wanted).catch((error: unknown) => {
     if (isCode(error, 'EACCES', 'EROFS', 'EPERM'))
-      return { kind: 'refused' as const, why: `${place} cannot be written` };
+      return { kind: 'refused' as const, why: `${place} cannot be written`, fix: undefined };
     throw error;
   });
   if (answer.kind === 'refused') {
     const why = answer.why.replace(/^this run is owned by/, 'it is held by');
-    return refused(1, `another run works on the repository ${repo}: ${why}`);
+    return refused(1, `another run works on the repository ${repo}: ${why}`, answer.fix);
   }
+  const { lock } = answer;
+  // Who is followed while it sleeps moves nothing of the repository when it wakes.
+  const open = fence(place, lock.assertOwner, lock.successor);
   try {
     const cut = await cutLanding(gitDir);
-    const mended = cut === undefined ? undefined : await mendLanding(cut, doors);
+    const mended = cut === undefined ? undefined : await mendLanding(cut, gitDir, doors);
     if (cut === undefined || mended === undefined) return await act(undefined);
     if (typeof mended === 'object') return refused(1, mended.problem, mended.fix);
     if (mended === 'landed') doors.log('info', 'a landing that was cut is finished', { run: cut.run_id });
-    if (mended === 'left') await endLanding(gitDir);
+    if (mended === 'left') endLanding(gitDir);
     return await act(mended === 'left' ? undefined : cut);
   } finally {
-    await answer.lock.release();
+    await lock.release();
+    open();
   }
 }

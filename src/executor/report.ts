@@ -1,6 +1,5 @@
 /** The artifact tree of a work order's run: `run.json`, `run_summary.json`, `attempt_N/`. Made from the run directory's
  *  evidence alone, so that a resume makes it again, whole. */
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { briefOf } from '../builder/brief.ts';
@@ -12,7 +11,7 @@ import { asciiJson, sortedKeys } from '../model/canonical.ts';
 import type { Json, JsonObject } from '../model/json.ts';
 import type { Layout } from '../model/layout.ts';
 import { splitWords } from '../policy/words.ts';
-import { writeFileAtomic } from '../system/files.ts';
+import { removeNow, writeFileAtomic } from '../system/files.ts';
 import { type Attempt, attemptsOf, jsonOf, textOf, type Visit } from './evidence.ts';
 
 /** Sorted keys, two-space indent, ASCII, a final newline: how every file but `run.json` is written. */
@@ -30,7 +29,7 @@ export async function writeAttempts(
   const records: AttemptRecord[] = [];
   for (const attempt of await attemptsOf(run)) {
     const dir = join(folder, `attempt_${attempt.index}`);
-    await rm(dir, { recursive: true, force: true });
+    removeNow(dir);
     const record = await writeAttempt(attempt, dir, baseline);
     if (record !== undefined) records.push(record);
   }

@@ -1,30 +1,28 @@
 /** One work order onto a branch of a repository: `build.dot` on a copy, then the branch is moved to what it made. */
-import { cp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
-import { fixedAuthor } from '../builder/author.ts';
 import { judgeExemption } from '../builder/exemption.ts';
-import { headRef, historyGit, readHistoryStart } from '../builder/in-history.ts';
-import { land } from '../builder/land.ts';
-import { beginLanding, endLanding, type Landing } from '../builder/landing.ts';
+import { endLanding, type Landing } from '../builder/landing.ts';
 import type { LoadedOrder } from '../builder/orders.ts';
-import { type Pushed, push } from '../builder/push.ts';
+import type { Pushed } from '../builder/push.ts';
 import { chooseBranch, commonGitDir, type Repository } from '../builder/repository.ts';
 import type { Bounds, Doors, Finished, Refusal, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { JsonObject } from '../model/json.ts';
-import { type Layout, layout } from '../model/layout.ts';
-import { isPaused } from '../model/park.ts';
 import { readManifest } from '../store/run-store.ts';
-import { GitError, sourceGit } from '../system/git.ts';
+import { DiskStop } from '../system/disk-trouble.ts';
+import { Superseded } from '../system/fence.ts';
+import { sourceGit } from '../system/git.ts';
 import { ownCommit } from '../system/own-commit.ts';
 import { packageRoot } from '../system/package.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { checkDirs } from '../workspace/dirs.ts';
-import { attemptsOf } from './evidence.ts';
-import { closeRecords, type Ending, openRecords } from './records.ts';
+import { guarded } from './guard.ts';
+import { closeRecords, openRecords } from './records.ts';
 import { writeSorted } from './report.ts';
 import { type Request, readRequest, requestFile } from './request.ts';
+import { settle } from './settle.ts';
 
 /** A work order as it was read. */
 export type Source = {
@@ -144,6 +142,16 @@ export async function runOrder(
     started_at: doors.clock.now().toISOString(),
     program: await ownCommit(doors.env),
   };
+  return guarded(request, doors.env, (gitDir) => begin(request, source, wish, notes, { ...doors, gitDir }));
+}
+
+async function begin(
+  request: Request,
+  { loaded, raw }: Source,
+  wish: Wish,
+  notes: readonly string[],
+  doors: OrderDoors & { readonly gitDir: string | undefined },
+): Promise<Told | Refused> {
   const asGiven = join(request.artifacts, 'work_order.input.json');
   await openRecords(request, loaded.order);
   await writeSorted(asGiven, raw);
@@ -157,8 +165,8 @@ export async function runOrder(
     envPass: [],
     allowDirty: false,
     acceptChanges: false,
-    workdir: repo.top,
-    base: choice.baseline,
+    workdir: request.repo,
+    base: request.baseline,
     redo: true,
     exclude: [wish.artifacts],
     commandTimeoutMs: wish.timeoutSeconds * 1000,
@@ -185,18 +193,29 @@ export async function runOrder(
 /** Goes on with a run that was interrupted, or finishes what comes after its last stage. */
 export async function resumeOrder(
   runDir: string,
-  doors: OrderDoors,
+  doors: OrderDoors & { readonly takeOver?: boolean },
   bounds: Bounds = {},
 ): Promise<Told | Refused> {
   const request = await readRequest(runDir);
   const manifest = await readManifest(runDir);
   if (!manifest.ok) return refused(1, manifest.why);
   const read = await readPipeline(manifest.manifest.pipeline_path, doors.cwd);
-  const flags: RunFlags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false, ...bounds };
-  const ended = await recorded(request, resolve(runDir, '..'), doors, () =>
-    resumeRun(runDir, read.graph, flags, doors),
-  );
-  return 'problems' in ended ? { problems: ended.problems, code: 2 } : settle(request, ended, [], doors);
+  const takeOver = doors.takeOver === true ? { takeOver: true } : {};
+  const flags: RunFlags = {
+    vars: {},
+    envPass: [],
+    allowDirty: false,
+    acceptChanges: false,
+    ...takeOver,
+    ...bounds,
+  };
+  return guarded(request, doors.env, async (gitDir) => {
+    const ended = await recorded(request, resolve(runDir, '..'), doors, () =>
+      resumeRun(runDir, read.graph, flags, doors),
+    );
+    if ('problems' in ended) return { problems: ended.problems, code: 2 };
+    return settle(request, ended, [], { ...doors, gitDir });
+  });
 }
 
 /** An error of ours is in the records too, before it is ours to explain. */
@@ -209,12 +228,15 @@ async function recorded(
   try {
     return await act();
   } catch (error) {
+    // Whoever has the run now tells of it.
+    if (error instanceof Superseded) throw error;
     const why = error instanceof Error ? error : new Error(String(error));
     await closeRecords(request, join(runsDir, request.run_id), {
       verdict: 'ERROR',
       reason: why.message,
       traceback: why.stack ?? why.message,
-      interrupted: false,
+      // With space again it goes on.
+      interrupted: error instanceof DiskStop,
       tree: null,
       commits: [],
       push: null,
@@ -222,102 +244,6 @@ async function recorded(
     });
     throw error;
   }
-}
-
-async function settle(
-  request: Request,
-  { result, code }: Finished,
-  before: readonly string[],
-  doors: OrderDoors,
-): Promise<Told> {
-  const run = layout(result.run_dir);
-  const notes = [...before];
-  // A proposal that cannot be read is a failed attempt like any other; 4 is left for a model that gave no answer.
-  let exit = result.status === 'failed' && code === 4 && (await unread(run)) ? 1 : code;
-  let { reason } = result;
-  let pushed: Pushed | null = null;
-  let commits: string[] = [];
-  let tree: string | null = null;
-  let commit: string | null = null;
-  const gitDir = result.status === 'completed' ? await commonGitDir(request.repo, doors.env) : undefined;
-  if (result.status === 'completed') {
-    const history = historyGit(run.history, doors.env);
-    const head = await history.text(['rev-parse', headRef]);
-    tree = await history.text(['rev-parse', `${head}^{tree}`]);
-    commit = head === request.baseline ? null : head;
-    commits = commit === null ? [] : [commit];
-    const start = await readHistoryStart(run.history);
-    const marker = await markerOf(result.run_dir);
-    if (gitDir !== undefined)
-      await beginLanding(gitDir, { ...(await noted(request, doors)), run_dir: result.run_dir, head, marker });
-    const landed = await land({
-      historyDir: run.history,
-      repo: request.repo,
-      branch: request.branch,
-      existed: request.branch_existed,
-      base: request.baseline,
-      head,
-      startingBranch: request.starting_branch,
-      author: start.author ?? fixedAuthor,
-      marker,
-      env: doors.env,
-    }).catch((error: unknown) => {
-      if (!(error instanceof GitError)) throw error;
-      return {
-        problem: error.message,
-        fix: 'check the repository, then: factory order run --resume --run-id RUN',
-      };
-    });
-    if ('problem' in landed) {
-      exit = 1;
-      reason = landed.problem;
-      commits = [];
-      notes.push(landed.fix.replace('RUN', request.run_id));
-    } else {
-      notes.push(...landed.notes);
-      if (request.push && commit !== null)
-        pushed = await push(
-          { repo: request.repo, branch: request.branch, env: doors.env, signal: doors.signal },
-          doors.spawn,
-        );
-    }
-  }
-  // A run that is parked is as little at its end as one that was stopped.
-  const interrupted = result.status === 'interrupted' || isPaused(result.status);
-  const verdict = result.status === 'completed' ? 'PASS' : interrupted ? 'ERROR' : 'FAIL';
-  const ending: Ending = {
-    verdict,
-    reason,
-    interrupted,
-    tree,
-    commits,
-    push: pushed,
-    finishedAt: doors.clock.now().toISOString(),
-  };
-  const attempts = await closeRecords(request, result.run_dir, ending);
-  if (request.out_dir !== null) {
-    const target = join(request.out_dir, request.run_id);
-    await rm(target, { recursive: true, force: true });
-    await cp(request.artifacts, target, { recursive: true });
-  }
-  // Only now is everything done that a run which was cut from here on would have to do again.
-  if (gitDir !== undefined) await endLanding(gitDir);
-  const last = attempts.at(-1)?.failure_brief;
-  return {
-    run_id: request.run_id,
-    work_order_id: request.work_order_id,
-    verdict,
-    exit_code: exit,
-    branch: request.branch,
-    commit,
-    attempts: attempts.length,
-    stage: typeof last?.['stage'] === 'string' ? last['stage'] : null,
-    reason,
-    artifacts: request.artifacts,
-    run_dir: result.run_dir,
-    push: pushed,
-    notes,
-  };
 }
 
 /** Brings a run to its end that was killed while it landed; undefined where that cannot be done any more. */
@@ -329,41 +255,8 @@ export async function finishCut(cut: Landing, doors: OrderDoors): Promise<Told |
     run: cut.run_id,
   });
   const gitDir = await commonGitDir(cut.repo, doors.env);
-  if (gitDir !== undefined) await endLanding(gitDir);
+  if (gitDir !== undefined) endLanding(gitDir);
   return undefined;
-}
-
-async function markerOf(runDir: string): Promise<string> {
-  const read = await readManifest(runDir);
-  if (!read.ok) throw new Error(`Internal: ${read.why}`);
-  return `FACTORY_RUN_MARKER=${read.manifest.marker}`;
-}
-
-/** Where the repository stands as the landing begins. */
-async function noted(
-  request: Request,
-  doors: OrderDoors,
-): Promise<Omit<Landing, 'run_dir' | 'head' | 'marker'>> {
-  const git = sourceGit(request.repo, doors.env);
-  const on = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
-  const at = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
-  return {
-    version: 1,
-    run_id: request.run_id,
-    digest: request.digest,
-    repo: request.repo,
-    branch: request.branch,
-    existed: request.branch_existed,
-    base: request.baseline,
-    from: { branch: on.ok ? on.text : '', commit: at.ok ? at.text : request.baseline },
-    began_at: doors.clock.now().toISOString(),
-  };
-}
-
-/** Whether the last attempt failed because its answer was no proposal. */
-async function unread(run: Layout): Promise<boolean> {
-  const last = (await attemptsOf(run)).at(-1)?.visits.get('rollback');
-  return last?.updates['order.stage'] === 'llm_output_invalid';
 }
 
 function refOf(raw: JsonObject): Request['planner_ref'] {

@@ -104,11 +104,10 @@ async function isUntidy(runDir: string): Promise<boolean> {
 /** The folders of a run that the engine replaces files in. */
 async function ownFolders(runDir: string): Promise<readonly string[]> {
   const at = layout(runDir);
-  const apart = [at.workspace, at.history];
   const folders = (await readdir(runDir, { withFileTypes: true }))
     .filter((entry) => entry.isDirectory())
     .map((entry) => join(runDir, entry.name))
-    .filter((path) => !apart.includes(path));
+    .filter((path) => path !== at.workspace);
   return [runDir, join(at.snapshots, 'trees'), exchangesLayout(at.exchanges).bodies, ...folders];
 }
 

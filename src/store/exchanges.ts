@@ -44,6 +44,7 @@ export function openExchanges(dir: string): ExchangeLog {
   let file: number | undefined;
   let newBodies = false;
   let bodiesNamed = false;
+  const known = new Set<string>();
   let lines: LineChain | undefined;
   const chain = (): LineChain => (lines ??= chainOf(at.calls));
   const opened = async (): Promise<number> => {
@@ -60,10 +61,11 @@ export function openExchanges(dir: string): ExchangeLog {
       const bytes = Buffer.from(text);
       if (bytes.length <= inlineBytes) return text;
       const hash = sha256(bytes);
-      if (!existsSync(at.body(hash))) {
-        await writeFileAtomic(at.body(hash), bytes, { sync: true });
-        newBodies = true;
-      }
+      // One that is there may have been put there by an engine that was killed before it had told the disk its name.
+      if (known.has(hash)) return { sha256: hash, bytes: bytes.length };
+      if (!existsSync(at.body(hash))) await writeFileAtomic(at.body(hash), bytes, { sync: true });
+      newBodies = true;
+      known.add(hash);
       return { sha256: hash, bytes: bytes.length };
     },
     async append(exchange) {

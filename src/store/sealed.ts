@@ -12,6 +12,7 @@ import {
   isCode,
   isMissing,
   makeFolder,
+  syncFolder,
   systemWords,
   writeFileAtomic,
   writeNewFile,
@@ -77,10 +78,13 @@ export async function writeSealed(
   const key = randomBytes(32);
   const store = pack(sorted(files), key);
   try {
-    await makeFolder(dirname(folder));
-    await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
-      if (!isCode(error, 'EEXIST')) throw error;
-    });
+    const first = (await makeFolder(dirname(folder))) ?? folder;
+    await mkdir(folder, { mode: 0o700 }).then(
+      () => flushUpTo(dirname(folder), dirname(first)),
+      (error: unknown) => {
+        if (!isCode(error, 'EEXIST')) throw error;
+      },
+    );
     // No neighbour that is renamed: others may write their keys here, so that nobody could tidy up after one who was killed.
     await writeNewFile(join(folder, name), `${key.toString('hex')}\n`, 0o600);
   } catch (error) {
@@ -96,6 +100,14 @@ export async function writeSealed(
     store_sha256: sha256(store),
     key: name,
   };
+}
+
+/** Flushes the names in `folder` and in those above it, up to `top`: a key in folders that are lost is lost. */
+async function flushUpTo(folder: string, top: string): Promise<void> {
+  for (let at = folder; ; at = dirname(at)) {
+    await syncFolder(at);
+    if (at === top || at === dirname(at)) return;
+  }
 }
 
 /** File of the key that belongs to a folder that becomes a run, whether it is there or not; undefined where there is no

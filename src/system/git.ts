@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { beforeWrite } from './fence.ts';
 import { isMissing, systemWords, writeFileAtomic } from './files.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -25,8 +26,8 @@ export type GitCall = {
 
 /** One repository (or place) and whose settings count there. */
 export interface Git {
-  /** Runs `git <args>`. Never rejects for what git does; rejects with a `GitError` where the system would not start it,
-   *  which is no answer of git's. */
+  /** Runs `git <args>`. Never rejects for what git does; rejects with a `GitError` where the system would not start it, or
+   *  a signal ended it, which is no answer of git's. In a repository of a run that is no longer ours: `Superseded`. */
   run(args: readonly string[], call?: GitCall): Promise<GitEnd>;
   /** The output without its final newline; rejects with a `GitError` when git fails. */
   text(args: readonly string[], call?: GitCall): Promise<string>;
@@ -36,7 +37,7 @@ export interface Git {
 
 export class GitError extends Error {
   readonly missing: boolean;
-  /** The system had no process or memory for it. */
+  /** It has not answered: the system had no process or memory for it, or somebody ended it. */
   readonly unstarted: boolean;
   constructor(why: string, missing: boolean, unstarted = false) {
     super(why);
@@ -45,13 +46,19 @@ export class GitError extends Error {
   }
 }
 
-/** What to do about one that was not started. */
+/** What to do about one that has not answered. */
 export const startGitAgain = 'see that the machine has processes and memory to spare, then do it again';
 
 export const gitMissing = 'git is not installed, or not on PATH';
 
-/** A stranger's repository is read because the user named it; nothing of it is ever run. */
-const harmless = ['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'safe.directory=*'];
+/** A stranger's repository is read because the user named it; nothing of it is ever run. What we put there, and what a
+ *  checkpoint names, outlives a power cut. */
+const harmless = [
+  'core.fsmonitor=false',
+  'core.hooksPath=/dev/null',
+  'safe.directory=*',
+  'core.fsync=objects,reference',
+];
 /** Nobody's settings, ignore or attribute file but those of the tree itself. */
 const verbatim = [
   'core.autocrlf=false',
@@ -59,8 +66,6 @@ const verbatim = [
   'core.excludesFile=/dev/null',
   'core.quotePath=false',
   'commit.gpgSign=false',
-  // A checkpoint names commits: they must outlive a power cut as it does.
-  'core.fsync=objects,reference',
   'gc.auto=0',
   'maintenance.auto=false',
 ];
@@ -85,9 +90,11 @@ export function withoutGit(env: Environment, keep: ReadonlySet<string> = new Set
   return clean;
 }
 
-/** Git in the user's own repository, with the user's settings, reading only. */
-export function sourceGit(cwd: string, env: Environment): Git {
-  return git({ cwd, config: harmless, env: { ...withoutGit(env, settings), ...quiet } });
+/** Git in the user's own repository, with the user's settings. `held` is the folder of the lock by which it may be changed,
+ *  where it is: whoever has lost that lock calls no more git there. */
+export function sourceGit(cwd: string, env: Environment, held?: string): Git {
+  const env_ = { ...withoutGit(env, settings), ...quiet };
+  return git({ cwd, config: harmless, env: env_, ...(held === undefined ? {} : { repository: held }) });
 }
 
 /** Git in a repository of ours (or, with `gitDir`, on any repository by its folder): nobody's settings but those given
@@ -102,6 +109,7 @@ export function ownGit(where: {
 }): Git {
   return git({
     cwd: where.cwd,
+    repository: where.gitDir ?? where.cwd,
     config: [...harmless, ...verbatim],
     env: {
       ...withoutGit(where.env, new Set(['GIT_EXEC_PATH'])),
@@ -150,6 +158,8 @@ export async function keepToLineEnds(gitDir: string): Promise<void> {
 
 function git(setup: {
   readonly cwd: string;
+  /** A folder, in or for which only its owner may be at work. */
+  readonly repository?: string;
   readonly config: readonly string[];
   readonly env: Record<string, string>;
 }): Git {
@@ -164,6 +174,7 @@ function git(setup: {
     try {
       // Loaded when git is called: most runs never do, and a process that is small starts its stages faster.
       const { execa } = await import('execa');
+      if (setup.repository !== undefined) beforeWrite(setup.repository);
       const ended = await execa('git', [...options, ...args], {
         cwd: setup.cwd,
         env: { ...setup.env, ...call.env },
@@ -183,6 +194,14 @@ function git(setup: {
       // One that the system would not start has said nothing, and there is no stream of it.
       if (ended.stderr === undefined)
         throw new GitError(`git cannot be started: ${systemWords(ended.cause)}`, false, true);
+      // What fails in somebody else's hands says nothing of what is ours.
+      if (setup.repository !== undefined) beforeWrite(setup.repository);
+      if (ended.signal !== undefined)
+        throw new GitError(
+          `git ${verbOf(args)} was ended by ${ended.signal} before it had answered`,
+          false,
+          true,
+        );
       const stderr = Buffer.from(ended.stderr).toString('utf8').trim();
       return {
         ok: false,
@@ -197,7 +216,7 @@ function git(setup: {
   const must = async (args: readonly string[], call?: GitCall) => {
     const ended = await run(args, call);
     if (ended.ok) return ended;
-    throw new GitError(ended.missing ? ended.why : `git ${args[0]}: ${ended.why}`, ended.missing);
+    throw new GitError(ended.missing ? ended.why : `git ${verbOf(args)}: ${ended.why}`, ended.missing);
   };
   return {
     run,
@@ -209,6 +228,10 @@ function git(setup: {
         .filter((entry) => entry !== ''),
   };
 }
+
+/** Which command it is, behind the options of git itself. */
+const verbOf = (args: readonly string[]): string =>
+  args.find((word, at) => !word.startsWith('-') && args[at - 1] !== '-c') ?? '';
 
 /** HEAD of a folder that is the top of a repository; null where it is none, cannot be read, or has no commit. */
 export async function headCommit(folder: string, env: Environment): Promise<string | null> {

@@ -1,7 +1,7 @@
 /** From the plan to the commits: work orders, the commits that carry them out, and where those were delivered. */
 import { existsSync } from 'node:fs';
-import { headText, lookAtBranch, lookAtHistory } from '../builder/check-history.ts';
-import { readHistoryStart } from '../builder/in-history.ts';
+import { lookAtBranch, lookAtHistory } from '../builder/check-history.ts';
+import { headText, readHistoryStart } from '../builder/in-history.ts';
 import { loadOrders } from '../builder/orders.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';

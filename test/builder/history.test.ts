@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { recordBase, startHistory } from '../../src/builder/history.ts';
@@ -335,6 +344,19 @@ describe('a commit', () => {
     await run.commit(['a.txt']);
     await run.commit(['a.txt']);
     expect(git(run.run.history, 'rev-list', '--count', headRef)).toBe('2');
+  });
+
+  test('does not write HEAD anew, and puts back what a stage made of it', async () => {
+    using it = folder();
+    const run = await begun(it.path);
+    const file = join(run.run.history, 'HEAD');
+    const was = statSync(file).ino;
+    put(run.run.workspace, { 'a.txt': 'new\n' });
+    await run.commit(['a.txt']);
+    expect(statSync(file).ino).toBe(was);
+    git(run.run.history, 'symbolic-ref', 'HEAD', 'refs/heads/elsewhere');
+    await run.commit(['a.txt']);
+    expect(readFileSync(file, 'utf8')).toBe('ref: refs/heads/factory\n');
   });
 
   test('is not made where nothing changed', async () => {

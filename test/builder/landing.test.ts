@@ -57,7 +57,8 @@ function landing(root: string, forward: boolean) {
     ...{ base, head, existed: forward, from },
     ...{ marker: 'FACTORY_RUN_MARKER=test-landing', began_at: '2020-01-01T00:00:00.000Z' },
   };
-  const mend = () => mendLanding(it, { env: bareEnv(root), clock: { ...realClock, sleep: async () => {} } });
+  const mend = () =>
+    mendLanding(it, join(at, '.git'), { env: bareEnv(root), clock: { ...realClock, sleep: async () => {} } });
   return { ...it, mend };
 }
 const lock = (repo: string, name: string) => writeFileSync(join(repo, '.git', name), '');

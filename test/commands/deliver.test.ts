@@ -180,6 +180,14 @@ describe('delivering to a branch', () => {
     expect(r.said()).toContain('checked out');
   });
 
+  test('that a killed git has left locked is told as that, with the file', async () => {
+    using it = folder();
+    const r = await run(it.path);
+    put(r.source, { '.git/refs/heads/work/x.lock': '' });
+    expect(await r.asked({ branch: 'work/x' })).toBe(2);
+    expect(r.said()).toMatch(/is locked: .* one was killed and left .*refs\/heads\/work\/x\.lock/);
+  });
+
   test('a second time says that it is there already', async () => {
     using it = folder();
     const r = await run(it.path);

@@ -3,7 +3,8 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { isStopped, processId } from '../../src/system/proc.ts';
 import { emptySha, git, put, repository } from '../builder/support.ts';
 import { home } from '../support/cli.ts';
 
@@ -114,13 +115,23 @@ test('a signal at any stage leaves the repository byte for byte, and the run goe
   it.landed();
 }, 180_000);
 
-type When = 'before' | 'after' | 'amid';
+/** For whoever waits until a process stands still. */
+const patient = { timeout: 30_000, interval: 20 };
 
-/** A `git` that kills the engine at a call with certain words, once for each: before it, after it, or in the middle. */
+type When = 'before' | 'after' | 'amid' | 'stopped' | 'lost';
+
+/** A `git` that kills the engine at a call with certain words, once for each: before it, after it, or in the middle; or
+ *  stops it; or is killed itself. */
 function killer(path: string, ...kills: [When, string][]): Record<string, string> {
   const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
   const amid = `printf x > "$(${real} rev-parse --git-path index.lock)"; mkdir d; printf go > d/f.txt`;
-  const act = { before: ':', after: `${real} "$@"`, amid };
+  const act = {
+    before: ':',
+    after: `${real} "$@"`,
+    amid,
+    stopped: `kill -STOP $PPID; exec ${real} "$@"`,
+    lost: `${amid}; kill -9 $$`,
+  };
   const rows = kills.map(
     ([when, words], n) => `case "$*" in *"${words}"*)
   if mkdir '${path}/killed-${n}' 2>/dev/null; then ${act[when]}; kill -9 $PPID; exit 1; fi;;
@@ -170,3 +181,46 @@ test('killed amid the files of the branch in use, it lands whole before the next
   expect(git(it.repo, 'log', '--format=%s', 'main..')).toBe('WO-01: One');
   expect(git(it.repo, 'status', '--porcelain')).toBe('');
 });
+
+test('a git that is killed amid the files leaves the landing to the next run, which finishes it', async () => {
+  await using it = await place('good\n');
+  const env = killer(it.path, ['lost', 'checkout --quiet']);
+  const ran = await it.factory(it.command, { env });
+  expect(ran.code, ran.stderr).toBe(1);
+  expect(ran.stdout).toContain('git checkout was ended by SIGKILL');
+  expect(git(it.repo, 'status', '--porcelain')).not.toBe('');
+  const on = await it.factory(it.command, { env });
+  expect(on.code, on.stderr).toBe(0);
+  it.landed();
+});
+
+test
+  .skipIf(process.platform !== 'linux')
+  .for(['rev-parse refs/factory/head', 'update-ref -m factory order run'])(
+  'an owner that is stopped at "git %s" is followed with --take-over, and moves nothing when it wakes',
+  async (words) => {
+    await using it = await place('good\n');
+    const env = killer(it.path, ['stopped', words]);
+    let owner: { readonly pid: number; kill(signal: NodeJS.Signals): void } | undefined;
+    const watch = (_line: string, child: typeof owner) => {
+      owner = child;
+    };
+    const asleep = it.factory(it.command, { env, watch });
+    await vi.waitFor(() => {
+      const id = owner === undefined ? undefined : processId(owner.pid);
+      expect(id !== undefined && isStopped(id)).toBe(true);
+    }, patient);
+    const [run = ''] = readdirSync(join(it.path, '.factory/runs'));
+    const refused = await it.factory(['resume', run], { env });
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('--take-over')]);
+    const taken = await it.factory(['resume', run, '--take-over'], { env });
+    expect(taken.code, taken.stderr).toBe(0);
+    it.landed();
+    const was = [everything(it.repo), everything(join(it.path, 'art'))];
+    owner?.kill('SIGCONT');
+    const woken = await asleep;
+    expect([woken.code, woken.stderr]).toEqual([1, expect.stringContaining('error[run-taken]')]);
+    expect([everything(it.repo), everything(join(it.path, 'art'))]).toEqual(was);
+    it.landed();
+  },
+);

@@ -1,6 +1,8 @@
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { GitError, ownGit, sourceGit, withoutGit } from '../../src/system/git.ts';
+import { fence, Superseded } from '../../src/system/fence.ts';
+import { GitError, headCommit, ownGit, sourceGit, withoutGit } from '../../src/system/git.ts';
 import { bareEnv, folder, git, put, repository } from '../builder/support.ts';
 
 test("git variables do not pass, but those that say where the user's settings are", () => {
@@ -53,4 +55,34 @@ test('a git that the system will not start is an error, and never taken for an a
   const started = sourceGit(it.path, bareEnv(it.path)).run(['rev-parse', tooLong]);
   await expect(started).rejects.toMatchObject({ name: 'Error', missing: false, unstarted: true });
   await expect(started).rejects.toThrow(/^git cannot be started: /);
+});
+
+test('a git that is ended by a signal has answered nothing', async () => {
+  using it = folder({ 'bin/git': '#!/bin/sh\nkill -9 $$\n' });
+  chmodSync(join(it.path, 'bin/git'), 0o755);
+  const repo = sourceGit(it.path, { PATH: `${join(it.path, 'bin')}:/usr/bin:/bin` });
+  const asked = repo.run(['rev-parse', '--verify', '--quiet', 'refs/heads/x']);
+  await expect(asked).rejects.toThrow('git rev-parse was ended by SIGKILL before it had answered');
+  await expect(asked).rejects.toMatchObject({ unstarted: true });
+  await expect(headCommit(it.path, bareEnv(it.path))).resolves.toBe(null);
+});
+
+test("a run's repository is left alone once the run is another's", async () => {
+  using it = folder({ settings: '', 'a.txt': 'a\n' });
+  repository(it.path);
+  const gitDir = join(it.path, '.git');
+  const ours = ownGit({
+    cwd: it.path,
+    gitDir,
+    settingsFile: join(it.path, 'settings'),
+    env: bareEnv(it.path),
+  });
+  const open = fence(it.path, () => {
+    throw new Superseded('taken');
+  });
+  await expect(ours.run(['update-ref', 'refs/heads/late', 'HEAD'])).rejects.toThrow(Superseded);
+  open();
+  expect(await ours.run(['rev-parse', '--verify', '--quiet', 'refs/heads/late'])).toMatchObject({
+    ok: false,
+  });
 });
