@@ -16,6 +16,7 @@ import { build } from 'esbuild';
 import { describe, expect, test, vi } from 'vitest';
 import { endGroup, isAlive, processId, realSpawn, sweep } from '../../src/system/processes.ts';
 import type { Exit, ProcessId, SpawnRequest } from '../../src/system/spawn.ts';
+import { killNow } from '../../src/system/sweep.ts';
 import { type Temp, temp } from './temp.ts';
 
 const PATH = process.env['PATH'] ?? '';
@@ -542,6 +543,18 @@ describe('after a crash', () => {
       await Promise.all([...ours, ...others].map(end));
     }
     expect(existsSync(it.dir)).toBe(true);
+  });
+
+  test('a last kill without waiting reaches every process, however many have gone their own way', async () => {
+    await using it = await stage();
+    const env = { PATH, MARK: it.mark };
+    const many = Array.from({ length: 12 }, () =>
+      spawn('sleep', ['1000'], { env, detached: true, stdio: 'ignore' }),
+    );
+    const ends = Promise.all(many.map((child) => once(child, 'exit')));
+    await Promise.all(many.map((child) => once(child, 'spawn')));
+    killNow({ marker: `MARK=${it.mark}` });
+    expect((await ends).map(([, signal]) => signal)).toEqual(many.map(() => 'SIGKILL'));
   });
 
   test('a sweep spares itself and its parents, though they carry the marker', async () => {
