@@ -9,11 +9,11 @@ import { readNames } from '../workspace/walk.ts';
  *  a link the engine would read, and tell others, what a confined stage cannot see, and at a pipe it would wait for ever. A
  *  folder that is gone, or something else by now, is there again, empty. Nobody else may be at work in it. Of earlier
  *  visits, which lie in it and were opened in their time, only the folder is looked at. In calls that wait: it is done after
- *  every stage, for a handful of files. */
-export function reopen(nodeDir: string): void {
+ *  every stage, for a handful of files. What stands at `judged` stays for whoever looks itself at what it is. */
+export function reopen(nodeDir: string, judged?: string): void {
   const is = opened(nodeDir);
   if (is === 'folder') {
-    openWithin(nodeDir);
+    openWithin(nodeDir, judged);
     return;
   }
   if (is !== undefined) removeNow(nodeDir);
@@ -25,11 +25,11 @@ export function reopen(nodeDir: string): void {
   }
 }
 
-function openWithin(folder: string): void {
+function openWithin(folder: string, judged?: string): void {
   for (const name of readNames(toBytes(folder))) {
     const path = `${folder}/${name}`;
     const is = opened(path);
-    if (is === 'other') removeNow(toBytes(path));
+    if (is === 'other' && path !== judged) removeNow(toBytes(path));
     else if (is === 'folder' && path !== nodeLayout(folder).visits) openWithin(path);
   }
 }
