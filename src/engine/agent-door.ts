@@ -4,7 +4,7 @@ import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import type { AgentProgram, ReadScope } from '../agents/agent.ts';
-import { layout } from '../model/layout.ts';
+import { layout, nodeLayout } from '../model/layout.ts';
 import { confinedEnvironment } from '../policy/confinement.ts';
 import { madeInCovers } from '../system/sandbox/bwrap.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
@@ -124,7 +124,8 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
   } finally {
     stdout?.end();
     stderr?.end();
-    reopen(door.nodeDir);
+    // Of an answer that is no file the agent says so itself.
+    reopen(door.nodeDir, nodeLayout(door.nodeDir).response);
     if (hidden.length > 0) {
       const made =
         confinement?.rung === 'bwrap'

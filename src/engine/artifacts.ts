@@ -1,6 +1,6 @@
 /** Writing into a node's folder, which the node's own programs can write into too. */
 import { basename } from 'node:path';
-import { isCode, removeNow, type WriteOptions, writeFileAtomic, writeFresh } from '../system/files.ts';
+import { type WriteOptions, writeFileAtomic, writeFresh } from '../system/files.ts';
 
 /** Artifacts that a later stage reads, as `factory order rollback` reads what a verification found: they outlive a power
  *  cut as the checkpoint does, or the run would go on otherwise than it would have. */
@@ -13,14 +13,8 @@ const lookedFor: ReadonlySet<string> = new Set(['status.json', 'response.md', ..
  *  killed meanwhile, and then goes with all that the visit left. */
 export async function keepText(path: string, text: string): Promise<void> {
   if (!lookedFor.has(basename(path)) && writeFresh(path, text, 0o644)) return;
-  const options: WriteOptions = readLater.has(basename(path)) ? { sync: true, syncFolder: true } : {};
-  try {
-    await writeFileAtomic(path, text, options);
-  } catch (error) {
-    if (!isCode(error, 'EISDIR') && !isCode(error, 'ENOTEMPTY') && !isCode(error, 'EEXIST')) throw error;
-    removeNow(path);
-    await writeFileAtomic(path, text, options);
-  }
+  const flushed: WriteOptions = readLater.has(basename(path)) ? { sync: true, syncFolder: true } : {};
+  await writeFileAtomic(path, text, { ...flushed, evenFolder: true });
 }
 
 /** The same for JSON, with two-space indent and a final newline. */

@@ -1,5 +1,5 @@
 /** A node's folder of artifacts: the latest visit at the top, earlier ones under `visits/<n>/`. */
-import { mkdirSync, renameSync } from 'node:fs';
+import { lstatSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
@@ -71,6 +71,8 @@ async function clear(dir: string, visit: number): Promise<void> {
   const stage = await readStage(dir);
   if (entries.length > 0 && stage !== undefined && stage.visit < visit) {
     const archive = join(nodeLayout(dir).visits, String(stage.visit));
+    // A later visit may have put a link where its own place would be.
+    if (lstatSync(archive, { throwIfNoEntry: false })?.isDirectory() === false) removeNow(archive);
     beforeWrite(dir);
     mkdirSync(archive, { recursive: true });
     // The stage file goes last: as long as it stands here, a cut move is taken up again.

@@ -1,34 +1,49 @@
-/** What a stage has locked in its own folder is opened again: it may set modes as it likes, and the engine must read on. */
-import { chmodSync, lstatSync, type Stats } from 'node:fs';
+/** What a stage has left of its own folder: it may lock it, and put there what it likes, and the engine must read on. */
+import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
 import { nodeLayout } from '../model/layout.ts';
-import { isCode } from '../system/files.ts';
+import { isCode, isMissing, removeNow } from '../system/files.ts';
 import { toBytes } from '../workspace/names.ts';
 import { readNames } from '../workspace/walk.ts';
 
-/** Makes everything in a node's folder readable to its owner, and folders usable. Nobody else may be at work in it. Of
- *  earlier visits, which lie in it and were opened in their time, only the folder is looked at. In calls that wait: it is
- *  done after every stage, for a handful of files. */
-export function reopen(nodeDir: string): void {
-  if (!opened(nodeDir)) return;
-  for (const name of readNames(toBytes(nodeDir))) {
-    const path = `${nodeDir}/${name}`;
-    if (path === nodeLayout(nodeDir).visits) opened(path);
-    else reopen(path);
+/** Makes everything in a node's folder readable to its owner, and folders usable. What is neither file nor folder goes: by
+ *  a link the engine would read, and tell others, what a confined stage cannot see, and at a pipe it would wait for ever. A
+ *  folder that is gone, or something else by now, is there again, empty. Nobody else may be at work in it. Of earlier
+ *  visits, which lie in it and were opened in their time, only the folder is looked at. In calls that wait: it is done after
+ *  every stage, for a handful of files. What stands at `judged` stays for whoever looks itself at what it is. */
+export function reopen(nodeDir: string, judged?: string): void {
+  const is = opened(nodeDir);
+  if (is === 'folder') {
+    openWithin(nodeDir, judged);
+    return;
+  }
+  if (is !== undefined) removeNow(nodeDir);
+  try {
+    mkdirSync(nodeDir);
+  } catch (error) {
+    // A run directory that is gone is told by whoever needs it.
+    if (!isMissing(error)) throw error;
   }
 }
 
-/** True for a folder. */
-function opened(name: string): boolean {
+function openWithin(folder: string, judged?: string): void {
+  for (const name of readNames(toBytes(folder))) {
+    const path = `${folder}/${name}`;
+    const is = opened(path);
+    if (is === 'other' && path !== judged) removeNow(toBytes(path));
+    else if (is === 'folder' && path !== nodeLayout(folder).visits) openWithin(path);
+  }
+}
+
+function opened(name: string): 'folder' | 'file' | 'other' | undefined {
   const path = toBytes(name);
-  let is: Stats;
+  const is = lstatSync(path, { throwIfNoEntry: false });
+  if (is === undefined) return undefined;
+  const least = is.isDirectory() ? 0o700 : is.isFile() ? 0o400 : 0;
   try {
-    is = lstatSync(path);
-    const least = is.isDirectory() ? 0o700 : is.isFile() ? 0o400 : 0;
     if ((is.mode & least) !== least) chmodSync(path, (is.mode & 0o7777) | least | 0o200);
-    return is.isDirectory();
   } catch (error) {
     // What is gone, or somebody else's, is told by whoever needs it.
-    if (isCode(error, 'ENOENT', 'EPERM', 'ENOTDIR')) return false;
-    throw error;
+    if (!isCode(error, 'ENOENT', 'EPERM')) throw error;
   }
+  return is.isDirectory() ? 'folder' : is.isFile() ? 'file' : 'other';
 }

@@ -1,4 +1,5 @@
 /** Going on with a run: what must be as it was, and what a killed engine left behind. */
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Checkpoint } from '../model/checkpoint.ts';
@@ -107,7 +108,7 @@ export async function endLeftovers(
   const { marker } = manifest;
   const dir = checkpoint.next_node === null ? undefined : layout(runDir).node(checkpoint.next_node);
   beforeWrite(runDir);
-  if (dir !== undefined) reopen(dir);
+  if (dir !== undefined && existsSync(dir)) reopen(dir);
   const stage = dir === undefined ? undefined : await readStage(dir);
   // What was read may be the stage of who took the run over while we slept.
   const mayEnd = () => mayWrite(runDir);

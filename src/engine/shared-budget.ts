@@ -1,6 +1,6 @@
 /** A budget that a run shares with the runs that its stages start: what is left is told to them, and they tell what they
  *  spend. */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
@@ -9,8 +9,8 @@ import type { Outcome } from '../model/outcome.ts';
 import { Parked, parkKinds, pausedBy } from '../model/park.ts';
 import { type Spent, tokensOf } from '../model/spent.ts';
 import { type Journal, openJournal, readRecords } from '../store/journal.ts';
-import { beforeWrite } from '../system/fence.ts';
-import { isMissing, writeJson } from '../system/files.ts';
+import { isMissing, removeNow, writeJson } from '../system/files.ts';
+import { readSome } from '../system/read.ts';
 import { type Books, endedCalls, type Stamp } from './books.ts';
 import type { Caps, SpendCaps } from './caps.ts';
 
@@ -59,24 +59,23 @@ export async function gather(nodeDir: string, stamp: Stamp, books: Books): Promi
   const path = join(nodeDir, spentName);
   // Few stages start runs, and every stage is asked.
   if (!existsSync(path)) return;
-  const { records } = await readRecords(path);
+  // A folder of that name says nothing.
+  const { records } = statSync(path).isFile() ? await readRecords(path) : { records: [] };
   const calls = records.flatMap((record) => {
     const read = CallRecord.safeParse(record);
     const run = typeof record['run_id'] === 'string' ? record['run_id'] : '';
     return read.success ? [{ run, call: read.data }] : [];
   });
   for (const call of endedCalls(calls)) await books.take({ ...call, ...stamp, run: call.run ?? '' });
-  beforeWrite(path);
-  rmSync(path, { force: true });
+  removeNow(path);
 }
 
 /** The outcome of a stage that failed because a run of its own waits (exit code 75): what that waits for, the stage does. */
 export async function waitingWithin(nodeDir: string, outcome: Outcome): Promise<Outcome> {
   const path = join(nodeDir, parkedName);
   if (!existsSync(path)) return outcome;
-  const text = await readFile(path, 'utf8');
-  beforeWrite(path);
-  rmSync(path, { force: true });
+  const text = await readSome(path, 1024 * 1024);
+  removeNow(path);
   if (outcome.status !== 'fail' || outcome.exitCode !== 75) return outcome;
   const read = z.string().transform(fromJson).pipe(Parked).safeParse(text);
   if (!read.success) return outcome;

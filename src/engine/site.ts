@@ -178,7 +178,8 @@ export function siteFor(
   const writeContext = async () => {
     const { context } = nodeLayout(nodeDir);
     const text = `${mask(JSON.stringify(state.context, null, 2))}\n`;
-    if (!writeFresh(context, text, 0o444)) await writeFileAtomic(context, text, { mode: 0o444 });
+    if (writeFresh(context, text, 0o444)) return;
+    await writeFileAtomic(context, text, { mode: 0o444, evenFolder: true });
   };
 
   return {
@@ -200,7 +201,8 @@ export function siteFor(
     async ask(task, stop) {
       if (asked === undefined) throw new Error(`Internal: nobody answers for node ${node.id}`);
       await setting.leaks?.beforeAsking(node, task.prompt, state.context);
-      return asked.agent.work(task, AbortSignal.any([visit.signal, stop]));
+      const answering = asked.agent.work(task, AbortSignal.any([visit.signal, stop]));
+      return answering.finally(() => reopen(nodeDir));
     },
     exchange,
     historyEnv: setting.historyEnv,
@@ -311,9 +313,7 @@ export function siteFor(
     },
     async leave(failed) {
       const [first] = confined;
-      if (first?.confinement.rung === 'bwrap') {
-        await removeAside(first.confinement.scratch);
-      }
+      if (first?.confinement.rung === 'bwrap') await removeAside(first.confinement.scratch);
       if (!failed) return undefined;
       const last = confined.at(-1);
       if (last === undefined) return undefined;

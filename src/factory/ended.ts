@@ -69,7 +69,7 @@ export async function completeResult(
 }
 
 /** `result.json` says that the run is whole: it is on the disk, or it is not there. */
-export const flushed = { sync: true, syncFolder: true } as const;
+export const flushed = { sync: true, syncFolder: true, evenFolder: true } as const;
 
 /** Whether the file tells of that end, and not of an earlier one that the run went on from. */
 const tellsOf = (path: string, { stages }: RunResult): Promise<boolean> =>

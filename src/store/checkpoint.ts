@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { BoundedCheckpoint, Checkpoint, Cover, type RunState } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
-import { isMissing, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { isCode, isMissing, syncFolder, writeFileAtomic } from '../system/files.ts';
 import type { Journal } from './journal.ts';
 import { ownHashOf, withOwnHash } from './own-hash.ts';
 import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
@@ -103,6 +103,7 @@ async function putCheckpoint(path: string, state: RunState, beside: Beside): Pro
   };
   await writeFileAtomic(path, withOwnHash(content), {
     sync: true,
+    evenFolder: true,
     ...(beside.flush === undefined ? {} : { first: beside.flush }),
   });
   const named = syncFolder(dirname(path));
@@ -245,7 +246,8 @@ async function textOf(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    // A folder in its place is no checkpoint either.
+    if (isMissing(error) || isCode(error, 'EISDIR')) return undefined;
     throw error;
   }
 }

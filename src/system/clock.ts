@@ -15,11 +15,17 @@ export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
+/** Node's timers go off at once when asked to wait longer than this (24.8 days). */
+export const longestTimer = 2 ** 31 - 1;
+
 export const realClock: Clock = {
   now: () => new Date(),
   monotonic: monotonicMs,
   async sleep(ms, signal) {
-    await wait(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {});
+    const until = monotonicMs() + ms;
+    const options = signal === undefined ? {} : { signal };
+    do await wait(Math.min(until - monotonicMs(), longestTimer), undefined, options).catch(() => {});
+    while (monotonicMs() < until && signal?.aborted !== true);
   },
 };
 

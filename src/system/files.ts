@@ -30,6 +30,8 @@ export type WriteOptions = {
   readonly syncFolder?: boolean;
   /** Begun beside the flush; the rename waits for it, and does not happen when it rejects. */
   readonly first?: () => Promise<void>;
+  /** Whether a folder that somebody put in the file's place goes. Default false: the write fails. */
+  readonly evenFolder?: boolean;
   /** Asked when all is written: bytes to stand in place of as many at the beginning, if any. */
   readonly head?: () => Uint8Array | undefined;
 };
@@ -68,7 +70,13 @@ export async function writeFileAtomic(
       closeSync(file);
     }
     beforeWrite(path);
-    renameSync(neighbour, path);
+    try {
+      renameSync(neighbour, path);
+    } catch (error) {
+      if (options.evenFolder !== true || !isCode(error, 'EISDIR', 'ENOTEMPTY', 'EEXIST')) throw error;
+      removeNow(path);
+      renameSync(neighbour, path);
+    }
   } catch (error) {
     // Who took the folder over has removed the neighbour: then that is the trouble, and not that it is gone.
     rmSync(neighbour, { force: true });

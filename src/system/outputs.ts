@@ -29,7 +29,7 @@ const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } 
 const isDevice = (path: string): boolean => path.startsWith('/dev/') && !path.startsWith('/dev/shm/');
 
 /** Opens an output file, new and empty. What stood there before is taken away, not emptied: a stage may have put a link
- *  there that leads elsewhere, or a pipe that nobody reads. A device is opened as it is. */
+ *  there that leads elsewhere, a pipe that nobody reads, or a folder. A device is opened as it is. */
 export function openOutput(path: string): number {
   // Appending keeps every line when a program opens the file again (`/dev/stderr`) or both streams share it.
   if (isDevice(path)) return openSync(path, O_WRONLY | O_APPEND);
@@ -39,7 +39,7 @@ export function openOutput(path: string): number {
   } catch (error) {
     if (!isCode(error, 'EEXIST')) throw error;
   }
-  unlinkSync(path);
+  rmSync(path, { recursive: true, force: true });
   return openSync(path, flags, 0o644);
 }
 

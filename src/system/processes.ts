@@ -4,7 +4,7 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { accessSync, closeSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { monotonicMs } from './clock.ts';
+import { longestTimer, monotonicMs } from './clock.ts';
 import { beforeWrite, mayWrite, signOf } from './fence.ts';
 import { isSole, stageStarted } from './live.ts';
 import {
@@ -24,9 +24,6 @@ import { unusable, whyNot } from './why-not.ts';
 
 export { isAlive, processId } from './proc.ts';
 export { endGroup, sweep } from './sweep.ts';
-
-/** Node's timers go off at once when asked to wait longer than this (24.8 days). */
-const longestTimer = 2 ** 31 - 1;
 
 /** Real processes. A program's group is named by its pid; so is its session. */
 export const realSpawn: Spawn = {

@@ -31,7 +31,7 @@ export async function readSome(path: string, limit: number, tail?: 'tail'): Prom
       closeSync(file);
     }
   } catch (error) {
-    if (isMissing(error) || isCode(error, 'ENXIO')) return undefined;
+    if (isMissing(error) || isCode(error, 'ENXIO', 'ELOOP')) return undefined;
     throw error;
   }
 }

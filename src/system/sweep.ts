@@ -210,7 +210,7 @@ export function killNow(quarry: Quarry): void {
   if (!hasProc) return;
   const spared = ourselves().pids;
   for (let round = 0; round < 5; round++)
-    if (!look(allPids(), quarry, spared).ours.some(killOne) && round > 0) return;
+    if (look(allPids(), quarry, spared).ours.filter(killOne).length === 0 && round > 0) return;
 }
 
 /** Ends the group that `id` leads or led, by SIGKILL, and waits until it is gone; false when nobody was in it.

@@ -11,7 +11,7 @@ import { isPaused } from '../model/park.ts';
 import { RunResult } from '../model/result.ts';
 import { hashFile } from '../store/artifact-hashes.ts';
 import { ownHashOf } from '../store/own-hash.ts';
-import { isMissing } from '../system/files.ts';
+import { isCode, isMissing } from '../system/files.ts';
 import type { Fact } from './journals.ts';
 import type { Findings } from './report.ts';
 
@@ -34,7 +34,7 @@ export async function readResult(
   try {
     text = await readFile(layout(runDir).result, 'utf8');
   } catch (error) {
-    if (!isMissing(error)) throw error;
+    if (!isMissing(error) && !isCode(error, 'EISDIR')) throw error;
     if (checkpoint.status !== 'running')
       found.add(
         'missing',

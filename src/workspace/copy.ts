@@ -179,8 +179,8 @@ async function exclusions(
     paths.add(await realOf(place));
     // A link that is called so is left out too: copied, it would lead the stages into the runs.
     paths.add(join(await realOf(dirname(resolve(place))), basename(place)));
-    const stat = lstatSync(await realOf(place), { throwIfNoEntry: false });
-    if (stat?.isDirectory()) identities.add(`${stat.dev} ${stat.ino}`);
+    const stat = ifSeen(await realOf(place));
+    if (stat?.isDirectory() === true) identities.add(`${stat.dev} ${stat.ino}`);
   }
   const left = new Set([...paths].filter((path) => isWithin(top, path)).map((path) => relative(top, path)));
   let asked: Found | undefined;
@@ -197,6 +197,16 @@ async function exclusions(
       ignored(path, kind === 'dir');
     return answer;
   };
+}
+
+/** Undefined where nothing is, or where we may not look: whose identity we cannot know we cannot meet either. */
+function ifSeen(path: string): ReturnType<typeof lstatSync> | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if (isDenied(error)) return undefined;
+    throw error;
+  }
 }
 
 /** Copies a file that is not large; false when it is. Reading and writing takes half the time of the system's own

@@ -62,13 +62,14 @@ async function checkRunsdir(runsdir: string, workdir: string): Promise<DirProble
   }
 }
 
-/** The real path of `path`, also where its last parts do not exist yet. */
+/** The real path of `path`, also where its last parts do not exist yet, or lie where this user may not look: another
+ *  user's home, as in an environment that was kept by whoever changed to this one. */
 export async function realOf(path: string): Promise<string> {
   const whole = resolve(path);
   try {
     return await realpath(whole);
   } catch (error) {
-    if (dirname(whole) === whole || !isMissing(error)) throw error;
+    if (dirname(whole) === whole || !(isMissing(error) || isDenied(error))) throw error;
     return join(await realOf(dirname(whole)), basename(whole));
   }
 }

@@ -39,12 +39,20 @@ const words: Readonly<Record<string, string>> = {
   EMFILE: 'too many open files',
 };
 
+/** The same of the run's own folder, which nobody can leave out. */
+const storeWords: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied; let this user write there again (chmod u+rwx)',
+  ENOENT: 'the folder is gone',
+};
+
 /** `cannot read "src/a.ts": permission denied; …`. What is already a WorkspaceError passes unchanged. */
 export function trouble(doing: string, path: string, error: unknown, Kind = WorkspaceError): Error {
   if (error instanceof WorkspaceError) return error;
   const code = codeOf(error);
   if (code === '') return error instanceof Error ? error : new Error(String(error));
-  return new Kind(`cannot ${doing} "${shown(path)}": ${words[code] ?? 'the system refused it'} (${code})`, {
+  const said =
+    (Kind === StoreTrouble ? storeWords[code] : undefined) ?? words[code] ?? 'the system refused it';
+  return new Kind(`cannot ${doing} "${shown(path)}": ${said} (${code})`, {
     cause: error,
   });
 }

@@ -1,6 +1,7 @@
 /** A run directory that cannot be written any more stops the run with the reason; mended, the run goes on. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { cli, home } from '../support/cli.ts';
@@ -49,3 +50,18 @@ test.skipIf(!canRun()).for([
   expect(resumed.code, resumed.stderr).toBe(0);
   expect(await it.read('.factory/runs/r1/workspace/log.txt')).toBe('one\ntwo\n');
 });
+
+test.skipIf(!canRun())(
+  'a home that the user may not look into is no obstacle, nor is it copied',
+  async () => {
+    await using it = await home({ 'p.dot': pipeline.replace('workdir="none"', ''), 'home/other.txt': '' });
+    const own = uid === undefined ? {} : { uid };
+    if (uid !== undefined) for (const path of [it.path, join(it.path, 'p.dot')]) chownSync(path, uid, uid);
+    await writeFile(join(it.path, '.factoryignore'), 'home\n');
+    chmodSync(join(it.path, 'home'), 0o600);
+    const env = { HOME: join(it.path, 'home'), FLAG: 'flag', RUN: '.', MODE: '755' };
+    const ended = await it.factory(['run', 'p.dot', '--run-id', 'r1'], { env, ...own });
+    chmodSync(join(it.path, 'home'), 0o700);
+    expect(ended.code, ended.stderr).toBe(0);
+  },
+);

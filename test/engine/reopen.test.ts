@@ -1,5 +1,6 @@
 /** A stage may lock its own folder; the engine reads on. */
-import { chmod, mkdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { chmod, lstat, mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { reopen } from '../../src/engine/reopen.ts';
@@ -21,4 +22,27 @@ test('what a stage locked in its folder is opened again, and nothing that a link
     0o700, 0o600, 0o700, 0o700, 0o600, 0, 0, 0o700,
   ]);
   await reopen(join(dir.dir, 'none'));
+});
+
+test('links and pipes that a stage left go, and a folder is there again where it put something else', async () => {
+  await using dir = await temp();
+  const node = join(dir.dir, 'node');
+  await mkdir(join(node, 'x'), { recursive: true });
+  await mkdir(join(dir.dir, 'away'));
+  await writeFile(join(dir.dir, 'away/secret'), 's');
+  for (const name of ['output.json', 'x/deep']) await symlink(join(dir.dir, 'away/secret'), join(node, name));
+  for (const name of ['visits', 'circle'])
+    await symlink(name === 'visits' ? join(dir.dir, 'away') : name, join(node, name));
+  execFileSync('mkfifo', [join(node, 'parked.json')]);
+  await writeFile(join(node, 'response.md'), '');
+  reopen(node);
+  expect((await readdir(node, { recursive: true })).sort()).toEqual(['response.md', 'x']);
+  for (const put of [() => symlink(join(dir.dir, 'away'), node), () => writeFile(node, ''), async () => {}]) {
+    await rm(node, { recursive: true });
+    await put();
+    reopen(node);
+    expect((await lstat(node)).isDirectory()).toBe(true);
+    expect(await readdir(node)).toEqual([]);
+  }
+  expect(await readdir(join(dir.dir, 'away'))).toEqual(['secret']);
 });

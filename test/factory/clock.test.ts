@@ -1,7 +1,7 @@
 /** The wall clock is for people: a run whose clock is set, backwards or far ahead, counts its time rightly. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { type Doors, readPipeline, resumeRun, startRun } from '../../src/factory.ts';
 import { newRunId } from '../../src/store/run-store.ts';
 import { type Clock, realClock } from '../../src/system/clock.ts';
@@ -81,4 +81,13 @@ test('run ids are never given twice, though the clock stands still or goes back'
   const still: Clock = { ...realClock, now: () => new Date(0) };
   const ids = Array.from({ length: 1000 }, () => [newRunId(back), newRunId(still)]).flat();
   expect(new Set(ids).size).toBe(2000);
+});
+
+test('a wait longer than a timer can be is no end at once', async () => {
+  using warned = vi.spyOn(process, 'emitWarning');
+  const over = new AbortController();
+  const slept = realClock.sleep(60 * 86_400_000, over.signal);
+  over.abort();
+  await slept;
+  expect(warned).not.toHaveBeenCalled();
 });

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Checkpoint, RunState } from '../../src/model/checkpoint.ts';
@@ -237,6 +237,18 @@ test('a checkpoint that cannot be written rejects and leaves the one before', as
   expect(await reload(it.dir)).toEqual({ ...fresh(), completed_nodes: [] });
   writeFileSync(it.at('file'), '');
   await expect(saveCheckpoint(it.at('file', 'c.json'), fresh(), { seq: 1, completed: [] })).rejects.toThrow();
+});
+
+test('a folder in the checkpoint’s place is no checkpoint, and makes way for the next one', async () => {
+  await using it = await temp();
+  const ledger = await begun(it.dir);
+  rmSync(it.at('checkpoint.json'));
+  mkdirSync(it.at('checkpoint.json', 'x'), { recursive: true });
+  expect(await loadCheckpoint(it.at('checkpoint.json'))).toMatchObject({ ok: false, missing: true });
+  const { state, line } = after(fresh(), 'a');
+  await ledger.save(state, line);
+  await ledger.close();
+  expect(await reload(it.dir)).toMatchObject({ steps: 1 });
 });
 
 test('the checkpoint takes its place only when the lines that it counts are on the disk', async () => {

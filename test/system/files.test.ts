@@ -32,6 +32,15 @@ test('where no folder can be made, it ends with the reason', async () => {
     await expect(makeFolder('/proc/nothing/below')).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
+test('a folder that somebody put in a file’s place goes where that is asked for, and stays elsewhere', async () => {
+  await using it = await temp();
+  await mkdir(it.at('result.json/x'), { recursive: true });
+  await expect(writeFileAtomic(it.at('result.json'), 'r')).rejects.toMatchObject({ code: 'EISDIR' });
+  expect(await readdir(it.dir)).toEqual(['result.json']);
+  await writeFileAtomic(it.at('result.json'), 'r', { evenFolder: true });
+  expect(await readFile(it.at('result.json'), 'utf8')).toBe('r');
+});
+
 test('a JSON text may be written over a longer or a shorter one', async () => {
   await using it = await temp();
   await writeFile(it.at('a.json'), '{}\n');

@@ -16,6 +16,7 @@ import { build } from 'esbuild';
 import { describe, expect, test, vi } from 'vitest';
 import { endGroup, isAlive, processId, realSpawn, sweep } from '../../src/system/processes.ts';
 import type { Exit, ProcessId, SpawnRequest } from '../../src/system/spawn.ts';
+import { killNow } from '../../src/system/sweep.ts';
 import { type Temp, temp } from './temp.ts';
 
 const PATH = process.env['PATH'] ?? '';
@@ -451,18 +452,18 @@ describe('output files', () => {
     expect([readFileSync(it.at('precious'), 'utf8'), it.out()]).toEqual(['precious', 'x\n']);
   });
 
-  test('are made anew where a stage has put a pipe that nobody reads', async () => {
+  test('are made anew where a stage has put a pipe that nobody reads, or a folder', async () => {
     await using it = await stage();
     await it.run(['mkfifo', it.at('trap')]);
-    expect(await it.sh('echo x', { stdoutFile: it.at('trap') })).toEqual({ kind: 'exited', code: 0 });
-    expect(statSync(it.at('trap')).isFile()).toBe(true);
+    mkdirSync(it.at('dir', 'in it'), { recursive: true });
+    const files = { stdoutFile: it.at('trap'), stderrFile: it.at('dir') };
+    expect(await it.sh('echo x', files)).toEqual({ kind: 'exited', code: 0 });
+    for (const file of Object.values(files)) expect(statSync(file).isFile()).toBe(true);
   });
 
   test('that cannot be made reject, and nothing is started', async () => {
     await using it = await stage();
     await expect(it.sh('touch ran', { stdoutFile: it.at('no', 'out') })).rejects.toThrow(/ENOENT/);
-    mkdirSync(it.at('dir'));
-    await expect(it.sh('touch ran', { stderrFile: it.at('dir') })).rejects.toThrow();
     expect(existsSync(it.at('ran'))).toBe(false);
   });
 
@@ -542,6 +543,18 @@ describe('after a crash', () => {
       await Promise.all([...ours, ...others].map(end));
     }
     expect(existsSync(it.dir)).toBe(true);
+  });
+
+  test('a last kill without waiting reaches every process, however many have gone their own way', async () => {
+    await using it = await stage();
+    const env = { PATH, MARK: it.mark };
+    const many = Array.from({ length: 12 }, () =>
+      spawn('sleep', ['1000'], { env, detached: true, stdio: 'ignore' }),
+    );
+    const ends = Promise.all(many.map((child) => once(child, 'exit')));
+    await Promise.all(many.map((child) => once(child, 'spawn')));
+    killNow({ marker: `MARK=${it.mark}` });
+    expect((await ends).map(([, signal]) => signal)).toEqual(many.map(() => 'SIGKILL'));
   });
 
   test('a sweep spares itself and its parents, though they carry the marker', async () => {
