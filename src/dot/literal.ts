@@ -27,11 +27,17 @@ export function textOfString(
   const last = end - 1;
   let value = '';
   let from = start + 1;
+  // Looked for in the string alone: most have none, and the next one may be at the end of a long text.
+  const inside = text.slice(from, last);
+  const backslash = (at: number): number => {
+    const found = inside.indexOf('\\', at - start - 1);
+    return found === -1 ? -1 : found + start + 1;
+  };
   const keep = (to: number) => {
     if (to > from) copied(value.length, from, to - from);
     value += text.slice(from, to);
   };
-  for (let at = text.indexOf('\\', from); at !== -1 && at < last; at = text.indexOf('\\', at)) {
+  for (let at = backslash(from); at !== -1; at = backslash(at)) {
     const next = text[at + 1] ?? '';
     const meant = escapes[next];
     // A backslash at the end of a line joins it to the next one.
