@@ -336,7 +336,7 @@ main(given)
         process.exitCode = 1;
         return;
       }
-      if (error instanceof GitError && (error.missing || error.unstarted)) {
+      if (error instanceof GitError && (error.missing || error.unanswered)) {
         process.exitCode = 1;
         const { refuse } = await import('./commands/refuse.ts');
         const fix = error.missing ? 'install git' : startGitAgain;

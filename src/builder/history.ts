@@ -70,7 +70,7 @@ export async function startHistory(options: Start): Promise<StartedHistory | Pro
       : problem(
           'git-history',
           `the history cannot be started: ${error.message}`,
-          error.unstarted ? startGitAgain : 'check the repository with git fsck',
+          error.unanswered ? startGitAgain : 'check the repository with git fsck',
         );
   }
 }
@@ -236,7 +236,7 @@ export async function recordBase(options: {
     return problem(
       'git-history',
       `the first commit cannot be made: ${error.message}`,
-      error.unstarted ? startGitAgain : 'check the workdir, then start again',
+      error.unanswered ? startGitAgain : 'check the workdir, then start again',
     );
   }
 }

@@ -1,5 +1,4 @@
 /** Whether a proposal may be written: its paths, where they really lead, and what they are based on. Writes nothing. */
-
 import type { Stats } from 'node:fs';
 import { lstat, readFile, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';

@@ -92,7 +92,7 @@ async function attempt(run: string, options: DeliverOptions, io: CommandIo): Pro
     return refuse(
       1,
       error.message,
-      error.missing ? 'install git' : error.unstarted ? startGitAgain : 'check the repository',
+      error.missing ? 'install git' : error.unanswered ? startGitAgain : 'check the repository',
     );
   }
 }

@@ -34,7 +34,7 @@ export async function step(
     return await conclude(io, options.json === true, await act(place));
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
-    const why = error.missing ? 'config' : error.unstarted ? 'infra' : 'internal';
+    const why = error.missing ? 'config' : error.unanswered ? 'infra' : 'internal';
     return conclude(io, options.json === true, no(why, error.message));
   }
 }

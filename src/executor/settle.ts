@@ -60,7 +60,7 @@ export async function settle(
       ...held,
     }).catch((error: unknown) => {
       if (!(error instanceof GitError)) throw error;
-      unanswered = error.unstarted;
+      unanswered = error.unanswered;
       return {
         problem: error.message,
         fix: 'check the repository, then: factory order run --resume --run-id RUN',

@@ -19,6 +19,19 @@ const ScriptUsage = z.lazy(() =>
     .describe('What the call is to be counted as; a number that is missing is unknown, never zero.'),
 );
 
+/** A check that an object has one of these keys, and no other of them. */
+const exactlyOneOf =
+  <K extends string>(kinds: readonly K[]) =>
+  (value: { readonly [key in K]?: unknown }, context: z.RefinementCtx): void => {
+    const given = kinds.filter((kind) => value[kind] !== undefined);
+    if (given.length === 1) return;
+    const what = given.length === 0 ? 'has none of them' : `has ${given.join(' and ')}`;
+    context.addIssue({
+      code: 'custom',
+      message: `must have exactly one of ${kinds.join(', ')}, and ${what}`,
+    });
+  };
+
 const answerKinds = ['text', 'json', 'file', 'fail', 'finished'] as const;
 
 const workspacePath = z
@@ -51,15 +64,7 @@ const FileEffect = z.lazy(() =>
         .optional()
         .describe('Permission bits, octal'),
     })
-    .superRefine((effect, context) => {
-      const given = changeKinds.filter((kind) => effect[kind] !== undefined);
-      if (given.length === 1) return;
-      const what = given.length === 0 ? 'has none of them' : `has ${given.join(' and ')}`;
-      context.addIssue({
-        code: 'custom',
-        message: `must have exactly one of ${changeKinds.join(', ')}, and ${what}`,
-      });
-    }),
+    .superRefine(exactlyOneOf(changeKinds)),
 );
 export type FileEffect = z.infer<typeof FileEffect>;
 
@@ -100,15 +105,7 @@ const Answer = z.lazy(() =>
         .describe('What the agent changes in the workspace, in this order'),
       usage: ScriptUsage.optional(),
     })
-    .superRefine((answer, context) => {
-      const given = answerKinds.filter((kind) => answer[kind] !== undefined);
-      if (given.length === 1) return;
-      const what = given.length === 0 ? 'has none of them' : `has ${given.join(' and ')}`;
-      context.addIssue({
-        code: 'custom',
-        message: `must have exactly one of ${answerKinds.join(', ')}, and ${what}`,
-      });
-    }),
+    .superRefine(exactlyOneOf(answerKinds)),
 );
 
 export const AgentScript = z.lazy(() =>

@@ -20,8 +20,8 @@ export const toolFolders: ReadonlySet<string> = new Set([
 ]);
 
 /** Every file below `root`, as slash paths relative to it, sorted; tools' folders and the engine's own are left
- *  out, and so are `sealed` paths and folders whose names are no UTF-8, which nobody could write down. A link to a file counts as one, a link to a folder is neither followed nor listed.
- *  Rejects when `root` is not a folder that can be read. */
+ *  out, and so are `sealed` paths and folders whose names are no UTF-8, which nobody could write down. A link to a file
+ *  counts as one, a link to a folder is neither followed nor listed. Rejects when `root` is not a folder that can be read. */
 export async function listRepoFiles(root: string, sealed: readonly string[] = []): Promise<string[]> {
   const files: string[] = [];
   const pending = [''];

@@ -37,12 +37,12 @@ export interface Git {
 
 export class GitError extends Error {
   readonly missing: boolean;
-  /** It has not answered: the system had no process or memory for it, or somebody ended it. */
-  readonly unstarted: boolean;
-  constructor(why: string, missing: boolean, unstarted = false) {
+  /** The system had no process or memory for it, or somebody ended it. */
+  readonly unanswered: boolean;
+  constructor(why: string, missing: boolean, unanswered = false) {
     super(why);
     this.missing = missing;
-    this.unstarted = unstarted;
+    this.unanswered = unanswered;
   }
 }
 
@@ -93,8 +93,12 @@ export function withoutGit(env: Environment, keep: ReadonlySet<string> = new Set
 /** Git in the user's own repository, with the user's settings. `held` is the folder of the lock by which it may be changed,
  *  where it is: whoever has lost that lock calls no more git there. */
 export function sourceGit(cwd: string, env: Environment, held?: string): Git {
-  const env_ = { ...withoutGit(env, settings), ...quiet };
-  return git({ cwd, config: harmless, env: env_, ...(held === undefined ? {} : { repository: held }) });
+  return git({
+    cwd,
+    config: harmless,
+    env: { ...withoutGit(env, settings), ...quiet },
+    ...(held === undefined ? {} : { repository: held }),
+  });
 }
 
 /** Git in a repository of ours (or, with `gitDir`, on any repository by its folder): nobody's settings but those given

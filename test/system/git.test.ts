@@ -53,7 +53,7 @@ test('a git that the system will not start is an error, and never taken for an a
   using it = folder();
   const tooLong = 'x'.repeat(4 * 1024 * 1024);
   const started = sourceGit(it.path, bareEnv(it.path)).run(['rev-parse', tooLong]);
-  await expect(started).rejects.toMatchObject({ name: 'Error', missing: false, unstarted: true });
+  await expect(started).rejects.toMatchObject({ name: 'Error', missing: false, unanswered: true });
   await expect(started).rejects.toThrow(/^git cannot be started: /);
 });
 
@@ -63,7 +63,7 @@ test('a git that is ended by a signal has answered nothing', async () => {
   const repo = sourceGit(it.path, { PATH: `${join(it.path, 'bin')}:/usr/bin:/bin` });
   const asked = repo.run(['rev-parse', '--verify', '--quiet', 'refs/heads/x']);
   await expect(asked).rejects.toThrow('git rev-parse was ended by SIGKILL before it had answered');
-  await expect(asked).rejects.toMatchObject({ unstarted: true });
+  await expect(asked).rejects.toMatchObject({ unanswered: true });
   await expect(headCommit(it.path, bareEnv(it.path))).resolves.toBe(null);
 });
 
