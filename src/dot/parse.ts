@@ -13,40 +13,50 @@ export type Parsed = {
 };
 
 const opening = 'digraph{';
-// Trees are made a hundred statements at a time: each call of the parser costs what a few statements do.
+// Trees are made up to a hundred at a time: each call of the parser costs what a few statements do.
 const batch = 100;
+// A tree takes some hundred times the memory of its text.
+const mostKept = 100_000;
+
+/** What all statements with the same strict text have in common. Every literal stands as the same letter there, so most
+ *  statements of a large file are of a few shapes, and each of those is parsed once. */
+type Shape = {
+  readonly tree: Tree;
+  /** Which of a statement's tokens a literal stands for, by its offset in the text that was parsed. */
+  readonly tokenAt: ReadonlyMap<number, number>;
+};
 
 const isTree = (node: ASTNode): node is Tree =>
   node.type === 'Attribute' || node.type === 'AttributeList' || node.type === 'Node' || node.type === 'Edge';
 
-function trees(statements: readonly Statement[]): Tree[] {
+/** The shapes of statements; throws the parser's error when one of them does not read. */
+function shapesOf(statements: readonly Statement[]): readonly Shape[] {
   const text = `${opening}${statements.map((s) => s.strict).join('')}}`;
   // The limits are ours to keep: a batch is small whatever the file's size.
   const dot = parse(text, { maxASTNodes: 0, maxInputSize: 0 });
   const graph = dot.children.find((child) => child.type === 'Graph');
   const found = (graph?.children ?? []).filter(isTree);
   if (found.length !== statements.length) throw new SyntaxError('A statement reads as several');
-  return found;
+  let from = opening.length;
+  return statements.flatMap(({ strict, at }, i) => {
+    const tree = found[i];
+    const tokenAt = new Map(at.map((start, index) => [from + start, index]));
+    from += strict.length;
+    return tree === undefined ? [] : [{ tree, tokenAt }];
+  });
 }
 
-function paired(statements: readonly Statement[], found: readonly Tree[]): Parsed[] {
-  const tokens = new Map<number, Token>();
-  let from = opening.length;
-  for (const { strict, at, tokens: own } of statements) {
-    own.forEach((token, i) => {
-      tokens.set(from + (at[i] ?? 0), token);
-    });
-    from += strict.length;
-  }
-  const token: Parsed['token'] = ({ location }) => {
-    const it = location === undefined ? undefined : tokens.get(location.start.offset);
-    if (it === undefined) throw new Error('Internal: a literal of the syntax tree has no token');
-    return it;
+function parsedAs({ tree, tokenAt }: Shape, statement: Statement): Parsed {
+  return {
+    statement,
+    tree,
+    token: ({ location }) => {
+      const index = location === undefined ? undefined : tokenAt.get(location.start.offset);
+      const token = index === undefined ? undefined : statement.tokens[index];
+      if (token === undefined) throw new Error('Internal: a literal of the syntax tree has no token');
+      return token;
+    },
   };
-  return statements.flatMap((statement, i) => {
-    const tree = found[i];
-    return tree === undefined ? [] : [{ statement, tree, token }];
-  });
 }
 
 /** Where in its own text a statement went wrong. */
@@ -102,8 +112,8 @@ function explain(statement: Statement, error: unknown): BadText {
   );
 }
 
-/** The trees of statements, made a batch at a time as they are asked for: those of a large file, all at once, would take
- *  many times its size. */
+/** The trees of statements, made as they are asked for: those of a large file, all at once, would take many times its
+ *  size. */
 export type Trees = {
   /** Of a statement; undefined when it does not read. To be asked for in order. */
   get(statement: Statement): Parsed | undefined;
@@ -113,33 +123,45 @@ export type Trees = {
 
 export function treesOf(statements: readonly Statement[]): Trees {
   const bad: BadText[] = [];
-  const read = (some: readonly Statement[]): readonly Parsed[] => {
+  const shapes = new Map<string, Shape | { readonly error: unknown }>();
+  let kept = 0;
+  const learn = (some: readonly Statement[]): void => {
     try {
-      return paired(some, trees(some));
+      shapesOf(some).forEach((shape, i) => {
+        shapes.set(some[i]?.strict ?? '', shape);
+      });
     } catch (error) {
       const [first] = some;
-      if (first === undefined) return [];
-      if (some.length > 1) return some.flatMap((one) => read([one]));
-      bad.push(explain(first, error));
-      return [];
+      if (some.length > 1) for (const one of some) learn([one]);
+      else if (first !== undefined) shapes.set(first.strict, { error });
     }
   };
   let next = 0;
-  let now: ReadonlySet<Statement> = new Set();
-  let parsed: ReadonlyMap<Statement, Parsed> = new Map();
-  const readNext = () => {
-    const some = statements.slice(next, next + batch);
-    next += batch;
-    now = new Set(some);
-    parsed = new Map(read(some).map((one) => [one.statement, one]));
+  const shapeOf = (statement: Statement) => {
+    const known = shapes.get(statement.strict);
+    if (known !== undefined) return known;
+    if (kept > mostKept) {
+      shapes.clear();
+      kept = 0;
+    }
+    const fresh = new Map([[statement.strict, statement]]);
+    for (const one of statements.slice(next, next + batch - 1))
+      if (!shapes.has(one.strict)) fresh.set(one.strict, one);
+    for (const strict of fresh.keys()) kept += strict.length;
+    learn([...fresh.values()]);
+    return shapes.get(statement.strict);
+  };
+  const get: Trees['get'] = (statement) => {
+    next++;
+    const shape = shapeOf(statement);
+    if (shape !== undefined && 'tree' in shape) return parsedAs(shape, statement);
+    bad.push(explain(statement, shape?.error));
+    return undefined;
   };
   return {
-    get(statement) {
-      while (!now.has(statement) && next < statements.length) readNext();
-      return parsed.get(statement);
-    },
+    get,
     bad() {
-      while (next < statements.length) readNext();
+      for (let one = statements[next]; one !== undefined; one = statements[next]) get(one);
       return bad;
     },
   };

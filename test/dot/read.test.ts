@@ -316,6 +316,20 @@ test('everything that is wrong is told, in the order of the text', () => {
   ]);
 });
 
+test('statements that are written alike keep their own texts, values and places', () => {
+  const lines = Array.from({ length: 500 }, (_, i) =>
+    i % 7 === 3 ? `n${i} [k=]` : `n${i} [k=v${i}, l="${i}"]`,
+  );
+  const { diagnostics } = readGraph('p.dot', `digraph G {\n${lines.join('\n')}\n}`);
+  expect(diagnostics.map(({ code, place }) => `${code} ${place?.span.start.line}`)).toEqual(
+    lines.flatMap((line, i) => (line.endsWith('k=]') ? [`syntax ${i + 2}`] : [])),
+  );
+
+  const graph = body(lines.filter((line) => !line.endsWith('k=]')).join('\n'));
+  for (const [id, { attrs }] of graph.nodes)
+    expect(plain(attrs)).toEqual({ k: `v${id.slice(1)}`, l: id.slice(1) });
+});
+
 test('a refusal that leaves no doubt about the rest leaves a graph for lint', () => {
   expect(readGraph('p.dot', 'digraph { a:p -> b [label=<x>] }').graph?.edges).toHaveLength(1);
   expect(readGraph('p.dot', 'digraph { a -> }').graph).toBeUndefined();
