@@ -2,61 +2,59 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { bundle } from './bundle.ts';
+import { readFlags, usage } from './flags.ts';
 import { baseline, carryOut, pointsOf, seedOf, spell } from './matrix.ts';
 import { stories } from './stories.ts';
 
-const usage = `npm run crash -- [--story NAME] [--point STORY:WHO:KIND:K:ACTION] [--action A,B] [--who engine|tool]
-                [--every N] [--seed S] [--jobs J] [--list]
-`;
-
-/** Answers the exit code. `root` is the repository. */
+/** Answers the exit code: 0 all is as undisturbed, 1 something is not, 2 the flags are wrong, 130 it was
+ *  interrupted. `root` is the repository. */
 export async function main(argv: readonly string[], root: string): Promise<number> {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      story: { type: 'string' },
-      point: { type: 'string' },
-      action: { type: 'string' },
-      who: { type: 'string' },
-      every: { type: 'string' },
-      seed: { type: 'string' },
-      jobs: { type: 'string' },
-      list: { type: 'boolean' },
-      help: { type: 'boolean' },
-    },
-  });
   const say = (text: string) => void process.stdout.write(text);
-  if (values.help === true) {
-    say(usage);
+  const all = await stories((path) => readFile(join(root, path), 'utf8'));
+  const names = all.map(({ name }) => name);
+  const flags = readFlags(argv, names);
+  if ('problem' in flags) {
+    process.stderr.write(`${flags.problem}\n${usage(names)}`);
+    return 2;
+  }
+  if (flags.help) {
+    say(usage(names));
     return 0;
   }
-  const seed = Number(values.seed ?? '1');
+  const { story: only, seed } = flags;
+  let stopped = false;
+  const stop = () => {
+    if (!stopped) process.stderr.write('stopping, and removing what was made …\n');
+    stopped = true;
+  };
+  process.on('SIGINT', stop).on('SIGTERM', stop);
   const folder = await mkdtemp(join(tmpdir(), 'crash-cli-'));
+  let chosen = 0;
   let passed = 0;
   let failed = 0;
   try {
     const cli = await bundle(root, folder);
-    const all = await stories((path) => readFile(join(root, path), 'utf8'));
-    const only = values.story ?? values.point?.split(':')[0];
     for (const story of all.filter((one) => only === undefined || one.name === only)) {
+      if (stopped) break;
       const base = await baseline(cli, story);
-      const every = Number(values.every ?? (values.point === undefined ? story.every : 1));
       const points = pointsOf(base)
-        .filter((point) => values.point === undefined || spell(point) === values.point)
-        .filter((point) => values.action === undefined || values.action.split(',').includes(point.action))
-        .filter((point) => values.who === undefined || point.who.startsWith(values.who))
-        .filter((_, at) => at % every === seed % every);
+        .filter((point) => flags.point === undefined || spell(point) === flags.point)
+        .filter((point) => flags.actions.length === 0 || flags.actions.includes(point.action))
+        .filter((point) => flags.who === undefined || point.who.startsWith(flags.who))
+        .filter((_, at) => at % flags.every === seed % flags.every);
+      chosen += points.length;
       say(`${story.name}: ${points.length} of ${pointsOf(base).length} points\n`);
-      if (values.list === true) {
+      if (flags.list) {
         for (const point of points) say(`  ${spell(point)}\n`);
         continue;
       }
       let at = 0;
       const next = async (): Promise<void> => {
-        for (let point = points[at++]; point !== undefined; point = points[at++]) {
+        for (let point = points[at++]; point !== undefined && !stopped; point = points[at++]) {
           const { fired, wrong } = await carryOut(cli, base, point, seedOf(point, seed));
+          // Its programs have heard of the signal too.
+          if (stopped) return;
           if (wrong.length === 0) passed++;
           else {
             failed++;
@@ -67,11 +65,17 @@ export async function main(argv: readonly string[], root: string): Promise<numbe
           if ((passed + failed) % 20 === 0) say(`  ${passed + failed} done, ${failed} failed\n`);
         }
       };
-      await Promise.all(Array.from({ length: Number(values.jobs ?? '2') }, next));
+      await Promise.all(Array.from({ length: flags.jobs }, next));
     }
   } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
     await rm(folder, { recursive: true, force: true });
   }
-  say(`${passed} passed, ${failed} failed\n`);
+  if (chosen === 0) {
+    process.stderr.write('no point is like that: see --list\n');
+    return 2;
+  }
+  if (!flags.list) say(`${passed} passed, ${failed} failed\n`);
+  if (stopped) return 130;
   return failed === 0 ? 0 : 1;
 }

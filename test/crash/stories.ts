@@ -9,8 +9,6 @@ export type Story = {
   readonly flags: readonly string[];
   /** Exit code of the undisturbed run. */
   readonly code: number;
-  /** Of how many points the full matrix takes one. */
-  readonly every: number;
 };
 
 const ledger = 'echo $FACTORY_NODE $FACTORY_VISIT $FACTORY_ATTEMPT >> $LEDGER';
@@ -44,7 +42,6 @@ const nodes: Story = {
   },
   flags: ['--workdir', 'work', '--agent', 'fake'],
   code: 0,
-  every: 1,
 };
 
 /** Prepared answers, a loop that mends, and an end in a failing exit. */
@@ -75,7 +72,6 @@ const answers: Story = {
   },
   flags: [],
   code: 1,
-  every: 1,
 };
 
 /** What judges is sealed: each stage says whether it sees it, one writes where it must not, and at the end it is back. */
@@ -109,7 +105,6 @@ const sealed: Story = {
   },
   flags: ['--workdir', 'work'],
   code: 0,
-  every: 12,
 };
 
 const emptySha = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
@@ -152,8 +147,6 @@ const orders = (build: string, propose: string): Story => ({
   },
   flags: ['--agent', 'scripted'],
   code: 0,
-  // A case takes seconds, most of them in git and in tools that start.
-  every: 13,
 });
 
 /** `read` answers the text of a file of the repository. */
