@@ -188,8 +188,15 @@ function treeOf(stored: StoredTree, rows: Iterable<unknown>, boot: string): Retu
   }
   const folders = stored.folders.map(([path, mode]): Item => [path, { kind: 'dir', mode }]);
   const links = stored.links.map(([path, target]): Item => [path, { kind: 'link', mode: 0o777, target }]);
-  return { tree: inOrder([folders[Symbol.iterator](), links[Symbol.iterator](), files()]), places };
+  const tree = inOrder([folders[Symbol.iterator](), links[Symbol.iterator](), files()]);
+  // A run directory may come from somebody else: what a restore writes must stay in its folder.
+  for (const path of tree.keys())
+    if (leavesTop.test(path)) throw new Error(`${JSON.stringify(path)} is no path below the top`);
+  return { tree, places };
 }
+
+/** An empty component, `.` or `..`, as in an absolute path or in one that climbs; a NUL. */
+const leavesTop = /(?:^|\/)\.{0,2}(?:\/|$)|\0/;
 
 /** A file's entry: spelt out, since a spread makes each half as large again. */
 export function fileEntry(
