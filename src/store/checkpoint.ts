@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { BoundedCheckpoint, Checkpoint, Cover, type RunState } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
-import { isCode, isMissing, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { isNoFile, syncFolder, writeFileAtomic } from '../system/files.ts';
 import type { Journal } from './journal.ts';
 import { ownHashOf, withOwnHash } from './own-hash.ts';
 import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
@@ -246,8 +246,7 @@ async function textOf(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    // A folder in its place is no checkpoint either.
-    if (isMissing(error) || isCode(error, 'EISDIR')) return undefined;
+    if (isNoFile(error)) return undefined;
     throw error;
   }
 }

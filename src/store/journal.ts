@@ -74,7 +74,7 @@ export async function openJournal(path: string, options: JournalOptions): Promis
     throw named(path, error);
   }
 
-  const flush = async (): Promise<void> => {
+  const flushNow = async (): Promise<void> => {
     if (!dirty) return;
     dirty = false;
     const written = chain.mark();
@@ -85,6 +85,13 @@ export async function openJournal(path: string, options: JournalOptions): Promis
       dirty = true;
       throw error;
     }
+  };
+  // One after another: who finds nothing left to flush must still wait for the flush that is under way, and so must
+  // who closes the file.
+  let last: Promise<void> = Promise.resolve();
+  const flush = (): Promise<void> => {
+    last = last.then(flushNow, flushNow);
+    return last;
   };
   return {
     append(record) {

@@ -9,7 +9,7 @@ import { Manifest } from '../model/manifest.ts';
 import { isPaused, Parked, pausedWords } from '../model/park.ts';
 import { nothingSpent, Spent } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
-import { isCode, isMissing, makeFolder } from '../system/files.ts';
+import { isCode, isMissing, isNoFile, makeFolder } from '../system/files.ts';
 import { ownerOf } from './lock.ts';
 import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
 
@@ -217,7 +217,7 @@ export async function readManifest(
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    if (!isMissing(error)) throw error;
+    if (!isNoFile(error)) throw error;
     return unreadable(`there is no ${path}, so ${runDir} is no run`, 'check the run id and --runsdir');
   }
   let value: unknown;

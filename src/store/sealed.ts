@@ -10,7 +10,7 @@ import type { Holdout, SealedFile } from '../model/sealed.ts';
 import { sha256 } from '../model/sha256.ts';
 import {
   isCode,
-  isMissing,
+  isNoFile,
   makeFolder,
   syncFolder,
   systemWords,
@@ -197,7 +197,7 @@ const problem = (message: string, fix: string): { readonly problem: Diagnostic }
 
 const readIfThere = (path: string): Promise<Buffer | undefined> =>
   readFile(path).catch((error: unknown) => {
-    if (isMissing(error)) return undefined;
+    if (isNoFile(error)) return undefined;
     throw error;
   });
 

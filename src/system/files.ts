@@ -52,15 +52,15 @@ export async function writeFileAtomic(
 ): Promise<void> {
   beforeWrite(path);
   const folder = dirname(path);
-  const neighbour = join(folder, `.${basename(path).slice(0, 100)}.${ours}${neighbours++}.tmp`);
+  // In bytes a name has three times as many at most, and there is room for 255.
+  const neighbour = join(folder, `.${basename(path).slice(0, 60)}.${ours}${neighbours++}.tmp`);
   const mode = options.mode ?? 0o644;
   const pieces = typeof data === 'string' ? [Buffer.from(data)] : data instanceof Uint8Array ? [data] : data;
   const file = await openNew(neighbour, folder);
   try {
     try {
       fchmodSync(file, mode);
-      for (const bytes of pieces)
-        for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);
+      for (const bytes of pieces) writeAll(file, bytes);
       const head = options.head?.();
       for (let from = 0; head !== undefined && from < head.length; )
         from += writeSync(file, head, from, head.length - from, from);
@@ -86,6 +86,11 @@ export async function writeFileAtomic(
   if (options.syncFolder === true) await syncFolder(folder);
 }
 
+/** One call may take less than it was given. */
+function writeAll(file: number, bytes: Uint8Array): void {
+  for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);
+}
+
 /** Writes a file that is not there yet, flushed with its name, and of which nobody knows before this settles: whoever is
  *  killed meanwhile leaves a torn one that nobody asks for. Its folder must be there. */
 export async function writeNewFile(path: string, data: string, mode: number): Promise<void> {
@@ -93,7 +98,7 @@ export async function writeNewFile(path: string, data: string, mode: number): Pr
   const file = openSync(path, 'wx', mode);
   try {
     fchmodSync(file, mode);
-    writeSync(file, data);
+    writeAll(file, Buffer.from(data));
     await datasync(file);
   } catch (error) {
     throw named(path, error);
@@ -120,8 +125,7 @@ export function writeFresh(path: string, text: string, mode: number): boolean {
     throw error;
   }
   try {
-    const bytes = Buffer.from(text);
-    for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);
+    writeAll(file, Buffer.from(text));
   } catch (error) {
     rmSync(path, { force: true });
     throw named(path, error);
@@ -173,9 +177,8 @@ async function both(...work: readonly (Promise<void> | undefined)[]): Promise<vo
 }
 
 /** Makes a folder and those above it that are missing; answers with the first one made. Rejects with the system's error
- *  where it may not, and then leaves none behind. Node's own recursive mkdir never ends in a file system that says of a new name that it does not
- *  exist, as `/proc` does,
- *  and tells the same of one that is read-only. */
+ *  where it may not, and then leaves none behind. Node's own recursive mkdir never ends in a file system that says of a
+ *  new name that it does not exist, as `/proc` does, and cannot tell that from one that is read-only. */
 export async function makeFolder(path: string): Promise<string | undefined> {
   const missing: string[] = [];
   let at = resolve(path);
@@ -265,10 +268,12 @@ export async function removeAside(path: string): Promise<void> {
   await removeTree(aside);
 }
 
-async function unlockTree(folder: string): Promise<void> {
+async function unlockTree(folder: string | Buffer): Promise<void> {
   await chmod(folder, 0o700);
-  for (const entry of await readdir(folder, { withFileTypes: true }))
-    if (entry.isDirectory()) await unlockTree(join(folder, entry.name));
+  // As bytes, since a name need be no UTF-8.
+  for (const entry of await readdir(folder, { withFileTypes: true, encoding: 'buffer' }))
+    if (entry.isDirectory())
+      await unlockTree(Buffer.concat([Buffer.from(folder), Buffer.from('/'), entry.name]));
 }
 
 /** Flushes a folder's list of names to the disk. */
@@ -295,3 +300,6 @@ export const isCode = (error: unknown, ...codes: readonly string[]): boolean =>
 
 /** True for the error of a path that is not there. */
 export const isMissing = (error: unknown): boolean => isCode(error, 'ENOENT', 'ENOTDIR');
+
+/** True for the error of reading where no file is: nothing, or a folder. */
+export const isNoFile = (error: unknown): boolean => isMissing(error) || isCode(error, 'EISDIR');

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isMissing, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { isNoFile, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
 import { checkoutTree } from './checkout.ts';
 import { copyTree } from './copy.ts';
@@ -259,7 +259,7 @@ function readOrExplain(boot: string, path: string): ReturnType<typeof readTree> 
   try {
     return readTree(piecesOf(path), boot);
   } catch (error) {
-    if (isMissing(error))
+    if (isNoFile(error))
       throw new DamagedStore(`there is no snapshot ${basename(path, '.json')} in ${dirname(dirname(path))}`);
     // The system's own words say more.
     if (codeOf(error) !== '') throw error;

@@ -5,7 +5,7 @@ import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../model/sha256.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, isMissing } from '../system/files.ts';
+import { isCode, isMissing, isNoFile } from '../system/files.ts';
 import { Batch } from './batch.ts';
 import { noFollow, pour, readWhole, writeWhole } from './content.ts';
 import { firstPack, type Place, Places } from './places.ts';
@@ -89,7 +89,7 @@ export class Store {
   async read(hash: string): Promise<Buffer> {
     const bytes = this.large.has(hash)
       ? await readFile(join(this.largeDir, hash)).catch((error: unknown) => {
-          throw isMissing(error) ? damaged(`${join(this.largeDir, hash)} is missing`) : error;
+          throw isNoFile(error) ? damaged(`${join(this.largeDir, hash)} is missing`) : error;
         })
       : this.readPacked(hash);
     if (sha256(bytes) !== hash) throw this.wrong(hash);
@@ -196,7 +196,7 @@ export class Store {
       if (readWhole(file, bytes, place.offset) < place.size) throw this.wrong(hash);
       return bytes;
     } catch (error) {
-      throw isMissing(error) ? damaged(`${join(this.dir, place.pack)} is missing`) : error;
+      throw isNoFile(error) ? damaged(`${join(this.dir, place.pack)} is missing`) : error;
     } finally {
       closeSync(file);
     }
