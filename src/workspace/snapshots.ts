@@ -168,7 +168,9 @@ export async function openSnapshots(where: {
       copies = empty;
       if (since !== undefined && tree === before) return since;
       const id = since !== undefined && isSameTree(tree, before) ? since.id : treeId(tree);
-      if (!written.has(id) && !existsSync(pathOf(id))) {
+      // Whoever put it there may have been killed before its name was on the disk.
+      if (!written.has(id) && existsSync(pathOf(id))) await syncFolder(trees);
+      else if (!written.has(id)) {
         const { pieces, head } = writeTree(tree, boot, store);
         await writeFileAtomic(pathOf(id), pieces, { mode: 0o600, sync: true, syncFolder: true, head });
       }

@@ -29,6 +29,7 @@ export class Store {
   private readonly largeDir: string;
   private own: string | undefined;
   private isOwnFlushed = false;
+  private readonly largeNames = { flushed: false };
 
   constructor(readonly dir: string) {
     this.largeDir = join(dir, 'large');
@@ -43,9 +44,10 @@ export class Store {
     for (const [, place] of places)
       ends.set(place.pack, Math.max(ends.get(place.pack) ?? 0, place.offset + place.size));
     for (const [pack, end] of ends) {
-      const size = statSync(join(this.dir, pack), { throwIfNoEntry: false })?.size;
-      if (size === undefined) throw damaged(`${join(this.dir, pack)} is missing`);
-      if (size < end) throw damaged(`${join(this.dir, pack)} has ${size} bytes where ${end} were written`);
+      const path = join(this.dir, pack);
+      const stat = statSync(path, { throwIfNoEntry: false });
+      if (stat?.isFile() !== true) throw damaged(`${path} is missing`);
+      if (stat.size < end) throw damaged(`${path} has ${stat.size} bytes where ${end} were written`);
     }
     this.places.addAll(places);
     for (const hash of hashes) if (!this.has(hash)) throw damaged(`${join(this.largeDir, hash)} is missing`);
@@ -159,6 +161,7 @@ export class Store {
         this.places.addAll(places);
       },
       keepLarge: (hash) => this.large.add(hash),
+      largeNames: this.largeNames,
     });
   }
 
