@@ -20,7 +20,7 @@ const readAtOnce = 1024 * 1024;
 const ofNothing = sha256('');
 
 /** A stage may leave as many files as it likes; more than these are not vouched for. */
-export const mostArtifacts = 2000;
+const mostArtifacts = 2000;
 
 /** Names in a node's folder that are no artifacts: what the engine notes while a stage is at work, earlier visits, and
  *  files that somebody was just writing. */

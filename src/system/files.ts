@@ -137,7 +137,8 @@ export function writeFresh(path: string, text: string, mode: number): boolean {
 
 /** Writes a short JSON text over one that is there, in one call: whoever is killed leaves the old or the new one, and a
  *  reader meets either. A power cut may leave neither. What it saves is the rename, which some file systems make wait
- *  for the data when it replaces a file. False, and nothing done, where there is no plain file of that name. */
+ *  for the data when it replaces a file. False where there is no plain file of that name, or where the disk did not take
+ *  it whole: then it must be written in another way. */
 export function overwriteJson(path: string, value: unknown): boolean {
   beforeWrite(path);
   let file: number;
@@ -155,6 +156,8 @@ export function overwriteJson(path: string, value: unknown): boolean {
     text.copy(bytes);
     bytes.write('\n', bytes.length - 1);
     return writeSync(file, bytes, 0, bytes.length, 0) === bytes.length;
+  } catch (error) {
+    throw named(path, error);
   } finally {
     closeSync(file);
   }

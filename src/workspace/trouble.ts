@@ -6,7 +6,7 @@ export class WorkspaceError extends Error {
   override readonly name: string = 'WorkspaceError';
 }
 
-/** The snapshots on disk are not what was written there; nothing of them was used. */
+/** What we keep beside a workspace, its snapshots above all, is not what was written there; nothing of it was used. */
 export class DamagedStore extends WorkspaceError {
   override readonly name = 'DamagedStore';
 }
