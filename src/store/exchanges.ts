@@ -63,9 +63,9 @@ export function openExchanges(dir: string): ExchangeLog {
       const bytes = Buffer.from(text);
       if (bytes.length <= inlineBytes) return text;
       const hash = sha256(bytes);
-      // One that is there may have been put there by an engine that was killed before it had told the disk its name.
       if (known.has(hash)) return { sha256: hash, bytes: bytes.length };
       if (!existsSync(at.body(hash))) await writeFileAtomic(at.body(hash), bytes, { sync: true });
+      // Also for one that was there: an engine may have been killed before it had flushed the name.
       newBodies = true;
       known.add(hash);
       return { sha256: hash, bytes: bytes.length };
@@ -99,7 +99,7 @@ export function openExchanges(dir: string): ExchangeLog {
   };
 }
 
-/** Of the whole lines that are there; what stands behind the last of them is not told by any. */
+/** The whole lines of the file, and how many bytes of a torn line stand behind them. */
 export function linesOf(calls: string): { readonly lines: readonly Buffer[]; readonly torn: number } {
   if (statSync(calls, { throwIfNoEntry: false })?.isFile() !== true) return { lines: [], torn: 0 };
   const bytes = readFileSync(calls);
@@ -119,7 +119,7 @@ export function chainOf(calls: string, watch?: number): LineChain {
   return chain;
 }
 
-/** The record with the hash of all that stands before it, which nothing in the line can be changed without. */
+/** The record as JSON with, as its last field, the SHA-256 of the JSON without that field. */
 function lineOf(exchange: Exchange): string {
   const text = JSON.stringify(exchange);
   return `${text.slice(0, -1)},"sha256":"${sha256(text)}"}`;

@@ -78,7 +78,7 @@ export async function writeFileAtomic(
       renameSync(neighbour, path);
     }
   } catch (error) {
-    // Who took the folder over has removed the neighbour: then that is the trouble, and not that it is gone.
+    // A later owner removes neighbours. Then the trouble is that the folder is no longer ours, not that the file is gone.
     rmSync(neighbour, { force: true });
     beforeWrite(path);
     throw named(path, error);
@@ -238,10 +238,10 @@ const meanings: Readonly<Record<string, string>> = {
   ELOOP: 'its links lead in a circle',
 };
 
-/** Removes what is there, whatever it is, if it is still ours to change: in one call, so that nobody is followed between the
- *  question and the deed. */
+/** Removes what is there, whatever it is, if it is still ours to change. In one synchronous call: nobody can take the run
+ *  over between the question and the removal. */
 export function removeNow(path: string | Buffer): void {
-  // Bytes that are no UTF-8 stand at the end: whose the folder is shows all the same.
+  // A name in other bytes is spoilt as text, but the folder above it, which is what is asked about, is not.
   beforeWrite(path.toString());
   rmSync(path, { recursive: true, force: true });
 }
@@ -257,8 +257,8 @@ export async function removeTree(path: string): Promise<void> {
   }
 }
 
-/** The same of a folder in a place that is used again and again: out of the way at once, so that who is stopped while it
- *  removes and is followed meanwhile takes nothing away from the follower. */
+/** As `removeTree`, for a path that will be used again: the folder gets another name first, in one call. A process that
+ *  is stopped while it removes, and taken over meanwhile, then removes nothing of its successor's. */
 export async function removeAside(path: string): Promise<void> {
   beforeWrite(path);
   const aside = `${path}.${ours}${neighbours++}`;

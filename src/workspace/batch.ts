@@ -93,7 +93,7 @@ export class Batch {
     this.filled = 0;
   }
 
-  /** Poured first and named by what was poured: a name in the store is never another content's. */
+  /** Copied first, then named by the hash of the copy: the file may change while it is read. */
   private async addLarge(path: string | Buffer): Promise<Kept> {
     const { largeDir } = this.into;
     const known = await this.knownLarge(path);
@@ -148,8 +148,8 @@ export class Batch {
 const flushed = promisify(fdatasync);
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** Takes away what takes that were cut off have left: neighbours a day older than `ours`, by the file system's own
- *  time. Younger ones may be another process's. */
+/** Removes the neighbours that interrupted takes have left: those that are a day older than `ours`, by the file system's
+ *  own time. Younger ones may be another process's. */
 async function sweep(folder: string, ours: string): Promise<void> {
   const now = lstatSync(ours).mtimeMs;
   for (const name of namesOf(folder)) {

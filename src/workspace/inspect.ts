@@ -126,8 +126,8 @@ class Contents {
 
   /** Bytes of a pack that no tree names. */
   unnamedIn(pack: string, size: number): number {
-    // As numbers, since there may be many. Sorted apart they still tell where something lies: so many have begun and not
-    // ended there.
+    // A sweep over all places, which may overlap. Their beginnings and ends are sorted each by itself, as numbers, since
+    // there may be many: where as many have ended as have begun, nothing lies.
     const most = this.packed.size + this.others.size;
     const starts = new Float64Array(most);
     const ends = new Float64Array(most);

@@ -226,7 +226,7 @@ export async function openSnapshots(where: {
 
 const empty: Tree = new Map();
 
-/** So many files leave behind, when they were read, what is worth looking for. */
+/** From so many files on, what is left in memory by reading them is worth a collection of garbage. */
 const many = 10_000;
 
 function* hashesOf(tree: Tree): Generator<string> {

@@ -15,9 +15,8 @@ import { DamagedStore } from './trouble.ts';
 const pieceSize = 16 * 1024 * 1024;
 const overlap = 64 * 1024;
 
-/** True for zeros alone: each byte is the one before it, and the first is zero. */
-const isNothing = (bytes: Buffer): boolean =>
-  bytes[0] === 0 && bytes.subarray(1).equals(bytes.subarray(0, -1));
+/** True for zeros alone: the first byte is zero, and each other one equals the one before it. */
+const isZeros = (bytes: Buffer): boolean => bytes[0] === 0 && bytes.subarray(1).equals(bytes.subarray(0, -1));
 
 /** The store in `dir`: packs hold contents without any frame, `large/<hash>` one content each. Where a content lies
  *  in a pack is told by the snapshots that have it, which are written after the pack is flushed: what a cut-off take
@@ -120,7 +119,7 @@ export class Store {
         }
         digest.update(piece.subarray(again));
         at += piece.length - again;
-        if (!isNothing(piece)) yield piece;
+        if (!isZeros(piece)) yield piece;
       }
     } finally {
       await file.close();
