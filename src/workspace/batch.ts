@@ -108,6 +108,7 @@ export class Batch {
       const stored = await pour(path, neighbour, { mode: 0o600, sync: true });
       if (!this.into.largeNames.flushed) await sweep(largeDir, neighbour);
       if (!this.into.has(stored.hash)) {
+        beforeWrite(largeDir);
         renameSync(neighbour, join(largeDir, stored.hash));
         const { largeNames } = this.into;
         if (largeNames.flushed) {
