@@ -5,7 +5,7 @@ import type { Exchange } from '../model/exchange.ts';
 import { exchangesLayout, layout, nodeLayout, reservedNodeIds } from '../model/layout.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { bodiesOf, DamagedExchange, readBody, readExchanges } from '../store/exchanges.ts';
-import { isMissing } from '../system/files.ts';
+import { isMissing, isNoFile } from '../system/files.ts';
 
 export type Evidence = {
   readonly node: string;
@@ -127,6 +127,6 @@ async function foldersIn(dir: string): Promise<string[]> {
 
 const readIfThere = (path: string): Promise<Buffer | undefined> =>
   readFile(path).catch((error: unknown) => {
-    if (isMissing(error)) return undefined;
+    if (isNoFile(error)) return undefined;
     throw error;
   });

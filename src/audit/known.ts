@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
-import { isMissing } from '../system/files.ts';
+import { isNoFile } from '../system/files.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
 
 /** Bytes of a file of the workspace; a larger one is data, which nobody copies lines from. */
@@ -39,6 +39,6 @@ export async function* fileVariables(
 
 const readIfThere = (path: string): Promise<Buffer | undefined> =>
   readFile(path).catch((error: unknown) => {
-    if (isMissing(error)) return undefined;
+    if (isNoFile(error)) return undefined;
     throw error;
   });

@@ -134,8 +134,6 @@ export async function drive(
       if (ended > 0)
         doors.log('warn', 'ended processes that an earlier engine left running', { processes: ended });
     }
-    // What a killed engine had hidden from its agent comes back first: what is restored next is the whole workspace.
-    await bringBack(at.workspace, hidingPlace(runDir));
     if (resumed) {
       beforeWrite(at.scratch);
       await removeTree(at.scratch);
@@ -149,6 +147,8 @@ export async function drive(
     if (loaded.snapshot === null) throw new Error('Internal: a checkpoint without a snapshot');
     let snapshot: Snapshot;
     try {
+      // What a killed engine had hidden from its agent comes back first: what is restored next is the whole workspace.
+      await bringBack(at.workspace, hidingPlace(runDir));
       snapshot = await snapshots.load(loaded.snapshot);
       if (resumed) {
         await snapshots.restore(snapshot);

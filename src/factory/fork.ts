@@ -20,7 +20,7 @@ import type { RunRecord } from '../model/visit-record.ts';
 import type { Moment } from '../store/moment.ts';
 import { readManifest } from '../store/run-store.ts';
 import { stateAfter } from '../store/visits.ts';
-import { isMissing } from '../system/files.ts';
+import { isNoFile } from '../system/files.ts';
 import { GitError } from '../system/git.ts';
 import { packageVersion } from '../system/package.ts';
 import { readJudge } from './judge.ts';
@@ -237,7 +237,7 @@ async function inputsOf(
     try {
       files[name] = await readFile(join(folder, file.stored), 'utf8');
     } catch (error) {
-      if (!isMissing(error)) throw error;
+      if (!isNoFile(error)) throw error;
       return refused(
         'fork-input',
         `run ${old.run_id} no longer has the text of variable "${name}" (${join(folder, file.stored)})`,

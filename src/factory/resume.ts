@@ -25,7 +25,7 @@ import { sha256 } from '../model/sha256.ts';
 import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';
-import { isMissing } from '../system/files.ts';
+import { isNoFile } from '../system/files.ts';
 import { drive } from './drive.ts';
 import { completeResult, finishedRun } from './ended.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
@@ -231,7 +231,7 @@ export async function goOn(
   } else if (manifest.agent.script !== undefined) {
     const path = join(given.inputs, manifest.agent.script.stored);
     const text = await readFile(path, 'utf8').catch((error: unknown) => {
-      if (isMissing(error)) return undefined;
+      if (isNoFile(error)) return undefined;
       throw error;
     });
     if (text === undefined)

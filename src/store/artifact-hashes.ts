@@ -20,12 +20,15 @@ const readAtOnce = 1024 * 1024;
 const ofNothing = sha256('');
 
 /** A stage may leave as many files as it likes; more than these are not vouched for. */
-export const mostArtifacts = 2000;
+const mostArtifacts = 2000;
 
 /** Names in a node's folder that are no artifacts: what the engine notes while a stage is at work, earlier visits, and
  *  files that somebody was just writing. */
 export const isPassing = (name: string): boolean =>
   name === 'stage.json' || name === 'visits' || /^\..*\.tmp$/.test(name);
+
+/** A record of hashes by name cannot hold this one: whoever reads it back leaves it out. */
+const unspeakable = '__proto__';
 
 export type ArtifactHashes = {
   /** SHA-256, hex, by path in the folder, sorted. */
@@ -34,8 +37,8 @@ export type ArtifactHashes = {
   readonly more: number;
 };
 
-/** Every plain file in `dir` and below; links, pipes and files that cannot be read are passed over. A folder that is not
- *  there is empty. */
+/** Every plain file in `dir` and below; links, pipes and what cannot be read or reached are passed over. A folder that is
+ *  not there is empty. */
 export async function hashArtifacts(dir: string): Promise<ArtifactHashes> {
   const found: [string, string][] = [];
   let more = 0;
@@ -43,7 +46,7 @@ export async function hashArtifacts(dir: string): Promise<ArtifactHashes> {
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
     for (const entry of entriesOf(folder === '' ? dir : join(dir, folder))) {
       const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
-      if (folder === '' && isPassing(name)) continue;
+      if (folder === '' && (isPassing(name) || name === unspeakable)) continue;
       if (entry.isDirectory()) open.push(name);
       else if (entry.isFile() && found.length >= mostArtifacts) more += 1;
       else if (entry.isFile()) {
@@ -59,7 +62,8 @@ function entriesOf(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch (error) {
-    if (isMissing(error) || isCode(error, 'EACCES', 'EPERM')) return [];
+    // A stage may leave folders in folders, deeper than a path reaches.
+    if (isMissing(error) || isCode(error, 'EACCES', 'EPERM', 'ENAMETOOLONG')) return [];
     throw error;
   }
 }

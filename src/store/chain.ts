@@ -2,15 +2,15 @@
 import type { Mark } from '../model/mark.ts';
 import { sha256 } from '../model/sha256.ts';
 
-/** More records of an owner that woke up after it was followed cannot be taken back. */
+/** How many records of an earlier owner a later one may replace: the hashes of older ones are let go. */
 const mostTakenBack = 1000;
 
 /** SHA-256, hex, of the hash before (empty for the first record) and the line without its end. */
 export const linkOf = (before: string, line: Buffer): string =>
   sha256(Buffer.concat([Buffer.from(before, 'latin1'), line]));
 
-/** Follows a journal line by line, as its readers understand it: what an owner has written that was followed by then
- *  does not count, and the follower's record of the same number takes its place. */
+/** Hashes a journal line by line, counting what its readers count. A record of an earlier owner that stands behind one of
+ *  a later owner is left out; where both wrote a record of the same number, the later owner's counts. */
 export class LineChain {
   private links: { readonly seq: number; readonly epoch: number; readonly sha256: string }[] = [];
   private dropped = 0;

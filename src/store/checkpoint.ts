@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { BoundedCheckpoint, Checkpoint, Cover, type RunState } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
-import { isCode, isMissing, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { isNoFile, syncFolder, writeFileAtomic } from '../system/files.ts';
 import type { Journal } from './journal.ts';
 import { ownHashOf, withOwnHash } from './own-hash.ts';
 import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
@@ -55,7 +55,7 @@ export type Beside = {
   readonly flush?: () => Promise<void>;
 };
 
-/** Waits until what stands in its place outlives a power cut. */
+/** Settles when the name of the new checkpoint is flushed as well: from then on a power cut leaves the new one. */
 export type OnDisk = () => Promise<void>;
 
 /** Replaces the checkpoint at `path`. When it settles the new one outlives a power cut; until then a crash leaves the
@@ -128,8 +128,8 @@ export interface Ledger {
   close(): Promise<void>;
 }
 
-/** Opens the ledger of a run to go on from what `loadCheckpoint` has read, or from nothing. Lines of visits that no
- *  checkpoint counts go. */
+/** Opens the ledger of a run to go on from what `loadCheckpoint` has read; lines of visits that this checkpoint does not
+ *  count are cut off. Without `from` a run begins, and there must be no `visits.jsonl` yet. */
 export async function openLedger(
   runDir: string,
   options: { readonly runId: string; readonly epoch: number },
@@ -246,8 +246,7 @@ async function textOf(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    // A folder in its place is no checkpoint either.
-    if (isMissing(error) || isCode(error, 'EISDIR')) return undefined;
+    if (isNoFile(error)) return undefined;
     throw error;
   }
 }

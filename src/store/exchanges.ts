@@ -3,10 +3,12 @@ import {
   closeSync,
   existsSync,
   fdatasync,
+  fstatSync,
   ftruncateSync,
   mkdirSync,
   openSync,
   readFileSync,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -17,7 +19,7 @@ import type { Mark } from '../model/mark.ts';
 import { sha256 } from '../model/sha256.ts';
 import { about, named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isMissing, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { isNoFile, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { LineChain } from './chain.ts';
 import { inALine, type Unreadable, unreadable } from './problem.ts';
 
@@ -61,9 +63,9 @@ export function openExchanges(dir: string): ExchangeLog {
       const bytes = Buffer.from(text);
       if (bytes.length <= inlineBytes) return text;
       const hash = sha256(bytes);
-      // One that is there may have been put there by an engine that was killed before it had told the disk its name.
       if (known.has(hash)) return { sha256: hash, bytes: bytes.length };
       if (!existsSync(at.body(hash))) await writeFileAtomic(at.body(hash), bytes, { sync: true });
+      // Also for one that was there: an engine may have been killed before it had flushed the name.
       newBodies = true;
       known.add(hash);
       return { sha256: hash, bytes: bytes.length };
@@ -78,9 +80,12 @@ export function openExchanges(dir: string): ExchangeLog {
       bodiesNamed ||= newBodies;
       newBodies = false;
       beforeWrite(at.calls);
+      let written = 0;
       try {
-        for (let from = 0; from < line.length; ) from += writeSync(to, line, from);
+        while (written < line.length) written += writeSync(to, line, written);
       } catch (error) {
+        // Half a line would spoil the next one.
+        if (written > 0) ftruncateSync(to, fstatSync(to).size - written);
         throw named(at.calls, error);
       }
       await about(at.calls, datasync(to));
@@ -94,9 +99,9 @@ export function openExchanges(dir: string): ExchangeLog {
   };
 }
 
-/** Of the whole lines that are there; what stands behind the last of them is not told by any. */
+/** The whole lines of the file, and how many bytes of a torn line stand behind them. */
 export function linesOf(calls: string): { readonly lines: readonly Buffer[]; readonly torn: number } {
-  if (!existsSync(calls)) return { lines: [], torn: 0 };
+  if (statSync(calls, { throwIfNoEntry: false })?.isFile() !== true) return { lines: [], torn: 0 };
   const bytes = readFileSync(calls);
   const lines: Buffer[] = [];
   let from = 0;
@@ -114,7 +119,7 @@ export function chainOf(calls: string, watch?: number): LineChain {
   return chain;
 }
 
-/** The record with the hash of all that stands before it, which nothing in the line can be changed without. */
+/** The record as JSON with, as its last field, the SHA-256 of the JSON without that field. */
 function lineOf(exchange: Exchange): string {
   const text = JSON.stringify(exchange);
   return `${text.slice(0, -1)},"sha256":"${sha256(text)}"}`;
@@ -149,7 +154,7 @@ export async function readExchanges(dir: string): Promise<ReadExchanges> {
   try {
     bytes = await readFile(at.calls);
   } catch (error) {
-    if (isMissing(error)) return { ok: true, exchanges: [] };
+    if (isNoFile(error)) return { ok: true, exchanges: [] };
     throw error;
   }
   const exchanges: StoredExchange[] = [];
@@ -195,7 +200,7 @@ export async function readBody(dir: string, body: Body): Promise<string> {
   try {
     bytes = await readFile(path);
   } catch (error) {
-    if (isMissing(error)) throw new DamagedExchange(`${path} is missing`);
+    if (isNoFile(error)) throw new DamagedExchange(`${path} is missing`);
     throw error;
   }
   if (sha256(bytes) !== body.sha256)

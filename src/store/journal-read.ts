@@ -1,5 +1,5 @@
 /** Reading journals as they are to be understood: whole records of the run's rightful owners, in order. */
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import type { JsonObject } from '../model/json.ts';
 import { isMissing } from '../system/files.ts';
 import { LineChain } from './chain.ts';
@@ -28,8 +28,8 @@ export type JournalEntry =
 export const beginning: Cursor = { offset: 0, line: 0, epoch: 0 };
 
 /** Yields the records of a journal from a cursor on, with no more in memory than the longest line. Left out are a torn
- *  last line (no line end, or not JSON) and what an earlier owner wrote after a later one had begun. A file that is
- *  not there has no records. To follow a growing journal, read again from the last entry's cursor. */
+ *  last line (no line end, or not JSON) and what an earlier owner wrote after a later one had begun. A path at
+ *  which there is no plain file has no records. To follow a growing journal, read again from the last entry's cursor. */
 export async function* readJournal(path: string, from: Cursor = beginning): AsyncGenerator<JournalEntry> {
   let { epoch } = from;
   // The last line is only known to be the last when the file ends, so trouble waits for a line that follows it.
@@ -117,13 +117,8 @@ async function* lines(path: string, from: Cursor): AsyncGenerator<Line> {
   let pending: Buffer[] = [];
   let end = from.offset;
   let number = from.line;
-  let file: number;
-  try {
-    file = openSync(path, 'r');
-  } catch (error) {
-    if (isMissing(error)) return;
-    throw error;
-  }
+  const file = openIfFile(path);
+  if (file === undefined) return;
   try {
     for (let read = from.offset; ; ) {
       // A buffer of its own each time: what waits for its line end is a view of it.
@@ -148,6 +143,19 @@ async function* lines(path: string, from: Cursor): AsyncGenerator<Line> {
   if (pending.length === 0) return;
   const rest = Buffer.concat(pending);
   yield { bytes: rest, number: number + 1, end: end + rest.length, whole: false };
+}
+
+/** Undefined where nothing is, or no plain file: a folder cannot be read, and opening a pipe would wait for ever. */
+function openIfFile(path: string): number | undefined {
+  try {
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    if (fstatSync(file).isFile()) return file;
+    closeSync(file);
+    return undefined;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

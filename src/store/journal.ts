@@ -33,7 +33,7 @@ export interface Journal {
 
 const datasync = promisify(fdatasync);
 
-/** What is being opened, all of it; where one of them cannot be, the others are closed again before it is told. */
+/** Settles when all of them are open. Where one cannot be opened, the others are closed before this rejects. */
 export async function allOpen<const T extends readonly Promise<{ close(): Promise<void> }>[]>(opening: T) {
   try {
     return await Promise.all(opening);
@@ -45,8 +45,8 @@ export async function allOpen<const T extends readonly Promise<{ close(): Promis
 }
 
 /** Opens a journal for appending; file and folder are made. A torn last line, left by a crash, is cut off, and `seq`
- *  goes on after the last whole record. Rejects when a later owner has written already: what we would append is
- *  nothing that a reader would see. */
+ *  goes on after the last whole record. Rejects when a later owner has written already: readers would
+ *  ignore what we append. */
 export async function openJournal(path: string, options: JournalOptions): Promise<Journal> {
   const { runId, epoch } = options;
   await mkdir(dirname(path), { recursive: true });
@@ -74,7 +74,7 @@ export async function openJournal(path: string, options: JournalOptions): Promis
     throw named(path, error);
   }
 
-  const flush = async (): Promise<void> => {
+  const flushNow = async (): Promise<void> => {
     if (!dirty) return;
     dirty = false;
     const written = chain.mark();
@@ -85,6 +85,13 @@ export async function openJournal(path: string, options: JournalOptions): Promis
       dirty = true;
       throw error;
     }
+  };
+  // One after another: who finds nothing left to flush must still wait for the flush that is under way, and so must
+  // who closes the file.
+  let last: Promise<void> = Promise.resolve();
+  const flush = (): Promise<void> => {
+    last = last.then(flushNow, flushNow);
+    return last;
   };
   return {
     append(record) {

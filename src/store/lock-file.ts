@@ -78,7 +78,12 @@ export function judge(read: Exclude<LockRead, { kind: 'gone' }>, given: Circumst
   if (read.kind === 'unreadable') {
     if (takeOver || now - read.changedAt > staleAfterMs) return { kind: 'free' };
     const why = `the lock ${read.path} cannot be read; perhaps it is just being made`;
-    return { kind: 'held', owner: undefined, why: `${why}; try again: ${patience}` };
+    return {
+      kind: 'held',
+      owner: undefined,
+      why: `${why}; try again: ${patience}`,
+      fix: 'do that, or, if you know that nobody has the run, take it over at once with --take-over',
+    };
   }
   const { lock } = read;
   if (lock.released !== null) return { kind: 'free' };

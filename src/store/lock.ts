@@ -275,7 +275,10 @@ async function highestEpoch(folder: string): Promise<number | undefined> {
 async function readLock(folder: string, epoch: number): Promise<LockRead> {
   const path = fileOf(folder, epoch);
   try {
-    const text = await readFile(path, 'utf8');
+    const text = await readFile(path, 'utf8').catch((error: unknown) => {
+      if (isCode(error, 'EISDIR')) return '';
+      throw error;
+    });
     const changedAt = (await stat(path)).mtimeMs;
     const read = LockFile.safeParse(parsed(text));
     return read.success ? { kind: 'read', lock: read.data } : { kind: 'unreadable', path, epoch, changedAt };

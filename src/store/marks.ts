@@ -11,7 +11,7 @@ import { scan } from './journal-read.ts';
 export type Marks = Readonly<Record<'events' | 'trace' | 'calls' | 'exchanges', Mark | undefined>>;
 
 /** Paths of those journals in the directory `run`. */
-export function journalPaths(run: string): Readonly<Record<keyof Marks, string>> {
+function journalPaths(run: string): Readonly<Record<keyof Marks, string>> {
   const { events, trace, calls, exchanges } = layout(run);
   return { events, trace, calls, exchanges: exchangesLayout(exchanges).calls };
 }

@@ -1,6 +1,6 @@
 /** The runs directory: which runs there are, what they are called, and how each stands. */
 import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { lstat, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ulid } from 'ulid';
 import * as z from 'zod';
@@ -9,7 +9,7 @@ import { Manifest } from '../model/manifest.ts';
 import { isPaused, Parked, pausedWords } from '../model/park.ts';
 import { nothingSpent, Spent } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
-import { isCode, isMissing, makeFolder } from '../system/files.ts';
+import { isMissing, isNoFile, makeFolder } from '../system/files.ts';
 import { ownerOf } from './lock.ts';
 import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
 
@@ -47,24 +47,6 @@ export async function makeRunsDir(runsDir: string): Promise<void> {
 }
 
 export type RunDir = { readonly ok: true; readonly id: string; readonly dir: string };
-
-/** Makes the directory of a new run; refuses an id that is taken. */
-export async function createRunDir(runsDir: string, id: string): Promise<RunDir | Unreadable> {
-  const problem = validRunId(id);
-  if (problem !== undefined) return unreadable(problem, 'choose another --run-id, or leave it out');
-  await makeRunsDir(runsDir);
-  const dir = join(runsDir, id);
-  try {
-    await mkdir(dir);
-  } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw error;
-    return unreadable(
-      `there is a run ${id} in ${runsDir} already`,
-      `go on with it by --resume --run-id ${id}, or choose another --run-id`,
-    );
-  }
-  return { ok: true, id, dir };
-}
 
 /** Finds a run by its id, by a beginning that only one id has, or by the path of its directory. */
 export async function findRun(runsDir: string, nameOrPath: string): Promise<RunDir | Unreadable> {
@@ -217,7 +199,7 @@ export async function readManifest(
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    if (!isMissing(error)) throw error;
+    if (!isNoFile(error)) throw error;
     return unreadable(`there is no ${path}, so ${runDir} is no run`, 'check the run id and --runsdir');
   }
   let value: unknown;

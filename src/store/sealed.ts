@@ -10,7 +10,7 @@ import type { Holdout, SealedFile } from '../model/sealed.ts';
 import { sha256 } from '../model/sha256.ts';
 import {
   isCode,
-  isMissing,
+  isNoFile,
   makeFolder,
   syncFolder,
   systemWords,
@@ -61,8 +61,8 @@ export function sealedHash(files: readonly SealedFile[]): string {
   return hash.digest('hex');
 }
 
-/** Name of the key of what is sealed in a folder that becomes a run: whoever clears up after a maker that was killed knows
- *  it by the folder alone. */
+/** Name of the key file of a run, from the path of the folder in which the run is being made. So whoever clears up after
+ *  a process that was killed while it made a run finds the key without reading anything in that folder. */
 const keyNameOf = (building: string): string => sha256(building).slice(0, 32);
 
 /** Seals the files into a run directory that is being made, and flushes store and key. */
@@ -85,7 +85,8 @@ export async function writeSealed(
         if (!isCode(error, 'EEXIST')) throw error;
       },
     );
-    // No neighbour that is renamed: others may write their keys here, so that nobody could tidy up after one who was killed.
+    // Not by a neighbour and a rename: other runs keep their keys here too, and nobody could tell whose left-over
+    // neighbour may be removed.
     await writeNewFile(join(folder, name), `${key.toString('hex')}\n`, 0o600);
   } catch (error) {
     return problem(
@@ -117,7 +118,8 @@ export function keyFileOf(building: string, env: Environment): string | undefine
   return folder === undefined ? undefined : join(folder, keyNameOf(building));
 }
 
-/** Forgets the key, if there is one, of a run that was not made after all. One that cannot be removed opens nothing. */
+/** Removes the key, if there is one, of a run that was not made after all. A key that cannot be removed does no harm:
+ *  nothing is left that it opens. */
 export async function dropKey(building: string, env: Environment): Promise<void> {
   const file = keyFileOf(building, env);
   if (file !== undefined) await rm(file, { force: true }).catch(() => {});
@@ -197,7 +199,7 @@ const problem = (message: string, fix: string): { readonly problem: Diagnostic }
 
 const readIfThere = (path: string): Promise<Buffer | undefined> =>
   readFile(path).catch((error: unknown) => {
-    if (isMissing(error)) return undefined;
+    if (isNoFile(error)) return undefined;
     throw error;
   });
 

@@ -30,7 +30,7 @@ export type ReadVisits =
   | Unreadable;
 
 /** The records of the journal at `path` up to the one numbered `upTo` (default: all), or what is wrong with the file.
- *  What stands behind that one is not looked at: it tells of visits whose checkpoint was never written. Rejects only
+ *  Damage behind that one does not matter: those lines tell of visits whose checkpoint was never written. Rejects only
  *  when the file is there and may not be read. */
 export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY): Promise<ReadVisits> {
   const damaged = (what: string): Unreadable =>
@@ -51,7 +51,7 @@ export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY):
       continue;
     }
     const record = read.data;
-    // An owner that woke up after it was followed may have written one more line: the follower's own takes its place.
+    // An owner that was taken over while it slept may have written one more line: the next owner's replaces it.
     for (let last = records.at(-1); last !== undefined && supersedes(record, last); last = records.at(-1)) {
       records.pop();
       ends.pop();
@@ -78,9 +78,11 @@ export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY):
 const supersedes = (later: RunRecord, earlier: RunRecord): boolean =>
   later.epoch > earlier.epoch && later.seq <= earlier.seq;
 
-/** Opens the journal to go on after the record whose end is at `end` bytes; what stands behind it goes. */
+/** Opens the journal to go on after the record that ends at byte `end` (0: a new journal); what stands behind it is cut
+ *  off. */
 export async function openVisits(path: string, end: number, options: JournalOptions): Promise<Journal> {
-  // Looked at first: an owner that slept since finds the next one's lines there, and that they are not its to cut.
+  // The size is read before the owner is asked about: whoever slept since may see the next owner's lines here, and is
+  // then told that they are not its to cut.
   if (end > 0 && statSync(path).size > end) {
     beforeWrite(path);
     truncateSync(path, end);
@@ -129,8 +131,9 @@ export function stateAfter(records: Iterable<RunRecord>, upTo = Number.POSITIVE_
   return state;
 }
 
-/** Answers with the state after the record numbered `upTo`, again and again and quickly as long as the number grows. What
- *  it answers with is its own. */
+/** For many questions: the answer tells the state after the record numbered `upTo`, and needs only the records since the
+ *  last question as long as the number grows. The state belongs to it and changes with the next question; its
+ *  `completed_nodes` are not kept up. */
 export function statesOf(records: readonly RunRecord[]): (upTo: number) => Checkpoint {
   let at = 0;
   let state: Checkpoint | undefined;

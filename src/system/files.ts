@@ -52,15 +52,15 @@ export async function writeFileAtomic(
 ): Promise<void> {
   beforeWrite(path);
   const folder = dirname(path);
-  const neighbour = join(folder, `.${basename(path).slice(0, 100)}.${ours}${neighbours++}.tmp`);
+  // In bytes a name has three times as many at most, and there is room for 255.
+  const neighbour = join(folder, `.${basename(path).slice(0, 60)}.${ours}${neighbours++}.tmp`);
   const mode = options.mode ?? 0o644;
   const pieces = typeof data === 'string' ? [Buffer.from(data)] : data instanceof Uint8Array ? [data] : data;
   const file = await openNew(neighbour, folder);
   try {
     try {
       fchmodSync(file, mode);
-      for (const bytes of pieces)
-        for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);
+      for (const bytes of pieces) writeAll(file, bytes);
       const head = options.head?.();
       for (let from = 0; head !== undefined && from < head.length; )
         from += writeSync(file, head, from, head.length - from, from);
@@ -78,12 +78,17 @@ export async function writeFileAtomic(
       renameSync(neighbour, path);
     }
   } catch (error) {
-    // Who took the folder over has removed the neighbour: then that is the trouble, and not that it is gone.
+    // A later owner removes neighbours. Then the trouble is that the folder is no longer ours, not that the file is gone.
     rmSync(neighbour, { force: true });
     beforeWrite(path);
     throw named(path, error);
   }
   if (options.syncFolder === true) await syncFolder(folder);
+}
+
+/** One call may take less than it was given. */
+function writeAll(file: number, bytes: Uint8Array): void {
+  for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);
 }
 
 /** Writes a file that is not there yet, flushed with its name, and of which nobody knows before this settles: whoever is
@@ -93,7 +98,7 @@ export async function writeNewFile(path: string, data: string, mode: number): Pr
   const file = openSync(path, 'wx', mode);
   try {
     fchmodSync(file, mode);
-    writeSync(file, data);
+    writeAll(file, Buffer.from(data));
     await datasync(file);
   } catch (error) {
     throw named(path, error);
@@ -120,8 +125,7 @@ export function writeFresh(path: string, text: string, mode: number): boolean {
     throw error;
   }
   try {
-    const bytes = Buffer.from(text);
-    for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);
+    writeAll(file, Buffer.from(text));
   } catch (error) {
     rmSync(path, { force: true });
     throw named(path, error);
@@ -133,7 +137,8 @@ export function writeFresh(path: string, text: string, mode: number): boolean {
 
 /** Writes a short JSON text over one that is there, in one call: whoever is killed leaves the old or the new one, and a
  *  reader meets either. A power cut may leave neither. What it saves is the rename, which some file systems make wait
- *  for the data when it replaces a file. False, and nothing done, where there is no plain file of that name. */
+ *  for the data when it replaces a file. False where there is no plain file of that name, or where the disk did not take
+ *  it whole: then it must be written in another way. */
 export function overwriteJson(path: string, value: unknown): boolean {
   beforeWrite(path);
   let file: number;
@@ -151,6 +156,8 @@ export function overwriteJson(path: string, value: unknown): boolean {
     text.copy(bytes);
     bytes.write('\n', bytes.length - 1);
     return writeSync(file, bytes, 0, bytes.length, 0) === bytes.length;
+  } catch (error) {
+    throw named(path, error);
   } finally {
     closeSync(file);
   }
@@ -173,9 +180,8 @@ async function both(...work: readonly (Promise<void> | undefined)[]): Promise<vo
 }
 
 /** Makes a folder and those above it that are missing; answers with the first one made. Rejects with the system's error
- *  where it may not, and then leaves none behind. Node's own recursive mkdir never ends in a file system that says of a new name that it does not
- *  exist, as `/proc` does,
- *  and tells the same of one that is read-only. */
+ *  where it may not, and then leaves none behind. Node's own recursive mkdir never ends in a file system that says of a
+ *  new name that it does not exist, as `/proc` does, and cannot tell that from one that is read-only. */
 export async function makeFolder(path: string): Promise<string | undefined> {
   const missing: string[] = [];
   let at = resolve(path);
@@ -232,10 +238,10 @@ const meanings: Readonly<Record<string, string>> = {
   ELOOP: 'its links lead in a circle',
 };
 
-/** Removes what is there, whatever it is, if it is still ours to change: in one call, so that nobody is followed between the
- *  question and the deed. */
+/** Removes what is there, whatever it is, if it is still ours to change. In one synchronous call: nobody can take the run
+ *  over between the question and the removal. */
 export function removeNow(path: string | Buffer): void {
-  // Bytes that are no UTF-8 stand at the end: whose the folder is shows all the same.
+  // A name in other bytes is spoilt as text, but the folder above it, which is what is asked about, is not.
   beforeWrite(path.toString());
   rmSync(path, { recursive: true, force: true });
 }
@@ -251,8 +257,8 @@ export async function removeTree(path: string): Promise<void> {
   }
 }
 
-/** The same of a folder in a place that is used again and again: out of the way at once, so that who is stopped while it
- *  removes and is followed meanwhile takes nothing away from the follower. */
+/** As `removeTree`, for a path that will be used again: the folder gets another name first, in one call. A process that
+ *  is stopped while it removes, and taken over meanwhile, then removes nothing of its successor's. */
 export async function removeAside(path: string): Promise<void> {
   beforeWrite(path);
   const aside = `${path}.${ours}${neighbours++}`;
@@ -265,10 +271,12 @@ export async function removeAside(path: string): Promise<void> {
   await removeTree(aside);
 }
 
-async function unlockTree(folder: string): Promise<void> {
+async function unlockTree(folder: string | Buffer): Promise<void> {
   await chmod(folder, 0o700);
-  for (const entry of await readdir(folder, { withFileTypes: true }))
-    if (entry.isDirectory()) await unlockTree(join(folder, entry.name));
+  // As bytes, since a name need be no UTF-8.
+  for (const entry of await readdir(folder, { withFileTypes: true, encoding: 'buffer' }))
+    if (entry.isDirectory())
+      await unlockTree(Buffer.concat([Buffer.from(folder), Buffer.from('/'), entry.name]));
 }
 
 /** Flushes a folder's list of names to the disk. */
@@ -295,3 +303,6 @@ export const isCode = (error: unknown, ...codes: readonly string[]): boolean =>
 
 /** True for the error of a path that is not there. */
 export const isMissing = (error: unknown): boolean => isCode(error, 'ENOENT', 'ENOTDIR');
+
+/** True for the error of reading where no file is: nothing, or a folder. */
+export const isNoFile = (error: unknown): boolean => isMissing(error) || isCode(error, 'EISDIR');

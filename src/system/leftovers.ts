@@ -10,9 +10,9 @@ import { isMissing, isOwnNeighbour, syncFolder } from './files.ts';
 const isNeighbour = (name: string): boolean =>
   /^\..+\.[0-9a-f]{12}\d*\.tmp$/.test(name) && !isOwnNeighbour(name);
 
-/** Removes from `folder` what a process that was killed has left there in place of the file that it was replacing, or
- *  what one that is stopped waits to rename: without it that write cannot come to its end. Nobody who owns the folder
- *  but ourselves may be replacing files there at the time. A folder that is not there has nothing. */
+/** Removes the neighbours that other processes have left in `folder`: those of one that was killed before its rename,
+ *  and those of one that is stopped, whose rename must fail when it wakes. Only for the folder's owner. A folder that is
+ *  not there has none. */
 export async function removeNeighbours(folder: string): Promise<void> {
   for (const name of await neighboursIn(folder)) {
     const path = join(folder, name);

@@ -1,12 +1,13 @@
 /** Contents on their way into the store: named only after they are on the disk. */
 import { randomBytes } from 'node:crypto';
-import { closeSync, fdatasync, fstatSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { closeSync, fdatasync, fstatSync, lstatSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { sha256 } from '../model/sha256.ts';
+import { named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { syncFolder } from '../system/files.ts';
+import { isCode, syncFolder } from '../system/files.ts';
 import { hashFile, pour, readSmall, writeAt } from './content.ts';
 import { Places } from './places.ts';
 
@@ -20,6 +21,8 @@ export type Into = {
   /** Called when the pack is flushed, and its name. */
   keep(places: Places): void;
   keepLarge(hash: string): void;
+  /** Whether the names of all large contents that are there are known to be on the disk. */
+  readonly largeNames: { flushed: boolean };
 };
 
 export type Kept = { readonly hash: string; readonly size: number };
@@ -33,7 +36,6 @@ export class Batch {
   private chunk = Buffer.alloc(0);
   private filled = 0;
   private end = 0;
-  private hasLargeDir = false;
 
   constructor(private readonly into: Into) {}
 
@@ -82,33 +84,56 @@ export class Batch {
 
   private flush(): void {
     if (this.pack === undefined || this.filled === 0) return;
-    writeAt(this.pack.file, this.chunk.subarray(0, this.filled), this.end);
+    try {
+      writeAt(this.pack.file, this.chunk.subarray(0, this.filled), this.end);
+    } catch (error) {
+      throw named(join(this.into.dir, this.pack.name), error);
+    }
     this.end += this.filled;
     this.filled = 0;
   }
 
-  /** Poured first and named by what was poured: a name in the store is never another content's. */
+  /** Copied first, then named by the hash of the copy: the file may change while it is read. */
   private async addLarge(path: string | Buffer): Promise<Kept> {
     const { largeDir } = this.into;
     const known = await this.knownLarge(path);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      await this.flushLargeNames();
+      return known;
+    }
     beforeWrite(largeDir);
     mkdirSync(largeDir, { recursive: true });
     const neighbour = join(largeDir, `${randomBytes(8).toString('hex')}.tmp`);
     try {
       const stored = await pour(path, neighbour, { mode: 0o600, sync: true });
-      if (!this.hasLargeDir) await sweep(largeDir, neighbour);
-      if (this.into.has(stored.hash)) return stored;
-      await rename(neighbour, join(largeDir, stored.hash));
-      await syncFolder(largeDir);
-      // Whoever has made it may have failed before this.
-      if (!this.hasLargeDir) await syncFolder(this.into.dir);
-      this.hasLargeDir = true;
+      if (!this.into.largeNames.flushed) await sweep(largeDir, neighbour);
+      if (!this.into.has(stored.hash)) {
+        beforeWrite(largeDir);
+        renameSync(neighbour, join(largeDir, stored.hash));
+        const { largeNames } = this.into;
+        if (largeNames.flushed) {
+          largeNames.flushed = false;
+          await syncFolder(largeDir);
+          largeNames.flushed = true;
+        }
+      }
+      await this.flushLargeNames();
       this.into.keepLarge(stored.hash);
       return stored;
+    } catch (error) {
+      // Only what is written can fail so, and the error of an open file names none.
+      throw isCode(error, 'ENOSPC', 'EDQUOT') ? named(neighbour, error) : error;
     } finally {
       await rm(neighbour, { force: true });
     }
+  }
+
+  /** Also of those that were there before: whoever put them there may have been killed, or have failed, before this. */
+  private async flushLargeNames(): Promise<void> {
+    if (this.into.largeNames.flushed) return;
+    await syncFolder(this.into.largeDir);
+    await syncFolder(this.into.dir);
+    this.into.largeNames.flushed = true;
   }
 
   /** A large file whose size the store knows is read before anything is written: it was probably only touched. */
@@ -124,8 +149,8 @@ export class Batch {
 const flushed = promisify(fdatasync);
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** Takes away what takes that were cut off have left: neighbours a day older than `ours`, by the file system's own
- *  time. Younger ones may be another process's. */
+/** Removes the neighbours that interrupted takes have left: those that are a day older than `ours`, by the file system's
+ *  own time. Younger ones may be another process's. */
 async function sweep(folder: string, ours: string): Promise<void> {
   const now = lstatSync(ours).mtimeMs;
   for (const name of namesOf(folder)) {

@@ -38,7 +38,7 @@ export async function pour(
     try {
       const poured = shared
         ? await inPieces(copy)
-        : await inPieces(source, (...piece) => put(copy, ...piece));
+        : await inPieces(source, (...piece) => writeSparse(copy, ...piece));
       if (!shared) await copy.truncate(poured.size);
       await copy.chmod(how.mode);
       if (how.sync === true) await copy.sync();
@@ -86,8 +86,8 @@ async function inPieces(
 const blockSize = 64 * 1024;
 const zeros = Buffer.alloc(blockSize);
 
-/** Writes what is not zero, in runs of whole blocks. */
-async function put(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
+/** Writes what is not zero, in runs of whole blocks; the rest stays a hole. */
+async function writeSparse(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
   let from = 0;
   for (let at = 0; at <= bytes.length; at += blockSize) {
     const block = bytes.subarray(at, at + blockSize);

@@ -174,13 +174,14 @@ async function exclusions(
   ignored: Ignore,
 ): Promise<(found: Found) => boolean> {
   const paths = new Set([join(top, '.factory', 'runs')]);
-  const identities = new Set<string>();
+  const identities = new Map<string, string>();
   for (const place of places) {
     paths.add(await realOf(place));
     // A link that is called so is left out too: copied, it would lead the stages into the runs.
     paths.add(join(await realOf(dirname(resolve(place))), basename(place)));
-    const stat = ifSeen(await realOf(place));
-    if (stat?.isDirectory() === true) identities.add(`${stat.dev} ${stat.ino}`);
+    const real = await realOf(place);
+    const stat = ifSeen(real);
+    if (stat?.isDirectory() === true) identities.set(`${stat.dev} ${stat.ino}`, real);
   }
   const left = new Set([...paths].filter((path) => isWithin(top, path)).map((path) => relative(top, path)));
   let asked: Found | undefined;
@@ -193,10 +194,19 @@ async function exclusions(
       path === '.git' ||
       path.endsWith('/.git') ||
       left.has(path) ||
-      (kind === 'dir' && identities.has(`${stat.dev} ${stat.ino}`)) ||
+      (kind === 'dir' && isOne(below(top, path), identities.get(`${stat.dev} ${stat.ino}`))) ||
       ignored(path, kind === 'dir');
     return answer;
   };
+}
+
+/** Asked about folders whose inodes look the same: as numbers those above 2^53, which some file systems have, may look the
+ *  same and be others. */
+function isOne(path: string | Buffer, other: string | undefined): boolean {
+  if (other === undefined) return false;
+  const whole = { bigint: true, throwIfNoEntry: false } as const;
+  const [a, b] = [lstatSync(path, whole), lstatSync(other, whole)];
+  return a !== undefined && a.ino === b?.ino && a.dev === b.dev;
 }
 
 /** Undefined where nothing is, or where we may not look: whose identity we cannot know we cannot meet either. */

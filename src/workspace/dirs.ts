@@ -54,7 +54,7 @@ async function checkRunsdir(runsdir: string, workdir: string): Promise<DirProble
   const top = await realpath(workdir);
   const runs = await realOf(runsdir);
   for (let folder = top; ; folder = dirname(folder)) {
-    if (folder === runs || (typeof found === 'object' && (await isSame(folder, found))))
+    if (folder === runs || (found !== 'missing' && (await isSame(folder, runsdir))))
       return folder === top
         ? no(`the runs directory ${runsdir} is the workdir itself`, `${elsewhere}, such as .factory/runs`)
         : no(`the runs directory ${runsdir} contains the workdir ${workdir}`, elsewhere);
@@ -92,7 +92,8 @@ const isLink = async (path: string): Promise<boolean> =>
   (await lstat(path).catch(() => undefined))?.isSymbolicLink() ?? false;
 
 /** The same folder under two names: a bind mount, or a file system that ignores case. */
-async function isSame(path: string, other: Stats): Promise<boolean> {
-  const one = await stat(path);
-  return one.ino === other.ino && one.dev === other.dev;
+async function isSame(path: string, other: string): Promise<boolean> {
+  // As numbers, inodes above 2^53 may look the same and be others.
+  const [a, b] = [await stat(path, { bigint: true }), await stat(other, { bigint: true })];
+  return a.ino === b.ino && a.dev === b.dev;
 }

@@ -6,8 +6,8 @@ import * as z from 'zod';
 import { beforeWrite } from '../system/fence.ts';
 import { isMissing, writeJson } from '../system/files.ts';
 import { type HardLinks, otherNames } from './hard-links.ts';
-import { below, fromBytes, parentOf, toBytes } from './names.ts';
-import { trouble, WorkspaceError } from './trouble.ts';
+import { ancestorsOf, below, fromBytes, parentOf, toBytes } from './names.ts';
+import { DamagedStore, trouble, WorkspaceError } from './trouble.ts';
 import { look, walk } from './walk.ts';
 
 /** Where what is hidden waits, and the list of it; both outside the workspace, on the same file system. Absolute. */
@@ -30,8 +30,8 @@ const HiddenList = z.object({
 });
 type HiddenList = z.infer<typeof HiddenList>;
 
-/** Moves the paths away and answers which; what lies below them is meant too. Rejects with a WorkspaceError when one of them cannot be moved; then all are where they were.
- *  The list is on the disk before the first move. */
+/** Moves the paths away and answers which; what lies below them is meant too. Rejects with a WorkspaceError when one of
+ *  them cannot be moved; then all are where they were. The list is on the disk before the first move. */
 export async function hide(
   workspace: string,
   place: HidingPlace,
@@ -40,7 +40,7 @@ export async function hide(
   await bringBack(workspace, place);
   const paths = await pathsToHide(workspace, what);
   if (paths.length === 0) return [];
-  const folders = [...new Set(paths.flatMap(ancestors))].sort();
+  const folders = [...new Set(paths.flatMap(ancestorsOf))].sort();
   const list: HiddenList = {
     schema_version: 1,
     paths: paths.map((path) => ({ path, mode: folderMode(workspace, path) ?? null })),
@@ -75,7 +75,7 @@ export async function hide(
 
 /** Moves everything back and answers, sorted, with the files that somebody made meanwhile where hidden ones belong:
  *  they are removed, the originals win. Nothing happens where nothing is hidden. A call that was cut is finished by the
- *  next one. */
+ *  next one. Rejects with a DamagedStore where the list is not what was written. */
 export async function bringBack(workspace: string, place: HidingPlace): Promise<readonly string[]> {
   const list = await readList(place.list);
   if (list === undefined) return [];
@@ -87,7 +87,7 @@ export async function bringBack(workspace: string, place: HidingPlace): Promise<
     rmSync(below(workspace, path), { recursive: true, force: true });
   };
   beforeWrite(place.list);
-  ifThere(() => chmodSync(place.folder, 0o700));
+  unlessMissing(() => chmodSync(place.folder, 0o700));
   try {
     makeTop(workspace);
     for (const { path } of list.folders) {
@@ -109,7 +109,7 @@ export async function bringBack(workspace: string, place: HidingPlace): Promise<
     }
     setModes(workspace, list.folders);
     beforeWrite(place.list);
-    ifThere(() => rmdirSync(place.folder));
+    unlessMissing(() => rmdirSync(place.folder));
     rmSync(place.list, { force: true });
   } catch (error) {
     throw trouble('bring hidden files back to', workspace, error);
@@ -126,7 +126,7 @@ function makeTop(workspace: string): void {
   if (found?.kind === 'dir' && (found.mode & 0o700) !== 0o700) chmodSync(workspace, found.mode | 0o700);
 }
 
-function ifThere(work: () => void): void {
+function unlessMissing(work: () => void): void {
   try {
     work();
   } catch (error) {
@@ -135,17 +135,24 @@ function ifThere(work: () => void): void {
 }
 
 async function readList(path: string): Promise<HiddenList | undefined> {
+  let text: string;
   try {
-    return HiddenList.parse(JSON.parse(await readFile(path, 'utf8')));
+    text = await readFile(path, 'utf8');
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
   }
+  try {
+    return HiddenList.parse(JSON.parse(text));
+  } catch (error) {
+    throw new DamagedStore(`${path} is damaged: where hidden files belong can no longer be told`, {
+      cause: error,
+    });
+  }
 }
 
-/** What has to be out of sight: the topmost paths that are there, links resolved, and other names of the
- *  files that `hidden` names. Rejects with a WorkspaceError for what
- *  cannot be hidden. */
+/** What has to be out of sight: the topmost paths that are there, links resolved, and other names of the files that
+ *  `hidden` names. Rejects with a WorkspaceError for what cannot be hidden. */
 export async function pathsToHide(
   workspace: string,
   { hidden, only, linked }: OutOfSight,
@@ -156,7 +163,7 @@ export async function pathsToHide(
   const inSight = only?.map(clean);
   const others = inSight === undefined ? [] : [...outside(workspace, '', inSight)];
   const all = [...new Set([...named, ...others])].sort();
-  return all.filter((path) => !ancestors(path).some((folder) => all.includes(folder)));
+  return all.filter((path) => !ancestorsOf(path).some((folder) => all.includes(folder)));
 }
 
 /** The path with the links on its way resolved, and what it leads to itself where that is in the workspace too. */
@@ -187,7 +194,7 @@ async function real(workspace: string, path: string): Promise<readonly string[]>
 
 /** What lies in `folder` and is neither in sight nor on the way to something that is. */
 function* outside(workspace: string, folder: string, inSight: readonly string[]): Generator<string> {
-  const children = walk(String(folder === '' ? workspace : `${workspace}/${folder}`), { enter: () => false });
+  const children = walk(folder === '' ? workspace : `${workspace}/${folder}`, { enter: () => false });
   for (const { path: name, kind } of children) {
     const path = folder === '' ? name : `${folder}/${name}`;
     if (inSight.some((one) => one === '' || path === one || path.startsWith(`${one}/`))) continue;
@@ -202,13 +209,6 @@ const clean = (path: string): string =>
     .split('/')
     .filter((part) => part !== '' && part !== '.')
     .join('/');
-
-/** The folders above a path, topmost first. */
-function ancestors(path: string): string[] {
-  const found: string[] = [];
-  for (let at = parentOf(path); at !== ''; at = parentOf(at)) found.unshift(at);
-  return found;
-}
 
 function folderMode(workspace: string, path: string): number | undefined {
   const found = look(workspace, path);

@@ -3,7 +3,7 @@ import { closeSync, openSync, readdirSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../model/sha256.ts';
-import { isMissing } from '../system/files.ts';
+import { isMissing, isNoFile } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
 import { hashFile, readWhole } from './content.ts';
 import { below } from './names.ts';
@@ -61,7 +61,10 @@ export async function inspectStore(dir: string): Promise<Inspected> {
     if (!/^[0-9a-f]{64}$/.test(name)) {
       if (!name.endsWith('.tmp') && !name.endsWith('.new'))
         say(`large/${name}`, 'added', 'no content has this name');
-    } else if ((await hashFile(join(dir, 'large', name))).hash !== name)
+    } else if (
+      !isPlainFile(join(dir, 'large', name)) ||
+      (await hashFile(join(dir, 'large', name))).hash !== name
+    )
       say(`large/${name}`, 'changed', 'holds other bytes than its name says');
   }
   let waste = 0;
@@ -123,8 +126,8 @@ class Contents {
 
   /** Bytes of a pack that no tree names. */
   unnamedIn(pack: string, size: number): number {
-    // As numbers, since there may be many. Sorted apart they still tell where something lies: so many have begun and not
-    // ended there.
+    // A sweep over all places, which may overlap. Their beginnings and ends are sorted each by itself, as numbers, since
+    // there may be many: where as many have ended as have begun, nothing lies.
     const most = this.packed.size + this.others.size;
     const starts = new Float64Array(most);
     const ends = new Float64Array(most);
@@ -168,14 +171,11 @@ class Contents {
   }
 }
 
-function openIfThere(path: string): number | undefined {
-  try {
-    return openSync(path, 'r');
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
+/** Undefined also where something else than a file is. */
+const openIfThere = (path: string): number | undefined =>
+  isPlainFile(path) ? openSync(path, 'r') : undefined;
+
+const isPlainFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
 /** The tree of that name, or why its file is not what was written. */
 export async function treeOf(
@@ -191,7 +191,7 @@ export async function treeOf(
     const read = readTree(piecesOf(path), '');
     return treeId(read.tree) === id ? read : { why: 'tells of another tree than its name says' };
   } catch (error) {
-    if (isMissing(error)) return { why: 'there is no such snapshot' };
+    if (isNoFile(error)) return { why: 'there is no such snapshot' };
     if (codeOf(error) !== '') throw error;
     return { why: 'cannot be read any more' };
   }

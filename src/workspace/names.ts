@@ -31,7 +31,7 @@ export function toBytes(text: string): string | Buffer {
 
 /** The path of `relative` (slash path, may be empty) below `root`, as the system wants it. */
 export const below = (root: string, relative: string): string | Buffer =>
-  relative === '' ? root : toBytes(`${root}/${relative}`);
+  toBytes(relative === '' ? root : `${root}/${relative}`);
 
 /** The folder part of a slash path; empty at the top. */
 export const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));

@@ -12,10 +12,11 @@ const hashBytes = hashWords * Uint32Array.BYTES_PER_ELEMENT;
 const key = new Uint32Array(hashWords);
 const keyBytes = Buffer.from(key.buffer);
 
-/** Hashes, each with a number: they are counted as they come. */
+/** A set of SHA-256 hashes in a hash table of numbers (open addressing). Each hash has a number, in the order in which
+ *  they were added, from 0. */
 export class Hashes {
   private readonly chunks: Uint32Array[] = [];
-  /** Numbers of hashes, counted from 1, at the place which the hash begins with or the next free one. */
+  /** In each slot 1 + the number of a hash, 0 where it is free. The first slot to try is told by the hash's own bits. */
   private index = new Uint32Array(64);
   private count = 0;
 
@@ -32,7 +33,7 @@ export class Hashes {
     return this.find(hash).number;
   }
 
-  /** True for one that is new. What is no hash is passed over. */
+  /** True for a hash that is new. What is no hash is not added. */
   add(hash: string): boolean {
     const { number, slot } = this.find(hash);
     if (number >= 0 || slot < 0) return false;
@@ -86,7 +87,7 @@ export class Hashes {
   }
 }
 
-/** Of so many hashes: their sizes and the numbers of their packs, and where they begin. */
+/** Of `chunkRecords` contents: size and number of the pack (two words each), and the offset in the pack. */
 type Chunk = { readonly words: Uint32Array; readonly offsets: Float64Array };
 
 export class Places {
@@ -112,7 +113,7 @@ export class Places {
     return number < 0 ? undefined : this.placeAt(number);
   }
 
-  /** Takes a place down; the one that is known of this content stays. Throws where it can be no place in a pack. */
+  /** Adds where a content lies, unless a place of it is known already. Throws where it can be no place in a pack. */
   add(hash: string, { pack, offset, size }: Place): void {
     if (this.hashes.has(hash)) return;
     const number = this.size;
@@ -132,7 +133,7 @@ export class Places {
     offsets[at] = offset;
   }
 
-  /** Takes down all that another one has. */
+  /** Adds all that another one has. */
   addAll(others: Places): void {
     for (const [hash, place] of others) this.add(hash, place);
   }

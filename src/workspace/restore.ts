@@ -175,7 +175,7 @@ class Work {
         const deepest = [...this.present].filter(([, found]) => found.kind === 'dir');
         const folder = deepest.reduce((a, [path]) => (path.length > a.length ? path : a), '');
         if (only !== undefined || !isTooLong(error) || parentOf(folder) === '') throw error;
-        this.acting('remove', folder, () => {
+        this.removing(folder, () => {
           this.unlock(parentOf(folder));
           renameSync(below(workspace, folder), below(workspace, neighbourName()));
         });
@@ -229,7 +229,7 @@ class Work {
   remove(): void {
     const emptied = new Set<string>();
     for (const path of this.removals.reverse()) {
-      this.acting('remove', path, () => {
+      this.removing(path, () => {
         this.unlock(parentOf(path));
         if (this.present.get(path)?.kind === 'dir') this.removeFolder(path);
         else unlinkSync(below(this.r.workspace, path));
@@ -238,7 +238,7 @@ class Work {
     }
     for (const folder of [...emptied].sort().reverse()) {
       if (this.r.to.get(folder)?.kind === 'dir' || look(this.r.workspace, folder)?.kind !== 'dir') continue;
-      this.acting('remove', folder, () => {
+      this.removing(folder, () => {
         this.unlock(parentOf(folder));
         this.removeFolder(folder);
       });
@@ -321,22 +321,32 @@ class Work {
       beforeWrite(this.r.workspace);
       act();
     } catch (error) {
-      if (codeOf(error) === 'ENOENT' && doing === 'remove') return;
       throw trouble(doing, path, error);
     }
   }
+
+  /** What has gone already needs no removal. */
+  private removing(path: string, act: () => void): void {
+    this.acting('remove', path, () => {
+      try {
+        act();
+      } catch (error) {
+        if (codeOf(error) !== 'ENOENT') throw error;
+      }
+    });
+  }
 }
 
-/** Another error is on its way, and says more than this one would. */
+/** For a clean-up while another error is on its way, which says more than one of this would. */
 function removeIfThere(place: string | Buffer): void {
   try {
     rmSync(place, { force: true });
   } catch {}
 }
 
-/** Makes the top a folder that can be written in; a link or a file that took its place goes. No snapshot tells how the
- *  top stood, so that whoever goes on from one begins with it like this, and whoever just goes on must too. Throws
- *  a WorkspaceError. */
+/** Makes the top a folder that can be written in; a link or a file that took its place goes. Snapshots do not record the
+ *  mode of the top: a resume begins with it like this, and so must a run that goes on without one. Throws a
+ *  WorkspaceError. */
 export function standing(workspace: string): void {
   const stat = lstatSync(workspace, { throwIfNoEntry: false });
   if (stat?.isDirectory() === true && (stat.mode & 0o700) === 0o700) return;

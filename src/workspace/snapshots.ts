@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isMissing, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { isNoFile, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
 import { checkoutTree } from './checkout.ts';
 import { copyTree } from './copy.ts';
@@ -168,7 +168,9 @@ export async function openSnapshots(where: {
       copies = empty;
       if (since !== undefined && tree === before) return since;
       const id = since !== undefined && isSameTree(tree, before) ? since.id : treeId(tree);
-      if (!written.has(id) && !existsSync(pathOf(id))) {
+      // Whoever put it there may have been killed before its name was on the disk.
+      if (!written.has(id) && existsSync(pathOf(id))) await syncFolder(trees);
+      else if (!written.has(id)) {
         const { pieces, head } = writeTree(tree, boot, store);
         await writeFileAtomic(pathOf(id), pieces, { mode: 0o600, sync: true, syncFolder: true, head });
       }
@@ -224,7 +226,7 @@ export async function openSnapshots(where: {
 
 const empty: Tree = new Map();
 
-/** So many files leave behind, when they were read, what is worth looking for. */
+/** From so many files on, what is left in memory by reading them is worth a collection of garbage. */
 const many = 10_000;
 
 function* hashesOf(tree: Tree): Generator<string> {
@@ -259,7 +261,7 @@ function readOrExplain(boot: string, path: string): ReturnType<typeof readTree> 
   try {
     return readTree(piecesOf(path), boot);
   } catch (error) {
-    if (isMissing(error))
+    if (isNoFile(error))
       throw new DamagedStore(`there is no snapshot ${basename(path, '.json')} in ${dirname(dirname(path))}`);
     // The system's own words say more.
     if (codeOf(error) !== '') throw error;

@@ -5,7 +5,7 @@ import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../model/sha256.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, isMissing } from '../system/files.ts';
+import { isCode, isMissing, isNoFile } from '../system/files.ts';
 import { Batch } from './batch.ts';
 import { noFollow, pour, readWhole, writeWhole } from './content.ts';
 import { firstPack, type Place, Places } from './places.ts';
@@ -15,9 +15,8 @@ import { DamagedStore } from './trouble.ts';
 const pieceSize = 16 * 1024 * 1024;
 const overlap = 64 * 1024;
 
-/** True for zeros alone: each byte is the one before it, and the first is zero. */
-const isNothing = (bytes: Buffer): boolean =>
-  bytes[0] === 0 && bytes.subarray(1).equals(bytes.subarray(0, -1));
+/** True for zeros alone: the first byte is zero, and each other one equals the one before it. */
+const isZeros = (bytes: Buffer): boolean => bytes[0] === 0 && bytes.subarray(1).equals(bytes.subarray(0, -1));
 
 /** The store in `dir`: packs hold contents without any frame, `large/<hash>` one content each. Where a content lies
  *  in a pack is told by the snapshots that have it, which are written after the pack is flushed: what a cut-off take
@@ -29,6 +28,7 @@ export class Store {
   private readonly largeDir: string;
   private own: string | undefined;
   private isOwnFlushed = false;
+  private readonly largeNames = { flushed: false };
 
   constructor(readonly dir: string) {
     this.largeDir = join(dir, 'large');
@@ -43,9 +43,10 @@ export class Store {
     for (const [, place] of places)
       ends.set(place.pack, Math.max(ends.get(place.pack) ?? 0, place.offset + place.size));
     for (const [pack, end] of ends) {
-      const size = statSync(join(this.dir, pack), { throwIfNoEntry: false })?.size;
-      if (size === undefined) throw damaged(`${join(this.dir, pack)} is missing`);
-      if (size < end) throw damaged(`${join(this.dir, pack)} has ${size} bytes where ${end} were written`);
+      const path = join(this.dir, pack);
+      const stat = statSync(path, { throwIfNoEntry: false });
+      if (stat?.isFile() !== true) throw damaged(`${path} is missing`);
+      if (stat.size < end) throw damaged(`${path} has ${stat.size} bytes where ${end} were written`);
     }
     this.places.addAll(places);
     for (const hash of hashes) if (!this.has(hash)) throw damaged(`${join(this.largeDir, hash)} is missing`);
@@ -89,7 +90,7 @@ export class Store {
   async read(hash: string): Promise<Buffer> {
     const bytes = this.large.has(hash)
       ? await readFile(join(this.largeDir, hash)).catch((error: unknown) => {
-          throw isMissing(error) ? damaged(`${join(this.largeDir, hash)} is missing`) : error;
+          throw isNoFile(error) ? damaged(`${join(this.largeDir, hash)} is missing`) : error;
         })
       : this.readPacked(hash);
     if (sha256(bytes) !== hash) throw this.wrong(hash);
@@ -118,7 +119,7 @@ export class Store {
         }
         digest.update(piece.subarray(again));
         at += piece.length - again;
-        if (!isNothing(piece)) yield piece;
+        if (!isZeros(piece)) yield piece;
       }
     } finally {
       await file.close();
@@ -159,6 +160,7 @@ export class Store {
         this.places.addAll(places);
       },
       keepLarge: (hash) => this.large.add(hash),
+      largeNames: this.largeNames,
     });
   }
 
@@ -196,7 +198,7 @@ export class Store {
       if (readWhole(file, bytes, place.offset) < place.size) throw this.wrong(hash);
       return bytes;
     } catch (error) {
-      throw isMissing(error) ? damaged(`${join(this.dir, place.pack)} is missing`) : error;
+      throw isNoFile(error) ? damaged(`${join(this.dir, place.pack)} is missing`) : error;
     } finally {
       closeSync(file);
     }

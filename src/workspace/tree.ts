@@ -62,11 +62,12 @@ export type PlacesOf = {
  *  more as a text, and twice more as one string. */
 export type TreeText = {
   readonly pieces: Iterable<Buffer>;
-  /** To be asked for after the last piece: what belongs in place of the first bytes of a text that came in several
-   *  pieces, which tell the hash of all that follows. */
+  /** Asked for after the last piece. Where the text came in several pieces: the bytes to put over as many at its
+   *  beginning, with the hash of all that follows, which is known only then. Undefined where one piece was all. */
   head(): Buffer | undefined;
 };
 
+/** The text of `trees/<id>.json`. `boot` names the start of the system in which the stat facts were taken. */
 export function writeTree(tree: Tree, boot: string, where: PlacesOf): TreeText {
   const whole = createHash('sha256');
   let head: Buffer | undefined;
@@ -75,7 +76,7 @@ export function writeTree(tree: Tree, boot: string, where: PlacesOf): TreeText {
     for (const item of itemsOf(tree, boot, where)) {
       text += item;
       if (text.length < pieceLength) continue;
-      // What it will be is known at the end only; as long it is already.
+      // In place of the hash, which is known at the end only, something of the same length.
       if (head === undefined) {
         head = headWith('0'.repeat(64));
         yield head;
@@ -124,8 +125,8 @@ function* itemsOf(tree: Tree, boot: string, { packs, placeOf }: PlacesOf): Gener
 
 const headWith = (hash: string): Buffer => Buffer.from(`{"schema_version":1,"sha256":"${hash}",`);
 
-/** Whether the text of a tree's file is as it was written: what its hash is, and what it says. Both are empty for one of an
- *  earlier version, which `begin` may tell. */
+/** The hash of a tree's file and the hash that the file itself states: equal in one that is as it was written, both empty
+ *  in one of an earlier version. `begin` is how the text begins. */
 export function treeHash(pieces: Iterable<Buffer>): { is: string; says: string; begin: string } {
   const whole = createHash('sha256');
   let begin: string | undefined;
@@ -159,8 +160,8 @@ export function* piecesOf(path: string): Generator<Buffer> {
 
 const readLength = 256 * 1024;
 
-/** The tree of a text that `writeTree` made, and where its contents lie. Stat facts of another boot are dropped: after a loss of power a file may
- *  carry the facts of bytes that never reached the disk. Throws when the text is no such tree. */
+/** The tree of a text that `writeTree` made, and where its contents lie. Stat facts of another boot are dropped: after a
+ *  loss of power a file may carry the facts of bytes that never reached the disk. Throws when the text is no such tree. */
 export function readTree(
   text: Iterable<Buffer>,
   boot: string,
@@ -188,8 +189,15 @@ function treeOf(stored: StoredTree, rows: Iterable<unknown>, boot: string): Retu
   }
   const folders = stored.folders.map(([path, mode]): Item => [path, { kind: 'dir', mode }]);
   const links = stored.links.map(([path, target]): Item => [path, { kind: 'link', mode: 0o777, target }]);
-  return { tree: inOrder([folders[Symbol.iterator](), links[Symbol.iterator](), files()]), places };
+  const tree = inOrder([folders[Symbol.iterator](), links[Symbol.iterator](), files()]);
+  // A run directory may come from somebody else: what a restore writes must stay in its folder.
+  for (const path of tree.keys())
+    if (leavesTop.test(path)) throw new Error(`${JSON.stringify(path)} is no path below the top`);
+  return { tree, places };
 }
+
+/** An empty component, `.` or `..`, as in an absolute path or in one that climbs; a NUL. */
+const leavesTop = /(?:^|\/)\.{0,2}(?:\/|$)|\0/;
 
 /** A file's entry: spelt out, since a spread makes each half as large again. */
 export function fileEntry(

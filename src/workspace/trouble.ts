@@ -1,4 +1,4 @@
-/** What a folder of the user's can do to us: an error with the path in it, fit to be shown as it is. */
+/** Errors of the file system about a workspace or our store beside it, in words that can be shown as they are. */
 import { shown } from './names.ts';
 
 /** The file system refused something; the message names the path and the mend. Not our fault, not a crash. */
@@ -6,7 +6,7 @@ export class WorkspaceError extends Error {
   override readonly name: string = 'WorkspaceError';
 }
 
-/** The snapshots on disk are not what was written there; nothing of them was used. */
+/** What we keep beside a workspace, its snapshots above all, is not what was written there; nothing of it was used. */
 export class DamagedStore extends WorkspaceError {
   override readonly name = 'DamagedStore';
 }

@@ -1,5 +1,6 @@
 /** What lies in a folder now: every path with its facts, links not followed, no content read. */
 import { chmodSync, lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
+import { beforeWrite } from '../system/fence.ts';
 import { isMissing } from '../system/files.ts';
 import { below, fromBytes } from './names.ts';
 import type { Entry, EntryKind } from './snapshot.ts';
@@ -58,6 +59,7 @@ function list(root: string, folder: string, options: WalkOptions): Frame {
       return { keys: [], found: new Map(), next: 0 };
     }
     if (options.unlock !== true || !isDenied(error)) throw error;
+    beforeWrite(root);
     chmodSync(below(root, folder), 0o700);
     return listOnce(root, folder);
   }

@@ -1,5 +1,6 @@
 /** Recorded exchanges on disk: every byte of them counts. */
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import fs, { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Exchange } from '../../src/model/exchange.ts';
@@ -88,6 +89,31 @@ test('the line that a killed process was writing is none, and is cut off by the 
   await written(dir, exchange(2));
   const after = await readExchanges(dir);
   expect(after.ok && after.exchanges.map(({ exchange: one }) => one.call)).toEqual([1, 2]);
+});
+
+test('of a line that the disk takes in part only nothing stays', async () => {
+  await using it = await temp();
+  const dir = it.at('exchanges');
+  const log = openExchanges(dir);
+  await log.append(exchange(1));
+  const real = fs.writeSync;
+  let calls = 0;
+  fs.writeSync = ((file: number, bytes: Buffer, from: number) => {
+    calls += 1;
+    if (calls === 1) return real(file, bytes, from, 10);
+    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  }) as typeof fs.writeSync;
+  syncBuiltinESMExports();
+  try {
+    await expect(log.append(exchange(2))).rejects.toThrow('ENOSPC');
+  } finally {
+    fs.writeSync = real;
+    syncBuiltinESMExports();
+  }
+  await log.append(exchange(3));
+  log.close();
+  const read = await readExchanges(dir);
+  expect(read.ok && read.exchanges.map(({ exchange: one }) => one.call)).toEqual([1, 3]);
 });
 
 test('a long text is kept once, under its hash, and held against it', async () => {

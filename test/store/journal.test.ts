@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import fc from 'fast-check';
@@ -153,11 +153,15 @@ describe('damage', () => {
     expect(readFileSync(it.at('j'), 'utf8')).toBe(sound);
   });
 
-  test('a journal that is not there, or empty, has no records', async () => {
+  test('a journal that is not there, empty, or no file has no records', async () => {
     await using it = await temp();
     expect(await readRecords(it.at('none'))).toEqual({ records: [], unreadable: [] });
     writeFileSync(it.at('empty'), '');
     expect(await readRecords(it.at('empty'))).toEqual({ records: [], unreadable: [] });
+    mkdirSync(it.at('folder'));
+    expect(await readRecords(it.at('folder'))).toEqual({ records: [], unreadable: [] });
+    execFileSync('mkfifo', [it.at('pipe')]);
+    expect(await readRecords(it.at('pipe'))).toEqual({ records: [], unreadable: [] });
   });
 
   test('what cannot be written throws, and nothing of the line stays', async () => {
@@ -231,4 +235,17 @@ test('of journals that are opened together none stays open when one cannot be op
   const events = openJournal(it.at('events.jsonl'), options);
   await expect(allOpen([openJournal(it.at('trace.jsonl'), options), events])).rejects.toThrow(/EISDIR/);
   await expect(events.then((one) => one.append({}))).rejects.toThrow(/closed/);
+});
+
+test('a flush settles when the one under way has, also where it finds nothing left to do', async () => {
+  await using it = await temp();
+  const journal = await openJournal(it.at('j'), { runId, epoch: 1 });
+  journal.append({ n: 1 });
+  const settled: string[] = [];
+  const first = journal.flush().then(() => settled.push('first'));
+  const second = journal.flush().then(() => settled.push('second'));
+  const closed = journal.close().then(() => settled.push('closed'));
+  await Promise.all([closed, second, first]);
+  expect(settled).toEqual(['first', 'second', 'closed']);
+  expect(journal.marks().flushed).toEqual(journal.marks().written);
 });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { describe, expect, test, vi } from 'vitest';
 import { openJournal } from '../../src/store/journal.ts';
 import { acquireLock, type Lock, type LockOptions, livingOwners, ownerOf } from '../../src/store/lock.ts';
@@ -331,9 +331,14 @@ test('an unreadable lock is respected until it is old', async () => {
     kind: 'refused',
     owner: undefined,
     why: expect.stringContaining(path),
+    fix: expect.stringContaining('--take-over'),
   });
   pass(61);
-  expect((await take(it.dir, options)).epoch).toBe(3);
+  const lock = await take(it.dir, options);
+  expect(lock.epoch).toBe(3);
+  await lock.release();
+  mkdirSync(it.at('lock', '000004.json'));
+  expect((await take(it.dir, { ...options, takeOver: true })).epoch).toBe(5);
 });
 
 test('where the lock folder was removed by hand, epochs go on after those in the journals', async () => {

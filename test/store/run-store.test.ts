@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { acquireLock } from '../../src/store/lock.ts';
 import {
-  createRunDir,
   findRun,
   listRuns,
   makeRunsDir,
@@ -53,24 +52,7 @@ describe('a run id', () => {
   });
 });
 
-describe('a new run directory', () => {
-  test('is made once; the id is refused the second time, with the way to go on', async () => {
-    await using it = await temp();
-    expect(await createRunDir(it.at('runs'), 'r1')).toEqual({ ok: true, id: 'r1', dir: it.at('runs', 'r1') });
-    expect(await createRunDir(it.at('runs'), 'r1')).toEqual({
-      ok: false,
-      why: expect.stringMatching(/a run r1 .*--resume --run-id r1/),
-    });
-    expect(await createRunDir(it.at('runs'), '../r2')).toMatchObject({ ok: false });
-    expect(readdirSync(it.dir)).toEqual(['runs']);
-  });
-
-  test('of many made at once under one id is one', async () => {
-    await using it = await temp();
-    const made = await Promise.all(Array.from({ length: 20 }, () => createRunDir(it.at('runs'), 'r')));
-    expect(made.filter((one) => one.ok)).toHaveLength(1);
-  });
-
+describe('a runs directory', () => {
   test('in the default place is kept out of git; elsewhere nothing is added', async () => {
     await using it = await temp();
     await makeRunsDir(it.at('w', '.factory', 'runs'));

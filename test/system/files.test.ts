@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeFolder, overwriteJson, writeFileAtomic } from '../../src/system/files.ts';
+import { makeFolder, overwriteJson, removeTree, writeFileAtomic } from '../../src/system/files.ts';
+import { asHeldByModes } from '../workspace/folders.ts';
 import { temp } from './temp.ts';
 
 const isFolder = async (path: string) => (await stat(path)).isDirectory();
@@ -80,4 +81,22 @@ test('a file may come in pieces made one by one, and its beginning last; before 
   expect(await readFile(path, 'utf8')).toBe('<4>!bbcc');
   await writeFileAtomic(path, [Buffer.from('as'), Buffer.from(' it is')], { head: () => undefined });
   expect(await readFile(path, 'utf8')).toBe('as it is');
+});
+
+test('a file whose name is as long as a name may be is written', async () => {
+  await using it = await temp();
+  const name = '猫'.repeat(85);
+  await writeFileAtomic(it.at(name), 'x');
+  expect(await readdir(it.dir)).toEqual([name]);
+});
+
+test('a locked tree goes with its folders, whatever bytes their names have', async () => {
+  await using it = await temp();
+  const top = it.at('top');
+  const inner = Buffer.from(`${top}/d\xff`, 'latin1');
+  await mkdir(inner, { recursive: true });
+  await writeFile(Buffer.concat([inner, Buffer.from('/x')]), '');
+  await chmod(inner, 0o500);
+  await asHeldByModes(it.dir, () => removeTree(top));
+  expect(await readdir(it.dir)).toEqual([]);
 });

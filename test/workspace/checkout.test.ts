@@ -1,8 +1,18 @@
 /** A snapshot in another folder: all of it, exactly, or nothing. */
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Entry } from '../../src/workspace/snapshot.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
+import { treeId, writeTree } from '../../src/workspace/tree.ts';
 import { asHeldByModes, make, picture, tempFolder } from './folders.ts';
 
 /** A workspace with one of everything, its snapshot, and a place `out` that is not there yet. */
@@ -90,4 +100,16 @@ test('a checkout that the store fails leaves nothing behind', async () => {
   mkdirSync(it.out);
   await expect(it.snapshots.checkout(it.taken.id, it.out)).rejects.toThrow(/damaged|missing/);
   expect(readdirSync(it.out)).toEqual([]);
+});
+
+test('a snapshot of somebody else’s that names a path outside of its folder is refused', async () => {
+  await using it = await rig();
+  for (const path of ['../evil', 'a/../../evil', `${it.path}/evil`, 'a//evil', './evil', 'evil/']) {
+    const tree = new Map<string, Entry>([[path, { kind: 'link', mode: 0o777, target: 'a' }]]);
+    const id = treeId(tree);
+    const { pieces } = writeTree(tree, '', { packs: [], placeOf: () => undefined });
+    writeFileSync(join(it.path, 'snaps/trees', `${id}.json`), Buffer.concat([...pieces]));
+    await expect(it.snapshots.checkout(id, it.out), path).rejects.toThrow(/is damaged/);
+    expect(existsSync(join(it.path, 'some/evil'))).toBe(false);
+  }
 });

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fence, Superseded } from '../../src/system/fence.ts';
 import { bringBack, hide, type OutOfSight } from '../../src/workspace/hide.ts';
+import { DamagedStore } from '../../src/workspace/trouble.ts';
 import { asHeldByModes, make, picture, tempFolder, type Wanted } from './folders.ts';
 
 function rig(wanted: Wanted) {
@@ -257,4 +258,18 @@ test('whoever is followed in the midst of it does nothing more', async () => {
     }
   }
   expect(looks).toBeGreaterThan(5);
+});
+
+test('a list that is not what was written is told with its path, and nothing is moved', async () => {
+  await using it = rig(tree);
+  await it.hide({ hidden: ['scripts/scenarios/'] });
+  const { list } = it.place;
+  const seen = it.seen();
+  for (const text of ['', '{"schema_version":1,"paths":[', '{"schema_version":2,"paths":[],"folders":[]}']) {
+    writeFileSync(list, text);
+    const error = await it.back().catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(DamagedStore);
+    expect(String(error)).toContain(list);
+    expect(it.seen()).toEqual(seen);
+  }
 });

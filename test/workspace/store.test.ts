@@ -17,8 +17,10 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { diskTrouble } from '../../src/system/disk-trouble.ts';
+import { inspectStore } from '../../src/workspace/inspect.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
-import { DamagedStore, WorkspaceError } from '../../src/workspace/trouble.ts';
+import { DamagedStore, StoreTrouble, WorkspaceError } from '../../src/workspace/trouble.ts';
 import { make, picture, tempFolder, type Wanted } from './folders.ts';
 
 async function rig(wanted: Wanted) {
@@ -77,6 +79,14 @@ test.for([
     /snaps\/pack has 3 bytes where 10 were written/,
   ],
   ['a pack that is missing', (dir: string) => rmSync(join(dir, 'pack')), /snaps\/pack is missing/],
+  [
+    'a pack in whose place a folder stands',
+    (dir: string) => {
+      rmSync(join(dir, 'pack'));
+      mkdirSync(join(dir, 'pack'));
+    },
+    /snaps\/pack is missing/,
+  ],
   [
     'a large content that is missing',
     (dir: string) => rmSync(join(dir, 'large'), { recursive: true }),
@@ -185,6 +195,46 @@ async function openedIn(act: () => Promise<unknown>): Promise<readonly string[]>
     syncBuiltinESMExports();
   }
 }
+
+test('an inspection names what is no file any more', async () => {
+  await using it = await rig({ a: 'a', big: 'x'.repeat(1_100_000) });
+  const { id } = await it.snapshots.take();
+  const files = ['pack', `large/${readdirSync(join(it.dir, 'large'))[0]}`, `trees/${id}.json`];
+  for (const file of files) {
+    const content = readFileSync(join(it.dir, file));
+    rmSync(join(it.dir, file));
+    mkdirSync(join(it.dir, file));
+    expect((await inspectStore(it.dir)).problems.map((one) => one.file)).toContain(file);
+    rmSync(join(it.dir, file), { recursive: true });
+    writeFileSync(join(it.dir, file), content);
+  }
+  expect((await inspectStore(it.dir)).problems).toEqual([]);
+});
+
+test('names that another process may have left unflushed are flushed before anything relies on them', async () => {
+  await using it = await rig({ a: 'a', big: 'x'.repeat(1_100_000) });
+  const { id } = await it.snapshots.take();
+  const other = await it.reopen();
+  const opened = await openedIn(async () => expect((await other.take()).id).toBe(id));
+  expect(opened).toEqual(expect.arrayContaining([join(it.dir, 'trees'), join(it.dir, 'large'), it.dir]));
+});
+
+test('a disk that takes no more contents is told with the file of the store', async () => {
+  await using it = await rig({ a: 'a', b: 'x'.repeat(1_100_000) });
+  const { writeSync } = fs;
+  fs.writeSync = () => {
+    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  };
+  syncBuiltinESMExports();
+  try {
+    const error = await it.snapshots.take().catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(StoreTrouble);
+    expect(diskTrouble(error)).toMatchObject({ code: 'ENOSPC', path: join(it.dir, 'pack') });
+  } finally {
+    fs.writeSync = writeSync;
+    syncBuiltinESMExports();
+  }
+});
 
 test('the names of a new pack and of the first large content are flushed, also where a take before has failed', async () => {
   await using it = await rig({ a: 'new', b: 'kept from us' });
