@@ -1,6 +1,7 @@
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
 import type { LastFailure, RunState } from '../model/checkpoint.ts';
+import type { Node } from '../model/graph.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
 import type { Parked } from '../model/park.ts';
@@ -26,7 +27,7 @@ import { parked } from './park.ts';
 import { inputCaptured, outputCaptured, stageEnded, status, visited } from './records.ts';
 import { askedOf } from './replay-visit.ts';
 import type { RunSetting } from './site.ts';
-import { advance } from './state.ts';
+import { advance, type Change } from './state.ts';
 import type { Ending, Step } from './step.ts';
 import { step } from './step.ts';
 import { teller } from './teller.ts';
@@ -154,6 +155,19 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     return { do: 'finish', ending: { ...decision.ending, ok: false, reason: why, code: 1 } };
   };
 
+  /** A loop that stands still is over with the visit that shows it, for whoever goes on from its checkpoint too. */
+  const stuckOr = (decision: Step['decision'], node: Node, change: Change, before: RunState) => {
+    if (decision.do === 'finish' || prepared.stopAfter === node.id) return decision;
+    // An exit whose goal gate is not reached sends the run back as well.
+    const atExit = kindOf(node, prepared.kinds)?.type === 'exit';
+    const failing = atExit ? graph.nodes.get(change.now.last_failure?.node ?? '') : node;
+    if (failing === undefined) return decision;
+    const repeats = atExit ? own(before.alike ?? {}, failing.id) : change.alike;
+    const reason = loopStopped(graph, prepared.kinds, failing, decision.node, repeats);
+    if (reason === undefined) return decision;
+    return { do: 'finish', ending: { ok: false, exitNode: null, reason, code: 1 } } as const;
+  };
+
   for (;;) {
     if (signal.aborted) return interrupt();
     const id = state.next_node;
@@ -276,7 +290,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       prepared.snapshotOf ?? (() => Promise.reject(new Error('nothing is kept'))),
     );
     const next: Step = { ...taken, change: { ...taken.change, alike } };
-    const decision = await audited(next.decision);
+    const decision = stuckOr(await audited(next.decision), node, next.change, before.state);
     const changed = delta(contextBefore, next.change.now.context);
     state = {
       ...advance(before.state, next.change, counts),
@@ -363,12 +377,6 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       return finish(decision.ending, true);
     }
     if (prepared.stopAfter === node.id) return stop(testStop.reason);
-    // An exit whose goal gate is not reached sends the run back as well.
-    const failing = kind.type === 'exit' ? graph.nodes.get(state.last_failure?.node ?? '') : node;
-    const repeats = kind.type === 'exit' ? own(state.alike ?? {}, failing?.id ?? '') : alike;
-    const stuck =
-      failing === undefined ? undefined : loopStopped(graph, prepared.kinds, failing, decision.node, repeats);
-    if (stuck !== undefined) return stop(stuck);
   }
 }
 

@@ -26,8 +26,33 @@ export async function finishedRun(
   runDir: string,
   doors: Pick<Doors, 'cwd' | 'called'>,
 ): Promise<Finished | undefined> {
+  return state.ended?.exit_node == null ? undefined : endOf(manifest, state, runDir, doors);
+}
+
+/** A run whose engine was killed when it had ended without an exit, and before it had said so: its end is said now, and
+ *  only a resume after that makes the stage again. Undefined where the end is told, or the run has another owner. */
+export async function untoldEnd(
+  runDir: string,
+  manifest: Manifest,
+  state: Checkpoint,
+  takeOver: boolean,
+  doors: Doors,
+): Promise<Finished | Refusal | undefined> {
+  const end = await endOf(manifest, state, runDir, doors);
+  const told = () => tellsOf(layout(runDir).result, end?.result);
+  if (end === undefined || (await told())) return undefined;
+  const refused = await completeResult(runDir, manifest, state.snapshot, end.result, takeOver, doors);
+  return refused ?? ((await told()) ? end : undefined);
+}
+
+async function endOf(
+  manifest: Manifest,
+  state: Checkpoint,
+  runDir: string,
+  doors: Pick<Doors, 'cwd' | 'called'>,
+): Promise<Finished | undefined> {
   const { ended } = state;
-  if (ended === null || ended.exit_node === null) return undefined;
+  if (ended === null) return undefined;
   const ending = { ok: ended.ok, exitNode: ended.exit_node, reason: ended.reason, code: ended.code };
   const end = { state, ending, interrupted: false };
   return { result: await resultOf(manifest, runDir, end, doors.cwd, doors.called), code: ended.code };
@@ -72,13 +97,18 @@ export async function completeResult(
 export const flushed = { sync: true, syncFolder: true, evenFolder: true } as const;
 
 /** Whether the file tells of that end, and not of an earlier one that the run went on from. */
-const tellsOf = (path: string, { stages }: RunResult): Promise<boolean> =>
+const tellsOf = (path: string, end: RunResult | undefined): Promise<boolean> =>
   readFile(path, 'utf8').then(
-    (text) => Said.safeParse(parsed(text)).data?.stages === stages,
+    (text) => {
+      const said = Said.safeParse(parsed(text)).data;
+      // What ended at no exit may have been interrupted, or stopped by another limit, at the same stage before.
+      const alike = end?.exit_node !== null || (said?.status === end.status && said.reason === end.reason);
+      return said?.stages === end?.stages && alike;
+    },
     () => false,
   );
 
-const Said = RunResult.pick({ stages: true });
+const Said = RunResult.pick({ stages: true, status: true, reason: true });
 
 const parsed = (text: string): unknown => {
   try {

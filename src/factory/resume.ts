@@ -27,7 +27,7 @@ import { loadCheckpoint } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';
 import { isNoFile } from '../system/files.ts';
 import { drive } from './drive.ts';
-import { completeResult, finishedRun } from './ended.ts';
+import { completeResult, finishedRun, untoldEnd } from './ended.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
@@ -157,6 +157,10 @@ async function resumeOnce(
       `--holdout ${flags.holdout} is not what the run has sealed: ${holdout === undefined ? 'nothing' : holdout.from === 'workdir' ? `${holdout.paths.join(', ')} of its workdir` : holdout.from}`,
       'leave the flag out, or start a new run: what judges a run stays as it was when the run began',
     );
+  if (!asksForMore(flags, manifest)) {
+    const untold = await untoldEnd(runDir, manifest, checkpoint, flags.takeOver === true, doors);
+    if (untold !== undefined) return untold;
+  }
   for (const change of differs) doors.log('warn', `accepted: ${change.message}`);
   const accepts = flags.acceptChanges && !replays;
   const current = accepts && graph !== undefined ? graph : stored;
@@ -192,6 +196,20 @@ async function resumeOnce(
   const change = { manifest: next, files: fresh?.files ?? {}, script };
   return drive(current, runDir, { casting, inputs, caps, resumed: true, change }, flags, doors);
 }
+
+/** Whether the flags let a run go on that ended at no exit. */
+const asksForMore = (flags: RunFlags, { caps }: Manifest): boolean =>
+  flags.acceptChanges ||
+  flags.live === true ||
+  flags.prices !== undefined ||
+  [
+    [flags.maxSteps, caps.max_steps],
+    [flags.maxVisits, caps.max_visits],
+    [flags.maxWallMs, caps.max_wall_ms],
+    [flags.maxCostUsd, caps.max_cost_usd],
+    [flags.maxTokens, caps.max_tokens],
+    [flags.unknownCost, caps.unknown_cost],
+  ].some(([asked, had]) => asked !== undefined && asked !== had);
 
 /** What a run goes on with: who answers, its limits, and the manifest that says so. The agent's script is the one that
  *  `given.script` names (a path as it was typed), else the one kept in `given.inputs`, the folder of the run's inputs. */

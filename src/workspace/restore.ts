@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -18,7 +19,7 @@ import { below, fromBytes, parentOf, toBytes } from './names.ts';
 import type { Entry, Snapshot, Snapshots, Tree } from './snapshot.ts';
 import type { Store } from './store.ts';
 import { codeOf, isTooLong, trouble, WorkspaceError } from './trouble.ts';
-import { type Facts, type Found, factsOf, isUntouched, look, targetOf, walk } from './walk.ts';
+import { type Facts, type Found, factsOf, isUntouched, look, orUndefined, targetOf, walk } from './walk.ts';
 
 export type Restore = {
   readonly workspace: string;
@@ -31,7 +32,8 @@ export type Restore = {
 };
 
 /** Puts content, mode, links and existence back. Nothing outside the workspace is touched: no link is followed, and
- *  a file with a second name is replaced rather than changed. A file is the old one or the new one at any moment; a
+ *  a file with a second name is replaced rather than changed, and its names
+ *  in the workspace that are put back alike stay its names. A file is the old one or the new one at any moment; a
  *  restore that was cut off is finished by another. Restored files carry the time of the restore, so that a build
  *  tool sees what a stage's undone work made stale. */
 export async function restoreTree(r: Restore): Promise<void> {
@@ -267,6 +269,8 @@ class Work {
   }
 
   async write(): Promise<void> {
+    // Names of one file that was changed through one of them stay names of one file, unless the tree tells of two.
+    const written = new Map<string, { readonly at: string | Buffer; readonly ino: number | undefined }>();
     for (const { path, entry, modeOnly } of this.writes) {
       const folder = parentOf(path);
       const place = below(this.r.workspace, path);
@@ -279,8 +283,15 @@ class Work {
       const isLong = Buffer.byteLength(place) >= longFrom;
       const neighbour = below(this.r.workspace, folder === '' || isLong ? name : `${folder}/${name}`);
       try {
+        const was = entry.kind === 'file' ? lstatSync(place, orUndefined) : undefined;
+        const file = was?.isFile() === true ? `${was.ino} ${entry.mode} ${entry.hash}` : '';
+        const twin = written.get(file);
         if (entry.kind === 'link') symlinkSync(toBytes(entry.target ?? ''), neighbour);
+        else if (twin !== undefined && (twin.ino ?? entry.ino) === (entry.ino ?? twin.ino))
+          linkSync(twin.at, neighbour);
         else await this.r.store.writeTo(entry.hash ?? '', neighbour, entry.mode);
+        if (was !== undefined && file !== '' && was.nlink > 1)
+          written.set(file, { at: place, ino: entry.ino });
         beforeWrite(this.r.workspace);
         renameSync(neighbour, place);
       } catch (error) {

@@ -16,6 +16,7 @@ import { failed, succeeded } from '../../src/model/outcome.ts';
 import { bundledPrices } from '../../src/model/prices.ts';
 import { conditional } from '../../src/nodes/conditional.ts';
 import { exit } from '../../src/nodes/exit.ts';
+import { kinds } from '../../src/nodes/index.ts';
 import type { NodeKind } from '../../src/nodes/kind.ts';
 import { executableAttributes, kind } from '../../src/nodes/kind.ts';
 import { start } from '../../src/nodes/start.ts';
@@ -288,6 +289,33 @@ test('the record of a stage is no larger at the sixtieth stage than at the tenth
   expect(ended.ending.ok).toBe(true);
   // But for the digits of the number of steps.
   expect((sizes[58] ?? 0) - (sizes[12] ?? 0)).toBeLessThan(4);
+});
+
+test('the checkpoint of the visit that shows a loop to stand still says that the run has ended', async () => {
+  await using it = await temp();
+  const states: RunState[] = [];
+  const graph =
+    graphOf(`start [shape=Mdiamond]; judge [shape=parallelogram, tool_command="false"]; fix [shape=box]
+    exit [shape=Msquare]; start -> judge; judge -> exit [condition="outcome=success"]; judge -> fix; fix -> judge`);
+  const ready = await prepared(it.dir, graph, {
+    kinds,
+    attempt: () => ({
+      run: async ({ visit: { node }, before }) => ({
+        outcome: node.id === 'judge' ? failed('no', 'product') : succeeded(),
+        after: before,
+        violations: [],
+      }),
+    }),
+    saved: (state) => states.push(state),
+  });
+  const { ending } = await run(ready);
+  await ready.close();
+  expect(ending.reason).toMatch(/^loop_stopped: node judge failed alike 3 times/);
+  expect(states.at(-1)).toMatchObject({
+    next_node: 'fix',
+    status: 'failed',
+    ended: { reason: ending.reason },
+  });
 });
 
 test('a stage starts when the checkpoint before it is on the disk, and its story is flushed before the next checkpoint', async () => {

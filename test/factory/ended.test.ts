@@ -9,28 +9,55 @@ import { realClock } from '../../src/system/clock.ts';
 import { isStopped, processId } from '../../src/system/proc.ts';
 import { temp } from '../system/temp.ts';
 
+async function ground(it: { dir: string; at: (...names: string[]) => string }, dot: string) {
+  writeFileSync(it.at('p.dot'), dot);
+  mkdirSync(it.at('runs'));
+  const { graph } = await readPipeline('p.dot', it.dir);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  const doors: Doors = {
+    cwd: it.dir,
+    env: { PATH: process.env['PATH'] },
+    clock: realClock,
+    signal: new AbortController().signal,
+    watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
+    log: () => {},
+  };
+  const flags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
+  const start = () => startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, doors);
+  const dir = it.at('runs', 'r1');
+  return { start, graph, doors, flags, dir, at: layout(dir) };
+}
+
+test('an end at no exit that an engine was killed before saying is said first; only then the stage is made again', async () => {
+  await using it = await temp();
+  const { start, graph, doors, flags, dir, at } = await ground(
+    it,
+    `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
+      a [shape=parallelogram, tool_command="exit 3"]; start -> a; a -> exit [condition="outcome=success"] }`,
+  );
+  const first = await start();
+  expect(first).toMatchObject({ code: 1, result: { reason: expect.stringMatching(/^no route/), stages: 2 } });
+  rmSync(at.result);
+  const stages = { result: { stages: 2 } };
+  expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 1, ...stages });
+  expect(JSON.parse(readFileSync(at.result, 'utf8'))).toMatchObject({ status: 'failed', stages: 2 });
+  expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 1, result: { stages: 3 } });
+  // Whoever asks for more gets it.
+  rmSync(at.result);
+  expect(await resumeRun(dir, graph, { ...flags, maxVisits: 9 }, doors)).toMatchObject({
+    result: { stages: 4 },
+  });
+});
+
 test.skipIf(process.platform !== 'linux')(
   'what an engine that is stopped has not said is said by who takes the run over',
   async () => {
     await using it = await temp();
-    writeFileSync(
-      it.at('p.dot'),
+    const { start, graph, doors, flags, dir, at } = await ground(
+      it,
       'digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]; start -> exit }',
     );
-    mkdirSync(it.at('runs'));
-    const { graph } = await readPipeline('p.dot', it.dir);
-    if (graph === undefined) throw new Error('the pipeline is sound');
-    const doors: Doors = {
-      cwd: it.dir,
-      env: { PATH: process.env['PATH'] },
-      clock: realClock,
-      signal: new AbortController().signal,
-      watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
-      log: () => {},
-    };
-    const flags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
-    await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, doors);
-    const at = layout(it.at('runs', 'r1'));
+    await start();
     const engine = spawn('sleep', ['1000'], { stdio: 'ignore' });
     const ended = once(engine, 'exit');
     try {
@@ -42,7 +69,6 @@ test.skipIf(process.platform !== 'linux')(
       const owner = { ...lock, pid: id?.pid, start_time: id?.startTime, released: null };
       writeFileSync(path, JSON.stringify(owner));
       rmSync(at.result);
-      const dir = it.at('runs', 'r1');
       expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 0 });
       expect(existsSync(at.result)).toBe(false);
       expect(await resumeRun(dir, graph, { ...flags, takeOver: true }, doors)).toMatchObject({ code: 0 });

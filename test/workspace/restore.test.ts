@@ -419,3 +419,16 @@ test('a tree deeper than the system’s paths reach cannot be recorded, is named
   await it.snapshots.restore(it.before);
   expect(picture(it.ws)).toEqual(it.was);
 });
+
+test('two names of a file that a stage has written to are names of one file again, and two files alike are not', async () => {
+  await using it = await rig({ a: 'a', b: 'a', c: 'a' });
+  linkSync(it.at('a'), it.at('z'));
+  const before = await it.snapshots.take();
+  writeFileSync(it.at('z'), 'more');
+  writeFileSync(it.at('b'), 'more');
+  await it.snapshots.restore(before);
+  expect(inodeOf(it.ws, 'a')).toBe(inodeOf(it.ws, 'z'));
+  expect(inodeOf(it.ws, 'b')).not.toBe(inodeOf(it.ws, 'a'));
+  writeFileSync(it.at('a'), 'again');
+  expect([readFileSync(it.at('z'), 'utf8'), readFileSync(it.at('b'), 'utf8')]).toEqual(['again', 'a']);
+});
