@@ -1,6 +1,6 @@
 /** The model server's answers over the chat completions API. */
 import type { ServerResponse } from 'node:http';
-import type { Reaction } from './model-server.ts';
+import { leave, type Reaction, said } from './model-server.ts';
 
 /** Answers one request; calls come piece by piece. */
 export async function reactInChat(
@@ -22,11 +22,11 @@ export async function reactInChat(
   const calls = 'calls' in reaction ? reaction.calls : [];
   const text =
     'json' in reaction ? JSON.stringify(reaction.json) : 'text' in reaction ? (reaction.text ?? '') : '';
-  const said = 'usage' in reaction ? reaction.usage : undefined;
+  const used = 'usage' in reaction ? reaction.usage : undefined;
   const usage =
-    said === null
+    used === null
       ? {}
-      : { usage: { prompt_tokens: said?.input_tokens ?? 11, completion_tokens: said?.output_tokens ?? 7 } };
+      : { usage: { prompt_tokens: used?.input_tokens ?? 11, completion_tokens: used?.output_tokens ?? 7 } };
   const finish_reason = 'incomplete' in reaction ? 'length' : calls.length > 0 ? 'tool_calls' : 'stop';
   const whole = calls.map((call, index) => ({
     index,
@@ -65,8 +65,11 @@ export async function reactInChat(
       choices: [{ index: 0, delta: piece, finish_reason: end }],
     });
   if ('events' in reaction) {
-    for (const event of reaction.events) await send(event);
-    out.end();
+    for (const event of reaction.events) {
+      if (typeof event === 'string') await said(out, `${event}\n`);
+      else await send(event);
+    }
+    leave(out, reaction.then);
     return;
   }
   await delta({ role: 'assistant', content: '' });

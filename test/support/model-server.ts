@@ -25,8 +25,9 @@ export type Reaction =
   /** The model gave up: `response.failed`. */
   | { readonly failed: { readonly code?: string; readonly message?: string } }
   | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
-  /** Events as they are: objects become `data:` lines, strings are sent as lines of their own. */
-  | { readonly events: readonly unknown[] }
+  /** Events as they are: objects become `data:` lines, strings are sent as lines of their own. `then`: the connection is
+   *  torn behind them, or left open. */
+  | { readonly events: readonly unknown[]; readonly then?: 'tear' | 'hang' }
   /** `text` in pieces; after `cutAfter` of them the connection is torn, or ended in order with `clean`. */
   | { readonly cutAfter: number; readonly clean?: boolean; readonly text?: string }
   /** Says nothing more: from the very start, or after the first piece of `text`. */
@@ -193,10 +194,10 @@ async function react(
   };
   if ('events' in reaction) {
     for (const event of reaction.events) {
-      if (typeof event === 'string') out.write(`${event}\n`);
+      if (typeof event === 'string') await said(out, `${event}\n`);
       else await send(event as object);
     }
-    out.end();
+    leave(out, reaction.then);
     return;
   }
   const started = { id, object: 'response', status: 'in_progress', model, output: [] };
@@ -288,6 +289,15 @@ async function react(
   });
   await send({ type: `response.${done}`, response: plain(reaction, id, model) });
   out.end();
+}
+
+/** Settles when the system has the bytes. */
+export const said = (out: ServerResponse, text: string): Promise<void> =>
+  new Promise((resolve) => out.write(text, () => resolve()));
+
+export function leave(out: ServerResponse, then: 'tear' | 'hang' | undefined): void {
+  if (then === undefined) out.end();
+  else if (then === 'tear') out.destroy();
 }
 
 /** The response object that ends a stream, or is the body without one. */
