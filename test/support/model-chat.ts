@@ -1,6 +1,6 @@
 /** The model server's answers over the chat completions API. */
 import type { ServerResponse } from 'node:http';
-import { leave, type Reaction, said } from './model-server.ts';
+import type { Reaction } from './model-server.ts';
 
 /** Answers one request; calls come piece by piece. */
 export async function reactInChat(
@@ -69,7 +69,7 @@ export async function reactInChat(
       if (typeof event === 'string') await said(out, `${event}\n`);
       else await send(event);
     }
-    leave(out, reaction.then);
+    leave(out, reaction.after);
     return;
   }
   await delta({ role: 'assistant', content: '' });
@@ -86,4 +86,13 @@ export async function reactInChat(
   await delta({}, finish_reason);
   await send({ ...base, object: 'chat.completion.chunk', choices: [], ...usage });
   out.end('data: [DONE]\n\n');
+}
+
+/** Settles when the system has the bytes. */
+export const said = (out: ServerResponse, text: string): Promise<void> =>
+  new Promise((resolve) => out.write(text, () => resolve()));
+
+export function leave(out: ServerResponse, after: 'tear' | 'hang' | undefined): void {
+  if (after === undefined) out.end();
+  else if (after === 'tear') out.destroy();
 }

@@ -1,7 +1,7 @@
 /** A model server on loopback that speaks the Responses API and answers what the test tells it. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { reactInChat } from './model-chat.ts';
+import { leave, reactInChat, said } from './model-chat.ts';
 
 type Numbers = { readonly input_tokens?: number; readonly output_tokens?: number };
 
@@ -25,9 +25,9 @@ export type Reaction =
   /** The model gave up: `response.failed`. */
   | { readonly failed: { readonly code?: string; readonly message?: string } }
   | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
-  /** Events as they are: objects become `data:` lines, strings are sent as lines of their own. `then`: the connection is
+  /** Events as they are: objects become `data:` lines, strings are sent as lines of their own. `after`: the connection is
    *  torn behind them, or left open. */
-  | { readonly events: readonly unknown[]; readonly then?: 'tear' | 'hang' }
+  | { readonly events: readonly unknown[]; readonly after?: 'tear' | 'hang' }
   /** `text` in pieces; after `cutAfter` of them the connection is torn, or ended in order with `clean`. */
   | { readonly cutAfter: number; readonly clean?: boolean; readonly text?: string }
   /** Says nothing more: from the very start, or after the first piece of `text`. */
@@ -197,7 +197,7 @@ async function react(
       if (typeof event === 'string') await said(out, `${event}\n`);
       else await send(event as object);
     }
-    leave(out, reaction.then);
+    leave(out, reaction.after);
     return;
   }
   const started = { id, object: 'response', status: 'in_progress', model, output: [] };
@@ -289,15 +289,6 @@ async function react(
   });
   await send({ type: `response.${done}`, response: plain(reaction, id, model) });
   out.end();
-}
-
-/** Settles when the system has the bytes. */
-export const said = (out: ServerResponse, text: string): Promise<void> =>
-  new Promise((resolve) => out.write(text, () => resolve()));
-
-export function leave(out: ServerResponse, then: 'tear' | 'hang' | undefined): void {
-  if (then === undefined) out.end();
-  else if (then === 'tear') out.destroy();
 }
 
 /** The response object that ends a stream, or is the body without one. */

@@ -524,10 +524,10 @@ test('over chat completions a cut stream is asked for again too', async () => {
 
 test.for(['tear', 'hang'] as const)(
   'a whole chat answer is one where the server does %s, and asked for once',
-  async (then) => {
+  async (after) => {
     const whole = { choices: [{ index: 0, delta: { content: 'fine' }, finish_reason: 'stop' }] };
-    const end = then === 'hang' ? ['data: [DONE]', ''] : [];
-    await using it = await job([{ events: [whole, ...end], then }], {
+    const end = after === 'hang' ? ['data: [DONE]', ''] : [];
+    await using it = await job([{ events: [whole, ...end], after }], {
       speaks: ['chat'],
       attributes: { 'agent.mode': 'single', 'openai.api': 'chat' },
     });
