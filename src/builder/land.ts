@@ -58,10 +58,14 @@ export async function land(options: {
     const at = await git.run(['rev-parse', 'HEAD']);
     if (at.ok && at.text === head && dirty.length === 0) return { switched: true, notes: [] };
     // Files of the working tree and the branch move together, or neither does.
-    const merged = await git.run([...still, 'merge', '--ff-only', '--quiet', '--no-overwrite-ignore', head], {
-      env: by,
-      apart: true,
-    });
+    const options = ['--ff-only', '--no-verify-signatures', '--quiet', '--no-overwrite-ignore'];
+    const merged = await git.run(
+      [...still, '-c', `branch.${branch}.mergeOptions=`, 'merge', ...options, head],
+      {
+        env: by,
+        apart: true,
+      },
+    );
     if (merged.ok) return { switched: true, notes: [] };
     return {
       problem: `${repo} has changed meanwhile, so "${branch}" stays where it is: ${merged.why}`,
@@ -70,7 +74,7 @@ export async function land(options: {
   }
   if (tip.ok ? tip.text !== head : true) {
     const old = tip.ok ? tip.text : '0'.repeat(head.length);
-    const moved = await git.run(['update-ref', '-m', 'factory order run', ref, head, old], {
+    const moved = await git.run(['update-ref', '--no-deref', '-m', 'factory order run', ref, head, old], {
       env: by,
       apart: true,
     });
@@ -89,5 +93,10 @@ export async function land(options: {
   return switched.ok ? { switched: true, notes: [] } : stays(switched.why);
 }
 
-/** No housekeeping behind anybody's back. */
-const still = ['-c', 'gc.auto=0', '-c', 'maintenance.auto=false', '-c', 'advice.detachedHead=false'];
+/** No housekeeping behind anybody's back, and nobody's wishes about merges of his own. */
+const still = [
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'advice.detachedHead=false',
+  'merge.autoStash=false',
+].flatMap((setting) => ['-c', setting]);
