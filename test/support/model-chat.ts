@@ -96,3 +96,9 @@ export function leave(out: ServerResponse, after: 'tear' | 'hang' | undefined): 
   if (after === undefined) out.end();
   else if (after === 'tear') out.destroy();
 }
+
+export async function endless(out: ServerResponse, status: number, how: 'words' | 'silence'): Promise<void> {
+  out.writeHead(status, { 'content-type': 'application/json' });
+  out.flushHeaders();
+  while (how === 'words' && !out.destroyed) await said(out, 'x'.repeat(65_536));
+}

@@ -1,7 +1,7 @@
 /** A model server on loopback that speaks the Responses API and answers what the test tells it. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { leave, reactInChat, said } from './model-chat.ts';
+import { endless, leave, reactInChat, said } from './model-chat.ts';
 
 type Numbers = { readonly input_tokens?: number; readonly output_tokens?: number };
 
@@ -25,6 +25,8 @@ export type Reaction =
   /** The model gave up: `response.failed`. */
   | { readonly failed: { readonly code?: string; readonly message?: string } }
   | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
+  /** A refusal whose body is never at its end: of many bytes, or of none. */
+  | { readonly refuses: number; readonly endless: 'words' | 'silence' }
   /** Events as they are: objects become `data:` lines, strings are sent as lines of their own. `after`: the connection is
    *  torn behind them, or left open. */
   | { readonly events: readonly unknown[]; readonly after?: 'tear' | 'hang' }
@@ -179,6 +181,7 @@ async function react(
     return;
   }
   if ('status' in reaction) return sendJson(out, reaction.status, reaction.body ?? {}, reaction.headers);
+  if ('refuses' in reaction) return endless(out, reaction.refuses, reaction.endless);
   if ('hang' in reaction && reaction.text === undefined) return;
   if (!stream) return sendJson(out, 200, plain(reaction, id, model));
 
