@@ -90,7 +90,7 @@ export async function deliverBranch(options: {
   }
   // The old value is compared, all zeros for none: nobody else's move is undone.
   const old = at.ok ? at.text : '0'.repeat(head.length);
-  const moved = await git.run(['update-ref', '--no-deref', '-m', 'factory deliver', ref, head, old]);
+  const moved = await git.run(['update-ref', '-m', 'factory deliver', '--no-deref', ref, head, old]);
   if (!moved.ok) return notMoved(branch, moved.why, another);
   return { ok: true };
 }

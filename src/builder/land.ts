@@ -74,7 +74,7 @@ export async function land(options: {
   }
   if (tip.ok ? tip.text !== head : true) {
     const old = tip.ok ? tip.text : '0'.repeat(head.length);
-    const moved = await git.run(['update-ref', '--no-deref', '-m', 'factory order run', ref, head, old], {
+    const moved = await git.run(['update-ref', '-m', 'factory order run', '--no-deref', ref, head, old], {
       env: by,
       apart: true,
     });
