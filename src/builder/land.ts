@@ -1,6 +1,6 @@
 /** A run's commits come home: the branch in the repository is moved to them, and switched to. */
-import type { Environment } from '../system/git.ts';
-import { sourceGit } from '../system/git.ts';
+import { tellsOfDisk } from '../system/disk-trouble.ts';
+import { type Environment, GitError, sourceGit } from '../system/git.ts';
 import type { Author } from './author.ts';
 import { branchTaken, bring, notMoved } from './deliver.ts';
 import { markedBy } from './landing.ts';
@@ -67,6 +67,7 @@ export async function land(options: {
       },
     );
     if (merged.ok) return { switched: true, notes: [] };
+    fullDisk(merged.why);
     return {
       problem: `${repo} has changed meanwhile, so "${branch}" stays where it is: ${merged.why}`,
       fix: gone,
@@ -78,6 +79,7 @@ export async function land(options: {
       env: by,
       apart: true,
     });
+    if (!moved.ok) fullDisk(moved.why);
     if (!moved.ok) return notMoved(branch, moved.why, gone);
   }
   const stays = (why: string): Landed => ({
@@ -90,7 +92,13 @@ export async function land(options: {
     env: by,
     apart: true,
   });
+  if (!switched.ok) fullDisk(switched.why);
   return switched.ok ? { switched: true, notes: [] } : stays(switched.why);
+}
+
+/** A move that a full disk has stopped is half done: whoever comes next is to finish it. */
+function fullDisk(why: string): void {
+  if (tellsOfDisk(why)) throw new GitError(why, false, true);
 }
 
 /** No housekeeping behind anybody's back, and nobody's wishes about merges of his own. */
