@@ -54,6 +54,10 @@ export async function land(options: {
   const on = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
   const here = on.ok ? on.text : undefined;
   const dirty = await dirtyPaths(git);
+  /** A move that has changed files and failed, of a full disk say, is for whoever comes next to finish. */
+  const halfDone = async (why: string): Promise<void> => {
+    if ((await dirtyPaths(git)).join('\0') !== dirty.join('\0')) throw new GitError(why, false, true);
+  };
   if (here === branch) {
     const at = await git.run(['rev-parse', 'HEAD']);
     if (at.ok && at.text === head && dirty.length === 0) return { switched: true, notes: [] };
@@ -67,7 +71,7 @@ export async function land(options: {
       },
     );
     if (merged.ok) return { switched: true, notes: [] };
-    fullDisk(merged.why);
+    await halfDone(merged.why);
     return {
       problem: `${repo} has changed meanwhile, so "${branch}" stays where it is: ${merged.why}`,
       fix: gone,
@@ -79,7 +83,7 @@ export async function land(options: {
       env: by,
       apart: true,
     });
-    if (!moved.ok) fullDisk(moved.why);
+    if (!moved.ok && tellsOfDisk(moved.why)) throw new GitError(moved.why, false, true);
     if (!moved.ok) return notMoved(branch, moved.why, gone);
   }
   const stays = (why: string): Landed => ({
@@ -92,13 +96,8 @@ export async function land(options: {
     env: by,
     apart: true,
   });
-  if (!switched.ok) fullDisk(switched.why);
+  if (!switched.ok) await halfDone(switched.why);
   return switched.ok ? { switched: true, notes: [] } : stays(switched.why);
-}
-
-/** A move that a full disk has stopped is half done: whoever comes next is to finish it. */
-function fullDisk(why: string): void {
-  if (tellsOfDisk(why)) throw new GitError(why, false, true);
 }
 
 /** No housekeeping behind anybody's back, and nobody's wishes about merges of his own. */

@@ -125,7 +125,7 @@ type When = 'before' | 'after' | 'amid' | 'stopped' | 'lost' | 'half' | 'full';
 function killer(path: string, ...kills: [When, string][]): Record<string, string> {
   const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
   const amid = `printf x > "$(${real} rev-parse --git-path index.lock)"; mkdir d; printf go > d/f.txt`;
-  const full = `echo 'fatal: unable to write file: No space left on device' >&2; exit 128`;
+  const full = `echo 'fatal: unable to write file d/f.txt' >&2; exit 128`;
   const act = {
     before: ':',
     after: `${real} "$@"`,
@@ -187,7 +187,7 @@ test('killed amid the files of the branch in use, it lands whole before the next
 
 test.for([
   ['is killed', 'lost', 'git checkout was ended by SIGKILL'],
-  ['finds no space', 'half', 'No space left on device'],
+  ['finds no space', 'half', 'unable to write file'],
 ] as const)(
   'a git that %s amid the files leaves the landing to the next run, which finishes it',
   async ([, how, words]) => {
