@@ -192,11 +192,13 @@ test.for([
   'a git that %s amid the files leaves the landing to the next run, which finishes it',
   async ([, how, words]) => {
     await using it = await place('good\n');
-    const env = killer(it.path, [how, 'checkout --quiet']);
+    const env = killer(it.path, [how, 'checkout --quiet'], ['full', 'checkout -q -f']);
     const ran = await it.factory(it.command, { env });
     expect(ran.code, ran.stderr).toBe(1);
     expect(ran.stdout).toContain(words);
     expect(git(it.repo, 'status', '--porcelain')).not.toBe('');
+    const still = await it.factory(it.command, { env });
+    expect([still.code, still.stderr]).toEqual([1, expect.stringContaining('cannot be finished')]);
     const on = await it.factory(it.command, { env });
     expect(on.code, on.stderr).toBe(0);
     it.landed();
