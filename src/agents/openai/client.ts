@@ -59,7 +59,7 @@ const refusal = { most: 256 * 1024, ms: 120_000 } as const;
 /** Node's fetch, but of an answer that is an error no more than the beginning. */
 function inShort(clock: Clock): typeof fetch {
   return async (url, init) => {
-    const response = await fetch(url, init);
+    const response = await globalThis.fetch(url, init);
     const { ok, status, statusText, headers, body } = response;
     if (ok || body === null || status > 599) return response;
     const reader = body.getReader();
