@@ -2,6 +2,7 @@
 import { rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { WriteProposal } from '../model/proposal.ts';
+import { isDisks } from '../system/disk-trouble.ts';
 import { makeFolder, writeFileAtomic } from '../system/files.ts';
 import { type CheckedWrite, checkProposal, type OrderScope, said, touchedBy } from './scope.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
@@ -31,6 +32,8 @@ export async function applyProposal(
     return { touched };
   } catch (error) {
     for (const step of undo.reverse()) await step();
+    // Another answer needs no less space, and this one is paid for.
+    if (isDisks(error)) throw error;
     return { touched, failure: stageFailure('write_failed', said(error)) };
   }
 }

@@ -37,8 +37,14 @@ export async function branchTaken(
     if (!lines.includes(`branch ${ref}`) || (own && folder === here)) continue;
     return `the branch "${branch}" is checked out in a working tree of ${source}: ${folder}`;
   }
-  const inTheWay = (await git.text(['for-each-ref', '--format=%(refname)', 'refs/heads']))
+  const branches = (await git.text(['for-each-ref', '--format=%(refname) %(symref)', 'refs/heads']))
     .split('\n')
+    .map((line) => line.split(' '));
+  // Git would move what it leads to, and nobody has asked whether that may be.
+  const [, leadsTo = ''] = branches.find(([name]) => name === ref) ?? [];
+  if (leadsTo !== '') return `the branch "${branch}" is another name of ${leadsTo}`;
+  const inTheWay = branches
+    .map(([name = '']) => name)
     .find((other) => ref.startsWith(`${other}/`) || other.startsWith(`${ref}/`));
   if (inTheWay === undefined) return undefined;
   return `the branch "${inTheWay.slice('refs/heads/'.length)}" is in the way of "${branch}": git keeps both in one folder`;
@@ -84,7 +90,7 @@ export async function deliverBranch(options: {
   }
   // The old value is compared, all zeros for none: nobody else's move is undone.
   const old = at.ok ? at.text : '0'.repeat(head.length);
-  const moved = await git.run(['update-ref', '-m', 'factory deliver', ref, head, old]);
+  const moved = await git.run(['update-ref', '-m', 'factory deliver', '--no-deref', ref, head, old]);
   if (!moved.ok) return notMoved(branch, moved.why, another);
   return { ok: true };
 }

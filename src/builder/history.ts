@@ -1,5 +1,7 @@
 /** A run's own history: a bare repository in the run folder that begins where the workdir's HEAD stands. */
+import { existsSync } from 'node:fs';
 import { realpath, rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { isSealedPath } from '../policy/holdout.ts';
 import { writeJson } from '../system/files.ts';
@@ -104,8 +106,10 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
     await git.text(['fetch', ...quiet, '--depth=1', workdir, `${options.base ?? 'HEAD'}:${baseRef}`]);
     const fetched = await git.text(['rev-parse', baseRef]);
     if (fetched !== base) throw new GitError(`HEAD of the workdir moved from ${base} to ${fetched}`, false);
-    // What the copy of the tree will hold, to be changed into the tree of the base.
-    if (base !== source.head) await git.text(['fetch', ...quiet, '--depth=1', workdir, `HEAD:${copiedRef}`]);
+    // What the copy of the tree will hold, to be changed into the tree of the base. A sparse one lacks what no order is
+    // to take for absent.
+    if (base !== source.head || (source.sparse && source.dirty.length === 0))
+      await git.text(['fetch', ...quiet, '--depth=1', workdir, `HEAD:${copiedRef}`]);
     const modules = await submodulesOf(git, fetched);
     if (modules.length > 0) {
       notes.push(`submodules are copied as files, but no work order can change them: ${modules.join(', ')}`);
@@ -132,25 +136,35 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
 type Source = {
   readonly head: string | undefined;
   readonly sha256: boolean;
+  /** Whether its working tree may be without files of its HEAD. */
+  readonly sparse: boolean;
   readonly dirty: readonly string[];
 };
 
 /** The repository whose top `workdir` is; undefined when it is none, or one that git cannot read. */
 async function lookAt(workdir: string, env: Environment): Promise<Source | undefined> {
   const git = sourceGit(workdir, env);
-  const top = await git.run(['rev-parse', '--show-object-format', '--show-toplevel']);
+  const top = await git.run([
+    'rev-parse',
+    '--show-object-format',
+    '--git-path',
+    'info/sparse-checkout',
+    '--show-toplevel',
+  ]);
   if (!top.ok) {
     if (top.missing) throw new GitError(top.why, true);
     return undefined;
   }
-  const format = top.text.split('\n', 1)[0] ?? '';
-  if ((await realpath(top.text.slice(format.length + 1))) !== (await realpath(workdir))) return undefined;
+  const [format = '', sparse = ''] = top.text.split('\n', 2);
+  const folder = top.text.slice(format.length + sparse.length + 2);
+  if ((await realpath(folder)) !== (await realpath(workdir))) return undefined;
   const head = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
   const tracked = ['--untracked-files=no', '--no-renames', '--ignore-submodules=dirty'];
   const status = await git.list(['status', '--porcelain=v1', '-z', ...tracked]);
   return {
     head: head.ok ? head.text : undefined,
     sha256: format === 'sha256',
+    sparse: existsSync(resolve(workdir, sparse)),
     dirty: status.map((line) => line.slice(3)),
   };
 }

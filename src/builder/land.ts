@@ -1,6 +1,6 @@
 /** A run's commits come home: the branch in the repository is moved to them, and switched to. */
-import type { Environment } from '../system/git.ts';
-import { sourceGit } from '../system/git.ts';
+import { tellsOfDisk } from '../system/disk-trouble.ts';
+import { type Environment, GitError, sourceGit } from '../system/git.ts';
 import type { Author } from './author.ts';
 import { branchTaken, bring, notMoved } from './deliver.ts';
 import { markedBy } from './landing.ts';
@@ -54,15 +54,24 @@ export async function land(options: {
   const on = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
   const here = on.ok ? on.text : undefined;
   const dirty = await dirtyPaths(git);
+  /** A move that has changed files and failed, of a full disk say, is for whoever comes next to finish. */
+  const halfDone = async (why: string): Promise<void> => {
+    if ((await dirtyPaths(git)).join('\0') !== dirty.join('\0')) throw new GitError(why, false, true);
+  };
   if (here === branch) {
     const at = await git.run(['rev-parse', 'HEAD']);
     if (at.ok && at.text === head && dirty.length === 0) return { switched: true, notes: [] };
     // Files of the working tree and the branch move together, or neither does.
-    const merged = await git.run([...still, 'merge', '--ff-only', '--quiet', '--no-overwrite-ignore', head], {
-      env: by,
-      apart: true,
-    });
+    const options = ['--ff-only', '--no-verify-signatures', '--quiet', '--no-overwrite-ignore'];
+    const merged = await git.run(
+      [...still, '-c', `branch.${branch}.mergeOptions=`, 'merge', ...options, head],
+      {
+        env: by,
+        apart: true,
+      },
+    );
     if (merged.ok) return { switched: true, notes: [] };
+    await halfDone(merged.why);
     return {
       problem: `${repo} has changed meanwhile, so "${branch}" stays where it is: ${merged.why}`,
       fix: gone,
@@ -70,10 +79,11 @@ export async function land(options: {
   }
   if (tip.ok ? tip.text !== head : true) {
     const old = tip.ok ? tip.text : '0'.repeat(head.length);
-    const moved = await git.run(['update-ref', '-m', 'factory order run', ref, head, old], {
+    const moved = await git.run(['update-ref', '-m', 'factory order run', '--no-deref', ref, head, old], {
       env: by,
       apart: true,
     });
+    if (!moved.ok && tellsOfDisk(moved.why)) throw new GitError(moved.why, false, true);
     if (!moved.ok) return notMoved(branch, moved.why, gone);
   }
   const stays = (why: string): Landed => ({
@@ -86,8 +96,14 @@ export async function land(options: {
     env: by,
     apart: true,
   });
+  if (!switched.ok) await halfDone(switched.why);
   return switched.ok ? { switched: true, notes: [] } : stays(switched.why);
 }
 
-/** No housekeeping behind anybody's back. */
-const still = ['-c', 'gc.auto=0', '-c', 'maintenance.auto=false', '-c', 'advice.detachedHead=false'];
+/** No housekeeping behind anybody's back, and nobody's wishes about merges of his own. */
+const still = [
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'advice.detachedHead=false',
+  'merge.autoStash=false',
+].flatMap((setting) => ['-c', setting]);

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { quoteWord } from '../policy/words.ts';
+import { beforeWrite } from '../system/fence.ts';
 import { type Environment, sourceGit, withoutGit } from '../system/git.ts';
 import { readSome } from '../system/read.ts';
 import type { Spawn } from '../system/spawn.ts';
@@ -33,6 +34,8 @@ export async function push(
     readonly branch: string;
     readonly env: Environment;
     readonly signal?: AbortSignal;
+    /** The folder of the repository's lock: whoever has lost it pushes nothing. */
+    readonly held?: string;
   },
   spawn: Spawn,
 ): Promise<Pushed> {
@@ -44,6 +47,7 @@ export async function push(
   try {
     const [stdoutFile, stderrFile] = [join(folder, 'out'), join(folder, 'err')];
     const keep = new Set(Object.keys(env).filter((name) => wanted.test(name)));
+    if (options.held !== undefined) beforeWrite(options.held);
     const quiet = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'gc.auto=0'];
     const ended = await spawn.run({
       argv: ['git', ...quiet, 'push', '-u', remote, `refs/heads/${branch}:refs/heads/${branch}`],

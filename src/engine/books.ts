@@ -27,8 +27,8 @@ export interface Books {
   told(stamp: Stamp, usage: Usage, sends: number): Promise<void>;
   /** Answers the usage with its cost, where there is any. */
   end(stamp: Stamp, how: CallEnd): Promise<Usage | undefined>;
-  /** A call that another run has made for this one. */
-  take(record: Ended & { readonly run: string }): Promise<void>;
+  /** A call that another run has made for this one; nothing where it is in the books already. */
+  take(record: Ended & { readonly run: string; readonly told: string }): Promise<void>;
 }
 
 /** Opens the books of a run upon the records there are. `write` puts a record on the disk. */
@@ -40,6 +40,7 @@ export function openBooks(
   let whole = nothingSpent;
   const nodes: Record<string, Spent> = {};
   let open: Open | undefined;
+  const taken = new Set<string>();
   const add = (node: string, usage: Usage | null, usd: number | null, cut: boolean): void => {
     const cost = { usd, least: usd ?? (usage === null ? 0 : leastCostOf(usage, prices)) };
     whole = withCall(whole, usage, cost, cut);
@@ -59,6 +60,7 @@ export function openBooks(
       if (open !== undefined) open = { ...open, told: record };
       return;
     }
+    if (record.told !== undefined) taken.add(record.told);
     const cut = record.run === undefined ? open : undefined;
     if (record.run === undefined) open = undefined;
     if (record.ended === 'free') return;
@@ -83,6 +85,7 @@ export function openBooks(
       await write(record);
     },
     async take(record) {
+      if (taken.has(record.told)) return;
       take(record);
       await write(record);
     },

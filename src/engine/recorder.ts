@@ -13,6 +13,7 @@ import type { Json } from '../model/json.ts';
 import { sha256 } from '../model/sha256.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Clock } from '../system/clock.ts';
+import { beforeWrite } from '../system/fence.ts';
 import { readSome } from '../system/read.ts';
 import type { Exit } from '../system/spawn.ts';
 import { diff } from '../workspace/changes.ts';
@@ -67,6 +68,8 @@ export function recorder(setting: RecorderSetting): Recorder {
   let line: string | undefined;
 
   const note = (item: ExchangeItem): void => {
+    // Who wakes after another engine took the run over asks, and pays, for nothing any more.
+    if (item.kind === 'request') beforeWrite(setting.nodeDir);
     size += JSON.stringify(item).length;
     if (size > mostItems) dropped += 1;
     else items.push(item);

@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { CallRecord } from '../model/call-record.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { Parked, parkKinds, pausedBy } from '../model/park.ts';
+import { sha256 } from '../model/sha256.ts';
 import { type Spent, tokensOf } from '../model/spent.ts';
 import { type Journal, openJournal, readRecords } from '../store/journal.ts';
 import { isMissing, removeNow, writeJson } from '../system/files.ts';
@@ -54,7 +55,7 @@ export async function share(
   await writeJson(budgetFile(nodeDir), budget);
 }
 
-/** Takes over what the runs of a stage have spent, once. */
+/** Takes over what the runs of a stage have spent, once: also where an engine was killed amid it. */
 export async function gather(nodeDir: string, stamp: Stamp, books: Books): Promise<void> {
   const path = join(nodeDir, spentName);
   // Few stages start runs, and every stage is asked.
@@ -66,7 +67,10 @@ export async function gather(nodeDir: string, stamp: Stamp, books: Books): Promi
     const run = typeof record['run_id'] === 'string' ? record['run_id'] : '';
     return read.success ? [{ run, call: read.data }] : [];
   });
-  for (const call of endedCalls(calls)) await books.take({ ...call, ...stamp, run: call.run ?? '' });
+  // The same lines tell of the same calls, in the same order.
+  const told = sha256(JSON.stringify(records[0] ?? null)).slice(0, 16);
+  for (const [n, call] of endedCalls(calls).entries())
+    await books.take({ ...call, ...stamp, run: call.run ?? '', told: `${told}.${n + 1}` });
   removeNow(path);
 }
 

@@ -6,7 +6,7 @@ import { acquireLock } from '../store/lock.ts';
 import type { Clock } from '../system/clock.ts';
 import { fence } from '../system/fence.ts';
 import { isCode } from '../system/files.ts';
-import type { Environment } from '../system/git.ts';
+import { type Environment, GitError } from '../system/git.ts';
 import { type Refused, refused } from './run.ts';
 
 /** Does `act` while nobody else works on the repository at `repo`; before it, what a run that was killed while it landed
@@ -42,7 +42,7 @@ export async function holding<T>(
   const open = fence(place, lock.assertOwner, lock.successor);
   try {
     const cut = await cutLanding(gitDir);
-    const mended = cut === undefined ? undefined : await mendLanding(cut, gitDir, doors);
+    const mended = cut === undefined ? undefined : await mendLanding(cut, gitDir, doors).catch(stuck(cut));
     if (cut === undefined || mended === undefined) return await act(undefined);
     if (typeof mended === 'object') return refused(1, mended.problem, mended.fix);
     if (mended === 'landed') doors.log('info', 'a landing that was cut is finished', { run: cut.run_id });
@@ -53,3 +53,12 @@ export async function holding<T>(
     open();
   }
 }
+
+/** What keeps git from finishing is not over yet. */
+const stuck = (cut: Landing) => (error: unknown) => {
+  if (!(error instanceof GitError)) throw error;
+  return {
+    problem: `the landing of run ${cut.run_id} on "${cut.branch}" is half done, and cannot be finished: ${error.message}`,
+    fix: 'mend that (space on the disk, a filter), then do it again',
+  };
+};

@@ -76,7 +76,7 @@ export async function settle(
       if (gitDir !== undefined) beforeWrite(heldBy(gitDir));
       if (request.push && commit !== null)
         pushed = await push(
-          { repo: request.repo, branch: request.branch, env: doors.env, signal: doors.signal },
+          { repo: request.repo, branch: request.branch, env: doors.env, signal: doors.signal, ...held },
           doors.spawn,
         );
     }

@@ -218,13 +218,15 @@ export async function drive(
       sealed,
     };
     const { completed_nodes, parked: parkedBefore, ...before } = loaded;
+    const lost = lostTime(loaded, lock.takenOver);
     const state: RunState = {
       ...before,
+      ...(lost === 0 ? {} : { cut_ms: (loaded.cut_ms ?? 0) + lost }),
       epoch: lock.epoch,
       status: 'running',
       ended: null,
       snapshot: snapshot.id,
-      elapsed_ms: loaded.elapsed_ms + lostTime(loaded, lock.takenOver),
+      elapsed_ms: loaded.elapsed_ms + lost,
       spent: books.run(),
     };
     const marksOf = (which: 'written' | 'flushed') =>
@@ -382,7 +384,7 @@ function takeoverNotice({ pid, host, how, heartbeat }: Before): [string, Record<
 
 const previous = ({ pid, host, epoch, heartbeat }: Before) => ({ pid, host, epoch, heartbeat });
 
-/** Milliseconds that an earlier engine worked after its last checkpoint, as far as its last sign of life tells: never more
+/** Milliseconds that an earlier engine worked after its last checkpoint, at the next node, as far as its last sign of life tells: never more
  *  than it held the run, whatever a wall clock that was set between the two makes of it. */
 const lostTime = (loaded: Checkpoint, before: Before | undefined): number => {
   if (before === undefined) return 0;

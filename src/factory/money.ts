@@ -42,7 +42,12 @@ export async function openMoney(
   const { manifest, loaded, resumed } = run;
   const at = layout(runDir);
   let shared: Awaited<ReturnType<typeof sharedBudget>>;
-  const books = await booksOf(at.calls, options, pricesOf(manifest), (record) => shared?.tell(record));
+  const untold: CallRecord[] = [];
+  let opened = false;
+  const books = await booksOf(at.calls, options, pricesOf(manifest), (record) => {
+    if (!opened) untold.push(record);
+    return shared?.tell(record);
+  });
   // What the runs of a stage that was cut have spent is spent.
   const cut = loaded.next_node;
   if (resumed && cut !== null)
@@ -63,6 +68,8 @@ export async function openMoney(
     { spent: books.run(), elapsedMs: loaded.elapsed_ms },
     manifest.run_id,
   );
+  opened = true;
+  for (const record of untold) await shared?.tell(record);
   return {
     books,
     caps: shared?.caps ?? run.caps,

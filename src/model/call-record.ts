@@ -39,6 +39,10 @@ export const CallRecord = z.lazy(() =>
       usage: Usage.nullable(),
       cost_usd: z.number().nullable().describe('By the prices of that time; null where it is not known'),
       run: z.string().exactOptional().describe('Another run, started by this stage, that made the call'),
+      told: z
+        .string()
+        .exactOptional()
+        .describe('Which of the calls that were told of with it this is: each is taken over once'),
     }),
   ]),
 );

@@ -22,6 +22,14 @@ export function isDisks(error: unknown): boolean {
   return code !== undefined && code !== 'EACCES' && code !== 'EPERM';
 }
 
+/** The exit code by which our own tools tell the engine that the disk has stopped them: nothing is said of the stage. */
+export const diskExit = 74;
+
+/** What programs print in such a case; git does not always say why it could not write. */
+const printed =
+  /No space left on device|Disk quota exceeded|Input\/output error|Read-only file system|Too many open files|[Oo]ut of disk ?space|unable to write |couldn't write '/;
+export const tellsOfDisk = (text: string): boolean => printed.test(text);
+
 /** Work that the disk has stopped, in words for people: the message names the file, `fix` says how to go on. */
 export class DiskStop extends Error {
   override readonly name = 'DiskStop';

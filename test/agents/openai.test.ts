@@ -411,6 +411,18 @@ test.for<[string, Reaction]>([
   await server.idle();
 });
 
+test.for(['words', 'silence'] as const)(
+  'a refusal that goes on for ever with %s is read no further',
+  async (endless) => {
+    await using server = await startModelServer([{ refuses: 503, endless }, { text: 'ok' }]);
+    const clock = agentClock();
+    const work = agentAt(server, clock).work(taskFor(), never());
+    await Promise.all([server.arrived(1), clock.waiting(2)]);
+    if (endless === 'silence') clock.advance(120_000);
+    expect(await work).toMatchObject({ kind: 'answered', text: 'ok' });
+  },
+);
+
 test('a timeout longer than a timer can be set does not fire at once', async () => {
   await using server = await startModelServer([{ text: 'ok' }]);
   const report = await agentAt(server).work(taskFor({ timeoutMs: 40 * 86_400_000 }), never());

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   chownSync,
+  existsSync,
   mkdirSync,
   readFileSync,
   rmSync,
@@ -47,6 +48,16 @@ describe('a history', () => {
     expect(git(begun.run.history, 'rev-list', '--count', headRef)).toBe('1');
     expect(git(workdir, 'status', '--porcelain')).toBe(index);
     expect((await readHistoryStart(begun.run.history)).left_out).toEqual(['.gitignore', 'untracked.txt']);
+  });
+
+  test('of a sparse working tree begins with all of its files', async () => {
+    using it = folder({ 'src/a.txt': 'a\n', 'src/far/b.txt': 'b\n' });
+    const workdir = join(it.path, 'src');
+    repository(workdir);
+    git(workdir, 'sparse-checkout', 'set', 'near');
+    const begun = await beginRun({ root: it.path, workdir });
+    expect(readFileSync(join(begun.run.workspace, 'far/b.txt'), 'utf8')).toBe('b\n');
+    expect(existsSync(join(workdir, 'far'))).toBe(false);
   });
 
   test.for([

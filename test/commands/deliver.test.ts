@@ -162,10 +162,12 @@ describe('delivering to a branch', () => {
     ['with blank', 2],
     ['trunk', 2],
     ['trunk/below', 2],
+    ['alias', 2],
   ] as const)('called %s is refused', async ([branch, code]) => {
     using it = folder();
     const r = await run(it.path);
     git(r.source, 'branch', 'trunk');
+    git(r.source, 'symbolic-ref', 'refs/heads/alias', 'refs/heads/main');
     const refs = git(r.source, 'for-each-ref');
     expect(await r.asked({ branch })).toBe(code);
     expect(r.said()).toContain(branch.split('/')[0]);

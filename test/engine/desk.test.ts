@@ -1,10 +1,15 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Agent, AgentReport, Usage } from '../../src/agents/agent.ts';
 import { fallbackAgent, unusableAgent } from '../../src/agents/fallback.ts';
 import { endedCalls, openBooks } from '../../src/engine/books.ts';
 import type { Caps } from '../../src/engine/caps.ts';
 import { openDesk } from '../../src/engine/desk.ts';
+import { gather } from '../../src/engine/shared-budget.ts';
 import type { CallRecord } from '../../src/model/call-record.ts';
+import { openJournal } from '../../src/store/journal.ts';
 import { taskFor } from '../agents/contract.ts';
 
 const used = (model: string, cost_usd: number | null): Usage => ({
@@ -199,4 +204,26 @@ test('calls of other runs are told apart, and one without an end was cut off', (
     ['z', 'told', 1_000_000],
     ['y', 'cut', 1_000_007],
   ]);
+});
+
+test('what a run of a stage has spent is taken over once, also by who follows an engine that was killed amid it', async () => {
+  const nodeDir = mkdtempSync(join(tmpdir(), 'desk-'));
+  const journal = await openJournal(join(nodeDir, 'spent.jsonl'), { runId: 'inner', epoch: 1 });
+  const stamp = { schema_version: 1, at: '2026-01-01T00:00:00Z', node: 'x', visit: 1, attempt: 1 } as const;
+  for (let n = 0; n < 2; n += 1)
+    journal.append({ ...stamp, type: 'CallEnded', ended: 'told', usage: used('m', 1), cost_usd: 1 });
+  await journal.close();
+  const records: CallRecord[] = [];
+  const books = () =>
+    openBooks(records, { dated: '', from: '', models: new Map() }, async (record) => {
+      records.push(record);
+      if (records.length === 1) throw new Error('killed');
+    });
+  await expect(gather(nodeDir, stamp, books())).rejects.toThrow('killed');
+  const later = books();
+  await gather(nodeDir, stamp, later);
+  expect(later.run()).toMatchObject({ calls: 2, cost_usd: 2 });
+  expect(books().run()).toEqual(later.run());
+  expect(existsSync(join(nodeDir, 'spent.jsonl'))).toBe(false);
+  rmSync(nodeDir, { recursive: true });
 });

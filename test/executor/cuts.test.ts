@@ -118,19 +118,22 @@ test('a signal at any stage leaves the repository byte for byte, and the run goe
 /** For whoever waits until a process stands still. */
 const patient = { timeout: 30_000, interval: 20 };
 
-type When = 'before' | 'after' | 'amid' | 'stopped' | 'lost';
+type When = 'before' | 'after' | 'amid' | 'stopped' | 'lost' | 'half' | 'full';
 
 /** A `git` that kills the engine at a call with certain words, once for each: before it, after it, or in the middle; or
- *  stops it; or is killed itself. */
+ *  stops it; or is killed itself, or finds no space on the disk. */
 function killer(path: string, ...kills: [When, string][]): Record<string, string> {
   const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
   const amid = `printf x > "$(${real} rev-parse --git-path index.lock)"; mkdir d; printf go > d/f.txt`;
+  const full = `echo 'fatal: unable to write file d/f.txt' >&2; exit 128`;
   const act = {
     before: ':',
     after: `${real} "$@"`,
     amid,
     stopped: `kill -STOP $PPID; exec ${real} "$@"`,
     lost: `${amid}; kill -9 $$`,
+    half: `${amid}; ${full}`,
+    full,
   };
   const rows = kills.map(
     ([when, words], n) => `case "$*" in *"${words}"*)
@@ -182,14 +185,33 @@ test('killed amid the files of the branch in use, it lands whole before the next
   expect(git(it.repo, 'status', '--porcelain')).toBe('');
 });
 
-test('a git that is killed amid the files leaves the landing to the next run, which finishes it', async () => {
+test.for([
+  ['is killed', 'lost', 'git checkout was ended by SIGKILL'],
+  ['finds no space', 'half', 'unable to write file'],
+] as const)(
+  'a git that %s amid the files leaves the landing to the next run, which finishes it',
+  async ([, how, words]) => {
+    await using it = await place('good\n');
+    const env = killer(it.path, [how, 'checkout --quiet'], ['full', 'checkout -q -f']);
+    const ran = await it.factory(it.command, { env });
+    expect(ran.code, ran.stderr).toBe(1);
+    expect(ran.stdout).toContain(words);
+    expect(git(it.repo, 'status', '--porcelain')).not.toBe('');
+    const still = await it.factory(it.command, { env });
+    expect([still.code, still.stderr]).toEqual([1, expect.stringContaining('cannot be finished')]);
+    const on = await it.factory(it.command, { env });
+    expect(on.code, on.stderr).toBe(0);
+    it.landed();
+  },
+);
+
+test('a disk that is full when a stage commits stops the run, which goes on to the same end', async () => {
   await using it = await place('good\n');
-  const env = killer(it.path, ['lost', 'checkout --quiet']);
+  const env = { ...killer(it.path, ['full', 'commit-tree']), FACTORY_SANDBOX: 'none' };
   const ran = await it.factory(it.command, { env });
-  expect(ran.code, ran.stderr).toBe(1);
-  expect(ran.stdout).toContain('git checkout was ended by SIGKILL');
-  expect(git(it.repo, 'status', '--porcelain')).not.toBe('');
-  const on = await it.factory(it.command, { env });
+  expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('no space is left on the disk')]);
+  const [run = ''] = readdirSync(join(it.path, '.factory/runs'));
+  const on = await it.factory(['resume', run], { env });
   expect(on.code, on.stderr).toBe(0);
   it.landed();
 });

@@ -67,6 +67,9 @@ test('a batch lands on one branch order by order, stops at a failure, and goes o
   expect(branch).toMatch(/^factory\/adhoc\/[0-9A-Z]{26}$/);
   expect(git(it.repo, 'log', '--format=%s', 'main..')).toBe('WO-01: Step 1');
 
+  // What somebody wants of merges of his own says nothing of this one.
+  git(it.repo, 'config', 'merge.verifySignatures', 'true');
+  git(it.repo, 'config', `branch.${branch}.mergeOptions`, '--squash');
   writeFileSync(join(it.path, 'script.json'), script(answer('f2.txt', '2\n')));
   const second = await it.order('run-all', '--workdir', 'wos', '--no-push');
   expect(second.code, second.stderr).toBe(0);
@@ -193,6 +196,7 @@ test.for<[string, string[], string]>([
   ['a protected branch', ['--branch', 'main'], 'protected'],
   ['a branch to reuse that is not there', ['--branch', 'x', '--reuse-branch'], 'no branch'],
   ['a branch to create that is there', ['--branch', 'there', '--create-branch'], 'exists already'],
+  ['a branch that is another name', ['--branch', 'alias'], 'another name of refs/heads/main'],
   ['a branch whose folder is a branch', ['--branch', 'there/x'], 'in the way'],
   ['flags that exclude each other', ['--branch', 'x', '--reuse-branch', '--create-branch'], 'exclude'],
   ['a flag without its branch', ['--create-branch'], 'need --branch'],
@@ -204,6 +208,7 @@ test.for<[string, string[], string]>([
 ])('%s is refused before anything is made', async ([, flags, words]) => {
   await using it = await place([order(1)]);
   git(it.repo, 'branch', 'there');
+  git(it.repo, 'symbolic-ref', 'refs/heads/alias', 'refs/heads/main');
   let code: number | undefined;
   let said = '';
   const io = {
@@ -229,7 +234,7 @@ test.for<[string, string[], string]>([
   expect(code, said).toBe(1);
   expect(said).toContain(words);
   expect(await it.list('.')).toEqual(['repo', 'script.json', 'wos']);
-  expect(git(it.repo, 'branch', '--format=%(refname:short)')).toBe('main\nthere');
+  expect(git(it.repo, 'branch', '--format=%(refname:short)')).toBe('alias\nmain\nthere');
 });
 
 test('what a work order may cost and reach is said by flags', async () => {

@@ -1,5 +1,5 @@
 /** Money and tokens: what calls cost, where a run stops for it, and what a resume still knows. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { house } from '../support/house.ts';
@@ -324,5 +324,18 @@ test('a limit on the time of a node holds over visits that were cut, however oft
     const again = await it.resume('r1', { json: true });
     expect(JSON.parse(again.out).reason).toMatch(/^max_wall: node "a" took /);
   }
+  expect(server.requests).toHaveLength(1);
+});
+
+test('who has lost the run asks for nothing more: a refused call is not made again', async () => {
+  await using server = await startModelServer(() => {
+    // Another engine takes the run over while the first one waits for its answer.
+    const locks = join(it.path, run, 'lock');
+    writeFileSync(join(locks, '000002.json'), readFileSync(join(locks, '000001.json')));
+    return { status: 503, headers: { 'retry-after': '0' } };
+  });
+  const env = { OPENAI_API_KEY: 'sk-lost-0123456789abcdef', OPENAI_BASE_URL: server.url };
+  await using it = await house({ 'p.dot': row('workdir=none', 'a') }, () => env);
+  await expect(it.run('p.dot', { runId: 'r1' })).rejects.toThrow('taken over');
   expect(server.requests).toHaveLength(1);
 });

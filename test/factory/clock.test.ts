@@ -76,6 +76,38 @@ test.for([{ hours: -7 }, { hours: 31 }])(
   },
 );
 
+test('what a killed engine worked at a node counts for the time that the node may take', async () => {
+  await using it = await temp();
+  const limited = pipeline.replace('max_wall="1h"', '').replace('"true"]', '"true", max_wall=1h]');
+  writeFileSync(it.at('p.dot'), limited);
+  mkdirSync(it.at('runs'));
+  const { graph } = await readPipeline('p.dot', it.dir);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  const doors = (env: Doors['env']): Doors => ({
+    cwd: it.dir,
+    env: { PATH: process.env['PATH'], ...env },
+    clock: realClock,
+    signal: new AbortController().signal,
+    watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
+    log: () => {},
+  });
+  const where = { runsDir: it.at('runs'), runId: 'r1' };
+  await startRun(graph, where, flags, doors({ ATTRACTION_TEST_STOP_AFTER_NODE: 'one' }));
+  const dir = it.at('runs', 'r1');
+  const path = join(dir, 'lock', '000001.json');
+  const lock = JSON.parse(readFileSync(path, 'utf8'));
+  const heartbeat = new Date(Date.parse(lock.heartbeat) + 7_200_000).toISOString();
+  writeFileSync(
+    path,
+    JSON.stringify({ ...lock, start_time: '1', released: null, heartbeat, held_ms: 7_000_000 }),
+  );
+  const ended = await resumeRun(dir, graph, flags, doors({}));
+  expect(ended).toMatchObject({
+    code: 1,
+    result: { reason: expect.stringMatching(/^max_wall: node "two"/) },
+  });
+});
+
 test('run ids are never given twice, though the clock stands still or goes back', () => {
   const back = jumping(-1);
   const still: Clock = { ...realClock, now: () => new Date(0) };

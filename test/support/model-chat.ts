@@ -22,11 +22,11 @@ export async function reactInChat(
   const calls = 'calls' in reaction ? reaction.calls : [];
   const text =
     'json' in reaction ? JSON.stringify(reaction.json) : 'text' in reaction ? (reaction.text ?? '') : '';
-  const said = 'usage' in reaction ? reaction.usage : undefined;
+  const used = 'usage' in reaction ? reaction.usage : undefined;
   const usage =
-    said === null
+    used === null
       ? {}
-      : { usage: { prompt_tokens: said?.input_tokens ?? 11, completion_tokens: said?.output_tokens ?? 7 } };
+      : { usage: { prompt_tokens: used?.input_tokens ?? 11, completion_tokens: used?.output_tokens ?? 7 } };
   const finish_reason = 'incomplete' in reaction ? 'length' : calls.length > 0 ? 'tool_calls' : 'stop';
   const whole = calls.map((call, index) => ({
     index,
@@ -65,8 +65,11 @@ export async function reactInChat(
       choices: [{ index: 0, delta: piece, finish_reason: end }],
     });
   if ('events' in reaction) {
-    for (const event of reaction.events) await send(event);
-    out.end();
+    for (const event of reaction.events) {
+      if (typeof event === 'string') await said(out, `${event}\n`);
+      else await send(event);
+    }
+    leave(out, reaction.after);
     return;
   }
   await delta({ role: 'assistant', content: '' });
@@ -83,4 +86,19 @@ export async function reactInChat(
   await delta({}, finish_reason);
   await send({ ...base, object: 'chat.completion.chunk', choices: [], ...usage });
   out.end('data: [DONE]\n\n');
+}
+
+/** Settles when the system has the bytes. */
+export const said = (out: ServerResponse, text: string): Promise<void> =>
+  new Promise((resolve) => out.write(text, () => resolve()));
+
+export function leave(out: ServerResponse, after: 'tear' | 'hang' | undefined): void {
+  if (after === undefined) out.end();
+  else if (after === 'tear') out.destroy();
+}
+
+export async function endless(out: ServerResponse, status: number, how: 'words' | 'silence'): Promise<void> {
+  out.writeHead(status, { 'content-type': 'application/json' });
+  out.flushHeaders();
+  while (how === 'words' && !out.destroyed) await said(out, 'x'.repeat(65_536));
 }

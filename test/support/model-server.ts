@@ -1,7 +1,7 @@
 /** A model server on loopback that speaks the Responses API and answers what the test tells it. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { reactInChat } from './model-chat.ts';
+import { endless, leave, reactInChat, said } from './model-chat.ts';
 
 type Numbers = { readonly input_tokens?: number; readonly output_tokens?: number };
 
@@ -25,8 +25,11 @@ export type Reaction =
   /** The model gave up: `response.failed`. */
   | { readonly failed: { readonly code?: string; readonly message?: string } }
   | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
-  /** Events as they are: objects become `data:` lines, strings are sent as lines of their own. */
-  | { readonly events: readonly unknown[] }
+  /** A refusal whose body is never at its end: of many bytes, or of none. */
+  | { readonly refuses: number; readonly endless: 'words' | 'silence' }
+  /** Events as they are: objects become `data:` lines, strings are sent as lines of their own. `after`: the connection is
+   *  torn behind them, or left open. */
+  | { readonly events: readonly unknown[]; readonly after?: 'tear' | 'hang' }
   /** `text` in pieces; after `cutAfter` of them the connection is torn, or ended in order with `clean`. */
   | { readonly cutAfter: number; readonly clean?: boolean; readonly text?: string }
   /** Says nothing more: from the very start, or after the first piece of `text`. */
@@ -178,6 +181,7 @@ async function react(
     return;
   }
   if ('status' in reaction) return sendJson(out, reaction.status, reaction.body ?? {}, reaction.headers);
+  if ('refuses' in reaction) return endless(out, reaction.refuses, reaction.endless);
   if ('hang' in reaction && reaction.text === undefined) return;
   if (!stream) return sendJson(out, 200, plain(reaction, id, model));
 
@@ -193,10 +197,10 @@ async function react(
   };
   if ('events' in reaction) {
     for (const event of reaction.events) {
-      if (typeof event === 'string') out.write(`${event}\n`);
+      if (typeof event === 'string') await said(out, `${event}\n`);
       else await send(event as object);
     }
-    out.end();
+    leave(out, reaction.after);
     return;
   }
   const started = { id, object: 'response', status: 'in_progress', model, output: [] };

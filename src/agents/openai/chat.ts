@@ -126,6 +126,8 @@ async function exchange(
     return endOf(gathered, request);
   } catch (error) {
     if (error instanceof TooLarge) return tooLarge(arrived(), request);
+    // What was whole before the connection broke is not asked, and paid, for again.
+    if (gathered.finish !== undefined) return endOf(gathered, request);
     return trouble(troubleOf(error, openai, request));
   } finally {
     ear.end();

@@ -48,7 +48,39 @@ export function clientFor(request: Request, openai: Package): OpenAI {
     maxRetries: 0,
     timeout: 2 ** 31 - 1,
     logLevel: 'off',
+    fetch: inShort(request.clock),
   });
+}
+
+/** Bytes of a refusal that are read, and milliseconds that it may take: the package reads it to its end, which need not
+ *  come. */
+const refusal = { most: 256 * 1024, ms: 120_000 } as const;
+
+/** Node's fetch, but of an answer that is an error no more than the beginning. */
+function inShort(clock: Clock): typeof fetch {
+  return async (url, init) => {
+    const response = await globalThis.fetch(url, init);
+    const { ok, status, statusText, headers, body } = response;
+    if (ok || body === null || status > 599) return response;
+    const reader = body.getReader();
+    const over = new AbortController();
+    const late = clock.sleep(refusal.ms, over.signal).then(() => reader.cancel());
+    late.catch(() => {});
+    const pieces: Uint8Array[] = [];
+    let size = 0;
+    try {
+      while (size < refusal.most) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        pieces.push(value);
+        size += value.length;
+      }
+    } catch {
+      // What had come says enough.
+    }
+    over.abort();
+    return new Response(size === 0 ? null : Buffer.concat(pieces), { status, statusText, headers });
+  };
 }
 
 /** The body of a request, but for the way in which the answer shall come. */

@@ -4,9 +4,9 @@
 /** An answer, or one event of it, is longer than anybody may send. */
 export class TooLarge extends Error {}
 
-/** The JSON of each event in a `text/event-stream` body; events that are not JSON are skipped. `heard` is called for
- *  every piece that arrives, `lineLimit` (characters) bounds what is kept in memory. Leaving the loop early closes
- *  the connection. */
+/** The JSON of each event in a `text/event-stream` body, up to the `[DONE]` that some servers put behind the last one;
+ *  events that are not JSON are skipped. `heard` is called for every piece that arrives, `lineLimit` (characters) bounds
+ *  what is kept in memory. Leaving the loop early closes the connection. Where it breaks, what had come is given first. */
 export async function* eventsIn(
   body: AsyncIterable<Uint8Array>,
   heard: () => void,
@@ -28,12 +28,21 @@ export async function* eventsIn(
     // Where a line of noise stands next to an event, the lines count one by one.
     return (whole === undefined ? lines.map(parsed) : [whole]).filter((event) => event !== undefined);
   };
-  for await (const line of linesIn(body, heard, lineLimit)) yield* take(line);
+  try {
+    for await (const line of linesIn(body, heard, lineLimit)) {
+      if (/^data: ?\[DONE\]\s*$/.test(line)) break;
+      yield* take(line);
+    }
+  } catch (error) {
+    if (!(error instanceof TooLarge)) yield* take('');
+    throw error;
+  }
   // Some servers leave out the blank line that ends the last event.
   yield* take('');
 }
 
-/** The whole of a JSON body, or undefined when it is not JSON. */
+/** The whole of a JSON body, or undefined when it is not JSON. That the connection breaks behind it takes nothing away:
+ *  the answer is paid for. */
 export async function jsonIn(
   body: AsyncIterable<Uint8Array>,
   heard: () => void,
@@ -41,10 +50,16 @@ export async function jsonIn(
 ): Promise<unknown> {
   const decoder = new TextDecoder();
   let text = '';
-  for await (const bytes of body) {
-    heard();
-    text += decoder.decode(bytes, { stream: true });
-    if (text.length > limit) throw new TooLarge();
+  try {
+    for await (const bytes of body) {
+      heard();
+      text += decoder.decode(bytes, { stream: true });
+      if (text.length > limit) throw new TooLarge();
+    }
+  } catch (error) {
+    const whole = error instanceof TooLarge ? undefined : parsed(text);
+    if (typeof whole !== 'object') throw error;
+    return whole;
   }
   return parsed(text);
 }
@@ -56,18 +71,25 @@ async function* linesIn(
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let pending = '';
-  for await (const bytes of body) {
-    heard();
-    const pieces = decoder.decode(bytes, { stream: true }).split('\n');
-    const rest = pieces.pop() ?? '';
-    for (const piece of pieces) {
-      yield `${pending}${piece}`.replace(/\r$/, '');
-      pending = '';
+  let broke: { readonly error: unknown } | undefined;
+  try {
+    for await (const bytes of body) {
+      heard();
+      const pieces = decoder.decode(bytes, { stream: true }).split('\n');
+      const rest = pieces.pop() ?? '';
+      for (const piece of pieces) {
+        yield `${pending}${piece}`.replace(/\r$/, '');
+        pending = '';
+      }
+      pending += rest;
+      if (pending.length > limit) throw new TooLarge();
     }
-    pending += rest;
-    if (pending.length > limit) throw new TooLarge();
+  } catch (error) {
+    if (error instanceof TooLarge) throw error;
+    broke = { error };
   }
   if (pending !== '') yield pending.replace(/\r$/, '');
+  if (broke !== undefined) throw broke.error;
 }
 
 function parsed(text: string): unknown {

@@ -37,6 +37,14 @@ const noStream: Reaction = {
   body: { error: { message: 'You must be verified for this', param: 'stream', code: 'unsupported_value' } },
 };
 
+test('an answer whose connection is torn behind its last byte is not asked for again', async () => {
+  const body = { id: 'resp_x', status: 'completed', output_text: 'fine', output: [] };
+  const last = `data: ${JSON.stringify({ type: 'response.completed', response: body })}`;
+  const { report, requests } = await tell([{ events: [last], after: 'tear' }]);
+  expect(report).toMatchObject({ kind: 'answered', text: 'fine' });
+  expect(requests).toHaveLength(1);
+});
+
 test.for<[string, Reaction]>([
   ['is torn in the middle', { cutAfter: 2 }],
   ['ends before the answer does', { cutAfter: 2, clean: true }],

@@ -522,6 +522,20 @@ test('over chat completions a cut stream is asked for again too', async () => {
   expect(it.inWorkspace()).toEqual([]);
 });
 
+test.for(['tear', 'hang'] as const)(
+  'a whole chat answer is one where the server does %s, and asked for once',
+  async (after) => {
+    const whole = { choices: [{ index: 0, delta: { content: 'fine' }, finish_reason: 'stop' }] };
+    const end = after === 'hang' ? ['data: [DONE]', ''] : [];
+    await using it = await job([{ events: [whole, ...end], after }], {
+      speaks: ['chat'],
+      attributes: { 'agent.mode': 'single', 'openai.api': 'chat' },
+    });
+    expect(await it.work()).toMatchObject({ kind: 'answered', text: 'fine' });
+    expect(it.server.requests).toHaveLength(1);
+  },
+);
+
 test('calls that a server sends whole, all under the number 0, are told apart', async () => {
   const whole = (id: string, path: string) => ({
     choices: [
