@@ -25,17 +25,6 @@ export type Given = {
   readonly script?: string;
 };
 
-/** The run's variables as flags, with those that are given now. */
-export const givenVariables = (manifest: Manifest, flags: Given): Record<string, string> => ({
-  ...Object.fromEntries(
-    Object.entries(manifest.variables).map(([name, v]) => [
-      name,
-      v.file === undefined ? v.value : `@${v.file.source}`,
-    ]),
-  ),
-  ...flags.vars,
-});
-
 /** Everything that is no longer as the manifest says, each as a refusal. */
 export async function whatChanged(
   manifest: Manifest,

@@ -23,6 +23,7 @@ import { delta } from './context.ts';
 import { feedback, printable } from './feedback.ts';
 import { openVisit } from './node-dir.ts';
 import { parked } from './park.ts';
+import { goalOf } from './pipeline.ts';
 import { inputCaptured, outputCaptured, stageEnded, status, visited } from './records.ts';
 import { askedOf } from './replay-visit.ts';
 import type { RunSetting } from './site.ts';
@@ -79,6 +80,9 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
   const elapsed = () => earlier + (clock.monotonic() - began);
   const graphWants = readAttributes(graph.attrs, graphAttributes).values;
   const tell = teller(prepared);
+  // A resume may have been given another one; no stage can set it.
+  const goal = goalOf(graph);
+  const aim = goal === undefined ? {} : { 'graph.goal': goal };
 
   const saved = async (at: RunState): Promise<void> => (await prepared.save(at))();
   /** Until the last checkpoint outlives a power cut, and the flush of what was told after it, or before the first one. */
@@ -208,7 +212,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     await tell.event({ type: 'StageStarted', node_id: node.id, visit: visits + 1, node_type: kind.type });
     const stageBegan = clock.monotonic();
     const contextBefore = state.context;
-    state = { ...state, context: { ...state.context, current_node: node.id } };
+    state = { ...state, context: { ...state.context, ...aim, current_node: node.id } };
 
     const atStart = state;
     await onDisk;
@@ -227,9 +231,11 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     // What a visit did that was not carried to its end is undone by the resume; nothing of it is remembered.
     if (ended.kind === 'interrupted') return interrupt(cut);
     if (ended.kind === 'stopped') {
-      const cause = ended.leaked === true ? { last_failure: leakedBy(node.id, kind.type, ended.reason) } : {};
-      state = { ...cut, ...cause };
-      return stop(ended.reason);
+      state = cut;
+      const end = await stop(ended.reason);
+      // Told, and not remembered: the stage is made again, with what had failed before it.
+      const cause = leakedBy(node.id, kind.type, ended.reason);
+      return ended.leaked === true ? { ...end, state: { ...end.state, last_failure: cause } } : end;
     }
     const { outcome, usage, replayed } = ended;
     const counts = { ...ended.counts, tookMs };

@@ -141,6 +141,7 @@ export async function drive(
       await removeTree(at.scratch);
     }
     const { account } = sandbox;
+    const enforcing = { ...manifest, sandbox: account, not_enforced: account.missing };
     if (account.asked === 'auto' && account.used !== 'bwrap')
       doors.log('warn', `stages are not confined: ${account.why}`, { missing: account.missing });
     // What read a large pipeline or copied a large workdir in has left much behind.
@@ -152,7 +153,8 @@ export async function drive(
       snapshot = await snapshots.load(loaded.snapshot);
       if (resumed) {
         await snapshots.restore(snapshot);
-        if (given.change !== undefined) await carryOut(given.change, runDir, read);
+        if (given.change !== undefined)
+          await carryOut({ ...given.change, manifest: enforcing }, runDir, read);
         snapshot = await snapshots.take(snapshot);
       }
     } catch (error) {

@@ -129,6 +129,20 @@ test('a run that a test stops at its exit is finished all the same', async () =>
   expect((await it.factory(['resume', 'r1'])).code).toBe(0);
 });
 
+test('who answers in every node when a run begins does so when it is resumed, and nobody else', async () => {
+  const text = one('agent.backend=stub', 'start -> a -> t -> exit', 'a [agent.backend=stub]');
+  await using it = await home({ 'p.dot': text, 'w/x': '' });
+  const stop = { ATTRACTION_TEST_STOP_AFTER_NODE: 'a' };
+  const byFake = async (id: string) =>
+    (await it.read(`.factory/runs/${id}/t/status.json`)).includes('fake backend');
+  await run(it, [], { ...stop, ATTRACTION_BACKEND: 'fake' });
+  expect((await it.factory(['resume', 'r1'])).code).toBe(0);
+  expect(await byFake('r1')).toBe(true);
+  await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r2'], { env: stop });
+  await it.factory(['resume', 'r2'], { env: { ATTRACTION_BACKEND: 'fake' } });
+  expect(await byFake('r2')).toBe(false);
+});
+
 describe('accepted changes', () => {
   const text = one(
     'shape=parallelogram, tool_command="echo ${var.k} >> log"',
@@ -149,6 +163,27 @@ describe('accepted changes', () => {
     ).toBe(1);
     expect(await it.read('.factory/runs/r1/workspace/log')).toBe('two\nnew\n');
     expect((await it.factory(['resume', 'r1'])).code).toBe(0);
+  });
+  test('bring the limits and the goal of the graph with them, and no other text of a variable', async () => {
+    const text = (limit: string, goal: string, vars: string) =>
+      one(
+        'shape=parallelogram, tool_command="cat ${var.spec} > t; echo ${ctx.graph.goal} >> t"',
+        'start -> a -> t -> exit',
+        `max_steps=${limit} goal="${goal}" vars="spec=@spec.md${vars}" a [shape=parallelogram, tool_command="true"]`,
+      );
+    await using it = await home({ 'p.dot': text('2', 'old', ', n=1'), 'w/x': '', 'spec.md': 'as it was' });
+    expect((await run(it)).code).toBe(1);
+    await writeFile(join(it.path, 'p.dot'), text('9', 'new', ''));
+    await writeFile(join(it.path, 'spec.md'), 'another');
+    const ran = await it.factory(['resume', 'r1', '--accept-changes', '--env-pass', 'A_KEY']);
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(await it.read('.factory/runs/r1/workspace/t')).toBe('as it wasnew\n');
+    expect(await it.json('.factory/runs/r1/manifest.json')).toMatchObject({
+      goal: 'new',
+      caps: { max_steps: 9 },
+      env_pass: ['A_KEY'],
+    });
+    expect((await it.factory(['verify', 'r1'])).code).toBe(0);
   });
   test('that take away the node where the run stands are refused', async () => {
     await using it = await home({ 'p.dot': text, 'w/x': '' });
