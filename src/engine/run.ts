@@ -1,6 +1,6 @@
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
-import type { LastFailure, RunState } from '../model/checkpoint.ts';
+import type { RunState } from '../model/checkpoint.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
 import type { Parked } from '../model/park.ts';
@@ -232,10 +232,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     if (ended.kind === 'interrupted') return interrupt(cut);
     if (ended.kind === 'stopped') {
       state = cut;
-      const end = await stop(ended.reason);
-      // Told, and not remembered: the stage is made again, with what had failed before it.
-      const cause = leakedBy(node.id, kind.type, ended.reason);
-      return ended.leaked === true ? { ...end, state: { ...end.state, last_failure: cause } } : end;
+      return stop(ended.reason);
     }
     const { outcome, usage, replayed } = ended;
     const counts = { ...ended.counts, tookMs };
@@ -377,18 +374,6 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     if (stuck !== undefined) return stop(stuck);
   }
 }
-
-/** A stage that showed what is sealed, as the run's cause of failure. */
-const leakedBy = (node: string, type: string, reason: string): LastFailure => ({
-  node,
-  node_type: type,
-  class: 'guardrail',
-  class_said: false,
-  reason,
-  exit_code: null,
-  model: null,
-  executable_success_since: false,
-});
 
 const endedAs = (ending: Ending) => ({
   exit_node: ending.exitNode,
