@@ -143,6 +143,25 @@ test('who answers in every node when a run begins does so when it is resumed, an
   expect(await byFake('r2')).toBe(false);
 });
 
+test.each([
+  [
+    'success beside an answer that is none',
+    'shape=parallelogram, tool_command="echo nope > $FACTORY_OUTPUT"',
+  ],
+  [
+    'a verification in a folder that is not there',
+    'type=verification, verification.allowed_commands="true", verification.workdir="no"',
+  ],
+])('%s leaves by no unconditional edge', async (_, attributes) => {
+  const plan =
+    '{\\"context_updates\\":{\\"verification.plan\\":{\\"files\\":[],\\"commands\\":[\\"true\\"]}}}';
+  const more = `p [shape=parallelogram, tool_command="echo '${plan}' > $FACTORY_OUTPUT"] z [shape=parallelogram, tool_command="true"]`;
+  await using it = await home({ 'p.dot': one(attributes, 'start -> p -> t -> z -> exit', more), 'w/x': '' });
+  const ran = await run(it);
+  expect(ran.code).toBe(1);
+  expect(ran.stdout).toContain('no route from node t');
+});
+
 describe('accepted changes', () => {
   const text = one(
     'shape=parallelogram, tool_command="echo ${var.k} >> log"',
