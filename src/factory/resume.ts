@@ -13,7 +13,7 @@ import { goalOf } from '../engine/pipeline.ts';
 import type { Made, NotMade } from '../engine/prepare.ts';
 import { readPriceFile } from '../engine/price-file.ts';
 import { resultOf } from '../engine/result.ts';
-import { whatChanged } from '../engine/resume.ts';
+import { flagsOfAgent, whatChanged } from '../engine/resume.ts';
 import type { Texts } from '../engine/texts.ts';
 import { textsOf, textsOfManifest } from '../engine/texts.ts';
 import { lint } from '../lint/lint.ts';
@@ -315,6 +315,7 @@ export async function goOn(
       ...(keptText === undefined || script === undefined
         ? {}
         : { script: { path: script.path, sha256: sha256(script.text), stored: keptScript } }),
+      ...flagsOfAgent(flags, given.script === undefined ? undefined : script?.text, manifest.agent.flags),
     },
     caps: {
       ...(max_visits === undefined ? {} : { max_visits }),
@@ -330,11 +331,11 @@ export async function goOn(
 }
 
 /** The variable that has one agent answer in every node, whomever the node names: as it was when the run began. */
-function override({ agent: { name, chosen_by } }: Manifest, flag: string | undefined) {
+function override({ agent: { name, chosen_by, flags } }: Manifest, flag: string | undefined) {
   if (name === '') return {};
-  const asBegun =
-    /^ATTRACT(?:ION|OR)_BACKEND$/.test(chosen_by) && (flag ?? name) === 'fake' ? 'fake' : undefined;
-  return { ATTRACTION_BACKEND: asBegun, ATTRACTOR_BACKEND: undefined };
+  const asBegun = name === 'fake' && /^ATTRACT(?:ION|OR)_BACKEND$/.test(chosen_by);
+  const isFake = asBegun && [undefined, name, flags?.agent].includes(flag);
+  return { ATTRACTION_BACKEND: isFake ? name : undefined, ATTRACTOR_BACKEND: undefined };
 }
 
 /** The run's limits. Where the graph itself set one, it is that of the graph as it is now; what a flag has set stays. */

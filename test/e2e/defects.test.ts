@@ -162,6 +162,24 @@ test.each([
   expect(ran.stdout).toContain('no route from node t');
 });
 
+test('the command that began a run goes on with it, whether or not a node heeds its flags', async () => {
+  const text = one(
+    'agent.backend=stub',
+    'start -> a -> t -> exit',
+    'a [shape=parallelogram, tool_command="true"]',
+  );
+  const script = '{"format":"factory-script/1","answers":{"t":[{"text":"x"}]}}';
+  await using it = await home({ 'p.dot': text, 'w/x': '', 's.json': script });
+  await symlink('w', join(it.path, 'link'));
+  const flags = ['--agent', 'fake', '--model', 'm', '--effort', 'low', '--script', 's.json'];
+  await run(it, flags, { ATTRACTION_TEST_STOP_AFTER_NODE: 'a' });
+  const again = ['run', 'p.dot', '--resume', '--run-id', 'r1', '--workdir', 'link', ...flags];
+  const other = await it.factory([...again, '--agent', 'codex', '--model', 'n']);
+  expect(other.stderr).toMatch(/--agent codex differs.*--model n differs/s);
+  const ran = await it.factory(again);
+  expect(ran.code, ran.stderr).toBe(0);
+});
+
 describe('accepted changes', () => {
   const text = one(
     'shape=parallelogram, tool_command="echo ${var.k} >> log"',
