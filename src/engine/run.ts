@@ -95,7 +95,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       ...state,
       status: ending.ok ? 'completed' : 'failed',
       ended: endedAs(ending),
-      elapsed_ms: Math.round(elapsed()),
+      // As the checkpoint has it, which a resume tells again.
+      elapsed_ms: alreadySaved ? state.elapsed_ms : Math.round(elapsed()),
       spent: prepared.books.run(),
     };
     if (!alreadySaved) await saved(state);
