@@ -52,6 +52,8 @@ export type PreparedRun = {
   /** A snapshot of the run that was taken earlier. */
   readonly snapshotOf?: (id: string) => Promise<Snapshot>;
   readonly signal: AbortSignal;
+  /** The engine before was killed: whatever it does after a checkpoint may not have been done. */
+  readonly wasCut?: boolean;
   /** What the run was waiting for when it was taken up. */
   readonly parkedBefore?: Parked | undefined;
   /** Called where the run would complete, before anybody is told: why it has failed after all, or undefined. */
@@ -158,6 +160,21 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     if (why === undefined) return decision;
     return { do: 'finish', ending: { ...decision.ending, ok: false, reason: why, code: 1 } };
   };
+
+  /** Why the loop that leads from a node, whose visit was the last one, to the next is over, or undefined. */
+  const stuckAfter = (last: string, next: string): string | undefined => {
+    const ended = graph.nodes.get(last);
+    // An exit whose goal gate is not reached sends the run back as well.
+    const isExit = ended !== undefined && kindOf(ended, prepared.kinds)?.type === 'exit';
+    const failing = isExit ? graph.nodes.get(state.last_failure?.node ?? '') : ended;
+    const repeats = failing === undefined ? undefined : own(state.alike ?? {}, failing.id);
+    if (failing === undefined || (!isExit && repeats?.step !== state.steps)) return undefined;
+    return loopStopped(graph, prepared.kinds, failing, next, repeats);
+  };
+  if (prepared.wasCut === true && state.next_node !== null) {
+    const stuck = stuckAfter(state.last_completed_node, state.next_node);
+    if (stuck !== undefined) return stop(stuck);
+  }
 
   for (;;) {
     if (signal.aborted) return interrupt();
@@ -367,11 +384,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       return finish(decision.ending, true);
     }
     if (prepared.stopAfter === node.id) return stop(testStop.reason);
-    // An exit whose goal gate is not reached sends the run back as well.
-    const failing = kind.type === 'exit' ? graph.nodes.get(state.last_failure?.node ?? '') : node;
-    const repeats = kind.type === 'exit' ? own(state.alike ?? {}, failing?.id ?? '') : alike;
-    const stuck =
-      failing === undefined ? undefined : loopStopped(graph, prepared.kinds, failing, decision.node, repeats);
+    const stuck = stuckAfter(node.id, decision.node);
     if (stuck !== undefined) return stop(stuck);
   }
 }

@@ -309,6 +309,7 @@ export async function drive(
         });
       },
       signal,
+      wasCut: resumed && loaded.status === 'running' && loaded.steps !== fork?.steps,
       parkedBefore,
       audit: auditOf(graph, runDir, manifest, doors),
       stopAfter: doors.env['ATTRACTION_TEST_STOP_AFTER_NODE'] || undefined,

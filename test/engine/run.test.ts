@@ -141,6 +141,29 @@ const loop = graphOf(`
   d -> done
 `);
 
+test('a loop that was over when its engine was killed is over for whoever goes on, and not begun again', async () => {
+  await using it = await temp();
+  const ready = await prepared(
+    it.dir,
+    graphOf('fix [shape=box] judge [shape=parallelogram] judge -> fix -> judge'),
+    {
+      kinds: [work(() => succeeded())],
+      attempt: () => ({ run: () => Promise.reject(new Error('a stage was begun')) }),
+    },
+  );
+  const alike = { signature: 's', head: 'no', count: 3, visits: [1, 2, 3], step: 6, after: 's0' };
+  const state = {
+    ...ready.state,
+    steps: 6,
+    last_completed_node: 'judge',
+    next_node: 'fix',
+    alike: { judge: alike },
+  };
+  const end = await run({ ...ready, state, wasCut: true });
+  await ready.close();
+  expect(end.ending.reason).toMatch(/^loop_stopped: node judge failed alike 3 times/);
+});
+
 test('after every stage visits.jsonl, folded, tells the state that the loop went on with', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(outcomes, { minLength: 12, maxLength: 12 }), async (given) => {
