@@ -33,6 +33,29 @@ export async function finishedRun(
   return { result: await resultOf(manifest, runDir, end, doors.cwd, doors.called), code: ended.code };
 }
 
+/** The end of a run that no exit has ended, where its engine was killed before it could tell: whoever resumes is told, and
+ *  makes the stage once more only with the next resume. Undefined for any other run; what would end again in the same way by
+ *  itself, such as a cap, is left to that. */
+export async function untoldEnd(
+  manifest: Manifest,
+  state: Checkpoint,
+  runDir: string,
+  takeOver: boolean,
+  doors: Doors,
+): Promise<Finished | Refusal | undefined> {
+  const { ended, snapshot } = state;
+  if (state.status !== 'failed' || !/^(?:no route from node|loop_stopped:) /.test(ended?.reason ?? ''))
+    return undefined;
+  const ending = { ok: false, exitNode: null, reason: ended?.reason ?? '', code: ended?.code ?? 1 };
+  const end = { state, ending, interrupted: false };
+  const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
+  const isTold = () => tellsOf(layout(runDir).result, result);
+  if (await isTold()) return undefined;
+  const refusal = await completeResult(runDir, manifest, snapshot, result, takeOver, doors);
+  // Another engine may still be at work.
+  return refusal ?? ((await isTold()) ? { result, code: ending.code } : undefined);
+}
+
 /** Where an engine was killed after the run had ended, but before it had said how: says it, tidies up, and puts the
  *  workspace right, which a power cut may have spoilt, with what was sealed in it. `snapshot` is that of the last
  *  checkpoint. Nothing changes in a run that is whole, or that its owner is just bringing to its end. Refuses where what

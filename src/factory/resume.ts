@@ -30,7 +30,7 @@ import { loadCheckpoint } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';
 import { isMissing } from '../system/files.ts';
 import { drive } from './drive.ts';
-import { completeResult, finishedRun } from './ended.ts';
+import { completeResult, finishedRun, untoldEnd } from './ended.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
@@ -145,6 +145,10 @@ async function resumeOnce(
     const takeOver = flags.takeOver === true;
     return (await completeResult(runDir, manifest, snapshot, finished.result, takeOver, doors)) ?? finished;
   }
+  const untold = flags.acceptChanges
+    ? undefined
+    : await untoldEnd(manifest, checkpoint, runDir, flags.takeOver === true, doors);
+  if (untold !== undefined) return untold;
   const replays = manifest.replay_of !== undefined;
   if (flags.live === true && !replays)
     return refused('usage', `run ${manifest.run_id} is no replay: it is live anyway`, 'leave out --live');

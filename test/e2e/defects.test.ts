@@ -1,5 +1,5 @@
 /** Defects that were found once, each as the shortest story that showed it. */
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { home } from '../support/cli.ts';
@@ -178,6 +178,25 @@ test('the command that began a run goes on with it, whether or not a node heeds 
   expect(other.stderr).toMatch(/--agent codex differs.*--model n differs/s);
   const ran = await it.factory(again);
   expect(ran.code, ran.stderr).toBe(0);
+});
+
+test('an engine that is killed before it tells of its failure leaves that to the resume, and no second try', async () => {
+  const text = one(
+    'shape=parallelogram, tool_command="echo x >> n; exit 1"',
+    'start -> t; t -> exit [condition="outcome=success"]',
+  );
+  await using it = await home({ 'p.dot': text, 'w/x': '', 'w/scripts/scenarios/s.sh': 'exit 0' });
+  expect((await run(it)).code).toBe(1);
+  const at = '.factory/runs/r1';
+  await rm(join(it.path, at, 'result.json'));
+  await rm(join(it.path, at, 'workspace/scripts'), { recursive: true });
+  const tries = async () => (await it.read(`${at}/workspace/n`)).length / 2;
+  const ran = await it.factory(['resume', 'r1']);
+  expect(ran.stdout).toContain('no route from node t');
+  expect([ran.code, await tries()]).toEqual([1, 1]);
+  expect(await it.read(`${at}/workspace/scripts/scenarios/s.sh`)).toBe('exit 0');
+  expect((await it.factory(['verify', 'r1'])).code).toBe(0);
+  expect([(await it.factory(['resume', 'r1'])).code, await tries()]).toEqual([1, 2]);
 });
 
 describe('accepted changes', () => {
