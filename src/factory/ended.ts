@@ -7,7 +7,7 @@ import type { Checkpoint } from '../model/checkpoint.ts';
 import { exchangesLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { RunResult } from '../model/result.ts';
-import { acquireLock } from '../store/lock.ts';
+import { acquireLock, notReleased } from '../store/lock.ts';
 import { mendJournals } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
@@ -50,7 +50,13 @@ export async function untoldEnd(
   const end = { state, ending, interrupted: false };
   const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
   const isTold = () => tellsOf(layout(runDir).result, result);
-  if (await isTold()) return undefined;
+  if (await isTold()) {
+    // Told to the disk, it may have been told to nobody else.
+    if (!(await notReleased(runDir, state.epoch))) return undefined;
+    const answer = await acquireLock(runDir, { clock: doors.clock, takeOver, stoppedYields: true });
+    if (answer.kind === 'refused') return undefined;
+    await answer.lock.release();
+  }
   const refusal = await completeResult(runDir, manifest, snapshot, result, takeOver, doors);
   // Another engine may still be at work.
   return refusal ?? ((await isTold()) ? { result, code: ending.code } : undefined);

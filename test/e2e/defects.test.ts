@@ -180,24 +180,37 @@ test('the command that began a run goes on with it, whether or not a node heeds 
   expect(ran.code, ran.stderr).toBe(0);
 });
 
-test('an engine that is killed before it tells of its failure leaves that to the resume, and no second try', async () => {
-  const text = one(
-    'shape=parallelogram, tool_command="echo x >> n; exit 1"',
-    'start -> t; t -> exit [condition="outcome=success"]',
-  );
-  await using it = await home({ 'p.dot': text, 'w/x': '', 'w/scripts/scenarios/s.sh': 'exit 0' });
-  expect((await run(it)).code).toBe(1);
-  const at = '.factory/runs/r1';
-  await rm(join(it.path, at, 'result.json'));
-  await rm(join(it.path, at, 'workspace/scripts'), { recursive: true });
-  const tries = async () => (await it.read(`${at}/workspace/n`)).length / 2;
-  const ran = await it.factory(['resume', 'r1']);
-  expect(ran.stdout).toContain('no route from node t');
-  expect([ran.code, await tries()]).toEqual([1, 1]);
-  expect(await it.read(`${at}/workspace/scripts/scenarios/s.sh`)).toBe('exit 0');
-  expect((await it.factory(['verify', 'r1'])).code).toBe(0);
-  expect([(await it.factory(['resume', 'r1'])).code, await tries()]).toEqual([1, 2]);
-});
+test.each(['tells of its failure', 'gives the run free'])(
+  'an engine that is killed before it %s leaves the telling to the resume, and no second try',
+  async (before) => {
+    const text = one(
+      'shape=parallelogram, tool_command="echo x >> n; exit 1"',
+      'start -> t; t -> exit [condition="outcome=success"]',
+    );
+    await using it = await home({ 'p.dot': text, 'w/x': '', 'w/scripts/scenarios/s.sh': 'exit 0' });
+    expect((await run(it)).code).toBe(1);
+    const at = '.factory/runs/r1';
+    const lock = `${at}/lock/000001.json`;
+    const free = (await it.read(lock)).replace(/"released": ".*"/, '"released": null');
+    await writeFile(join(it.path, lock), free.replace(/"pid": \d+/, '"pid": 4194304'));
+    if (before.startsWith('tells')) {
+      await rm(join(it.path, at, 'result.json'));
+      await rm(join(it.path, at, 'workspace/scripts'), { recursive: true });
+      for (const story of [`${at}/events.jsonl`, `${at}/trace.jsonl`])
+        await writeFile(
+          join(it.path, story),
+          `${(await it.read(story)).split('\n').slice(0, -4).join('\n')}\n`,
+        );
+    }
+    const tries = async () => (await it.read(`${at}/workspace/n`)).length / 2;
+    const ran = await it.factory(['resume', 'r1']);
+    expect(ran.stdout).toContain('no route from node t');
+    expect([ran.code, await tries()]).toEqual([1, 1]);
+    expect(await it.read(`${at}/workspace/scripts/scenarios/s.sh`)).toBe('exit 0');
+    expect((await it.factory(['verify', 'r1'])).code).toBe(0);
+    expect([(await it.factory(['resume', 'r1'])).code, await tries()]).toEqual([1, 2]);
+  },
+);
 
 describe('accepted changes', () => {
   const text = one(
