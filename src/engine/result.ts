@@ -2,7 +2,7 @@
 import { access } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { AuditReport } from '../model/audit.ts';
-import type { RunState } from '../model/checkpoint.ts';
+import type { LastFailure, RunState } from '../model/checkpoint.ts';
 import { Divergence } from '../model/exchange.ts';
 import { followedLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
@@ -38,7 +38,7 @@ export async function resultOf(
   const status = end.parked?.status ?? (end.interrupted ? 'interrupted' : ending.ok ? 'completed' : 'failed');
   const visits = await visitsIn(layout(runDir).visits);
   const made = commits.success ? commits.data : [];
-  const last = ending.ok || end.parked !== undefined ? null : state.last_failure;
+  const last = ending.ok || end.parked !== undefined ? null : causeOf(end);
   return {
     schema_version: 1,
     run_id: manifest.run_id,
@@ -94,6 +94,13 @@ export async function resultOf(
     ),
   };
 }
+
+/** The failure that stands last. A stage that showed what is sealed has no outcome: it is made again, with what had failed
+ *  before it. */
+const causeOf = ({ state, ending }: RunEnd): Pick<LastFailure, 'node' | 'class' | 'model'> | null =>
+  ending.exitNode === null && ending.reason.startsWith('holdout_leak: ') && state.next_node !== null
+    ? { node: state.next_node, class: 'guardrail', model: null }
+    : state.last_failure;
 
 /** What the audit at the end of the run has found, if there was one. */
 async function auditOf(runDir: string): Promise<Pick<RunResult, 'audit'>> {

@@ -12,6 +12,7 @@ import { sha256 } from '../model/sha256.ts';
 import { brandsOf } from '../system/brand.ts';
 import { beforeWrite, mayWrite } from '../system/fence.ts';
 import { endGroup, sweep } from '../system/processes.ts';
+import { realOf } from '../workspace/dirs.ts';
 import { readStage } from './node-dir.ts';
 import { reopen } from './reopen.ts';
 
@@ -25,16 +26,22 @@ export type Given = {
   readonly script?: string;
 };
 
-/** The run's variables as flags, with those that are given now. */
-export const givenVariables = (manifest: Manifest, flags: Given): Record<string, string> => ({
-  ...Object.fromEntries(
-    Object.entries(manifest.variables).map(([name, v]) => [
-      name,
-      v.file === undefined ? v.value : `@${v.file.source}`,
-    ]),
-  ),
-  ...flags.vars,
-});
+/** What flags say of the agent, as the manifest keeps it, over what they said before; `script` is the text of the script
+ *  that they name. */
+export function flagsOfAgent(
+  { agent, model, effort }: Pick<Given, 'agent' | 'model' | 'effort'>,
+  script: string | undefined,
+  before: Manifest['agent']['flags'] = {},
+): Pick<Manifest['agent'], 'flags'> {
+  const flags = {
+    ...before,
+    ...(agent === undefined ? {} : { agent }),
+    ...(model === undefined ? {} : { model }),
+    ...(effort === undefined ? {} : { effort }),
+    ...(script === undefined ? {} : { script_sha256: sha256(script) }),
+  };
+  return Object.keys(flags).length === 0 ? {} : { flags };
+}
 
 /** Everything that is no longer as the manifest says, each as a refusal. */
 export async function whatChanged(
@@ -71,7 +78,8 @@ export async function whatChanged(
         : was.file.source === path && sha256(await readFile(path).catch(() => '')) === was.file.sha256;
     if (!same) found.push(changed(`--var ${name} differs from the run's`));
   }
-  if (flags.agent !== undefined && flags.agent !== manifest.agent.name) {
+  const { flags: said = {} } = manifest.agent;
+  if (flags.agent !== undefined && ![said.agent, manifest.agent.name].includes(flags.agent)) {
     found.push(
       changed(
         `--agent ${flags.agent} differs from the run's agent, ${manifest.agent.name === '' ? 'none' : manifest.agent.name}`,
@@ -80,14 +88,17 @@ export async function whatChanged(
   }
   if (flags.script !== undefined) {
     const now = await readFile(resolve(cwd, flags.script), 'utf8').catch(() => '');
-    if (sha256(now) !== manifest.agent.script?.sha256)
+    if (![said.script_sha256, manifest.agent.script?.sha256].includes(sha256(now)))
       found.push(changed(`--script ${flags.script} differs from the run's`));
   }
-  if (flags.model !== undefined && flags.model !== manifest.agent.model)
+  if (flags.model !== undefined && ![said.model, manifest.agent.model].includes(flags.model))
     found.push(changed(`--model ${flags.model} differs from the run's`));
-  if (flags.effort !== undefined && flags.effort !== manifest.agent.effort)
+  if (flags.effort !== undefined && ![said.effort, manifest.agent.effort].includes(flags.effort))
     found.push(changed(`--effort ${flags.effort} differs from the run's`));
-  if (flags.workdir !== undefined && resolve(cwd, flags.workdir) !== manifest.original_workdir) {
+  if (
+    flags.workdir !== undefined &&
+    !(await isSame(resolve(cwd, flags.workdir), manifest.original_workdir))
+  ) {
     found.push(
       changed(
         `--workdir ${flags.workdir} is not the workdir of the run, ${manifest.original_workdir === '' ? 'which had none' : manifest.original_workdir}`,
@@ -96,6 +107,11 @@ export async function whatChanged(
   }
   return found;
 }
+
+/** Whether two paths name one folder; one that is gone still has its name. */
+const isSame = async (path: string, was: string): Promise<boolean> =>
+  path === was ||
+  (was !== '' && (await realOf(path).catch(() => path)) === (await realOf(was).catch(() => was)));
 
 /** Ends what another engine left running: by what its stages carry and bear, and by the process that its stage wrote
  *  down. `spare` names processes that stay: engines that were stopped and not killed. Answers how many it ended. */

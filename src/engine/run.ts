@@ -1,6 +1,6 @@
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
-import type { LastFailure, RunState } from '../model/checkpoint.ts';
+import type { RunState } from '../model/checkpoint.ts';
 import type { Node } from '../model/graph.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
@@ -24,6 +24,7 @@ import { delta } from './context.ts';
 import { feedback, printable } from './feedback.ts';
 import { openVisit } from './node-dir.ts';
 import { parked } from './park.ts';
+import { goalOf } from './pipeline.ts';
 import { inputCaptured, outputCaptured, stageEnded, status, visited } from './records.ts';
 import { askedOf } from './replay-visit.ts';
 import type { RunSetting } from './site.ts';
@@ -80,6 +81,9 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
   const elapsed = () => earlier + (clock.monotonic() - began);
   const graphWants = readAttributes(graph.attrs, graphAttributes).values;
   const tell = teller(prepared);
+  // A resume may have been given another one; no stage can set it.
+  const goal = goalOf(graph);
+  const aim = goal === undefined ? {} : { 'graph.goal': goal };
 
   const saved = async (at: RunState): Promise<void> => (await prepared.save(at))();
   /** Until the last checkpoint outlives a power cut, and the flush of what was told after it, or before the first one. */
@@ -92,7 +96,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       ...state,
       status: ending.ok ? 'completed' : 'failed',
       ended: endedAs(ending),
-      elapsed_ms: Math.round(elapsed()),
+      // As the checkpoint has it, which a resume tells again.
+      elapsed_ms: alreadySaved ? state.elapsed_ms : Math.round(elapsed()),
       spent: prepared.books.run(),
     };
     if (!alreadySaved) await saved(state);
@@ -222,7 +227,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     await tell.event({ type: 'StageStarted', node_id: node.id, visit: visits + 1, node_type: kind.type });
     const stageBegan = clock.monotonic();
     const contextBefore = state.context;
-    state = { ...state, context: { ...state.context, current_node: node.id } };
+    state = { ...state, context: { ...state.context, ...aim, current_node: node.id } };
 
     const atStart = state;
     await onDisk;
@@ -241,8 +246,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     // What a visit did that was not carried to its end is undone by the resume; nothing of it is remembered.
     if (ended.kind === 'interrupted') return interrupt(cut);
     if (ended.kind === 'stopped') {
-      const cause = ended.leaked === true ? { last_failure: leakedBy(node.id, kind.type, ended.reason) } : {};
-      state = { ...cut, ...cause };
+      state = cut;
       return stop(ended.reason);
     }
     const { outcome, usage, replayed } = ended;
@@ -379,18 +383,6 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     if (prepared.stopAfter === node.id) return stop(testStop.reason);
   }
 }
-
-/** A stage that showed what is sealed, as the run's cause of failure. */
-const leakedBy = (node: string, type: string, reason: string): LastFailure => ({
-  node,
-  node_type: type,
-  class: 'guardrail',
-  class_said: false,
-  reason,
-  exit_code: null,
-  model: null,
-  executable_success_since: false,
-});
 
 const endedAs = (ending: Ending) => ({
   exit_node: ending.exitNode,

@@ -41,8 +41,8 @@ export type VisitEnd =
       readonly replayed?: number;
     }
   | { readonly kind: 'interrupted' }
-  /** The run cannot go on: a cap, or a workspace that cannot be recorded; or the stage has `leaked` what is sealed. */
-  | { readonly kind: 'stopped'; readonly reason: string; readonly leaked?: true };
+  /** The run cannot go on: a cap, or a workspace that cannot be recorded; or the stage has shown what is sealed. */
+  | { readonly kind: 'stopped'; readonly reason: string };
 
 /** Milliseconds a stage may take when nobody says otherwise. */
 const defaultTimeoutMs = 30 * 60_000;
@@ -157,7 +157,7 @@ export async function visitNode(
     await told;
     // A workspace that cannot be recorded cannot be gone on with; the checkpoint stands before this stage.
     if ('trouble' in result) return { kind: 'stopped', reason: `${node.id}: ${result.trouble}` };
-    if ('leaked' in result) return { kind: 'stopped', reason: result.leaked, leaked: true };
+    if ('leaked' in result) return { kind: 'stopped', reason: result.leaked };
     if ('diverged' in result) return { kind: 'stopped', reason: result.diverged };
     if (signal.aborted) return { kind: 'interrupted' };
     if (desk.stop !== undefined) return { kind: 'stopped', reason: desk.stop };

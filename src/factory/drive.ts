@@ -133,12 +133,11 @@ export async function drive(
       await tidy(runDir);
       if (ended > 0)
         doors.log('warn', 'ended processes that an earlier engine left running', { processes: ended });
-    }
-    if (resumed) {
       beforeWrite(at.scratch);
       await removeTree(at.scratch);
     }
     const { account } = sandbox;
+    const enforcing = { ...manifest, sandbox: account, not_enforced: account.missing };
     if (account.asked === 'auto' && account.used !== 'bwrap')
       doors.log('warn', `stages are not confined: ${account.why}`, { missing: account.missing });
     // What read a large pipeline or copied a large workdir in has left much behind.
@@ -152,7 +151,8 @@ export async function drive(
       snapshot = await snapshots.load(loaded.snapshot);
       if (resumed) {
         await snapshots.restore(snapshot);
-        if (given.change !== undefined) await carryOut(given.change, runDir, read);
+        if (given.change !== undefined)
+          await carryOut({ ...given.change, manifest: enforcing }, runDir, read);
         snapshot = await snapshots.take(snapshot);
       }
     } catch (error) {
@@ -384,8 +384,8 @@ function takeoverNotice({ pid, host, how, heartbeat }: Before): [string, Record<
 
 const previous = ({ pid, host, epoch, heartbeat }: Before) => ({ pid, host, epoch, heartbeat });
 
-/** Milliseconds that an earlier engine worked after its last checkpoint, at the next node, as far as its last sign of life tells: never more
- *  than it held the run, whatever a wall clock that was set between the two makes of it. */
+/** Milliseconds that an earlier engine worked at the next node after its last checkpoint, as far as its last sign of life
+ *  tells: never more than it held the run, whatever a wall clock that was set between the two makes of it. */
 const lostTime = (loaded: Checkpoint, before: Before | undefined): number => {
   if (before === undefined) return 0;
   const between = Date.parse(before.heartbeat) - Date.parse(loaded.at);

@@ -7,7 +7,7 @@ import type { Checkpoint } from '../model/checkpoint.ts';
 import { exchangesLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { RunResult } from '../model/result.ts';
-import { acquireLock } from '../store/lock.ts';
+import { acquireLock, notReleased } from '../store/lock.ts';
 import { mendJournals } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
@@ -29,8 +29,8 @@ export async function finishedRun(
   return state.ended?.exit_node == null ? undefined : endOf(manifest, state, runDir, doors);
 }
 
-/** A run whose engine was killed when it had ended without an exit, and before it had said so: its end is said now, and
- *  only a resume after that makes the stage again. Undefined where the end is told, or the run has another owner. */
+/** The end of a run that no exit has ended, where its engine was killed before it could tell: whoever resumes is told, and
+ *  only the next resume makes the stage once more. Undefined for any other run, and for one that has another owner. */
 export async function untoldEnd(
   runDir: string,
   manifest: Manifest,
@@ -39,10 +39,18 @@ export async function untoldEnd(
   doors: Doors,
 ): Promise<Finished | Refusal | undefined> {
   const end = await endOf(manifest, state, runDir, doors);
-  const told = () => tellsOf(layout(runDir).result, end?.result);
-  if (end === undefined || (await told())) return undefined;
-  const refused = await completeResult(runDir, manifest, state.snapshot, end.result, takeOver, doors);
-  return refused ?? ((await told()) ? end : undefined);
+  if (end === undefined) return undefined;
+  const isTold = () => tellsOf(layout(runDir).result, end.result);
+  if (await isTold()) {
+    // Told to the disk, it may have been told to nobody else.
+    if (!(await notReleased(runDir, state.epoch))) return undefined;
+    const answer = await acquireLock(runDir, { clock: doors.clock, takeOver, stoppedYields: true });
+    if (answer.kind === 'refused') return undefined;
+    await answer.lock.release();
+  }
+  const refusal = await completeResult(runDir, manifest, state.snapshot, end.result, takeOver, doors);
+  // Another engine may still be at work.
+  return refusal ?? ((await isTold()) ? end : undefined);
 }
 
 async function endOf(
@@ -97,13 +105,13 @@ export async function completeResult(
 export const flushed = { sync: true, syncFolder: true, evenFolder: true } as const;
 
 /** Whether the file tells of that end, and not of an earlier one that the run went on from. */
-const tellsOf = (path: string, end: RunResult | undefined): Promise<boolean> =>
+const tellsOf = (path: string, end: RunResult): Promise<boolean> =>
   readFile(path, 'utf8').then(
     (text) => {
       const said = Said.safeParse(parsed(text)).data;
       // What ended at no exit may have been interrupted, or stopped by another limit, at the same stage before.
-      const alike = end?.exit_node !== null || (said?.status === end.status && said.reason === end.reason);
-      return said?.stages === end?.stages && alike;
+      const alike = end.exit_node !== null || (said?.status === end.status && said.reason === end.reason);
+      return said?.stages === end.stages && alike;
     },
     () => false,
   );

@@ -4,19 +4,22 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { readGraph } from '../dot/read.ts';
 import type { Caps } from '../engine/caps.ts';
-import { spendCapsOf } from '../engine/caps.ts';
+import { defaultCaps, spendCapsOf } from '../engine/caps.ts';
 import type { Casting, LoadedScript, Refusal } from '../engine/casting.ts';
 import { cast, describePlan, loadScript, selfContained } from '../engine/casting.ts';
 import type { Inputs } from '../engine/inputs.ts';
 import { readInputs } from '../engine/inputs.ts';
+import { goalOf } from '../engine/pipeline.ts';
 import type { Made, NotMade } from '../engine/prepare.ts';
 import { readPriceFile } from '../engine/price-file.ts';
 import { resultOf } from '../engine/result.ts';
-import { givenVariables, whatChanged } from '../engine/resume.ts';
+import { flagsOfAgent, whatChanged } from '../engine/resume.ts';
 import type { Texts } from '../engine/texts.ts';
 import { textsOf, textsOfManifest } from '../engine/texts.ts';
 import { lint } from '../lint/lint.ts';
+import { graphAttributes } from '../lint/words.ts';
 import { parseAgentScript } from '../model/agent-script.ts';
+import { readAttributes } from '../model/attribute.ts';
 import { hasErrors } from '../model/diagnostic.ts';
 import type { Graph } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
@@ -177,7 +180,9 @@ async function resumeOnce(
   let inputs = textsOfManifest(manifest);
   let fresh: Inputs | undefined;
   if (accepts && graph !== undefined) {
-    const read = await readInputs(graph, givenVariables(manifest, flags), doors.cwd);
+    // What nobody gives anew stays as the run has it, whatever its file says by now.
+    const kept = { variables: manifest.variables, files: {} };
+    const read = await readInputs(graph, flags.vars, doors.cwd, kept);
     if ('problems' in read) return read;
     fresh = read.inputs;
     inputs = textsOf(fresh);
@@ -269,7 +274,7 @@ export async function goOn(
       ? nobody
       : cast(current, kinds, {
           // The run goes on with the agent it began with, whatever the environment now prefers.
-          env: { ...doors.env, FACTORY_EFFORT: undefined },
+          env: { ...doors.env, FACTORY_EFFORT: undefined, ...override(manifest, flags.agent) },
           flag: flags.agent ?? (manifest.agent.name === '' ? undefined : manifest.agent.name),
           model: flags.model ?? manifest.agent.model,
           effort: flags.effort ?? manifest.agent.effort,
@@ -278,15 +283,16 @@ export async function goOn(
         });
   if ('problems' in casting) return casting;
   const maxVisits = flags.maxVisits ?? manifest.caps.max_visits;
+  const kept = limitsNow(manifest, current);
   const caps: Caps = {
-    maxSteps: flags.maxSteps ?? manifest.caps.max_steps,
-    maxWallMs: flags.maxWallMs ?? manifest.caps.max_wall_ms ?? undefined,
+    maxSteps: flags.maxSteps ?? kept.maxSteps,
+    maxWallMs: flags.maxWallMs ?? kept.maxWallMs,
     ...(maxVisits === undefined ? {} : { maxVisits }),
     commandTimeoutMs: flags.commandTimeoutMs ?? manifest.caps.command_timeout_ms,
-    maxCostUsd: flags.maxCostUsd ?? manifest.caps.max_cost_usd,
-    maxTokens: flags.maxTokens ?? manifest.caps.max_tokens,
-    unknownCost: flags.unknownCost ?? manifest.caps.unknown_cost,
-    parkAfterMs: flags.parkAfterMs ?? manifest.caps.park_after_ms,
+    maxCostUsd: flags.maxCostUsd ?? kept.maxCostUsd,
+    maxTokens: flags.maxTokens ?? kept.maxTokens,
+    unknownCost: flags.unknownCost ?? kept.unknownCost,
+    parkAfterMs: flags.parkAfterMs ?? kept.parkAfterMs,
     parkUnsaid: flags.parkUnsaid,
   };
   // Prices only say how the same calls are counted, so another table changes nothing of the run.
@@ -297,9 +303,13 @@ export async function goOn(
   if ('problems' in priced) return priced;
   const main = casting.main;
   // The manifest says what the run goes on with, so that the next resume finds nothing changed.
-  const { parked: _, ...awake } = manifest;
+  const { parked: _, goal: began, ...awake } = manifest;
+  const goal = given.fresh === undefined ? began : goalOf(current);
+  const { max_visits, command_timeout_ms } = manifest.caps;
   const next: Manifest = {
     ...awake,
+    ...(goal === undefined ? {} : { goal }),
+    env_pass: [...new Set([...manifest.env_pass, ...flags.envPass])],
     ...(given.fresh === undefined
       ? {}
       : {
@@ -323,9 +333,11 @@ export async function goOn(
       ...(keptText === undefined || script === undefined
         ? {}
         : { script: { path: script.path, sha256: sha256(script.text), stored: keptScript } }),
+      ...flagsOfAgent(flags, given.script === undefined ? undefined : script?.text, manifest.agent.flags),
     },
     caps: {
-      ...manifest.caps,
+      ...(max_visits === undefined ? {} : { max_visits }),
+      ...(command_timeout_ms === undefined ? {} : { command_timeout_ms }),
       max_steps: caps.maxSteps,
       max_wall_ms: caps.maxWallMs ?? null,
       ...(caps.maxVisits === undefined ? {} : { max_visits: caps.maxVisits }),
@@ -334,4 +346,31 @@ export async function goOn(
     ...(priced.kept === undefined ? {} : { prices: priced.kept }),
   };
   return { casting, caps, manifest: next, script: keptText, answers: script };
+}
+
+/** The variable that has one agent answer in every node, whomever the node names: as it was when the run began. */
+function override({ agent: { name, chosen_by, flags } }: Manifest, flag: string | undefined) {
+  if (name === '') return {};
+  const asBegun = name === 'fake' && /^ATTRACT(?:ION|OR)_BACKEND$/.test(chosen_by);
+  const isFake = asBegun && [undefined, name, flags?.agent].includes(flag);
+  return { ATTRACTION_BACKEND: isFake ? name : undefined, ATTRACTOR_BACKEND: undefined };
+}
+
+/** The run's limits. Where the graph itself set one, it is that of the graph as it is now; what a flag has set stays. */
+function limitsNow({ caps, pipeline, pipeline_path }: Manifest, current: Graph) {
+  const limitsOf = (graph: Graph | undefined) =>
+    graph === undefined ? {} : readAttributes(graph.attrs, graphAttributes).values;
+  const now: Partial<ReturnType<typeof readAttributes<typeof graphAttributes>>['values']> = limitsOf(current);
+  const was: typeof now =
+    current.text === pipeline.text ? now : limitsOf(readGraph(pipeline_path, pipeline.text).graph);
+  const { maxSteps } = defaultCaps;
+  const of = <T>(kept: T, before: T, is: T): T => (kept === before ? is : kept);
+  return {
+    maxSteps: of(caps.max_steps, was.max_steps ?? maxSteps, now.max_steps ?? maxSteps),
+    maxWallMs: of(caps.max_wall_ms ?? undefined, was.max_wall, now.max_wall),
+    maxCostUsd: of(caps.max_cost_usd, was.max_cost_usd, now.max_cost_usd),
+    maxTokens: of(caps.max_tokens, was.max_tokens, now.max_tokens),
+    unknownCost: of(caps.unknown_cost, was.unknown_cost, now.unknown_cost),
+    parkAfterMs: of(caps.park_after_ms, was.park_after, now.park_after),
+  };
 }

@@ -18,6 +18,7 @@ import { readInputs } from '../engine/inputs.ts';
 import { buildsHistory, goalOf, startOf, workdirOf } from '../engine/pipeline.ts';
 import { makeRun } from '../engine/prepare.ts';
 import { readPriceFile } from '../engine/price-file.ts';
+import { flagsOfAgent } from '../engine/resume.ts';
 import { textsOf } from '../engine/texts.ts';
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
@@ -171,6 +172,7 @@ export async function startRun(
         ...(loaded.script !== undefined && scripted
           ? { script: { path: loaded.script.path, sha256: sha256(loaded.script.text), stored: keptScript } }
           : {}),
+        ...flagsOfAgent(flags, flags.script === undefined ? undefined : loaded.script?.text),
       },
       base_commit: git?.base_commit ?? headOf,
       workdir_kind: workdirKind,

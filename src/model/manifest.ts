@@ -76,6 +76,11 @@ export const Manifest = z.object({
     model: z.string().optional(),
     effort: z.string().optional().describe('Reasoning effort for nodes that name none'),
     temperature: z.number().optional().describe('Sampling temperature, where one was asked for'),
+    flags: z
+      .object({ agent: z.string(), model: z.string(), effort: z.string(), script_sha256: hash })
+      .partial()
+      .exactOptional()
+      .describe('What flags said, whether or not any node heeds it: a resume may say it again'),
   }),
   base_commit: z.string().nullable().describe('HEAD of the workdir where it is the top of a git repository'),
   workdir_kind: z.enum(['none', 'folder', 'git']),

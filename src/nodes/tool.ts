@@ -74,7 +74,9 @@ export const tool = kind({
       case 'signalled':
         return fail(`tool_exit_code_-1 (ended by ${ended.signal})`, { broke: true });
       case 'exited': {
-        if ('problem' in written) return failed(written.problem, 'config', { exitCode: code });
+        // An exit code that tells of failure is an answer; one of success, with this beside it, is none.
+        if ('problem' in written)
+          return failed(written.problem, 'config', { exitCode: code, broke: code === 0 });
         const common = {
           ...saidNothing,
           label: output.preferred_next_label ?? '',

@@ -93,7 +93,7 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
   const workdirIs = await site.statWorkspace(workdir);
   if (workdirIs !== 'dir') {
     const why = workdirIs === 'file' ? 'is a file, not a folder' : 'does not exist in the workspace';
-    return failed(`verification.workdir "${workdir}" ${why}`, 'config');
+    return end(failed(`verification.workdir "${workdir}" ${why}`, 'config', { broke: true }));
   }
   const cwd = workdir === '.' ? site.workspace : `${site.workspace}/${workdir.replace(/\/+$/, '')}`;
   for (const [index, command] of plan.commands.entries()) {

@@ -133,6 +133,14 @@ export async function ownerOf(
   return held.kind === 'held' ? held.owner : undefined;
 }
 
+/** Whether the engine of that epoch was the last to have the run, and has not given it free. */
+export async function notReleased(runDir: string, epoch: number): Promise<boolean> {
+  const folder = layout(runDir).locks;
+  if ((await highestEpoch(folder)) !== epoch) return false;
+  const read = await readLock(folder, epoch);
+  return read.kind === 'read' && read.lock.released === null;
+}
+
 /** Processes on this host that have or had the run, did not give it free and still live: whoever was taken over while it
  *  was stopped, however many have followed it. */
 export async function livingOwners(runDir: string, self = thisProcess()): Promise<readonly number[]> {

@@ -147,8 +147,10 @@ export async function checkStory(
   const finished = records.flatMap((record) =>
     record.type === 'Visit' && record.seq > begins ? [record] : [],
   );
-  followVisits(events.facts, 'events.jsonl', endsStage, 'PipelineStarted', finished, killed, found);
-  followVisits(trace.facts, 'trace.jsonl', endsNode, 'SessionInitialized', finished, killed, found);
+  // Of an end that a resume has told in place of who was killed, the story may lack the last lines.
+  const lacks = ({ facts }: ReadFacts) => killed || facts.at(-1)?.type.startsWith('Pipeline') !== true;
+  followVisits(events.facts, 'events.jsonl', endsStage, 'PipelineStarted', finished, lacks(events), found);
+  followVisits(trace.facts, 'trace.jsonl', endsNode, 'SessionInitialized', finished, lacks(trace), found);
   return { events, trace, underWay: isUnderWay(trace.facts) };
 }
 

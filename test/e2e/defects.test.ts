@@ -1,5 +1,5 @@
 /** Defects that were found once, each as the shortest story that showed it. */
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { home } from '../support/cli.ts';
@@ -129,6 +129,89 @@ test('a run that a test stops at its exit is finished all the same', async () =>
   expect((await it.factory(['resume', 'r1'])).code).toBe(0);
 });
 
+test('who answers in every node when a run begins does so when it is resumed, and nobody else', async () => {
+  const text = one('agent.backend=stub', 'start -> a -> t -> exit', 'a [agent.backend=stub]');
+  await using it = await home({ 'p.dot': text, 'w/x': '' });
+  const stop = { ATTRACTION_TEST_STOP_AFTER_NODE: 'a' };
+  const byFake = async (id: string) =>
+    (await it.read(`.factory/runs/${id}/t/status.json`)).includes('fake backend');
+  await run(it, [], { ...stop, ATTRACTION_BACKEND: 'fake' });
+  expect((await it.factory(['resume', 'r1'])).code).toBe(0);
+  expect(await byFake('r1')).toBe(true);
+  await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r2'], { env: stop });
+  await it.factory(['resume', 'r2'], { env: { ATTRACTION_BACKEND: 'fake' } });
+  expect(await byFake('r2')).toBe(false);
+});
+
+test.each([
+  [
+    'success beside an answer that is none',
+    'shape=parallelogram, tool_command="echo nope > $FACTORY_OUTPUT"',
+  ],
+  [
+    'a verification in a folder that is not there',
+    'type=verification, verification.allowed_commands="true", verification.workdir="no"',
+  ],
+])('%s leaves by no unconditional edge', async (_, attributes) => {
+  const plan =
+    '{\\"context_updates\\":{\\"verification.plan\\":{\\"files\\":[],\\"commands\\":[\\"true\\"]}}}';
+  const more = `p [shape=parallelogram, tool_command="echo '${plan}' > $FACTORY_OUTPUT"] z [shape=parallelogram, tool_command="true"]`;
+  await using it = await home({ 'p.dot': one(attributes, 'start -> p -> t -> z -> exit', more), 'w/x': '' });
+  const ran = await run(it);
+  expect(ran.code).toBe(1);
+  expect(ran.stdout).toContain('no route from node t');
+});
+
+test('the command that began a run goes on with it, whether or not a node heeds its flags', async () => {
+  const text = one(
+    'agent.backend=stub',
+    'start -> a -> t -> exit',
+    'a [shape=parallelogram, tool_command="true"]',
+  );
+  const script = '{"format":"factory-script/1","answers":{"t":[{"text":"x"}]}}';
+  await using it = await home({ 'p.dot': text, 'w/x': '', 's.json': script });
+  await symlink('w', join(it.path, 'link'));
+  const flags = ['--agent', 'fake', '--model', 'm', '--effort', 'low', '--script', 's.json'];
+  await run(it, flags, { ATTRACTION_TEST_STOP_AFTER_NODE: 'a' });
+  const again = ['run', 'p.dot', '--resume', '--run-id', 'r1', '--workdir', 'link', ...flags];
+  const other = await it.factory([...again, '--agent', 'codex', '--model', 'n']);
+  expect(other.stderr).toMatch(/--agent codex differs.*--model n differs/s);
+  const ran = await it.factory(again);
+  expect(ran.code, ran.stderr).toBe(0);
+});
+
+test.each(['tells of its failure', 'gives the run free'])(
+  'an engine that is killed before it %s leaves the telling to the resume, and no second try',
+  async (before) => {
+    const text = one(
+      'shape=parallelogram, tool_command="echo x >> n; exit 1"',
+      'start -> t; t -> exit [condition="outcome=success"]',
+    );
+    await using it = await home({ 'p.dot': text, 'w/x': '', 'w/scripts/scenarios/s.sh': 'exit 0' });
+    expect((await run(it)).code).toBe(1);
+    const at = '.factory/runs/r1';
+    const lock = `${at}/lock/000001.json`;
+    const free = (await it.read(lock)).replace(/"released": ".*"/, '"released": null');
+    await writeFile(join(it.path, lock), free.replace(/"pid": \d+/, '"pid": 4194304'));
+    if (before.startsWith('tells')) {
+      await rm(join(it.path, at, 'result.json'));
+      await rm(join(it.path, at, 'workspace/scripts'), { recursive: true });
+      for (const story of [`${at}/events.jsonl`, `${at}/trace.jsonl`])
+        await writeFile(
+          join(it.path, story),
+          `${(await it.read(story)).split('\n').slice(0, -4).join('\n')}\n`,
+        );
+    }
+    const tries = async () => (await it.read(`${at}/workspace/n`)).length / 2;
+    const ran = await it.factory(['resume', 'r1']);
+    expect(ran.stdout).toContain('no route from node t');
+    expect([ran.code, await tries()]).toEqual([1, 1]);
+    expect(await it.read(`${at}/workspace/scripts/scenarios/s.sh`)).toBe('exit 0');
+    expect((await it.factory(['verify', 'r1'])).code).toBe(0);
+    expect([(await it.factory(['resume', 'r1'])).code, await tries()]).toEqual([1, 2]);
+  },
+);
+
 describe('accepted changes', () => {
   const text = one(
     'shape=parallelogram, tool_command="echo ${var.k} >> log"',
@@ -149,6 +232,27 @@ describe('accepted changes', () => {
     ).toBe(1);
     expect(await it.read('.factory/runs/r1/workspace/log')).toBe('two\nnew\n');
     expect((await it.factory(['resume', 'r1'])).code).toBe(0);
+  });
+  test('bring the limits and the goal of the graph with them, and no other text of a variable', async () => {
+    const text = (limit: string, goal: string, vars: string) =>
+      one(
+        'shape=parallelogram, tool_command="cat ${var.spec} > t; echo ${ctx.graph.goal} >> t"',
+        'start -> a -> t -> exit',
+        `max_steps=${limit} goal="${goal}" vars="spec=@spec.md${vars}" a [shape=parallelogram, tool_command="true"]`,
+      );
+    await using it = await home({ 'p.dot': text('2', 'old', ', n=1'), 'w/x': '', 'spec.md': 'as it was' });
+    expect((await run(it)).code).toBe(1);
+    await writeFile(join(it.path, 'p.dot'), text('9', 'new', ''));
+    await writeFile(join(it.path, 'spec.md'), 'another');
+    const ran = await it.factory(['resume', 'r1', '--accept-changes', '--env-pass', 'A_KEY']);
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(await it.read('.factory/runs/r1/workspace/t')).toBe('as it wasnew\n');
+    expect(await it.json('.factory/runs/r1/manifest.json')).toMatchObject({
+      goal: 'new',
+      caps: { max_steps: 9 },
+      env_pass: ['A_KEY'],
+    });
+    expect((await it.factory(['verify', 'r1'])).code).toBe(0);
   });
   test('that take away the node where the run stands are refused', async () => {
     await using it = await home({ 'p.dot': text, 'w/x': '' });

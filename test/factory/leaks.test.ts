@@ -62,6 +62,8 @@ test.for(leaks)(
     expect(readdirSync(join(it.path, at, 'workspace/src'))).toEqual(['app.py']);
     const told = it.records(`${at}/events.jsonl`);
     expect(told.at(-1)).toMatchObject({ type: 'PipelineFailed', error: result.reason });
+    // Whoever goes on makes the stage again: with what had failed before it, and that was nothing.
+    expect(JSON.parse(it.read(`${at}/checkpoint.json`)).last_failure).toBe(null);
   },
 );
 
