@@ -159,7 +159,11 @@ async function runOrResume(
 
 /** A large pipeline is read without the room that a small one is faster with: what it would take stays taken. */
 function readSmall(path: string, cwd: string): ReturnType<typeof readPipeline> {
-  if ((statSync(resolve(cwd, path), { throwIfNoEntry: false })?.size ?? 0) > 16_384) keepSmall();
+  try {
+    if (statSync(resolve(cwd, path)).size > 16_384) keepSmall();
+  } catch {
+    // Whoever reads it says why it cannot be read.
+  }
   return readPipeline(path, cwd);
 }
 

@@ -222,6 +222,7 @@ const meanings: Readonly<Record<string, string>> = {
   EIO: 'the disk reports an error (input/output error)',
   ENOSPC: 'no space is left on the disk',
   EDQUOT: 'the disk quota is used up',
+  EFBIG: 'the file would be larger than the system allows (its limit: ulimit -f)',
   ENOENT: 'the file system takes no new folders there',
   ENOTDIR: 'a file stands where a folder would be',
   EEXIST: 'a file stands where a folder would be',

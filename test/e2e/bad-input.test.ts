@@ -1,4 +1,5 @@
 /** Bad input gets a clear message, an honest exit code, and leaves nothing half-made. */
+import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -22,6 +23,18 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       wants: ['there is no pipeline file nowhere.dot'],
     },
     { says: 'a folder', args: ['run', 'folder'], files: { 'folder/x': '' }, wants: ['folder is a folder'] },
+    {
+      says: 'a file below a file',
+      args: ['run', 'p.dot/x'],
+      files: { 'p.dot': good },
+      wants: ['there is no pipeline file p.dot/x'],
+    },
+    {
+      says: 'a name that is too long',
+      args: ['run', 'x'.repeat(5000)],
+      wants: ['error[pipeline-file]', 'the name is too long'],
+    },
+    { says: 'a name that is empty', args: ['run', ''], wants: ['the name of the pipeline file is empty'] },
     { says: 'an empty file', args: ['run', 'p.dot'], files: { 'p.dot': '' }, wants: ['p.dot'] },
     {
       says: 'a binary file',
@@ -172,6 +185,14 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
     expect(ran.stderr).not.toMatch(/^\s+at .*\.js:\d+/m);
     expect(await it.list('.')).toEqual(before);
   });
+});
+
+test('a working directory that was removed is told in one sentence', async () => {
+  await using it = await home({ 'gone/x': '' });
+  const words = 'cd gone && rm -r ../gone && exec "$0" "$1" runs';
+  const shell = spawnSync('sh', ['-c', words, process.execPath, cli], { cwd: it.path, encoding: 'utf8' });
+  expect(shell.stderr).toMatch(/^error\[cwd\]: the folder .* does not exist any more\n {2}= fix: [^\n]+\n$/);
+  expect(shell.status).toBe(2);
 });
 
 test('a run id that exists is refused, and the old run stays as it was', async () => {
