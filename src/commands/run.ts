@@ -124,6 +124,8 @@ async function runOrResume(
   io: RunDoors,
   view: View,
 ): Promise<Finished | Refusal> {
+  if (pipeline === undefined && options.resume === true && options.runId !== undefined)
+    return usage('no pipeline file is named', `factory resume ${quoteWord(options.runId)}`);
   if (pipeline === undefined)
     return usage(
       'no pipeline file is named',

@@ -1,6 +1,6 @@
 /** The runs directory: which runs there are, what they are called, and how each stands. */
 import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ulid } from 'ulid';
 import * as z from 'zod';
@@ -81,7 +81,11 @@ export async function findRun(runsDir: string, nameOrPath: string): Promise<RunD
         'give more of the id',
       );
   }
-  if (await isRun(nameOrPath)) return { ok: true, id: basename(resolve(nameOrPath)), dir: nameOrPath };
+  if (await isRun(nameOrPath)) {
+    // By its real path: beside a link there are no runs, and what is said of it is read elsewhere.
+    const dir = await realpath(nameOrPath);
+    return { ok: true, id: basename(dir), dir };
+  }
   const ids = await runIds(runsDir);
   const there = ids.length === 0 ? 'it has no runs' : `it has: ${some(ids.toReversed())}`;
   return unreadable(`there is no run "${nameOrPath}" in ${runsDir} (${there})`, look);

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { acquireLock } from '../../src/store/lock.ts';
@@ -118,6 +118,12 @@ describe('finding a run', () => {
   test('by the path of its directory needs no runs directory', async () => {
     await using it = await some();
     expect(await findRun('/nowhere', `${it.at('runs', 'xyz')}/`)).toMatchObject({ ok: true, id: 'xyz' });
+    symlinkSync(it.at('runs', 'xyz'), it.at('link'));
+    expect(await findRun('/nowhere', it.at('link'))).toEqual({
+      ok: true,
+      id: 'xyz',
+      dir: it.at('runs', 'xyz'),
+    });
   });
 
   test.for([
