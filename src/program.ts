@@ -99,6 +99,8 @@ function leaveTerminal(): void {
  *  ends us, with every stage killed where it stands and nothing half-made left. */
 function stopping(): AbortSignal {
   heedsSignals = true;
+  // It would open Node's debugger, through which anybody on this machine is as good as we are.
+  process.on('SIGUSR1', () => {});
   const controller = new AbortController();
   let first = Number.NEGATIVE_INFINITY;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {

@@ -35,6 +35,9 @@ export function unusable(request: SpawnRequest): string | undefined {
   return undefined;
 }
 
+/** Codes of a machine that has nothing left to start a program with, and may have later. */
+export const isNoRoom = (code: string): boolean => ['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'].includes(code);
+
 /** The reason in words for the system's error code. */
 export function whyNot(request: SpawnRequest, code: string): string {
   const { argv, cwd, env } = request;

@@ -83,7 +83,8 @@ function outer(request: SpawnRequest, ended: Exit): Exit {
   if (refused === undefined) return ended;
   const why =
     whyNotHere(request) ?? `the sandbox could not be made: ${refused} (sandbox=none does without one)`;
-  return { kind: 'not_found', program: request.argv[0], why };
+  const noRoom = /Resource temporarily unavailable|Cannot allocate memory|Too many open files/.test(refused);
+  return { kind: 'not_found', program: request.argv[0], why, ...(noRoom ? { noRoom } : {}) };
 }
 
 const codes: Readonly<Record<string, string>> = {
