@@ -115,7 +115,8 @@ async function isRun(dir: string): Promise<boolean> {
 const isFile = (path: string): Promise<boolean> =>
   stat(path).then(
     (is) => is.isFile(),
-    () => false,
+    // What this user may not look at may well be one; whoever reads it says that it is closed.
+    (error: unknown) => isCode(error, 'EACCES'),
   );
 
 const statusWords = ['running', 'completed', 'failed', 'interrupted', ...pausedWords] as const;

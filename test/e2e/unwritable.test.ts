@@ -65,3 +65,15 @@ test.skipIf(!canRun())(
     expect(ended.code, ended.stderr).toBe(0);
   },
 );
+
+test.skipIf(!canRun())('a run that this user may not read is there, and said to be closed', async () => {
+  await using it = await home({ 'p.dot': pipeline, '.factory/runs/r1/manifest.json': '{}' });
+  chmodSync(join(it.path, '.factory/runs/r1'), 0);
+  if (uid !== undefined) chownSync(it.path, uid, uid);
+  const own = uid === undefined ? {} : { uid };
+  const shown = await it.factory(['show', 'r1'], own);
+  const listed = await it.factory(['runs'], own);
+  chmodSync(join(it.path, '.factory/runs/r1'), 0o755);
+  expect(shown.stderr).toMatch(/^error\[system\]: \S+r1\/manifest\.json: permission denied$/m);
+  expect(listed.stdout).toMatch(/^r1 +unreadable .*closed to this user/m);
+});
