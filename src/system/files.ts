@@ -16,7 +16,7 @@ import { chmod, mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { named } from './disk-trouble.ts';
-import { beforeWrite } from './fence.ts';
+import { beforeRemaking, beforeWrite } from './fence.ts';
 
 const datasync = promisify(fdatasync);
 const sync = promisify(fsync);
@@ -163,6 +163,7 @@ async function openNew(path: string, folder: string): Promise<number> {
   } catch (error) {
     if (!isMissing(error)) throw error;
   }
+  beforeRemaking(folder);
   await makeFolder(folder);
   return openSync(path, 'wx', 0o600);
 }
