@@ -19,6 +19,10 @@ export type Sinks = { readonly out: (text: string) => void; readonly tell: (line
 /** Runs the bench of the house at `house`. Answers with the exit code: 0 it was measured (targets met or not), 1 a run
  *  of our own failed, 2 the flags are wrong, 130 it was interrupted. */
 export async function main(argv: readonly string[], house: string): Promise<number> {
+  if (argv.includes('--help')) {
+    process.stdout.write(`${usage}\n`);
+    return 0;
+  }
   const options = readFlags(argv, process.cwd());
   if ('problem' in options) {
     process.stderr.write(`${options.problem}\n${usage}\n`);

@@ -11,9 +11,8 @@ const usage = `npm run crash -- [--story NAME] [--point STORY:WHO:KIND:K:ACTION]
                 [--every N] [--seed S] [--jobs J] [--list]
 `;
 
-/** Answers the exit code. `root` is the repository. */
-export async function main(argv: readonly string[], root: string): Promise<number> {
-  const { values } = parseArgs({
+const read = (argv: readonly string[]) =>
+  parseArgs({
     args: [...argv],
     options: {
       story: { type: 'string' },
@@ -26,12 +25,38 @@ export async function main(argv: readonly string[], root: string): Promise<numbe
       list: { type: 'boolean' },
       help: { type: 'boolean' },
     },
-  });
+  }).values;
+
+/** Flags that take a number of at least one. */
+const counts = ['every', 'seed', 'jobs'] as const;
+
+/** Answers the exit code: 0 all points passed, 1 one failed, 2 a flag is wrong or no point is meant, 130 interrupted.
+ *  `root` is the repository. */
+export async function main(argv: readonly string[], root: string): Promise<number> {
   const say = (text: string) => void process.stdout.write(text);
+  const wrong = (what: string): number => {
+    process.stderr.write(`${what}\n${usage}`);
+    return 2;
+  };
+  let values: ReturnType<typeof read>;
+  try {
+    values = read(argv);
+  } catch (error) {
+    return wrong(error instanceof Error ? error.message : String(error));
+  }
+  const bad = counts.find((name) => !/^[1-9]\d*$/.test(values[name] ?? '1'));
+  if (bad !== undefined) return wrong(`--${bad} ${values[bad]} is not a whole number of at least 1`);
   if (values.help === true) {
     say(usage);
     return 0;
   }
+  let stopped = false;
+  const stop = () => {
+    stopped = true;
+    say('stopping after the points that are under way; a second signal stops at once\n');
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop);
+  let meant = 0;
   const seed = Number(values.seed ?? '1');
   const folder = await mkdtemp(join(tmpdir(), 'crash-cli-'));
   let passed = 0;
@@ -41,6 +66,7 @@ export async function main(argv: readonly string[], root: string): Promise<numbe
     const all = await stories((path) => readFile(join(root, path), 'utf8'));
     const only = values.story ?? values.point?.split(':')[0];
     for (const story of all.filter((one) => only === undefined || one.name === only)) {
+      if (stopped) break;
       const base = await baseline(cli, story);
       const every = Number(values.every ?? (values.point === undefined ? story.every : 1));
       const points = pointsOf(base)
@@ -48,6 +74,7 @@ export async function main(argv: readonly string[], root: string): Promise<numbe
         .filter((point) => values.action === undefined || values.action.split(',').includes(point.action))
         .filter((point) => values.who === undefined || point.who.startsWith(values.who))
         .filter((_, at) => at % every === seed % every);
+      meant += points.length;
       say(`${story.name}: ${points.length} of ${pointsOf(base).length} points\n`);
       if (values.list === true) {
         for (const point of points) say(`  ${spell(point)}\n`);
@@ -55,8 +82,10 @@ export async function main(argv: readonly string[], root: string): Promise<numbe
       }
       let at = 0;
       const next = async (): Promise<void> => {
-        for (let point = points[at++]; point !== undefined; point = points[at++]) {
+        for (let point = points[at++]; point !== undefined && !stopped; point = points[at++]) {
           const { fired, wrong } = await carryOut(cli, base, point, seedOf(point, seed));
+          // What the signal has hit too tells nothing.
+          if (stopped) return;
           if (wrong.length === 0) passed++;
           else {
             failed++;
@@ -72,6 +101,9 @@ export async function main(argv: readonly string[], root: string): Promise<numbe
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+  if (meant === 0 && !stopped) return wrong('no point is meant by these flags: --list tells which there are');
+  if (values.list === true) return 0;
   say(`${passed} passed, ${failed} failed\n`);
+  if (stopped) return 130;
   return failed === 0 ? 0 : 1;
 }
