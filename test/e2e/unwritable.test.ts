@@ -1,6 +1,6 @@
 /** A run directory that cannot be written any more stops the run with the reason; mended, the run goes on. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync } from 'node:fs';
+import { chmodSync, chownSync, symlinkSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -77,3 +77,19 @@ test.skipIf(!canRun())('a run that this user may not read is there, and said to 
   expect(shown.stderr).toMatch(/^error\[system\]: \S+r1\/manifest\.json: permission denied$/m);
   expect(listed.stdout).toMatch(/^r1 +unreadable .*closed to this user/m);
 });
+
+test.for(['/dev/null', 'a name that leads in a circle'])(
+  'a home that is %s is no obstacle',
+  async (place) => {
+    await using it = await home({ 'p.dot': pipeline.replace('workdir="none"', '') });
+    symlinkSync('circle', join(it.path, 'circle'));
+    const env = {
+      HOME: place.startsWith('/') ? place : join(it.path, 'circle'),
+      FLAG: 'flag',
+      RUN: '.',
+      MODE: '755',
+    };
+    const ended = await it.factory(['run', 'p.dot'], { env });
+    expect(ended.code, ended.stderr).toBe(0);
+  },
+);
