@@ -99,7 +99,7 @@ async function runIds(runsDir: string): Promise<string[]> {
   try {
     names = await readdir(runsDir);
   } catch (error) {
-    if (isMissing(error)) return [];
+    if (isMissing(error) || isCode(error, 'ENAMETOOLONG', 'ELOOP')) return [];
     throw error;
   }
   const candidates = names.filter((name) => validRunId(name) === undefined).sort();

@@ -140,10 +140,11 @@ describe('finding a run', () => {
 
   test('where there are no runs says so', async () => {
     await using it = await temp();
-    expect(await findRun(it.at('none'), 'x')).toMatchObject({
-      ok: false,
-      why: expect.stringMatching(/it has no runs/),
-    });
+    for (const place of [it.at('none'), it.at('x'.repeat(300))])
+      expect(await findRun(place, 'x')).toMatchObject({
+        ok: false,
+        why: expect.stringMatching(/it has no runs/),
+      });
   });
 });
 
