@@ -31,6 +31,11 @@ function load(): Program {
 const [only, ...more] = process.argv.slice(2);
 if ((only === '--version' || only === '-V') && more.length === 0) {
   // Scripts ask for the version before every run: the flag parser alone would double what that takes.
+  process.stdout.on('error', (error) => {
+    if ('code' in error && error.code === 'EPIPE') return;
+    process.stderr.write(`factory: standard output cannot be written: ${error.message}\n`);
+    process.exitCode = 1;
+  });
   process.stdout.write(`${packageVersion()}\n`);
 } else {
   load()(createRequire(import.meta.url), import.meta.url);

@@ -33,11 +33,25 @@ process.stdout.on('error', (error) => {
 });
 process.stderr.on('error', () => {});
 
-const program = programWords(process.argv[1] ?? '', process.env, process.cwd());
+/** Where we were started. A shell stays in a folder that somebody has removed; paths mean nothing there. */
+function startedIn(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    const why = isCode(error, 'ENOENT') ? 'does not exist any more' : `cannot be used: ${systemWords(error)}`;
+    process.stderr.write(
+      `error[cwd]: the folder that factory was started in ${why}\n  = fix: change into one that is there (cd), then the same command again\n`,
+    );
+    process.exit(2);
+  }
+}
+
+const cwd = startedIn();
+const program = programWords(process.argv[1] ?? '', process.env, cwd);
 const given = flagsFirst(process.argv.slice(2));
 
 const io: Io = {
-  cwd: process.cwd(),
+  cwd,
   env: process.env,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
@@ -85,6 +99,8 @@ function leaveTerminal(): void {
  *  ends us, with every stage killed where it stands and nothing half-made left. */
 function stopping(): AbortSignal {
   heedsSignals = true;
+  // It would open Node's debugger, through which anybody on this machine is as good as we are.
+  process.on('SIGUSR1', () => {});
   const controller = new AbortController();
   let first = Number.NEGATIVE_INFINITY;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {

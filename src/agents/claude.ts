@@ -135,7 +135,10 @@ function reportOf(
   const because = (words: string | undefined) => (words === undefined || words === '' ? '' : `: ${words}`);
   switch (exit.kind) {
     case 'not_found':
-      return { ...config(`cannot start claude: ${exit.why}`), missing: true };
+      return {
+        ...config(`cannot start claude: ${exit.why}`),
+        ...(exit.noRoom === true ? { class: 'infra' as const } : { missing: true }),
+      };
     case 'timed_out':
       return fail(
         'timeout',

@@ -196,7 +196,10 @@ async function reportOf(
   const because = (text: string | undefined) => (text === undefined || text === '' ? '' : `: ${text}`);
   switch (exit.kind) {
     case 'not_found':
-      return { ...notStarted(`cannot start codex: ${exit.why}`), missing: true };
+      return {
+        ...notStarted(`cannot start codex: ${exit.why}`),
+        ...(exit.noRoom === true ? { class: 'infra' as const } : { missing: true }),
+      };
     case 'timed_out':
       return fail(
         'timeout',

@@ -137,7 +137,10 @@ async function reportOf(
   const because = lastWords === '' ? '' : `: ${lastWords}`;
   switch (exit.kind) {
     case 'not_found':
-      return { ...config(`cannot start the command: ${exit.why}`), missing: true };
+      return {
+        ...config(`cannot start the command: ${exit.why}`),
+        ...(exit.noRoom === true ? { class: 'infra' as const } : { missing: true }),
+      };
     case 'timed_out':
       return fail(
         'timeout',

@@ -34,7 +34,8 @@ export function sameAgain(program: string, argv: readonly string[]): string {
   return [program, ...words].join(' ');
 }
 
-const verbs = 'run|runs|resume|replay|deliver|trace|validate|plan|order';
+const verbs =
+  'run|runs|resume|fork|replay|record|checkout|deliver|show|trace|audit|verify|validate|plan|order|scenario';
 const commands = new RegExp(`(?<![\\w/.-])factory (?=(?:${verbs})\\b|--help)`, 'g');
 
 /** A text with the commands it names put as the user must type them. */

@@ -124,6 +124,8 @@ async function runOrResume(
   io: RunDoors,
   view: View,
 ): Promise<Finished | Refusal> {
+  if (pipeline === undefined && options.resume === true && options.runId !== undefined)
+    return usage('no pipeline file is named', `factory resume ${quoteWord(options.runId)}`);
   if (pipeline === undefined)
     return usage(
       'no pipeline file is named',
@@ -159,7 +161,11 @@ async function runOrResume(
 
 /** A large pipeline is read without the room that a small one is faster with: what it would take stays taken. */
 function readSmall(path: string, cwd: string): ReturnType<typeof readPipeline> {
-  if ((statSync(resolve(cwd, path), { throwIfNoEntry: false })?.size ?? 0) > 16_384) keepSmall();
+  try {
+    if (statSync(resolve(cwd, path)).size > 16_384) keepSmall();
+  } catch {
+    // Whoever reads it says why it cannot be read.
+  }
   return readPipeline(path, cwd);
 }
 

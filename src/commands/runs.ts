@@ -121,7 +121,7 @@ const storyOf = (run: RunSummary): string =>
 function standOf({ status, reason, nextNode, wakeAt }: RunSummary): string {
   if (wakeAt !== null) return `wakes ${wakeAt.slice(0, 16).replace('T', ' ')} UTC: ${reason}`;
   if (reason !== '') return reason;
-  if (status === 'unreadable') return 'its files are damaged or missing';
+  if (status === 'unreadable') return 'its files are damaged, missing, or closed to this user';
   return nextNode === '' ? '' : `${status === 'running' ? 'at' : 'stopped before'} ${nextNode}`;
 }
 

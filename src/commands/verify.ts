@@ -105,7 +105,7 @@ function words(verified: Verified, id: string, paint: Paint): readonly string[] 
   const { problems, notes, checked, unchecked } = verified;
   const names = new Set(problems.map(({ where }) => where)).size;
   const counts = Object.entries(checked).map(
-    ([what, n]) => `${n} ${n === 1 ? what.replace(/(?<!s)s$/, '') : what}`,
+    ([what, n]) => `${n} ${n === 1 ? what.replace(/(?<=ch)es$|(?<!s)s$/, '') : what}`,
   );
   return [
     problems.length === 0

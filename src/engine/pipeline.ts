@@ -10,6 +10,7 @@ import type { Graph, Node } from '../model/graph.ts';
 import type { Json } from '../model/json.ts';
 import { kindOf } from '../model/resolve.ts';
 import type { NodeKind } from '../nodes/kind.ts';
+import { systemWords } from '../system/files.ts';
 
 export type ReadPipeline = {
   /** Undefined when the pipeline cannot be run. */
@@ -74,6 +75,7 @@ async function pipelineText(path: string, cwd: string): Promise<{ text: string }
   const no = (message: string, fix: string) => ({
     problem: { code: 'pipeline-file', severity: 'error' as const, message, fix },
   });
+  if (path === '') return no('the name of the pipeline file is empty', 'name a .dot file');
   try {
     const bytes = await readFile(resolve(cwd, path));
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -87,7 +89,7 @@ async function pipelineText(path: string, cwd: string): Promise<{ text: string }
     if (error instanceof TypeError)
       return no(`${path} is not UTF-8 text`, 'a pipeline is a Graphviz DOT text file');
     return no(
-      `cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`,
+      `cannot read ${path.length > 200 ? `${path.slice(0, 200)}…` : path}: ${systemWords(error)}`,
       'name a .dot file',
     );
   }

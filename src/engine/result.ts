@@ -73,7 +73,7 @@ export async function resultOf(
       },
       marks ?? (await marksIn(runDir)),
     ),
-    verify: `${called.program} verify ${namedRun(manifest, runDir, cwd)}`,
+    verify: `${called.program} verify ${namedRun(runDir, cwd)}`,
     ...(manifest.forked_from === undefined ? {} : { forked_from: manifest.forked_from }),
     ...(manifest.replay_of === undefined ? {} : { replay_of: manifest.replay_of.run_id }),
     ...(await divergenceOf(runDir)),
@@ -137,9 +137,10 @@ function printed({ context }: RunState, node: string): string {
 }
 
 /** The run as a command in `cwd` names it. */
-function namedRun(manifest: Manifest, runDir: string, cwd: string): string {
+function namedRun(runDir: string, cwd: string): string {
   const runs = resolve(runDir, '..');
-  return `${manifest.run_id}${runs === resolve(cwd, '.factory/runs') ? '' : ` --runsdir ${quoteWord(runs)}`}`;
+  // A folder that was copied or renamed is found by the name that it has now.
+  return `${basename(resolve(runDir))}${runs === resolve(cwd, '.factory/runs') ? '' : ` --runsdir ${quoteWord(runs)}`}`;
 }
 
 /** What a person would type next. */
@@ -157,7 +158,7 @@ export async function nextCommand(
   cwd: string,
   { program, again }: Called,
 ): Promise<string> {
-  const named = namedRun(manifest, runDir, cwd);
+  const named = namedRun(runDir, cwd);
   if (end.status === 'completed') {
     if (manifest.git === undefined) return '';
     const to = manifest.workdir_kind === 'git' ? '' : ` --to ${quoteWord(await newFolder(manifest, cwd))}`;

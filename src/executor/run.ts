@@ -1,5 +1,5 @@
 /** One work order onto a branch of a repository: `build.dot` on a copy, then the branch is moved to what it made. */
-import { rm } from 'node:fs/promises';
+import { lstat, rm } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { judgeExemption } from '../builder/exemption.ts';
 import { endLanding, type Landing } from '../builder/landing.ts';
@@ -131,7 +131,7 @@ export async function runOrder(
     baseline_source: choice.source,
     baseline_requested: choice.requested,
     push: wish.push,
-    artifacts: join(wish.artifacts, 'factory', wish.runId),
+    artifacts: artifactsOf(wish),
     out_dir: wish.out ?? null,
     planner_ref: plannerRef,
     model: wish.model,
@@ -291,5 +291,19 @@ async function placesProblem(repo: Repository, wish: Wish, doors: OrderDoors): P
         'name a folder outside the repository',
       );
   }
+  // What comes to an end, or is refused, clears up after itself there: it must all be its own. Artifacts without a summary
+  // are those of a start that was killed.
+  const ended = join(artifactsOf(wish), 'run_summary.json');
+  for (const path of [ended, ...(wish.out === undefined ? [] : [join(wish.out, wish.runId)])])
+    if (await isThere(path))
+      return refused(1, `there is ${path} already, and it is not this run's`, 'choose another --run-id');
   return undefined;
 }
+
+const artifactsOf = (wish: Wish): string => join(wish.artifacts, 'factory', wish.runId);
+
+const isThere = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );

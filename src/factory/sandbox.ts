@@ -53,6 +53,13 @@ export async function sandboxOf(
   const { bwrap } = ladder;
   for (const { node, asked: by } of 'missing' in bwrap ? asked : [])
     if (by.word === 'bwrap' && 'missing' in bwrap) return notHere(node, by, bwrap.missing);
+  // What the next attempt may find to work is not given up for all of a run.
+  if ('missing' in bwrap && bwrap.noRoom === true)
+    return refused(
+      'sandbox',
+      `this machine has no room to start programs: ${bwrap.missing}`,
+      'try again when less is running, or raise the limits on processes and open files (ulimit -u, ulimit -n); sandbox=none does without bubblewrap',
+    );
   const judge = await judgePlaces(where.holdoutFrom, env);
   const bad = await badBind(graph, stages, { ...where, judge }, env['HOME']);
   if (bad !== undefined) return bad;

@@ -17,7 +17,7 @@ export type Ended = {
     | { readonly kind: 'exited'; readonly code: number }
     | { readonly kind: 'signalled'; readonly signal: string }
     | { readonly kind: 'timed_out' }
-    | { readonly kind: 'not_found'; readonly program: string };
+    | { readonly kind: 'not_found'; readonly program: string; readonly noRoom?: true };
   /** As it was run, its variables put in. */
   readonly command: string;
   /** Workspace paths that hold scenario scripts. */
@@ -69,6 +69,8 @@ function evidenceOf(ended: Ended): Attribution | undefined {
   const evidence = (of: FailureClass, why: string): Attribution => ({ class: of, how: 'evidence', why });
   if (exit.kind === 'timed_out') return evidence('timeout', 'it was still running when its time was over');
   if (exit.kind === 'exited' && exit.code === infraCode) return evidence('infra', `exit code ${infraCode}`);
+  if (exit.kind === 'not_found' && exit.noRoom === true)
+    return evidence('infra', `this machine had no room to start ${exit.program}`);
   const named = scenariosNamed(command, scenarios);
   const broken = cannotRun(named, stderr);
   if (broken !== undefined)

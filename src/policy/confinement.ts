@@ -156,7 +156,11 @@ export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement
   const shown = places.judge.filter((place) =>
     [...systemFolders, ...binds.map(({ path }) => path)].some((path) => isWithin(place, path)),
   );
-  const own = home === undefined || systemFolders.some((path) => isWithin(path, home)) ? undefined : home;
+  const homeless =
+    home === undefined ||
+    systemFolders.some((path) => isWithin(path, home)) ||
+    homesOfNobody.some((folder) => isWithin(home, folder));
+  const own = homeless ? undefined : home;
   return {
     rung,
     network: networkOf(wanted),
@@ -187,6 +191,9 @@ export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement
     pinned: [],
   };
 }
+
+/** Where users live whom nobody logs in as (`/dev/null`, `/usr/sbin`): what is there is no home to lay another one over. */
+const homesOfNobody: readonly string[] = ['/bin', '/dev', '/etc', '/proc', '/sbin', '/sys', '/usr'];
 
 const defined = (limits: Limits): Limits =>
   Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));

@@ -36,7 +36,10 @@ export function classify(seen: Seen): Verdict {
   if (seen.marker !== undefined) return { class: seen.marker, why: 'the script says so' };
   switch (ended.kind) {
     case 'not_found':
-      return { class: 'scenario', why: `it cannot be started: ${ended.program}: ${ended.why}` };
+      return {
+        class: ended.noRoom === true ? 'infra' : 'scenario',
+        why: `it cannot be started: ${ended.program}: ${ended.why}`,
+      };
     case 'timed_out':
       return timedOut(seen, ended.afterMs);
     case 'signalled':

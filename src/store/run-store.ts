@@ -1,6 +1,6 @@
 /** The runs directory: which runs there are, what they are called, and how each stands. */
 import { randomBytes } from 'node:crypto';
-import { lstat, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { lstat, readdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ulid } from 'ulid';
 import * as z from 'zod';
@@ -9,7 +9,7 @@ import { Manifest } from '../model/manifest.ts';
 import { isPaused, Parked, pausedWords } from '../model/park.ts';
 import { nothingSpent, Spent } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
-import { isMissing, isNoFile, makeFolder } from '../system/files.ts';
+import { isCode, isMissing, isNoFile, makeFolder } from '../system/files.ts';
 import { ownerOf } from './lock.ts';
 import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
 
@@ -63,7 +63,11 @@ export async function findRun(runsDir: string, nameOrPath: string): Promise<RunD
         'give more of the id',
       );
   }
-  if (await isRun(nameOrPath)) return { ok: true, id: basename(resolve(nameOrPath)), dir: nameOrPath };
+  if (await isRun(nameOrPath)) {
+    // By its real path: beside a link there are no runs, and what is said of it is read elsewhere.
+    const dir = await realpath(nameOrPath);
+    return { ok: true, id: basename(dir), dir };
+  }
   const ids = await runIds(runsDir);
   const there = ids.length === 0 ? 'it has no runs' : `it has: ${some(ids.toReversed())}`;
   return unreadable(`there is no run "${nameOrPath}" in ${runsDir} (${there})`, look);
@@ -77,7 +81,7 @@ async function runIds(runsDir: string): Promise<string[]> {
   try {
     names = await readdir(runsDir);
   } catch (error) {
-    if (isMissing(error)) return [];
+    if (isMissing(error) || isCode(error, 'ENAMETOOLONG', 'ELOOP')) return [];
     throw error;
   }
   const candidates = names.filter((name) => validRunId(name) === undefined).sort();
@@ -93,7 +97,8 @@ async function isRun(dir: string): Promise<boolean> {
 const isFile = (path: string): Promise<boolean> =>
   stat(path).then(
     (is) => is.isFile(),
-    () => false,
+    // What this user may not look at may well be one; whoever reads it says that it is closed.
+    (error: unknown) => isCode(error, 'EACCES'),
   );
 
 const statusWords = ['running', 'completed', 'failed', 'interrupted', ...pausedWords] as const;

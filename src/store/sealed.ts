@@ -72,6 +72,9 @@ export async function writeSealed(
   env: Environment,
 ): Promise<Pick<Holdout, 'files' | 'sha256' | 'store_sha256' | 'key'> | { readonly problem: Diagnostic }> {
   const folder = keysFolder(env);
+  const { FACTORY_KEYS: said = '' } = env;
+  // From elsewhere a resume would look for it in another folder.
+  if (said !== '' && !isAbsolute(said)) return problem(`FACTORY_KEYS=${said} is no absolute path`, mendKeys);
   if (folder === undefined)
     return problem('there is no place for the key of the sealed scenarios: HOME is not set', mendKeys);
   const name = keyNameOf(runDir);

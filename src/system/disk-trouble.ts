@@ -2,7 +2,7 @@
 
 /** Codes of a disk that is full, broken or closed to us. Whatever was being done, it is nobody's fault here, and it can
  *  be done again once the disk is well. */
-const codes = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE'];
+const codes = ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE'];
 
 /** What the system said, where the error is such a trouble or was caused by one; `path` where it is known. */
 export function diskTrouble(

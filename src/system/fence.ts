@@ -1,6 +1,7 @@
 /** Fences around folders that only their owner may write in. An owner that slept while another took over still has its
  *  next write before it; the fence stands right before each one. */
-import { sep } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, sep } from 'node:path';
 
 /** Thrown in place of a write: somebody else owns the folder now, and we change nothing in it any more. */
 export class Superseded extends Error {}
@@ -30,7 +31,15 @@ export function beforeWrite(path: string): void {
   for (const [folder, { check }] of fences) if (path === folder || path.startsWith(folder + sep)) check();
 }
 
-/** The same as a question. */
+/** To be called before a folder for `path` is made that should be there. Throws `Superseded` where somebody has removed the
+ *  whole of what we own: it must not come back by us, with next to nothing in it. */
+export function beforeRemaking(path: string): void {
+  const sign = signOf(path);
+  if (sign !== undefined && !existsSync(dirname(sign)))
+    throw new Superseded(`${dirname(dirname(sign))} was removed meanwhile; this process stops`);
+}
+
+/** `beforeWrite` as a question. */
 export function mayWrite(path: string): boolean {
   try {
     beforeWrite(path);

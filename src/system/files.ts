@@ -16,7 +16,7 @@ import { chmod, mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { named } from './disk-trouble.ts';
-import { beforeWrite } from './fence.ts';
+import { beforeRemaking, beforeWrite } from './fence.ts';
 
 const datasync = promisify(fdatasync);
 const sync = promisify(fsync);
@@ -170,6 +170,7 @@ async function openNew(path: string, folder: string): Promise<number> {
   } catch (error) {
     if (!isMissing(error)) throw error;
   }
+  beforeRemaking(folder);
   await makeFolder(folder);
   return openSync(path, 'wx', 0o600);
 }
@@ -228,6 +229,7 @@ const meanings: Readonly<Record<string, string>> = {
   EIO: 'the disk reports an error (input/output error)',
   ENOSPC: 'no space is left on the disk',
   EDQUOT: 'the disk quota is used up',
+  EFBIG: 'the file would be larger than the system allows (its limit: ulimit -f)',
   ENOENT: 'the file system takes no new folders there',
   ENOTDIR: 'a file stands where a folder would be',
   EEXIST: 'a file stands where a folder would be',

@@ -20,7 +20,7 @@ import {
 import { hasProc, isAlive, processId, tooShortToWrap } from './proc.ts';
 import type { Exit, ProcessId, Spawn, SpawnRequest } from './spawn.ts';
 import { askOthers, endAll, groupGone, killGroup } from './sweep.ts';
-import { unusable, whyNot } from './why-not.ts';
+import { isNoRoom, unusable, whyNot } from './why-not.ts';
 
 export { isAlive, processId } from './proc.ts';
 export { endGroup, sweep } from './sweep.ts';
@@ -63,7 +63,9 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
   beforeWrite(request.stdoutFile);
   const started = start(request, [stdin ?? 'ignore', ...streams]);
   if (started.leader === undefined) {
-    return { kind: 'not_found', program: request.argv[0], why: whyNot(request, await started.failed) };
+    const code = await started.failed;
+    const why = whyNot(request, code);
+    return { kind: 'not_found', program: request.argv[0], why, ...(isNoRoom(code) ? { noRoom: true } : {}) };
   }
   const copy = (
     pipe: Pipe | undefined,

@@ -8,7 +8,8 @@ export type Exit =
   | { readonly kind: 'signalled'; readonly signal: string }
   | { readonly kind: 'timed_out'; readonly afterMs: number }
   | { readonly kind: 'cancelled' }
-  | { readonly kind: 'not_found'; readonly program: string; readonly why: string };
+  /** `noRoom`: it is there, but the machine had no process, file or memory left for it just now. */
+  | { readonly kind: 'not_found'; readonly program: string; readonly why: string; readonly noRoom?: true };
 
 export type SpawnRequest = {
   /** Program and arguments; no shell in between. Searched on `env.PATH` when it has no slash. */

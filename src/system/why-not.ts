@@ -35,6 +35,13 @@ export function unusable(request: SpawnRequest): string | undefined {
   return undefined;
 }
 
+/** Codes of a machine that has nothing left to start a program with, and may have later. */
+export const isNoRoom = (code: string): boolean => ['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'].includes(code);
+
+/** The same as other programs say it. */
+export const saysNoRoom = (said: string): boolean =>
+  /Resource temporarily unavailable|Cannot allocate memory|Too many open files/.test(said);
+
 /** The reason in words for the system's error code. */
 export function whyNot(request: SpawnRequest, code: string): string {
   const { argv, cwd, env } = request;

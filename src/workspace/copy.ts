@@ -214,7 +214,8 @@ function ifSeen(path: string): ReturnType<typeof lstatSync> | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch (error) {
-    if (isDenied(error)) return undefined;
+    // A home that is a file (`/dev/null`), or a link in a circle, is where nothing is.
+    if (isDenied(error) || ['ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(codeOf(error))) return undefined;
     throw error;
   }
 }

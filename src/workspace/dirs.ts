@@ -69,7 +69,8 @@ export async function realOf(path: string): Promise<string> {
   try {
     return await realpath(whole);
   } catch (error) {
-    if (dirname(whole) === whole || !(isMissing(error) || isDenied(error))) throw error;
+    const nothing = isMissing(error) || isDenied(error) || ['ELOOP', 'ENAMETOOLONG'].includes(codeOf(error));
+    if (dirname(whole) === whole || !nothing) throw error;
     return join(await realOf(dirname(whole)), basename(whole));
   }
 }

@@ -35,6 +35,7 @@ const words: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'the path is longer than the system allows; use a shorter runs directory or a flatter tree',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
+  EFBIG: 'the file would be larger than the system allows; raise its limit (ulimit -f)',
   EROFS: 'the file system is read-only',
   EMFILE: 'too many open files',
 };

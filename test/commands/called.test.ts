@@ -39,6 +39,7 @@ test.for<readonly [string, string]>([
     '`factory runs` lists them; factory --help tells',
     '`npx factory runs` lists them; npx factory --help tells',
   ],
+  ['for example: factory fork r1 --at a', 'for example: npx factory fork r1 --at a'],
   ['the factory runner, /opt/factory run', 'the factory runner, /opt/factory run'],
 ])('in "%s" only commands are changed', ([text, wanted]) => {
   expect(asCalled(text, 'npx factory')).toBe(wanted);

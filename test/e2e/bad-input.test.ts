@@ -1,4 +1,5 @@
 /** Bad input gets a clear message, an honest exit code, and leaves nothing half-made. */
+import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -22,6 +23,18 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       wants: ['there is no pipeline file nowhere.dot'],
     },
     { says: 'a folder', args: ['run', 'folder'], files: { 'folder/x': '' }, wants: ['folder is a folder'] },
+    {
+      says: 'a file below a file',
+      args: ['run', 'p.dot/x'],
+      files: { 'p.dot': good },
+      wants: ['there is no pipeline file p.dot/x'],
+    },
+    {
+      says: 'a name that is too long',
+      args: ['run', 'x'.repeat(5000)],
+      wants: ['error[pipeline-file]', 'the name is too long'],
+    },
+    { says: 'a name that is empty', args: ['run', ''], wants: ['the name of the pipeline file is empty'] },
     { says: 'an empty file', args: ['run', 'p.dot'], files: { 'p.dot': '' }, wants: ['p.dot'] },
     {
       says: 'a binary file',
@@ -174,6 +187,14 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
   });
 });
 
+test('a working directory that was removed is told in one sentence', async () => {
+  await using it = await home({ 'gone/x': '' });
+  const words = 'cd gone && rm -r ../gone && exec "$0" "$1" runs';
+  const shell = spawnSync('sh', ['-c', words, process.execPath, cli], { cwd: it.path, encoding: 'utf8' });
+  expect(shell.stderr).toMatch(/^error\[cwd\]: the folder .* does not exist any more\n {2}= fix: [^\n]+\n$/);
+  expect(shell.status).toBe(2);
+});
+
 test('a run id that exists is refused, and the old run stays as it was', async () => {
   await using it = await home({ 'p.dot': good });
   expect((await it.factory(['run', 'p.dot', '--run-id', 'r1'])).code).toBe(0);
@@ -271,12 +292,15 @@ test('a run that fails says what the stage printed, how to look closer, and stan
 test.skipIf(process.platform !== 'linux')('a result that cannot be written is no success', async () => {
   const { execa } = await import('execa');
   await using it = await home({ 'p.dot': good });
-  const ran = await execa('sh', ['-c', `exec '${process.execPath}' '${cli}' run p.dot >/dev/full`], {
-    cwd: it.path,
-    reject: false,
-  });
-  expect(ran.exitCode).toBe(1);
-  expect(ran.stderr).toContain('standard output cannot be written');
+  for (const words of ['run p.dot', '--version']) {
+    const ran = await execa('sh', ['-c', `exec '${process.execPath}' '${cli}' ${words} >/dev/full`], {
+      cwd: it.path,
+      reject: false,
+    });
+    expect(ran.exitCode).toBe(1);
+    expect(ran.stderr).toMatch(/^factory: standard output cannot be written: .*$/m);
+    expect(ran.stderr).not.toContain('node:events');
+  }
 });
 
 test('wrong flags are told on standard output too where JSON is asked for', async () => {

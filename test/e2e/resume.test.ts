@@ -159,7 +159,7 @@ describe('a resume refuses', () => {
       expect(await readFile(path, 'utf8')).not.toBe(whole);
       const refused = await it.factory(['resume', 'r1', '--accept-changes']);
       expect(refused.stderr).toMatch(
-        new RegExp(`records-changed\\]: \\S*${name} is no longer what .*\\n.*factory fork r1 --at`),
+        new RegExp(`records-changed\\]: \\S*${name} is no longer what .*\\n.*fork r1 --at`),
       );
       expect(refused.code).toBe(2);
       if (name === 'visits.jsonl') {

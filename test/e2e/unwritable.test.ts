@@ -1,6 +1,6 @@
 /** A run directory that cannot be written any more stops the run with the reason; mended, the run goes on. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync } from 'node:fs';
+import { chmodSync, chownSync, symlinkSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -62,6 +62,34 @@ test.skipIf(!canRun())(
     const env = { HOME: join(it.path, 'home'), FLAG: 'flag', RUN: '.', MODE: '755' };
     const ended = await it.factory(['run', 'p.dot', '--run-id', 'r1'], { env, ...own });
     chmodSync(join(it.path, 'home'), 0o700);
+    expect(ended.code, ended.stderr).toBe(0);
+  },
+);
+
+test.skipIf(!canRun())('a run that this user may not read is there, and said to be closed', async () => {
+  await using it = await home({ 'p.dot': pipeline, '.factory/runs/r1/manifest.json': '{}' });
+  chmodSync(join(it.path, '.factory/runs/r1'), 0);
+  if (uid !== undefined) chownSync(it.path, uid, uid);
+  const own = uid === undefined ? {} : { uid };
+  const shown = await it.factory(['show', 'r1'], own);
+  const listed = await it.factory(['runs'], own);
+  chmodSync(join(it.path, '.factory/runs/r1'), 0o755);
+  expect(shown.stderr).toMatch(/^error\[system\]: \S+r1\/manifest\.json: permission denied$/m);
+  expect(listed.stdout).toMatch(/^r1 +unreadable .*closed to this user/m);
+});
+
+test.for(['/dev/null', 'a name that leads in a circle'])(
+  'a home that is %s is no obstacle',
+  async (place) => {
+    await using it = await home({ 'p.dot': pipeline.replace('workdir="none"', '') });
+    symlinkSync('circle', join(it.path, 'circle'));
+    const env = {
+      HOME: place.startsWith('/') ? place : join(it.path, 'circle'),
+      FLAG: 'flag',
+      RUN: '.',
+      MODE: '755',
+    };
+    const ended = await it.factory(['run', 'p.dot'], { env });
     expect(ended.code, ended.stderr).toBe(0);
   },
 );

@@ -258,3 +258,20 @@ test('what a work order may cost and reach is said by flags', async () => {
     sandbox: { asked: 'none', by: '--sandbox' },
   });
 });
+
+test('a run id for which there is something already touches neither old artifacts nor a folder of that name', async () => {
+  await using it = await place([order(1)]);
+  const kept = { 'art/factory/r1/run_summary.json': '{}', 'out/r2/mine.txt': 'mine' };
+  put(it.path, kept);
+  const run = (id: string) =>
+    it.order('run', '--work-order', 'wos/WO-01.json', '--run-id', id, '--out', 'out', '--agent', 'nope');
+  for (const [id, says] of [
+    ['r1', 'art/factory/r1/run_summary.json already'],
+    ['r2', 'out/r2 already'],
+  ] as const) {
+    const ended = await run(id);
+    expect(ended.stderr).toContain(says);
+    expect(ended.code).toBe(1);
+  }
+  for (const [path, text] of Object.entries(kept)) expect(await it.read(path)).toBe(text);
+});

@@ -259,6 +259,12 @@ const rows: readonly Row[] = [
     'evidence',
   ],
   [
+    'a program of the workspace that the machine had no process left for',
+    { command: './bin/app', exit: { kind: 'not_found', program: './bin/app', noRoom: true } },
+    'infra',
+    'evidence',
+  ],
+  [
     'a scenario that cannot be started without a shell',
     { command: `./${script}`, exit: { kind: 'not_found', program: `./${script}` } },
     'scenario',

@@ -84,6 +84,10 @@ describe('the rung', () => {
 });
 
 describe('what a stage sees', () => {
+  test.for(['/', '/dev/null', '/usr/sbin'])('%s is no home to lay a private one over', (home) => {
+    expect(confine('bwrap', { ...places, home }, wanted).home).toBeUndefined();
+  });
+
   test('of the run: its workspace and its own folder', () => {
     const run = shown().filter((path) => path.startsWith(places.runDir));
     expect(run).toEqual([`${places.nodeDir} rw`, `${places.nodeDir}/visits`, `${places.workspace} rw`]);

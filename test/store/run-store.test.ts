@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { acquireLock } from '../../src/store/lock.ts';
@@ -100,6 +100,12 @@ describe('finding a run', () => {
   test('by the path of its directory needs no runs directory', async () => {
     await using it = await some();
     expect(await findRun('/nowhere', `${it.at('runs', 'xyz')}/`)).toMatchObject({ ok: true, id: 'xyz' });
+    symlinkSync(it.at('runs', 'xyz'), it.at('link'));
+    expect(await findRun('/nowhere', it.at('link'))).toEqual({
+      ok: true,
+      id: 'xyz',
+      dir: it.at('runs', 'xyz'),
+    });
   });
 
   test.for([
@@ -116,10 +122,11 @@ describe('finding a run', () => {
 
   test('where there are no runs says so', async () => {
     await using it = await temp();
-    expect(await findRun(it.at('none'), 'x')).toMatchObject({
-      ok: false,
-      why: expect.stringMatching(/it has no runs/),
-    });
+    for (const place of [it.at('none'), it.at('x'.repeat(300))])
+      expect(await findRun(place, 'x')).toMatchObject({
+        ok: false,
+        why: expect.stringMatching(/it has no runs/),
+      });
   });
 });
 

@@ -4,7 +4,7 @@ import { about, diskTrouble, named } from '../../src/system/disk-trouble.ts';
 const failure = (code: string, more: object = {}) =>
   Object.assign(new Error(`${code}: no good, fdatasync`), { code, ...more });
 
-test.for(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EACCES'])(
+test.for(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS', 'EACCES'])(
   '%s is the disk’s, also as the cause of another',
   (code) => {
     const error = failure(code, { path: '/a' });

@@ -2,9 +2,10 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { fence, Superseded } from '../../src/system/fence.ts';
+import { writeFileAtomic } from '../../src/system/files.ts';
 import { realSpawn, sweep } from '../../src/system/processes.ts';
 import { temp } from './temp.ts';
 
@@ -27,6 +28,14 @@ test.runIf(linux)('a program that it was just starting is ended at once', async 
   });
   open();
   expect(ended).toEqual({ kind: 'signalled', signal: 'SIGKILL' });
+});
+
+test('what we own does not come back by us when somebody has removed the whole of it', async () => {
+  await using it = await temp();
+  const open = fence(it.at('run'), () => {}, it.at('run', 'lock', '000002.json'));
+  await expect(writeFileAtomic(it.at('run', 'a', 'status.json'), '')).rejects.toThrow(/run was removed/);
+  open();
+  expect(existsSync(it.at('run'))).toBe(false);
 });
 
 test('a shell that starts when the run is somebody else’s does nothing', async () => {

@@ -3,13 +3,15 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { isNoRoom, saysNoRoom } from '../why-not.ts';
 import { crowdFolder } from './crowd.ts';
 
 export type Ladder = {
-  /** What starts bubblewrap, and whether it can take the network away; or why it does not work. */
+  /** What starts bubblewrap, and whether it can take the network away; or why it does not work. `noRoom`: that cannot be
+   *  told, since the machine had no process, file or memory left to try it. */
   readonly bwrap:
     | { readonly argv: readonly [string, ...string[]]; readonly network: boolean }
-    | { readonly missing: string };
+    | { readonly missing: string; readonly noRoom?: true };
   /** What starts a program without network, and whether it has a loopback then. */
   readonly unshare: { readonly argv: readonly string[]; readonly loopback: boolean } | undefined;
   readonly prlimit: string | undefined;
@@ -122,6 +124,7 @@ async function probeBwrap(path: string): Promise<Ladder['bwrap']> {
     for (const net of [['--unshare-net'], []]) {
       const tried = await ran(program, [...namespaces, ...own, ...net, ...there], path);
       if (tried.ok) return { argv: [program, ...own], network: net.length > 0 };
+      if (tried.noRoom) return { missing: `bwrap could not be tried: ${tried.why}`, noRoom: true };
       why ||= tried.why;
     }
   }
@@ -149,11 +152,15 @@ function ran(
   program: string,
   args: readonly string[],
   path: string,
-): Promise<{ readonly ok: boolean; readonly why: string }> {
+): Promise<{ readonly ok: boolean; readonly why: string; readonly noRoom: boolean }> {
   return new Promise((resolve) => {
     execFile(program, [...args], { timeout: 10_000, env: { PATH: path } }, (error, _, stderr) => {
       const said = stderr.trim().split('\n')[0] ?? '';
-      resolve({ ok: error === null, why: said.replace(/^bwrap: /, '') || (error?.message ?? '') });
+      resolve({
+        ok: error === null,
+        why: said.replace(/^bwrap: /, '') || (error?.message ?? ''),
+        noRoom: error !== null && (isNoRoom(String(error.code)) || saysNoRoom(said)),
+      });
     });
   });
 }

@@ -1,7 +1,7 @@
 /** Starts stages confined: the spawn of `system/`, with a rung of the ladder in between. */
 import { readFileSync, statSync } from 'node:fs';
 import type { Exit, Spawn, SpawnRequest } from '../spawn.ts';
-import { whyNot } from '../why-not.ts';
+import { saysNoRoom, whyNot } from '../why-not.ts';
 import { bwrapArguments } from './bwrap.ts';
 import type { Confinement } from './confinement.ts';
 import { leaveCrowd, openCrowd, within } from './crowd.ts';
@@ -83,7 +83,8 @@ function outer(request: SpawnRequest, ended: Exit): Exit {
   if (refused === undefined) return ended;
   const why =
     whyNotHere(request) ?? `the sandbox could not be made: ${refused} (sandbox=none does without one)`;
-  return { kind: 'not_found', program: request.argv[0], why };
+  const noRoom = saysNoRoom(refused);
+  return { kind: 'not_found', program: request.argv[0], why, ...(noRoom ? { noRoom } : {}) };
 }
 
 const codes: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { access, mkdir, symlink } from 'node:fs/promises';
+import { access, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -37,7 +37,6 @@ test('a machine without any program has the lowest rung, and says why', async ()
 
 test('a bubblewrap that cannot make a sandbox counts as none, with its own words', async () => {
   await using it = await temp();
-  const { writeFile } = await import('node:fs/promises');
   await writeFile(
     it.at('bwrap'),
     '#!/bin/sh\necho "bwrap: No permissions to create new namespace" >&2\nexit 1\n',
@@ -47,6 +46,16 @@ test('a bubblewrap that cannot make a sandbox counts as none, with its own words
   );
   expect((await ladderOf({ PATH: it.dir })).bwrap).toEqual({
     missing: 'bwrap does not work here: No permissions to create new namespace',
+  });
+});
+
+test('a machine without room for another process says nothing about bubblewrap', async () => {
+  await using it = await temp();
+  const says = 'bwrap: Creating new namespace failed: Resource temporarily unavailable';
+  await writeFile(it.at('bwrap'), `#!/bin/sh\necho '${says}' >&2\nexit 1\n`, { mode: 0o755 });
+  expect((await ladderOf({ PATH: it.dir })).bwrap).toEqual({
+    missing: 'bwrap could not be tried: Creating new namespace failed: Resource temporarily unavailable',
+    noRoom: true,
   });
 });
 
