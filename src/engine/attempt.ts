@@ -84,7 +84,8 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         return { outcome: said, after: before, violations: [], ...costs() };
       }
       const found = await recorded(snapshots, before, setting.workspace, sealing);
-      const judge = found.taken.broken;
+      const judge = site.hidden.sealed;
+      judge.push(...found.taken.broken.filter((path) => !judge.includes(path)));
       await site.exchange.save(found.unreadable !== undefined ? undefined : { before, after: found.after });
       const byAgent = kind.type === 'codergen';
       // A tool's copy of a whole sealed file is a violation, which is put back and told as such.
