@@ -120,7 +120,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         site.hidden.paths.some((folder) => path === folder || path.startsWith(`${folder}/`));
       // Whoever was not to read a file cannot have changed it either, wherever it was found.
       const touched = [...changes.created, ...changes.modified, ...changes.deleted].filter(isHidden);
-      const copied = sealing?.copies(before, found.after) ?? [];
+      const copied = sealing?.copies(before, found.after, judge.length > 0) ?? [];
       // Where a folder on the way to the judge was replaced, whoever did it would say where the judge is put.
       const lost = found.taken.blocked;
       const violations = [
