@@ -69,7 +69,8 @@ export type RunEnd = {
   readonly parked?: Parked;
 };
 
-const testStop: Ending = { ok: false, exitNode: null, reason: 'test_stop', code: 1 };
+/** The end of a run that a test has stopped: as if its engine had been killed there, so it is none that a resume tells. */
+export const testStop: Ending = { ok: false, exitNode: null, reason: 'test_stop', code: 1 };
 
 /** Runs from the checkpoint's next node to an end. Rejects only when the run directory cannot be written. */
 export async function run(prepared: PreparedRun): Promise<RunEnd> {

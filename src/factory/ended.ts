@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Refusal } from '../engine/casting.ts';
 import { resultOf } from '../engine/result.ts';
+import { testStop } from '../engine/run.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { exchangesLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
@@ -39,7 +40,7 @@ export async function untoldEnd(
   doors: Doors,
 ): Promise<Finished | Refusal | undefined> {
   const end = await endOf(manifest, state, runDir, doors);
-  if (end === undefined) return undefined;
+  if (end === undefined || end.result.reason === testStop.reason) return undefined;
   const isTold = () => tellsOf(layout(runDir).result, end.result);
   if (await isTold()) {
     // Told to the disk, it may have been told to nobody else.
