@@ -138,7 +138,7 @@ const rooms: Readonly<Record<string, (program: Command) => Promise<void>>> = {
     // The steps of a plan are tools of a pipeline, started often: they do not load the engine.
     const step = process.argv[process.argv.indexOf('plan') + 1] ?? '';
     if (!plan.commands.some((command) => command.name() === step))
-      (await import('./commands/compile.ts')).withCompile(plan, { ...given, stopping });
+      (await import('./commands/compile.ts')).withCompile(plan, { ...given, stopping, atLast });
   },
   order: async (program) => {
     const { orderCommand } = await import('./commands/order.ts');
