@@ -78,6 +78,7 @@ async function leave(): Promise<void> {
   for (const stream of [process.stdout, process.stderr])
     if (!stream.destroyed && stream.writable)
       await new Promise<void>((done) => stream.write('', () => done()));
+  for (const work of last) await work();
   process.exit();
 }
 
@@ -123,6 +124,10 @@ const parting = (command: string): void => {
   resumeWith = command;
 };
 
+/** What is done when all is told. */
+const last: (() => Promise<void>)[] = [];
+const atLast = (work: () => Promise<void>): void => void last.push(work);
+
 let exitCode = 0;
 
 /** Commands of the planner and the builder load their room when they are called. */
@@ -133,7 +138,7 @@ const rooms: Readonly<Record<string, (program: Command) => Promise<void>>> = {
     // The steps of a plan are tools of a pipeline, started often: they do not load the engine.
     const step = process.argv[process.argv.indexOf('plan') + 1] ?? '';
     if (!plan.commands.some((command) => command.name() === step))
-      (await import('./commands/compile.ts')).withCompile(plan, { ...given, stopping });
+      (await import('./commands/compile.ts')).withCompile(plan, { ...given, stopping, atLast });
   },
   order: async (program) => {
     const { orderCommand } = await import('./commands/order.ts');
@@ -192,6 +197,7 @@ async function main(argv: readonly string[]): Promise<number> {
         every: realEvery,
         signal: stopping(),
         parting,
+        atLast,
       });
     });
   withRunOptions(program.command('resume <run>'))
@@ -205,6 +211,7 @@ async function main(argv: readonly string[]): Promise<number> {
         every: realEvery,
         signal: stopping(),
         parting,
+        atLast,
       });
     });
   withAnswerers(
@@ -238,6 +245,7 @@ async function main(argv: readonly string[]): Promise<number> {
       clock: realClock,
       every: realEvery,
       signal: stopping(),
+      atLast,
     });
   });
   withAnswerers(
@@ -273,6 +281,7 @@ async function main(argv: readonly string[]): Promise<number> {
       every: realEvery,
       signal: stopping(),
       parting,
+      atLast,
     });
   });
   program

@@ -59,6 +59,7 @@ export type RunDoors = ViewIo & {
   readonly signal: AbortSignal;
   /** See `Doors`. */
   readonly parting?: (command: string) => void;
+  readonly atLast?: (work: () => Promise<void>) => void;
 };
 
 export const usage = (message: string, fix: string): Refusal => ({
@@ -205,6 +206,7 @@ export function doorsOf(io: RunDoors, view: View) {
     log: view.log,
     ...(io.called === undefined ? {} : { called: io.called }),
     ...(io.parting === undefined ? {} : { parting: io.parting }),
+    ...(io.atLast === undefined ? {} : { atLast: io.atLast }),
   };
 }
 

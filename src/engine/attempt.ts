@@ -84,7 +84,8 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         return { outcome: said, after: before, violations: [], ...costs() };
       }
       const found = await recorded(snapshots, before, setting.workspace, sealing);
-      const judge = found.taken.broken;
+      const judge = site.hidden.sealed;
+      judge.push(...found.taken.broken.filter((path) => !judge.includes(path)));
       await site.exchange.save(found.unreadable !== undefined ? undefined : { before, after: found.after });
       const byAgent = kind.type === 'codergen';
       // A tool's copy of a whole sealed file is a violation, which is put back and told as such.
@@ -119,7 +120,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         site.hidden.paths.some((folder) => path === folder || path.startsWith(`${folder}/`));
       // Whoever was not to read a file cannot have changed it either, wherever it was found.
       const touched = [...changes.created, ...changes.modified, ...changes.deleted].filter(isHidden);
-      const copied = sealing?.copies(before, found.after) ?? [];
+      const copied = sealing?.copies(before, found.after, judge.length > 0) ?? [];
       // Where a folder on the way to the judge was replaced, whoever did it would say where the judge is put.
       const lost = found.taken.blocked;
       const violations = [

@@ -24,6 +24,10 @@ import { maskedValue } from './masked.ts';
 const mostItems = 32 * 1024 * 1024;
 const mostOutput = 8 * 1024 * 1024;
 
+/** What no snapshot tells of an attempt: what was hidden from its agent, the files that it made in those places, and what
+ *  it did to sealed ones; all of that is undone. */
+export type Hidden = { readonly paths: string[]; readonly made: string[]; readonly sealed: string[] };
+
 export type RecorderSetting = {
   /** Undefined where nothing is recorded. */
   readonly log: ExchangeLog | undefined;
@@ -37,7 +41,7 @@ export type RecorderSetting = {
   readonly signal: AbortSignal;
   /** Takes out what is secret by now. */
   readonly mask: (text: string) => string;
-  readonly hidden: { readonly paths: readonly string[]; readonly made: readonly string[] };
+  readonly hidden: Hidden;
 };
 
 /** The record of one attempt; it is kept with `save`, once the workspace has been looked at. */
@@ -161,7 +165,11 @@ export function recorder(setting: RecorderSetting): Recorder {
           detail: mask(detail),
           status: mask(status),
         })),
-        hidden: { paths: [...setting.hidden.paths], made: [...setting.hidden.made] },
+        hidden: {
+          paths: [...setting.hidden.paths],
+          made: [...setting.hidden.made],
+          ...(setting.hidden.sealed.length === 0 ? {} : { sealed: [...setting.hidden.sealed] }),
+        },
         files:
           around === undefined
             ? null

@@ -10,6 +10,7 @@ import { writeJson } from '../system/files.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
 import { firstDifference } from './difference.ts';
 import { type Place, spellings, withoutTimes } from './normal.ts';
+import type { Hidden } from './recorder.ts';
 import { type Asking, type Taken, takerOf } from './replay-visit.ts';
 import type { Log } from './watch.ts';
 
@@ -22,7 +23,7 @@ export type ReplayDoor = {
   readonly visit: number;
   /** The agent that answers where the record ends; undefined when none was chosen. */
   readonly live: Agent | undefined;
-  readonly hidden: { readonly paths: string[]; readonly made: string[] };
+  readonly hidden: Hidden;
   readonly mask: (text: string) => string;
   /** Told the line that answers. */
   readonly replayed: (sha256: string) => void;
@@ -150,6 +151,7 @@ export function replayOf(
     for (const action of exchange.actions) task.acted(action);
     door.hidden.paths.push(...exchange.hidden.paths);
     door.hidden.made.push(...exchange.hidden.made);
+    door.hidden.sealed.push(...(exchange.hidden.sealed ?? []));
     door.replayed(line);
     // It was written by this program, and its hash was checked.
     const report = JSON.parse((await text(exchange.report ?? '')) || '{"kind":"cancelled"}') as AgentReport;

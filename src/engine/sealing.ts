@@ -39,8 +39,9 @@ export interface Sealing {
   place(): void;
   /** When all of its processes have ended: nothing sealed is in the workspace any more. Throws a WorkspaceError. */
   takeOut(): TakenOut;
-  /** Files that the stage has made of sealed ones: the same bytes under another name. Sorted. */
-  copies(before: Snapshot, after: Snapshot): readonly string[];
+  /** Files that the stage has made of sealed ones: the same bytes under another name. Sorted. `broken`: a record says that
+   *  it did something to those. */
+  copies(before: Snapshot, after: Snapshot, broken?: boolean): readonly string[];
 }
 
 /** Caches that a language leaves beside what it runs. */
@@ -71,9 +72,9 @@ export function sealingOf(
       suspect = taken.linked || taken.broken.length > 0;
       return taken;
     },
-    copies(before, after) {
+    copies(before, after, broken = false) {
       if (!sees || before.id === after.id) return [];
-      const hashes = hashesOf(sealed, suspect ? 1 : ownFrom);
+      const hashes = hashesOf(sealed, suspect || broken ? 1 : ownFrom);
       const found = [...after.tree].filter(
         ([path, { hash }]) => hash !== undefined && hashes.has(hash) && before.tree.get(path)?.hash !== hash,
       );

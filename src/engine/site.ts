@@ -35,7 +35,7 @@ import type { Desk } from './desk.ts';
 import { staysInside } from './inside.ts';
 import type { LeakGuard } from './leaks.ts';
 import { note } from './ran.ts';
-import { type Recorder, recorder } from './recorder.ts';
+import { type Hidden, type Recorder, recorder } from './recorder.ts';
 import { reopen } from './reopen.ts';
 import type { Replay } from './replay.ts';
 import { type Sealed, seesHoldout } from './sealing.ts';
@@ -118,8 +118,7 @@ export function siteFor(
   spent: (usage: Usage) => void,
 ): Site & {
   readonly mask: (text: string) => string;
-  /** What was hidden from this attempt's agent, and the files that it made in those places; they are gone again. */
-  readonly hidden: { readonly paths: readonly string[]; readonly made: readonly string[] };
+  readonly hidden: Hidden;
   /** To be called when the attempt is over: answers what it failed of, if it smells of its confinement. */
   leave(failed: boolean): Promise<string | undefined>;
   readonly exchange: Recorder;
@@ -146,7 +145,7 @@ export function siteFor(
   const confined: { readonly confinement: Confinement; readonly files: readonly string[] }[] = [];
   const look = lookout(setting.workspace);
   const ran: RanCommand[] = [];
-  const hidden = { paths: [] as string[], made: [] as string[] };
+  const hidden: Hidden = { paths: [], made: [], sealed: [] };
   let actions = 0;
   const exchange = recorder({
     log: setting.exchanges,

@@ -23,6 +23,7 @@ import type { Graph } from '../model/graph.ts';
 import { unreachable } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import type { RunResult } from '../model/result.ts';
 import { toldOf } from '../model/sealed.ts';
 import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint, openLedger } from '../store/checkpoint.ts';
@@ -34,7 +35,7 @@ import { readManifest } from '../store/run-store.ts';
 import { brandOf, brandOurselves } from '../system/brand.ts';
 import { diskTrouble, isDisks } from '../system/disk-trouble.ts';
 import { beforeWrite, fence, Superseded } from '../system/fence.ts';
-import { removeTree, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
+import { removeTree, writeFileAtomic, writeJson } from '../system/files.ts';
 import { collectGarbage, keepSmall } from '../system/memory.ts';
 import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
@@ -46,7 +47,7 @@ import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
 import { auditOf } from './audit.ts';
 import { type Change, carryOut } from './cover.ts';
-import { diskStop, finishedRun, flushed, tidy } from './ended.ts';
+import { diskStop, finishedRun, flushed, giveFree, sayGone, tidy } from './ended.ts';
 import { exchangesOf, markCut, openReplay } from './exchanges.ts';
 import { readJudge, unseal, unsealIfPossible } from './judge.ts';
 import { openLeaks } from './leaks.ts';
@@ -87,6 +88,7 @@ export async function drive(
   /** The command that goes on with the run. */
   let again: string | undefined;
   let stopped: Sealed | undefined;
+  let told: RunResult | undefined;
   try {
     const readRun = await readManifest(runDir);
     if (!readRun.ok) return refused('manifest', readRun.why);
@@ -150,7 +152,7 @@ export async function drive(
       await bringBack(at.workspace, hidingPlace(runDir));
       snapshot = await snapshots.load(loaded.snapshot);
       if (resumed) {
-        await snapshots.restore(snapshot);
+        sayGone(await snapshots.restore(snapshot), doors.log);
         if (given.change !== undefined)
           await carryOut({ ...given.change, manifest: enforcing }, runDir, read);
         snapshot = await snapshots.take(snapshot);
@@ -329,6 +331,7 @@ export async function drive(
     const marks = marksOf('written');
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called, marks);
     await writeFileAtomic(at.result, withOwnHash(result), flushed);
+    told = result;
     return { result, code: end.ending.code };
   } catch (error) {
     // Whatever was found wrong in a run that is another's by now: that is why.
@@ -339,11 +342,7 @@ export async function drive(
     throw diskStop(runDir, trouble, error, again ?? `factory resume ${runDir}`);
   } finally {
     over.abort();
-    // What broke the run (a folder that cannot be written any more) would break this too, and says more. A lock that
-    // cannot be written is free as soon as this process has ended.
-    await lock.release().catch((error: unknown) => {
-      doors.log('warn', 'the lock of the run was not given back', { why: systemWords(error) });
-    });
+    await giveFree(lock, told, doors);
     for (const open of fences) open();
   }
 }

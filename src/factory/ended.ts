@@ -8,7 +8,7 @@ import type { Checkpoint } from '../model/checkpoint.ts';
 import { exchangesLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { RunResult } from '../model/result.ts';
-import { acquireLock, notReleased } from '../store/lock.ts';
+import { acquireLock, type Lock, notReleased } from '../store/lock.ts';
 import { mendJournals } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
@@ -47,7 +47,7 @@ export async function untoldEnd(
     if (!(await notReleased(runDir, state.epoch))) return undefined;
     const answer = await acquireLock(runDir, { clock: doors.clock, takeOver, stoppedYields: true });
     if (answer.kind === 'refused') return undefined;
-    await answer.lock.release();
+    return (await putRight(answer.lock, runDir, manifest, state.snapshot, end.result, doors)) ?? end;
   }
   const refusal = await completeResult(runDir, manifest, state.snapshot, end.result, takeOver, doors);
   // Another engine may still be at work.
@@ -79,27 +79,59 @@ export async function completeResult(
   takeOver: boolean,
   doors: Doors,
 ): Promise<Refusal | undefined> {
-  const at = layout(runDir);
-  const isSaid = () => tellsOf(at.result, result);
-  if ((await isSaid()) && !(await isUntidy(runDir))) return undefined;
-  const judge = (await isSaid()) ? { sealed: undefined } : await readJudge(runDir, manifest, doors.env);
-  if ('problems' in judge) return judge;
+  if ((await tellsOf(layout(runDir).result, result)) && !(await isUntidy(runDir))) return undefined;
   const answer = await acquireLock(runDir, { clock: doors.clock, takeOver, stoppedYields: true });
   if (answer.kind === 'refused') return undefined;
-  const open = fence(runDir, answer.lock.assertOwner, answer.lock.successor);
+  return putRight(answer.lock, runDir, manifest, snapshot, result, doors);
+}
+
+async function putRight(
+  lock: Lock,
+  runDir: string,
+  manifest: Manifest,
+  snapshot: string | null,
+  result: RunResult,
+  doors: Doors,
+): Promise<Refusal | undefined> {
+  const at = layout(runDir);
+  const open = fence(runDir, lock.assertOwner, lock.successor);
   try {
     await tidy(runDir);
-    if (await isSaid()) return undefined;
+    if (await tellsOf(at.result, result)) return undefined;
+    const judge = await readJudge(runDir, manifest, doors.env);
+    if ('problems' in judge) return judge;
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
-    if (snapshot !== null) await snapshots.restore(await snapshots.load(snapshot));
+    if (snapshot !== null) sayGone(await snapshots.restore(await snapshots.load(snapshot)), doors.log);
     unseal(at.workspace, judge.sealed);
     await settleTree(at.workspace);
     await writeFileAtomic(at.result, withOwnHash(result), flushed);
     return undefined;
   } finally {
-    await answer.lock.release();
+    await giveFree(lock, result, doors);
     open();
   }
+}
+
+/** Gives the run free. One that ended at no exit is made to go on by whoever resumes it, and one whose engine was killed
+ *  before it had told of its end is not: so the run is given free when that is told. */
+export async function giveFree(lock: Lock, end: RunResult | undefined, doors: Doors): Promise<void> {
+  // What broke the run (a folder that cannot be written any more) would break this too, and says more. A lock that
+  // cannot be written is free as soon as this process has ended.
+  const release = () =>
+    lock.release().catch((error: unknown) => {
+      doors.log('warn', 'the lock of the run was not given back', { why: systemWords(error) });
+    });
+  if (end?.status === 'failed' && end.exit_node === null && doors.atLast !== undefined) doors.atLast(release);
+  else await release();
+}
+
+/** Names what a resume has taken away that no snapshot has. */
+export function sayGone(gone: readonly string[], log: Doors['log']): void {
+  if (gone.length === 0) return;
+  const more = gone.length > 5 ? [`and ${gone.length - 5} more`] : [];
+  log('warn', 'sockets, pipes and devices in the workspace are gone: a resume does not bring them back', {
+    paths: [...gone.slice(0, 5), ...more].join(', '),
+  });
 }
 
 /** `result.json` says that the run is whole: it is on the disk, or it is not there. */

@@ -18,6 +18,8 @@ export type Doors = {
   readonly called?: Called;
   /** Told, once there is a run, the command that goes on with it, for the case that we are ended before we can say so. */
   readonly parting?: (command: string) => void;
+  /** Given what is to be done right before the process ends, when all is told; without it, that is done at once. */
+  readonly atLast?: (work: () => Promise<void>) => void;
 };
 
 /** What a person asked for with flags; only what was given. */

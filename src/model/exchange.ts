@@ -47,7 +47,11 @@ export const Exchange = z.object({
       status: z.string(),
     }),
   ),
-  hidden: z.object({ paths: z.array(z.string()), made: z.array(z.string()) }),
+  hidden: z.object({
+    paths: z.array(z.string()),
+    made: z.array(z.string()),
+    sealed: z.array(z.string()).exactOptional().describe('Sealed paths that the agent wrote at'),
+  }),
   files: z
     .object({ before: hash, after: hash, changes: z.array(FileChange) })
     .nullable()

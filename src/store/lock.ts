@@ -133,12 +133,15 @@ export async function ownerOf(
   return held.kind === 'held' ? held.owner : undefined;
 }
 
-/** Whether the engine of that epoch was the last to have the run, and has not given it free. */
+/** Whether the engine of that epoch, and whoever has had the run after it, did nothing in it and did not give it free. */
 export async function notReleased(runDir: string, epoch: number): Promise<boolean> {
   const folder = layout(runDir).locks;
-  if ((await highestEpoch(folder)) !== epoch) return false;
-  const read = await readLock(folder, epoch);
-  return read.kind === 'read' && read.lock.released === null;
+  const later = (await epochsIn(folder)).filter((one) => one >= epoch);
+  for (const one of later) {
+    const read = await readLock(folder, one);
+    if (read.kind === 'read' && read.lock.released !== null) return false;
+  }
+  return later.includes(epoch) && (await lastEpochWritten(runDir)) <= epoch;
 }
 
 /** Processes on this host that have or had the run, did not give it free and still live: whoever was taken over while it

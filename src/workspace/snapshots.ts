@@ -200,7 +200,7 @@ export async function openSnapshots(where: {
       // A snapshot that another opening has taken: where its contents lie stands on disk.
       const { tree } = to;
       if (!every(hashesOf(tree), (hash) => store.has(hash))) await load(to.id);
-      await restoreTree({ workspace, to: tree, known: [latest, tree], store, only });
+      return restoreTree({ workspace, to: tree, known: [latest, tree], store, only });
     },
     async checkout(id, folder) {
       const { tree } = await load(id);

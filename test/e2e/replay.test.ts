@@ -50,3 +50,19 @@ test('a run that was killed in a call and resumed replays as one, from a record 
   expect(wrong.code).toBe(2);
   expect(wrong.stderr).toContain('add --live');
 });
+
+test('an agent that wrote at a sealed path did so in a replay too', async () => {
+  const dot = `digraph g { holdout="judge/"; agent_script="s.json"
+    start [shape=Mdiamond] exit [shape=Msquare] a [prompt="Do it", agent.backend=scripted]
+    start -> a -> exit }`;
+  const files = [{ path: 'judge/j', content: 'mine' }];
+  const script = {
+    format: 'factory-script/1',
+    answers: { a: [{ finished: { outcome: 'success' }, files }] },
+  };
+  await using it = await home({ 'p.dot': dot, 's.json': JSON.stringify(script), 'w/judge/j': 'theirs' });
+  expect((await it.factory(['run', 'p.dot', '--run-id', 'base', '--workdir', 'w', '-q'])).code).toBe(1);
+  const replayed = await it.factory(['replay', 'base', '--check', '--json', '--run-id', 'r', '-q']);
+  expect(replayed.stderr).toBe('');
+  expect(JSON.parse(replayed.stdout)).toMatchObject({ equal: true });
+});

@@ -23,9 +23,10 @@ async function ground(it: { dir: string; at: (...names: string[]) => string }, d
     log: () => {},
   };
   const flags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
-  const start = () => startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, doors);
+  const start = (to = doors) => startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, to);
+  const last: (() => Promise<void>)[] = [];
   const dir = it.at('runs', 'r1');
-  return { start, graph, doors, flags, dir, at: layout(dir) };
+  return { start, graph, doors, flags, dir, at: layout(dir), last };
 }
 
 test('an end at no exit that an engine was killed before saying is said first; only then the stage is made again', async () => {
@@ -47,6 +48,36 @@ test('an end at no exit that an engine was killed before saying is said first; o
   expect(await resumeRun(dir, graph, { ...flags, maxVisits: 9 }, doors)).toMatchObject({
     result: { stages: 4 },
   });
+});
+
+test('a run that has ended at no exit is given free when that is told', async () => {
+  await using it = await temp();
+  const { start, graph, doors, flags, dir, at, last } = await ground(
+    it,
+    `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
+      a [shape=parallelogram, tool_command="mkfifo left; exit 3"]; start -> a; a -> exit [condition="outcome=success"] }`,
+  );
+  const released = (epoch: number) =>
+    JSON.parse(readFileSync(`${at.locks}/00000${epoch}.json`, 'utf8')).released;
+  const killed = (epoch: number) => {
+    const path = `${at.locks}/00000${epoch}.json`;
+    writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), start_time: 'gone' }));
+  };
+  const atLast = (work: () => Promise<void>) => void last.push(work);
+  expect(await start({ ...doors, atLast })).toMatchObject({ result: { stages: 2 } });
+  expect([released(1), last.length]).toEqual([null, 1]);
+  killed(1);
+  // Whoever is killed in telling it has told nobody either.
+  expect(await resumeRun(dir, graph, flags, { ...doors, atLast })).toMatchObject({ result: { stages: 2 } });
+  killed(2);
+  expect(await resumeRun(dir, graph, flags, { ...doors, atLast })).toMatchObject({ result: { stages: 2 } });
+  await last.at(-1)?.();
+  expect(released(3)).not.toBeNull();
+  // What no snapshot has is missed aloud.
+  const said: unknown[] = [];
+  const log: Doors['log'] = (_level, message, about) => void said.push([message, about]);
+  expect(await resumeRun(dir, graph, flags, { ...doors, log })).toMatchObject({ result: { stages: 3 } });
+  expect(said).toContainEqual([expect.stringContaining('pipes'), { paths: 'left' }]);
 });
 
 test.skipIf(process.platform !== 'linux')(
