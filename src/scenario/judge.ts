@@ -10,6 +10,7 @@ import { makingFolder } from '../system/live.ts';
 import type { Exit } from '../system/spawn.ts';
 import { classify, ownLines, type Phase, type Verdict } from './classify.ts';
 import { isComponentCheck, type Scenario } from './discover.ts';
+import { ownFiles } from './own-files.ts';
 import { type Doors, firstUnreachable, type PhaseEnd, runPhase } from './phase.ts';
 import type { Evidence, ScenarioOutcome } from './result.ts';
 import { knowsModes, needsOf } from './text.ts';
@@ -101,8 +102,11 @@ async function phases(scenario: Scenario, options: JudgeOptions, doors: Doors, r
     return lacking(`${missing} is not set (where a pipeline runs this, env_pass="${missing}" hands it on)`);
   const unreachable = await firstUnreachable(needs, doors);
   if (unreachable !== undefined) return lacking(`${unreachable} cannot be reached`);
+  const own = ownFiles(room.folder);
   const live = await run('live', argv);
-  return live.seen === undefined ? passed('live', live) : failed('live', live, text);
+  if (live.seen !== undefined) return failed('live', live, text);
+  const changed = own.changed();
+  return changed.length === 0 ? passed('live', live) : meddled(live, changed);
 }
 
 const nothing = { exit_code: null, signal: null, timeout: null, marker: null } as const;
@@ -122,6 +126,19 @@ const skipped = (mode: 'selftest' | 'live', why: string): Judged => ({
   output: silent,
   cancelled: false,
 });
+/** It passed, and not by what it says: a product that it runs may have rewritten it. */
+const meddled = ({ stdout, stderr }: PhaseEnd, changed: readonly string[]): Judged => {
+  const named = changed.slice(0, 5).join(', ');
+  const why = `exit code 0, but files of the scenario were changed while it ran: ${named}. The product must leave them alone; what the scenario writes itself belongs in SCENARIO_TMP`;
+  return {
+    mode: 'live',
+    outcome: 'broken',
+    verdict: { class: 'scenario', why },
+    evidence: { ...nothing, phase: 'live', exit_code: 0, why },
+    output: { stdout, stderr },
+    cancelled: false,
+  };
+};
 /** Live could not be begun. */
 const lacking = (why: string): Judged => ({
   mode: 'live',

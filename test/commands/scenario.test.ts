@@ -123,6 +123,32 @@ describe('a failure that does not come again in a clean copy', () => {
   });
 });
 
+describe('a product that writes into its judge', () => {
+  const wanted = `${modes}out=$(sh app.sh); ok=$(cat "\${0%/*}/wanted.txt"); [ "$out" = "$ok" ]\n`;
+  const meddling = (what: string) => `for f in "$PWD"/../scenarios/*; do ${what}; done; echo mine\n`;
+  test.for([
+    ['gives it other words', '', meddling('echo mine > "$f"'), 'broken'],
+    [
+      'puts all of it back',
+      '',
+      meddling('cp -p "$f" x; echo mine > "$f"; cat x > "$f"; touch -r x "$f"'),
+      'broken',
+    ],
+    ['and leaves it otherwise', '# chmod +x\n', meddling('echo mine > "$f"; touch -d @9 "$f"'), 'broken'],
+    ['but no more than its mode', '# chmod +x\n', meddling('chmod +x "$f"').replace('mine', 'right'), 'pass'],
+    ['or only beside it', '', 'echo x > "$PWD/../scenarios/new"; echo right\n', 'pass'],
+  ] as const)('%s', async ([, text, app, outcome]) => {
+    await using it = await home({
+      's/a_scenario.sh': `${wanted}${text}exit 0\n`,
+      's/wanted.txt': 'right\n',
+      'app/app.sh': app,
+    });
+    const [result] = reportOf(await run(it, { json: true })).results;
+    expect(result).toMatchObject({ outcome, failure_class: outcome === 'pass' ? null : 'scenario' });
+    if (outcome === 'broken') expect(result?.evidence.why).toContain('a_scenario.sh, wanted.txt');
+  });
+});
+
 test('what the world lacks now and then is no flake of the scenario', async () => {
   const now = `${modes}[ -e "$MARK" ] && exit 0; : >"$MARK"; exit 86\n`;
   await using it = await home({ 's/a_scenario.sh': now, 'app/x': '' });
