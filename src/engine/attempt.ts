@@ -83,7 +83,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         await keepJson(at.diff, unchanged);
         return { outcome: said, after: before, violations: [], ...costs() };
       }
-      const found = await recorded(snapshots, before, setting.workspace, sealing);
+      const found = await recorded(snapshots, before, setting.workspace, sealing, site.ran);
       const judge = found.taken.broken;
       await site.exchange.save(found.unreadable !== undefined ? undefined : { before, after: found.after });
       const byAgent = kind.type === 'codergen';
@@ -225,10 +225,11 @@ async function recorded(
   before: Snapshot,
   workspace: string,
   sealing: Sealing | undefined,
+  ran: readonly RanCommand[],
 ): Promise<{ readonly after: Snapshot; readonly taken: TakenOut; readonly unreadable?: string }> {
-  let taken: TakenOut = { broken: [], blocked: [], linked: false };
+  let taken: TakenOut = { broken: [], blocked: [], linked: false, touched: [] };
   try {
-    taken = sealing?.takeOut() ?? taken;
+    taken = sealing?.takeOut(ran) ?? taken;
     const after = await snapshots.take(before);
     standing(workspace);
     return { after, taken };

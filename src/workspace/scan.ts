@@ -74,7 +74,7 @@ export class Scanner {
       this.forget();
       return this.tree;
     }
-    this.honest ??= tellsNames(this.workspace) ? stat.dev : -1;
+    this.honest ??= tellsTimes(this.workspace) ? stat.dev : -1;
     // Asking for the time touches the top.
     this.top.facts = undefined;
     try {
@@ -239,7 +239,8 @@ const honestTypes: ReadonlySet<number> = new Set([
   0x794c7630, // overlay
 ]);
 
-function tellsNames(folder: string): boolean {
+/** Whether the times of what lies there tell of every change. */
+export function tellsTimes(folder: string): boolean {
   try {
     return process.platform === 'linux' && honestTypes.has(statfsSync(folder).type);
   } catch {

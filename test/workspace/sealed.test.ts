@@ -1,13 +1,18 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  closeSync,
   linkSync,
   mkdirSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -60,6 +65,7 @@ describe('sealed files', () => {
         broken: [],
         blocked: [],
         linked: false,
+        touched: [],
       });
       expect(picture(it.ws)).toEqual(it.bare);
     }
@@ -127,6 +133,40 @@ describe('sealed files', () => {
     expect(picture(it.ws)).toEqual(it.bare);
     placeSealed(it.ws, paths, it.files);
     expect(picture(it.ws)).toEqual(it.whole);
+  });
+
+  it('that were written and have content and times back are told apart from those that nobody touched', async () => {
+    await using it = await scene();
+    const placed = placeSealed(it.ws, paths, it.files);
+    const is = statSync(at(it.ws, 'a.sh'), { bigint: true });
+    const file = openSync(at(it.ws, 'a.sh'), 'r+');
+    writeSync(file, 'echo b', 0);
+    writeSync(file, 'echo a', 0);
+    closeSync(file);
+    execFileSync('touch', [
+      '-d',
+      `@${is.mtimeNs / 1000000000n}.${String(is.mtimeNs % 1000000000n).padStart(9, '0')}`,
+      at(it.ws, 'a.sh'),
+    ]);
+    expect(takeOutSealed(it.ws, paths, it.files, placed, never)).toMatchObject({
+      broken: [],
+      touched: ['scripts/scenarios/a.sh'],
+    });
+  });
+
+  it('that are caches may be made anew', async () => {
+    await using it = await scene();
+    const path = 'scripts/scenarios/__pycache__/a.pyc';
+    const content = Buffer.from('old');
+    const more = [
+      ...it.files,
+      { path: 'scripts/scenarios/__pycache__', kind: 'dir', mode: 0o755, content: Buffer.alloc(0) },
+      { path, kind: 'file', mode: 0o644, content },
+    ] as const;
+    const placed = placeSealed(it.ws, paths, more);
+    writeFileSync(join(it.ws, path), 'new');
+    expect(takeOutSealed(it.ws, paths, more, placed, caches).broken).toEqual([]);
+    expect(takeOutSealed(it.ws, paths, more, placeSealed(it.ws, paths, more), never).broken).toEqual([]);
   });
 
   it('with a second name are told', async () => {
