@@ -242,17 +242,18 @@ function makeFolder(workspace: string, folder: string, mode: number): void {
 }
 
 /** Removes what stands at a path, however it is locked. The folders above it are real ones. */
-function clear(workspace: string, path: string): void {
+export function clear(workspace: string, path: string): void {
   const found = look(workspace, path);
   if (found !== undefined) remove(workspace, [found, ...contents(workspace, found)]);
 }
 
 /** Removes all of these, each folder after what is in it. */
 function remove(workspace: string, found: readonly Found[]): void {
-  beforeWrite(workspace);
   for (const { path, kind, mode } of found)
     if (kind === 'dir' && (mode & 0o700) !== 0o700) setMode(workspace, path, 0o700);
   for (const { path, kind } of [...found].reverse()) {
+    // Before each: whoever took the run over meanwhile may have put its own there.
+    beforeWrite(workspace);
     try {
       if (kind === 'dir') rmdirSync(below(workspace, path));
       else unlinkSync(below(workspace, path));

@@ -17,6 +17,7 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { fence, Superseded } from '../../src/system/fence.ts';
 import { type Placed, placeSealed, takeOutSealed } from '../../src/workspace/sealed.ts';
 import { readForSealing } from '../../src/workspace/to-seal.ts';
 import { asHeldByModes, make, picture, tempFolder, type Wanted } from './folders.ts';
@@ -152,6 +153,17 @@ describe('sealed files', () => {
       broken: [],
       touched: ['scripts/scenarios/a.sh'],
     });
+  });
+
+  it('of whoever took the run over are not taken out by an owner that was stopped amid it', async () => {
+    await using it = await scene();
+    const placed = placeSealed(it.ws, paths, it.files);
+    const open = fence(it.ws, () => {
+      if (picture(it.ws).length < it.whole.length - 1) throw new Superseded();
+    });
+    expect(() => takeOutSealed(it.ws, paths, it.files, placed, never)).toThrow(Superseded);
+    open();
+    expect(picture(it.ws)).toHaveLength(it.whole.length - 2);
   });
 
   it('that are caches may be made anew', async () => {
