@@ -1,7 +1,7 @@
 /** One scenario and one product: the scenario by itself, then live, in a copy of both that nobody else sees. */
 import { randomBytes } from 'node:crypto';
 import { constants, lstatSync, type Stats } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, realpath } from 'node:fs/promises';
+import { cp, mkdir, readFile, realpath } from 'node:fs/promises';
 import { basename, join, relative, resolve, sep } from 'node:path';
 import { checkEnvironment } from '../policy/check-environment.ts';
 import { removeTree } from '../system/files.ts';
@@ -13,6 +13,7 @@ import { isComponentCheck, type Scenario } from './discover.ts';
 import { ownFiles } from './own-files.ts';
 import { type Doors, firstUnreachable, type PhaseEnd, runPhase } from './phase.ts';
 import type { Evidence, ScenarioOutcome } from './result.ts';
+import { makeRoom } from './rooms.ts';
 import { knowsModes, needsOf } from './text.ts';
 
 export type JudgeOptions = {
@@ -37,7 +38,7 @@ export type Judged = {
 
 /** Runs it once, in a room of its own below the system's temporary folder that is gone afterwards. */
 export async function judgeOnce(scenario: Scenario, options: JudgeOptions, doors: Doors): Promise<Judged> {
-  const room = await realpath(await mkdtemp(join(doors.env['TMPDIR'] || '/tmp', 'scenario-')));
+  const room = await makeRoom(doors.env);
   const cleared = makingFolder(room);
   try {
     const app = join(room, 'app');
