@@ -58,11 +58,13 @@ export function filterPlace(): string | undefined {
 
 function made(): string | null {
   if (platform() !== 'linux' || calls[arch()] === undefined) return null;
-  try {
-    return `/proc/${process.pid}/fd/${nameless(program(), tmpdir())}`;
-  } catch {
-    return null;
-  }
+  for (const folder of [tmpdir(), '/dev/shm', '/var/tmp'])
+    try {
+      return `/proc/${process.pid}/fd/${nameless(program(), folder)}`;
+    } catch {
+      // The next one may take it.
+    }
+  return null;
 }
 
 /** A descriptor to read the filter from, for one program; whoever asks closes it. */
