@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { sha256 } from '../model/sha256.ts';
 import { removeTree } from '../system/files.ts';
 import type { Environment } from '../system/git.ts';
-import { processId, thisProcess } from '../system/proc.ts';
+import { isAlive, processId, thisProcess } from '../system/proc.ts';
 
 const folderOf = (env: Environment): string => env['TMPDIR'] || '/tmp';
 
@@ -19,10 +19,10 @@ const space = (): string => {
   return short(`${host} ${pidSpace.split(' ')[1] ?? ''}`);
 };
 
-/** Undefined where there is no such process. */
+/** Undefined where no such process is alive. */
 function signOf(pid: number): string | undefined {
   const id = processId(pid);
-  return id === undefined ? undefined : short(`${id.boot} ${id.startTime}`);
+  return id === undefined || !isAlive(id) ? undefined : short(`${id.boot} ${id.startTime}`);
 }
 
 export const makeRoom = async (env: Environment): Promise<string> => {
