@@ -15,7 +15,7 @@ import { removeNow } from '../system/files.ts';
 import { diff } from '../workspace/changes.ts';
 import { putBack, standing } from '../workspace/restore.ts';
 import type { TakenOut } from '../workspace/sealed.ts';
-import type { Changes, Snapshot, Snapshots } from '../workspace/snapshot.ts';
+import type { Changes, Snapshot, Snapshots, Stray } from '../workspace/snapshot.ts';
 import { StoreTrouble, WorkspaceError } from '../workspace/trouble.ts';
 import { keepJson } from './artifacts.ts';
 import { HoldoutLeak, type Stage } from './leaks.ts';
@@ -83,10 +83,14 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         await keepJson(at.diff, unchanged);
         return { outcome: said, after: before, violations: [], ...costs() };
       }
-      const found = await recorded(snapshots, before, setting.workspace, sealing);
+      const found = await recorded(snapshots, before, setting.workspace, sealing, site.ran);
       const judge = site.hidden.sealed;
       judge.push(...found.taken.broken.filter((path) => !judge.includes(path)));
       await site.exchange.save(found.unreadable !== undefined ? undefined : { before, after: found.after });
+      if (found.strays.length > 0)
+        site.log('warn', 'sockets, pipes and devices that the stage left in the workspace were removed', {
+          count: found.strays.length,
+        });
       const byAgent = kind.type === 'codergen';
       // A tool's copy of a whole sealed file is a violation, which is put back and told as such.
       const undone = byAgent ? [] : (sealing?.copies(before, found.after) ?? []);
@@ -116,6 +120,8 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const scope = readAttributes(visit.node.attrs, executableAttributes).values;
       const allowed =
         scope.allowed_write_paths === undefined ? undefined : implicitScope(visit, scope.allowed_write_paths);
+      // A program that has ended leaves its sockets behind; pipes and devices are made.
+      const strays = found.strays.filter(({ isSocket }) => !isSocket).map(({ path }) => path);
       const isHidden = (path: string) =>
         site.hidden.paths.some((folder) => path === folder || path.startsWith(`${folder}/`));
       // Whoever was not to read a file cannot have changed it either, wherever it was found.
@@ -132,7 +138,11 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         ]),
       ];
       // What was made in a hidden or sealed file's place is gone already, so that no diff has it.
-      const made = [...site.hidden.made, ...judge];
+      const made = [
+        ...site.hidden.made,
+        ...judge,
+        ...(allowed === undefined ? [] : outsideScope(strays, allowed)),
+      ];
       if (violations.length + made.length > 0) {
         let { after } = found;
         if (violations.length > 0) {
@@ -226,19 +236,30 @@ async function recorded(
   before: Snapshot,
   workspace: string,
   sealing: Sealing | undefined,
-): Promise<{ readonly after: Snapshot; readonly taken: TakenOut; readonly unreadable?: string }> {
-  let taken: TakenOut = { broken: [], blocked: [], linked: false };
+  ran: readonly RanCommand[],
+): Promise<{
+  readonly after: Snapshot;
+  readonly taken: TakenOut;
+  /** Sockets, pipes and devices that it left; they are gone. */
+  readonly strays: readonly Stray[];
+  readonly unreadable?: string;
+}> {
+  let taken: TakenOut = { broken: [], blocked: [], linked: false, touched: [] };
   try {
-    taken = sealing?.takeOut() ?? taken;
+    taken = sealing?.takeOut(ran) ?? taken;
     const after = await snapshots.take(before);
     standing(workspace);
-    return { after, taken };
+    const strays = snapshots.strays();
+    // No snapshot has them: a run that goes on after a cut, or at another place, would be without them.
+    const gone = new Set(strays.map(({ path }) => path));
+    if (gone.size > 0) await snapshots.restore(after, (path) => gone.has(path));
+    return { after, taken, strays };
   } catch (error) {
     if (!(error instanceof WorkspaceError) || error instanceof StoreTrouble || isDisks(error, ''))
       throw error;
     // No snapshot has anything at sealed paths, so that this takes it away as well.
     await snapshots.restore(before);
-    return { after: await snapshots.take(before), taken, unreadable: error.message };
+    return { after: await snapshots.take(before), taken, strays: [], unreadable: error.message };
   }
 }
 

@@ -3,9 +3,11 @@ import { readAttributes } from '../model/attribute.ts';
 import type { Node } from '../model/graph.ts';
 import type { Holdout, SealedFile } from '../model/sealed.ts';
 import { sha256 } from '../model/sha256.ts';
+import type { RanCommand } from '../model/visit-record.ts';
 import { openHoldout } from '../nodes/agent-attributes.ts';
 import { executableAttributes } from '../nodes/kind.ts';
 import { isSealedPath } from '../policy/holdout.ts';
+import { mayTouch } from '../policy/touching.ts';
 import { type Placed, placeSealed, type TakenOut, takeOutSealed } from '../workspace/sealed.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 
@@ -37,8 +39,9 @@ export function seesHoldout(node: Node, type: string): boolean {
 export interface Sealing {
   /** Before the stage: its sealed files are there, if it may see them. Throws a WorkspaceError. */
   place(): void;
-  /** When all of its processes have ended: nothing sealed is in the workspace any more. Throws a WorkspaceError. */
-  takeOut(): TakenOut;
+  /** When all of its processes have ended: nothing sealed is in the workspace any more. `ran` are the programs of the
+   *  stage. Throws a WorkspaceError. */
+  takeOut(ran: readonly RanCommand[]): TakenOut;
   /** Files that the stage has made of sealed ones: the same bytes under another name. Sorted. `broken`: a record says that
    *  it did something to those. */
   copies(before: Snapshot, after: Snapshot, broken?: boolean): readonly string[];
@@ -66,8 +69,15 @@ export function sealingOf(
     place() {
       placed = sees ? placeSealed(workspace, sealed.paths, sealed.files()) : undefined;
     },
-    takeOut() {
-      const taken = takeOutSealed(workspace, sealed.paths, sealed.files(), placed, tolerates);
+    takeOut(ran) {
+      const found = takeOutSealed(workspace, sealed.paths, sealed.files(), placed, tolerates);
+      // A product that its judge runs can give it other words, and the old ones back: nobody else has touched it then.
+      const said = () => [
+        ...ran.flatMap(({ argv }) => argv),
+        ...sealed.files().flatMap(({ kind, content }) => (kind === 'file' ? [content] : [])),
+      ];
+      const rewritten = found.touched.length > 0 && type !== 'codergen' && !mayTouch(said());
+      const taken = rewritten ? { ...found, broken: [...found.broken, ...found.touched].sort() } : found;
       // A second name, or a file that is gone from its place: even a short one has been taken somewhere.
       suspect = taken.linked || taken.broken.length > 0;
       return taken;

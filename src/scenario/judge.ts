@@ -1,7 +1,7 @@
 /** One scenario and one product: the scenario by itself, then live, in a copy of both that nobody else sees. */
 import { randomBytes } from 'node:crypto';
 import { constants, lstatSync, type Stats } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, realpath } from 'node:fs/promises';
+import { cp, mkdir, readFile, realpath } from 'node:fs/promises';
 import { basename, join, relative, resolve, sep } from 'node:path';
 import { checkEnvironment } from '../policy/check-environment.ts';
 import { removeTree } from '../system/files.ts';
@@ -10,8 +10,10 @@ import { makingFolder } from '../system/live.ts';
 import type { Exit } from '../system/spawn.ts';
 import { classify, ownLines, type Phase, type Verdict } from './classify.ts';
 import { isComponentCheck, type Scenario } from './discover.ts';
+import { ownFiles } from './own-files.ts';
 import { type Doors, firstUnreachable, type PhaseEnd, runPhase } from './phase.ts';
 import type { Evidence, ScenarioOutcome } from './result.ts';
+import { makeRoom } from './rooms.ts';
 import { knowsModes, needsOf } from './text.ts';
 
 export type JudgeOptions = {
@@ -36,7 +38,7 @@ export type Judged = {
 
 /** Runs it once, in a room of its own below the system's temporary folder that is gone afterwards. */
 export async function judgeOnce(scenario: Scenario, options: JudgeOptions, doors: Doors): Promise<Judged> {
-  const room = await realpath(await mkdtemp(join(doors.env['TMPDIR'] || '/tmp', 'scenario-')));
+  const room = await makeRoom(doors.env);
   const cleared = makingFolder(room);
   try {
     const app = join(room, 'app');
@@ -101,8 +103,11 @@ async function phases(scenario: Scenario, options: JudgeOptions, doors: Doors, r
     return lacking(`${missing} is not set (where a pipeline runs this, env_pass="${missing}" hands it on)`);
   const unreachable = await firstUnreachable(needs, doors);
   if (unreachable !== undefined) return lacking(`${unreachable} cannot be reached`);
+  const own = ownFiles(room.folder);
   const live = await run('live', argv);
-  return live.seen === undefined ? passed('live', live) : failed('live', live, text);
+  if (live.seen !== undefined) return failed('live', live, text);
+  const changed = own.changed();
+  return changed.length === 0 ? passed('live', live) : meddled(live, changed);
 }
 
 const nothing = { exit_code: null, signal: null, timeout: null, marker: null } as const;
@@ -122,6 +127,19 @@ const skipped = (mode: 'selftest' | 'live', why: string): Judged => ({
   output: silent,
   cancelled: false,
 });
+/** It passed, and not by what it says: a product that it runs may have rewritten it. */
+const meddled = ({ stdout, stderr }: PhaseEnd, changed: readonly string[]): Judged => {
+  const named = changed.slice(0, 5).join(', ');
+  const why = `exit code 0, but files of the scenario were changed while it ran: ${named}. The product must leave them alone; what the scenario writes itself belongs in SCENARIO_TMP`;
+  return {
+    mode: 'live',
+    outcome: 'broken',
+    verdict: { class: 'scenario', why },
+    evidence: { ...nothing, phase: 'live', exit_code: 0, why },
+    output: { stdout, stderr },
+    cancelled: false,
+  };
+};
 /** Live could not be begun. */
 const lacking = (why: string): Judged => ({
   mode: 'live',

@@ -4,6 +4,7 @@ import type { Discovered, Scenario } from './discover.ts';
 import { type Judged, type JudgeOptions, judgeOnce } from './judge.ts';
 import type { Doors } from './phase.ts';
 import type { ScenarioReport, ScenarioResult } from './result.ts';
+import { clearRooms } from './rooms.ts';
 
 export type RunOptions = JudgeOptions & {
   /** How often each is run. */
@@ -18,6 +19,7 @@ export async function runScenarios(
   options: RunOptions,
   doors: Doors,
 ): Promise<ScenarioReport | undefined> {
+  await clearRooms(doors.env);
   const tasks = scenarios.flatMap((scenario) => Array.from({ length: options.repeat }, () => scenario));
   const done = await pooled(
     tasks,

@@ -45,7 +45,7 @@ export function openOutput(path: string): number {
 
 /** A file that holds `text` and has no name any more, open for reading: whoever reads it meets the end of file, and
  *  whoever does not read it disturbs nobody. */
-export function nameless(text: string, folder: string): number {
+export function nameless(text: string | Buffer, folder: string): number {
   const path = join(folder, `.stdin.${randomBytes(6).toString('hex')}.tmp`);
   writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
   try {

@@ -61,7 +61,8 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
 
   const startedAt = monotonicMs();
   beforeWrite(request.stdoutFile);
-  const started = start(request, [stdin ?? 'ignore', ...streams]);
+  const third = request.third === undefined ? [] : [request.third];
+  const started = start(request, [stdin ?? 'ignore', ...streams, ...third]);
   if (started.leader === undefined) {
     const code = await started.failed;
     const why = whyNot(request, code);

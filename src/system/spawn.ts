@@ -19,6 +19,8 @@ export type SpawnRequest = {
   readonly env: Readonly<Record<string, string>>;
   /** Given on standard input, then end of file; without it standard input is `/dev/null`. */
   readonly stdin?: string;
+  /** A descriptor of ours that it gets as its own number 3. */
+  readonly third?: number;
   /** Files that receive the whole of either stream, however long unless `mostBytes` says; created or emptied. */
   readonly stdoutFile: string;
   readonly stderrFile: string;

@@ -7,6 +7,7 @@ import { beforeWrite } from '../system/fence.ts';
 import { isMissing, writeJson } from '../system/files.ts';
 import { type HardLinks, otherNames } from './hard-links.ts';
 import { ancestorsOf, below, fromBytes, parentOf, toBytes } from './names.ts';
+import { clear } from './sealed.ts';
 import { DamagedStore, trouble, WorkspaceError } from './trouble.ts';
 import { look, walk } from './walk.ts';
 
@@ -81,10 +82,9 @@ export async function bringBack(workspace: string, place: HidingPlace): Promise<
   if (list === undefined) return [];
   const conflicts: string[] = [];
   // Who took the run over may be hiding again: nothing is done without asking, and in no other call than the next.
-  const clear = (path: string): void => {
+  const remove = (path: string): void => {
     conflicts.push(...filesAt(workspace, path));
-    beforeWrite(workspace);
-    rmSync(below(workspace, path), { recursive: true, force: true });
+    clear(workspace, path);
   };
   beforeWrite(place.list);
   unlessMissing(() => chmodSync(place.folder, 0o700));
@@ -94,14 +94,14 @@ export async function bringBack(workspace: string, place: HidingPlace): Promise<
       const found = look(workspace, path);
       if (found?.kind === 'dir') continue;
       // A file or a link in a folder's place would lead what is hidden elsewhere.
-      if (found !== undefined) clear(path);
+      if (found !== undefined) remove(path);
       beforeWrite(workspace);
       mkdirSync(below(workspace, path), { mode: 0o700 });
     }
     unlock(workspace, list.folders);
     for (const [n, { path, mode }] of list.paths.entries()) {
       if (look(place.folder, String(n)) !== undefined) {
-        if (look(workspace, path) !== undefined) clear(path);
+        if (look(workspace, path) !== undefined) remove(path);
         beforeWrite(workspace);
         renameSync(join(place.folder, String(n)), below(workspace, path));
       }
@@ -110,6 +110,7 @@ export async function bringBack(workspace: string, place: HidingPlace): Promise<
     setModes(workspace, list.folders);
     beforeWrite(place.list);
     unlessMissing(() => rmdirSync(place.folder));
+    beforeWrite(place.list);
     rmSync(place.list, { force: true });
   } catch (error) {
     throw trouble('bring hidden files back to', workspace, error);

@@ -3,7 +3,7 @@
 import { chmodSync, lstatSync, type Stats, statfsSync } from 'node:fs';
 import { isMissing } from '../system/files.ts';
 import { below } from './names.ts';
-import type { Entry, Tree } from './snapshot.ts';
+import type { Entry, Stray, Tree } from './snapshot.ts';
 import { fileEntry, isSame } from './tree.ts';
 import { codeOf, isDenied, trouble } from './trouble.ts';
 import { type Facts, factsOf, isUntouched, kindOf, namesIn, orUndefined, targetOf } from './walk.ts';
@@ -55,6 +55,8 @@ export class Scanner {
   private top = newFolder('');
   private tree: Tree = new Map();
   private changed = false;
+  /** Found by the last scan. */
+  strays: Stray[] = [];
   private unread: { readonly child: Child; readonly stat: Facts }[] = [];
   /** The file system's own time, in milliseconds, before anything was listed or read in this scan. */
   private clock: number | undefined;
@@ -68,13 +70,14 @@ export class Scanner {
   async scan(s: Scan): Promise<Tree> {
     this.changed = false;
     this.unread = [];
+    this.strays = [];
     this.clock = undefined;
     const stat = lstatSync(this.workspace, orUndefined);
     if (stat === undefined || !stat.isDirectory()) {
       this.forget();
       return this.tree;
     }
-    this.honest ??= tellsNames(this.workspace) ? stat.dev : -1;
+    this.honest ??= tellsTimes(this.workspace) ? stat.dev : -1;
     // Asking for the time touches the top.
     this.top.facts = undefined;
     try {
@@ -144,8 +147,10 @@ export class Scanner {
       delete child.folder;
       folder.order = undefined;
     }
-    if (stat === undefined || kind === 'special') this.become(child, nothing);
-    else if (kind === 'dir') {
+    if (stat === undefined || kind === 'special') {
+      this.become(child, nothing);
+      if (stat !== undefined) this.strays.push({ path: child.path, isSocket: stat.isSocket() });
+    } else if (kind === 'dir') {
       this.become(child, { kind, mode: stat.mode & 0o7777 });
       if (child.folder === undefined) folder.order = undefined;
       child.folder ??= newFolder(child.path);
@@ -239,7 +244,8 @@ const honestTypes: ReadonlySet<number> = new Set([
   0x794c7630, // overlay
 ]);
 
-function tellsNames(folder: string): boolean {
+/** Whether the times of what lies there tell of every change. */
+export function tellsTimes(folder: string): boolean {
   try {
     return process.platform === 'linux' && honestTypes.has(statfsSync(folder).type);
   } catch {

@@ -20,6 +20,7 @@ import { beforeWrite } from '../system/fence.ts';
 import { largeFrom, writeWhole } from './content.ts';
 import { ancestorsOf, below, toBytes } from './names.ts';
 import { standing } from './restore.ts';
+import { tellsTimes } from './scan.ts';
 import { trouble } from './trouble.ts';
 import { type Found, look, targetOf, walk } from './walk.ts';
 
@@ -88,6 +89,9 @@ export type TakenOut = {
   readonly blocked: readonly string[];
   /** Whether a sealed file has got a second name. */
   readonly linked: boolean;
+  /** Sealed files that are as they were, but that somebody has touched meanwhile: set their mode, or written them and put
+   *  content and times back. Not known on file systems whose times do not tell. Sorted. */
+  readonly touched: readonly string[];
 };
 
 /** Takes everything at sealed paths out of the workspace. `placed` is what `placeSealed` has put there before; without it
@@ -103,6 +107,7 @@ export function takeOutSealed(
   const expected = new Map(placed === undefined ? [] : files.map((file) => [file.path, file]));
   const broken = new Set<string>();
   const blocked = new Set<string>();
+  const touched: string[] = [];
   const locked = new Map<string, number>();
   let linked = false;
   // A stage may have taken the whole workspace away, or put a link in its place, which nobody follows.
@@ -126,7 +131,10 @@ export function takeOutSealed(
         }
         expected.delete(one.path);
         if (one.kind === 'file' && one.stat.nlink > 1) linked = true;
-        if (!isAsPlaced(workspace, one, file, placed?.facts.get(one.path))) broken.add(one.path);
+        const facts = placed?.facts.get(one.path);
+        if (!isAsPlaced(workspace, one, file, facts)) {
+          if (!tolerates(one.path)) broken.add(one.path);
+        } else if (facts !== undefined && facts.ctimeMs !== one.stat.ctimeMs) touched.push(one.path);
       }
       for (const path of withoutFull(strange)) broken.add(path);
       remove(workspace, found);
@@ -135,7 +143,8 @@ export function takeOutSealed(
     close(workspace, locked);
   }
   for (const path of expected.keys()) if (!tolerates(path)) broken.add(path);
-  return { broken: [...broken].sort(), blocked: [...blocked].sort(), linked };
+  if (touched.length > 0 && !tellsTimes(workspace)) touched.length = 0;
+  return { broken: [...broken].sort(), blocked: [...blocked].sort(), linked, touched: touched.sort() };
 }
 
 /** Undefined where the folders above a path are folders, opened on the way; else whether something stands in the place of
@@ -233,17 +242,18 @@ function makeFolder(workspace: string, folder: string, mode: number): void {
 }
 
 /** Removes what stands at a path, however it is locked. The folders above it are real ones. */
-function clear(workspace: string, path: string): void {
+export function clear(workspace: string, path: string): void {
   const found = look(workspace, path);
   if (found !== undefined) remove(workspace, [found, ...contents(workspace, found)]);
 }
 
 /** Removes all of these, each folder after what is in it. */
 function remove(workspace: string, found: readonly Found[]): void {
-  beforeWrite(workspace);
   for (const { path, kind, mode } of found)
     if (kind === 'dir' && (mode & 0o700) !== 0o700) setMode(workspace, path, 0o700);
   for (const { path, kind } of [...found].reverse()) {
+    // Before each: whoever took the run over meanwhile may have put its own there.
+    beforeWrite(workspace);
     try {
       if (kind === 'dir') rmdirSync(below(workspace, path));
       else unlinkSync(below(workspace, path));

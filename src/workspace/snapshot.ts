@@ -39,6 +39,9 @@ export type Changes = {
   };
 };
 
+/** A socket, a pipe or a device. */
+export type Stray = { readonly path: string; readonly isSocket: boolean };
+
 export type CopyOptions = {
   /** Absolute paths that are left out wherever they lie in the tree, compared as real paths (the runs directory). */
   readonly exclude: readonly string[];
@@ -66,6 +69,8 @@ export interface Snapshots {
   /** Takes the workspace as it is now. Files whose stat facts equal those in `since` are not read. Contents and
    *  manifest are on disk (fsynced) when it settles. */
   take(since?: Snapshot): Promise<Snapshot>;
+  /** What the last take has passed over: it has no place in a snapshot. */
+  strays(): readonly Stray[];
   /** A snapshot taken earlier, also by another process. Rejects with a clear error when it is not there. */
   load(id: string): Promise<Snapshot>;
   /** Makes the workspace equal to `to`, touching only what differs from it now: content, mode, links, existence.

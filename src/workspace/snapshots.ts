@@ -195,6 +195,7 @@ export async function openSnapshots(where: {
       taking = taken.catch(() => undefined);
       return taken;
     },
+    strays: () => scanner.strays,
     load,
     async restore(to, only) {
       // A snapshot that another opening has taken: where its contents lie stands on disk.

@@ -1,5 +1,5 @@
 /** `factory scenario …`: scenarios of any language, flakes, repeats, the engine's seam, Ctrl-C. */
-import { readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type ScenarioFlags, scenarioLint, scenarioRun } from '../../src/commands/scenario.ts';
@@ -121,6 +121,45 @@ describe('a failure that does not come again in a clean copy', () => {
       /~ a_scenario\.sh +live +flaky .* 3 of 4 .*\n[\s\S]*✓ b_scenario\.sh .* 4 of 4\n/,
     );
   });
+});
+
+describe('a product that writes into its judge', () => {
+  const wanted = `${modes}out=$(sh app.sh); ok=$(cat "\${0%/*}/wanted.txt"); [ "$out" = "$ok" ]\n`;
+  const meddling = (what: string) => `for f in "$PWD"/../scenarios/*; do ${what}; done; echo mine\n`;
+  test.for([
+    ['gives it other words', '', meddling('echo mine > "$f"'), 'broken'],
+    [
+      'puts all of it back',
+      '',
+      meddling('cp -p "$f" x; echo mine > "$f"; cat x > "$f"; touch -r x "$f"'),
+      'broken',
+    ],
+    ['and leaves it otherwise', '# chmod +x\n', meddling('echo mine > "$f"; touch -d @9 "$f"'), 'broken'],
+    ['but no more than its mode', '# chmod +x\n', meddling('chmod +x "$f"').replace('mine', 'right'), 'pass'],
+    ['or only beside it', '', 'echo x > "$PWD/../scenarios/new"; echo right\n', 'pass'],
+  ] as const)('%s', async ([, text, app, outcome]) => {
+    await using it = await home({
+      's/a_scenario.sh': `${wanted}${text}exit 0\n`,
+      's/wanted.txt': 'right\n',
+      'app/app.sh': app,
+    });
+    const [result] = reportOf(await run(it, { json: true })).results;
+    expect(result).toMatchObject({ outcome, failure_class: outcome === 'pass' ? null : 'scenario' });
+    if (outcome === 'broken') expect(result?.evidence.why).toContain('a_scenario.sh, wanted.txt');
+  });
+});
+
+test('the room of one that was killed, and no other, is gone with the next run', async () => {
+  await using it = await home({ 's/a_scenario.sh': `${modes}ls "$TMPDIR/../.." >"$SEEN"\n`, 'app/x': '' });
+  const env = { SEEN: join(it.path, 'seen') };
+  await run(it, {}, env);
+  const own = /scenario-\S+/.exec(await it.read('seen'))?.[0] ?? '';
+  const [, space, , sign] = own.split('-');
+  const dead = `scenario-${space}-${process.pid}-${sign === 'abcdef' ? '000000' : 'abcdef'}-XXXXXX`;
+  const others = [`scenario-000000-${process.pid}-abcdef-XXXXXX`, own, 'scenario-mine'];
+  for (const name of [dead, ...others]) await mkdir(join(it.path, name));
+  expect((await run(it, {}, env)).code).toBe(0);
+  expect((await readdir(it.path)).filter((name) => name.startsWith('scenario-'))).toEqual(others.sort());
 });
 
 test('what the world lacks now and then is no flake of the scenario', async () => {

@@ -127,6 +127,10 @@ test('whatever a builder leaves or does at sealed paths is undone, told, and nev
   const deeds: Readonly<Record<string, readonly [string, string]>> = {
     change: ['echo exit 0 > scripts/scenarios/judge.sh', 'scripts/scenarios/judge.sh'],
     mode: ['chmod 777 scripts/scenarios/judge.sh', 'scripts/scenarios/judge.sh'],
+    restore: [
+      'f=scripts/scenarios/judge.sh; cp -p $f ../kept.sh; echo exit 0 > $f; cat ../kept.sh > $f; touch -r ../kept.sh $f; rm ../kept.sh',
+      'scripts/scenarios/judge.sh',
+    ],
     remove: ['rm -rf scripts/scenarios', 'scripts/scenarios/judge.sh'],
     add: ['echo x > scripts/scenarios/new', 'scripts/scenarios/new'],
     copy: ['mkdir -p src; cp scripts/scenarios/judge.sh src/mine', 'src/mine'],

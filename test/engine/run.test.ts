@@ -197,6 +197,7 @@ function counting(): { readonly snapshots: Snapshots; walks: number } {
       read: async () => Buffer.alloc(0),
       async *pieces() {},
       copyIn: async () => ({ files: 0, skipped: [], outsideLinks: [] }),
+      strays: () => [],
       checkout: async () => new Map(),
       rest: () => {},
     },

@@ -1,17 +1,23 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  closeSync,
   linkSync,
   mkdirSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { fence, Superseded } from '../../src/system/fence.ts';
 import { type Placed, placeSealed, takeOutSealed } from '../../src/workspace/sealed.ts';
 import { readForSealing } from '../../src/workspace/to-seal.ts';
 import { asHeldByModes, make, picture, tempFolder, type Wanted } from './folders.ts';
@@ -60,6 +66,7 @@ describe('sealed files', () => {
         broken: [],
         blocked: [],
         linked: false,
+        touched: [],
       });
       expect(picture(it.ws)).toEqual(it.bare);
     }
@@ -127,6 +134,51 @@ describe('sealed files', () => {
     expect(picture(it.ws)).toEqual(it.bare);
     placeSealed(it.ws, paths, it.files);
     expect(picture(it.ws)).toEqual(it.whole);
+  });
+
+  it('that were written and have content and times back are told apart from those that nobody touched', async () => {
+    await using it = await scene();
+    const placed = placeSealed(it.ws, paths, it.files);
+    const is = statSync(at(it.ws, 'a.sh'), { bigint: true });
+    const file = openSync(at(it.ws, 'a.sh'), 'r+');
+    writeSync(file, 'echo b', 0);
+    writeSync(file, 'echo a', 0);
+    closeSync(file);
+    execFileSync('touch', [
+      '-d',
+      `@${is.mtimeNs / 1000000000n}.${String(is.mtimeNs % 1000000000n).padStart(9, '0')}`,
+      at(it.ws, 'a.sh'),
+    ]);
+    expect(takeOutSealed(it.ws, paths, it.files, placed, never)).toMatchObject({
+      broken: [],
+      touched: ['scripts/scenarios/a.sh'],
+    });
+  });
+
+  it('of whoever took the run over are not taken out by an owner that was stopped amid it', async () => {
+    await using it = await scene();
+    const placed = placeSealed(it.ws, paths, it.files);
+    const open = fence(it.ws, () => {
+      if (picture(it.ws).length < it.whole.length - 1) throw new Superseded();
+    });
+    expect(() => takeOutSealed(it.ws, paths, it.files, placed, never)).toThrow(Superseded);
+    open();
+    expect(picture(it.ws)).toHaveLength(it.whole.length - 2);
+  });
+
+  it('that are caches may be made anew', async () => {
+    await using it = await scene();
+    const path = 'scripts/scenarios/__pycache__/a.pyc';
+    const content = Buffer.from('old');
+    const more = [
+      ...it.files,
+      { path: 'scripts/scenarios/__pycache__', kind: 'dir', mode: 0o755, content: Buffer.alloc(0) },
+      { path, kind: 'file', mode: 0o644, content },
+    ] as const;
+    const placed = placeSealed(it.ws, paths, more);
+    writeFileSync(join(it.ws, path), 'new');
+    expect(takeOutSealed(it.ws, paths, more, placed, caches).broken).toEqual([]);
+    expect(takeOutSealed(it.ws, paths, more, placeSealed(it.ws, paths, more), never).broken).toEqual([]);
   });
 
   it('with a second name are told', async () => {

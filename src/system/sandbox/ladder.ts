@@ -5,6 +5,7 @@ import { access, constants } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { isNoRoom, saysNoRoom } from '../why-not.ts';
 import { crowdFolder } from './crowd.ts';
+import { filterPlace, filterWords } from './keyless.ts';
 
 export type Ladder = {
   /** What starts bubblewrap, and whether it can take the network away; or why it does not work. `noRoom`: that cannot be
@@ -120,12 +121,15 @@ async function probeBwrap(path: string): Promise<Ladder['bwrap']> {
     return { missing: 'bwrap is not installed (Debian: apt-get install bubblewrap)' };
   const there = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--', 'true'];
   let why = '';
-  for (const own of [[], ['--unshare-user']]) {
+  // A system without filters does without.
+  const filters = filterPlace() === undefined ? [[]] : [filterWords, []];
+  const ways = filters.flatMap((filter) => [[...filter], [...filter, '--unshare-user']]);
+  for (const own of ways) {
     for (const net of [['--unshare-net'], []]) {
       const tried = await ran(program, [...namespaces, ...own, ...net, ...there], path);
       if (tried.ok) return { argv: [program, ...own], network: net.length > 0 };
       if (tried.noRoom) return { missing: `bwrap could not be tried: ${tried.why}`, noRoom: true };
-      why ||= tried.why;
+      if (!own.includes(filterWords[0])) why ||= tried.why;
     }
   }
   return { missing: `bwrap does not work here: ${why}` };
@@ -154,7 +158,9 @@ function ran(
   path: string,
 ): Promise<{ readonly ok: boolean; readonly why: string; readonly noRoom: boolean }> {
   return new Promise((resolve) => {
-    execFile(program, [...args], { timeout: 10_000, env: { PATH: path } }, (error, _, stderr) => {
+    const shell = ['sh', '-c', `exec "$@" 3<${filterPlace()}`, 'sh', program, ...args];
+    const [file = program, ...words] = args.includes(filterWords[0]) ? shell : [program, ...args];
+    execFile(file, words, { timeout: 10_000, env: { PATH: path } }, (error, _, stderr) => {
       const said = stderr.trim().split('\n')[0] ?? '';
       resolve({
         ok: error === null,

@@ -1,10 +1,11 @@
 /** Starts stages confined: the spawn of `system/`, with a rung of the ladder in between. */
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, readFileSync, statSync } from 'node:fs';
 import type { Exit, Spawn, SpawnRequest } from '../spawn.ts';
 import { saysNoRoom, whyNot } from '../why-not.ts';
 import { bwrapArguments } from './bwrap.ts';
 import type { Confinement } from './confinement.ts';
 import { leaveCrowd, openCrowd, within } from './crowd.ts';
+import { filterWords, openFilter } from './keyless.ts';
 import type { Ladder } from './ladder.ts';
 import { limited } from './limits.ts';
 
@@ -45,8 +46,15 @@ async function runWithin(
         await spawn.run({ ...request, argv: start(withoutNetwork(limits, confinement, ladder)) }),
       );
     case 'bwrap': {
-      const argv = start([...starter(ladder), ...bwrapArguments(confinement, request.cwd), ...limits]);
-      return inner(outer(request, await spawn.run({ ...request, argv, watched: true })));
+      const bwrap = starter(ladder);
+      const argv = start([...bwrap, ...bwrapArguments(confinement, request.cwd), ...limits]);
+      const third = bwrap.includes(filterWords[0]) ? openFilter() : undefined;
+      const given = third === undefined ? {} : { third };
+      try {
+        return inner(outer(request, await spawn.run({ ...request, ...given, argv, watched: true })));
+      } finally {
+        if (third !== undefined) closeSync(third);
+      }
     }
   }
 }

@@ -80,6 +80,19 @@ describe.skipIf(noBwrap !== undefined)(`a confined stage cannot read${skipped}`,
     expect(leaked.length).toBeGreaterThanOrEqual(reads.length - 1);
   });
 
+  test.runIf(process.arch === 'x64' && existsSync('/usr/bin/perl'))(
+    "the kernel's key rings, nor leave anything there for another",
+    async () => {
+      const calls = ['248, $user, $x, $x, 1, -4', '250, 0, -3, 0', '0x400000fa, 0, -4, 0'];
+      const each = calls.map((call) => `$! = 0; print syscall(${call}), " $!\\n";`).join(' ');
+      const { said } = await asTool(
+        `perl -e 'my ($user, $x) = ("user", "x"); ${each}'; ls -l /proc/self/fd | grep -v " [0-2] "`,
+      );
+      expect(said.split('\n').slice(0, 3)).toEqual(Array(3).fill('-1 Function not implemented'));
+      expect(said).not.toContain('.stdin.');
+    },
+  );
+
   test.runIf(process.getuid?.() === 0)("the system's passwords, though it is root", async () => {
     expect((await asTool('cat /etc/shadow')).said).not.toContain('root:');
   });
