@@ -223,7 +223,7 @@ export const orderCommit = (options: OrderOptions, io: CommandIo): Promise<numbe
 async function beganWith(place: Place, snapshot: string): Promise<Before> {
   const snapshots = await openSnapshots({ workspace: place.workspace, dir: place.run.snapshots });
   const { id, tree } = await snapshots.load(snapshot);
-  return { tree, restore: async (only) => void (await snapshots.restore({ id, tree }, only)) };
+  return { tree, restore: (only) => snapshots.restore({ id, tree }, only) };
 }
 
 /** Undoes the attempt: all but `.factory/` is as it was when it began. Label `again`, or `give_up` when `attempts` are

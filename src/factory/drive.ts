@@ -47,7 +47,7 @@ import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
 import { auditOf } from './audit.ts';
 import { type Change, carryOut } from './cover.ts';
-import { diskStop, finishedRun, flushed, giveFree, sayGone, tidy } from './ended.ts';
+import { diskStop, finishedRun, flushed, giveFree, tidy } from './ended.ts';
 import { exchangesOf, markCut, openReplay } from './exchanges.ts';
 import { readJudge, unseal, unsealIfPossible } from './judge.ts';
 import { openLeaks } from './leaks.ts';
@@ -152,7 +152,7 @@ export async function drive(
       await bringBack(at.workspace, hidingPlace(runDir));
       snapshot = await snapshots.load(loaded.snapshot);
       if (resumed) {
-        sayGone(await snapshots.restore(snapshot), doors.log);
+        await snapshots.restore(snapshot);
         if (given.change !== undefined)
           await carryOut({ ...given.change, manifest: enforcing }, runDir, read);
         snapshot = await snapshots.take(snapshot);

@@ -101,7 +101,7 @@ async function putRight(
     const judge = await readJudge(runDir, manifest, doors.env);
     if ('problems' in judge) return judge;
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
-    if (snapshot !== null) sayGone(await snapshots.restore(await snapshots.load(snapshot)), doors.log);
+    if (snapshot !== null) await snapshots.restore(await snapshots.load(snapshot));
     unseal(at.workspace, judge.sealed);
     await settleTree(at.workspace);
     await writeFileAtomic(at.result, withOwnHash(result), flushed);
@@ -123,15 +123,6 @@ export async function giveFree(lock: Lock, end: RunResult | undefined, doors: Do
     });
   if (end?.status === 'failed' && end.exit_node === null && doors.atLast !== undefined) doors.atLast(release);
   else await release();
-}
-
-/** Names what a resume has taken away that no snapshot has. */
-export function sayGone(gone: readonly string[], log: Doors['log']): void {
-  if (gone.length === 0) return;
-  const more = gone.length > 5 ? [`and ${gone.length - 5} more`] : [];
-  log('warn', 'sockets, pipes and devices in the workspace are gone: a resume does not bring them back', {
-    paths: [...gone.slice(0, 5), ...more].join(', '),
-  });
 }
 
 /** `result.json` says that the run is whole: it is on the disk, or it is not there. */

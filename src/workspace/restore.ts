@@ -35,8 +35,8 @@ export type Restore = {
  *  a file with a second name is replaced rather than changed, and its names
  *  in the workspace that are put back alike stay its names. A file is the old one or the new one at any moment; a
  *  restore that was cut off is finished by another. Restored files carry the time of the restore, so that a build
- *  tool sees what a stage's undone work made stale. Answers with the sockets, pipes and devices that went. */
-export async function restoreTree(r: Restore): Promise<readonly string[]> {
+ *  tool sees what a stage's undone work made stale. */
+export async function restoreTree(r: Restore): Promise<void> {
   beforeWrite(r.workspace);
   standing(r.workspace);
   const work = new Work(r);
@@ -45,7 +45,6 @@ export async function restoreTree(r: Restore): Promise<readonly string[]> {
   work.makeFolders();
   await work.write();
   work.setFolderModes();
-  return work.specials.sort();
 }
 
 /** Puts the paths of a guardrail violation back exactly as they were in `before`; every other change stays. Folders
@@ -104,7 +103,6 @@ const modeOf = (found: Present | undefined): number | undefined =>
 class Work {
   private readonly present = new Map<string, Present>();
   private readonly removals: string[] = [];
-  readonly specials: string[] = [];
   private readonly folders: string[] = [];
   private readonly writes: { readonly path: string; readonly entry: Entry; readonly modeOnly: boolean }[] =
     [];
@@ -237,7 +235,6 @@ class Work {
         this.unlock(parentOf(path));
         if (this.present.get(path)?.kind === 'dir') this.removeFolder(path);
         else unlinkSync(below(this.r.workspace, path));
-        if (this.present.get(path)?.kind === 'special') this.specials.push(path);
       });
       for (let folder = parentOf(path); folder !== ''; folder = parentOf(folder)) emptied.add(folder);
     }
@@ -257,7 +254,6 @@ class Work {
     const left = readdirSync(place, 'buffer').map((name) => `${path}/${fromBytes(name)}`);
     if (left.some((one) => look(this.r.workspace, one)?.kind !== 'special')) return;
     for (const one of left) unlinkSync(below(this.r.workspace, one));
-    this.specials.push(...left);
     rmdirSync(place);
     this.modes.delete(path);
     this.realFolders.delete(path);

@@ -74,9 +74,8 @@ export interface Snapshots {
   /** A snapshot taken earlier, also by another process. Rejects with a clear error when it is not there. */
   load(id: string): Promise<Snapshot>;
   /** Makes the workspace equal to `to`, touching only what differs from it now: content, mode, links, existence.
-   *  `only` limits it to paths it answers true for (others stay as they are). Answers with the sockets, pipes and
-   *  devices that went: no snapshot has them. */
-  restore(to: Snapshot, only?: (path: string) => boolean): Promise<readonly string[]>;
+   *  `only` limits it to paths it answers true for (others stay as they are). */
+  restore(to: Snapshot, only?: (path: string) => boolean): Promise<void>;
   /** Puts a snapshot into another folder, which must be missing or empty: content, modes, links and empty folders as
    *  they were; answers with its tree. Rejects with a WorkspaceError where it may not, and leaves nothing in the folder when it fails. */
   checkout(id: string, folder: string): Promise<Tree>;
