@@ -299,3 +299,13 @@ test('two names of a file that a stage has written to are names of one file agai
   writeFileSync(it.at('a'), 'again');
   expect([readFileSync(it.at('z'), 'utf8'), readFileSync(it.at('b'), 'utf8')]).toEqual(['again', 'a']);
 });
+
+test('two files alike that a stage has made names of one are two files again', async () => {
+  await using it = await rig({ a: 'a', b: 'a' });
+  rmSync(it.at('b'));
+  linkSync(it.at('a'), it.at('b'));
+  writeFileSync(it.at('b'), 'more');
+  await it.snapshots.restore(it.before);
+  expect(picture(it.ws)).toEqual(it.was);
+  expect(inodeOf(it.ws, 'a')).not.toBe(inodeOf(it.ws, 'b'));
+});
