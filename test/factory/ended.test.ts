@@ -42,6 +42,13 @@ test('an end at no exit that an engine was killed before saying is said first; o
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 1, ...stages });
   expect(JSON.parse(readFileSync(at.result, 'utf8'))).toMatchObject({ status: 'failed', stages: 2 });
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 1, result: { stages: 3 } });
+  // What is told of is an earlier end at the same stage.
+  const told = JSON.parse(readFileSync(at.result, 'utf8'));
+  writeFileSync(
+    at.result,
+    JSON.stringify({ ...told, status: 'interrupted', reason: 'interrupted by SIGINT' }),
+  );
+  expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 1, result: { stages: 3 } });
   // Whoever asks for more gets it.
   rmSync(at.result);
   expect(await resumeRun(dir, graph, { ...flags, maxVisits: 9 }, doors)).toMatchObject({
