@@ -49,11 +49,13 @@ test('an end at no exit that an engine was killed before saying is said first; o
     JSON.stringify({ ...told, status: 'interrupted', reason: 'interrupted by SIGINT' }),
   );
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 1, result: { stages: 3 } });
-  // Whoever asks for more gets it.
+  // Whoever asks for more gets it; the manifest says how its stages are confined.
   rmSync(at.result);
-  expect(await resumeRun(dir, graph, { ...flags, maxVisits: 9 }, doors)).toMatchObject({
+  const bare = { ...doors, env: { ...doors.env, FACTORY_SANDBOX: 'none' } };
+  expect(await resumeRun(dir, graph, { ...flags, maxVisits: 9 }, bare)).toMatchObject({
     result: { stages: 4 },
   });
+  expect(JSON.parse(readFileSync(at.manifest, 'utf8')).sandbox).toMatchObject({ by: 'FACTORY_SANDBOX' });
 });
 
 test.skipIf(process.platform !== 'linux')(
