@@ -7,7 +7,7 @@ import type { Io } from './commands/io.ts';
 import { withLookCommands } from './commands/look-words.ts';
 import { collect, present, withAnswerers, withRunOptions } from './commands/run-words.ts';
 import { realClock } from './system/clock.ts';
-import { DiskStop, diskExit, diskTrouble, isDisks } from './system/disk-trouble.ts';
+import { DiskStop, diskTrouble, exitOfDisk, isDisks } from './system/disk-trouble.ts';
 import { realEvery } from './system/every.ts';
 import { Superseded } from './system/fence.ts';
 import { isCode, systemWords } from './system/files.ts';
@@ -372,7 +372,7 @@ main(given)
       // A disk that is full or forbidden is the user's to mend, and no mistake of ours.
       const trouble = diskTrouble(error);
       if (trouble !== undefined) {
-        process.exitCode = isDisks(error) && io.env['FACTORY_NODE_DIR'] !== undefined ? diskExit : 1;
+        process.exitCode = isDisks(error) ? exitOfDisk(given[0] ?? '', io.env) : 1;
         const { refuse } = await import('./commands/refuse.ts');
         const path = trouble.path === undefined ? '' : `${trouble.path}: `;
         const problem =

@@ -110,6 +110,11 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
     // to take for absent.
     if (base !== source.head || (source.sparse && source.dirty.length === 0))
       await git.text(['fetch', ...quiet, '--depth=1', workdir, `HEAD:${copiedRef}`]);
+    if (source.sparse && source.dirty.length > 0) {
+      notes.push(
+        'the workdir is a sparse checkout with changes: files that are not checked out may be missing in the workspace (commit or stash the changes to begin with all of them)',
+      );
+    }
     const modules = await submodulesOf(git, fetched);
     if (modules.length > 0) {
       notes.push(`submodules are copied as files, but no work order can change them: ${modules.join(', ')}`);

@@ -2,7 +2,7 @@
 import { type CommandIo, conclude, type Place, placeOf, type Verdict } from '../builder/tool.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { FailureClass } from '../model/outcome.ts';
-import { diskExit, tellsOfDisk } from '../system/disk-trouble.ts';
+import { exitOfDisk, tellsOfDisk } from '../system/disk-trouble.ts';
 import { GitError } from '../system/git.ts';
 
 export type OrderOptions = { readonly json?: boolean; readonly run?: string };
@@ -38,7 +38,7 @@ export async function step(
     // What a full disk has stopped is made again when there is space.
     if (tellsOfDisk(error.message)) {
       io.err(`${error.message}\n`);
-      return diskExit;
+      return exitOfDisk('order', io.env);
     }
     const why = error.missing ? 'config' : error.unanswered ? 'infra' : 'internal';
     return conclude(io, options.json === true, no(why, error.message));

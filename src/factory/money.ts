@@ -32,7 +32,7 @@ export async function openMoney(
   runDir: string,
   options: JournalOptions,
   run: {
-    readonly manifest: Manifest;
+    readonly manifest: Pick<Manifest, 'run_id' | 'prices'>;
     readonly loaded: Checkpoint;
     readonly resumed: boolean;
     readonly caps: Caps;

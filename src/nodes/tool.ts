@@ -3,14 +3,11 @@ import { text } from '../model/attribute.ts';
 import type { Failure, Outcome, Said } from '../model/outcome.ts';
 import { failed, saidNothing } from '../model/outcome.ts';
 import { toolCommandProblem } from '../policy/commands.ts';
-import { diskExit } from '../system/disk-trouble.ts';
+import { codeToldBy, stoppedByDisk } from '../system/disk-trouble.ts';
 import { blamed } from './blamed.ts';
 import { describeMs } from './duration.ts';
 import { commonAttributes, executableAttributes, judgingAttributes, kind } from './kind.ts';
 import { outputLimit, parseOutput } from './output.ts';
-
-/** A tool of ours, which knows the difference between a disk that is full and a stage that fails. */
-const isOurs = /^\s*factory\s+(?:order|plan)\s/;
 
 export const tool = kind({
   type: 'tool',
@@ -43,8 +40,10 @@ export const tool = kind({
     });
     const code = ended.kind === 'exited' ? ended.code : -1;
     await site.keep('tool.exitcode.txt', `${code}\n`);
-    if (code === diskExit && isOurs.test(expanded.text))
-      throw Object.assign(new Error('the disk has stopped it'), { code: 'ENOSPC', path: site.runDir });
+    if (stoppedByDisk(expanded.text, code)) {
+      const why = codeToldBy((await site.readNodeFile('tool.stderr.txt', 4096, 'tail')) ?? '');
+      throw Object.assign(new Error('the disk has stopped it'), { code: why, path: site.runDir });
+    }
     if (ended.kind === 'cancelled') return failed('cancelled', 'cancelled', { broke: true });
     const said = await site.readNodeFile('output.json', outputLimit + 1);
     // Written anew by us, so that no secret of the tool's stays in it.

@@ -157,9 +157,7 @@ export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement
     [...systemFolders, ...binds.map(({ path }) => path)].some((path) => isWithin(place, path)),
   );
   const homeless =
-    home === undefined ||
-    systemFolders.some((path) => isWithin(path, home)) ||
-    homesOfNobody.some((folder) => isWithin(home, folder));
+    home === undefined || systemFolders.some((path) => isWithin(path, home)) || homeOfNobody.test(home);
   const own = homeless ? undefined : home;
   return {
     rung,
@@ -192,8 +190,9 @@ export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement
   };
 }
 
-/** Where users live whom nobody logs in as (`/dev/null`, `/usr/sbin`): what is there is no home to lay another one over. */
-const homesOfNobody: readonly string[] = ['/bin', '/dev', '/etc', '/proc', '/sbin', '/sys', '/usr'];
+/** Where users live whom nobody logs in as (`/dev/null`, `/usr/sbin`): what is there is no home to lay another one over.
+ *  `/usr/home/ada` is one. */
+const homeOfNobody = /^\/(?:bin|dev|proc|sbin|sys)(?:\/|$)|^\/usr\/[^/]+$/;
 
 const defined = (limits: Limits): Limits =>
   Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));

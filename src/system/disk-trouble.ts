@@ -23,12 +23,35 @@ export function isDisks(error: unknown): boolean {
 }
 
 /** The exit code by which our own tools tell the engine that the disk has stopped them: nothing is said of the stage. */
-export const diskExit = 74;
+const diskExit = 74;
+/** Commands of ours that are stages. */
+const tools = ['order', 'plan', 'scenario'];
+const isTool = new RegExp(`^\\s*factory\\s+(?:${tools.join('|')})\\s`);
+
+/** Whether a stage that ended so is one of ours that the disk has stopped. */
+export const stoppedByDisk = (command: string, code: number): boolean =>
+  code === diskExit && isTool.test(command);
+
+/** How `command` ends when the disk stops it: in a stage, so that the engine knows; else as anything that fails. */
+export const exitOfDisk = (command: string, env: Readonly<Record<string, string | undefined>>): number =>
+  tools.includes(command) && env['FACTORY_NODE_DIR'] !== undefined ? diskExit : 1;
 
 /** What programs print in such a case; git does not always say why it could not write. */
 const printed =
   /No space left on device|Disk quota exceeded|Input\/output error|Read-only file system|Too many open files|[Oo]ut of disk ?space|unable to write |couldn't write '/;
 export const tellsOfDisk = (text: string): boolean => printed.test(text);
+
+/** The trouble that a program has printed, as the system's code; most often there is no space. */
+export function codeToldBy(text: string): string {
+  const words = {
+    EROFS: /read-only/i,
+    EIO: /input\/output error/i,
+    EDQUOT: /quota/i,
+    EMFILE: /too many (?:open )?files|files are open/i,
+    EFBIG: /file (?:size limit|too large|would be larger)/i,
+  };
+  return Object.entries(words).find(([, said]) => said.test(text))?.[0] ?? 'ENOSPC';
+}
 
 /** Work that the disk has stopped, in words for people: the message names the file, `fix` says how to go on. */
 export class DiskStop extends Error {

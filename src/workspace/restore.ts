@@ -269,8 +269,8 @@ class Work {
   }
 
   async write(): Promise<void> {
-    // Names of one file that was changed through one of them stay names of one file, unless the tree tells of two.
-    const written = new Map<string, { readonly at: string | Buffer; readonly ino: number | undefined }>();
+    // Names of one file that was changed through one of them stay names of one file, where the tree tells of one.
+    const written = new Map<string, string | Buffer>();
     for (const { path, entry, modeOnly } of this.writes) {
       const folder = parentOf(path);
       const place = below(this.r.workspace, path);
@@ -284,14 +284,14 @@ class Work {
       const neighbour = below(this.r.workspace, folder === '' || isLong ? name : `${folder}/${name}`);
       try {
         const was = entry.kind === 'file' ? lstatSync(place, orUndefined) : undefined;
-        const file = was?.isFile() === true ? `${was.ino} ${entry.mode} ${entry.hash}` : '';
+        const is = was?.isFile() === true && entry.ino !== undefined ? was : undefined;
+        const file = `${is?.ino} ${entry.ino} ${entry.mode} ${entry.hash}`;
         const twin = written.get(file);
         if (entry.kind === 'link') symlinkSync(toBytes(entry.target ?? ''), neighbour);
-        else if (twin !== undefined && (twin.ino ?? entry.ino) === (entry.ino ?? twin.ino))
-          linkSync(twin.at, neighbour);
+        else if (twin !== undefined) linkSync(twin, neighbour);
         else await this.r.store.writeTo(entry.hash ?? '', neighbour, entry.mode);
-        if (was !== undefined && file !== '' && was.nlink > 1)
-          written.set(file, { at: place, ino: entry.ino });
+        // The last of the names has no other any more.
+        if (is !== undefined && is.nlink > 1) written.set(file, place);
         beforeWrite(this.r.workspace);
         renameSync(neighbour, place);
       } catch (error) {

@@ -159,14 +159,18 @@ export class Scanner {
     } else {
       const before = s.before.get(child.path);
       if (before?.hash !== undefined && isUntouched(stat, before) && s.has(before.hash))
-        this.become(child, this.isPast(stat) ? before : withoutFacts(before));
+        this.become(child, this.isPast(stat) ? before : withoutFacts(before, stat));
       else this.unread.push({ child, stat: factsOf(stat) });
     }
   }
 
   private become(child: Child, is: Entry): void {
     const was = child.entry;
-    if (was === is || (was !== nothing && isSame(was, is) && was.ctimeMs === is.ctimeMs)) return;
+    if (
+      was === is ||
+      (was !== nothing && isSame(was, is) && was.ctimeMs === is.ctimeMs && was.ino === is.ino)
+    )
+      return;
     child.entry = is;
     this.changed = true;
   }
@@ -179,7 +183,7 @@ export class Scanner {
       const past = this.isPast(stat);
       try {
         const { hash, size } = await s.keep(child.place ?? below(this.workspace, child.path), stat.size);
-        const facts = past && size === stat.size ? stat : undefined;
+        const facts = past && size === stat.size ? stat : oneOfSeveral(stat);
         this.become(child, fileEntry(stat.mode & 0o7777, size, hash, facts));
       } catch (error) {
         if (codeOf(error) !== 'ENOENT')
@@ -200,8 +204,12 @@ export class Scanner {
   }
 }
 
-const withoutFacts = ({ kind, mode, size, hash }: Entry): Entry =>
-  size === undefined || hash === undefined ? { kind, mode } : { kind, mode, size, hash };
+const withoutFacts = ({ kind, mode, size, hash }: Entry, stat: Facts): Entry =>
+  size === undefined || hash === undefined ? { kind, mode } : fileEntry(mode, size, hash, oneOfSeveral(stat));
+
+/** What tells names of one file from files alike, also where no facts are kept. */
+const oneOfSeveral = ({ nlink, ino }: Facts): Pick<Facts, 'ino'> | undefined =>
+  nlink > 1 ? { ino } : undefined;
 
 /** So many files are looked at before what is unknown of them is read. */
 const manyUnread = 1000;

@@ -14,7 +14,8 @@ export type Entry = {
   /** Links only: the target as it stands. */
   readonly target?: string;
   /** Stat facts that tell an untouched file without reading it, as Node's Stats have them: milliseconds with their
-   *  fraction, which tell a quarter of a microsecond. All three or none. */
+   *  fraction, which tell a quarter of a microsecond. All three or none; but the
+   *  inode alone of a file with several names that is too young for the others, or of another start of the system. */
   readonly mtimeMs?: number;
   readonly ctimeMs?: number;
   readonly ino?: number;

@@ -181,7 +181,7 @@ function treeOf(stored: StoredTree, rows: Iterable<unknown>, boot: string): Retu
   function* files(): Generator<Item> {
     for (const row of rows) {
       const [path, mode, size, hash, offset, text, pack = 0] = StoredFile.parse(row);
-      yield [path, fileEntry(mode, size, hash, hasFacts ? readFacts(text) : undefined)];
+      yield [path, fileEntry(mode, size, hash, readFacts(text, hasFacts))];
       const name = pack === 0 ? firstPack : stored.packs?.[pack - 1];
       if (name === undefined) throw new Error(`no pack ${pack}`);
       if (offset >= 0) places.add(hash, { pack: name, offset, size });
@@ -199,15 +199,13 @@ function treeOf(stored: StoredTree, rows: Iterable<unknown>, boot: string): Retu
 /** An empty component, `.` or `..`, as in an absolute path or in one that climbs; a NUL. */
 const leavesTop = /(?:^|\/)\.{0,2}(?:\/|$)|\0/;
 
+type KeptFacts = Pick<Facts, 'mtimeMs' | 'ctimeMs' | 'ino'> | Pick<Facts, 'ino'>;
+
 /** A file's entry: spelt out, since a spread makes each half as large again. */
-export function fileEntry(
-  mode: number,
-  size: number,
-  hash: string,
-  facts: Pick<Facts, 'mtimeMs' | 'ctimeMs' | 'ino'> | undefined,
-): Entry {
+export function fileEntry(mode: number, size: number, hash: string, facts: KeptFacts | undefined): Entry {
   const kind = 'file';
   if (facts === undefined) return { kind, mode, size, hash };
+  if (!('mtimeMs' in facts)) return { kind, mode, size, hash, ino: facts.ino };
   const { mtimeMs, ctimeMs, ino } = facts;
   return { kind, mode, size, hash, mtimeMs, ctimeMs, ino };
 }
@@ -293,12 +291,14 @@ function* rowsOf(lines: Iterable<string>): Generator<unknown> {
   if (!isOver) throw new Error('the list of files has no end');
 }
 
-const factsText = (e: Entry): string =>
-  e.mtimeMs === undefined ? '' : `${e.mtimeMs} ${e.ctimeMs ?? ''} ${e.ino ?? ''}`;
+function factsText({ mtimeMs, ctimeMs, ino }: Entry): string {
+  if (mtimeMs === undefined) return ino === undefined ? '' : `- - ${ino}`;
+  return `${mtimeMs} ${ctimeMs ?? ''} ${ino ?? ''}`;
+}
 
-function readFacts(text: string): Pick<Facts, 'mtimeMs' | 'ctimeMs' | 'ino'> | undefined {
+/** Of another boot the inode counts still: it tells which names are names of one file. */
+function readFacts(text: string, ofThisBoot: boolean): KeptFacts | undefined {
   const [mtimeMs, ctimeMs, ino] = text.split(' ').map(Number);
-  return mtimeMs === undefined || ctimeMs === undefined || ino === undefined
-    ? undefined
-    : { mtimeMs, ctimeMs, ino };
+  if (mtimeMs === undefined || ctimeMs === undefined || ino === undefined) return undefined;
+  return ofThisBoot && !Number.isNaN(mtimeMs) ? { mtimeMs, ctimeMs, ino } : { ino };
 }

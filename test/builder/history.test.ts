@@ -58,6 +58,9 @@ describe('a history', () => {
     const begun = await beginRun({ root: it.path, workdir });
     expect(readFileSync(join(begun.run.workspace, 'far/b.txt'), 'utf8')).toBe('b\n');
     expect(existsSync(join(workdir, 'far'))).toBe(false);
+    put(workdir, { 'a.txt': 'changed\n' });
+    const dirty = await beginRun({ root: join(it.path, 'again'), workdir, allowDirty: true });
+    expect(dirty.started.notes.join()).toContain('sparse checkout');
   });
 
   test.for([

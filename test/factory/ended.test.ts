@@ -43,11 +43,20 @@ test('an end at no exit that an engine was killed before saying is said first; o
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 1, ...stages });
   expect(JSON.parse(readFileSync(at.result, 'utf8'))).toMatchObject({ status: 'failed', stages: 2 });
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 1, result: { stages: 3 } });
-  // Whoever asks for more gets it.
+  // What is told of is an earlier end at the same stage.
+  const told = JSON.parse(readFileSync(at.result, 'utf8'));
+  writeFileSync(
+    at.result,
+    JSON.stringify({ ...told, status: 'interrupted', reason: 'interrupted by SIGINT' }),
+  );
+  expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 1, result: { stages: 3 } });
+  // Whoever asks for more gets it; the manifest says how its stages are confined.
   rmSync(at.result);
-  expect(await resumeRun(dir, graph, { ...flags, maxVisits: 9 }, doors)).toMatchObject({
+  const bare = { ...doors, env: { ...doors.env, FACTORY_SANDBOX: 'none' } };
+  expect(await resumeRun(dir, graph, { ...flags, maxVisits: 9 }, bare)).toMatchObject({
     result: { stages: 4 },
   });
+  expect(JSON.parse(readFileSync(at.manifest, 'utf8')).sandbox).toMatchObject({ by: 'FACTORY_SANDBOX' });
 });
 
 test('a run that has ended at no exit is given free when that is told', async () => {

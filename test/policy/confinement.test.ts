@@ -88,6 +88,10 @@ describe('what a stage sees', () => {
     expect(confine('bwrap', { ...places, home }, wanted).home).toBeUndefined();
   });
 
+  test.for(['/usr/home/ada', '/usr/local/home/ada', '/etc/openvpn'])('%s is one', (home) => {
+    expect(confine('bwrap', { ...places, home }, wanted).home).toBe(home);
+  });
+
   test('of the run: its workspace and its own folder', () => {
     const run = shown().filter((path) => path.startsWith(places.runDir));
     expect(run).toEqual([`${places.nodeDir} rw`, `${places.nodeDir}/visits`, `${places.workspace} rw`]);

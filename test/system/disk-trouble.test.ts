@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { about, diskTrouble, named } from '../../src/system/disk-trouble.ts';
+import {
+  about,
+  codeToldBy,
+  diskTrouble,
+  exitOfDisk,
+  named,
+  stoppedByDisk,
+} from '../../src/system/disk-trouble.ts';
 
 const failure = (code: string, more: object = {}) =>
   Object.assign(new Error(`${code}: no good, fdatasync`), { code, ...more });
@@ -25,3 +32,20 @@ test('a flush that fails names its file, and a path that is named already stays'
   expect(named('/b', failure('EIO', { path: '/a' }))).toMatchObject({ path: '/a' });
   expect(await about('/a', Promise.resolve(1))).toBe(1);
 });
+
+test('a stage of ours tells the engine of the disk; by hand, and for a run within a stage, the code is that of any failure', () => {
+  const env = { FACTORY_NODE_DIR: '/run/apply' };
+  const told = ['order', 'plan', 'scenario', 'run'].map((command) => exitOfDisk(command, env));
+  expect(
+    told.map((code, at) => stoppedByDisk(`factory ${['order', 'plan', 'scenario', 'run'][at]} x`, code)),
+  ).toEqual([true, true, true, false]);
+  expect([told[3], exitOfDisk('order', {})]).toEqual([1, 1]);
+  expect(stoppedByDisk('make', told[0] ?? 0)).toBe(false);
+});
+
+test.for([
+  ['fatal: unable to write file a: No space left on device', 'ENOSPC'],
+  ['fatal: unable to write file a: Read-only file system', 'EROFS'],
+  ['error[system]: /a: the disk reports an error (input/output error)', 'EIO'],
+  ['error[system]: too many files are open', 'EMFILE'],
+] as const)('%s: %s', ([text, code]) => expect(codeToldBy(text)).toBe(code));

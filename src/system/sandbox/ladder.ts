@@ -165,7 +165,13 @@ function ran(
       resolve({
         ok: error === null,
         why: said.replace(/^bwrap: /, '') || (error?.message ?? ''),
-        noRoom: error !== null && (isNoRoom(String(error.code)) || saysNoRoom(said)),
+        // Killed: its time was over, or the memory.
+        noRoom:
+          error !== null &&
+          (error.killed === true ||
+            error.signal === 'SIGKILL' ||
+            isNoRoom(String(error.code)) ||
+            saysNoRoom(said)),
       });
     });
   });

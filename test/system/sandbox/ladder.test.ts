@@ -59,6 +59,12 @@ test('a machine without room for another process says nothing about bubblewrap',
   });
 });
 
+test('a bubblewrap that was killed, as for memory or at its time limit, tells nothing of what the machine can', async () => {
+  await using it = await temp();
+  await writeFile(it.at('bwrap'), '#!/bin/sh\nkill -KILL $$\n', { mode: 0o755 });
+  expect((await ladderOf({ PATH: it.dir })).bwrap).toMatchObject({ noRoom: true });
+});
+
 test('without bubblewrap the network is taken away by unshare, where that works', async () => {
   await using it = await temp();
   const path = await pathWith(it.dir, ['sh', 'unshare', 'ip', 'true', 'prlimit']);

@@ -1,0 +1,101 @@
+/** A run that has ended, and the command that delivers it. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type DeliverOptions, deliver } from '../../src/commands/deliver.ts';
+import { beginRun, commitPaths, type Files, put, repository, toolIo, when } from '../builder/support.ts';
+
+const ended = (status: string, reason: string) => ({
+  schema_version: 1,
+  run_id: 'RUN1',
+  epoch: 1,
+  last_completed_node: '',
+  completed_nodes: [],
+  retry_counts: {},
+  context: {},
+  origins: {},
+  next_node: null,
+  arrived: null,
+  steps: 1,
+  visits: {},
+  calls: {},
+  outcomes: {},
+  last_outcome: null,
+  last_failure: null,
+  snapshot: null,
+  elapsed_ms: 1,
+  status,
+  ended: status === 'running' ? null : { exit_node: null, ok: status === 'completed', reason, code: 0 },
+  at: when.toISOString(),
+});
+const manifest = (workdir: string | undefined, kind: string) => ({
+  schema_version: 1,
+  run_id: 'RUN1',
+  pipeline_path: 'p.dot',
+  original_workdir: workdir ?? '',
+  workspace_path: 'w',
+  started_at: when.toISOString(),
+  factory_version: '0',
+  node_version: '20',
+  pipeline: { text: '', sha256: '' },
+  prompts: {},
+  variables: {},
+  agent: { name: '', describe: '', chosen_by: '' },
+  base_commit: null,
+  workdir_kind: kind,
+  git: { base_commit: null, author: { name: 'a', email: 'e' } },
+  marker: 'm',
+  caps: { max_steps: 1, max_wall_ms: null },
+  env_pass: [],
+  not_enforced: [],
+});
+
+/** A run in `<root>/runs` that ended, its source in `<root>/src`. */
+export async function run(
+  root: string,
+  more: {
+    files?: Files | null;
+    git?: boolean;
+    untracked?: Files;
+    status?: string;
+    writes?: Files | null;
+    allowDirty?: boolean;
+    /** What the user does before the run begins. */
+    prepare?: (source: string) => void;
+  } = {},
+) {
+  const { files = { 'a.txt': 'a\n' }, writes = { 'f1.txt': '1\n', 'sub/run.sh': 's\n' } } = more;
+  const source = join(root, 'src');
+  mkdirSync(source);
+  if (files !== null) put(source, files);
+  if (more.git !== false && files !== null) repository(source);
+  put(source, more.untracked ?? {});
+  more.prepare?.(source);
+  const workdir = files === null ? undefined : source;
+  const begun = await beginRun({ root, workdir, allowDirty: more.allowDirty === true });
+  let head = begun.first;
+  for (const [n, [path, content]] of Object.entries(writes ?? {}).entries()) {
+    put(begun.run.workspace, { [path]: content });
+    const made = await commitPaths({
+      historyDir: begun.run.history,
+      workspace: begun.run.workspace,
+      env: begun.env,
+      parent: head,
+      touched: [path],
+      order: { id: `WO-0${n + 1}`, title: path },
+      digest: 'd',
+      runId: 'RUN1',
+      author: begun.started.author,
+      date: when,
+    });
+    if ('problem' in made) throw new Error(made.problem);
+    head = made.commit ?? head;
+  }
+  writeFileSync(begun.run.manifest, JSON.stringify(manifest(workdir, begun.started.kind)));
+  writeFileSync(begun.run.checkpoint, JSON.stringify(ended(more.status ?? 'completed', 'because')));
+  const { io, said } = toolIo(begun);
+  const asked = (options: DeliverOptions = {}, id = 'RUN1') => {
+    said.length = 0;
+    return deliver(id, { runsdir: join(root, 'runs'), ...options }, { ...io, cwd: root });
+  };
+  return { ...begun, source, head, asked, said: () => said.join('') };
+}

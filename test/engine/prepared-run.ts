@@ -1,0 +1,101 @@
+/** Runs for the loop, of which nothing is real but their records. */
+import { mkdir } from 'node:fs/promises';
+import type { Attempt } from '../../src/engine/attempt.ts';
+import { openBooks } from '../../src/engine/books.ts';
+import { defaultCaps } from '../../src/engine/caps.ts';
+import type { PreparedRun } from '../../src/engine/run.ts';
+import type { RunSetting } from '../../src/engine/site.ts';
+import type { RunState } from '../../src/model/checkpoint.ts';
+import type { Graph } from '../../src/model/graph.ts';
+import { layout } from '../../src/model/layout.ts';
+import type { Outcome } from '../../src/model/outcome.ts';
+import { bundledPrices } from '../../src/model/prices.ts';
+import type { NodeKind } from '../../src/nodes/kind.ts';
+import { executableAttributes, kind } from '../../src/nodes/kind.ts';
+import { openLedger } from '../../src/store/checkpoint.ts';
+import { openJournal } from '../../src/store/journal.ts';
+import { freshState } from '../support/graph.ts';
+
+/** A kind of node that ends as `outcome` says. */
+export const work = (outcome: () => Outcome): NodeKind =>
+  kind({
+    type: 'tool',
+    shapes: ['parallelogram'],
+    ids: [],
+    executable: true,
+    attributes: executableAttributes,
+    run: async () => outcome(),
+  });
+
+/** A run in `dir` of which nothing is real but its records; `saved` is told every state that was saved. */
+export async function prepared(
+  dir: string,
+  graph: Graph,
+  more: {
+    attempt: (setting: RunSetting) => Attempt;
+    kinds: readonly NodeKind[];
+    saved?: (state: RunState) => void;
+  },
+): Promise<PreparedRun & { close(): Promise<void> }> {
+  const at = layout(dir);
+  await mkdir(at.workspace, { recursive: true });
+  const clock = { now: () => new Date(0), monotonic: () => 0, sleep: async () => {} };
+  const setting: RunSetting = {
+    graph,
+    runId: 'r1',
+    runDir: dir,
+    workspace: at.workspace,
+    clock,
+    spawn: { run: async () => ({ kind: 'exited', code: 0 }) },
+    env: {},
+    envPass: [],
+    marker: 'm',
+    epoch: 1,
+    brand: undefined,
+    factoryBin: '/nowhere',
+    node: 'node',
+    variables: {},
+    prompts: {},
+    schema: () => undefined,
+    agentFor: () => undefined,
+    historyEnv: {},
+    watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
+    log: () => {},
+  };
+  const options = { runId: 'r1', epoch: 1, sync: false };
+  const events = await openJournal(at.events, options);
+  const trace = await openJournal(at.trace, options);
+  const ledger = await openLedger(dir, options);
+  const first = [...graph.nodes.keys()][0] ?? '';
+  const { completed_nodes: _none, ...state } = freshState(first, { snapshot: 's0' });
+  await ledger.save(state, {
+    schema_version: 1,
+    type: 'Start',
+    at: state.at,
+    next_node: first,
+    context: {},
+    origins: {},
+    snapshot: 's0',
+  });
+  return {
+    setting,
+    kinds: more.kinds,
+    attempt: more.attempt(setting),
+    state,
+    snapshot: { id: 's0', tree: new Map() },
+    caps: { ...defaultCaps, maxSteps: 25, maxVisits: 8, maxWallMs: undefined },
+    books: openBooks([], bundledPrices, async () => {}),
+    events,
+    trace,
+    save: async (next, visit) => {
+      const onDisk = await ledger.put(next, visit);
+      if (visit !== undefined) more.saved?.(structuredClone(next));
+      return onDisk;
+    },
+    signal: new AbortController().signal,
+    stopAfter: undefined,
+    close: async () => {
+      for (const one of [events, trace, ledger]) await one.close();
+    },
+  };
+}
