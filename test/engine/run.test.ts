@@ -102,7 +102,7 @@ function counting(): { readonly snapshots: Snapshots; walks: number } {
         return since ?? { id: 's0', tree: new Map() };
       },
       load: async () => ({ id: 's0', tree: new Map() }),
-      restore: async () => [],
+      restore: async () => {},
       read: async () => Buffer.alloc(0),
       async *pieces() {},
       copyIn: async () => ({ files: 0, skipped: [], outsideLinks: [] }),
