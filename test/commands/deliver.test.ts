@@ -9,8 +9,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { deliverBranch, deliverFolder } from '../../src/builder/deliver.ts';
 import { inHistory } from '../../src/builder/in-history.ts';
 import { type DeliverOptions, deliver } from '../../src/commands/deliver.ts';
+import { makerWord } from '../../src/system/maker.ts';
 import {
   beginRun,
   commitPaths,
@@ -190,6 +192,21 @@ describe('delivering to a branch', () => {
     expect(r.said()).toMatch(/is locked: .* one was killed and left .*refs\/heads\/work\/x\.lock/);
   });
 
+  test('twice at the same time is done once, and neither has failed', async () => {
+    using it = folder();
+    const r = await run(it.path);
+    const asked = {
+      historyDir: r.run.history,
+      source: r.source,
+      branch: 'b',
+      base: null,
+      head: r.head ?? '',
+    };
+    const both = await Promise.all([1, 2, 3].map(() => deliverBranch({ ...asked, env: r.env })));
+    expect(both).toEqual([{ ok: true }, { ok: true }, { ok: true }]);
+    expect(git(r.source, 'rev-parse', 'b')).toBe(r.head);
+  });
+
   test('a second time says that it is there already', async () => {
     using it = folder();
     const r = await run(it.path);
@@ -336,6 +353,21 @@ describe('delivering to a folder', () => {
     expect(readdirSync(it.path).sort()).toEqual(
       [...before.filter((name) => name !== '.out.0123456789ab.tmp'), 'out'].sort(),
     );
+  });
+
+  test('leaves alone what another one to the same place is at, and what others put into a folder that it made', async () => {
+    using it = folder();
+    const r = await run(it.path);
+    mkdirSync(join(it.path, `.out.${makerWord()}.012345.tmp`));
+    expect(await r.asked({ to: 'out' })).toBe(0);
+    expect(readdirSync(it.path)).toContain(`.out.${makerWord()}.012345.tmp`);
+    // It cannot be made whole, and meanwhile somebody has delivered beside it.
+    const failing = { ...r, historyDir: r.run.history, base: null, head: 'f'.repeat(40), branch: 'main' };
+    const made = deliverFolder({ ...failing, source: undefined, to: join(it.path, 'new/a'), env: r.env });
+    while (!existsSync(join(it.path, 'new'))) await new Promise(setImmediate);
+    mkdirSync(join(it.path, 'new/b'));
+    await expect(made).rejects.toThrow();
+    expect(readdirSync(join(it.path, 'new'))).toEqual(['b']);
   });
 
   test('refuses one that holds something, or is a file, and leaves nothing half-made', async () => {
