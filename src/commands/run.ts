@@ -109,7 +109,7 @@ async function orderOf(
 /** The run of a compilation leaves records beside its run directory, whoever brings it to its end. */
 async function withRecords(runDir: string, ended: Finished | Refusal, io: RunDoors, view: View) {
   if ('problems' in ended || (await readPlanRequest(runDir)) === undefined) return ended;
-  const { finishCompile } = await import('./compile.ts');
+  const { finishCompile } = await import('./compile-end.ts');
   const { code, dir, reason } = await finishCompile(runDir, ended, io);
   view.log(code === 0 ? 'info' : 'warn', 'records of the compilation are written', {
     dir,
