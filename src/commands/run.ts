@@ -182,10 +182,11 @@ async function resumeById(
   if (!found.ok) return refused(found.why);
   const readRun = await readManifest(found.dir);
   if (!readRun.ok) return refused(readRun.why);
-  const path = pipeline ?? readRun.manifest.pipeline_file ?? readRun.manifest.pipeline_path;
-  const read = await readSmall(path, io.cwd);
+  const { pipeline_file, pipeline_path, forked_from } = readRun.manifest;
+  const read = await readSmall(pipeline ?? pipeline_file ?? pipeline_path, io.cwd);
   if (pipeline !== undefined && read.text === undefined) return { problems: read.found };
-  const ended = await resumeRun(found.dir, read.graph, flags, doorsOf(io, view));
+  const keeps = pipeline === undefined && forked_from?.kept_texts === true && !flags.acceptChanges;
+  const ended = await resumeRun(found.dir, keeps ? undefined : read.graph, flags, doorsOf(io, view));
   return withRecords(found.dir, ended, io, view);
 }
 
