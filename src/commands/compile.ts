@@ -127,7 +127,9 @@ export async function compileCommand(
       const code = ended.code ?? codeOfRefusal(ended, options);
       // Interrupted before there was a run: nothing of it is left.
       if (ended.code !== undefined) await rm(shelf.dir, { recursive: true, force: true });
-      else await close(code, ended.problems.map((found) => found.message).join('; '));
+      // A run that is there by now is that of another process, and so is the record.
+      else if (!(await isThere(join(runsDir, runId))))
+        await close(code, ended.problems.map((found) => found.message).join('; '));
       await refuse(ended.problems, io, options, code);
       return code;
     }

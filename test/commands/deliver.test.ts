@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -393,6 +394,28 @@ test.for([
   expect(r.said()).toMatch(says);
   expect(git(r.source, 'branch', '--list', 'factory/*')).toBe('');
 });
+
+test.for([
+  ['a checkpoint that is torn', 'checkpoint.json', '{'],
+  ['a checkpoint that is a pipe', 'checkpoint.json', 'pipe'],
+  ['a manifest that is a pipe', 'manifest.json', 'pipe'],
+  ['a beginning of its history that is damaged', 'history.git/factory-start.json', '{}'],
+  ['a proof that is a folder', 'history.git/factory-proof.json', 'folder'],
+] as const)(
+  'a run with %s is refused, the file is named, and nothing is delivered',
+  async ([, name, what]) => {
+    using it = folder();
+    const r = await run(it.path);
+    const path = join(it.path, 'runs/RUN1', name);
+    rmSync(path, { force: true });
+    if (what === 'pipe') execFileSync('mkfifo', [path]);
+    else if (what === 'folder') mkdirSync(path);
+    else writeFileSync(path, what);
+    expect(await r.asked()).toBe(2);
+    expect(r.said()).toContain(name);
+    expect(git(r.source, 'branch', '--list', 'factory/*')).toBe('');
+  },
+);
 
 test('a run that is not there is said to be missing', async () => {
   using it = folder();
