@@ -1,9 +1,10 @@
 /** Bringing a run's commits to where people want them: a branch of the source, or a new repository. */
 import { randomBytes } from 'node:crypto';
-import { copyFile, mkdtemp, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isMissing, makeFolder, syncFolder, systemWords } from '../system/files.ts';
+import { isCode, isMissing, makeFolder, syncFolder, systemWords } from '../system/files.ts';
 import { type Environment, type Git, makeRepository, ownGit, sourceGit } from '../system/git.ts';
+import { isAbandoned, makerWord } from '../system/maker.ts';
 import { settleTree } from '../system/settle.ts';
 import { historyGit, inHistory } from './in-history.ts';
 import { said } from './scope.ts';
@@ -91,8 +92,10 @@ export async function deliverBranch(options: {
   // The old value is compared, all zeros for none: nobody else's move is undone.
   const old = at.ok ? at.text : '0'.repeat(head.length);
   const moved = await git.run(['update-ref', '-m', 'factory deliver', '--no-deref', ref, head, old]);
-  if (!moved.ok) return notMoved(branch, moved.why, another);
-  return { ok: true };
+  if (moved.ok) return { ok: true };
+  // The same delivery, made at the same time.
+  const now = await git.run(['rev-parse', '--verify', '--quiet', ref]);
+  return now.ok && now.text === head ? { ok: true } : notMoved(branch, moved.why, another);
 }
 
 /** Why a branch did not move: somebody else's git is at work there or was killed, or moved it first. */
@@ -121,7 +124,8 @@ export async function bring(
 }
 
 async function packOver(from: Git, scratch: string, revs: readonly string[], into: Git): Promise<void> {
-  const folder = await mkdtemp(join(scratch, 'factory-pack-'));
+  await clearStale(scratch, 'factory-pack-', /^(.*)-\w{6}$/);
+  const folder = await mkdtemp(join(scratch, `factory-pack-${makerWord()}-`));
   try {
     const name = await from.text(['pack-objects', '--quiet', '--revs', join(folder, 'out')], {
       input: `${revs.join('\n')}\n`,
@@ -148,11 +152,12 @@ export async function deliverFolder(options: {
   if (taken !== undefined) return problem(`${options.to} ${taken}`, 'name a folder that does not exist');
   // An empty folder that is a link is filled where it leads.
   const to = await realpath(options.to).catch(() => options.to);
-  const neighbour = join(dirname(to), `.${basename(to)}.${randomBytes(6).toString('hex')}.tmp`);
+  const before = `.${basename(to)}.`;
+  const neighbour = join(dirname(to), `${before}${makerWord()}.${randomBytes(3).toString('hex')}.tmp`);
   let madeParent: string | undefined;
   try {
     madeParent = await makeFolder(dirname(to));
-    await clearStale(to);
+    await clearStale(dirname(to), before, /^(.*?)(?:\.[0-9a-f]{6})?\.tmp$/);
     const { settings } = inHistory(historyDir);
     const length = head.length === 64;
     await makeRepository(neighbour, {
@@ -178,7 +183,9 @@ export async function deliverFolder(options: {
     await rm(neighbour, { recursive: true, force: true }).catch((trouble: unknown) => {
       if (!isMissing(trouble)) throw trouble;
     });
-    if (madeParent !== undefined) await rm(madeParent, { recursive: true, force: true });
+    if (madeParent !== undefined) await removeEmpty(dirname(to), madeParent);
+    if (isCode(error, 'ENOTEMPTY', 'EEXIST'))
+      return problem(`${options.to} is there by now, and is not empty`, 'name a folder that does not exist');
     if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
       return problem(`${options.to} cannot be made: ${systemWords(error)}`, 'name another folder');
     }
@@ -186,13 +193,28 @@ export async function deliverFolder(options: {
   }
 }
 
-/** Removes what a delivery to the same place that was killed has left beside it. */
-async function clearStale(to: string): Promise<void> {
-  const before = `.${basename(to)}.`;
-  for (const name of await readdir(dirname(to))) {
-    if (!name.startsWith(before) || !/^[0-9a-f]{12}\.tmp$/.test(name.slice(before.length))) continue;
-    await rm(join(dirname(to), name), { recursive: true, force: true });
+/** Removes what deliveries that were killed have left in `folder`, and nothing of one that is at work. `ending` finds the word
+ *  for the maker in what follows `before`. */
+async function clearStale(folder: string, before: string, ending: RegExp): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const maker = name.startsWith(before) ? ending.exec(name.slice(before.length))?.[1] : undefined;
+    if (maker === undefined) continue;
+    const path = join(folder, name);
+    const isOld = /^[0-9a-f]{12}$/.test(maker);
+    if (isOld || (await isAbandoned(maker, path)) === true) await rm(path, { recursive: true, force: true });
   }
+}
+
+/** Takes back the folders that were made, from `folder` up to `first`, as long as nobody has put anything there. */
+async function removeEmpty(folder: string, first: string): Promise<void> {
+  for (let at = folder; at.length >= first.length; at = dirname(at))
+    if (
+      !(await rmdir(at).then(
+        () => true,
+        () => false,
+      ))
+    )
+      return;
 }
 
 /** The source's history up to `base`; false when it cannot give all of it. */

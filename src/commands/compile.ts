@@ -1,31 +1,21 @@
 /** `factory plan SPEC`: a spec becomes work orders, by the pipeline `compile.dot` and with the records of a compilation. */
-import { stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { openaiDefaults } from '../agents/openai/defaults.ts';
 import type { Finished, Refusal, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
-import { askingNodes, type Evidence, gather } from '../planner/evidence.ts';
-import {
-  closedRecord,
-  findingsText,
-  openRecord,
-  type PlanDefaults,
-  type PlannerRecords,
-  plannerRecords,
-  runText,
-} from '../planner/records.ts';
+import { closedRecord, openRecord, runText } from '../planner/records.ts';
 import { type PlanRequest, planRequestFile, readPlanRequest } from '../planner/request.ts';
-import { exportFindings, exportOrders, openShelf, writeRecords } from '../planner/shelf.ts';
+import { openShelf } from '../planner/shelf.ts';
 import { attemptsIn } from '../planner/state.ts';
-import { loadCheckpoint } from '../store/checkpoint.ts';
 import { findRun, newRunId, validRunId } from '../store/run-store.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
 import { Superseded } from '../system/fence.ts';
 import { writeFileAtomic } from '../system/files.ts';
 import { packageRoot } from '../system/package.ts';
+import { defaults, type FinishedCompile, finishCompile, modelFailed } from './compile-end.ts';
 import { attemptLines, compileReport, endingLines } from './compile-report.ts';
 import {
   type CompileOptions,
@@ -43,30 +33,6 @@ import { refuse } from './refuse.ts';
 import { boundsOf, checkedBounds, doorsOf, type RunDoors } from './run.ts';
 import { withBounds } from './run-words.ts';
 import { openView, type View } from './view.ts';
-
-const modelFailed = 3;
-
-const defaults: PlanDefaults = {
-  max_output_tokens: openaiDefaults.maxOutputTokens,
-  snapshot: {
-    default_model: compileDefaults.model,
-    default_reasoning_effort: compileDefaults.effort,
-    default_max_output_tokens: openaiDefaults.maxOutputTokens,
-    max_compile_attempts: compileDefaults.attempts,
-    max_incomplete_retries: 1,
-    max_incomplete_token_cap: openaiDefaults.mostOutputTokens,
-    // Of the parts of an exchange only its silence has a limit of ours; the others are the runtime's own.
-    connect_timeout: null,
-    read_timeout: openaiDefaults.idleMs / 1000,
-    write_timeout: null,
-    pool_timeout: null,
-    // As older records count them: tries, the first one included.
-    max_transport_retries: openaiDefaults.maxRetries + 1,
-    transport_retry_base_s: openaiDefaults.firstRetryMs / 1000,
-    poll_interval_s: openaiDefaults.pollMs / 1000,
-    poll_deadline_s: openaiDefaults.pollDeadlineMs / 1000,
-  },
-};
 
 /** Registers the compilation on `factory plan` itself; its steps are sub-commands with options of their own. */
 export function withCompile(
@@ -158,8 +124,12 @@ export async function compileCommand(
     const live = telling(join(runsDir, runId), request.max_attempts, options, io, view);
     const ended = await start(request, runId, runsDir, options, io, live.view);
     if ('problems' in ended) {
-      const code = codeOfRefusal(ended, options);
-      await close(code, ended.problems.map((found) => found.message).join('; '));
+      const code = ended.code ?? codeOfRefusal(ended, options);
+      // Interrupted before there was a run: nothing of it is left.
+      if (ended.code !== undefined) await rm(shelf.dir, { recursive: true, force: true });
+      // A run that is there by now is that of another process, and so is the record.
+      else if (!(await isThere(join(runsDir, runId))))
+        await close(code, ended.problems.map((found) => found.message).join('; '));
       await refuse(ended.problems, io, options, code);
       return code;
     }
@@ -204,76 +174,11 @@ async function resumeCompile(
   const live = telling(found.dir, request.max_attempts, options, io, view);
   const ended = await resumeRun(found.dir, read.graph, flags, doorsOf(io, live.view));
   if ('problems' in ended) {
-    await refuse(ended.problems, io, options, usageWrong);
-    return usageWrong;
+    const code = ended.code ?? codeOfRefusal(ended, options);
+    await refuse(ended.problems, io, options, code);
+    return code;
   }
   return report(await finishCompile(found.dir, ended, io), options, io, live.told());
-}
-
-/** Everything that is left to do when the run of a compilation has ended: records, exports, and the exit code. May be
- *  done again: the same run leaves the same tree. */
-export async function finishCompile(
-  runDir: string,
-  ended: Finished,
-  io: Pick<RunDoors, 'clock'>,
-): Promise<FinishedCompile> {
-  const request = await readPlanRequest(runDir);
-  if (request === undefined) throw new Error(`Internal: ${runDir} is no run of a compilation`);
-  const { result } = ended;
-  const evidence = await gather(runDir, result.status === 'completed');
-  let code = codeOf(ended, evidence);
-  let reason = result.reason;
-  let exportedTo: string | null = null;
-  const findings = code === usageWrong ? findingsText(evidence) : undefined;
-  if (request.outdir !== null && (code === 0 || findings !== undefined)) {
-    const problem =
-      findings === undefined
-        ? await exportOrders(request.outdir, evidence.output, request.overwrite)
-        : await exportFindings(request.outdir, findings);
-    if (problem === undefined) exportedTo = request.outdir;
-    else {
-      reason = reason === '' ? problem.problem : `${reason}; ${problem.problem}`;
-      if (code === 0) code = refusedByFiles;
-    }
-  }
-  const read = await loadCheckpoint(layout(runDir).checkpoint);
-  const over = read.ok && read.checkpoint.ended !== null ? read.checkpoint : undefined;
-  const ending = {
-    code,
-    reason,
-    finishedAt: over?.at ?? io.clock.now().toISOString(),
-    elapsedMs: over?.elapsed_ms ?? result.elapsed_ms,
-    exportedTo,
-  };
-  const dir = join(request.artifacts, 'planner', result.run_id);
-  const records = plannerRecords(result.run_id, request, evidence, ending, defaults);
-  await writeRecords(dir, records.files);
-  return { ...ending, request, evidence, records, dir, runDir, runId: result.run_id, next: result.next };
-}
-
-export type FinishedCompile = {
-  readonly code: number;
-  readonly reason: string;
-  readonly exportedTo: string | null;
-  readonly request: PlanRequest;
-  readonly evidence: Evidence;
-  readonly records: PlannerRecords;
-  /** The folder of its records. */
-  readonly dir: string;
-  readonly runDir: string;
-  readonly runId: string;
-  /** The command that goes on with it; empty when there is none. */
-  readonly next: string;
-};
-
-/** The exit code that a compilation's run has: the run says that a check failed, this says how. */
-function codeOf({ result, code }: Finished, { attempts }: Evidence): number {
-  if (result.status !== 'failed') return code;
-  const asked: readonly (string | null)[] = [askingNodes.first, askingNodes.later];
-  const last = attempts.at(-1)?.checked;
-  if (asked.includes(result.failed_node)) return code === 4 && last === undefined ? modelFailed : code;
-  if (result.failed_node !== 'check' || result.failure_class === 'config' || last === undefined) return code;
-  return last.parseError ? 4 : usageWrong;
 }
 
 const compilePipeline = () => join(packageRoot(), 'pipelines/compile.dot');

@@ -6,7 +6,7 @@ import { pathsOf } from '../builder/commit.ts';
 import { branchProblem, commitsOf, deliverBranch, deliverFolder } from '../builder/deliver.ts';
 import { headRef, historyGit, inHistory, ProofRecord, readHistoryStart } from '../builder/in-history.ts';
 import { type Pushed, push, pushCommand } from '../builder/push.ts';
-import { readRecord } from '../builder/record.ts';
+import { DamagedRecord, readRecord } from '../builder/record.ts';
 import { type CommandIo, probeOf } from '../builder/tool.ts';
 import { verifyCommands } from '../builder/verify.ts';
 import { BoundedCheckpoint } from '../model/checkpoint.ts';
@@ -88,6 +88,8 @@ async function attempt(run: string, options: DeliverOptions, io: CommandIo): Pro
   try {
     return await deliverRun(dir, read.manifest, options, io);
   } catch (error) {
+    if (error instanceof DamagedRecord)
+      return refuse(2, error.message, `put back a copy of that file; factory verify ${run} tells more`);
     if (!(error instanceof GitError)) throw error;
     return refuse(
       1,
@@ -170,6 +172,8 @@ async function deliverRun(
     return { ...common, commits: [], needed: [], not_delivered: [], notes, pushed: null, next: '' };
   }
 
+  // Told with the delivery; what cannot be read is said before there is one.
+  const needed = await neededBy(run.history, head);
   const notes: string[] = [];
   let next = '';
   let pushed: Pushed | null = null;
@@ -226,7 +230,6 @@ async function deliverRun(
   }
   const committed = await pathsOf(run.history, head, env);
   const leftOut = start.left_out.filter((path) => !committed.has(path));
-  const needed = await neededBy(run.history, head);
   return {
     ...common,
     commits: await commitsOf(run.history, base, head, env),

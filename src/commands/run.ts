@@ -110,7 +110,7 @@ async function orderOf(
 /** The run of a compilation leaves records beside its run directory, whoever brings it to its end. */
 async function withRecords(runDir: string, ended: Finished | Refusal, io: RunDoors, view: View) {
   if ('problems' in ended || (await readPlanRequest(runDir)) === undefined) return ended;
-  const { finishCompile } = await import('./compile.ts');
+  const { finishCompile } = await import('./compile-end.ts');
   const { code, dir, reason } = await finishCompile(runDir, ended, io);
   view.log(code === 0 ? 'info' : 'warn', 'records of the compilation are written', {
     dir,
@@ -183,10 +183,11 @@ async function resumeById(
   if (!found.ok) return refused(found.why);
   const readRun = await readManifest(found.dir);
   if (!readRun.ok) return refused(readRun.why);
-  const path = pipeline ?? readRun.manifest.pipeline_file ?? readRun.manifest.pipeline_path;
-  const read = await readSmall(path, io.cwd);
+  const { pipeline_file, pipeline_path, forked_from } = readRun.manifest;
+  const read = await readSmall(pipeline ?? pipeline_file ?? pipeline_path, io.cwd);
   if (pipeline !== undefined && read.text === undefined) return { problems: read.found };
-  const ended = await resumeRun(found.dir, read.graph, flags, doorsOf(io, view));
+  const keeps = pipeline === undefined && forked_from?.kept_texts === true && !flags.acceptChanges;
+  const ended = await resumeRun(found.dir, keeps ? undefined : read.graph, flags, doorsOf(io, view));
   return withRecords(found.dir, ended, io, view);
 }
 

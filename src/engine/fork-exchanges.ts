@@ -64,9 +64,7 @@ export async function copyFollowed(
   await copied(source.calls, target.calls);
   for (const name of await namesIn(source.bodies))
     if (/^[0-9a-f]{64}$/.test(name)) await copied(source.body(name), target.body(name));
-  await writeFileAtomic(at.visits, records.map((record) => `${JSON.stringify(record)}\n`).join(''), {
-    sync: true,
-  });
+  await writeFileAtomic(at.visits, linesOf(records), { sync: true });
   const stages = begins === undefined ? [] : records.slice(begins).filter(isStage);
   await mkdir(at.artifacts, { recursive: true });
   for (const stage of stages) {
@@ -90,6 +88,11 @@ export async function copyFollowed(
     ],
     notes: [],
   };
+}
+
+/** Line by line: of a long run with large contexts all of them are more than one text can hold. */
+function* linesOf(records: readonly RunRecord[]): Iterable<Buffer> {
+  for (const record of records) yield Buffer.from(`${JSON.stringify(record)}\n`);
 }
 
 /** Visits that a record can answer besides those of agents. */

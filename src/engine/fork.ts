@@ -1,4 +1,5 @@
 /** A run that begins at a moment of another one: its folder is made whole, the other one is only read. */
+import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -7,7 +8,6 @@ import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Prices } from '../model/prices.ts';
 import type { Holdout, SealedFile } from '../model/sealed.ts';
-import { sha256 } from '../model/sha256.ts';
 import type { Spent } from '../model/spent.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { saveCheckpoint } from '../store/checkpoint.ts';
@@ -64,8 +64,11 @@ export type NewFork = {
 };
 
 /** SHA-256 of records as they stand in `visits.jsonl`. */
-export const hashOfRecords = (records: readonly RunRecord[]): string =>
-  sha256(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+export function hashOfRecords(records: readonly RunRecord[]): string {
+  const hash = createHash('sha256');
+  for (const record of records) hash.update(`${JSON.stringify(record)}\n`);
+  return hash.digest('hex');
+}
 
 /** Makes the run directory. Nothing is left behind when it refuses or fails. */
 export const makeFork = (wanted: NewFork): Promise<Made | NotMade> =>

@@ -5,13 +5,13 @@ import type { Manifest, ReplayOf } from '../model/manifest.ts';
 import { sha256 } from '../model/sha256.ts';
 import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
 import { DamagedExchange, readBody, type StoredExchange } from '../store/exchanges.ts';
-import type { VisitFacts } from '../store/visits.ts';
 import { writeJson } from '../system/files.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
 import { firstDifference } from './difference.ts';
 import { type Place, spellings, withoutTimes } from './normal.ts';
 import type { Hidden } from './recorder.ts';
 import { type Asking, type Taken, takerOf } from './replay-visit.ts';
+import type { Change } from './state.ts';
 import type { Log } from './watch.ts';
 
 /** Thrown through an attempt when the record has no answer and nobody else may give one. */
@@ -38,8 +38,8 @@ export interface Replay {
   /** What the record has of a tool's or a check's visit, with the workspace and the node's folder as it left them; or why
    *  it does not fit, so that the stage must run. Undefined where nobody asks the record. */
   take(at: Asking): Promise<Taken | { readonly unlike: string } | undefined>;
-  /** After a visit has ended and its edge is chosen. */
-  left(visit: VisitFacts): Promise<string | undefined>;
+  /** When a visit has ended and its edge is chosen, before the checkpoint says so. */
+  left(visit: Change): Promise<string | undefined>;
 }
 
 export type Followed = {
@@ -102,7 +102,7 @@ export function replayOf(
   /** Says that the run leaves the record; the answer is why it must stop, or undefined where it goes on live. */
   const leave = async (divergence: Divergence): Promise<string | undefined> => {
     const { node, visit, call, why } = divergence;
-    await writeJson(here.divergenceFile, divergence);
+    await writeJson(here.divergenceFile, divergence, { sync: true, syncFolder: true });
     const where = `${node}@${visit}${call === null ? '' : `, call ${call}`}`;
     if (here.live) {
       follows = false;
@@ -212,13 +212,13 @@ export function replayOf(
           : `the recorded run was at ${was.node}@${was.visit} then`;
       return leave({ ...noCall, node, visit, kind: 'end_of_record', why });
     },
-    async left(facts) {
-      if (!follows || facts.type !== 'Visit') return undefined;
-      const was = steps.get(facts.steps);
-      if (was === undefined || was.next_node === facts.next_node) return undefined;
+    async left({ node, visit, now }) {
+      if (!follows) return undefined;
+      const was = steps.get(now.steps);
+      if (was === undefined || was.next_node === now.next_node) return undefined;
       const to = (next: string | null) => (next === null ? 'the end' : `"${next}"`);
-      const why = `the route is another one: it went to ${to(was.next_node)} (outcome ${was.outcome.status}), and goes to ${to(facts.next_node)} (outcome ${facts.outcome.status})`;
-      return leave({ ...noCall, node: facts.node, visit: facts.visit, kind: 'route', why });
+      const why = `the route is another one: it went to ${to(was.next_node)} (outcome ${was.outcome.status}), and goes to ${to(now.next_node)} (outcome ${now.last_outcome.status})`;
+      return leave({ ...noCall, node, visit, kind: 'route', why });
     },
   };
 }

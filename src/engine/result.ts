@@ -121,10 +121,10 @@ function parsed(text: string): unknown {
 }
 
 /** Where a replay left its record, if it did. */
-async function divergenceOf(runDir: string): Promise<Pick<RunResult, 'divergence'>> {
+export async function divergenceOf(runDir: string): Promise<Pick<RunResult, 'divergence'>> {
   const text = await readSome(followedLayout(layout(runDir).followed).divergence, 1024 * 1024);
   if (text === undefined) return {};
-  const read = Divergence.safeParse(JSON.parse(text));
+  const read = Divergence.safeParse(parsed(text));
   return read.success ? { divergence: read.data } : {};
 }
 

@@ -161,6 +161,9 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     return { do: 'finish', ending: { ...decision.ending, ok: false, reason: why, code: 1 } };
   };
 
+  const over = (reason: string) =>
+    ({ do: 'finish', ending: { ok: false, exitNode: null, reason, code: 1 } }) as const;
+
   /** A loop that stands still is over with the visit that shows it, for whoever goes on from its checkpoint too. */
   const stuckOr = (decision: Step['decision'], node: Node, change: Change, before: RunState) => {
     if (decision.do === 'finish' || prepared.stopAfter === node.id) return decision;
@@ -171,7 +174,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     const repeats = atExit ? own(before.alike ?? {}, failing.id) : change.alike;
     const reason = loopStopped(graph, prepared.kinds, failing, decision.node, repeats);
     if (reason === undefined) return decision;
-    return { do: 'finish', ending: { ok: false, exitNode: null, reason, code: 1 } } as const;
+    return over(reason);
   };
 
   for (;;) {
@@ -295,7 +298,9 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       prepared.snapshotOf ?? (() => Promise.reject(new Error('nothing is kept'))),
     );
     const next: Step = { ...taken, change: { ...taken.change, alike } };
-    const decision = stuckOr(await audited(next.decision), node, next.change, before.state);
+    const way = stuckOr(await audited(next.decision), node, next.change, before.state);
+    const parted = await setting.replay?.left(next.change);
+    const decision = parted === undefined ? way : over(parted);
     const changed = delta(contextBefore, next.change.now.context);
     state = {
       ...advance(before.state, next.change, counts),
@@ -373,8 +378,6 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     // What is told of a run's end is flushed with it.
     flushed = decision.do === 'finish' ? onDisk : onDisk.then(() => tell.flush());
     flushed.catch(() => {});
-    const parted = await setting.replay?.left(facts);
-    if (parted !== undefined) return stop(parted);
     if (decision.do === 'finish') {
       // A run that has ended stays ended, also where a test asks to be stopped here.
       if (prepared.stopAfter === node.id)

@@ -76,8 +76,8 @@ export type Told = {
   readonly notes: readonly string[];
 };
 
-/** `code`: 1 for the state of the repository, 2 for what the engine refuses. */
-export type Refused = { readonly problems: readonly Diagnostic[]; readonly code: 1 | 2 };
+/** `code`: 1 for the state of the repository, 2 for what the engine refuses, its own where it has one (130 interrupted). */
+export type Refused = { readonly problems: readonly Diagnostic[]; readonly code: number };
 export const refused = (code: 1 | 2, problem: string, fix?: string): Refused => ({
   problems: [{ code: 'order', severity: 'error', message: problem, ...(fix === undefined ? {} : { fix }) }],
   code,
@@ -185,7 +185,7 @@ async function begin(
   );
   if ('problems' in ended) {
     await rm(request.artifacts, { recursive: true, force: true });
-    return { problems: ended.problems, code: 2 };
+    return { problems: ended.problems, code: ended.code ?? 2 };
   }
   return settle(request, ended, notes, doors);
 }
@@ -213,7 +213,7 @@ export async function resumeOrder(
     const ended = await recorded(request, resolve(runDir, '..'), doors, () =>
       resumeRun(runDir, read.graph, flags, doors),
     );
-    if ('problems' in ended) return { problems: ended.problems, code: 2 };
+    if ('problems' in ended) return { problems: ended.problems, code: ended.code ?? 2 };
     return settle(request, ended, [], { ...doors, gitDir });
   });
 }

@@ -168,7 +168,7 @@ export async function drive(
         return refused('workspace', error.message, 'mend that in the run’s workspace and resume again');
       throw error;
     }
-    const follows = await openReplay(runDir, manifest, given.inputs.variables, snapshots, doors);
+    const follows = await openReplay(runDir, manifest, given.inputs.variables, { snapshots, loaded }, doors);
     if ('problems' in follows) return follows;
     const guard = await openLeaks(runDir, manifest, snapshots, sealed);
     if ('problems' in guard) return guard;

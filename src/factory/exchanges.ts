@@ -6,6 +6,7 @@ import type { Refusal } from '../engine/casting.ts';
 import { codergens } from '../engine/casting.ts';
 import { readStage } from '../engine/node-dir.ts';
 import { type Replay, replayOf } from '../engine/replay.ts';
+import { divergenceOf } from '../engine/result.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import type { Graph } from '../model/graph.ts';
 import { followedLayout, layout, nodeLayout } from '../model/layout.ts';
@@ -31,7 +32,7 @@ export async function openReplay(
   runDir: string,
   manifest: Manifest,
   variables: Readonly<Record<string, string>>,
-  snapshots: Snapshots,
+  { snapshots, loaded }: { readonly snapshots: Snapshots; readonly loaded: Checkpoint },
   doors: Doors,
 ): Promise<{ readonly replay: Replay | undefined } | Refusal> {
   const { replay_of: of } = manifest;
@@ -45,7 +46,12 @@ export async function openReplay(
   const read = await readExchanges(at.exchanges);
   if (!read.ok) return refused('replay-records', read.why);
   const before = await readExchanges(layout(runDir).exchanges);
-  const own = before.ok ? before.exchanges.filter(({ exchange }) => exchange.run_id === manifest.run_id) : [];
+  const ours = before.ok
+    ? before.exchanges.filter(({ exchange }) => exchange.run_id === manifest.run_id)
+    : [];
+  const { divergence } = await divergenceOf(runDir);
+  // A visit that was cut leaves the record anew.
+  const left = divergence !== undefined && (own(loaded.visits, divergence.node) ?? 0) >= divergence.visit;
   const replay = replayOf(
     {
       replayOf: of,
@@ -62,7 +68,8 @@ export async function openReplay(
               proof: at.proof,
               env: doors.env,
             }),
-      diverged: of.live && own.some(({ exchange }) => exchange.complete && exchange.replayed === null),
+      diverged:
+        of.live && (left || ours.some(({ exchange }) => exchange.complete && exchange.replayed === null)),
     },
     {
       manifest,

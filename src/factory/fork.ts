@@ -100,6 +100,7 @@ export async function forkRun(
     seq: moment.records.length,
     sha256: hashOfRecords(moment.records),
     changed,
+    ...(graph === undefined && (await areOutdated(old, doors.cwd)) ? { kept_texts: true } : {}),
   };
   const goal = goalOf(current);
   // A replay of a whole run begins where that one began: with a fork, if it was one.
@@ -165,6 +166,17 @@ export async function forkRun(
   if ('problems' in made) return made;
   const { casting, caps } = ready;
   return driveMade(made, current, { casting, inputs: textsOf(inputs), caps }, flags, doors);
+}
+
+/** Whether the files of a run's pipeline and prompts are others by now. */
+async function areOutdated(of: Manifest, cwd: string): Promise<boolean> {
+  const { pipeline, pipeline_file, pipeline_path, prompts, schemas = {} } = of;
+  const file = { path: pipeline_file ?? resolve(cwd, pipeline_path), sha256: pipeline.sha256 };
+  for (const { path, sha256: was } of [file, ...Object.values(prompts), ...Object.values(schemas)]) {
+    const text = await readFile(path, 'utf8').catch(() => undefined);
+    if (text === undefined || sha256(text) !== was) return true;
+  }
+  return false;
 }
 
 /** The pipeline as the run keeps it. */

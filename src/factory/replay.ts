@@ -22,6 +22,7 @@ import {
 } from '../store/exchanges.ts';
 import { findMoment, type Moment, readSoFar } from '../store/moment.ts';
 import { readManifest } from '../store/run-store.ts';
+import type { Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { forkRun, storedGraph } from './fork.ts';
@@ -157,8 +158,10 @@ export async function damageIn(
   run: string,
   answers: readonly StoredExchange[],
 ): Promise<Refusal | undefined> {
+  const at = layout(runDir);
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
   for (const answer of answers) {
-    const why = await damageOf(runDir, answer);
+    const why = await damageOf(at.exchanges, snapshots, answer);
     const { node, call } = answer.exchange;
     if (why !== undefined)
       return refused(
@@ -170,13 +173,15 @@ export async function damageIn(
   return undefined;
 }
 
-async function damageOf(runDir: string, { exchange }: StoredExchange): Promise<string | undefined> {
-  const at = layout(runDir);
+async function damageOf(
+  exchanges: string,
+  snapshots: Snapshots,
+  { exchange }: StoredExchange,
+): Promise<string | undefined> {
   try {
-    for (const body of bodiesOf(exchange)) await readBody(at.exchanges, body);
+    for (const body of bodiesOf(exchange)) await readBody(exchanges, body);
     const { files } = exchange;
     if (files === null || files.changes.length === 0) return undefined;
-    const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     await snapshots.load(files.after);
     for (const { sha256 } of files.changes)
       if (sha256 !== undefined) for await (const _ of snapshots.pieces(sha256));

@@ -23,7 +23,7 @@ import { readAttributes } from '../model/attribute.ts';
 import { hasErrors } from '../model/diagnostic.ts';
 import type { Graph } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
-import type { Manifest } from '../model/manifest.ts';
+import type { ForkedFrom, Manifest } from '../model/manifest.ts';
 import { sha256 } from '../model/sha256.ts';
 import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
@@ -37,7 +37,8 @@ import { keptScript, refused } from './types.ts';
 /** Milliseconds between two looks at the clock while a run sleeps: the machine may sleep too. */
 const lookMs = 60_000;
 
-/** Goes on with a run where its checkpoint stands. `graph` is the pipeline as it is now, when it can be read. A run that
+/** Goes on with a run where its checkpoint stands. `graph` is the pipeline as it is now, when it can be read (none for a
+ *  fork that keeps the texts which it began with). A run that
  *  is parked for a quota goes on when its time has come: with `flags.wait` that is waited for, as often as it parks. */
 export async function resumeRun(
   runDir: string,
@@ -148,10 +149,17 @@ async function resumeOnce(
   const replays = manifest.replay_of !== undefined;
   if (flags.live === true && !replays)
     return refused('usage', `run ${manifest.run_id} is no replay: it is live anyway`, 'leave out --live');
-  // A replay goes on with the texts that it keeps: those of the run that it follows.
-  const differs = replays
-    ? await whatChanged({ ...manifest, prompts: {}, schemas: {} }, stored, flags, doors.cwd)
-    : await whatChanged(manifest, graph, flags, doors.cwd);
+  // A replay goes on with the texts that it keeps: those of the run that it follows. So does a fork that began with such.
+  const keeps = manifest.forked_from?.kept_texts === true && !flags.acceptChanges;
+  const differs =
+    replays || keeps
+      ? await whatChanged(
+          { ...manifest, prompts: {}, schemas: {} },
+          replays ? stored : (graph ?? stored),
+          flags,
+          doors.cwd,
+        )
+      : await whatChanged(manifest, graph, flags, doors.cwd);
   if (differs.length > 0 && !flags.acceptChanges) return { problems: differs };
   const { holdout } = manifest;
   if (flags.holdout !== undefined && resolve(doors.cwd, flags.holdout) !== holdout?.from)
@@ -303,11 +311,12 @@ export async function goOn(
   if ('problems' in priced) return priced;
   const main = casting.main;
   // The manifest says what the run goes on with, so that the next resume finds nothing changed.
-  const { parked: _, goal: began, ...awake } = manifest;
+  const { parked: _, goal: began, forked_from: fork, ...awake } = manifest;
   const goal = given.fresh === undefined ? began : goalOf(current);
   const { max_visits, command_timeout_ms } = manifest.caps;
   const next: Manifest = {
     ...awake,
+    ...(fork === undefined ? {} : { forked_from: given.fresh === undefined ? fork : withOwnTexts(fork) }),
     ...(goal === undefined ? {} : { goal }),
     env_pass: [...new Set([...manifest.env_pass, ...flags.envPass])],
     ...(given.fresh === undefined
@@ -347,6 +356,8 @@ export async function goOn(
   };
   return { casting, caps, manifest: next, script: keptText, answers: script };
 }
+
+const withOwnTexts = ({ kept_texts: _, ...fork }: ForkedFrom): ForkedFrom => fork;
 
 /** The variable that has one agent answer in every node, whomever the node names: as it was when the run began. */
 function override({ agent: { name, chosen_by, flags } }: Manifest, flag: string | undefined) {

@@ -31,6 +31,12 @@ export const ForkedFrom = z.object({
   changed: z
     .array(z.string())
     .describe('What differs from the other run: pipeline, var NAME, agent, script, model, effort, …'),
+  kept_texts: z
+    .literal(true)
+    .exactOptional()
+    .describe(
+      'Its pipeline and prompts are those that the other run had kept; their files had changed since',
+    ),
 });
 export type ForkedFrom = z.infer<typeof ForkedFrom>;
 

@@ -37,8 +37,9 @@ export type Evidence = {
 /** The nodes that ask the model: the first attempt is a visit of `plan`, later ones are visits of `revise`. */
 export const askingNodes = { first: 'plan', later: 'revise' } as const;
 
-/** Gathers it. `finished` says whether the run reached its end by success: orders count only then. */
-export async function gather(runDir: string, finished: boolean): Promise<Evidence> {
+/** Gathers it. `finished` says whether the run reached its end by success: orders count only then. `kept` is the folder of
+ *  its records, where those are complete: then the orders are theirs, whatever became of the workspace. */
+export async function gather(runDir: string, finished: boolean, kept?: string): Promise<Evidence> {
   const at = layout(runDir);
   const state = await readState(at.workspace);
   const checks = state === undefined || 'problem' in state ? [] : state.attempts;
@@ -56,14 +57,18 @@ export async function gather(runDir: string, finished: boolean): Promise<Evidenc
   }
   const output: Record<string, string> = {};
   if (finished) {
-    const folder = join(at.workspace, inWorkspace.orders);
+    const folder = kept === undefined ? join(at.workspace, inWorkspace.orders) : join(kept, 'output');
     const names = (await namesIn(folder)).filter((name) => /^WO-.*\.json$/.test(name)).sort();
     for (const name of [...names, manifestFile]) output[name] = await readFile(join(folder, name), 'utf8');
   }
+  const normalized =
+    kept === undefined
+      ? join(at.workspace, inWorkspace.planNormalized)
+      : join(kept, 'compile/manifest_normalized.json');
   return {
     attempts,
     output,
-    normalized: finished ? await readIfThere(join(at.workspace, inWorkspace.planNormalized)) : undefined,
+    normalized: finished ? await readIfThere(normalized) : undefined,
     skipped: state === undefined || 'problem' in state ? [] : (state.skipped ?? []),
   };
 }

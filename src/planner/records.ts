@@ -1,6 +1,7 @@
 /** The records of a compilation, as the texts of files: a pure function of what was asked and what was left behind, so
  *  that a run that was cut and resumed leaves the same tree as one that was not. */
 
+import * as z from 'zod';
 import { asciiJson, canonicalHash, sortedKeys } from '../model/canonical.ts';
 import type { Json, JsonObject } from '../model/json.ts';
 import { extractJson, maxAnswerCharacters } from '../model/json-text.ts';
@@ -72,6 +73,26 @@ export const closedRecord = (
   exit_code: ending.code,
   failure_reason: ending.reason === '' ? null : ending.reason,
 });
+
+/** Whether a `run.json` tells of that end, and that all was handed over. */
+export function tellsOfSuccess(text: string, { finishedAt, exportedTo }: PlanEnding): boolean {
+  const said = Told.safeParse(parsed(text)).data;
+  return said?.finished_at_utc === utc(finishedAt) && said.export.exported === (exportedTo !== null);
+}
+
+const Told = z.object({
+  finished_at_utc: z.string(),
+  success: z.literal(true),
+  export: z.object({ exported: z.boolean() }),
+});
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** All records of a compilation that has ended. */
 export function plannerRecords(

@@ -1,6 +1,6 @@
 /** The runs directory: which runs there are, what they are called, and how each stands. */
 import { randomBytes } from 'node:crypto';
-import { lstat, readdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
+import { lstat, readdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ulid } from 'ulid';
 import * as z from 'zod';
@@ -9,7 +9,8 @@ import { Manifest } from '../model/manifest.ts';
 import { isPaused, Parked, pausedWords } from '../model/park.ts';
 import { nothingSpent, Spent } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
-import { isCode, isMissing, isNoFile, makeFolder } from '../system/files.ts';
+import { isCode, isMissing, makeFolder } from '../system/files.ts';
+import { mostText, readSome } from '../system/read.ts';
 import { ownerOf } from './lock.ts';
 import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
 
@@ -186,7 +187,7 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
 
 async function jsonOf(path: string): Promise<unknown> {
   try {
-    return JSON.parse(await readFile(path, 'utf8'));
+    return JSON.parse((await readSome(path, mostText)) ?? '');
   } catch {
     // A listing says of a damaged run that it is; `readManifest` and `loadCheckpoint` say why.
     return undefined;
@@ -200,13 +201,9 @@ export async function readManifest(
   const path = layout(runDir).manifest;
   const broken = (what: string): Unreadable =>
     unreadable(`${path} ${what}`, 'put back a copy of the file if there is one, else start a new run');
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if (!isNoFile(error)) throw error;
+  const text = await readSome(path, mostText);
+  if (text === undefined)
     return unreadable(`there is no ${path}, so ${runDir} is no run`, 'check the run id and --runsdir');
-  }
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -3,6 +3,9 @@ import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'n
 import { readdir } from 'node:fs/promises';
 import { isCode, isMissing } from './files.ts';
 
+/** Bytes that one text can have, or nearly. */
+export const mostText = 500_000_000;
+
 /** The first (or with `tail` the last) `limit` bytes as UTF-8, cut at a character's boundary; undefined when the file
  *  is not there. Synchronous within: the files are small or the limits are, and by way of the thread pool each call
  *  would take three times as long. */

@@ -1,6 +1,6 @@
 /** `factory plan SPEC`, the built command line: exit codes, records, exports, and going on where it stopped. */
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { compileCommand } from '../../src/commands/compile.ts';
@@ -227,6 +227,21 @@ describe('a compilation', () => {
     expect(Object.keys(files)).toContain('output/WO-01.json');
   });
 
+  test('that is interrupted before its run began says so, and the same command starts it again', async () => {
+    await using it = await home({ 'spec.md': 'S', 's.json': script({ json: good }) });
+    const io = {
+      ...{ cwd: it.path, outIsTerminal: false, errIsTerminal: false, width: 80, clock: realClock },
+      ...{ env: { PATH: process.env['PATH'], HOME: it.path }, out: () => {}, err: () => {} },
+      every: () => () => {},
+    };
+    const options = { script: 's.json', runId: 'R1' };
+    expect(await compileCommand('spec.md', options, { ...io, signal: AbortSignal.abort('SIGTERM') })).toBe(
+      130,
+    );
+    expect(await artifacts(it, 'R1')).toEqual({});
+    expect(await compileCommand('spec.md', options, { ...io, signal: new AbortController().signal })).toBe(0);
+  });
+
   test('that is stopped and gone on with leaves the tree of one that was not', async () => {
     await using it = await home({
       'repo/scripts/verify.sh': 'exit 0\n',
@@ -258,6 +273,14 @@ describe('a compilation', () => {
     expect(Object.keys(half)).toContain('compile/llm_raw_response_attempt_2.txt');
     expect(Object.keys(half)).not.toContain('output/WO-01.json');
     const resumed = await it.factory(['plan', '--resume', '--run-id', 'RUN2'], { cwd });
+    // What was handed over is its owner's, and a resume of what has ended changes nothing.
+    await writeFile(join(it.path, 'out/WO-01.json'), 'mine');
+    await rm(join(cwd, '.factory/runs/RUN2/workspace'), { recursive: true });
+    const before = await artifacts({ ...it, path: cwd }, 'RUN2');
+    const again = await it.factory(['plan', '--resume', '--run-id', 'RUN2'], { cwd });
+    expect(again.code, again.stderr).toBe(0);
+    expect(await readFile(join(it.path, 'out/WO-01.json'), 'utf8')).toBe('mine');
+    expect(await artifacts({ ...it, path: cwd }, 'RUN2')).toEqual(before);
     expect(resumed.code, resumed.stderr).toBe(0);
     expect(resumed.stdout).toContain('WO-01 of the plan');
 

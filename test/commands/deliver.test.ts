@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -9,7 +10,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { deliverBranch, deliverFolder } from '../../src/builder/deliver.ts';
 import { inHistory } from '../../src/builder/in-history.ts';
+import { makerWord } from '../../src/system/maker.ts';
 import { folder, git, put, tree } from '../builder/support.ts';
 import { run } from './delivered-run.ts';
 
@@ -81,6 +84,21 @@ describe('delivering to a branch', () => {
     put(r.source, { '.git/refs/heads/work/x.lock': '' });
     expect(await r.asked({ branch: 'work/x' })).toBe(2);
     expect(r.said()).toMatch(/is locked: .* one was killed and left .*refs\/heads\/work\/x\.lock/);
+  });
+
+  test('twice at the same time is done once, and neither has failed', async () => {
+    using it = folder();
+    const r = await run(it.path);
+    const asked = {
+      historyDir: r.run.history,
+      source: r.source,
+      branch: 'b',
+      base: null,
+      head: r.head ?? '',
+    };
+    const both = await Promise.all([1, 2, 3].map(() => deliverBranch({ ...asked, env: r.env })));
+    expect(both).toEqual([{ ok: true }, { ok: true }, { ok: true }]);
+    expect(git(r.source, 'rev-parse', 'b')).toBe(r.head);
   });
 
   test('a second time says that it is there already', async () => {
@@ -231,6 +249,21 @@ describe('delivering to a folder', () => {
     );
   });
 
+  test('leaves alone what another one to the same place is at, and what others put into a folder that it made', async () => {
+    using it = folder();
+    const r = await run(it.path);
+    mkdirSync(join(it.path, `.out.${makerWord()}.012345.tmp`));
+    expect(await r.asked({ to: 'out' })).toBe(0);
+    expect(readdirSync(it.path)).toContain(`.out.${makerWord()}.012345.tmp`);
+    // It cannot be made whole, and meanwhile somebody has delivered beside it.
+    const failing = { ...r, historyDir: r.run.history, base: null, head: 'f'.repeat(40), branch: 'main' };
+    const made = deliverFolder({ ...failing, source: undefined, to: join(it.path, 'new/a'), env: r.env });
+    while (!existsSync(join(it.path, 'new'))) await new Promise(setImmediate);
+    mkdirSync(join(it.path, 'new/b'));
+    await expect(made).rejects.toThrow();
+    expect(readdirSync(join(it.path, 'new'))).toEqual(['b']);
+  });
+
   test('refuses one that holds something, or is a file, and leaves nothing half-made', async () => {
     using it = folder({ 'full/x': 'x', file: 'f' });
     const r = await run(it.path);
@@ -254,6 +287,28 @@ test.for([
   expect(r.said()).toMatch(says);
   expect(git(r.source, 'branch', '--list', 'factory/*')).toBe('');
 });
+
+test.for([
+  ['a checkpoint that is torn', 'checkpoint.json', '{'],
+  ['a checkpoint that is a pipe', 'checkpoint.json', 'pipe'],
+  ['a manifest that is a pipe', 'manifest.json', 'pipe'],
+  ['a beginning of its history that is damaged', 'history.git/factory-start.json', '{}'],
+  ['a proof that is a folder', 'history.git/factory-proof.json', 'folder'],
+] as const)(
+  'a run with %s is refused, the file is named, and nothing is delivered',
+  async ([, name, what]) => {
+    using it = folder();
+    const r = await run(it.path);
+    const path = join(it.path, 'runs/RUN1', name);
+    rmSync(path, { force: true });
+    if (what === 'pipe') execFileSync('mkfifo', [path]);
+    else if (what === 'folder') mkdirSync(path);
+    else writeFileSync(path, what);
+    expect(await r.asked()).toBe(2);
+    expect(r.said()).toContain(name);
+    expect(git(r.source, 'branch', '--list', 'factory/*')).toBe('');
+  },
+);
 
 test('a run that is not there is said to be missing', async () => {
   using it = folder();

@@ -276,6 +276,25 @@ describe('what is changed', () => {
     expect(it.json(`${runs}/f/manifest.json`).forked_from.changed).toEqual([]);
   });
 
+  test('texts that had changed before stay as the other run kept them, also when the fork is cut and resumed', async () => {
+    await using it = await house({
+      ...files,
+      'say.md': 'Say it',
+      'loop.dot': loop.replace('Say it', '@say.md'),
+    });
+    expect((await it.run('loop.dot', { ...scripted, runId: 'base' })).code).toBe(0);
+    writeFileSync(join(it.path, 'say.md'), 'Sing it');
+    writeFileSync(join(it.path, 'loop.dot'), loop.replace('Say it', '@say.md').replace('limit=2', 'limit=1'));
+    const options = { at: 'answer@1', before: true, quiet: true, runId: 'f' };
+    expect((await it.fork('base', { ...options, maxSteps: '3' })).code).toBe(1);
+    const other = await it.run('loop.dot', { resume: true, runId: 'f', maxSteps: '90', quiet: true });
+    expect(other.err).toContain('the pipeline loop.dot has changed');
+    const resumed = await it.resume('f', { maxSteps: '90', quiet: true });
+    expect(resumed.code, resumed.err).toBe(0);
+    const [f, base] = ['f', 'base'].map((run) => join(it.path, runs, run));
+    expect((await endOf(f ?? '')).workspace).toEqual((await endOf(base ?? '')).workspace);
+  });
+
   test('a cap that ended a run is raised for its fork, and counts on from where it was', async () => {
     await using it = await house(files);
     const capped = await it.run('loop.dot', { ...scripted, runId: 'base', maxVisits: '1' });

@@ -180,6 +180,21 @@ describe('single-turn answers', () => {
     expect(parted.out).toContain('it went to "exit" (outcome success), and goes to "answer" (outcome fail)');
   });
 
+  test('a live replay that left the record by a route, and was cut then, has left it there when it is resumed', async () => {
+    await using it = await house({ ...files, 'loop.dot': loop.replace('date; ', '') });
+    await started(it, 'loop.dot', scripted);
+    const options = { live: true, var: ['limit=3'], quiet: true };
+    await it.replay('base', { ...options, runId: 'whole' });
+    const cut = await it.replay('base', { ...options, runId: 'cut', maxSteps: '5' });
+    expect(cut.code).toBe(1);
+    expect((await it.resume('cut', { quiet: true, maxSteps: '50' })).code).toBe(0);
+    expect(resultOf(it, 'whole').divergence).toMatchObject({ node: 'count', visit: 2, kind: 'route' });
+    expect(resultOf(it, 'cut').divergence).toEqual(resultOf(it, 'whole').divergence);
+    // Damaged, it says nothing, and ends nothing.
+    writeFileSync(join(dirOf(it, 'cut'), '.replay/divergence.json'), '{');
+    expect((await it.resume('cut', { quiet: true })).code).toBe(0);
+  });
+
   test('a run that never ended is replayed as far as it came', async () => {
     await using it = await house(files);
     await started(it, 'loop.dot', { ...scripted, maxSteps: '3' }, 1);

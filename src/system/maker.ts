@@ -1,0 +1,45 @@
+/** A word in the name of what is half made: who makes it, so that others can tell whether its maker is still at work. */
+import { createHash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { realClock } from './clock.ts';
+import { isAlive, processId, thisProcess } from './proc.ts';
+
+const short = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);
+const here = (): string => {
+  const { host, pidSpace } = thisProcess();
+  return short(`${host} ${pidSpace}`);
+};
+
+/** This process, and where it can be looked for. */
+export function makerWord(): string {
+  const { id } = thisProcess();
+  return `${here()}.${id.pid}.${short(id.startTime)}`;
+}
+
+const form = /^([0-9a-f]{8})\.(\d+)\.([0-9a-f]{8})$/;
+
+/** Whether the maker of `path` has ended; undefined for a word that names none. One of another machine, or of before a
+ *  restart, counts as ended when nothing was put into the folder for a day: it cannot be seen from here. `now` in
+ *  milliseconds. */
+export async function isAbandoned(
+  word: string,
+  path: string,
+  now = realClock.now().getTime(),
+): Promise<boolean | undefined> {
+  const [, where, pid, startTime] = form.exec(word) ?? [];
+  if (where === undefined || pid === undefined || startTime === undefined) return undefined;
+  return where === here() ? !isAtWork(Number(pid), startTime) : now - (await lastTouched(path)) > aDay;
+}
+
+function isAtWork(pid: number, startTime: string): boolean {
+  const maker = processId(pid);
+  return maker !== undefined && short(maker.startTime) === startTime && isAlive(maker);
+}
+
+const aDay = 24 * 60 * 60 * 1000;
+
+const lastTouched = (path: string): Promise<number> =>
+  stat(path).then(
+    (is) => is.mtimeMs,
+    () => Number.POSITIVE_INFINITY,
+  );
