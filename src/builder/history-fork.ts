@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { isMissing } from '../system/files.ts';
 import type { Environment, Git } from '../system/git.ts';
 import { moveHead } from './commit.ts';
+import { assertPlainHistory } from './history-guard.ts';
 import {
   baseRef,
   branchRef,
@@ -31,6 +32,7 @@ export async function forkHistory(where: {
   readonly keepLater?: boolean;
 }): Promise<void> {
   const { from, to, workspace, env } = where;
+  assertPlainHistory(from);
   await copyRepository(from, to);
   const head = await headOf(to, workspace);
   const git = historyGit(to, env);

@@ -1,12 +1,13 @@
 /** `factory deliver RUN`: puts a run's commits on a branch of the source, or into a repository of their own. */
-import { stat } from 'node:fs/promises';
-import { relative, resolve } from 'node:path';
+import { realpath, stat } from 'node:fs/promises';
+import { isAbsolute, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { pathsOf } from '../builder/commit.ts';
 import { branchProblem, commitsOf, deliverBranch, deliverFolder } from '../builder/deliver.ts';
+import { assertPlainHistory, ForeignHistory, notYours } from '../builder/history-guard.ts';
 import { headRef, historyGit, inHistory, ProofRecord, readHistoryStart } from '../builder/in-history.ts';
 import { type Pushed, push, pushCommand } from '../builder/push.ts';
-import { readRecord } from '../builder/record.ts';
+import { BadRecord, readRecord } from '../builder/record.ts';
 import { type CommandIo, probeOf } from '../builder/tool.ts';
 import { verifyCommands } from '../builder/verify.ts';
 import { BoundedCheckpoint } from '../model/checkpoint.ts';
@@ -18,6 +19,7 @@ import { findRun, readManifest } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
 import { isMissing } from '../system/files.ts';
 import { GitError, sourceGit, startGitAgain } from '../system/git.ts';
+import { isWithin, realOf } from '../workspace/dirs.ts';
 
 export type DeliverOptions = {
   readonly branch?: string;
@@ -88,6 +90,8 @@ async function attempt(run: string, options: DeliverOptions, io: CommandIo): Pro
   try {
     return await deliverRun(dir, read.manifest, options, io);
   } catch (error) {
+    if (error instanceof BadRecord) return refuse(1, error.message, 'put back a copy of that file');
+    if (error instanceof ForeignHistory) return refuse(1, error.message, notYours);
     if (!(error instanceof GitError)) throw error;
     return refuse(
       1,
@@ -156,6 +160,7 @@ async function deliverRun(
     );
   }
 
+  assertPlainHistory(run.history);
   const history = historyGit(run.history, env);
   const branch = options.branch ?? (options.to === undefined ? `factory/${run_id}` : 'main');
   const nameProblem = options.to === undefined ? await branchProblem(history, branch) : undefined;
@@ -175,6 +180,13 @@ async function deliverRun(
   let pushed: Pushed | null = null;
   if (to === null) {
     if (source === undefined) throw new Error('Internal: a git run without a workdir');
+    // The folder of the run names it, and that may be somebody else's: settings of a repository can run programs.
+    if (!isAbsolute(source) || isWithin(await realpath(dir), await realOf(source)))
+      return refuse(
+        2,
+        `the run says that it began with ${JSON.stringify(source)}, which no run does`,
+        'pass --to DIR for a repository of its own',
+      );
     if (!(await isRepository(source, io))) {
       return refuse(
         2,

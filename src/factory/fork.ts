@@ -1,7 +1,7 @@
 /** A run that goes on from a moment of another one, which stays as it is. */
-import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { forkHistory } from '../builder/history-fork.ts';
+import { ForeignHistory, notYours } from '../builder/history-guard.ts';
 import { readGraph } from '../dot/read.ts';
 import type { Refusal } from '../engine/casting.ts';
 import { scriptProblem } from '../engine/casting.ts';
@@ -20,9 +20,9 @@ import type { RunRecord } from '../model/visit-record.ts';
 import type { Moment } from '../store/moment.ts';
 import { readManifest } from '../store/run-store.ts';
 import { stateAfter } from '../store/visits.ts';
-import { isNoFile } from '../system/files.ts';
 import { GitError } from '../system/git.ts';
 import { packageVersion } from '../system/package.ts';
+import { readPlain } from '../system/read.ts';
 import { readJudge } from './judge.ts';
 import { driveMade, goOn } from './resume.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
@@ -159,6 +159,7 @@ export async function forkRun(
       return refused(
         'git-history',
         `the history of run ${old.run_id} cannot be taken over: ${error.message}`,
+        error instanceof ForeignHistory ? notYours : 'put back a copy of the run directory if there is one',
       );
     throw error;
   });
@@ -234,16 +235,14 @@ async function inputsOf(
   const files: Record<string, string> = {};
   for (const [name, { file }] of Object.entries(old.variables)) {
     if (file === undefined || flags.vars[name] !== undefined) continue;
-    try {
-      files[name] = await readFile(join(folder, file.stored), 'utf8');
-    } catch (error) {
-      if (!isNoFile(error)) throw error;
+    const text = readPlain(join(folder, file.stored));
+    if (text.kind === 'text') files[name] = text.text;
+    else
       return refused(
         'fork-input',
         `run ${old.run_id} no longer has the text of variable "${name}" (${join(folder, file.stored)})`,
         `give it anew: --var ${name}=FILE`,
       );
-    }
   }
   const kept = { variables: old.variables, files };
   const texts = graph === undefined ? { prompts: old.prompts, schemas: old.schemas ?? {} } : {};

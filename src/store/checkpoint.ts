@@ -1,11 +1,11 @@
 /** `checkpoint.json` on disk: replaced as a whole, flushed before anybody is told of it. What would grow with the run
  *  stands in `visits.jsonl` beside it, and the checkpoint says how much of that counts. */
-import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { BoundedCheckpoint, Checkpoint, Cover, type RunState } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
-import { isNoFile, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { syncFolder, writeFileAtomic } from '../system/files.ts';
+import { readPlain } from '../system/read.ts';
 import type { Journal } from './journal.ts';
 import { ownHashOf, withOwnHash } from './own-hash.ts';
 import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
@@ -194,12 +194,14 @@ export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
     ...unreadable(`${path} ${what}`, fix),
     missing: false,
   });
-  const text = await textOf(path);
-  if (text === undefined) {
+  const found = readPlain(path);
+  if (found.kind === 'none') return broken(found.why);
+  if (found.kind === 'missing') {
     const what = `there is no checkpoint ${path}, so there is no run that could go on`;
     const mend = 'check the run id and --runsdir, or start a new run (without --resume)';
     return { ...unreadable(what, mend), missing: true };
   }
+  const { text } = found;
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -241,12 +243,3 @@ export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
 
 const whereItStands = (state: Pick<Checkpoint, 'run_id' | 'steps' | 'last_completed_node'>): string =>
   `run ${state.run_id} after ${state.steps} stages${state.last_completed_node === '' ? '' : ` ("${state.last_completed_node}" was the last)`}`;
-
-async function textOf(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (isNoFile(error)) return undefined;
-    throw error;
-  }
-}

@@ -1,5 +1,4 @@
 /** `result.json` held against what the records of the run come to. */
-import { readFile } from 'node:fs/promises';
 import { resultOf } from '../engine/result.ts';
 import { canonicalHash } from '../model/canonical.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
@@ -11,7 +10,7 @@ import { isPaused } from '../model/park.ts';
 import { RunResult } from '../model/result.ts';
 import { hashFile } from '../store/artifact-hashes.ts';
 import { ownHashOf } from '../store/own-hash.ts';
-import { isCode, isMissing } from '../system/files.ts';
+import { readPlain } from '../system/read.ts';
 import type { Fact } from './journals.ts';
 import type { Findings } from './report.ts';
 
@@ -30,11 +29,8 @@ export async function readResult(
   checkpoint: Checkpoint,
   found: Findings,
 ): Promise<ReadResult | undefined> {
-  let text: string;
-  try {
-    text = await readFile(layout(runDir).result, 'utf8');
-  } catch (error) {
-    if (!isMissing(error) && !isCode(error, 'EISDIR')) throw error;
+  const file = readPlain(layout(runDir).result);
+  if (file.kind !== 'text') {
     if (checkpoint.status !== 'running')
       found.add(
         'missing',
@@ -44,6 +40,7 @@ export async function readResult(
     return undefined;
   }
   found.count('files');
+  const { text } = file;
   let value: unknown;
   try {
     value = JSON.parse(text);
