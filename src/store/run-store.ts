@@ -13,7 +13,7 @@ import type { Clock } from '../system/clock.ts';
 import { isCode, isMissing, makeFolder } from '../system/files.ts';
 import { readPlain } from '../system/read.ts';
 import { ownerOf } from './lock.ts';
-import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
+import { inALine, messageOf, otherVersion, type Unreadable, unreadable } from './problem.ts';
 
 const longestId = 100;
 
@@ -213,6 +213,8 @@ export async function readManifest(
   } catch (error) {
     return broken(`is not JSON (${messageOf(error)})`);
   }
+  const other = otherVersion(value);
+  if (other !== undefined) return unreadable(`${path} ${other.what}`, other.fix);
   const read = Manifest.safeParse(value);
   return read.success
     ? { ok: true, manifest: read.data }

@@ -57,7 +57,9 @@ export async function readResult(
   const own = ownHashOf(text);
   if (own.says === '' && result.evidence === undefined)
     found.cannot('result.json by its own hash: an earlier version wrote none');
-  else if (own.says === '' || own.is !== own.says)
+  else if (own.says === '')
+    found.add('changed', where, 'the hash of its own is gone, or does not end the file any more');
+  else if (own.is !== own.says)
     found.add('changed', where, 'the file is not what was written there', { should: own.says, is: own.is });
   const isLatest = checkpoint.status !== 'running' && result.stages === checkpoint.steps;
   // RunResult has read it, so it is an object.
