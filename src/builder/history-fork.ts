@@ -121,5 +121,5 @@ async function dropOtherRefs(git: Git, head: string | null): Promise<void> {
 /** A proof of another commit says nothing here, and neither does one that cannot be read. */
 async function dropLaterProof(historyDir: string, head: string | null): Promise<void> {
   const { proof } = inHistory(historyDir);
-  if ((await proofIn(proof))?.commit !== head) await rm(proof, { force: true });
+  if ((await proofIn(proof))?.commit !== head) await rm(proof, { recursive: true, force: true });
 }
