@@ -88,7 +88,7 @@ async function attempt(run: string, options: DeliverOptions, io: CommandIo): Pro
   const read = await readManifest(dir);
   if (!read.ok) return refuse(2, read.why, 'a run without its manifest cannot be delivered');
   try {
-    return await deliverRun(dir, read.manifest, options, io);
+    return await deliverRun(quoteWord(run), dir, read.manifest, options, io);
   } catch (error) {
     if (error instanceof BadRecord) return refuse(1, error.message, 'put back a copy of that file');
     if (error instanceof ForeignHistory) return refuse(1, error.message, notYours);
@@ -102,6 +102,8 @@ async function attempt(run: string, options: DeliverOptions, io: CommandIo): Pro
 }
 
 async function deliverRun(
+  /** The run as it was typed: what is proposed is typed in the same place. */
+  typed: string,
   dir: string,
   manifest: Manifest,
   options: DeliverOptions,
@@ -133,10 +135,10 @@ async function deliverRun(
       2,
       `run ${run_id} ${state}${reason === '' ? '' : ` (${reason})`}: only a run that succeeded is delivered`,
       checkpoint?.status === 'failed'
-        ? `see what went wrong: factory trace ${run_id}${runs}${
+        ? `see what went wrong: factory trace ${typed}${runs}${
             checkpoint.last_failure === null ? '' : ` --node ${checkpoint.last_failure.node}`
           }`
-        : `go on with it: factory resume ${run_id}${runs}`,
+        : `go on with it: factory resume ${typed}${runs}`,
     );
   }
   const start = await readHistoryStart(run.history).catch((error: unknown) => {
@@ -156,7 +158,7 @@ async function deliverRun(
     return refuse(
       2,
       `run ${run_id} ${why}, so there is no repository for a branch`,
-      `factory deliver ${run_id} --to DIR`,
+      `factory deliver ${typed} --to DIR`,
     );
   }
 

@@ -25,6 +25,7 @@ import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { toldOf } from '../model/sealed.ts';
 import { kinds } from '../nodes/index.ts';
+import { quoteWord } from '../policy/words.ts';
 import { loadCheckpoint, openLedger } from '../store/checkpoint.ts';
 import { allOpen, openJournal } from '../store/journal.ts';
 import { acquireLock, type Before, livingOwners } from '../store/lock.ts';
@@ -336,7 +337,7 @@ export async function drive(
     const trouble = diskTrouble(error);
     if (trouble === undefined) throw error;
     unsealIfPossible(at.workspace, stopped);
-    throw diskStop(runDir, trouble, error, again ?? `factory resume ${runDir}`);
+    throw diskStop(runDir, trouble, error, again ?? `factory resume ${quoteWord(runDir)}`);
   } finally {
     over.abort();
     // What broke the run (a folder that cannot be written any more) would break this too, and says more. A lock that

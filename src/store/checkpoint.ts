@@ -3,6 +3,7 @@
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { BoundedCheckpoint, Checkpoint, Cover, type RunState } from '../model/checkpoint.ts';
+import { parseJson } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import { syncFolder, writeFileAtomic } from '../system/files.ts';
 import { readPlain } from '../system/read.ts';
@@ -204,7 +205,7 @@ export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
   const { text } = found;
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (error) {
     return broken(`is not JSON (${messageOf(error)})`);
   }

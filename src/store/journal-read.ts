@@ -1,6 +1,6 @@
 /** Reading journals as they are to be understood: whole records of the run's rightful owners, in order. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import type { JsonObject } from '../model/json.ts';
+import { type JsonObject, parseJson } from '../model/json.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
 import { isMissing } from '../system/files.ts';
 import { LineChain } from './chain.ts';
@@ -171,10 +171,10 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 function readLine(bytes: Buffer): { readonly record: JsonObject } | { readonly why: string } {
   try {
-    const value: unknown = JSON.parse(utf8.decode(bytes));
+    const value = parseJson(utf8.decode(bytes));
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       return { why: 'is JSON, but not an object' };
-    // JSON.parse yields nothing but Json.
+    // It yields nothing but Json.
     return { record: value as JsonObject };
   } catch (error) {
     return { why: `is not JSON: ${error instanceof Error ? error.message : String(error)}` };

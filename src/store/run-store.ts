@@ -4,6 +4,7 @@ import { lstat, readdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ulid } from 'ulid';
 import * as z from 'zod';
+import { parseJson } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import { Manifest } from '../model/manifest.ts';
 import { isPaused, Parked, pausedWords } from '../model/park.ts';
@@ -189,7 +190,7 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
 async function jsonOf(path: string): Promise<unknown> {
   try {
     const read = readPlain(path);
-    return read.kind === 'text' ? JSON.parse(read.text) : undefined;
+    return read.kind === 'text' ? parseJson(read.text) : undefined;
   } catch {
     // A listing says of a damaged run that it is; `readManifest` and `loadCheckpoint` say why.
     return undefined;
@@ -209,7 +210,7 @@ export async function readManifest(
   if (found.kind === 'none') return broken(found.why);
   let value: unknown;
   try {
-    value = JSON.parse(found.text);
+    value = parseJson(found.text);
   } catch (error) {
     return broken(`is not JSON (${messageOf(error)})`);
   }

@@ -2,7 +2,7 @@
 import { resultOf } from '../engine/result.ts';
 import { canonicalHash } from '../model/canonical.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
-import type { Json } from '../model/json.ts';
+import { type Json, parseJson } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Mark } from '../model/mark.ts';
@@ -43,7 +43,7 @@ export async function readResult(
   const { text } = file;
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     found.add('unreadable', where, 'it is no JSON any more');
     return undefined;
