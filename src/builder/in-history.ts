@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { writeJson } from '../system/files.ts';
 import { type Environment, type Git, type GitCall, ownGit, processEnvironment } from '../system/git.ts';
-import { assertOwnHistory, ForeignHistory } from './history-guard.ts';
+import { assertOwnHistory, assertPlainHistory, ForeignHistory } from './history-guard.ts';
 import { readRecord } from './record.ts';
 
 export const inHistory = (historyDir: string) => ({
@@ -99,11 +99,12 @@ export async function treesOf(
 ): Promise<readonly string[]> {
   if (commits.length === 0 || !commits.every((name) => /^[0-9a-f]{40,64}$/.test(name))) return [];
   const names = commits.map((commit) => `${commit}^{tree}`);
-  const told = await historyGit(historyDir, env)
-    .run(['rev-parse', ...names])
-    .catch((error: unknown) => {
-      if (error instanceof ForeignHistory) return undefined;
-      throw error;
-    });
-  return told?.ok === true ? told.text.split('\n') : [];
+  try {
+    assertPlainHistory(historyDir);
+    const told = await historyGit(historyDir, env).run(['rev-parse', ...names]);
+    return told.ok ? told.text.split('\n') : [];
+  } catch (error) {
+    if (error instanceof ForeignHistory) return [];
+    throw error;
+  }
 }

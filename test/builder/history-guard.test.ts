@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { lookAtHistory } from '../../src/builder/check-history.ts';
-import { historyGit, inHistory } from '../../src/builder/in-history.ts';
+import { historyGit, inHistory, treesOf } from '../../src/builder/in-history.ts';
 import { makeRepository } from '../../src/system/git.ts';
 import { cleanEnv } from '../support/cli.ts';
 
@@ -48,6 +48,7 @@ test.each(strange)('git is not called where there is %s', async (_, file, text) 
 test('nor where it would wait for a pipe', async () => {
   execFileSync('mkfifo', [join(history, 'packed-refs')]);
   expect(await lookAtHistory(history, [], env)).toMatchObject({ ok: false, foreign: true });
+  expect(await treesOf(history, ['a'.repeat(40)], env)).toEqual([]);
   rmSync(join(history, 'config'));
   mkdirSync(join(history, 'config'));
   writeFileSync(join(history, 'config', 'x'), '');
