@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { flagsFirst, missingValue, usageProblem } from './commands/argv.ts';
 import { asCalled, programWords, sameAgain } from './commands/called.ts';
-import type { Io } from './commands/io.ts';
+import { harmless, type Io } from './commands/io.ts';
 import { withLookCommands } from './commands/look-words.ts';
 import { collect, present, withAnswerers, withRunOptions } from './commands/run-words.ts';
 import { realClock } from './system/clock.ts';
@@ -53,8 +53,8 @@ const given = flagsFirst(process.argv.slice(2));
 const io: Io = {
   cwd,
   env: process.env,
-  out: (text) => void process.stdout.write(text),
-  err: (text) => void process.stderr.write(text),
+  out: (text) => void process.stdout.write(harmless(text)),
+  err: (text) => void process.stderr.write(harmless(text)),
   outIsTerminal: process.stdout.isTTY === true,
   errIsTerminal: process.stderr.isTTY === true,
   // A terminal that does not know its size says 0.
@@ -361,10 +361,14 @@ main(given)
         process.exitCode = 1;
         return;
       }
-      if (error instanceof GitError && (error.missing || error.unanswered)) {
+      if (error instanceof GitError) {
         process.exitCode = 1;
         const { refuse } = await import('./commands/refuse.ts');
-        const fix = error.missing ? 'install git' : startGitAgain;
+        const fix = error.missing
+          ? 'install git'
+          : error.unanswered
+            ? startGitAgain
+            : 'check the repository with git fsck; put back a copy of it if there is one';
         const found = { code: 'git', severity: 'error' as const, message: error.message, fix };
         await refuse([found], io, { json: given.includes('--json') }, 1);
         return;

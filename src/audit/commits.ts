@@ -1,8 +1,9 @@
 /** The commits that a run has made, from its history: what they say and what they change. */
 import { existsSync } from 'node:fs';
+import { assertPlainHistory } from '../builder/history-guard.ts';
 import { baseRef, headRef, historyGit } from '../builder/in-history.ts';
 import { layout } from '../model/layout.ts';
-import type { Git } from '../system/git.ts';
+import { type Git, GitError } from '../system/git.ts';
 import { fromBytes } from '../workspace/names.ts';
 
 export type Commit = {
@@ -28,6 +29,7 @@ export async function* commitsOf(
 ): AsyncGenerator<Commit> {
   const { history } = layout(runDir);
   if (!existsSync(history)) return;
+  assertPlainHistory(history);
   const git = historyGit(history, env);
   const head = await git.run(['rev-parse', '--verify', '--quiet', headRef]);
   if (!head.ok) {
@@ -45,7 +47,7 @@ export async function* commitsOf(
 
 async function changesOf(git: Git, id: string): Promise<CommitChange[]> {
   const told = await git.run(['diff-tree', '--root', '-r', '-z', '--no-renames', '--no-commit-id', id]);
-  if (!told.ok) throw new Error(told.why);
+  if (!told.ok) throw new GitError(told.why, told.missing);
   const parts = split(told.stdout);
   const changes: CommitChange[] = [];
   for (let at = 0; at + 1 < parts.length && changes.length < mostChanges; at += 2) {
@@ -66,7 +68,7 @@ async function changesOf(git: Git, id: string): Promise<CommitChange[]> {
 async function blob(git: Git, mode: string, id: string): Promise<Buffer | undefined> {
   if (!/^1[02]/.test(mode)) return undefined;
   const read = await git.run(['cat-file', 'blob', id]);
-  if (!read.ok) throw new Error(read.why);
+  if (!read.ok) throw new GitError(read.why, read.missing);
   return read.stdout;
 }
 

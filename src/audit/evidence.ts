@@ -1,11 +1,12 @@
 /** All that agents of a run were told and said, text by text, from what lies in the run directory. Only reads. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Exchange } from '../model/exchange.ts';
 import { exchangesLayout, layout, nodeLayout, reservedNodeIds } from '../model/layout.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { bodiesOf, DamagedExchange, readBody, readExchanges } from '../store/exchanges.ts';
-import { isMissing, isNoFile } from '../system/files.ts';
+import { isMissing } from '../system/files.ts';
+import { readPlainBytes } from '../system/read.ts';
 
 export type Evidence = {
   readonly node: string;
@@ -125,8 +126,7 @@ async function foldersIn(dir: string): Promise<string[]> {
   }
 }
 
-const readIfThere = (path: string): Promise<Buffer | undefined> =>
-  readFile(path).catch((error: unknown) => {
-    if (isNoFile(error)) return undefined;
-    throw error;
-  });
+const readIfThere = async (path: string): Promise<Buffer | undefined> => {
+  const read = readPlainBytes(path);
+  return read.kind === 'text' ? read.text : undefined;
+};

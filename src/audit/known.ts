@@ -1,9 +1,8 @@
 /** What the builder was given from the beginning, and so could have written without having seen the judge. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
-import { isNoFile } from '../system/files.ts';
+import { readPlainBytes } from '../system/read.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
 
 /** Bytes of a file of the workspace; a larger one is data, which nobody copies lines from. */
@@ -37,8 +36,7 @@ export async function* fileVariables(
   }
 }
 
-const readIfThere = (path: string): Promise<Buffer | undefined> =>
-  readFile(path).catch((error: unknown) => {
-    if (isNoFile(error)) return undefined;
-    throw error;
-  });
+const readIfThere = async (path: string): Promise<Buffer | undefined> => {
+  const read = readPlainBytes(path);
+  return read.kind === 'text' ? read.text : undefined;
+};

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Environment, type Git, sourceGit } from '../system/git.ts';
+import { assertPlainHistory, ForeignHistory } from './history-guard.ts';
 import { branchRef, headRef, historyGit } from './in-history.ts';
 
 /** A commit as git has it; digests and runs as its trailers say. */
@@ -27,7 +28,8 @@ export type HistoryLook =
       /** Of the commits that were asked for, those that are there. */
       readonly commits: ReadonlyMap<string, CommitFacts>;
     }
-  | { readonly ok: false; readonly why: string };
+  /** `foreign`: there is more in it than a run puts there. */
+  | { readonly ok: false; readonly why: string; readonly foreign?: true };
 
 /** Looks at the history in `historyDir`. `ok` is false where git is not at hand. */
 export async function lookAtHistory(
@@ -36,6 +38,12 @@ export async function lookAtHistory(
   env: Environment,
 ): Promise<HistoryLook> {
   const git = historyGit(historyDir, env);
+  try {
+    assertPlainHistory(historyDir);
+  } catch (error) {
+    if (!(error instanceof ForeignHistory)) throw error;
+    return { ok: false, why: error.message, foreign: true };
+  }
   const fsck = await git.run(['fsck', '--full', '--strict', '--no-dangling', '--no-progress']);
   if (!fsck.ok && fsck.missing) return { ok: false, why: fsck.why };
   const damage = fsck.ok ? [] : fsck.why.split('\n').filter((line) => line.trim() !== '');

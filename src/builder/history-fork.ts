@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { isMissing } from '../system/files.ts';
 import type { Environment, Git } from '../system/git.ts';
 import { moveHead } from './commit.ts';
+import { assertPlainHistory } from './history-guard.ts';
 import {
   baseRef,
   branchRef,
@@ -31,6 +32,7 @@ export async function forkHistory(where: {
   readonly keepLater?: boolean;
 }): Promise<void> {
   const { from, to, workspace, env } = where;
+  assertPlainHistory(from);
   await copyRepository(from, to);
   const head = await headOf(to, workspace);
   const git = historyGit(to, env);
@@ -119,5 +121,5 @@ async function dropOtherRefs(git: Git, head: string | null): Promise<void> {
 /** A proof of another commit says nothing here, and neither does one that cannot be read. */
 async function dropLaterProof(historyDir: string, head: string | null): Promise<void> {
   const { proof } = inHistory(historyDir);
-  if ((await proofIn(proof))?.commit !== head) await rm(proof, { force: true });
+  if ((await proofIn(proof))?.commit !== head) await rm(proof, { recursive: true, force: true });
 }

@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import * as z from 'zod';
 import { writeJson } from '../system/files.ts';
-import { type Environment, type Git, ownGit, processEnvironment } from '../system/git.ts';
+import { type Environment, type Git, type GitCall, ownGit, processEnvironment } from '../system/git.ts';
+import { assertOwnHistory, assertPlainHistory, ForeignHistory } from './history-guard.ts';
 import { readRecord } from './record.ts';
 
 export const inHistory = (historyDir: string) => ({
@@ -67,19 +68,27 @@ export type ProofRecord = z.infer<typeof ProofRecord>;
 export const writeProof = (historyDir: string, proof: ProofRecord): Promise<void> =>
   writeJson(inHistory(historyDir).proof, proof, { sync: true, syncFolder: true });
 
-/** Git on the history; `workTree` and `indexFile` where a command needs them. */
+/** Git on the history; `workTree` and `indexFile` where a command needs them. Its calls reject with a ForeignHistory where
+ *  there is more in it than a run puts there. */
 export function historyGit(
   historyDir: string,
   env: Environment,
   more: { readonly workTree?: string; readonly indexFile?: string } = {},
 ): Git {
-  return ownGit({
+  const git = ownGit({
     cwd: more.workTree ?? historyDir,
     gitDir: historyDir,
     settingsFile: inHistory(historyDir).settings,
     env,
     ...more,
   });
+  const guarded =
+    <T>(call: (args: readonly string[], how?: GitCall) => Promise<T>) =>
+    async (args: readonly string[], how?: GitCall): Promise<T> => {
+      assertOwnHistory(historyDir);
+      return call(args, how);
+    };
+  return { run: guarded(git.run), text: guarded(git.text), list: guarded(git.list) };
 }
 
 /** The trees of these commits, each as git names it; none where the history cannot be read. */
@@ -90,6 +99,12 @@ export async function treesOf(
 ): Promise<readonly string[]> {
   if (commits.length === 0 || !commits.every((name) => /^[0-9a-f]{40,64}$/.test(name))) return [];
   const names = commits.map((commit) => `${commit}^{tree}`);
-  const told = await historyGit(historyDir, env).run(['rev-parse', ...names]);
-  return told.ok ? told.text.split('\n') : [];
+  try {
+    assertPlainHistory(historyDir);
+    const told = await historyGit(historyDir, env).run(['rev-parse', ...names]);
+    return told.ok ? told.text.split('\n') : [];
+  } catch (error) {
+    if (error instanceof ForeignHistory) return [];
+    throw error;
+  }
 }

@@ -1,11 +1,12 @@
 /** The work orders of a workspace, in the order in which they are carried out. */
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { inWorkspace } from '../model/layout.ts';
 import { sha256 } from '../model/sha256.ts';
 import { Provenance, WorkOrder } from '../model/work-order.ts';
 import { isMissing } from '../system/files.ts';
+import { readPlain } from '../system/read.ts';
 import { said } from './scope.ts';
 
 export type LoadedOrder = {
@@ -135,7 +136,9 @@ function fromPlan(plan: unknown, name: string): Raw[] {
 
 async function readJson(path: string, name: string): Promise<unknown> {
   try {
-    return JSON.parse(await readFile(path, 'utf8'));
+    const read = readPlain(path);
+    if (read.kind === 'text') return JSON.parse(read.text);
+    throw new Error(read.kind === 'missing' ? 'it is not there' : `it ${read.why}`);
   } catch (error) {
     throw new Error(`${name} cannot be read as JSON: ${said(error)}`);
   }

@@ -1,24 +1,26 @@
 /** Reading the builder's own JSON files. */
-import { readFile, stat } from 'node:fs/promises';
 import * as z from 'zod';
+import { readPlain } from '../system/read.ts';
 
-/** A file that is there and does not say what it should; the message names it. */
-export class DamagedRecord extends Error {
-  override readonly name = 'DamagedRecord';
+/** A file that is there and is not what was written there; the message names it. */
+export class BadRecord extends Error {
+  override readonly name = 'BadRecord';
 }
 
-/** The file's content as `schema` says. Rejects with the system's error, or with a DamagedRecord. */
+/** The file's content as `schema` says. Rejects with the system's error, or with a BadRecord. */
 export async function readRecord<T extends z.ZodType>(path: string, schema: T): Promise<z.infer<T>> {
-  // A pipe would be waited for for ever.
-  if (!(await stat(path)).isFile()) throw new DamagedRecord(`${path} is not a file`);
-  const text = await readFile(path, 'utf8');
+  const found = readPlain(path);
+  if (found.kind === 'missing')
+    throw Object.assign(new Error(`${path} is not there`), { code: 'ENOENT', path });
+  if (found.kind === 'none') throw new BadRecord(`${path} ${found.why}`);
+  const { text } = found;
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new DamagedRecord(`${path} is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new BadRecord(`${path} is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
   const parsed = schema.safeParse(value);
-  if (!parsed.success) throw new DamagedRecord(`${path} is not valid: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new BadRecord(`${path} is not valid: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }

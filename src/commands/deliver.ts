@@ -1,12 +1,13 @@
 /** `factory deliver RUN`: puts a run's commits on a branch of the source, or into a repository of their own. */
-import { stat } from 'node:fs/promises';
-import { relative, resolve } from 'node:path';
+import { realpath, stat } from 'node:fs/promises';
+import { isAbsolute, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { pathsOf } from '../builder/commit.ts';
 import { branchProblem, commitsOf, deliverBranch, deliverFolder } from '../builder/deliver.ts';
+import { assertPlainHistory, ForeignHistory, notYours } from '../builder/history-guard.ts';
 import { headRef, historyGit, inHistory, ProofRecord, readHistoryStart } from '../builder/in-history.ts';
 import { type Pushed, push, pushCommand } from '../builder/push.ts';
-import { DamagedRecord, readRecord } from '../builder/record.ts';
+import { BadRecord, readRecord } from '../builder/record.ts';
 import { type CommandIo, probeOf } from '../builder/tool.ts';
 import { verifyCommands } from '../builder/verify.ts';
 import { BoundedCheckpoint } from '../model/checkpoint.ts';
@@ -18,6 +19,7 @@ import { findRun, readManifest } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
 import { isMissing } from '../system/files.ts';
 import { GitError, sourceGit, startGitAgain } from '../system/git.ts';
+import { isWithin, realOf } from '../workspace/dirs.ts';
 
 export type DeliverOptions = {
   readonly branch?: string;
@@ -86,10 +88,15 @@ async function attempt(run: string, options: DeliverOptions, io: CommandIo): Pro
   const read = await readManifest(dir);
   if (!read.ok) return refuse(2, read.why, 'a run without its manifest cannot be delivered');
   try {
-    return await deliverRun(dir, read.manifest, options, io);
+    return await deliverRun(quoteWord(run), dir, read.manifest, options, io);
   } catch (error) {
-    if (error instanceof DamagedRecord)
-      return refuse(2, error.message, `put back a copy of that file; factory verify ${run} tells more`);
+    if (error instanceof BadRecord)
+      return refuse(
+        2,
+        error.message,
+        `put back a copy of that file; factory verify ${quoteWord(run)} tells more`,
+      );
+    if (error instanceof ForeignHistory) return refuse(1, error.message, notYours);
     if (!(error instanceof GitError)) throw error;
     return refuse(
       1,
@@ -100,6 +107,8 @@ async function attempt(run: string, options: DeliverOptions, io: CommandIo): Pro
 }
 
 async function deliverRun(
+  /** The run as it was typed: what is proposed is typed in the same place. */
+  typed: string,
   dir: string,
   manifest: Manifest,
   options: DeliverOptions,
@@ -131,10 +140,10 @@ async function deliverRun(
       2,
       `run ${run_id} ${state}${reason === '' ? '' : ` (${reason})`}: only a run that succeeded is delivered`,
       checkpoint?.status === 'failed'
-        ? `see what went wrong: factory trace ${run_id}${runs}${
+        ? `see what went wrong: factory trace ${typed}${runs}${
             checkpoint.last_failure === null ? '' : ` --node ${checkpoint.last_failure.node}`
           }`
-        : `go on with it: factory resume ${run_id}${runs}`,
+        : `go on with it: factory resume ${typed}${runs}`,
     );
   }
   const start = await readHistoryStart(run.history).catch((error: unknown) => {
@@ -154,10 +163,11 @@ async function deliverRun(
     return refuse(
       2,
       `run ${run_id} ${why}, so there is no repository for a branch`,
-      `factory deliver ${run_id} --to DIR`,
+      `factory deliver ${typed} --to DIR`,
     );
   }
 
+  assertPlainHistory(run.history);
   const history = historyGit(run.history, env);
   const branch = options.branch ?? (options.to === undefined ? `factory/${run_id}` : 'main');
   const nameProblem = options.to === undefined ? await branchProblem(history, branch) : undefined;
@@ -179,6 +189,13 @@ async function deliverRun(
   let pushed: Pushed | null = null;
   if (to === null) {
     if (source === undefined) throw new Error('Internal: a git run without a workdir');
+    // The folder of the run names it, and that may be somebody else's: settings of a repository can run programs.
+    if (!isAbsolute(source) || isWithin(await realpath(dir), await realOf(source)))
+      return refuse(
+        2,
+        `the run says that it began with ${JSON.stringify(source)}, which no run does`,
+        'pass --to DIR for a repository of its own',
+      );
     if (!(await isRepository(source, io))) {
       return refuse(
         2,

@@ -1,5 +1,5 @@
 /** The exchanges of a run, taken over by a run that begins at one of its moments or that follows it. */
-import { constants, existsSync } from 'node:fs';
+import { constants, existsSync, lstatSync } from 'node:fs';
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inHistory } from '../builder/in-history.ts';
@@ -124,8 +124,9 @@ const snapshotsOf = (
   taken: readonly { readonly exchange: { files: { before: string; after: string } | null } }[],
 ) => taken.flatMap(({ exchange: { files } }) => (files === null ? [] : [files.before, files.after]));
 
-/** False when there is no such file. */
+/** False when there is no such file: a folder or a pipe in its place is none. */
 async function copied(from: string, to: string): Promise<boolean> {
+  if (lstatSync(from, { throwIfNoEntry: false })?.isFile() !== true) return false;
   try {
     await copyFile(from, to, constants.COPYFILE_FICLONE);
     return true;

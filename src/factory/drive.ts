@@ -26,6 +26,7 @@ import type { Manifest } from '../model/manifest.ts';
 import type { RunResult } from '../model/result.ts';
 import { toldOf } from '../model/sealed.ts';
 import { kinds } from '../nodes/index.ts';
+import { quoteWord } from '../policy/words.ts';
 import { loadCheckpoint, openLedger } from '../store/checkpoint.ts';
 import { allOpen, openJournal } from '../store/journal.ts';
 import { acquireLock, type Before, livingOwners } from '../store/lock.ts';
@@ -339,7 +340,7 @@ export async function drive(
     const trouble = diskTrouble(error);
     if (trouble === undefined) throw error;
     unsealIfPossible(at.workspace, stopped);
-    throw diskStop(runDir, trouble, error, again ?? `factory resume ${runDir}`);
+    throw diskStop(runDir, trouble, error, again ?? `factory resume ${quoteWord(runDir)}`);
   } finally {
     over.abort();
     await giveFree(lock, told, doors);

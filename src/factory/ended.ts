@@ -1,5 +1,5 @@
 /** Runs that are at their end, or whose disk is: what is said of them, and what is left of their files. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Refusal } from '../engine/casting.ts';
 import { resultOf } from '../engine/result.ts';
@@ -15,6 +15,7 @@ import { DiskStop } from '../system/disk-trouble.ts';
 import { fence } from '../system/fence.ts';
 import { systemWords, writeFileAtomic } from '../system/files.ts';
 import { hasNeighbours, removeGitLocks, removeNeighbours } from '../system/leftovers.ts';
+import { readPlain } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { readJudge, unseal } from './judge.ts';
@@ -130,8 +131,9 @@ export const flushed = { sync: true, syncFolder: true, evenFolder: true } as con
 
 /** Whether the file tells of that end, and not of an earlier one that the run went on from. */
 const tellsOf = (path: string, end: RunResult): Promise<boolean> =>
-  readFile(path, 'utf8').then(
-    (text) => {
+  Promise.resolve(readPlain(path)).then(
+    (read) => {
+      const text = read.kind === 'text' ? read.text : '';
       const said = Said.safeParse(parsed(text)).data;
       // What ended at no exit may have been interrupted, or stopped by another limit, at the same stage before.
       const alike = end.exit_node !== null || (said?.status === end.status && said.reason === end.reason);

@@ -1,7 +1,7 @@
 /** A run that goes on from a moment of another one, which stays as it is. */
-import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { forkHistory } from '../builder/history-fork.ts';
+import { ForeignHistory, notYours } from '../builder/history-guard.ts';
 import { readGraph } from '../dot/read.ts';
 import type { Refusal } from '../engine/casting.ts';
 import { scriptProblem } from '../engine/casting.ts';
@@ -20,9 +20,9 @@ import type { RunRecord } from '../model/visit-record.ts';
 import type { Moment } from '../store/moment.ts';
 import { readManifest } from '../store/run-store.ts';
 import { stateAfter } from '../store/visits.ts';
-import { isNoFile } from '../system/files.ts';
 import { GitError } from '../system/git.ts';
 import { packageVersion } from '../system/package.ts';
+import { readPlain } from '../system/read.ts';
 import { readJudge } from './judge.ts';
 import { driveMade, goOn } from './resume.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
@@ -100,7 +100,7 @@ export async function forkRun(
     seq: moment.records.length,
     sha256: hashOfRecords(moment.records),
     changed,
-    ...(graph === undefined && (await areOutdated(old, doors.cwd)) ? { kept_texts: true } : {}),
+    ...(graph === undefined && areOutdated(old, doors.cwd) ? { kept_texts: true } : {}),
   };
   const goal = goalOf(current);
   // A replay of a whole run begins where that one began: with a fork, if it was one.
@@ -160,6 +160,7 @@ export async function forkRun(
       return refused(
         'git-history',
         `the history of run ${old.run_id} cannot be taken over: ${error.message}`,
+        error instanceof ForeignHistory ? notYours : 'put back a copy of the run directory if there is one',
       );
     throw error;
   });
@@ -169,14 +170,18 @@ export async function forkRun(
 }
 
 /** Whether the files of a run's pipeline and prompts are others by now. */
-async function areOutdated(of: Manifest, cwd: string): Promise<boolean> {
+function areOutdated(of: Manifest, cwd: string): boolean {
   const { pipeline, pipeline_file, pipeline_path, prompts, schemas = {} } = of;
   const file = { path: pipeline_file ?? resolve(cwd, pipeline_path), sha256: pipeline.sha256 };
-  for (const { path, sha256: was } of [file, ...Object.values(prompts), ...Object.values(schemas)]) {
-    const text = await readFile(path, 'utf8').catch(() => undefined);
-    if (text === undefined || sha256(text) !== was) return true;
-  }
-  return false;
+  const isAsItWas = ({ path, sha256: was }: typeof file): boolean => {
+    try {
+      const found = readPlain(path);
+      return found.kind === 'text' && sha256(found.text) === was;
+    } catch {
+      return false;
+    }
+  };
+  return ![file, ...Object.values(prompts), ...Object.values(schemas)].every(isAsItWas);
 }
 
 /** The pipeline as the run keeps it. */
@@ -246,16 +251,14 @@ async function inputsOf(
   const files: Record<string, string> = {};
   for (const [name, { file }] of Object.entries(old.variables)) {
     if (file === undefined || flags.vars[name] !== undefined) continue;
-    try {
-      files[name] = await readFile(join(folder, file.stored), 'utf8');
-    } catch (error) {
-      if (!isNoFile(error)) throw error;
+    const text = readPlain(join(folder, file.stored));
+    if (text.kind === 'text') files[name] = text.text;
+    else
       return refused(
         'fork-input',
         `run ${old.run_id} no longer has the text of variable "${name}" (${join(folder, file.stored)})`,
         `give it anew: --var ${name}=FILE`,
       );
-    }
   }
   const kept = { variables: old.variables, files };
   const texts = graph === undefined ? { prompts: old.prompts, schemas: old.schemas ?? {} } : {};

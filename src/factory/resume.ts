@@ -1,6 +1,5 @@
 /** A run taken up again: what has changed is refused or taken over. */
 
-import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { readGraph } from '../dot/read.ts';
 import type { Caps } from '../engine/caps.ts';
@@ -28,7 +27,7 @@ import { sha256 } from '../model/sha256.ts';
 import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';
-import { isNoFile } from '../system/files.ts';
+import { readPlain } from '../system/read.ts';
 import { drive } from './drive.ts';
 import { completeResult, finishedRun, untoldEnd } from './ended.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
@@ -261,10 +260,8 @@ export async function goOn(
     keptText = whole === undefined ? undefined : `${JSON.stringify(whole, null, 2)}\n`;
   } else if (manifest.agent.script !== undefined) {
     const path = join(given.inputs, manifest.agent.script.stored);
-    const text = await readFile(path, 'utf8').catch((error: unknown) => {
-      if (isNoFile(error)) return undefined;
-      throw error;
-    });
+    const read = readPlain(path);
+    const text = read.kind === 'text' ? read.text : undefined;
     if (text === undefined)
       return refused(
         'agent-script-file',

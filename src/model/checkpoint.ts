@@ -6,6 +6,7 @@ import { Mark } from './mark.ts';
 import type { Outcome } from './outcome.ts';
 import { failureClasses, outcomeWords, reasonOf } from './outcome.ts';
 import { Parked, pausedWords } from './park.ts';
+import { fileName, nodeId } from './safe-names.ts';
 import { Spent } from './spent.ts';
 
 const counts = z.record(z.string(), z.number());
@@ -30,7 +31,7 @@ export const nodeOutcome = (outcome: Outcome): NodeOutcome => ({
 });
 
 export const LastFailure = z.object({
-  node: z.string(),
+  node: nodeId,
   node_type: z.string(),
   class: z.enum(failureClasses),
   class_said: z.boolean().describe("The class is the stage's own word"),
@@ -61,7 +62,7 @@ export const Checkpoint = z.object({
   retry_counts: counts,
   context: z.record(z.string(), json),
   origins: z.record(z.string(), z.enum(['engine', 'agent', 'tool'])).describe('Who set a context key last'),
-  next_node: z.string().nullable().describe('Null when an exit was reached'),
+  next_node: nodeId.nullable().describe('Null when an exit was reached'),
   arrived: z
     .object({ from: z.string(), conditional: z.boolean() })
     .nullable()
@@ -72,7 +73,7 @@ export const Checkpoint = z.object({
   outcomes: z.record(z.string(), NodeOutcome),
   last_outcome: z.custom<Outcome>((v) => typeof v === 'object' && v !== null && 'status' in v).nullable(),
   last_failure: LastFailure.nullable(),
-  snapshot: z.string().nullable(),
+  snapshot: fileName.nullable(),
   elapsed_ms: z.number(),
   node_ms: counts.exactOptional().describe('Milliseconds of finished visits, by node'),
   cut_ms: z

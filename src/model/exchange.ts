@@ -1,5 +1,6 @@
 /** `exchanges/calls.jsonl`: what an agent was asked in one attempt of a node, and what it answered and changed. */
 import * as z from 'zod';
+import { innerPath, nodeId } from './safe-names.ts';
 import { Usage } from './spent.ts';
 
 const hash = z
@@ -26,7 +27,7 @@ export const Exchange = z.object({
   run_id: z.string(),
   epoch: z.int(),
   at: z.string().describe('When the attempt was over, RFC 3339, UTC'),
-  node: z.string(),
+  node: nodeId,
   visit: z.int().positive(),
   attempt: z.int().positive(),
   call: z.int().positive().describe('Of this node, over all its visits'),
@@ -39,7 +40,7 @@ export const Exchange = z.object({
   items: Body.describe('Requests, streamed events and programs, a JSON object a line'),
   items_dropped: z.int().describe('Items beyond what one exchange may hold'),
   report: Body.nullable().describe('What the agent reported, as JSON; null when it reported nothing'),
-  artifacts: z.array(z.object({ name: z.string(), content: Body })),
+  artifacts: z.array(z.object({ name: innerPath, content: Body })),
   actions: z.array(
     z.object({
       action: z.enum(['command', 'file_change', 'tool_call', 'web_search']),

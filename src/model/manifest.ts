@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { Parked } from './park.ts';
 import { PriceFile } from './prices.ts';
+import { fileName, innerPath, runId } from './safe-names.ts';
 import { Holdout } from './sealed.ts';
 
 const hash = z.string().describe('SHA-256, hex');
@@ -14,7 +15,7 @@ export const FileVariable = z.object({
     .object({
       source: z.string().describe('Absolute path the text was read from'),
       sha256: hash,
-      stored: z.string().describe('Name in the run folder `inputs/`'),
+      stored: fileName.describe('Name in the run folder `inputs/`'),
     })
     .optional(),
 });
@@ -59,7 +60,7 @@ export type ReplayOf = z.infer<typeof ReplayOf>;
 
 export const Manifest = z.object({
   schema_version: z.literal(1),
-  run_id: z.string(),
+  run_id: runId,
   pipeline_path: z.string().describe('As it was typed'),
   pipeline_file: z.string().optional().describe('Absolute'),
   original_workdir: z.string().describe('Absolute; empty when the run began with an empty tree'),
@@ -78,7 +79,7 @@ export const Manifest = z.object({
       .describe('What was asked for: fake, stub, scripted, openai, codex; empty when no node needs one'),
     describe: z.string(),
     chosen_by: z.string(),
-    script: z.object({ path: z.string(), sha256: hash, stored: z.string() }).optional(),
+    script: z.object({ path: z.string(), sha256: hash, stored: fileName }).optional(),
     model: z.string().optional(),
     effort: z.string().optional().describe('Reasoning effort for nodes that name none'),
     temperature: z.number().optional().describe('Sampling temperature, where one was asked for'),
@@ -106,7 +107,10 @@ export const Manifest = z.object({
     .describe('Only for pipelines whose tools build a history'),
   forked_from: ForkedFrom.exactOptional(),
   replay_of: ReplayOf.exactOptional(),
-  marker: z.string().describe('Value of FACTORY_RUN_MARKER in every process of the run'),
+  marker: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]+$/, 'is no marker')
+    .describe('Value of FACTORY_RUN_MARKER in every process of the run'),
   caps: z.object({
     max_steps: z.number(),
     max_wall_ms: z.number().nullable(),
@@ -123,7 +127,7 @@ export const Manifest = z.object({
     .describe('Prices of models over the bundled ones'),
   parked: Parked.exactOptional(),
   files: z
-    .record(z.string(), hash)
+    .record(innerPath, hash)
     .exactOptional()
     .describe('Files of the run directory that nobody writes again, by path'),
   holdout: Holdout.exactOptional().describe('The judge, where any of it is sealed'),

@@ -1,5 +1,6 @@
 /** What is out of the builder's reach: the files of the judge, and what a manifest says of them. */
 import * as z from 'zod';
+import { fileName, innerPath } from './safe-names.ts';
 
 /** A file, link or folder of the holdout, below a sealed path. */
 export type SealedFile = {
@@ -14,12 +15,12 @@ export type SealedFile = {
 
 /** What `manifest.json` commits to. */
 export const Holdout = z.object({
-  paths: z.array(z.string()).describe('Sealed paths, relative to the workspace, without a slash at the end'),
+  paths: z.array(innerPath).describe('Sealed paths, relative to the workspace, without a slash at the end'),
   from: z.string().describe('`workdir`, or the absolute folder that they were taken from'),
   files: z.int().nonnegative().describe('Files and links'),
   sha256: z.string().describe('Of the list of all that is sealed: kind, mode, SHA-256 and path, a line each'),
   store_sha256: z.string().describe('Of the encrypted store'),
-  key: z.string().describe('Name of the key, which lies outside the run directory'),
+  key: fileName.describe('Name of the key, which lies outside the run directory'),
 });
 export type Holdout = z.infer<typeof Holdout>;
 

@@ -5,11 +5,12 @@ import { Alike } from './attribution.ts';
 import { LastFailure } from './checkpoint.ts';
 import type { Json } from './json.ts';
 import type { Outcome } from './outcome.ts';
+import { fileName, innerPath, nodeId } from './safe-names.ts';
 
 const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
 const context = z.record(z.string(), json);
 const origins = z.record(z.string(), z.enum(['engine', 'agent', 'tool'])).describe('Who set a context key');
-const snapshot = z.string().describe('Name of a snapshot of the workspace');
+const snapshot = fileName.describe('Name of a snapshot of the workspace');
 /** What every line of a journal has. */
 const stamp = { schema_version: z.literal(1), run_id: z.string(), seq: z.int(), epoch: z.int() };
 
@@ -27,7 +28,7 @@ export const StartRecord = z.object({
   ...stamp,
   type: z.literal('Start'),
   at: z.string(),
-  next_node: z.string(),
+  next_node: nodeId,
   context,
   origins,
   snapshot,
@@ -39,7 +40,7 @@ export const VisitRecord = z.object({
   ...stamp,
   type: z.literal('Visit'),
   at: z.string(),
-  node: z.string(),
+  node: nodeId,
   node_type: z.string(),
   visit: z.int().positive(),
   before: snapshot.describe('Before its first attempt'),
@@ -53,7 +54,7 @@ export const VisitRecord = z.object({
   alike: Alike.nullable()
     .exactOptional()
     .describe('Failures of this node that repeat; null where they end, absent where they are as before'),
-  next_node: z.string().nullable(),
+  next_node: nodeId.nullable(),
   arrived: z.object({ from: z.string(), conditional: z.boolean() }).nullable(),
   steps: z.int(),
   elapsed_ms: z.number(),
@@ -62,7 +63,7 @@ export const VisitRecord = z.object({
     .exactOptional()
     .describe('Programs of its last attempt, in order, the first 100 of them; absent where it ran none'),
   artifacts: z
-    .record(z.string(), z.string())
+    .record(innerPath, fileName)
     .exactOptional()
     .describe('SHA-256 of the files that it left in its folder, by path there'),
   artifacts_more: z.int().exactOptional().describe('Files there beyond those'),

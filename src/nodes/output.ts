@@ -1,6 +1,6 @@
 /** What a tool says beyond its exit code: the JSON object in the file named by `$FACTORY_OUTPUT`. */
 import * as z from 'zod';
-import type { Json, JsonObject } from '../model/json.ts';
+import { type Json, type JsonObject, mostGivenLevels, parseJson } from '../model/json.ts';
 import { failureClasses, outcomeSynonyms, outcomeWords } from '../model/outcome.ts';
 import { reservedKeyIn } from '../policy/reserved.ts';
 
@@ -34,7 +34,7 @@ export function parseOutput(
   if (Buffer.byteLength(text) > outputLimit) return { problem: '$FACTORY_OUTPUT is larger than 1 MiB' };
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text, mostGivenLevels);
   } catch (error) {
     return {
       problem: `$FACTORY_OUTPUT is not JSON: ${error instanceof Error ? error.message : String(error)}`,

@@ -1,12 +1,12 @@
 /** Holds a model's answer against a JSON schema. */
 import * as z from 'zod';
-import type { JsonObject } from '../model/json.ts';
+import { type JsonObject, mostGivenLevels, parseJson } from '../model/json.ts';
 
 /** Why `text` is not JSON that fits `schema`, or undefined. */
 export function schemaProblem(text: string, schema: JsonObject): string | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text, mostGivenLevels);
   } catch (error) {
     return `it is not JSON (${error instanceof Error ? error.message : String(error)})`;
   }

@@ -3,12 +3,13 @@
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { BoundedCheckpoint, Checkpoint, Cover, type RunState } from '../model/checkpoint.ts';
+import { parseJson } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import { syncFolder, writeFileAtomic } from '../system/files.ts';
-import { mostText, readSome } from '../system/read.ts';
+import { readPlain } from '../system/read.ts';
 import type { Journal } from './journal.ts';
 import { ownHashOf, withOwnHash } from './own-hash.ts';
-import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
+import { inALine, messageOf, otherVersion, type Unreadable, unreadable } from './problem.ts';
 import { openVisits, readVisits, stateAfter, type VisitFacts } from './visits.ts';
 
 /** Up to this many entries of a list stand in the checkpoint itself; more are told by `visits.jsonl` alone, so that
@@ -194,18 +195,22 @@ export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
     ...unreadable(`${path} ${what}`, fix),
     missing: false,
   });
-  const text = await readSome(path, mostText);
-  if (text === undefined) {
+  const found = readPlain(path);
+  if (found.kind === 'none') return { ...unreadable(`${path} ${found.why}`, fix), missing: true };
+  if (found.kind === 'missing') {
     const what = `there is no checkpoint ${path}, so there is no run that could go on`;
     const mend = 'check the run id and --runsdir, or start a new run (without --resume)';
     return { ...unreadable(what, mend), missing: true };
   }
+  const { text } = found;
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (error) {
     return broken(`is not JSON (${messageOf(error)})`);
   }
+  const other = otherVersion(value);
+  if (other !== undefined) return { ...unreadable(`${path} ${other.what}`, other.fix), missing: false };
   const read = InFile.safeParse(value);
   if (!read.success) return broken(`is no checkpoint of this version (${inALine(read.error)})`);
   const { visits_file, visits_seq } = read.data;

@@ -8,10 +8,8 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
-  statSync,
   writeSync,
 } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { type Body, Exchange } from '../model/exchange.ts';
 import { exchangesLayout } from '../model/layout.ts';
@@ -19,11 +17,15 @@ import type { Mark } from '../model/mark.ts';
 import { sha256 } from '../model/sha256.ts';
 import { about, named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isNoFile, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { syncFolder, writeFileAtomic } from '../system/files.ts';
+import { readPlainBytes } from '../system/read.ts';
 import { LineChain } from './chain.ts';
 import { inALine, type Unreadable, unreadable } from './problem.ts';
 
 const datasync = promisify(fdatasync);
+
+/** Bytes of all lines together that are read: long texts lie elsewhere. */
+const mostOfCalls = 512 * 1024 * 1024 - 64 * 1024;
 
 /** Bytes of a text that stands in the line itself. */
 const inlineBytes = 2048;
@@ -101,8 +103,9 @@ export function openExchanges(dir: string): ExchangeLog {
 
 /** The whole lines of the file, and how many bytes of a torn line stand behind them. */
 export function linesOf(calls: string): { readonly lines: readonly Buffer[]; readonly torn: number } {
-  if (statSync(calls, { throwIfNoEntry: false })?.isFile() !== true) return { lines: [], torn: 0 };
-  const bytes = readFileSync(calls);
+  const read = readPlainBytes(calls, mostOfCalls);
+  if (read.kind !== 'text') return { lines: [], torn: 0 };
+  const bytes = read.text;
   const lines: Buffer[] = [];
   let from = 0;
   for (let to = bytes.indexOf(10); to >= 0; to = bytes.indexOf(10, from)) {
@@ -150,13 +153,14 @@ export async function readExchanges(dir: string): Promise<ReadExchanges> {
     ),
     missing: false,
   });
-  let bytes: Buffer;
-  try {
-    bytes = await readFile(at.calls);
-  } catch (error) {
-    if (isNoFile(error)) return { ok: true, exchanges: [] };
-    throw error;
-  }
+  const found = readPlainBytes(at.calls, mostOfCalls);
+  if (found.kind === 'missing') return { ok: true, exchanges: [] };
+  if (found.kind === 'none')
+    return {
+      ...unreadable(`${at.calls} ${found.why}`, 'put back a copy of the file; nothing of it was used'),
+      missing: false,
+    };
+  const bytes = found.text;
   const exchanges: StoredExchange[] = [];
   const lines = bytes.toString('utf8').split('\n');
   for (const [index, line] of lines.entries()) {
@@ -196,13 +200,10 @@ function whereOf(text: string): string {
 export async function readBody(dir: string, body: Body): Promise<string> {
   if (typeof body === 'string') return body;
   const path = exchangesLayout(dir).body(body.sha256);
-  let bytes: Buffer;
-  try {
-    bytes = await readFile(path);
-  } catch (error) {
-    if (isNoFile(error)) throw new DamagedExchange(`${path} is missing`);
-    throw error;
-  }
+  const found = readPlainBytes(path);
+  if (found.kind !== 'text')
+    throw new DamagedExchange(`${path} ${found.kind === 'missing' ? 'is missing' : found.why}`);
+  const bytes = found.text;
   if (sha256(bytes) !== body.sha256)
     throw new DamagedExchange(`${path} is not what was written there: its hash is ${short(sha256(bytes))}`);
   return bytes.toString('utf8');

@@ -1,6 +1,7 @@
 /** Reading journals as they are to be understood: whole records of the run's rightful owners, in order. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import type { JsonObject } from '../model/json.ts';
+import { type JsonObject, parseJson } from '../model/json.ts';
+import { DiskStop } from '../system/disk-trouble.ts';
 import { isMissing } from '../system/files.ts';
 import { LineChain } from './chain.ts';
 
@@ -112,6 +113,8 @@ type Line = {
 
 /** Bytes read at once. */
 const chunkBytes = 1 << 16;
+/** Pieces of one line, which is held in memory. */
+const mostPending = 4096;
 
 async function* lines(path: string, from: Cursor): AsyncGenerator<Line> {
   let pending: Buffer[] = [];
@@ -136,6 +139,12 @@ async function* lines(path: string, from: Cursor): AsyncGenerator<Line> {
         yield { bytes: line, number, end, whole: true };
       }
       if (at < bytes.length) pending.push(bytes.subarray(at));
+      if (pending.length > mostPending)
+        throw new DiskStop(
+          `${path}: line ${number + 1} has more than ${(mostPending * chunkBytes) >> 20} MiB, which no run writes`,
+          'put back a copy of the file if there is one, else start a new run',
+          Object.assign(new Error('line too long'), { code: 'EFBIG', path }),
+        );
     }
   } finally {
     closeSync(file);
@@ -162,10 +171,10 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 function readLine(bytes: Buffer): { readonly record: JsonObject } | { readonly why: string } {
   try {
-    const value: unknown = JSON.parse(utf8.decode(bytes));
+    const value = parseJson(utf8.decode(bytes));
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       return { why: 'is JSON, but not an object' };
-    // JSON.parse yields nothing but Json.
+    // It yields nothing but Json.
     return { record: value as JsonObject };
   } catch (error) {
     return { why: `is not JSON: ${error instanceof Error ? error.message : String(error)}` };

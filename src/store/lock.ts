@@ -2,7 +2,7 @@
  *  one owns the run. A file of a new epoch comes into being whole and only once, so of two that want it one wins. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { link, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { link, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { layout } from '../model/layout.ts';
 import { type Clock, monotonicMs, uptimeMs } from '../system/clock.ts';
@@ -11,6 +11,7 @@ import { type Continued, type Every, realContinued, realEvery } from '../system/
 import { Superseded } from '../system/fence.ts';
 import { isCode, isMissing, syncFolder, writeJson } from '../system/files.ts';
 import { type Self, thisProcess } from '../system/proc.ts';
+import { readPlain } from '../system/read.ts';
 import { scan } from './journal-read.ts';
 import { type Before, judge, LockFile, type LockRead, livesOn, type Owner } from './lock-file.ts';
 
@@ -283,13 +284,15 @@ async function highestEpoch(folder: string): Promise<number | undefined> {
   return epochs.length === 0 ? undefined : Math.max(...epochs);
 }
 
+/** Bytes of a lock's file. */
+const mostOfLock = 65_536;
+
 async function readLock(folder: string, epoch: number): Promise<LockRead> {
   const path = fileOf(folder, epoch);
   try {
-    const text = await readFile(path, 'utf8').catch((error: unknown) => {
-      if (isCode(error, 'EISDIR')) return '';
-      throw error;
-    });
+    const found = readPlain(path, mostOfLock);
+    if (found.kind === 'missing') return { kind: 'gone' };
+    const text = found.kind === 'text' ? found.text : '';
     const changedAt = (await stat(path)).mtimeMs;
     const read = LockFile.safeParse(parsed(text));
     return read.success ? { kind: 'read', lock: read.data } : { kind: 'unreadable', path, epoch, changedAt };

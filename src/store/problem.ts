@@ -6,6 +6,17 @@ export type Unreadable = { readonly ok: false; readonly why: string };
 
 export const unreadable = (what: string, fix: string): Unreadable => ({ ok: false, why: `${what}; ${fix}` });
 
+/** What the form of a record's version says, where it is another one than ours: `is of …`, and what to do. */
+export function otherVersion(value: unknown): { readonly what: string; readonly fix: string } | undefined {
+  if (typeof value !== 'object' || value === null || !('schema_version' in value)) return undefined;
+  const { schema_version: version } = value;
+  if (typeof version !== 'number' || version === 1) return undefined;
+  return {
+    what: `has the form ${version} (schema_version), and this version of factory reads form 1`,
+    fix: `use ${version > 1 ? 'the newer' : 'the'} version of factory that made the run`,
+  };
+}
+
 /** Up to three findings of a schema, in a line. */
 export const inALine = (error: z.ZodError): string => {
   const all = error.issues.map((issue) => `${issue.path.join('.') || 'the whole'}: ${issue.message}`);

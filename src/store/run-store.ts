@@ -4,15 +4,17 @@ import { lstat, readdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ulid } from 'ulid';
 import * as z from 'zod';
+import { parseJson } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import { Manifest } from '../model/manifest.ts';
 import { isPaused, Parked, pausedWords } from '../model/park.ts';
+import { nodeId, runIdForm } from '../model/safe-names.ts';
 import { nothingSpent, Spent } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
 import { isCode, isMissing, makeFolder } from '../system/files.ts';
-import { mostText, readSome } from '../system/read.ts';
+import { readPlain } from '../system/read.ts';
 import { ownerOf } from './lock.ts';
-import { inALine, messageOf, type Unreadable, unreadable } from './problem.ts';
+import { inALine, messageOf, otherVersion, type Unreadable, unreadable } from './problem.ts';
 
 const longestId = 100;
 
@@ -21,7 +23,7 @@ const longestId = 100;
 export function validRunId(id: string): string | undefined {
   if (id === '') return 'the run id is empty';
   if (id.length > longestId) return `the run id is longer than ${longestId} characters`;
-  if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) {
+  if (!runIdForm.test(id)) {
     return `the run id ${JSON.stringify(id.length > 60 ? `${id.slice(0, 60)}…` : id)} may only have letters, digits, ".", "_" and "-", and begins with a letter or digit`;
   }
   return undefined;
@@ -109,7 +111,7 @@ const Saved = z.object({
   next_node: z.string().nullish().catch(null),
   elapsed_ms: z.number().catch(0),
   ended: z.object({ reason: z.string() }).nullish().catch(null),
-  last_failure: z.object({ node: z.string() }).nullish().catch(null),
+  last_failure: z.object({ node: nodeId }).nullish().catch(null),
   spent: Spent.optional().catch(undefined),
   parked: Parked.optional().catch(undefined),
 });
@@ -187,7 +189,8 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
 
 async function jsonOf(path: string): Promise<unknown> {
   try {
-    return JSON.parse((await readSome(path, mostText)) ?? '');
+    const read = readPlain(path);
+    return read.kind === 'text' ? parseJson(read.text) : undefined;
   } catch {
     // A listing says of a damaged run that it is; `readManifest` and `loadCheckpoint` say why.
     return undefined;
@@ -201,15 +204,18 @@ export async function readManifest(
   const path = layout(runDir).manifest;
   const broken = (what: string): Unreadable =>
     unreadable(`${path} ${what}`, 'put back a copy of the file if there is one, else start a new run');
-  const text = await readSome(path, mostText);
-  if (text === undefined)
+  const found = readPlain(path);
+  if (found.kind === 'missing')
     return unreadable(`there is no ${path}, so ${runDir} is no run`, 'check the run id and --runsdir');
+  if (found.kind === 'none') return broken(found.why);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(found.text);
   } catch (error) {
     return broken(`is not JSON (${messageOf(error)})`);
   }
+  const other = otherVersion(value);
+  if (other !== undefined) return unreadable(`${path} ${other.what}`, other.fix);
   const read = Manifest.safeParse(value);
   return read.success
     ? { ok: true, manifest: read.data }

@@ -1,7 +1,7 @@
 /** The sealed store: all files of the holdout in one packed, encrypted file of the run, written once. Its key lies outside
  *  the run directory, so that whoever gets to read a run does not get to read its judge. */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import * as z from 'zod';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -10,13 +10,13 @@ import type { Holdout, SealedFile } from '../model/sealed.ts';
 import { sha256 } from '../model/sha256.ts';
 import {
   isCode,
-  isNoFile,
   makeFolder,
   syncFolder,
   systemWords,
   writeFileAtomic,
   writeNewFile,
 } from '../system/files.ts';
+import { readPlainBytes } from '../system/read.ts';
 
 /** Magic, 12 bytes of nonce, 16 bytes of tag, then AES-256-GCM of: length of the list (4 bytes), the list as JSON, all
  *  contents one after the other. */
@@ -200,11 +200,10 @@ const problem = (message: string, fix: string): { readonly problem: Diagnostic }
   problem: { code: 'holdout', severity: 'error', message, fix },
 });
 
-const readIfThere = (path: string): Promise<Buffer | undefined> =>
-  readFile(path).catch((error: unknown) => {
-    if (isNoFile(error)) return undefined;
-    throw error;
-  });
+const readIfThere = async (path: string): Promise<Buffer | undefined> => {
+  const read = readPlainBytes(path);
+  return read.kind === 'text' ? read.text : undefined;
+};
 
 const sorted = (files: readonly SealedFile[]): SealedFile[] =>
   [...files].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));

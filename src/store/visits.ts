@@ -8,7 +8,7 @@ import { beforeWrite } from '../system/fence.ts';
 import { linkOf } from './chain.ts';
 import { type Journal, type JournalOptions, openJournal } from './journal.ts';
 import { readJournal } from './journal-read.ts';
-import { inALine, type Unreadable, unreadable } from './problem.ts';
+import { inALine, otherVersion, type Unreadable, unreadable } from './problem.ts';
 
 /** A record before the journal has stamped it with run, number and epoch. */
 export type VisitFacts = RunRecord extends infer R
@@ -46,6 +46,11 @@ export async function readVisits(path: string, upTo = Number.POSITIVE_INFINITY):
       continue;
     }
     const read = RunRecord.safeParse(entry.record);
+    const other = read.success ? undefined : otherVersion(entry.record);
+    if (other !== undefined) {
+      trouble = unreadable(`${path} ${other.what}: line ${line}`, other.fix);
+      continue;
+    }
     if (!read.success) {
       trouble = damaged(`has a line ${line} that is no record of this version (${inALine(read.error)})`);
       continue;

@@ -17,7 +17,7 @@ export async function removeNeighbours(folder: string): Promise<void> {
   for (const name of await neighboursIn(folder)) {
     const path = join(folder, name);
     beforeWrite(path);
-    rmSync(path, { force: true });
+    rmSync(path, { recursive: true, force: true });
   }
 }
 
@@ -43,7 +43,7 @@ export async function removeGitLocks(repository: string): Promise<void> {
     if (name.endsWith('.lock')) {
       const path = join(repository, name);
       beforeWrite(path);
-      rmSync(path, { force: true });
+      rmSync(path, { recursive: true, force: true });
     }
 }
 

@@ -3,8 +3,48 @@ import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'n
 import { readdir } from 'node:fs/promises';
 import { isCode, isMissing } from './files.ts';
 
-/** Bytes that one text can have, or nearly. */
-export const mostText = 500_000_000;
+/** A file read whole, or why it was not; `why` goes on after the file's name. */
+export type Plain<T = string> =
+  | { readonly kind: 'text'; readonly text: T }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'none'; readonly why: string };
+
+/** The most that is read of one file at once: far above what a run writes, and well below what a process can hold. */
+export const mostAtOnce = 256 * 1024 * 1024;
+
+/** A plain file as a whole. A folder, a pipe or a device in its place is never waited for, and one of more than `most`
+ *  bytes is not read: a run directory may come from somebody else. Throws only what the system says of one that is there and
+ *  cannot be read. */
+export function readPlainBytes(path: string, most = mostAtOnce): Plain<Buffer> {
+  let file: number;
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    if (isMissing(error)) return { kind: 'missing' };
+    if (isCode(error, 'ENXIO')) return { kind: 'none', why: 'is no file' };
+    if (isCode(error, 'ELOOP')) return { kind: 'none', why: 'is a link that leads in a circle' };
+    throw error;
+  }
+  try {
+    const is = fstatSync(file);
+    if (!is.isFile()) return { kind: 'none', why: is.isDirectory() ? 'is a folder' : 'is no file' };
+    if (is.size > most)
+      return { kind: 'none', why: `has ${is.size} bytes, more than are ever written there` };
+    const bytes = Buffer.allocUnsafe(is.size);
+    let read = 0;
+    for (let got = 1; got > 0 && read < bytes.length; read += got)
+      got = readSync(file, bytes, read, bytes.length - read, read);
+    return { kind: 'text', text: bytes.subarray(0, read) };
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** As `readPlainBytes`, as UTF-8. */
+export function readPlain(path: string, most = mostAtOnce): Plain {
+  const read = readPlainBytes(path, most);
+  return read.kind === 'text' ? { kind: 'text', text: read.text.toString('utf8') } : read;
+}
 
 /** The first (or with `tail` the last) `limit` bytes as UTF-8, cut at a character's boundary; undefined when the file
  *  is not there. Synchronous within: the files are small or the limits are, and by way of the thread pool each call

@@ -214,10 +214,12 @@ export function killNow(quarry: Quarry): void {
 }
 
 /** Ends the group that `id` leads or led, by SIGKILL, and waits until it is gone; false when nobody was in it.
- *  A later process that got the same pid is left alone. */
+ *  A later process that got the same pid is left alone, and so is one that nobody can tell from such: our own notes name the
+ *  boot, and what lies in a run directory may be somebody else's. */
 export async function endGroup(id: ProcessId): Promise<boolean> {
   if (!Number.isInteger(id.pid) || id.pid <= 1 || !isOfThisBoot(id) || ourselves().groups.has(id.pid))
     return false;
+  if (hasProc && id.boot === undefined) return false;
   if (!groupLives(id)) return false;
   killGroup(id, 'SIGKILL');
   await groupGone(id, patienceMs);

@@ -49,6 +49,7 @@ export async function checkHistory(
     env,
   );
   if (!look.ok) {
+    if (look.foreign === true) found.add('changed', where, look.why);
     found.cannot(`the history and its commits: ${look.why}`);
     return;
   }

@@ -38,7 +38,9 @@ export async function checkStanding(runDir: string, found: Findings): Promise<St
   const own = ownHashOf(text);
   if (vouched.visits_sha256 === undefined && own.says === '')
     found.cannot('checkpoint.json by its own hash: an earlier version wrote none');
-  else if (own.is !== own.says || own.says === '')
+  else if (own.says === '')
+    found.add('changed', 'checkpoint.json', 'the hash of its own is gone, or does not end the file any more');
+  else if (own.is !== own.says)
     found.add('changed', 'checkpoint.json', 'the file is not what was written there', {
       should: own.says,
       is: own.is,

@@ -1,9 +1,8 @@
 /** `result.json` held against what the records of the run come to. */
-import { readFile } from 'node:fs/promises';
 import { resultOf } from '../engine/result.ts';
 import { canonicalHash } from '../model/canonical.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
-import type { Json } from '../model/json.ts';
+import { type Json, parseJson } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Mark } from '../model/mark.ts';
@@ -11,7 +10,7 @@ import { isPaused } from '../model/park.ts';
 import { RunResult } from '../model/result.ts';
 import { hashFile } from '../store/artifact-hashes.ts';
 import { ownHashOf } from '../store/own-hash.ts';
-import { isCode, isMissing } from '../system/files.ts';
+import { readPlain } from '../system/read.ts';
 import type { Fact } from './journals.ts';
 import type { Findings } from './report.ts';
 
@@ -30,11 +29,8 @@ export async function readResult(
   checkpoint: Checkpoint,
   found: Findings,
 ): Promise<ReadResult | undefined> {
-  let text: string;
-  try {
-    text = await readFile(layout(runDir).result, 'utf8');
-  } catch (error) {
-    if (!isMissing(error) && !isCode(error, 'EISDIR')) throw error;
+  const file = readPlain(layout(runDir).result);
+  if (file.kind !== 'text') {
     if (checkpoint.status !== 'running')
       found.add(
         'missing',
@@ -44,9 +40,10 @@ export async function readResult(
     return undefined;
   }
   found.count('files');
+  const { text } = file;
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     found.add('unreadable', where, 'it is no JSON any more');
     return undefined;
@@ -60,7 +57,9 @@ export async function readResult(
   const own = ownHashOf(text);
   if (own.says === '' && result.evidence === undefined)
     found.cannot('result.json by its own hash: an earlier version wrote none');
-  else if (own.says === '' || own.is !== own.says)
+  else if (own.says === '')
+    found.add('changed', where, 'the hash of its own is gone, or does not end the file any more');
+  else if (own.is !== own.says)
     found.add('changed', where, 'the file is not what was written there', { should: own.says, is: own.is });
   const isLatest = checkpoint.status !== 'running' && result.stages === checkpoint.steps;
   // RunResult has read it, so it is an object.

@@ -1,10 +1,10 @@
 /** A store of snapshots looked at without changing anything: every tree, every content. */
 import { closeSync, openSync, readdirSync, statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../model/sha256.ts';
 import { isMissing, isNoFile } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
+import { readPlainBytes } from '../system/read.ts';
 import { hashFile, readWhole } from './content.ts';
 import { below } from './names.ts';
 import { type Place, Places } from './places.ts';
@@ -218,11 +218,13 @@ export async function contentOf(
   hash: string,
   place: Place | undefined,
 ): Promise<Buffer | undefined> {
-  const bytes =
-    place === undefined
-      ? await readFile(join(dir, 'large', hash)).catch(() => undefined)
-      : packed(dir, place);
+  const bytes = place === undefined ? plainOf(join(dir, 'large', hash)) : packed(dir, place);
   return bytes !== undefined && sha256(bytes) === hash ? bytes : undefined;
+}
+
+function plainOf(path: string): Buffer | undefined {
+  const read = readPlainBytes(path, Number.POSITIVE_INFINITY);
+  return read.kind === 'text' ? read.text : undefined;
 }
 
 function namesIn(folder: string): readonly string[] {

@@ -1,11 +1,12 @@
 /** Contents by their SHA-256: small ones one after another in a pack, large ones in files of their own. */
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fchmodSync, openSync, readdirSync, statSync } from 'node:fs';
-import { open, readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../model/sha256.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isCode, isMissing, isNoFile } from '../system/files.ts';
+import { readPlainBytes } from '../system/read.ts';
 import { Batch } from './batch.ts';
 import { noFollow, pour, readWhole, writeWhole } from './content.ts';
 import { firstPack, type Place, Places } from './places.ts';
@@ -88,11 +89,7 @@ export class Store {
 
   /** The content, checked against its hash. Rejects with a DamagedStore when the store holds other bytes or none. */
   async read(hash: string): Promise<Buffer> {
-    const bytes = this.large.has(hash)
-      ? await readFile(join(this.largeDir, hash)).catch((error: unknown) => {
-          throw isNoFile(error) ? damaged(`${join(this.largeDir, hash)} is missing`) : error;
-        })
-      : this.readPacked(hash);
+    const bytes = this.large.has(hash) ? this.readLarge(hash) : this.readPacked(hash);
     if (sha256(bytes) !== hash) throw this.wrong(hash);
     return bytes;
   }
@@ -186,6 +183,13 @@ export class Store {
 
   private findLarge(): void {
     for (const name of namesIn(this.largeDir)) if (/^[0-9a-f]{64}$/.test(name)) this.large.add(name);
+  }
+
+  private readLarge(hash: string): Buffer {
+    const path = join(this.largeDir, hash);
+    const read = readPlainBytes(path, Number.POSITIVE_INFINITY);
+    if (read.kind === 'text') return read.text;
+    throw damaged(`${path} ${read.kind === 'missing' ? 'is missing' : read.why}`);
   }
 
   /** `into` is used where it has room enough; what is answered is good as long as it is. */

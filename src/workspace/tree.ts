@@ -1,8 +1,8 @@
 /** A snapshot's tree: its name, and its form on disk. */
 import { createHash } from 'node:crypto';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import * as z from 'zod';
-import { readWhole } from './content.ts';
+import { largeFrom, readWhole } from './content.ts';
 import { firstPack, type Place, Places } from './places.ts';
 import type { Entry, EntryKind, Tree } from './snapshot.ts';
 import type { Facts } from './walk.ts';
@@ -146,8 +146,10 @@ export function treeHash(pieces: Iterable<Buffer>): { is: string; says: string; 
 
 /** The pieces of a tree's file, each good until the next is asked for. */
 export function* piecesOf(path: string): Generator<Buffer> {
-  const file = openSync(path, 'r');
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
+    const is = fstatSync(file);
+    if (!is.isFile() && !is.isDirectory()) throw new Error('it is no file');
     const buffer = Buffer.allocUnsafeSlow(readLength);
     for (let size = readLength; size === readLength; ) {
       size = readWhole(file, buffer, null);
@@ -184,6 +186,8 @@ function treeOf(stored: StoredTree, rows: Iterable<unknown>, boot: string): Retu
       yield [path, fileEntry(mode, size, hash, readFacts(text, hasFacts))];
       const name = pack === 0 ? firstPack : stored.packs?.[pack - 1];
       if (name === undefined) throw new Error(`no pack ${pack}`);
+      if (size < 0 || mode < 0 || mode > 0o7777 || !hashForm.test(hash) || (offset >= 0 && size > largeFrom))
+        throw new Error(`no file is like ${JSON.stringify(path)}`);
       if (offset >= 0) places.add(hash, { pack: name, offset, size });
     }
   }
@@ -195,6 +199,8 @@ function treeOf(stored: StoredTree, rows: Iterable<unknown>, boot: string): Retu
     if (leavesTop.test(path)) throw new Error(`${JSON.stringify(path)} is no path below the top`);
   return { tree, places };
 }
+
+const hashForm = /^[0-9a-f]{64}$/;
 
 /** An empty component, `.` or `..`, as in an absolute path or in one that climbs; a NUL. */
 const leavesTop = /(?:^|\/)\.{0,2}(?:\/|$)|\0/;
@@ -240,11 +246,15 @@ function inOrder(lists: readonly Iterator<Item>[]): Tree {
 }
 
 const filesFollow = '"files":[\n';
+/** Bytes up to there, and of a file's line: nobody holds what never comes to an end. */
+const mostOfHead = 64 * 1024 * 1024;
+const mostOfLine = 1024 * 1024;
 
 /** The text without its files, and these one by one: taken as one value, a large tree would be in memory three times. */
 function apart(pieces: Iterator<Buffer>): { readonly head: unknown; readonly rows: Iterable<unknown> } {
   let text = Buffer.alloc(0);
   for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
+    if (text.length > mostOfHead) throw new Error('it does not come to its files');
     const from = Math.max(0, text.length - filesFollow.length);
     text = Buffer.concat([text, next.value]);
     const to = text.indexOf(filesFollow, from) + filesFollow.length;
@@ -271,6 +281,7 @@ function* linesOf(first: Buffer, more: Iterator<Buffer>): Generator<string> {
       if (at < text.length) throw new Error('there is more than the list of files');
       return;
     }
+    if (text.length - at > mostOfLine) throw new Error('a line of it does not end');
     text = Buffer.concat([text.subarray(at), next.value]);
   }
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { hintOf } from '../../src/commands/hints.ts';
+import { harmless } from '../../src/commands/io.ts';
 import { painter, summary } from '../../src/commands/print.ts';
 import type { RunResult } from '../../src/model/result.ts';
 import { nothingSpent } from '../../src/model/spent.ts';
@@ -59,4 +60,12 @@ test.for([
 
 test('a failure that no model made has no such hint', () => {
   expect(hintOf({ ...result, reason: 'tool: 429 tests failed' })).toBeUndefined();
+});
+
+test('what a terminal would act on is shown, but for our own colours and the live line; JSON stays what it says', () => {
+  expect(harmless('a\tb\r\n\x1b[31mred\x1b[39m')).toBe('a\tb\r\n\x1b[31mred\x1b[39m');
+  expect(harmless('\r\x1b[2Kline\r\x1b[2Kover')).toBe('\r\x1b[2Kline\\u000d\\u001b[2Kover');
+  expect(harmless('\x1b]0;t\x07\x1b[8m\u202ex')).toBe('\\u001b]0;t\\u0007\\u001b[8m\\u202ex');
+  const value = { a: '\x9b2J\u2066\x7f\r' };
+  expect(JSON.parse(harmless(JSON.stringify(value)))).toEqual(value);
 });

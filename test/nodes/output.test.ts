@@ -22,6 +22,11 @@ describe('refused', () => {
   test.for([
     ['text that is no JSON', '{"outcome":', 'not JSON'],
     ['an empty file', '', 'not JSON'],
+    [
+      'more levels than a reader bears',
+      `{"context_updates":{"a":${'['.repeat(900)}${']'.repeat(900)}}}`,
+      'levels',
+    ],
     ['a value that is no object', '[1]', 'not valid'],
     ['an unknown outcome', '{"outcome":"great"}', 'outcome'],
     ['an unknown class', '{"failure_class":"bad luck"}', 'failure_class'],

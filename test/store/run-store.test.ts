@@ -1,6 +1,17 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { Manifest } from '../../src/model/manifest.ts';
 import { acquireLock } from '../../src/store/lock.ts';
 import {
   findRun,
@@ -175,10 +186,38 @@ test.for([
   {
     name: 'of another version',
     text: '{"schema_version":2}',
-    why: /no manifest of this version \(schema_version: /,
+    why: /has the form 2 \(schema_version\), .*the newer version of factory/,
   },
+  { name: 'no run’s', text: '{"schema_version":1}', why: /no manifest of this version \(run_id: / },
 ])('a manifest that is $name is told with the file and what to do', async ({ text, why }) => {
   await using it = await temp();
   if (text !== undefined) put(it.at('manifest.json'), text);
   expect(await readManifest(it.dir)).toEqual({ ok: false, why: expect.stringMatching(why) });
+});
+
+test('what stands in a manifest’s place is never waited for, nor taken into memory whatever its size', async () => {
+  await using it = await temp();
+  execFileSync('mkfifo', [it.at('manifest.json')]);
+  expect(await readManifest(it.dir)).toMatchObject({ why: expect.stringContaining('is no file') });
+  put(it.at('other'), '');
+  truncateSync(it.at('other'), 3e9);
+  renameSync(it.at('other'), it.at('manifest.json'));
+  expect(await readManifest(it.dir)).toMatchObject({ why: expect.stringContaining('has 3000000000 bytes') });
+});
+
+test.for([
+  { run_id: 'x; rm -rf ~' },
+  { marker: '' },
+  { variables: { spec: { value: '', file: { source: '/s', sha256: '', stored: '../../x' } } } },
+  { files: { '../../x': '' } },
+])('a manifest whose words lead elsewhere is none: %o', async (words) => {
+  await using it = await temp();
+  put(it.at('manifest.json'), JSON.stringify({ schema_version: 1, ...words }));
+  const read = await readManifest(it.dir);
+  const [name = ''] = Object.keys(words);
+  // Of many findings the first three are told.
+  expect(
+    Manifest.safeParse({ schema_version: 1, ...words }).error?.issues.map(({ path }) => path[0]),
+  ).toContain(name);
+  expect(read.ok).toBe(false);
 });

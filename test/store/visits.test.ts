@@ -220,3 +220,15 @@ test.for([
   const answer = await readVisits(path, 4);
   expect(answer.ok ? 'read' : answer.why).toMatch(why);
 });
+
+test.for<[string, Partial<Visited>]>([
+  ['node', { node: '../../home' }],
+  ['after', { after: '../x' }],
+  ['artifacts', { artifacts: { '../x': 'a' } }],
+  ['artifacts', { artifacts: { x: '../../x' } }],
+])('a record whose %s would lead out of the run is none', async ([word, more]) => {
+  await using it = await temp();
+  await written(it.at('v.jsonl'), [start, visit('a', more)]);
+  const answer = await readVisits(it.at('v.jsonl'));
+  expect(answer).toMatchObject({ ok: false, why: expect.stringContaining(`(${word}`) });
+});

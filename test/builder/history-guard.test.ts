@@ -1,0 +1,56 @@
+/** Git obeys the settings of a repository: in a run's history that somebody else may have made it is called only where
+ *  there are no others than a run's own. */
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { lookAtHistory } from '../../src/builder/check-history.ts';
+import { historyGit, inHistory, treesOf } from '../../src/builder/in-history.ts';
+import { makeRepository } from '../../src/system/git.ts';
+import { cleanEnv } from '../support/cli.ts';
+
+const env = cleanEnv();
+let top: string;
+let history: string;
+beforeEach(async () => {
+  top = mkdtempSync(join(tmpdir(), 'factory-guard-'));
+  history = join(top, 'history.git');
+  const settingsFile = inHistory(history).settings;
+  await makeRepository(history, { settingsFile, bare: true, branch: 'factory', env });
+});
+afterEach(() => rmSync(top, { recursive: true, force: true }));
+
+test('a history as a run makes it, or with a name and a note of its own, is one', async () => {
+  appendFileSync(join(history, 'config'), '# mine\n[user]\n\tname = A\n[color]\n\tui\n');
+  expect(await historyGit(history, env).text(['rev-parse', '--is-bare-repository'])).toBe('true');
+  expect((await lookAtHistory(history, [], env)).ok).toBe(true);
+});
+
+const strange: readonly [string, string, string][] = [
+  ['a program for what is missing', 'config', '[remote "o"]\n\tuploadpack = touch ran\n'],
+  ['a promise of objects elsewhere', 'config', '[extensions]\n\tpartialClone = o\n'],
+  ['a file of more settings', 'config', '[include]\n\tpath = other\n'],
+  ['a setting behind its section', 'config', '[core] fsmonitor = touch ran\n'],
+  ['settings of ours that are others', 'factory.gitconfig', '[uploadpack]\n\tpackObjectsHook = touch ran\n'],
+  ['settings of a working tree', 'config.worktree', '[gpg]\n\tprogram = touch ran\n'],
+  ['another repository', 'commondir', '../elsewhere.git\n'],
+  ["somebody's objects", 'objects/info/alternates', '/tmp\n'],
+];
+test.each(strange)('git is not called where there is %s', async (_, file, text) => {
+  mkdirSync(join(history, 'objects/info'), { recursive: true });
+  appendFileSync(join(history, file), text);
+  await expect(historyGit(history, env).run(['cat-file', '-e', 'a'.repeat(40)])).rejects.toThrow(file);
+  expect(await lookAtHistory(history, [], env)).toMatchObject({ ok: false, foreign: true });
+  expect(existsSync(join(history, 'ran'))).toBe(false);
+});
+
+test('nor where it would wait for a pipe', async () => {
+  execFileSync('mkfifo', [join(history, 'packed-refs')]);
+  expect(await lookAtHistory(history, [], env)).toMatchObject({ ok: false, foreign: true });
+  expect(await treesOf(history, ['a'.repeat(40)], env)).toEqual([]);
+  rmSync(join(history, 'config'));
+  mkdirSync(join(history, 'config'));
+  writeFileSync(join(history, 'config', 'x'), '');
+  await expect(historyGit(history, env).text(['fsck'])).rejects.toThrow('config is a folder');
+});
