@@ -416,3 +416,9 @@ test('undeclared nodes, empty prompts, unknown attributes, open gates and where 
     'unknown-attribute',
   ]);
 });
+
+test('conditionals that lead to one another in a circle are followed once', () => {
+  const circle = 'd [shape=diamond]; e [shape=diamond]; d -> e [weight=-1]; e -> b [weight=-1]; e -> d';
+  const pipeline = whole(`${ends} a [prompt=x]; b [prompt=x]; start -> a -> d; ${circle}; b -> exit`);
+  expect(found(pipeline).map(({ code }) => code)).toEqual(['failure-to-success']);
+});

@@ -62,15 +62,18 @@ function carried(
   failure: Move,
   settled: (move: Move) => boolean,
   spend: () => boolean,
+  seen = new Set<Place>(),
 ): readonly Move[] | undefined {
   const may = (move: Move) => !settled(move) && (isGood(move) || !isSet(move.place.node, 'goal_gate'));
   const { to } = failure;
   if (to === undefined || to.type === 'exit') return undefined;
   if (to.type !== 'conditional') return wayTo(to, may, isArrival, spend);
+  // Conditionals may lead to one another in a circle.
+  seen.add(to);
   // A conditional hands the failure on as it is: only an unconditional edge out of it carries it past.
   for (const next of to.moves) {
-    if (next.way.how === 'condition' || next.to === undefined || next.to === to || !spend()) continue;
-    const rest = carried(next, settled, spend);
+    if (next.way.how === 'condition' || next.to === undefined || seen.has(next.to) || !spend()) continue;
+    const rest = carried(next, settled, spend, seen);
     if (rest !== undefined) return [next, ...rest];
   }
   return undefined;
@@ -81,16 +84,20 @@ function judgesOf({ places }: Flow): ReadonlyMap<Place, ReadonlySet<string>> {
   const found = new Map<Place, ReadonlySet<string>>();
   for (const loop of cyclesOf(places, followers)) {
     const inside = new Set(loop);
-    const stays = (move: Move): boolean => {
-      if (move.to === undefined || !inside.has(move.to)) return false;
-      if (move.way.how === 'condition') return true;
-      return (
-        move.to.type === 'conditional' && move.to.moves.some((next) => next.to !== move.to && stays(next))
-      );
+    const stays = ({ to, way }: Move, seen = new Set<Place>()): boolean => {
+      if (to === undefined || !inside.has(to)) return false;
+      if (way.how === 'condition') return true;
+      // Conditionals may lead to one another in a circle.
+      if (to.type !== 'conditional' || seen.has(to)) return false;
+      seen.add(to);
+      return to.moves.some((next) => next.to !== to && stays(next, seen));
     };
     const judges = new Set(
       loop
-        .filter(({ moves, passes }) => passes === undefined && moves.some((m) => isReported(m) && stays(m)))
+        .filter(
+          ({ moves, passes }) =>
+            passes === undefined && moves.some((move) => isReported(move) && stays(move)),
+        )
         .map(({ node }) => node.id),
     );
     for (const place of loop) found.set(place, judges);
