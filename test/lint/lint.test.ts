@@ -422,3 +422,10 @@ test('conditionals that lead to one another in a circle are followed once', () =
   const pipeline = whole(`${ends} a [prompt=x]; b [prompt=x]; start -> a -> d; ${circle}; b -> exit`);
   expect(found(pipeline).map(({ code }) => code)).toEqual(['failure-to-success']);
 });
+
+test('an exit that sends a run back to a conditional hands it no failure of before', () => {
+  const nodes =
+    'c [prompt=x, goal_gate=true, retry_target=d]; d [shape=diamond]; a [prompt=x]; start -> c -> a';
+  const ways = 'a -> exit; a -> d [condition="outcome=fail"]; d -> exit [condition="outcome=fail"]; d -> c';
+  expect(found(whole(`${ends} ${nodes}; ${ways}`)).map(({ code }) => code)).not.toContain('endless-cycle');
+});

@@ -2,7 +2,7 @@
 import type { Edge, Node } from '../../model/graph.ts';
 import { nodesOf, type Subject } from '../rule.ts';
 import { backFrom, retryTargets } from './gates.ts';
-import { type Giving, givingsOf } from './giving.ts';
+import { type Giving, givenByExit, givingsOf } from './giving.ts';
 import { type Fork, forkOf, type Way, waysOf } from './ways.ts';
 
 /** A node as runs come to it. A conditional passes on what it is given: it is one place for each of that. */
@@ -115,7 +115,7 @@ function explore(subject: Subject): Flow | undefined {
       const node = graph.nodes.get(target);
       if (gate === undefined || node === undefined) continue;
       const known = places.length;
-      const made = placeOf(node, givingsOf(node, 'exit')[0], undefined);
+      const made = placeOf(node, givenByExit, undefined);
       const path = places.length > known ? pathTo(gate) : undefined;
       const back = path === undefined ? undefined : backFrom(gate, made, path);
       if (path !== undefined && back !== undefined) made.sent = [...path, ...back];

@@ -2,7 +2,7 @@
 import { present } from '../../model/attribute.ts';
 import type { Graph, Node } from '../../model/graph.ts';
 import type { Move, Place } from './flow.ts';
-import { givingsOf, isSet } from './giving.ts';
+import { givenByExit, isSet } from './giving.ts';
 import { wayTo } from './search.ts';
 
 /** An exit that makes the run a failed one. */
@@ -56,8 +56,6 @@ export function backFrom(gate: Place, target: Place, path: readonly Move[]): rea
 
 /** An exit sends the run back. */
 export function jump(exit: Place, target: Place): Move {
-  const [giving] = givingsOf(exit.node, 'exit');
-  if (giving === undefined) throw new Error('Internal: an exit gives nothing');
   const words = { label: '', suggested: [], class: undefined, context: new Map<string, string>() };
-  return { place: exit, giving, way: { edge: undefined, how: 'none', words }, to: target };
+  return { place: exit, giving: givenByExit, way: { edge: undefined, how: 'none', words }, to: target };
 }

@@ -34,6 +34,8 @@ const anyClass = (first: FailureClass): readonly FailureClass[] => [
 ];
 
 const success = giving('success');
+/** What an exit gives that sends a run back. */
+export const givenByExit = success;
 const saidSuccess = giving('success', { says: true });
 const saidFailure = giving('fail', { says: true, classes: anyClass('product') });
 const partial = giving('partial_success', { says: true });

@@ -5,6 +5,7 @@ import type { Attributes } from '../../model/graph.ts';
 import { cyclesOf } from '../flow/components.ts';
 import { type Flow, flowOf, type Place, pathTo } from '../flow/flow.ts';
 import { backFrom, isArrival, jump, retryTargets } from '../flow/gates.ts';
+import { givenByExit } from '../flow/giving.ts';
 import { wayTo } from '../flow/search.ts';
 import { folded, provenBy, type Told } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
@@ -60,7 +61,10 @@ function* gates(subject: Subject, flow: Flow, free: (place: Place) => boolean): 
   const { graph } = subject;
   for (const [gate, target] of retryTargets(graph)) {
     const at = flow.places.find(({ node }) => node.id === gate);
-    const back = flow.places.find(({ node }) => node.id === target);
+    // A conditional is several places; an exit gives the same each time.
+    const back = flow.places.find(
+      ({ node, passes }) => node.id === target && (passes === undefined || passes.key === givenByExit.key),
+    );
     if (at === undefined || back === undefined || gate === target || !free(back)) continue;
     if (
       wayTo(

@@ -106,11 +106,11 @@ function outcomes(graph: Graph, id: string): readonly Outcome[] {
     .flatMap((at) => leaving(graph).get(at) ?? [])
     .filter(({ condition }) => condition === undefined)
     .map(({ to }) => to);
-  const broken = (['timeout', 'product'] as const).map((c) => failed('', c, { broke: true }));
+  const broken = (['timeout', 'product', 'guardrail'] as const).map((c) => failed('', c, { broke: true }));
   if (type === 'start' || type === 'exit' || type === 'conditional')
     return [{ ...saidNothing, status: 'success' }];
   if (type === 'verification')
-    return [{ ...saidNothing, status: 'success' }, failed('', 'product'), ...broken];
+    return [{ ...saidNothing, status: 'success' }, failed('', 'product'), failed('', 'guardrail'), ...broken];
   const said = ['', 'go'].flatMap((label) =>
     [[], ...(targets.length > 1 ? targets.map((to) => [to]) : [])].flatMap((suggested) =>
       ['', '1', '7'].map((x) => ({ ...saidNothing, label, suggested, updates: { x } })),
@@ -121,6 +121,7 @@ function outcomes(graph: Graph, id: string): readonly Outcome[] {
     ...said.flatMap((words): Outcome[] => [
       { ...words, status: 'success' },
       failed('', 'product', words),
+      failed('', 'guardrail', words),
       ...(type === 'tool' ? [failed('', 'timeout', words)] : []),
       { ...words, status: 'partial_success' },
       ...(type === 'tool' ? [{ ...words, status: 'skipped' as const }] : []),
