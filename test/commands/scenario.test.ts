@@ -154,9 +154,9 @@ test('the room of one that was killed, and no other, is gone with the next run',
   const env = { SEEN: join(it.path, 'seen') };
   await run(it, {}, env);
   const own = /scenario-\S+/.exec(await it.read('seen'))?.[0] ?? '';
-  const [, space, , sign] = own.split('-');
-  const dead = `scenario-${space}-${process.pid}-${sign === 'abcdef' ? '000000' : 'abcdef'}-XXXXXX`;
-  const others = [`scenario-000000-${process.pid}-abcdef-XXXXXX`, own, 'scenario-mine'];
+  const [, here, , began] = own.split(/[-.]/);
+  const dead = `scenario-${here}.${process.pid}.${began === 'abcdef01' ? '00000000' : 'abcdef01'}-XXXXXX`;
+  const others = [`scenario-00000000.${process.pid}.abcdef01-XXXXXX`, own, 'scenario-mine'];
   for (const name of [dead, ...others]) await mkdir(join(it.path, name));
   expect((await run(it, {}, env)).code).toBe(0);
   expect((await readdir(it.path)).filter((name) => name.startsWith('scenario-'))).toEqual(others.sort());
