@@ -129,24 +129,21 @@ export async function giveFree(lock: Lock, end: RunResult | undefined, doors: Do
 /** `result.json` says that the run is whole: it is on the disk, or it is not there. */
 export const flushed = { sync: true, syncFolder: true, evenFolder: true } as const;
 
-/** Whether the file tells of that end, and not of an earlier one that the run went on from. */
-const tellsOf = (path: string, end: RunResult): Promise<boolean> =>
-  Promise.resolve(readPlain(path)).then(
-    (read) => {
-      const text = read.kind === 'text' ? read.text : '';
-      const said = Said.safeParse(parsed(text)).data;
-      // What ended at no exit may have been interrupted, or stopped by another limit, at the same stage before.
-      const alike = end.exit_node !== null || (said?.status === end.status && said.reason === end.reason);
-      return said?.stages === end.stages && alike;
-    },
-    () => false,
-  );
+/** Whether the file tells of that end, and not of an earlier one that the run went on from. One that cannot be read tells
+ *  of none. */
+async function tellsOf(path: string, end: RunResult): Promise<boolean> {
+  const said = Said.safeParse(parsed(path)).data;
+  // What ended at no exit may have been interrupted, or stopped by another limit, at the same stage before.
+  const alike = end.exit_node !== null || (said?.status === end.status && said.reason === end.reason);
+  return said?.stages === end.stages && alike;
+}
 
 const Said = RunResult.pick({ stages: true, status: true, reason: true });
 
-const parsed = (text: string): unknown => {
+const parsed = (path: string): unknown => {
   try {
-    return JSON.parse(text);
+    const read = readPlain(path);
+    return read.kind === 'text' ? JSON.parse(read.text) : undefined;
   } catch {
     return undefined;
   }
