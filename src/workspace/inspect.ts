@@ -222,9 +222,14 @@ export async function contentOf(
   return bytes !== undefined && sha256(bytes) === hash ? bytes : undefined;
 }
 
+/** Undefined for one that cannot be read, too. */
 function plainOf(path: string): Buffer | undefined {
-  const read = readPlainBytes(path, Number.POSITIVE_INFINITY);
-  return read.kind === 'text' ? read.text : undefined;
+  try {
+    const read = readPlainBytes(path, Number.POSITIVE_INFINITY);
+    return read.kind === 'text' ? read.text : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function namesIn(folder: string): readonly string[] {
