@@ -20,3 +20,37 @@ export async function keepText(path: string, text: string): Promise<void> {
 /** The same for JSON, with two-space indent and a final newline. */
 export const keepJson = (path: string, value: unknown): Promise<void> =>
   keepText(path, `${JSON.stringify(value, null, 2)}\n`);
+
+/** Lists of so many characters are in memory once more as one text, and again as its bytes. */
+const longFrom = 1024 * 1024;
+
+/** The same for lists of paths, of which there may be very many. */
+export async function keepLists(
+  path: string,
+  lists: Readonly<Record<string, readonly string[]>>,
+): Promise<void> {
+  let length = 0;
+  for (const list of Object.values(lists)) for (const item of list) length += item.length;
+  if (length < longFrom) return keepJson(path, lists);
+  await writeFileAtomic(path, piecesOf(lists), { evenFolder: true });
+}
+
+/** The text that `keepJson` makes of them, in pieces. */
+function* piecesOf(lists: Readonly<Record<string, readonly string[]>>): Generator<Buffer> {
+  let text = '{';
+  let between = '\n';
+  for (const [name, list] of Object.entries(lists)) {
+    text += `${between}  ${JSON.stringify(name)}: [`;
+    between = ',\n';
+    for (const [n, item] of list.entries()) {
+      text += `${n === 0 ? '\n' : ',\n'}    ${JSON.stringify(item)}`;
+      if (text.length < pieceLength) continue;
+      yield Buffer.from(text);
+      text = '';
+    }
+    text += list.length === 0 ? ']' : '\n  ]';
+  }
+  yield Buffer.from(`${text}\n}\n`);
+}
+
+const pieceLength = 64 * 1024;

@@ -17,7 +17,7 @@ import { putBack, standing } from '../workspace/restore.ts';
 import type { TakenOut } from '../workspace/sealed.ts';
 import type { Changes, Snapshot, Snapshots, Stray } from '../workspace/snapshot.ts';
 import { StoreTrouble, WorkspaceError } from '../workspace/trouble.ts';
-import { keepJson } from './artifacts.ts';
+import { keepJson, keepLists } from './artifacts.ts';
 import { HoldoutLeak, type Stage } from './leaks.ts';
 import { maskedObject } from './masked.ts';
 import { rerun, wantsRerun } from './rerun.ts';
@@ -112,7 +112,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const reported = await withPartialWork(said, found.after, before, site);
       const changes = diff(before, found.after);
       const shown = (paths: readonly string[]) => paths.map(site.mask);
-      await keepJson(at.diff, {
+      await keepLists(at.diff, {
         created: shown(changes.created),
         modified: shown(changes.modified),
         deleted: shown(changes.deleted),
@@ -150,6 +150,8 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
             !isHidden(path) && (allowed === undefined || outsideScope([path], allowed).length === 0);
           await putBack(snapshots, before, violations, may);
           after = await snapshots.take(found.after);
+          // What was put back is of no more use to anybody here, and may be large.
+          if (after.id !== found.after.id) snapshots.letGo(found.after);
         }
         const named = shown([...new Set([...violations, ...made])].sort());
         // What else was wrong with the stage still decides how it may leave.
@@ -185,7 +187,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
     const leak = await setting.leaks?.afterStage(stage);
     if (leak === undefined) return;
     const { created, modified, deleted } = diff(stage.before, stage.after);
-    await keepJson(nodeLayout(stage.nodeDir).diff, { created, modified, deleted });
+    await keepLists(nodeLayout(stage.nodeDir).diff, { created, modified, deleted });
     await snapshots.restore(stage.before);
     throw new HoldoutLeak(leak);
   }

@@ -5,7 +5,7 @@ import { isMissing } from '../system/files.ts';
 import { below } from './names.ts';
 import type { Entry, Stray, Tree } from './snapshot.ts';
 import { fileEntry, isSame } from './tree.ts';
-import { codeOf, isDenied, trouble } from './trouble.ts';
+import { isDenied, trouble } from './trouble.ts';
 import { type Facts, factsOf, isUntouched, kindOf, namesIn, orUndefined, targetOf } from './walk.ts';
 
 export type Scan = {
@@ -186,7 +186,7 @@ export class Scanner {
         const facts = past && size === stat.size ? stat : oneOfSeveral(stat);
         this.become(child, fileEntry(stat.mode & 0o7777, size, hash, facts));
       } catch (error) {
-        if (codeOf(error) !== 'ENOENT')
+        if (!isMissing(error))
           throw trouble(isDenied(error) ? 'read' : 'keep the content of', child.path, error);
         this.become(child, nothing);
       }

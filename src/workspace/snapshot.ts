@@ -80,6 +80,8 @@ export interface Snapshots {
   /** Puts a snapshot into another folder, which must be missing or empty: content, modes, links and empty folders as
    *  they were; answers with its tree. Rejects with a WorkspaceError where it may not, and leaves nothing in the folder when it fails. */
   checkout(id: string, folder: string): Promise<Tree>;
+  /** Lets go of the tree of a snapshot that nobody will ask about soon; whoever does has it read again. */
+  letGo(snapshot: Snapshot): void;
   /** Lets go of what is only held to be quick: for whoever is done with the workspace but not with the process. */
   rest(): void;
   /** A file's bytes as they were in a snapshot. */

@@ -47,13 +47,13 @@ export async function openSnapshots(where: {
   // Large trees in memory, by their names, the latest last. A run goes on from the last two; of an older one, whoever
   // still has it, the tree is read again when it is asked for.
   const held = new Map<string, Tree>();
-  const letGo = (but: number): void => {
-    for (const id of held.keys()) if (held.size > but) held.delete(id);
+  const keepOnly = (most: number): void => {
+    for (const id of held.keys()) if (held.size > most) held.delete(id);
   };
   const hold = (id: string, tree: Tree): Tree => {
     held.delete(id);
     held.set(id, tree);
-    letGo(2);
+    keepOnly(2);
     return tree;
   };
   const treeAgain = (id: string) => {
@@ -102,7 +102,7 @@ export async function openSnapshots(where: {
     if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`"${id}" is no name of a snapshot`);
     const here = held.get(id);
     if (here !== undefined && every(hashesOf(here), (hash) => store.has(hash))) return snapshotOf(id, here);
-    letGo(1);
+    keepOnly(1);
     const { tree, places } = treeAgain(id);
     store.learn(places, hashesOf(tree));
     written.add(id);
@@ -143,7 +143,7 @@ export async function openSnapshots(where: {
       // Two trees in memory are enough: this one, and the one that is being found.
       const before = since?.tree ?? copies;
       if (since !== undefined && held.has(since.id)) hold(since.id, before);
-      letGo(1);
+      keepOnly(1);
       const tree = await scanner.scan({
         before,
         has: (hash) => store.has(hash),
@@ -208,6 +208,7 @@ export async function openSnapshots(where: {
       await checkoutTree(tree, folder, store);
       return tree;
     },
+    letGo: ({ id }) => void held.delete(id),
     rest() {
       held.clear();
       scanner.forget();

@@ -108,6 +108,7 @@ function counting(): { readonly snapshots: Snapshots; walks: number } {
       copyIn: async () => ({ files: 0, skipped: [], outsideLinks: [] }),
       strays: () => [],
       checkout: async () => new Map(),
+      letGo: () => {},
       rest: () => {},
     },
   };

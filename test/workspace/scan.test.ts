@@ -81,6 +81,20 @@ test('a file is read until the clock is past its last change, and not again afte
   expect(await it.scan()).toBe(last);
 });
 
+test('a file whose folder has become a file before it is read is not there', async () => {
+  await using it = rig({ 'd/a': 'a', 'd/b': 'b', e: 'e' });
+  const tree = await it.scan((place) => {
+    if (place.toString().endsWith('/a') || place.toString().endsWith('/b')) {
+      rmSync(join(it.ws, 'd'), { recursive: true, force: true });
+      writeFileSync(join(it.ws, 'd'), 'no folder');
+    }
+    return hashFile(place);
+  });
+  expect([...tree.keys()].filter((path) => path.startsWith('d/'))).toEqual([]);
+  expect(tree.get('e')?.size).toBe(1);
+  expect((await it.scan()).get('d')?.kind).toBe('file');
+});
+
 test('a file that has vanished before it is read is not there', async () => {
   await using it = rig({ a: 'a', b: 'b' });
   const tree = await it.scan((place) => {

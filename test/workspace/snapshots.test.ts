@@ -323,6 +323,10 @@ test('of a large tree that is no longer in memory the snapshot tells the same, r
   expect(first.tree.size).toBe(10_000);
   expect([...first.tree]).toEqual([...tree]);
   expect(diff(first, last).created).toEqual(['x']);
+  const lastTree = last.tree;
+  it.snapshots.letGo(last);
+  expect(last.tree).not.toBe(lastTree);
+  expect([...last.tree.keys()]).toEqual([...lastTree.keys()]);
   await it.snapshots.restore(first);
   expect(existsSync(join(it.ws, 'x'))).toBe(false);
   // Another text in its place is no tree of this name, however well it reads.
