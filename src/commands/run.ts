@@ -159,10 +159,11 @@ async function runOrResume(
   return startRun(read.graph, { runsDir, runId }, flags, doorsOf(io, view));
 }
 
-/** A large pipeline is read without the room that a small one is faster with: what it would take stays taken. */
+/** But for a handful of nodes a pipeline is read without the room that it would be faster with: what that takes stays
+ *  taken, and is paid for by every stage. */
 function readSmall(path: string, cwd: string): ReturnType<typeof readPipeline> {
   try {
-    if (statSync(resolve(cwd, path)).size > 16_384) keepSmall();
+    if (statSync(resolve(cwd, path)).size > 2048) keepSmall();
   } catch {
     // Whoever reads it says why it cannot be read.
   }
