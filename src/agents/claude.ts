@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../system/clock.ts';
 import { removeNow } from '../system/files.ts';
+import { isFolder } from '../system/read.ts';
 import type { Exit } from '../system/spawn.ts';
 import type { Agent, AgentReport, Usage } from './agent.ts';
 import { claudeArgv, claudePlace } from './claude/argv.ts';
@@ -10,7 +11,7 @@ import { type ClaudeEvents, claudeEvents } from './claude/events.ts';
 import { type ClaudeDefaults, type ClaudeSettings, readSettings } from './claude/settings.ts';
 import { endingOf, troubleOf } from './claude/trouble.ts';
 import { parseAnswer } from './program/answer.ts';
-import { findExecutable, isFolder } from './program/executable.ts';
+import { findExecutable } from './program/executable.ts';
 import { heartbeat, tellEnd } from './program/heartbeat.ts';
 import { answerRequest, answerSchema } from './program/schema.ts';
 import { type ProgramView, programView, shower } from './program/view.ts';
@@ -43,7 +44,7 @@ export function claudeAgent(options: ClaudeOptions): Agent {
       const { settings } = read;
       const program = await findExecutable('claude', settings.executable, env['PATH']);
       if ('problem' in program) return { ...config(program.problem), missing: true };
-      if (settings.workdir !== task.workspace && !(await isFolder(settings.workdir)))
+      if (settings.workdir !== task.workspace && !isFolder(settings.workdir))
         return config(`claude.workdir: there is no folder ${settings.workdir}`);
 
       const argv = claudeArgv(settings, answerSchema);

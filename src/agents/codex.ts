@@ -3,6 +3,7 @@ import { mkdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../system/clock.ts';
 import { removeNow } from '../system/files.ts';
+import { isFolder } from '../system/read.ts';
 import type { Exit } from '../system/spawn.ts';
 import type { Agent, AgentProgram, AgentReport, AgentTask, Usage } from './agent.ts';
 import { codexArgv, readScopeOf } from './codex/argv.ts';
@@ -11,7 +12,7 @@ import { codexHome, isTemporary } from './codex/home.ts';
 import { type CodexDefaults, type CodexSettings, readSettings } from './codex/settings.ts';
 import { troubleOf } from './codex/trouble.ts';
 import { type Answer, parseAnswer, readAnswer } from './program/answer.ts';
-import { findExecutable, isFolder, isNativeOrOf } from './program/executable.ts';
+import { findExecutable, isNativeOrOf } from './program/executable.ts';
 import { heartbeat, tellEnd } from './program/heartbeat.ts';
 import { answerRequest, answerSchema } from './program/schema.ts';
 import { type ProgramView, programView, shower } from './program/view.ts';
@@ -55,7 +56,7 @@ export function codexAgent(options: CodexOptions): Agent {
         task.log('warn', 'codex.strict_read_scope hides nothing more: codex.workdir is the whole workspace');
       const program = await findExecutable('codex', settings.executable, env['PATH']);
       if ('problem' in program) return { ...notStarted(program.problem), missing: true };
-      if (settings.workdir !== task.workspace && !(await isFolder(settings.workdir)))
+      if (settings.workdir !== task.workspace && !isFolder(settings.workdir))
         return notStarted(`codex.workdir: there is no folder ${settings.workdir}`);
       const modern = settings.json === true || (await isNativeOrOf('@openai/codex', program.path));
 

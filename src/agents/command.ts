@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Usage } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
 import { removeNow } from '../system/files.ts';
+import { isFolder } from '../system/read.ts';
 import type { Exit } from '../system/spawn.ts';
 import type { Agent, AgentReport, AgentTask } from './agent.ts';
 import { readCommandAnswer } from './command/answer.ts';
@@ -14,7 +15,7 @@ import {
 } from './command/settings.ts';
 import { readUsage } from './command/usage.ts';
 import { type AnswerFile, readAnswer } from './program/answer.ts';
-import { findExecutable, isFolder } from './program/executable.ts';
+import { findExecutable } from './program/executable.ts';
 import { heartbeat, tellEnd } from './program/heartbeat.ts';
 import { answerRequest, answerSchema } from './program/schema.ts';
 import { programView } from './program/view.ts';
@@ -48,7 +49,7 @@ export function commandAgent(options: CommandOptions): Agent {
       const { settings, prompt } = read;
       const program = await findExecutable('command', settings.executable, env['PATH']);
       if ('problem' in program) return { ...config(program.problem), missing: true };
-      if (settings.workdir !== task.workspace && !(await isFolder(settings.workdir)))
+      if (settings.workdir !== task.workspace && !isFolder(settings.workdir))
         return config(`command.workdir: there is no folder ${settings.workdir}`);
 
       // What an earlier attempt answered is not this one's answer.

@@ -45,7 +45,7 @@ async function writeOne(
 ): Promise<void> {
   const path = join(workspace, write.path);
   const { before } = write;
-  const firstMade = await makeFolder(dirname(path));
+  const firstMade = makeFolder(dirname(path));
   if (firstMade !== undefined) undo.push(() => rm(firstMade, { recursive: true, force: true }));
   await writeFileAtomic(path, write.content, { mode: before.is === 'absent' ? 0o644 : before.mode });
   switch (before.is) {

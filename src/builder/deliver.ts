@@ -156,7 +156,7 @@ export async function deliverFolder(options: {
   const neighbour = join(dirname(to), `${before}${makerWord()}.${randomBytes(3).toString('hex')}.tmp`);
   let madeParent: string | undefined;
   try {
-    madeParent = await makeFolder(dirname(to));
+    madeParent = makeFolder(dirname(to));
     await clearStale(dirname(to), before, /^(.*?)(?:\.[0-9a-f]{6})?\.tmp$/);
     const { settings } = inHistory(historyDir);
     const length = head.length === 64;

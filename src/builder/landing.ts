@@ -9,6 +9,7 @@ import { beforeWrite, mayWrite } from '../system/fence.ts';
 import { isMissing, removeNow, writeJson } from '../system/files.ts';
 import type { Environment, Git } from '../system/git.ts';
 import { sourceGit } from '../system/git.ts';
+import { isFolder } from '../system/read.ts';
 import { sweep } from '../system/sweep.ts';
 import { readRecord } from './record.ts';
 import { dirtyPaths, type Refused } from './repository.ts';
@@ -66,7 +67,7 @@ export async function mendLanding(
   const { repo, branch, base, head, from } = landing;
   const held = heldBy(gitDir);
   await sweep(landing.marker, undefined, [], () => mayWrite(held));
-  if (!(await isFolder(repo))) return 'left';
+  if (!isFolder(repo)) return 'left';
   const git = sourceGit(repo, doors.env, held);
   if (!(await git.run(['cat-file', '-e', `${head}^{commit}`])).ok) return 'before';
   await removeLocks(git, landing, held, doors.clock);
@@ -113,12 +114,6 @@ export function markedBy(marker: string): Readonly<Record<string, string>> {
   const at = marker.indexOf('=');
   return { [marker.slice(0, at)]: marker.slice(at + 1) };
 }
-
-const isFolder = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
 
 type Change = { readonly path: string; readonly deleted: boolean; readonly blobs: readonly string[] };
 

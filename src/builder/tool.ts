@@ -1,5 +1,6 @@
 /** Where a `factory order` tool stands, and how it says what came of it: by exit code and `$FACTORY_OUTPUT`. */
-import { access, readFile, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import * as z from 'zod';
 import type { JsonObject } from '../model/json.ts';
@@ -29,7 +30,7 @@ export async function placeOf(
 ): Promise<Place | { readonly problem: string }> {
   const named = run === undefined ? io.env['FACTORY_RUN_DIR'] : resolve(io.cwd, run);
   const dir = named ?? (basename(io.cwd) === 'workspace' ? dirname(io.cwd) : undefined);
-  if (dir === undefined || !(await exists(dir))) {
+  if (dir === undefined || !existsSync(dir)) {
     return {
       problem: `no run to work in${dir === undefined ? '' : ` at ${dir}`}: a tool node gets it by access="run"; by hand pass --run RUN_DIR`,
     };
@@ -38,12 +39,6 @@ export async function placeOf(
   const workspace = run === undefined ? (io.env['FACTORY_WORKSPACE'] ?? run_.workspace) : run_.workspace;
   return { workspace, run: run_, runId: io.env['FACTORY_RUN_ID'] ?? basename(dir) };
 }
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
 
 export type Verdict = {
   readonly label?: string;

@@ -149,7 +149,7 @@ async function dirProblem(folder: string, runDir: string): Promise<Diagnostic | 
     if (there?.isSymbolicLink() === true)
       return badDir(`${folder} is a link, and nothing is written through links`);
     if (there !== undefined && !there.isDirectory()) return badDir(`${folder} is not a folder`);
-    const real = await realOf(folder);
+    const real = realOf(folder);
     if (isWithin(await realpath(runDir), real)) return badDir(`${folder} lies in the folder of the run`);
     for (let above = real; above !== dirname(above); above = dirname(above)) {
       if (await isRunFolder(above)) return badDir(`${folder} lies in the folder of another run, ${above}`);

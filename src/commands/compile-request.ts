@@ -122,7 +122,7 @@ export async function problemBefore(
       return wrong(refusedByFiles, `the output folder ${request.outdir} is not a folder`);
   }
   if (request.repo !== null) {
-    const dirs = await checkDirs({ workdir: request.repo, runsdir });
+    const dirs = checkDirs({ workdir: request.repo, runsdir });
     if (dirs !== undefined)
       return wrong(refusedByFiles, `--repo: ${dirs.message.replace('the workdir ', '')}`);
   }

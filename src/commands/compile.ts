@@ -1,5 +1,6 @@
 /** `factory plan SPEC`: a spec becomes work orders, by the pipeline `compile.dot` and with the records of a compilation. */
-import { rm, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Finished, Refusal, RunFlags } from '../factory.ts';
@@ -97,7 +98,7 @@ export async function compileCommand(
   const runId = options.runId ?? newRunId(io.clock);
   const badId = validRunId(runId);
   if (badId !== undefined) return say(wrong(usageWrong, `--run-id: ${badId}`));
-  if (await isThere(join(runsDir, runId)))
+  if (existsSync(join(runsDir, runId)))
     return say(
       wrong(
         usageWrong,
@@ -128,7 +129,7 @@ export async function compileCommand(
       // Interrupted before there was a run: nothing of it is left.
       if (ended.code !== undefined) await rm(shelf.dir, { recursive: true, force: true });
       // A run that is there by now is that of another process, and so is the record.
-      else if (!(await isThere(join(runsDir, runId))))
+      else if (!existsSync(join(runsDir, runId)))
         await close(code, ended.problems.map((found) => found.message).join('; '));
       await refuse(ended.problems, io, options, code);
       return code;
@@ -285,9 +286,3 @@ function report(done: FinishedCompile, options: CompileOptions, io: RunDoors, to
   if (done.code !== 0) io.err(endingLines(done, painter(paints(io, io.errIsTerminal, options.color))));
   return done.code;
 }
-
-const isThere = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );

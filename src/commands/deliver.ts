@@ -190,7 +190,7 @@ async function deliverRun(
   if (to === null) {
     if (source === undefined) throw new Error('Internal: a git run without a workdir');
     // The folder of the run names it, and that may be somebody else's: settings of a repository can run programs.
-    if (!isAbsolute(source) || isWithin(await realpath(dir), await realOf(source)))
+    if (!isAbsolute(source) || isWithin(await realpath(dir), realOf(source)))
       return refuse(
         2,
         `the run says that it began with ${JSON.stringify(source)}, which no run does`,

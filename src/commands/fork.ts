@@ -1,4 +1,5 @@
 /** `factory fork`: a new run that goes on from a moment of another one. */
+import { existsSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Finished, Refusal } from '../factory.ts';
@@ -10,7 +11,7 @@ import { findMoment, readSoFar } from '../store/moment.ts';
 import { findRun, newRunId, validRunId } from '../store/run-store.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
 import type { RunDoors, RunOptions } from './run.ts';
-import { doorsOf, flagsOf, isThere, settle, usage } from './run.ts';
+import { doorsOf, flagsOf, settle, usage } from './run.ts';
 import type { View } from './view.ts';
 import { openView } from './view.ts';
 
@@ -103,7 +104,7 @@ export async function placeProblem(
 ): Promise<Refusal | undefined> {
   const bad = validRunId(runId);
   if (bad !== undefined) return usage(`--run-id: ${bad}`, 'for example --run-id try-1; or leave it out');
-  if (await isThere(resolve(runsDir, runId)))
+  if (existsSync(resolve(runsDir, runId)))
     return usage(
       `there is a run "${runId}" in ${runsDir} already`,
       `go on with it: factory resume ${runId}; or leave out --run-id for a new one`,
@@ -111,7 +112,7 @@ export async function placeProblem(
   const there = await stat(runsDir).catch(() => undefined);
   if (there !== undefined && !there.isDirectory())
     return usage(`the runs directory ${runsDir} is not a folder`, 'name another folder with --runsdir');
-  if (isWithin(await realpath(from), await realOf(runsDir)))
+  if (isWithin(await realpath(from), realOf(runsDir)))
     return usage(
       `the runs directory ${runsDir} lies in the folder of the run itself`,
       'name another folder with --runsdir',

@@ -268,7 +268,7 @@ export async function planEmit(options: PlanEmitOptions, io: PlanIo): Promise<nu
   const written = emission.orders.map((order) => ({ name: `${String(order['id'])}.json`, order }));
   // A manifest stands only beside a whole set of orders.
   await rm(join(folder, manifestFile), { force: true });
-  for (const name of await namesIn(folder)) {
+  for (const name of namesIn(folder)) {
     if (/^(WO|FIX)-.*\.json$/i.test(name)) await rm(join(folder, name), { force: true });
   }
   for (const { name, order } of written) await writeFileAtomic(join(folder, name), fileText(order));

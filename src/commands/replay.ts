@@ -124,7 +124,7 @@ async function check(dir: string, ended: Finished, options: ReplayOptions, io: R
     const read = await readManifest(runDir);
     if (!read.ok) throw new Error(read.why);
     const { manifest } = read;
-    const dirs = [...new Set([runDir, await realOf(runDir), dirname(manifest.workspace_path)])];
+    const dirs = [...new Set([runDir, realOf(runDir), dirname(manifest.workspace_path)])];
     const { records } = await readRecords(layout(runDir).trace);
     return { manifest, told: { place: { runId: manifest.run_id, dirs }, records } };
   };

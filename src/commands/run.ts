@@ -1,6 +1,5 @@
 /** `factory run` and `factory resume`: flags become a request, the run's story goes to the terminal or the log. */
-import { statSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { workdirOf } from '../engine/pipeline.ts';
 import type { Bounds, Environment, Finished, Refusal, RunFlags } from '../factory.ts';
@@ -93,7 +92,7 @@ async function orderOf(
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
   if (!found.ok) return undefined;
   const { requestFile } = await import('../executor/request.ts');
-  if (!(await isThere(join(layout(found.dir).inputs, requestFile)))) return undefined;
+  if (!existsSync(join(layout(found.dir).inputs, requestFile))) return undefined;
   const { orderRun } = await import('./order-run.ts');
   const { orderDefaults } = await import('./order-flags.ts');
   const { realSpawn } = await import('../system/processes.ts');
@@ -148,22 +147,23 @@ async function runOrResume(
   const runId = options.runId ?? newRunId(io.clock);
   const bad = validRunId(runId);
   if (bad !== undefined) return usage(`--run-id: ${bad}`, 'for example --run-id try-1; or leave it out');
-  if (await isThere(resolve(runsDir, runId))) {
+  if (existsSync(resolve(runsDir, runId))) {
     return usage(
       `there is a run "${runId}" in ${runsDir} already`,
       `go on with it: factory resume ${runId}; or leave out --run-id for a new one`,
     );
   }
   const workdir = workdirOf(read.graph, flags, io.cwd);
-  const dirs = workdir === undefined ? undefined : await checkDirs({ workdir, runsdir: runsDir });
+  const dirs = workdir === undefined ? undefined : checkDirs({ workdir, runsdir: runsDir });
   if (dirs !== undefined) return usage(dirs.message, dirs.fix);
   return startRun(read.graph, { runsDir, runId }, flags, doorsOf(io, view));
 }
 
-/** A large pipeline is read without the room that a small one is faster with: what it would take stays taken. */
+/** But for a handful of nodes a pipeline is read without the room that it would be faster with: what that takes stays
+ *  taken, and is paid for by every stage. */
 function readSmall(path: string, cwd: string): ReturnType<typeof readPipeline> {
   try {
-    if (statSync(resolve(cwd, path)).size > 16_384) keepSmall();
+    if (statSync(resolve(cwd, path)).size > 2048) keepSmall();
   } catch {
     // Whoever reads it says why it cannot be read.
   }
@@ -328,9 +328,3 @@ export async function settle(ended: Finished | Refusal, options: RunOptions, io:
   }
   return ended.code;
 }
-
-export const isThere = async (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );

@@ -1,5 +1,5 @@
 /** What later stages are told about a failure: `last_failure.*`, gathered from the failed stage's artifacts. */
-import { stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import type { Json } from '../model/json.ts';
 import { nodeLayout } from '../model/layout.ts';
 import type { Failure } from '../model/outcome.ts';
@@ -34,7 +34,7 @@ export async function feedback(
     ['codex_response', at.response],
   ];
   const artifacts: Record<string, string> = {};
-  for (const [name, path] of named) if (await exists(path)) artifacts[name] = path;
+  for (const [name, path] of named) if (existsSync(path)) artifacts[name] = path;
   const parts = [
     `failed_node=${stage.node}`,
     `failed_node_type=${stage.type}`,
@@ -107,9 +107,3 @@ async function verificationTail(path: string, most: number): Promise<string> {
     .map(([name, text]) => `${name}: ${tailOf(Buffer.from(text), most / 2)}`);
   return [`command: ${head(said('command'), 200)}`, `exit_code: ${said('exit_code')}`, ...streams].join('\n');
 }
-
-const exists = async (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );

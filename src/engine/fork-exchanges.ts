@@ -62,7 +62,7 @@ export async function copyFollowed(
   const target = exchangesLayout(at.exchanges);
   await mkdir(target.bodies, { recursive: true });
   await copied(source.calls, target.calls);
-  for (const name of await namesIn(source.bodies))
+  for (const name of namesIn(source.bodies))
     if (/^[0-9a-f]{64}$/.test(name)) await copied(source.body(name), target.body(name));
   await writeFileAtomic(at.visits, linesOf(records), { sync: true });
   const stages = begins === undefined ? [] : records.slice(begins).filter(isStage);

@@ -1,4 +1,5 @@
 /** What a run is to seal when it begins: which paths, taken from where; refused before anything is made. */
+import { realpathSync } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { graphAttributes } from '../lint/words.ts';
@@ -104,7 +105,7 @@ export async function wantedHoldout(
     return { wanted: undefined };
   if (given === undefined && own.length === 0) return { wanted: undefined };
   const keys = keysFolder(env);
-  if (keys !== undefined && isWithin(await realOf(runsDir), await realOf(keys)))
+  if (keys !== undefined && isWithin(realOf(runsDir), realOf(keys)))
     return no(
       `the key of the sealed scenarios would lie in the folder of runs (${keys}), beside what it opens`,
       'set FACTORY_KEYS to a folder outside the runs directory that only you can read',
@@ -131,9 +132,9 @@ async function readFrom(
   as: string,
   left: readonly string[],
 ): Promise<SealedFile[]> {
-  const top = await realpath(root);
-  const ignored = path === '' ? () => false : await ignoreOf(top);
-  const out = new Set(await Promise.all(left.map(realOf)));
+  const top = realpathSync.native(root);
+  const ignored = path === '' ? () => false : ignoreOf(top);
+  const out = new Set(left.map(realOf));
   return readForSealing(top, path, {
     as,
     most: mostSealedBytes,
@@ -176,10 +177,10 @@ async function folderOf(
     return refuse('cannot be read');
   }
   const real = await realpath(path);
-  const runs = await realOf(runsDir);
+  const runs = realOf(runsDir);
   if (isWithin(runs, real)) return refuse('lies in the runs directory, where stages work');
   if (isWithin(real, runs)) return refuse(`contains the runs directory ${runsDir}`);
-  if (workdir !== undefined && isWithin(real, await realOf(workdir)))
+  if (workdir !== undefined && isWithin(real, realOf(workdir)))
     return refuse(`is the workdir, or contains it: nothing would be left to work on`);
   return { path, real, at };
 }

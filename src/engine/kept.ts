@@ -20,12 +20,12 @@ export async function keptFiles(runDir: string): Promise<Record<string, string>>
   const info = join(at.history, 'info');
   const paths = [
     at.barrier,
-    ...(await namesIn(at.inputs)).map((name) => join(at.inputs, name)),
+    ...namesIn(at.inputs).map((name) => join(at.inputs, name)),
     join(at.history, 'config'),
     settings,
     start,
     sealed,
-    ...(await namesIn(info)).map((name) => join(info, name)),
+    ...namesIn(info).map((name) => join(info, name)),
     followed.visits,
     followed.proof,
     exchangesLayout(followed.exchanges).calls,

@@ -1,5 +1,6 @@
 /** A run's beginning: its folder is made whole under another name and renamed, so that it exists entirely or not. */
-import { lstat, mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { lstatSync, mkdirSync, renameSync } from 'node:fs';
+import { readdir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { RunState } from '../model/checkpoint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -15,6 +16,7 @@ import { diskTrouble } from '../system/disk-trouble.ts';
 import { isCode, makeFolder, syncFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { flushFile, flushTree } from '../system/leftovers.ts';
 import { makingFolder } from '../system/live.ts';
+import { isFolder } from '../system/read.ts';
 import type { HardLinks } from '../workspace/hard-links.ts';
 import { placeSealed, takeOutSealed } from '../workspace/sealed.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
@@ -99,7 +101,7 @@ export async function makeWhole(
   const building = join(wanted.runsDir, buildingName(wanted.runId, wanted.unique));
   let first: string | undefined;
   try {
-    first = await makeFolder(wanted.runsDir);
+    first = makeFolder(wanted.runsDir);
   } catch (error) {
     return unwritable(wanted.runsDir, 'cannot be made', error);
   }
@@ -118,14 +120,14 @@ export async function makeWhole(
     await removeAbandoned(wanted.runsDir, Date.parse(wanted.startedAt), wanted.env);
     const key = keyFileOf(building, wanted.env);
     for (const path of key === undefined ? [building] : [key, building]) settling.push(makingFolder(path));
-    await makeFolder(building);
+    makeFolder(building);
     const made = await fillIn(building, final);
     if (wanted.signal.aborted) throw new Cut();
     if ('problem' in made) {
       await clear();
       return made;
     }
-    if (!(await takeName(building, final))) {
+    if (!takeName(building, final)) {
       await clear();
       return {
         problem: {
@@ -180,9 +182,9 @@ const cutShort = ({ reason }: AbortSignal): Diagnostic => ({
 });
 
 /** Gives the run its name; false when another one has it. A rename never replaces a folder that holds anything. */
-async function takeName(building: string, final: string): Promise<boolean> {
+function takeName(building: string, final: string): boolean {
   try {
-    await rename(building, final);
+    renameSync(building, final);
     return true;
   } catch (error) {
     if (isCode(error, 'ENOTEMPTY') || isCode(error, 'EEXIST')) return false;
@@ -229,7 +231,7 @@ async function fill(
 
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
   if (wanted.workdir === undefined) {
-    await mkdir(at.workspace, { recursive: true });
+    mkdirSync(at.workspace, { recursive: true });
   } else {
     const copied = await snapshots.copyIn(wanted.workdir, {
       exclude: [
@@ -249,7 +251,7 @@ async function fill(
     if (shown !== undefined) return { problem: secondName(shown) };
     hardLinks = copied.names?.several() ?? [];
   }
-  const led = await linkedFolder(at.workspace);
+  const led = linkedFolder(at.workspace);
   if (led !== undefined) {
     return {
       problem: {
@@ -301,7 +303,7 @@ async function fill(
   const linked = hardLinks.length === 0 ? {} : { hard_links: hardLinks.map((names) => [...names]) };
   const manifest = { ...facts, ...linked, files: await keptFiles(building) };
   // What is read again by a resume outlives a power cut from the beginning; the workspace does in its snapshot.
-  for (const folder of [at.inputs, at.history]) if (await isFolder(folder)) await flushTree(folder);
+  for (const folder of [at.inputs, at.history]) if (isFolder(folder)) await flushTree(folder);
   await writeJson(at.manifest, manifest, { sync: true, first: () => flushFile(at.barrier) });
   const state = firstState(wanted, snapshot.id);
   const ledger = await openLedger(building, { runId: wanted.runId, epoch: state.epoch });
@@ -350,19 +352,13 @@ async function seal(
 }
 
 /** The first of the engine's own folders that the workdir has as something else than a folder. */
-async function linkedFolder(workspace: string): Promise<string | undefined> {
+function linkedFolder(workspace: string): string | undefined {
   for (const name of [inWorkspace.factory, inWorkspace.inputs]) {
-    const is = await lstat(join(workspace, name)).catch(() => undefined);
+    const is = lstatSync(join(workspace, name), { throwIfNoEntry: false });
     if (is !== undefined && !is.isDirectory()) return name;
   }
   return undefined;
 }
-
-const isFolder = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (is) => is.isDirectory(),
-    () => false,
-  );
 
 function firstState(wanted: NewRun, snapshot: string): RunState {
   return {

@@ -1,5 +1,5 @@
 /** How a run ended, in the words of `result.json`. */
-import { access } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { AuditReport } from '../model/audit.ts';
 import type { LastFailure, RunState } from '../model/checkpoint.ts';
@@ -184,15 +184,9 @@ async function newFolder(manifest: Manifest, cwd: string): Promise<string> {
   const spec = manifest.variables['spec']?.file?.source;
   const own = spec === undefined ? '' : basename(spec, extname(spec));
   const name = own === '' ? manifest.run_id : own === 'spec' && spec ? basename(dirname(spec)) : own;
-  const above = (await isThere(join(cwd, '.git'))) ? '..' : '.';
+  const above = existsSync(join(cwd, '.git')) ? '..' : '.';
   for (let count = 1; ; count++) {
     const folder = `${above}/${name}${count === 1 ? '' : `-${count}`}`;
-    if (!(await isThere(resolve(cwd, folder)))) return folder;
+    if (!existsSync(resolve(cwd, folder))) return folder;
   }
 }
-
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );

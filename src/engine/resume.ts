@@ -12,7 +12,7 @@ import { sha256 } from '../model/sha256.ts';
 import { brandsOf } from '../system/brand.ts';
 import { beforeWrite, mayWrite } from '../system/fence.ts';
 import { endGroup, sweep } from '../system/processes.ts';
-import { realOf } from '../workspace/dirs.ts';
+import { realOrSame } from '../workspace/dirs.ts';
 import { readStage } from './node-dir.ts';
 import { reopen } from './reopen.ts';
 
@@ -95,10 +95,7 @@ export async function whatChanged(
     found.push(changed(`--model ${flags.model} differs from the run's`));
   if (flags.effort !== undefined && ![said.effort, manifest.agent.effort].includes(flags.effort))
     found.push(changed(`--effort ${flags.effort} differs from the run's`));
-  if (
-    flags.workdir !== undefined &&
-    !(await isSame(resolve(cwd, flags.workdir), manifest.original_workdir))
-  ) {
+  if (flags.workdir !== undefined && !isSame(resolve(cwd, flags.workdir), manifest.original_workdir)) {
     found.push(
       changed(
         `--workdir ${flags.workdir} is not the workdir of the run, ${manifest.original_workdir === '' ? 'which had none' : manifest.original_workdir}`,
@@ -109,9 +106,8 @@ export async function whatChanged(
 }
 
 /** Whether two paths name one folder; one that is gone still has its name. */
-const isSame = async (path: string, was: string): Promise<boolean> =>
-  path === was ||
-  (was !== '' && (await realOf(path).catch(() => path)) === (await realOf(was).catch(() => was)));
+const isSame = (path: string, was: string): boolean =>
+  path === was || (was !== '' && realOrSame(path) === realOrSame(was));
 
 /** Ends what another engine left running: by what its stages carry and bear, and by the process that its stage wrote
  *  down. `spare` names processes that stay: engines that were stopped and not killed. Answers how many it ended. */

@@ -273,7 +273,7 @@ function refOf(raw: JsonObject): Request['planner_ref'] {
 
 /** Folders of ours must not make the repository dirty. */
 async function placesProblem(repo: Repository, wish: Wish, doors: OrderDoors): Promise<Refused | undefined> {
-  const dirs = await checkDirs({ workdir: repo.top, runsdir: wish.runsDir });
+  const dirs = checkDirs({ workdir: repo.top, runsdir: wish.runsDir });
   if (dirs !== undefined) return refused(1, dirs.message, dirs.fix);
   const inside = (path: string) => path === repo.top || path.startsWith(`${repo.top}${sep}`);
   if (wish.out !== undefined && inside(wish.out))

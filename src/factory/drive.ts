@@ -1,6 +1,7 @@
 /** The wiring proper: lock, snapshots, journals, agents and the loop, put together for one run. */
 
-import { readFile, realpath } from 'node:fs/promises';
+import { readFileSync, realpathSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createAgents } from '../agents/index.ts';
 import { inHistory } from '../builder/in-history.ts';
@@ -83,7 +84,7 @@ export async function drive(
   const over = new AbortController();
   const signal = AbortSignal.any([doors.signal, lock.lost]);
   // Nothing of the run is changed any more once another engine has it, not by whatever is under way either.
-  const folders = new Set([runDir, await realpath(runDir)]);
+  const folders = new Set([runDir, realpathSync.native(runDir)]);
   const fences = [...folders].map((folder) => fence(folder, lock.assertOwner, lock.successor));
   sayThatItStops(doors, over.signal);
   /** The command that goes on with the run. */
@@ -175,7 +176,7 @@ export async function drive(
     if ('problems' in guard) return guard;
     const exchanges = exchangesOf(graph, runDir);
     if (resumed && exchanges !== undefined) await markCut(exchanges, graph, manifest, loaded, runDir, doors);
-    const started = JSON.parse(await readFile(at.manifest, 'utf8')) as object;
+    const started = JSON.parse(readFileSync(at.manifest, 'utf8')) as object;
     const manifestIs = manifestHash(started);
     const options = { runId: manifest.run_id, epoch: lock.epoch };
     // Beside each other: each waits for the disk.

@@ -1,5 +1,5 @@
 /** How this machine can confine the stages of a pipeline; refused where it cannot and somebody wants it. */
-import { realpath } from 'node:fs/promises';
+import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Refusal } from '../engine/casting.ts';
 import { askedOf, type RunConfinement } from '../engine/confine.ts';
@@ -14,7 +14,7 @@ import { account, bindOf, bindProblem, type JudgePlace, sandboxWords } from '../
 import { keysFolder } from '../store/sealed.ts';
 import { packageRoot } from '../system/package.ts';
 import { type Ladder, ladderOf, lowestRung, nests } from '../system/sandbox/ladder.ts';
-import { realOf } from '../workspace/dirs.ts';
+import { realOf, realOrSame } from '../workspace/dirs.ts';
 import type { Environment } from './types.ts';
 import { refused } from './types.ts';
 
@@ -60,7 +60,7 @@ export async function sandboxOf(
       `this machine has no room to start programs: ${bwrap.missing}`,
       'try again when less is running, or raise the limits on processes and open files (ulimit -u, ulimit -n); sandbox=none does without bubblewrap',
     );
-  const judge = await judgePlaces(where.holdoutFrom, env);
+  const judge = judgePlaces(where.holdoutFrom, env);
   const bad = await badBind(graph, stages, { ...where, judge }, env['HOME']);
   if (bad !== undefined) return bad;
   const able = ableBy(ladder);
@@ -97,13 +97,13 @@ function notHere(node: Node | undefined, { by }: Asked, missing: string): Refusa
 }
 
 /** Where keys of sealed stores and the files of a judge lie, by their names and by their real ones. */
-async function judgePlaces(from: string | undefined, env: Environment): Promise<readonly JudgePlace[]> {
+function judgePlaces(from: string | undefined, env: Environment): readonly JudgePlace[] {
   const keys = keysFolder(env);
   const named: JudgePlace[] = [
     ...(keys === undefined ? [] : [{ what: 'the keys of sealed scenarios', place: keys }]),
     ...(from === undefined || from === 'workdir' ? [] : [{ what: 'the sealed scenarios', place: from }]),
   ];
-  const reals = await Promise.all(named.map(async (one) => ({ ...one, place: await realOf(one.place) })));
+  const reals = named.map((one) => ({ ...one, place: realOf(one.place) }));
   const all = [...named, ...reals];
   return all.filter(({ place }, n) => all.findIndex((other) => other.place === place) === n);
 }
@@ -125,11 +125,11 @@ async function badBind(
       said: present(attrs, 'sandbox_bind'),
     })),
   ];
-  const places = { runsDir: await real(where.runsDir), workdir: await real(where.workdir) };
+  const places = { runsDir: real(where.runsDir), workdir: real(where.workdir) };
   for (const { words, said } of given) {
     for (const word of words ?? []) {
       const bind = bindOf(word, home);
-      const at = await realpath(bind.path).catch(() => undefined);
+      const at = ifReal(bind.path);
       const problem = bindProblem(bind, {
         bind: at,
         runsDir: places.runsDir,
@@ -150,5 +150,12 @@ const wrong = (graph: Graph, said: Attribute | undefined, problem: string) => ({
   fix: 'name what the stage needs and nothing around it; work in the workspace, or say access="run" for the run directory',
 });
 
-const real = (path: string): Promise<string> =>
-  path === '' ? Promise.resolve('') : realpath(path).catch(() => path);
+const real = (path: string): string => (path === '' ? '' : realOrSame(path));
+
+function ifReal(path: string): string | undefined {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return undefined;
+  }
+}

@@ -17,12 +17,16 @@ export const tool = kind({
   attributes: { ...commonAttributes, ...executableAttributes, ...judgingAttributes, tool_command: text() },
   check(node, { tool_command }) {
     if (tool_command !== undefined) return [];
+    const meant = ['command', 'cmd', 'run', 'script'].find((name) => node.attrs.has(name));
     return [
       {
         code: 'tool-command',
         severity: 'error',
         message: `tool node "${node.id}" has no tool_command`,
-        fix: 'give it tool_command="…", the shell text to run in the workspace',
+        fix:
+          meant === undefined
+            ? 'give it tool_command="…", the shell text to run in the workspace'
+            : `write tool_command in place of ${meant}`,
       },
     ];
   },

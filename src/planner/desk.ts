@@ -103,15 +103,21 @@ export async function npmOf(folder: string): Promise<Npm | undefined> {
       if (typeof list === 'object' && list !== null) declared.push(...Object.keys(list));
     }
   }
-  const within = (path: string): Promise<string[]> => namesIn(path).catch(() => []);
+  const within = (path: string): string[] => {
+    try {
+      return namesIn(path);
+    } catch {
+      return [];
+    }
+  };
   const modules = join(folder, 'node_modules');
-  const installed = (await within(modules)).filter((name) => !name.startsWith('.'));
+  const installed = within(modules).filter((name) => !name.startsWith('.'));
   const scoped = installed
     .filter((name) => name.startsWith('@'))
-    .map(async (scope) => (await within(join(modules, scope))).map((name) => `${scope}/${name}`));
+    .map((scope) => within(join(modules, scope)).map((name) => `${scope}/${name}`));
   return {
-    packages: [...declared, ...installed, ...(await Promise.all(scoped)).flat()],
-    tools: await within(join(modules, '.bin')),
+    packages: [...declared, ...installed, ...scoped.flat()],
+    tools: within(join(modules, '.bin')),
   };
 }
 
@@ -122,7 +128,7 @@ export async function clearPlan(cwd: string): Promise<void> {
   await rm(join(cwd, inWorkspace.planAnswer), { force: true });
   await rm(join(cwd, inWorkspace.planNormalized), { force: true });
   await rm(join(cwd, inWorkspace.planSpec), { force: true });
-  for (const name of await namesIn(folder)) {
+  for (const name of namesIn(folder)) {
     if (/^attempt-\d+$/.test(name)) await rm(join(folder, name), { recursive: true, force: true });
   }
 }

@@ -58,7 +58,9 @@ export async function gather(runDir: string, finished: boolean, kept?: string): 
   const output: Record<string, string> = {};
   if (finished) {
     const folder = kept === undefined ? join(at.workspace, inWorkspace.orders) : join(kept, 'output');
-    const names = (await namesIn(folder)).filter((name) => /^WO-.*\.json$/.test(name)).sort();
+    const names = namesIn(folder)
+      .filter((name) => /^WO-.*\.json$/.test(name))
+      .sort();
     for (const name of [...names, manifestFile]) output[name] = await readFile(join(folder, name), 'utf8');
   }
   const normalized =

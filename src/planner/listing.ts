@@ -1,10 +1,11 @@
 /** The files that a plan finds in place. */
 import type { Dirent } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inWorkspace } from '../model/layout.ts';
 import { isSealedPath } from '../policy/holdout.ts';
 import { isMissing } from '../system/files.ts';
+import { isFolder } from '../system/read.ts';
 
 /** Folders of tools, left out at any depth. */
 export const toolFolders: ReadonlySet<string> = new Set([
@@ -37,12 +38,8 @@ export async function listRepoFiles(root: string, sealed: readonly string[] = []
       if (isSealedPath(path, sealed)) continue;
       if (entry.isDirectory()) {
         if (!toolFolders.has(entry.name) && path !== inWorkspace.factory) pending.push(path);
-      } else if (!(entry.isSymbolicLink() && (await isFolder(join(root, path))))) files.push(path);
+      } else if (!(entry.isSymbolicLink() && isFolder(join(root, path)))) files.push(path);
     }
   }
   return files.sort();
 }
-
-/** Whether a link leads to a folder; one that leads nowhere does not. */
-const isFolder = async (path: string): Promise<boolean> =>
-  (await stat(path).catch(() => undefined))?.isDirectory() ?? false;

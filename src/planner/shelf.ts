@@ -11,7 +11,7 @@ const flushed = { sync: true } as const;
 /** Makes the folder that all artifacts go to; answers with its real path. */
 export async function artifactsRoot(path: string): Promise<{ readonly root: string } | Problem> {
   try {
-    await makeFolder(path);
+    makeFolder(path);
     return { root: await realpath(path) };
   } catch (error) {
     return { problem: `the artifacts folder ${path} cannot be made: ${messageOf(error)}` };
@@ -22,7 +22,7 @@ export async function artifactsRoot(path: string): Promise<{ readonly root: stri
 export async function openShelf(root: string, runId: string): Promise<{ readonly dir: string } | Problem> {
   const dir = join(root, 'planner', runId);
   try {
-    await makeFolder(join(root, 'planner'));
+    makeFolder(join(root, 'planner'));
     await mkdir(dir).catch(async (error: unknown) => {
       if (!isCode(error, 'EEXIST') || !(await neverRan(dir))) throw error;
     });
@@ -39,7 +39,7 @@ export async function openShelf(root: string, runId: string): Promise<{ readonly
 
 /** Whether the folder is all that is left of a process that was killed before its run began. */
 async function neverRan(dir: string): Promise<boolean> {
-  if ((await namesIn(join(dir, 'compile'))).length > 0) return false;
+  if (namesIn(join(dir, 'compile')).length > 0) return false;
   const record = await readIfThere(join(dir, 'run.json'));
   return record === undefined || /^ {2}"finished_at_utc": null,$/m.test(record);
 }
@@ -47,7 +47,7 @@ async function neverRan(dir: string): Promise<boolean> {
 /** Writes the records, in their order, and removes what an earlier end of the same run left beside them. */
 export async function writeRecords(dir: string, files: ReadonlyMap<string, string>): Promise<void> {
   for (const folder of ['compile', 'output']) {
-    for (const name of await namesIn(join(dir, folder))) {
+    for (const name of namesIn(join(dir, folder))) {
       if (!files.has(`${folder}/${name}`))
         await rm(join(dir, folder, name), { recursive: true, force: true });
     }
@@ -93,8 +93,7 @@ export async function exportOrders(
   if (conflict !== undefined) return conflict;
   return written(outdir, async () => {
     await rm(join(outdir, manifestFile), { force: true });
-    for (const name of await namesIn(outdir))
-      if (isOrder(name)) await rm(join(outdir, name), { force: true });
+    for (const name of namesIn(outdir)) if (isOrder(name)) await rm(join(outdir, name), { force: true });
     for (const [name, text] of Object.entries(output))
       await writeFileAtomic(join(outdir, name), text, flushed);
   });
@@ -106,7 +105,7 @@ export const exportFindings = (outdir: string, text: string): Promise<Problem | 
 
 async function written(outdir: string, work: () => Promise<void>): Promise<Problem | undefined> {
   try {
-    await makeFolder(outdir);
+    makeFolder(outdir);
     await work();
     return undefined;
   } catch (error) {

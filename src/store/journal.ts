@@ -1,6 +1,5 @@
 /** Append-only journals (`events.jsonl`, `trace.jsonl`): one JSON object a line, in the order things happened. */
-import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { closeSync, fdatasync, fstatSync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import type { Mark } from '../model/mark.ts';
@@ -49,7 +48,7 @@ export async function allOpen<const T extends readonly Promise<{ close(): Promis
  *  ignore what we append. */
 export async function openJournal(path: string, options: JournalOptions): Promise<Journal> {
   const { runId, epoch } = options;
-  await mkdir(dirname(path), { recursive: true });
+  mkdirSync(dirname(path), { recursive: true });
   const before = await scan(path);
   if (before.epoch > epoch) {
     // Our own fence says who it is, where there is one.

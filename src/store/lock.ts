@@ -1,8 +1,8 @@
 /** One owner for each run directory. Owners are numbered by epochs, each with a file `lock/<epoch>.json`; the highest
  *  one owns the run. A file of a new epoch comes into being whole and only once, so of two that want it one wins. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { link, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { layout } from '../model/layout.ts';
 import { type Clock, monotonicMs, uptimeMs } from '../system/clock.ts';
@@ -74,10 +74,10 @@ export type LockOptions = {
 export async function acquireLock(runDir: string, options: LockOptions): Promise<LockAnswer> {
   const folder = layout(runDir).locks;
   const { clock, self = thisProcess() } = options;
-  await mkdir(folder, { recursive: true });
+  mkdirSync(folder, { recursive: true });
   for (let tries = 0; tries < 100; tries++) {
-    const highest = await highestEpoch(folder);
-    const before = highest === undefined ? undefined : await readLock(folder, highest);
+    const highest = highestEpoch(folder);
+    const before = highest === undefined ? undefined : readLock(folder, highest);
     if (before?.kind === 'gone') continue;
     const held = before === undefined ? undefined : judge(before, circumstances(options, self));
     if (held?.kind === 'held') {
@@ -126,9 +126,9 @@ export async function ownerOf(
   staleAfterMs = 60_000,
 ): Promise<Owner | undefined> {
   const folder = layout(runDir).locks;
-  const highest = await highestEpoch(folder);
+  const highest = highestEpoch(folder);
   if (highest === undefined) return undefined;
-  const read = await readLock(folder, highest);
+  const read = readLock(folder, highest);
   if (read.kind !== 'read') return undefined;
   const held = judge(read, circumstances({ clock, staleAfterMs, stoppedYields: true }, thisProcess()));
   return held.kind === 'held' ? held.owner : undefined;
@@ -137,9 +137,9 @@ export async function ownerOf(
 /** Whether the engine of that epoch, and whoever has had the run after it, did nothing in it and did not give it free. */
 export async function notReleased(runDir: string, epoch: number): Promise<boolean> {
   const folder = layout(runDir).locks;
-  const later = (await epochsIn(folder)).filter((one) => one >= epoch);
+  const later = epochsIn(folder).filter((one) => one >= epoch);
   for (const one of later) {
-    const read = await readLock(folder, one);
+    const read = readLock(folder, one);
     if (read.kind === 'read' && read.lock.released !== null) return false;
   }
   return later.includes(epoch) && (await lastEpochWritten(runDir)) <= epoch;
@@ -150,8 +150,8 @@ export async function notReleased(runDir: string, epoch: number): Promise<boolea
 export async function livingOwners(runDir: string, self = thisProcess()): Promise<readonly number[]> {
   const folder = layout(runDir).locks;
   const pids: number[] = [];
-  for (const epoch of await epochsIn(folder)) {
-    const read = await readLock(folder, epoch);
+  for (const epoch of epochsIn(folder)) {
+    const read = readLock(folder, epoch);
     if (read.kind === 'read' && livesOn(read.lock, self)) pids.push(read.lock.pid);
   }
   return pids;
@@ -197,7 +197,7 @@ function hold(folder: string, first: LockFile, takenOver: Before | undefined, op
   const write = async (next: LockFile): Promise<void> => {
     // A run directory that was removed meanwhile must not come back by our heartbeat; what is no longer ours stays as
     // it is.
-    if (!(await exists(path)) || !isOurs()) return;
+    if (!exists(path) || !isOurs()) return;
     content = next;
     // Flushed: one that a power cut has emptied would keep the run from being taken up for a while.
     await writeJson(path, next, { sync: true });
@@ -267,9 +267,9 @@ const fileOf = (folder: string, epoch: number): string =>
   join(folder, `${String(epoch).padStart(6, '0')}.json`);
 
 /** The epochs that a run has had, in no order. */
-async function epochsIn(folder: string): Promise<readonly number[]> {
+function epochsIn(folder: string): readonly number[] {
   try {
-    return (await readdir(folder))
+    return readdirSync(folder)
       .map((name) => /^(\d{6,15})\.json$/.exec(name)?.[1])
       .filter((n) => n !== undefined)
       .map(Number);
@@ -279,21 +279,21 @@ async function epochsIn(folder: string): Promise<readonly number[]> {
   }
 }
 
-async function highestEpoch(folder: string): Promise<number | undefined> {
-  const epochs = await epochsIn(folder);
+function highestEpoch(folder: string): number | undefined {
+  const epochs = epochsIn(folder);
   return epochs.length === 0 ? undefined : Math.max(...epochs);
 }
 
 /** Bytes of a lock's file. */
 const mostOfLock = 65_536;
 
-async function readLock(folder: string, epoch: number): Promise<LockRead> {
+function readLock(folder: string, epoch: number): LockRead {
   const path = fileOf(folder, epoch);
   try {
     const found = readPlain(path, mostOfLock);
     if (found.kind === 'missing') return { kind: 'gone' };
     const text = found.kind === 'text' ? found.text : '';
-    const changedAt = (await stat(path)).mtimeMs;
+    const changedAt = statSync(path).mtimeMs;
     const read = LockFile.safeParse(parsed(text));
     return read.success ? { kind: 'read', lock: read.data } : { kind: 'unreadable', path, epoch, changedAt };
   } catch (error) {
@@ -318,7 +318,7 @@ async function create(folder: string, content: LockFile): Promise<boolean> {
   try {
     await writeNew(neighbour, text);
     try {
-      await link(neighbour, path);
+      linkSync(neighbour, path);
     } catch (error) {
       // Our neighbour is gone where an owner who came first has tidied up.
       if (isCode(error, 'ENOENT')) return false;
@@ -332,7 +332,7 @@ async function create(folder: string, content: LockFile): Promise<boolean> {
     if (isCode(error, 'EEXIST')) return false;
     throw named(path, error);
   } finally {
-    await rm(neighbour, { force: true });
+    rmSync(neighbour, { force: true });
   }
 }
 
@@ -353,11 +353,4 @@ async function lastEpochWritten(runDir: string): Promise<number> {
   return Math.max((await scan(events)).epoch, (await scan(trace)).epoch);
 }
 
-const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    (error: unknown) => {
-      if (isMissing(error)) return false;
-      throw error;
-    },
-  );
+const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;

@@ -40,7 +40,7 @@ export function newRunId(clock: Clock): string {
  *  user's `git status`; nothing is put into the runs directory itself. */
 export async function makeRunsDir(runsDir: string): Promise<void> {
   const path = resolve(runsDir);
-  await makeFolder(path);
+  makeFolder(path);
   if (basename(path) !== 'runs' || basename(dirname(path)) !== '.factory') return;
   const ignore = join(dirname(path), '.gitignore');
   // One that is there already is the user's own business, unless it is shorter than ours: so a killed process of ours

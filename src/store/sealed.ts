@@ -81,7 +81,7 @@ export async function writeSealed(
   const key = randomBytes(32);
   const store = pack(sorted(files), key);
   try {
-    const first = (await makeFolder(dirname(folder))) ?? folder;
+    const first = makeFolder(dirname(folder)) ?? folder;
     await mkdir(folder, { mode: 0o700 }).then(
       () => flushUpTo(dirname(folder), dirname(first)),
       (error: unknown) => {

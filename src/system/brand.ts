@@ -1,10 +1,9 @@
 /** A mark that all descendants of a process bear, whatever they do to their environment, session, folder and streams:
  *  the soft limit on real-time CPU time, set to a number of the run's own. Limits are inherited by every child, anyone
  *  may read them, and at twelve years of real-time computing this one limits nothing. */
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { promisify } from 'node:util';
 
 /** Fifteen digits: a 4, ten of the run's marker, four of the epoch. */
 export const brandOf = (marker: string, epoch: number): string =>
@@ -20,12 +19,13 @@ export const brandsOf = (marker: string): string => {
  *  limit): then descendants are known by group, session, parent and environment alone. */
 export async function brandOurselves(brand: string): Promise<boolean> {
   if (process.platform !== 'linux') return false;
-  try {
-    await promisify(execFile)('prlimit', ['--pid', String(process.pid), `--rttime=${brand}:`]);
-    return brandOn(process.pid) === brand;
-  } catch {
-    return false;
-  }
+  // No streams: to make them takes longer than the program itself, and what came of it is read from the system.
+  const child = spawn('prlimit', ['--pid', String(process.pid), `--rttime=${brand}:`], { stdio: 'ignore' });
+  await new Promise<void>((done) => {
+    child.once('exit', () => done());
+    child.once('error', () => done());
+  });
+  return brandOn(process.pid) === brand;
 }
 
 /** The brand of a process; undefined when it has none or cannot be looked at. */

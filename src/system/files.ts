@@ -7,12 +7,15 @@ import {
   fdatasync,
   fstatSync,
   fsync,
+  mkdirSync,
   openSync,
   renameSync,
+  rmdirSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs';
-import { chmod, mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
+import { chmod, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { named } from './disk-trouble.ts';
@@ -56,7 +59,7 @@ export async function writeFileAtomic(
   const neighbour = join(folder, `.${basename(path).slice(0, 60)}.${ours}${neighbours++}.tmp`);
   const mode = options.mode ?? 0o644;
   const pieces = typeof data === 'string' ? [Buffer.from(data)] : data instanceof Uint8Array ? [data] : data;
-  const file = await openNew(neighbour, folder);
+  const file = openNew(neighbour, folder);
   try {
     try {
       fchmodSync(file, mode);
@@ -164,14 +167,14 @@ export function overwriteJson(path: string, value: unknown): boolean {
 }
 
 /** Opens a file that is not there yet, and makes the folder where that is missing too. */
-async function openNew(path: string, folder: string): Promise<number> {
+function openNew(path: string, folder: string): number {
   try {
     return openSync(path, 'wx', 0o600);
   } catch (error) {
     if (!isMissing(error)) throw error;
   }
   beforeRemaking(folder);
-  await makeFolder(folder);
+  makeFolder(folder);
   return openSync(path, 'wx', 0o600);
 }
 
@@ -183,38 +186,46 @@ async function both(...work: readonly (Promise<void> | undefined)[]): Promise<vo
 /** Makes a folder and those above it that are missing; answers with the first one made. Rejects with the system's error
  *  where it may not, and then leaves none behind. Node's own recursive mkdir never ends in a file system that says of a
  *  new name that it does not exist, as `/proc` does, and cannot tell that from one that is read-only. */
-export async function makeFolder(path: string): Promise<string | undefined> {
+export function makeFolder(path: string): string | undefined {
   const missing: string[] = [];
   let at = resolve(path);
-  while (!(await isThere(at)) && dirname(at) !== at) {
+  while (!isThere(at) && dirname(at) !== at) {
     missing.push(at);
     at = dirname(at);
   }
   const made: string[] = [];
   for (const folder of missing.reverse()) {
     try {
-      await mkdir(folder);
+      mkdirSync(folder);
       made.push(folder);
     } catch (error) {
       // Somebody else made it meanwhile; a link that leads nowhere is there as well, but is no folder.
-      if (isCode(error, 'EEXIST') && (await isThere(folder))) continue;
-      for (const ours of made.reverse()) await rmdir(ours).catch(() => undefined);
+      if (isCode(error, 'EEXIST') && isThere(folder)) continue;
+      for (const ours of made.reverse()) removeIfEmpty(ours);
       throw error;
     }
   }
-  if (missing.length === 0) await mkdir(at, { recursive: true });
+  if (missing.length === 0) mkdirSync(at, { recursive: true });
   return made[0];
 }
 
-const isThere = async (path: string): Promise<boolean> => {
+function isThere(path: string): boolean {
   try {
-    await stat(path);
+    statSync(path);
     return true;
   } catch (error) {
     if (isCode(error, 'ENOENT')) return false;
     throw error;
   }
-};
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Somebody has put something into it, or has removed it.
+  }
+}
 
 /** What the system's error means, for people: `permission denied`; its own words where it is none of the usual. */
 export function systemWords(error: unknown): string {

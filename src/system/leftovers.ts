@@ -1,10 +1,13 @@
 /** What a process that was killed leaves of files it was just making, and how to be sure of those that were made. */
-import { rmSync } from 'node:fs';
-import { open, readdir } from 'node:fs/promises';
+import { closeSync, fsync, openSync, rmSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { about } from './disk-trouble.ts';
 import { beforeWrite } from './fence.ts';
 import { isMissing, isOwnNeighbour, syncFolder } from './files.ts';
+
+const sync = promisify(fsync);
 
 /** As `writeFileAtomic` of another process names them. */
 const isNeighbour = (name: string): boolean =>
@@ -59,10 +62,10 @@ export async function flushTree(folder: string): Promise<void> {
 
 /** Flushes a file that others have written. */
 export async function flushFile(path: string): Promise<void> {
-  const file = await open(path, 'r');
+  const file = openSync(path, 'r');
   try {
-    await about(path, file.sync());
+    await about(path, sync(file));
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }

@@ -67,7 +67,7 @@ async function checkNode(
     );
   }
   const known = new Set(visits.map(({ visit }) => String(visit)));
-  for (const name of await namesIn(nodeLayout(top).visits))
+  for (const name of namesIn(nodeLayout(top).visits))
     if (
       !known.has(name) ||
       (name === String(last.visit) && !begun && stage?.visit === last.visit && !mayGoOn)
@@ -114,7 +114,7 @@ const engines = new Set(
 );
 
 async function checkTop(runDir: string, nodes: ReadonlySet<string>, found: Findings): Promise<void> {
-  for (const name of await namesIn(runDir)) {
+  for (const name of namesIn(runDir)) {
     if (engines.has(name) || nodes.has(name) || isPassing(name)) continue;
     found.add('added', name, 'neither the engine nor a stage has put this there');
   }

@@ -87,7 +87,7 @@ export async function checkExchanges(runDir: string, found: Findings): Promise<v
   await checkOne(at.exchanges, 'exchanges', found);
   const followed = followedLayout(at.followed);
   await checkOne(followed.exchanges, '.replay/exchanges', found);
-  for (const name of await namesIn(followed.artifacts))
+  for (const name of namesIn(followed.artifacts))
     found.hash(
       `.replay/artifacts/${name}`,
       name,
@@ -106,7 +106,7 @@ async function checkOne(dir: string, where: string, found: Findings): Promise<vo
       for (const body of bodiesOf(exchange)) if (typeof body !== 'string') needed.add(body.sha256);
   }
   const { bodies } = exchangesLayout(dir);
-  const names = await namesIn(bodies);
+  const names = namesIn(bodies);
   for (const name of names) {
     if (/^\..*\.tmp$/.test(name)) continue;
     const path = `${where}/bodies/${name}`;
@@ -117,7 +117,7 @@ async function checkOne(dir: string, where: string, found: Findings): Promise<vo
   for (const name of needed)
     if (!there.has(name))
       found.add('missing', `${where}/bodies/${name}`, 'an exchange names this text, and it is gone');
-  for (const name of await namesIn(dir))
+  for (const name of namesIn(dir))
     if (name !== 'calls.jsonl' && name !== 'bodies')
       found.add('added', `${where}/${name}`, 'no exchange has put this there');
 }

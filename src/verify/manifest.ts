@@ -73,10 +73,10 @@ export async function checkKept(runDir: string, manifest: Manifest, found: Findi
     found.count('files');
     found.hash(path, should, await hashFile(join(runDir, path)));
   }
-  for (const name of await namesIn(join(runDir, inputs)))
+  for (const name of namesIn(join(runDir, inputs)))
     if (files[`${inputs}/${name}`] === undefined && !name.endsWith('.tmp'))
       found.add('added', `${inputs}/${name}`, 'the run was not begun with this file');
-  for (const name of await namesIn(join(layout(runDir).history, 'info')))
+  for (const name of namesIn(join(layout(runDir).history, 'info')))
     if (files[`history.git/info/${name}`] === undefined)
       found.add('added', `history.git/info/${name}`, 'the history was not begun with this file');
 }

@@ -32,7 +32,7 @@ async function emptyFolder(path: string): Promise<{ readonly workspace: string; 
     );
   try {
     const isNew = lstatSync(path, { throwIfNoEntry: false }) === undefined;
-    await makeFolder(path);
+    makeFolder(path);
     if (readdirSync(path).length > 0) throw no('the folder is not empty');
     // A restore opens up a workspace that is closed; this folder is somebody's.
     if ((statSync(path).mode & 0o300) !== 0o300) throw no('the folder may not be written in');

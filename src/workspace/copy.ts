@@ -11,12 +11,13 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  realpathSync,
   rmSync,
   symlinkSync,
 } from 'node:fs';
-import { lstat, readFile, realpath } from 'node:fs/promises';
+import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
-import { isMissing } from '../system/files.ts';
+import { readPlain } from '../system/read.ts';
 import { pour, readSmall, writeWhole } from './content.ts';
 import { type CopyFacts, Crew, type CrewPlan, type Done, Pile, type Source, usualCrew } from './copy-crew.ts';
 import { isWithin, realOf } from './dirs.ts';
@@ -48,13 +49,11 @@ export async function copyTree(
   copied?: Reader,
   crew: CrewPlan = usualCrew(),
 ): Promise<Copied> {
-  const top = await realpath(resolve(from)).catch((error: unknown) => {
-    throw trouble('copy the folder', from, error);
-  });
+  const top = topOf(from);
   if (!lstatSync(top).isDirectory())
     throw new WorkspaceError(`cannot copy "${shown(from)}": it is not a folder`);
-  const target = await prepareTarget(to);
-  const leaveOut = await exclusions(top, [...options.exclude, target], await ignoreOf(top));
+  const target = prepareTarget(to);
+  const leaveOut = exclusions(top, [...options.exclude, target], ignoreOf(top));
 
   // Large files go on while small ones are copied; the small ones one by one, since a call through the thread pool
   // costs more than the copy. Of many small ones threads of our own copy whole batches.
@@ -146,40 +145,44 @@ export async function copyTree(
   };
 }
 
-async function prepareTarget(to: string): Promise<string> {
+function topOf(from: string): string {
+  try {
+    return realpathSync.native(resolve(from));
+  } catch (error) {
+    throw trouble('copy the folder', from, error);
+  }
+}
+
+function prepareTarget(to: string): string {
   try {
     mkdirSync(to, { recursive: true });
     if (readdirSync(to).length > 0)
       throw new WorkspaceError(`cannot copy into "${shown(to)}": the folder is not empty`);
-    return await realpath(to);
+    return realpathSync.native(to);
   } catch (error) {
     throw trouble('make the folder', to, error);
   }
 }
 
 /** What `.factoryignore` at the top of a folder leaves out. */
-export async function ignoreOf(top: string): Promise<Ignore> {
+export function ignoreOf(top: string): Ignore {
   try {
-    return readIgnore(await readFile(join(top, '.factoryignore'), 'utf8'));
+    const read = readPlain(join(top, '.factoryignore'));
+    return read.kind === 'text' ? readIgnore(read.text) : () => false;
   } catch (error) {
-    if (isMissing(error) || codeOf(error) === 'EISDIR') return () => false;
     throw trouble('read', '.factoryignore', error);
   }
 }
 
 /** What is left out, by name, by place, by identity and by the user's own list. */
-async function exclusions(
-  top: string,
-  places: readonly string[],
-  ignored: Ignore,
-): Promise<(found: Found) => boolean> {
+function exclusions(top: string, places: readonly string[], ignored: Ignore): (found: Found) => boolean {
   const paths = new Set([join(top, '.factory', 'runs')]);
   const identities = new Map<string, string>();
   for (const place of places) {
-    paths.add(await realOf(place));
+    paths.add(realOf(place));
     // A link that is called so is left out too: copied, it would lead the stages into the runs.
-    paths.add(join(await realOf(dirname(resolve(place))), basename(place)));
-    const real = await realOf(place);
+    paths.add(join(realOf(dirname(resolve(place))), basename(place)));
+    const real = realOf(place);
     const stat = ifSeen(real);
     if (stat?.isDirectory() === true) identities.set(`${stat.dev} ${stat.ino}`, real);
   }

@@ -1,6 +1,5 @@
 /** Where a workdir and a runs directory may lie, by their real paths. */
-import type { Stats } from 'node:fs';
-import { lstat, opendir, realpath, stat } from 'node:fs/promises';
+import { lstatSync, opendirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { isMissing } from '../system/files.ts';
 import { codeOf, isDenied } from './trouble.ts';
@@ -14,16 +13,16 @@ export type DirProblem = {
 /** What is wrong with the two folders before anything is written, or undefined. The workdir must be a readable
  *  folder (a link to one will do); the runs directory need not exist, may lie in the workdir, but may neither be it
  *  nor contain it: the copy of the tree would contain itself. */
-export async function checkDirs(dirs: {
+export function checkDirs(dirs: {
   readonly workdir: string;
   readonly runsdir: string;
-}): Promise<DirProblem | undefined> {
-  return (await checkWorkdir(dirs.workdir)) ?? (await checkRunsdir(dirs.runsdir, dirs.workdir));
+}): DirProblem | undefined {
+  return checkWorkdir(dirs.workdir) ?? checkRunsdir(dirs.runsdir, dirs.workdir);
 }
 
-async function checkWorkdir(workdir: string): Promise<DirProblem | undefined> {
+function checkWorkdir(workdir: string): DirProblem | undefined {
   const no = (message: string, fix: string): DirProblem => ({ which: 'workdir', message, fix });
-  const found = await look(workdir);
+  const found = look(workdir);
   if (found === 'missing')
     return no(`the workdir ${workdir} does not exist`, 'name a folder that exists with --workdir');
   if (found === 'unreachable')
@@ -31,30 +30,29 @@ async function checkWorkdir(workdir: string): Promise<DirProblem | undefined> {
   if (!found.isDirectory())
     return no(`the workdir ${workdir} is not a folder`, 'name a folder with --workdir');
   try {
-    await (await opendir(workdir)).close();
-    await lstat(`${workdir}/.`);
+    opendirSync(workdir).closeSync();
+    lstatSync(`${workdir}/.`);
   } catch {
     return no(`the workdir ${workdir} cannot be read`, 'make it readable for this user (chmod u+rx)');
   }
   return undefined;
 }
 
-async function checkRunsdir(runsdir: string, workdir: string): Promise<DirProblem | undefined> {
+function checkRunsdir(runsdir: string, workdir: string): DirProblem | undefined {
   const no = (message: string, fix: string): DirProblem => ({ which: 'runsdir', message, fix });
   const elsewhere = 'name another folder with --runsdir';
-  const found = await look(runsdir);
+  const found = look(runsdir);
   if (found === 'unreachable')
     return no(`the runs directory ${runsdir} cannot be reached`, 'check the folders above it');
   if (found === 'missing') {
     // A link to nothing: making the folder would fail later, in the middle of the start.
-    if (await isLink(runsdir))
-      return no(`the runs directory ${runsdir} is a link that leads nowhere`, elsewhere);
+    if (isLink(runsdir)) return no(`the runs directory ${runsdir} is a link that leads nowhere`, elsewhere);
   } else if (!found.isDirectory()) return no(`the runs directory ${runsdir} is not a folder`, elsewhere);
 
-  const top = await realpath(workdir);
-  const runs = await realOf(runsdir);
+  const top = realpathSync.native(workdir);
+  const runs = realOf(runsdir);
   for (let folder = top; ; folder = dirname(folder)) {
-    if (folder === runs || (found !== 'missing' && (await isSame(folder, runsdir))))
+    if (folder === runs || (found !== 'missing' && isSame(folder, runsdir)))
       return folder === top
         ? no(`the runs directory ${runsdir} is the workdir itself`, `${elsewhere}, such as .factory/runs`)
         : no(`the runs directory ${runsdir} contains the workdir ${workdir}`, elsewhere);
@@ -64,14 +62,23 @@ async function checkRunsdir(runsdir: string, workdir: string): Promise<DirProble
 
 /** The real path of `path`, also where its last parts do not exist yet, or lie where this user may not look: another
  *  user's home, as in an environment that was kept by whoever changed to this one. */
-export async function realOf(path: string): Promise<string> {
+export function realOf(path: string): string {
   const whole = resolve(path);
   try {
-    return await realpath(whole);
+    return realpathSync.native(whole);
   } catch (error) {
     const nothing = isMissing(error) || isDenied(error) || ['ELOOP', 'ENAMETOOLONG'].includes(codeOf(error));
     if (dirname(whole) === whole || !nothing) throw error;
-    return join(await realOf(dirname(whole)), basename(whole));
+    return join(realOf(dirname(whole)), basename(whole));
+  }
+}
+
+/** The same, or the path as it is where nothing can be told of it. */
+export function realOrSame(path: string): string {
+  try {
+    return realOf(path);
+  } catch {
+    return path;
   }
 }
 
@@ -79,9 +86,9 @@ export async function realOf(path: string): Promise<string> {
 export const isWithin = (folder: string, path: string): boolean =>
   path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 
-async function look(path: string): Promise<Stats | 'missing' | 'unreachable'> {
+function look(path: string): Stats | 'missing' | 'unreachable' {
   try {
-    return await stat(path);
+    return statSync(path);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return 'missing';
     if (isDenied(error) || ['ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(codeOf(error))) return 'unreachable';
@@ -89,12 +96,17 @@ async function look(path: string): Promise<Stats | 'missing' | 'unreachable'> {
   }
 }
 
-const isLink = async (path: string): Promise<boolean> =>
-  (await lstat(path).catch(() => undefined))?.isSymbolicLink() ?? false;
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink();
+  } catch {
+    return false;
+  }
+}
 
 /** The same folder under two names: a bind mount, or a file system that ignores case. */
-async function isSame(path: string, other: string): Promise<boolean> {
+function isSame(path: string, other: string): boolean {
   // As numbers, inodes above 2^53 may look the same and be others.
-  const [a, b] = [await stat(path, { bigint: true }), await stat(other, { bigint: true })];
+  const [a, b] = [statSync(path, { bigint: true }), statSync(other, { bigint: true })];
   return a.ino === b.ino && a.dev === b.dev;
 }

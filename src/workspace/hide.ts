@@ -1,10 +1,11 @@
 /** Puts paths of a workspace out of sight and back, exactly, also after a crash at any moment. */
 import { chmodSync, mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
-import { readFile, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { beforeWrite } from '../system/fence.ts';
 import { isMissing, writeJson } from '../system/files.ts';
+import { readPlain } from '../system/read.ts';
 import { type HardLinks, otherNames } from './hard-links.ts';
 import { ancestorsOf, below, fromBytes, parentOf, toBytes } from './names.ts';
 import { clear } from './sealed.ts';
@@ -78,7 +79,7 @@ export async function hide(
  *  they are removed, the originals win. Nothing happens where nothing is hidden. A call that was cut is finished by the
  *  next one. Rejects with a DamagedStore where the list is not what was written. */
 export async function bringBack(workspace: string, place: HidingPlace): Promise<readonly string[]> {
-  const list = await readList(place.list);
+  const list = readList(place.list);
   if (list === undefined) return [];
   const conflicts: string[] = [];
   // Who took the run over may be hiding again: nothing is done without asking, and in no other call than the next.
@@ -135,16 +136,11 @@ function unlessMissing(work: () => void): void {
   }
 }
 
-async function readList(path: string): Promise<HiddenList | undefined> {
-  let text: string;
+function readList(path: string): HiddenList | undefined {
+  const read = readPlain(path);
+  if (read.kind === 'missing') return undefined;
   try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-  try {
-    return HiddenList.parse(JSON.parse(text));
+    return HiddenList.parse(JSON.parse(read.kind === 'text' ? read.text : ''));
   } catch (error) {
     throw new DamagedStore(`${path} is damaged: where hidden files belong can no longer be told`, {
       cause: error,

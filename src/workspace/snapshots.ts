@@ -1,6 +1,5 @@
 /** Snapshots of one workspace: taken by a stat walk that reads only what may have changed. */
-import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, realpath } from 'node:fs/promises';
+import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isNoFile, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
@@ -26,12 +25,12 @@ export async function openSnapshots(where: {
   // The folders above are resolved, the workspace itself is not: a link in its place is a stage's doing, and
   // following it would restore a foreign folder to nothing.
   const given = resolve(where.workspace);
-  const workspace = join(await realOf(dirname(given)), basename(given));
+  const workspace = join(realOf(dirname(given)), basename(given));
   const dir = resolve(where.dir);
   const trees = join(dir, 'trees');
   // A folder whose name is not known to be on disk.
-  let isNew = (await mkdir(trees, { recursive: true })) !== undefined;
-  const store = new Store(await realpath(dir));
+  let isNew = mkdirSync(trees, { recursive: true }) !== undefined;
+  const store = new Store(realpathSync.native(dir));
   const boot = bootId();
   const pathOf = (id: string): string => join(trees, `${id}.json`);
   // Of the tree that was taken last, to tell what a restore finds untouched.

@@ -16,9 +16,7 @@ test.for([
   await using it = tempFolder();
   mkdirSync(join(it.path, 'work'));
   symlinkSync('work', join(it.path, 'link-to-work'));
-  expect(
-    await checkDirs({ workdir: join(it.path, workdir), runsdir: join(it.path, runsdir) }),
-  ).toBeUndefined();
+  expect(checkDirs({ workdir: join(it.path, workdir), runsdir: join(it.path, runsdir) })).toBeUndefined();
 });
 
 test.for([
@@ -48,7 +46,7 @@ test.for([
     symlinkSync('nowhere', join(it.path, 'dangling'));
     symlinkSync('loop', join(it.path, 'loop'));
     const at = (path: string): string => (path === '/' ? '/' : `${it.path}/${path}`);
-    expect(await checkDirs({ workdir: at(workdir), runsdir: at(runsdir) })).toMatchObject({
+    expect(checkDirs({ workdir: at(workdir), runsdir: at(runsdir) })).toMatchObject({
       which,
       message: expect.stringContaining(words),
     });
@@ -60,8 +58,8 @@ test('a workdir that this user may not read is refused, and so is one behind a c
   mkdirSync(join(it.path, 'closed/inner'), { recursive: true });
   chmodSync(join(it.path, 'closed'), 0);
   const problems = await asHeldByModes(it.path, async () => [
-    await checkDirs({ workdir: join(it.path, 'closed'), runsdir: join(it.path, 'runs') }),
-    await checkDirs({ workdir: join(it.path, 'closed/inner'), runsdir: join(it.path, 'runs') }),
+    checkDirs({ workdir: join(it.path, 'closed'), runsdir: join(it.path, 'runs') }),
+    checkDirs({ workdir: join(it.path, 'closed/inner'), runsdir: join(it.path, 'runs') }),
   ]);
   expect(problems).toMatchObject([
     { which: 'workdir', message: expect.stringContaining('cannot be read') },

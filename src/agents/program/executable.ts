@@ -70,9 +70,3 @@ export async function isNativeOrOf(name: string, path: string): Promise<boolean>
     return false;
   }
 }
-
-export const isFolder = async (path: string): Promise<boolean> =>
-  stat(path).then(
-    (is) => is.isDirectory(),
-    () => false,
-  );

@@ -10,11 +10,12 @@ function* unknown(
   attrs: Attributes,
   own: ReadonlySet<string>,
   known: ReadonlySet<string>,
+  perhaps = known,
 ): Generator<Diagnostic> {
   for (const { key, written, keySpan } of attrs.values()) {
     if (known.has(key) || unchecked.has(key)) continue;
-    // What another kind reads may be meant too: the shape may be what was forgotten.
-    const meant = nearest(key, own) ?? nearest(key, known);
+    // What another kind reads may be meant too, where no kind is named: the shape may be what was forgotten.
+    const meant = nearest(key, own) ?? nearest(key, perhaps);
     if (meant === undefined) continue;
     yield finding(graph, 'unknown-attribute', 'warning', {
       message: `the attribute "${written}" is unknown; the nearest is "${meant}"`,
@@ -33,7 +34,10 @@ export const unknownAttribute: Rule = function* ({ graph, kinds, kindOf }) {
   yield* unknown(graph, graph.attrs, ofGraph, ofGraph);
   for (const node of graph.nodes.values()) {
     const kind = kindOf.get(node.id);
-    yield* unknown(graph, node.attrs, (kind && ofKinds.get(kind)) ?? ofNodes, ofNodes);
+    const own = (kind && ofKinds.get(kind)) ?? ofNodes;
+    // Each attribute of any kind is known; only what a misspelt one may have meant depends on the kind.
+    const named = node.attrs.has('type') || node.attrs.has('shape');
+    yield* unknown(graph, node.attrs, own, ofNodes, named ? own : ofNodes);
   }
   for (const edge of graph.edges) yield* unknown(graph, edge.attrs, ofEdges, ofEdges);
 };

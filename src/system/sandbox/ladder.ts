@@ -1,7 +1,6 @@
 /** What this machine can enforce, tried once per process. */
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { access, constants } from 'node:fs/promises';
+import { accessSync, constants, readFileSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { isNoRoom, saysNoRoom } from '../why-not.ts';
 import { crowdFolder } from './crowd.ts';
@@ -50,7 +49,7 @@ async function probeLowest(path: string): Promise<Ladder> {
   return {
     bwrap: { missing: 'nothing of this run asks for it' },
     unshare: undefined,
-    prlimit: process.platform === 'linux' ? await find('prlimit', path) : undefined,
+    prlimit: process.platform === 'linux' ? find('prlimit', path) : undefined,
     root: process.getuid?.() === 0,
     crowds: crowds(),
     hard: hardLimits(),
@@ -177,14 +176,15 @@ function ran(
   });
 }
 
-async function find(name: string, path: string): Promise<string | undefined> {
+function find(name: string, path: string): string | undefined {
   for (const folder of path.split(delimiter).filter(isAbsolute)) {
     const candidate = join(folder, name);
-    const usable = await access(candidate, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (usable) return candidate;
+    try {
+      accessSync(candidate, constants.X_OK);
+      return candidate;
+    } catch {
+      // Nothing that we may start: the next folder.
+    }
   }
   return undefined;
 }
