@@ -169,7 +169,8 @@ async function ownFolders(runDir: string): Promise<readonly string[]> {
     .filter((entry) => entry.isDirectory())
     .map((entry) => join(runDir, entry.name))
     .filter((path) => path !== at.workspace);
-  return [runDir, join(at.snapshots, 'trees'), exchangesLayout(at.exchanges).bodies, ...folders];
+  const stores = ['trees', 'large'].map((name) => join(at.snapshots, name));
+  return [runDir, ...stores, exchangesLayout(at.exchanges).bodies, ...folders];
 }
 
 /** What the person is told: the file, the trouble, where the run stands and how it goes on. `next` is the command. */

@@ -46,6 +46,11 @@ let neighbours = 0;
 /** Whether a file's name is that of a neighbour which this process is just writing. */
 export const isOwnNeighbour = (name: string): boolean => name.includes(`.${ours}`);
 
+/** Where what shall stand at `path` is written first. Whoever owns the run next knows by the name what was left half. */
+export const neighbourOf = (path: string): string =>
+  // In bytes a name has three times as many at most, and there is room for 255.
+  join(dirname(path), `.${basename(path).slice(0, 60)}.${ours}${neighbours++}.tmp`);
+
 /** Writes a neighbour and renames it over `path`; missing parent folders are made. The small calls are synchronous: by
  *  way of the thread pool each would take three times as long. Only flushes, which may take long, are waited for. */
 export async function writeFileAtomic(
@@ -55,8 +60,7 @@ export async function writeFileAtomic(
 ): Promise<void> {
   beforeWrite(path);
   const folder = dirname(path);
-  // In bytes a name has three times as many at most, and there is room for 255.
-  const neighbour = join(folder, `.${basename(path).slice(0, 60)}.${ours}${neighbours++}.tmp`);
+  const neighbour = neighbourOf(path);
   const mode = options.mode ?? 0o644;
   const pieces = typeof data === 'string' ? [Buffer.from(data)] : data instanceof Uint8Array ? [data] : data;
   const file = openNew(neighbour, folder);

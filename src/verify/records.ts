@@ -153,7 +153,7 @@ export async function checkStory(
   const lacks = ({ facts }: ReadFacts) => killed || facts.at(-1)?.type.startsWith('Pipeline') !== true;
   followVisits(events.facts, 'events.jsonl', endsStage, 'PipelineStarted', finished, lacks(events), found);
   followVisits(trace.facts, 'trace.jsonl', endsNode, 'SessionInitialized', finished, lacks(trace), found);
-  return { events, trace, underWay: isUnderWay(trace.facts) };
+  return { events, trace, underWay: isUnderWay(trace.facts, records) };
 }
 
 /** The exchanges, whose lines carry hashes of their own and no numbers. */
@@ -167,10 +167,13 @@ function linesIn(path: string): ReadFacts {
 const endsStage = ({ type }: Fact): boolean => type === 'StageCompleted' || type === 'StageFailed';
 const endsNode = ({ type }: Fact): boolean => type === 'NodeOutputCaptured';
 
-/** Whether the last visit that began was not carried to its end. */
-function isUnderWay(facts: readonly Fact[]): boolean {
+/** Whether the last visit that began was not carried to its end. A kill may have cost the line that tells of it: the
+ *  visit's own record counts, too. */
+function isUnderWay(facts: readonly Fact[], records: readonly RunRecord[]): boolean {
   const began = facts.findLastIndex(({ type }) => type === 'NodeInputCaptured');
-  return began >= 0 && !facts.slice(began).some(endsNode);
+  const { node, visit } = facts[began] ?? {};
+  const isRecorded = records.some((one) => one.type === 'Visit' && one.node === node && one.visit === visit);
+  return began >= 0 && !isRecorded && !facts.slice(began).some(endsNode);
 }
 
 /** A story must tell of the same visits, in the same order, with the same outcomes. A kill may have cost the last of

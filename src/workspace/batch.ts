@@ -1,5 +1,4 @@
 /** Contents on their way into the store: named only after they are on the disk. */
-import { randomBytes } from 'node:crypto';
 import { closeSync, fdatasync, fstatSync, lstatSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,7 +6,7 @@ import { promisify } from 'node:util';
 import { sha256 } from '../model/sha256.ts';
 import { named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, syncFolder } from '../system/files.ts';
+import { isCode, neighbourOf, syncFolder } from '../system/files.ts';
 import { hashFile, pour, readSmall, writeAt } from './content.ts';
 import { Places } from './places.ts';
 
@@ -103,7 +102,7 @@ export class Batch {
     }
     beforeWrite(largeDir);
     mkdirSync(largeDir, { recursive: true });
-    const neighbour = join(largeDir, `${randomBytes(8).toString('hex')}.tmp`);
+    const neighbour = neighbourOf(join(largeDir, 'content'));
     try {
       const stored = await pour(path, neighbour, { mode: 0o600, sync: true });
       if (!this.into.largeNames.flushed) await sweep(largeDir, neighbour);

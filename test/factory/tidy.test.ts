@@ -10,6 +10,7 @@ test.each([
   torn('checkpoint.json'),
   `check/${torn('status.json')}`,
   `snapshots/trees/${torn('f0.json')}`,
+  `snapshots/large/${torn('content')}`,
   `exchanges/bodies/${torn('f0')}`,
 ])('what a killed engine was writing goes: %s', async (name) => {
   await using it = await home({ [name]: 'half', 'visits.jsonl': '' });

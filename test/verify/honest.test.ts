@@ -1,7 +1,8 @@
 /** Runs that nobody touched hold, however they came to their end; and nothing is claimed that was not looked at. */
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { withOwnHash } from '../../src/store/own-hash.ts';
 import { type Told, treeOf } from '../support/house.ts';
 import { files, type Ground, ground } from './ground.ts';
 
@@ -10,6 +11,9 @@ let done: Told;
 let failed: Told;
 beforeAll(async () => {
   it = await ground({
+    'loops.dot': `digraph l { start [shape=Mdiamond]; done [shape=Msquare]
+      check [shape=parallelogram, max_visits=2, tool_command="exit 3"]
+      start -> check; check -> check [condition="outcome=fail"]; check -> done [condition="outcome=success"] }`,
     'bare.dot': 'digraph b { start [shape=Mdiamond]; done [shape=Msquare]; start -> done }',
   });
   done = await it.start('done');
@@ -39,6 +43,27 @@ test('completed, failed, stopped, resumed, forked, replayed and copied runs hold
   await holds('again');
   cpSync(it.dir('done'), it.dir('copied'), { recursive: true, preserveTimestamps: true });
   await holds('copied');
+});
+
+test('a visit that counts was carried to its end, also where a kill has kept its story from telling so', async () => {
+  expect((await it.start('capped', 'loops.dot')).code).toBe(1);
+  // As an engine leaves it that is killed right behind the last visit's checkpoint.
+  const at = (name: string) => join(it.dir('capped'), name);
+  for (const [name, type] of [
+    ['events.jsonl', 'StageStarted'],
+    ['trace.jsonl', 'NodeInputCaptured'],
+  ] as const) {
+    const lines = readFileSync(at(name), 'utf8').trimEnd().split('\n');
+    const last = lines.findLastIndex((line) => JSON.parse(line).type === type);
+    writeFileSync(at(name), `${lines.slice(0, last + 1).join('\n')}\n`);
+  }
+  const { sha256: _, journals: __, ...checkpoint } = it.json('.factory/runs/capped/checkpoint.json');
+  writeFileSync(at('checkpoint.json'), withOwnHash({ ...checkpoint, status: 'running', ended: null }));
+  rmSync(at('result.json'));
+  expect((await it.resume('capped')).code).toBe(1);
+  const { problems, unchecked, checked } = await it.verify('capped');
+  expect({ problems, unchecked }).toEqual({ problems: [], unchecked: [] });
+  expect(checked['workspace files']).toBeGreaterThan(0);
 });
 
 test('a verification changes nothing, counts what it has checked and names what it could not', async () => {
