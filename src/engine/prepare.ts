@@ -12,7 +12,7 @@ import { openLedger } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
 import { dropKey, keyFileOf, keysFolder, mostSealedBytes, writeSealed } from '../store/sealed.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
-import { isCode, makeFolder, syncFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
+import { isCode, makeFolder, syncFolders, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { flushFile, flushTree } from '../system/leftovers.ts';
 import { makingFolder } from '../system/live.ts';
 import type { HardLinks } from '../workspace/hard-links.ts';
@@ -137,7 +137,8 @@ export async function makeWhole(
       };
     }
     try {
-      await syncFolder(wanted.runsDir);
+      // A run in folders that are lost is lost.
+      await syncFolders(wanted.runsDir, first === undefined ? wanted.runsDir : dirname(first));
     } catch (error) {
       await rm(final, { recursive: true, force: true });
       throw error;

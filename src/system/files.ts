@@ -176,7 +176,7 @@ async function openNew(path: string, folder: string): Promise<number> {
 }
 
 /** Waits for both, also when one has failed: a descriptor must not be closed under a flush. */
-async function both(...work: readonly (Promise<void> | undefined)[]): Promise<void> {
+export async function both(...work: readonly (Promise<void> | undefined)[]): Promise<void> {
   for (const one of await Promise.allSettled(work)) if (one.status === 'rejected') throw one.reason;
 }
 
@@ -291,6 +291,14 @@ export async function syncFolder(path: string): Promise<void> {
     if (!isCode(error, 'EINVAL', 'ENOTSUP', 'EBADF')) throw named(path, error);
   } finally {
     closeSync(folder);
+  }
+}
+
+/** Flushes the names in `folder` and in those above it, up to `top`. */
+export async function syncFolders(folder: string, top: string): Promise<void> {
+  for (let at = resolve(folder); ; at = dirname(at)) {
+    await syncFolder(at);
+    if (at === resolve(top) || at === dirname(at)) return;
   }
 }
 
