@@ -1,5 +1,5 @@
 /** A run's beginning: its folder is made whole under another name and renamed, so that it exists entirely or not. */
-import { lstat, mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { lstat, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { RunState } from '../model/checkpoint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -230,7 +230,7 @@ async function fill(
 
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
   if (wanted.workdir === undefined) {
-    await mkdir(at.workspace, { recursive: true });
+    await makeFolder(at.workspace);
   } else {
     const copied = await snapshots.copyIn(wanted.workdir, {
       exclude: [

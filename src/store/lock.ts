@@ -2,14 +2,14 @@
  *  one owns the run. A file of a new epoch comes into being whole and only once, so of two that want it one wins. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { link, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { link, open, readdir, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { layout } from '../model/layout.ts';
 import { type Clock, monotonicMs, uptimeMs } from '../system/clock.ts';
 import { named } from '../system/disk-trouble.ts';
 import { type Continued, type Every, realContinued, realEvery } from '../system/every.ts';
 import { Superseded } from '../system/fence.ts';
-import { isCode, isMissing, syncFolder, writeJson } from '../system/files.ts';
+import { isCode, isMissing, makeFolder, syncFolder, writeJson } from '../system/files.ts';
 import { type Self, thisProcess } from '../system/proc.ts';
 import { readPlain } from '../system/read.ts';
 import { scan } from './journal-read.ts';
@@ -74,7 +74,7 @@ export type LockOptions = {
 export async function acquireLock(runDir: string, options: LockOptions): Promise<LockAnswer> {
   const folder = layout(runDir).locks;
   const { clock, self = thisProcess() } = options;
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   for (let tries = 0; tries < 100; tries++) {
     const highest = await highestEpoch(folder);
     const before = highest === undefined ? undefined : await readLock(folder, highest);

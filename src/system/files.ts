@@ -181,7 +181,8 @@ export async function both(...work: readonly (Promise<void> | undefined)[]): Pro
 }
 
 /** Makes a folder and those above it that are missing; answers with the first one made. Rejects with the system's error
- *  where it may not, and then leaves none behind. Node's own recursive mkdir never ends in a file system that says of a
+ *  where it may not, and then leaves none behind. Node's own recursive mkdir, where it is waited for, says of a disk that has
+ *  no inode left that the path does not exist; it never ends in a file system that says of a
  *  new name that it does not exist, as `/proc` does, and cannot tell that from one that is read-only. */
 export async function makeFolder(path: string): Promise<string | undefined> {
   const missing: string[] = [];

@@ -1,8 +1,8 @@
 /** Snapshots of one workspace: taken by a stat walk that reads only what may have changed. */
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isNoFile, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { isNoFile, makeFolder, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
 import { checkoutTree } from './checkout.ts';
 import { copyTree } from './copy.ts';
@@ -30,7 +30,7 @@ export async function openSnapshots(where: {
   const dir = resolve(where.dir);
   const trees = join(dir, 'trees');
   // A folder whose name is not known to be on disk.
-  let isNew = (await mkdir(trees, { recursive: true })) !== undefined;
+  let isNew = (await makeFolder(trees)) !== undefined;
   const store = new Store(await realpath(dir));
   const boot = bootId();
   const pathOf = (id: string): string => join(trees, `${id}.json`);
