@@ -140,7 +140,8 @@ export async function makeRepository(
   },
 ): Promise<void> {
   await makeFolder(path);
-  await writeFileAtomic(options.settingsFile, '[safe]\n\tdirectory = *\n');
+  // Torn by a power cut it would be no settings of ours, and git not be called there any more.
+  await writeFileAtomic(options.settingsFile, '[safe]\n\tdirectory = *\n', { sync: true });
   const git = ownGit({ cwd: path, settingsFile: options.settingsFile, env: options.env });
   await git.text([
     'init',
