@@ -1,8 +1,8 @@
 /** The agent program `codex` (`codex exec`): a prompt on standard input, work in the workspace, an answer in a file. */
-import { mkdir, realpath, rm } from 'node:fs/promises';
+import { realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../system/clock.ts';
-import { removeNow } from '../system/files.ts';
+import { makeFolder, removeNow } from '../system/files.ts';
 import { isFolder } from '../system/read.ts';
 import type { Exit } from '../system/spawn.ts';
 import type { Agent, AgentProgram, AgentReport, AgentTask, Usage } from './agent.ts';
@@ -133,7 +133,7 @@ async function placeOf(
       tmpdir: temporary,
     },
   );
-  await mkdir(temporary, { recursive: true });
+  makeFolder(temporary);
   return {
     given: { ...given, env: { ...given.env, TMPDIR: temporary } },
     leave: () => rm(temporary, { recursive: true, force: true }),

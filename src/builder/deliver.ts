@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { copyFile, mkdtemp, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isCode, isMissing, makeFolder, syncFolder, systemWords } from '../system/files.ts';
+import { isCode, isMissing, makeFolder, syncFolders, systemWords } from '../system/files.ts';
 import { type Environment, type Git, makeRepository, ownGit, sourceGit } from '../system/git.ts';
 import { isAbandoned, makerWord } from '../system/maker.ts';
 import { settleTree } from '../system/settle.ts';
@@ -176,7 +176,7 @@ export async function deliverFolder(options: {
     // It appears whole also after a power cut.
     await settleTree(neighbour);
     await rename(neighbour, to);
-    await syncFolder(dirname(to));
+    await syncFolders(dirname(to), dirname(madeParent ?? to));
     return { ok: true, whole };
   } catch (error) {
     // What could not be made (a file stands where a folder would be) cannot be removed either.

@@ -1,9 +1,9 @@
 /** A run's history copied for a run that goes on from an earlier moment: its commits up to there, and none after. */
 import type { Dirent } from 'node:fs';
 import { constants } from 'node:fs';
-import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
+import { copyFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing } from '../system/files.ts';
+import { isMissing, makeFolder } from '../system/files.ts';
 import type { Environment, Git } from '../system/git.ts';
 import { moveHead } from './commit.ts';
 import { assertPlainHistory } from './history-guard.ts';
@@ -79,7 +79,7 @@ const proofIn = (file: string): Promise<ProofRecord | undefined> =>
 const passing = /(?:\.lock$|^tmp_|\.tmp$|^factory\.index$|^logs$)/;
 
 async function copyRepository(from: string, to: string): Promise<void> {
-  await mkdir(to, { recursive: true });
+  makeFolder(to);
   for (const entry of await sorted(from)) {
     if (passing.test(entry.name)) continue;
     const [source, target] = [join(from, entry.name), join(to, entry.name)];

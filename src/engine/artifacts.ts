@@ -1,20 +1,15 @@
 /** Writing into a node's folder, which the node's own programs can write into too. */
 import { basename } from 'node:path';
-import { type WriteOptions, writeFileAtomic, writeFresh } from '../system/files.ts';
-
-/** Artifacts that a later stage reads, as `factory order rollback` reads what a verification found: they outlive a power
- *  cut as the checkpoint does, or the run would go on otherwise than it would have. */
-const readLater: ReadonlySet<string> = new Set(['verification.results.json']);
+import { writeFileAtomic, writeFresh } from '../system/files.ts';
 
 /** Artifacts that somebody may look at as soon as they are there. */
-const lookedFor: ReadonlySet<string> = new Set(['status.json', 'response.md', ...readLater]);
+const lookedFor: ReadonlySet<string> = new Set(['status.json', 'response.md', 'verification.results.json']);
 
 /** Writes an artifact. A folder that a stage left in its place goes. What a visit writes first is torn where the engine is
  *  killed meanwhile, and then goes with all that the visit left. */
 export async function keepText(path: string, text: string): Promise<void> {
   if (!lookedFor.has(basename(path)) && writeFresh(path, text, 0o644)) return;
-  const flushed: WriteOptions = readLater.has(basename(path)) ? { sync: true, syncFolder: true } : {};
-  await writeFileAtomic(path, text, { ...flushed, evenFolder: true });
+  await writeFileAtomic(path, text, { evenFolder: true });
 }
 
 /** The same for JSON, with two-space indent and a final newline. */

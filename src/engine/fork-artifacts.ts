@@ -1,11 +1,11 @@
 /** What the stages of a run left behind, taken over by a run that was forked from it. */
-import { constants } from 'node:fs';
-import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { constants, mkdirSync } from 'node:fs';
+import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Json } from '../model/json.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import type { RunRecord } from '../model/visit-record.ts';
-import { isMissing } from '../system/files.ts';
+import { isMissing, makeFolder } from '../system/files.ts';
 import { below } from '../workspace/names.ts';
 import { namesIn, walk } from '../workspace/walk.ts';
 import { readStage, writeStage } from './node-dir.ts';
@@ -67,13 +67,13 @@ async function clear(target: string): Promise<void> {
 /** False when the folder, or something that was in it, is gone. */
 async function copyFolder(from: string, to: string, withoutVisits: boolean): Promise<boolean> {
   if (namesIn(from, '').length === 0) return false;
-  await mkdir(to, { recursive: true });
+  makeFolder(to);
   const isOut = (path: string) =>
     !path.includes('/') && (path.endsWith('.tmp') || (withoutVisits && path === 'visits'));
   for (const { path, kind } of walk(from, { enter: (folder) => !isOut(folder.path) })) {
     if (isOut(path)) continue;
     try {
-      if (kind === 'dir') await mkdir(below(to, path), { recursive: true });
+      if (kind === 'dir') mkdirSync(below(to, path), { recursive: true });
       else if (kind === 'file')
         await copyFile(below(from, path), below(to, path), constants.COPYFILE_FICLONE);
     } catch (error) {

@@ -1,6 +1,6 @@
 /** The exchanges of a run, taken over by a run that begins at one of its moments or that follows it. */
 import { constants, existsSync, lstatSync } from 'node:fs';
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inHistory } from '../builder/in-history.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -8,7 +8,7 @@ import { exchangesLayout, followedLayout, layout, nodeLayout } from '../model/la
 import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
 import { hashFile } from '../store/artifact-hashes.ts';
 import { bodiesOf, readExchanges } from '../store/exchanges.ts';
-import { isMissing, writeFileAtomic } from '../system/files.ts';
+import { isMissing, makeFolder, writeFileAtomic } from '../system/files.ts';
 import { namesIn } from '../system/read.ts';
 import { readStage } from './node-dir.ts';
 import { answersOf } from './replay.ts';
@@ -34,7 +34,7 @@ export async function copyExchanges(
   const counted = new Set(answersOf(records, read.exchanges).values());
   const taken = read.exchanges.filter((stored) => counted.has(stored));
   if (taken.length === 0) return { snapshots: [], notes: [] };
-  await mkdir(target.bodies, { recursive: true });
+  makeFolder(target.bodies);
   const notes: string[] = [];
   for (const { exchange } of taken) {
     for (const body of bodiesOf(exchange)) {
@@ -60,13 +60,13 @@ export async function copyFollowed(
   const source = exchangesLayout(layout(from).exchanges);
   const at = followedLayout(layout(to).followed);
   const target = exchangesLayout(at.exchanges);
-  await mkdir(target.bodies, { recursive: true });
+  makeFolder(target.bodies);
   await copied(source.calls, target.calls);
   for (const name of namesIn(source.bodies))
     if (/^[0-9a-f]{64}$/.test(name)) await copied(source.body(name), target.body(name));
   await writeFileAtomic(at.visits, linesOf(records), { sync: true });
   const stages = begins === undefined ? [] : records.slice(begins).filter(isStage);
-  await mkdir(at.artifacts, { recursive: true });
+  makeFolder(at.artifacts);
   for (const stage of stages) {
     const lost = await keptOf(from, stage, at.artifact);
     if (lost !== undefined)

@@ -145,7 +145,8 @@ async function fill(
     records,
   );
   // Copied without a flush; a power cut must not leave a run that cannot go on.
-  for (const folder of [at.inputs, at.history, at.exchanges, at.followed]) await settleTree(folder);
+  const nodes = Object.keys(state.visits).map((node) => at.node(node));
+  await settleTree([at.inputs, at.history, at.exchanges, at.followed, ...nodes]);
   await writeJson(at.manifest, manifest, { sync: true, first: () => flushFile(at.barrier) });
   const { completed_nodes: completed, ...rest } = state;
   await saveCheckpoint(

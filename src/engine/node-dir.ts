@@ -6,6 +6,7 @@ import { nodeLayout } from '../model/layout.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isCode, overwriteJson, removeNow } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
+import { settleTree } from '../system/settle.ts';
 import { below } from '../workspace/names.ts';
 import { readNames } from '../workspace/walk.ts';
 import { keepJson } from './artifacts.ts';
@@ -61,6 +62,14 @@ function made(dir: string): boolean {
     if (isCode(error, 'EEXIST')) return false;
     throw error;
   }
+}
+
+/** Settles when what the visit has left is on the disk, with the names that the one before it has by now: the record of
+ *  a visit tells of these files, also after a power cut. */
+export function settleVisit(dir: string, visit: number): Promise<void> {
+  const { visits } = nodeLayout(dir);
+  const before = join(visits, String(visit - 1));
+  return settleTree([dir, before], [visits, before]);
 }
 
 /** In calls that nothing comes between: who is stopped in one that is made by a thread of its own has asked whose the run is

@@ -1,5 +1,5 @@
 /** A run's beginning: its folder is made whole under another name and renamed, so that it exists entirely or not. */
-import { lstatSync, mkdirSync, renameSync } from 'node:fs';
+import { lstatSync, renameSync } from 'node:fs';
 import { readdir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { RunState } from '../model/checkpoint.ts';
@@ -13,7 +13,7 @@ import { openLedger } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
 import { dropKey, keyFileOf, keysFolder, mostSealedBytes, writeSealed } from '../store/sealed.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
-import { isCode, makeFolder, syncFolder, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
+import { isCode, makeFolder, syncFolders, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { flushFile, flushTree } from '../system/leftovers.ts';
 import { makingFolder } from '../system/live.ts';
 import { isFolder } from '../system/read.ts';
@@ -139,7 +139,8 @@ export async function makeWhole(
       };
     }
     try {
-      await syncFolder(wanted.runsDir);
+      // A run in folders that are lost is lost.
+      await syncFolders(wanted.runsDir, first === undefined ? wanted.runsDir : dirname(first));
     } catch (error) {
       await rm(final, { recursive: true, force: true });
       throw error;
@@ -231,7 +232,7 @@ async function fill(
 
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
   if (wanted.workdir === undefined) {
-    mkdirSync(at.workspace, { recursive: true });
+    makeFolder(at.workspace);
   } else {
     const copied = await snapshots.copyIn(wanted.workdir, {
       exclude: [

@@ -1,6 +1,6 @@
 /** A failed scenario, once more: on the same files in a folder of its own, to tell a flake from a failure. */
 import { constants, renameSync } from 'node:fs';
-import { copyFile, mkdir, readdir } from 'node:fs/promises';
+import { copyFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AttributeValues } from '../model/attribute.ts';
 import { readAttributes } from '../model/attribute.ts';
@@ -13,7 +13,7 @@ import { executableAttributes, judgingAttributes } from '../nodes/kind.ts';
 import { blameAgain } from '../policy/blame.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, isMissing, removeAside } from '../system/files.ts';
+import { isCode, isMissing, makeFolder, removeAside } from '../system/files.ts';
 import { placeSealed } from '../workspace/sealed.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
@@ -71,7 +71,7 @@ export async function rerun(
   try {
     await leave();
     await snapshots.checkout(before.id, place.workspace);
-    await mkdir(place.nodeDir, { recursive: true });
+    makeFolder(place.nodeDir);
     const { sealed } = setting;
     if (sealed !== undefined && seesHoldout(visit.node, kind.type))
       placeSealed(place.workspace, sealed.paths, sealed.files());

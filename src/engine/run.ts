@@ -22,7 +22,7 @@ import type { Caps } from './caps.ts';
 import { capHit, defaultCaps, spendHit } from './caps.ts';
 import { delta } from './context.ts';
 import { feedback, printable } from './feedback.ts';
-import { openVisit } from './node-dir.ts';
+import { openVisit, settleVisit } from './node-dir.ts';
 import { parked } from './park.ts';
 import { goalOf } from './pipeline.ts';
 import { inputCaptured, outputCaptured, stageEnded, status, visited } from './records.ts';
@@ -49,7 +49,7 @@ export type PreparedRun = {
   readonly trace: Journal;
   /** Puts the visit that has ended and then the checkpoint into their places; the answer waits until a power cut leaves
    *  both. Rejects when another engine has taken the run over. */
-  readonly save: (state: RunState, visit?: VisitFacts) => Promise<OnDisk>;
+  readonly save: (state: RunState, visit?: VisitFacts, beside?: () => Promise<void>) => Promise<OnDisk>;
   /** A snapshot of the run that was taken earlier. */
   readonly snapshotOf?: (id: string) => Promise<Snapshot>;
   readonly signal: AbortSignal;
@@ -327,7 +327,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
       left,
     );
     await flushed;
-    const settled = await prepared.save(state, facts);
+    const settled = await prepared.save(state, facts, () => settleVisit(nodeDir, visits + 1));
     onDisk = settled();
     onDisk.catch(() => {});
     if (outcome.status === 'fail') {

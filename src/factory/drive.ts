@@ -299,14 +299,14 @@ export async function drive(
       books,
       events,
       trace,
-      save: async (next, visit) => {
+      save: async (next, visit, beside) => {
         lock.assertOwner();
         if (!(await lock.stillOwner()))
           throw new Superseded(
             `the lock of run ${manifest.run_id} is gone: ${at.locks} was removed or taken over; this process stops`,
           );
         const waits = next.parked === undefined ? undefined : { ...started, parked: next.parked };
-        return ledger.put(next, visit, {
+        return ledger.put(next, visit, beside, {
           manifest_sha256: manifestIs,
           ...(waits === undefined ? {} : { manifest_next: manifestHash(waits) }),
           journals: marksOf('flushed'),

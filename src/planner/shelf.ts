@@ -26,7 +26,7 @@ export async function openShelf(root: string, runId: string): Promise<{ readonly
     await mkdir(dir).catch(async (error: unknown) => {
       if (!isCode(error, 'EEXIST') || !(await neverRan(dir))) throw error;
     });
-    await mkdir(join(dir, 'compile'), { recursive: true });
+    makeFolder(join(dir, 'compile'));
   } catch (error) {
     return {
       problem: isCode(error, 'EEXIST')

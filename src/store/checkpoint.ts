@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { BoundedCheckpoint, Checkpoint, Cover, type RunState } from '../model/checkpoint.ts';
 import { parseJson } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
-import { syncFolder, writeFileAtomic } from '../system/files.ts';
+import { both, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { readPlain } from '../system/read.ts';
 import type { Journal } from './journal.ts';
 import { ownHashOf, withOwnHash } from './own-hash.ts';
@@ -124,8 +124,9 @@ function hasAtMost(record: object, most: number): boolean {
 export interface Ledger {
   /** Adds the line of the visit that has ended (or of the beginning), then replaces the checkpoint, which counts it. */
   save(state: RunState, visit?: VisitFacts, cover?: Cover): Promise<void>;
-  /** As `save`, but settles when the new checkpoint stands in its place; the answer waits for the rest. */
-  put(state: RunState, visit?: VisitFacts, cover?: Cover): Promise<OnDisk>;
+  /** As `save`, but settles when the new checkpoint stands in its place; the answer waits for the rest. The checkpoint
+   *  waits for `beside`, which is begun with its own flushes. */
+  put(state: RunState, visit?: VisitFacts, beside?: () => Promise<void>, cover?: Cover): Promise<OnDisk>;
   close(): Promise<void>;
 }
 
@@ -141,7 +142,7 @@ export async function openLedger(
   let seq = from?.visits.seq ?? 0;
   const sorted = [...(from?.checkpoint.completed_nodes ?? [])];
   let count = sorted.length;
-  const put: Ledger['put'] = async (state, visit, cover) => {
+  const put: Ledger['put'] = async (state, visit, beside, cover) => {
     if (visit !== undefined) {
       seq = journal.append(visit);
       if (visit.type === 'Visit' && visit.visit === 1) {
@@ -155,12 +156,12 @@ export async function openLedger(
       completed: count <= mostInline ? sorted : count,
       sha256: journal.marks().written.sha256,
       ...(cover === undefined ? {} : { cover }),
-      flush: () => journal.flush(),
+      flush: () => both(beside?.(), journal.flush()),
     });
   };
   return {
     put,
-    save: async (...what) => (await put(...what))(),
+    save: async (state, visit, cover) => (await put(state, visit, undefined, cover))(),
     close: () => journal.close(),
   };
 }

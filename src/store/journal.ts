@@ -1,11 +1,11 @@
 /** Append-only journals (`events.jsonl`, `trace.jsonl`): one JSON object a line, in the order things happened. */
-import { closeSync, fdatasync, fstatSync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import type { Mark } from '../model/mark.ts';
 import { about, named } from '../system/disk-trouble.ts';
 import { beforeWrite, Superseded } from '../system/fence.ts';
-import { syncFolder } from '../system/files.ts';
+import { makeFolder, syncFolder } from '../system/files.ts';
 import { scan } from './journal-read.ts';
 
 export { type Cursor, type JournalEntry, readJournal, readRecords } from './journal-read.ts';
@@ -48,7 +48,7 @@ export async function allOpen<const T extends readonly Promise<{ close(): Promis
  *  ignore what we append. */
 export async function openJournal(path: string, options: JournalOptions): Promise<Journal> {
   const { runId, epoch } = options;
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   const before = await scan(path);
   if (before.epoch > epoch) {
     // Our own fence says who it is, where there is one.

@@ -1,7 +1,7 @@
 /** One owner for each run directory. Owners are numbered by epochs, each with a file `lock/<epoch>.json`; the highest
  *  one owns the run. A file of a new epoch comes into being whole and only once, so of two that want it one wins. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { layout } from '../model/layout.ts';
@@ -9,7 +9,7 @@ import { type Clock, monotonicMs, uptimeMs } from '../system/clock.ts';
 import { named } from '../system/disk-trouble.ts';
 import { type Continued, type Every, realContinued, realEvery } from '../system/every.ts';
 import { Superseded } from '../system/fence.ts';
-import { isCode, isMissing, syncFolder, writeJson } from '../system/files.ts';
+import { isCode, isMissing, makeFolder, syncFolder, writeJson } from '../system/files.ts';
 import { type Self, thisProcess } from '../system/proc.ts';
 import { readPlain } from '../system/read.ts';
 import { scan } from './journal-read.ts';
@@ -74,7 +74,7 @@ export type LockOptions = {
 export async function acquireLock(runDir: string, options: LockOptions): Promise<LockAnswer> {
   const folder = layout(runDir).locks;
   const { clock, self = thisProcess() } = options;
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   for (let tries = 0; tries < 100; tries++) {
     const highest = highestEpoch(folder);
     const before = highest === undefined ? undefined : readLock(folder, highest);

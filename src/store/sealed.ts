@@ -11,7 +11,7 @@ import { sha256 } from '../model/sha256.ts';
 import {
   isCode,
   makeFolder,
-  syncFolder,
+  syncFolders,
   systemWords,
   writeFileAtomic,
   writeNewFile,
@@ -83,7 +83,8 @@ export async function writeSealed(
   try {
     const first = makeFolder(dirname(folder)) ?? folder;
     await mkdir(folder, { mode: 0o700 }).then(
-      () => flushUpTo(dirname(folder), dirname(first)),
+      // A key in folders that are lost is lost.
+      () => syncFolders(dirname(folder), dirname(first)),
       (error: unknown) => {
         if (!isCode(error, 'EEXIST')) throw error;
       },
@@ -104,14 +105,6 @@ export async function writeSealed(
     store_sha256: sha256(store),
     key: name,
   };
-}
-
-/** Flushes the names in `folder` and in those above it, up to `top`: a key in folders that are lost is lost. */
-async function flushUpTo(folder: string, top: string): Promise<void> {
-  for (let at = folder; ; at = dirname(at)) {
-    await syncFolder(at);
-    if (at === top || at === dirname(at)) return;
-  }
 }
 
 /** File of the key that belongs to a folder that becomes a run, whether it is there or not; undefined where there is no

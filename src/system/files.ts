@@ -183,12 +183,13 @@ function openNew(path: string, folder: string): number {
 }
 
 /** Waits for both, also when one has failed: a descriptor must not be closed under a flush. */
-async function both(...work: readonly (Promise<void> | undefined)[]): Promise<void> {
+export async function both(...work: readonly (Promise<void> | undefined)[]): Promise<void> {
   for (const one of await Promise.allSettled(work)) if (one.status === 'rejected') throw one.reason;
 }
 
 /** Makes a folder and those above it that are missing; answers with the first one made. Rejects with the system's error
- *  where it may not, and then leaves none behind. Node's own recursive mkdir never ends in a file system that says of a
+ *  where it may not, and then leaves none behind. Node's own recursive mkdir, where it is waited for, says of a disk that has
+ *  no inode left that the path does not exist; it never ends in a file system that says of a
  *  new name that it does not exist, as `/proc` does, and cannot tell that from one that is read-only. */
 export function makeFolder(path: string): string | undefined {
   const missing: string[] = [];
@@ -306,6 +307,14 @@ export async function syncFolder(path: string): Promise<void> {
     if (!isCode(error, 'EINVAL', 'ENOTSUP', 'EBADF')) throw named(path, error);
   } finally {
     closeSync(folder);
+  }
+}
+
+/** Flushes the names in `folder` and in those above it, up to `top`. */
+export async function syncFolders(folder: string, top: string): Promise<void> {
+  for (let at = resolve(folder); ; at = dirname(at)) {
+    await syncFolder(at);
+    if (at === resolve(top) || at === dirname(at)) return;
   }
 }
 

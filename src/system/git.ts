@@ -1,9 +1,9 @@
 /** The door to git: every call with an environment of its own, no prompt, no hook, no signature, no pager. */
 import { existsSync } from 'node:fs';
-import { mkdir, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeWrite } from './fence.ts';
-import { isMissing, systemWords, writeFileAtomic } from './files.ts';
+import { isMissing, makeFolder, systemWords, writeFileAtomic } from './files.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -139,8 +139,9 @@ export async function makeRepository(
     readonly env: Environment;
   },
 ): Promise<void> {
-  await mkdir(path, { recursive: true });
-  await writeFileAtomic(options.settingsFile, '[safe]\n\tdirectory = *\n');
+  makeFolder(path);
+  // Torn by a power cut it would be no settings of ours, and git not be called there any more.
+  await writeFileAtomic(options.settingsFile, '[safe]\n\tdirectory = *\n', { sync: true });
   const git = ownGit({ cwd: path, settingsFile: options.settingsFile, env: options.env });
   await git.text([
     'init',

@@ -11,23 +11,32 @@ const atOnce = 16;
 const sync = promisify(fsync);
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Flushes the plain files and the folders of a tree; links are not followed, and what may not be read is passed over.
- *  Rejects with the disk's error. Where there are many and the system has no `sync -f`, they are left to the system's own
- *  pace (half a minute or so). */
-export async function settleTree(folder: string): Promise<void> {
+/** Flushes the plain files and the folders of one tree or of several on one disk; links are not followed, and what may
+ *  not be read is passed over. Of a folder in `closed` only its own names are flushed. Rejects with the disk's error. */
+export async function settleTree(
+  folders: string | readonly string[],
+  closed: readonly string[] = [],
+): Promise<void> {
+  const roots = typeof folders === 'string' ? [folders] : folders;
+  const shut = new Set(closed.map(latin));
   const places: string[] = [];
-  // Bytes as text, whatever they are.
-  const open = [Buffer.from(folder).toString('latin1')];
-  for (let at = open.pop(); at !== undefined && places.length <= mostOneByOne; at = open.pop()) {
+  const open = roots.map(latin).reverse();
+  let oneByOne = false;
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
     places.push(at);
-    for (const entry of entriesOf(at)) {
+    for (const entry of shut.has(at) ? [] : entriesOf(at)) {
       if (entry.isDirectory()) open.push(`${at}/${entry.name}`);
       else if (entry.isFile()) places.push(`${at}/${entry.name}`);
     }
-  }
-  if (places.length + open.length > mostOneByOne) {
-    await promisify(execFile)('sync', ['-f', folder]).catch(() => {});
-    return;
+    if (oneByOne || places.length + open.length <= mostOneByOne) continue;
+    // Not every system has such a program; and where it is the disk that fails, it says so of a file as well.
+    const [on = ''] = roots;
+    const all = promisify(execFile)('sync', ['-f', on]);
+    oneByOne = await all.then(
+      () => false,
+      () => true,
+    );
+    if (!oneByOne) return;
   }
   // Several at once share one wait for the disk; a folder's names come after what they name all the same, since nothing
   // is said before all is there.
@@ -37,11 +46,14 @@ export async function settleTree(folder: string): Promise<void> {
   }
 }
 
+/** Bytes as text, whatever they are. */
+const latin = (path: string): string => Buffer.from(path).toString('latin1');
+
 function entriesOf(folder: string) {
   try {
     return readdirSync(Buffer.from(folder, 'latin1'), { withFileTypes: true, encoding: 'latin1' });
   } catch (error) {
-    if (isMissing(error) || isCode(error, 'EACCES', 'EPERM')) return [];
+    if (isMissing(error) || isCode(error, 'EACCES', 'EPERM', 'ENAMETOOLONG')) return [];
     throw error;
   }
 }
@@ -52,7 +64,7 @@ async function flush(place: string): Promise<void> {
   try {
     file = openSync(path, flags);
   } catch (error) {
-    if (isMissing(error) || isCode(error, 'EACCES', 'EPERM', 'ELOOP', 'ENXIO')) return;
+    if (isMissing(error) || isCode(error, 'EACCES', 'EPERM', 'ELOOP', 'ENXIO', 'ENAMETOOLONG')) return;
     throw error;
   }
   try {

@@ -1,7 +1,7 @@
 /** A store of snapshots copied for another run, also while its owner adds to it. */
-import { mkdir, readdir, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing, syncFolder } from '../system/files.ts';
+import { isMissing, makeFolder, syncFolder } from '../system/files.ts';
 import { pour } from './content.ts';
 import { trouble } from './trouble.ts';
 
@@ -17,7 +17,7 @@ export async function copyStore(from: string, to: string, only?: ReadonlySet<str
 
 /** The files of a folder, without those in folders of its own. */
 async function copyFolder(from: string, to: string, wanted = (_: string): boolean => true): Promise<void> {
-  await mkdir(to, { recursive: true });
+  makeFolder(to);
   for (const entry of await entriesOf(from)) {
     // What is being written has another name when it counts.
     if (!entry.isFile() || entry.name.endsWith('.tmp') || !wanted(entry.name)) continue;

@@ -1,7 +1,7 @@
 /** Snapshots of one workspace: taken by a stat walk that reads only what may have changed. */
-import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isNoFile, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { isNoFile, makeFolder, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
 import { checkoutTree } from './checkout.ts';
 import { copyTree } from './copy.ts';
@@ -29,7 +29,7 @@ export async function openSnapshots(where: {
   const dir = resolve(where.dir);
   const trees = join(dir, 'trees');
   // A folder whose name is not known to be on disk.
-  let isNew = mkdirSync(trees, { recursive: true }) !== undefined;
+  let isNew = makeFolder(trees) !== undefined;
   const store = new Store(realpathSync.native(dir));
   const boot = bootId();
   const pathOf = (id: string): string => join(trees, `${id}.json`);

@@ -82,11 +82,30 @@ test.skipIf(!known)(
   () => held(judged, pointAt(judged, 'sync', /\/runs\/r1$/, -1, 'full'), 1),
 );
 
-test.skipIf(!known)('what a verification found is flushed, since a later stage may read it', () => {
-  const its = (everyKind.operations['engine'] ?? []).filter(({ what }) =>
-    /check(\/\.verification\.results\.json\..*)?$/.test(what),
-  );
-  expect(its.map(({ kind }) => kind).join()).toMatch(/write,(mode,)?sync,.*sync/);
+test.skipIf(!known)(
+  'what a stage has left is flushed before the checkpoint that counts it takes its place',
+  () => {
+    const artifact = /\/r1\/((?:write|flaky|scoped|judge|model|check)\/)\.?([^/]+?)(\.[0-9a-f]+\.tmp)?$/;
+    const flushed = new Set<string>();
+    const left = new Set<string>();
+    const all = everyKind.operations['engine'] ?? [];
+    for (const { kind, what } of all) {
+      const [, folder = '', name = ''] = artifact.exec(what) ?? [];
+      if (kind === 'rename' && what.includes('/.checkpoint.json.')) expect([...left]).toEqual([]);
+      else if (kind === 'sync' && left.delete(folder + name)) flushed.add(folder + name);
+      else if (kind === 'write' && name !== '') left.add(folder + name);
+    }
+    for (const node of ['write', 'flaky', 'scoped', 'judge', 'model', 'check']) {
+      expect(flushed).toContain(`${node}/status.json`);
+      expect(all.map(({ what }) => what)).toContain(`fsync /.factory/runs/r1/${node}`);
+    }
+  },
+);
+
+test.skipIf(!known)('the folders that were made for the first run are flushed with their names', () => {
+  const all = (base.operations['engine'] ?? []).map(({ what }) => what);
+  expect(all).toContain('mkdir /.factory');
+  for (const folder of ['/.factory/runs', '/.factory', '']) expect(all).toContain(`fsync ${folder}`);
 });
 
 test.skipIf(!known)('a sample of points, other ones for another FACTORY_CRASH_SEED', async () => {

@@ -3,6 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { openJournal } from '../../src/store/journal.ts';
+import { acquireLock } from '../../src/store/lock.ts';
+import { realClock } from '../../src/system/clock.ts';
 import { home } from '../support/cli.ts';
 
 // The second stage fills the disk once, but ends well: what fails is the engine's own writing.
@@ -85,6 +88,23 @@ test('on a disk that has become read-only nothing is begun, and the reason is sa
       expect(refused.stderr).toMatch(/fix: .*--runsdir/);
     }
     expect(await it.list('runs')).toEqual(['r1']);
+  } finally {
+    spawnSync('umount', [runs]);
+  }
+});
+
+test('a disk that takes no more names is told as a full one, where a folder was to be made', async (context) => {
+  await using it = await home({});
+  const runs = join(it.path, 'runs');
+  await mkdir(runs);
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m,nr_inodes=1', 'tmpfs', runs]);
+  if (mounted.status !== 0)
+    return context.skip('no small disk can be mounted here (that takes root, on Linux)');
+  try {
+    const locked = acquireLock(join(runs, 'r1'), { clock: realClock, takeOver: false });
+    await expect(locked).rejects.toMatchObject({ code: 'ENOSPC' });
+    const opened = openJournal(join(runs, 'r1/trace.jsonl'), { runId: 'r1', epoch: 1 });
+    await expect(opened).rejects.toMatchObject({ code: 'ENOSPC' });
   } finally {
     spawnSync('umount', [runs]);
   }

@@ -141,7 +141,7 @@ async function inGround(at: Ground, base: Baseline, point: Point, seed: number):
     else {
       const found = await digestOf(at.home, at.runDir).catch((error: unknown) => String(error));
       if (typeof found === 'string') wrong.push(found);
-      else wrong.push(...differences(base.digest, found, powerCut ? /^artifact / : undefined));
+      else wrong.push(...differences(base.digest, found));
       wrong.push(...(await wrongRoute(at, base, powerCut, disturbances)));
     }
     wrong.push(...wrongLedger(base.ledger, await at.ledger(), disturbances));

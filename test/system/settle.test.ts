@@ -1,6 +1,6 @@
 import fs, { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { settleTree } from '../../src/system/settle.ts';
 import { temp } from './temp.ts';
 
@@ -20,6 +20,37 @@ test('what has a name that is no UTF-8 is flushed like anything else', async () 
   const file = Buffer.concat([odd, Buffer.from([0x2f, 0xfe])]);
   mkdirSync(odd);
   writeFileSync(file, 'x');
+  const opened = await openedBy(() => settleTree(it.dir));
+  expect(opened).toEqual([it.dir, odd.toString('latin1'), file.toString('latin1')]);
+});
+
+test('a tree that is not there is flushed already', async () => {
+  await using it = await temp();
+  await expect(settleTree(it.at('none'))).resolves.toBeUndefined();
+});
+
+test('where the system has no program that flushes all at once, a large tree is flushed file by file', async () => {
+  await using it = await temp();
+  mkdirSync(it.at('tree/deep'), { recursive: true });
+  for (let n = 0; n < 300; n++) writeFileSync(it.at(`tree/deep/f${n}`), String(n));
+  vi.stubEnv('PATH', it.at('nothing'));
+  const opened = await openedBy(() => settleTree(it.at('tree')));
+  vi.unstubAllEnvs();
+  expect(opened).toHaveLength(302);
+});
+
+test('of a closed folder only its own names are flushed, and a folder beside it that is not there is passed over', async () => {
+  await using it = await temp();
+  mkdirSync(it.at('node/visits/1'), { recursive: true });
+  writeFileSync(it.at('node/now.txt'), 'now');
+  writeFileSync(it.at('node/visits/1/then.txt'), 'then');
+  const [node, visits, one] = [it.at('node'), it.at('node/visits'), it.at('node/visits/1')];
+  const opened = await openedBy(() => settleTree([node, one, it.at('none')], [visits, one]));
+  expect(opened.sort()).toEqual([node, it.at('node/now.txt'), visits, one, it.at('none')].sort());
+});
+
+/** The paths that are opened meanwhile. */
+async function openedBy(work: () => Promise<void>): Promise<string[]> {
   const { openSync } = fs;
   const opened: string[] = [];
   fs.openSync = (path, ...rest) => {
@@ -28,15 +59,10 @@ test('what has a name that is no UTF-8 is flushed like anything else', async () 
   };
   syncBuiltinESMExports();
   try {
-    await settleTree(it.dir);
+    await work();
   } finally {
     fs.openSync = openSync;
     syncBuiltinESMExports();
   }
-  expect(opened).toEqual([it.dir, odd.toString('latin1'), file.toString('latin1')]);
-});
-
-test('a tree that is not there is flushed already', async () => {
-  await using it = await temp();
-  await expect(settleTree(it.at('none'))).resolves.toBeUndefined();
-});
+  return opened;
+}
