@@ -270,6 +270,7 @@ describe('delivering to a folder', () => {
     symlinkSync('full', join(it.path, 'link'));
     const before = readdirSync(it.path).sort();
     for (const to of ['full', 'file', 'link', 'file/below']) expect(await r.asked({ to })).toBe(2);
+    expect(r.said()).toContain('file/below cannot be made');
     expect(await r.asked({ to: 'full', branch: 'x' })).toBe(2);
     expect(readdirSync(it.path).sort()).toEqual(before);
     expect(tree(join(it.path, 'full'))).toEqual({ x: 'x' });
