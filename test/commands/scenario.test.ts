@@ -136,6 +136,18 @@ describe('a product that writes into its judge', () => {
     ],
     ['and leaves it otherwise', '# chmod +x\n', meddling('echo mine > "$f"; touch -d @9 "$f"'), 'broken'],
     ['but no more than its mode', '# chmod +x\n', meddling('chmod +x "$f"').replace('mine', 'right'), 'pass'],
+    [
+      'but no more than its number of names',
+      'ln "${0%/*}/wanted.txt" "$SCENARIO_TMP"\n',
+      'echo right\n',
+      'pass',
+    ],
+    [
+      'but no more than its number of names, by a clone',
+      'cp -al "${0%/*}" "$SCENARIO_TMP/all"\n',
+      'echo right\n',
+      'pass',
+    ],
     ['or only beside it', '', 'echo x > "$PWD/../scenarios/new"; echo right\n', 'pass'],
   ] as const)('%s', async ([, text, app, outcome]) => {
     await using it = await home({
