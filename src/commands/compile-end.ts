@@ -97,7 +97,11 @@ export async function finishCompile(
     const trouble = diskTrouble(error);
     if (trouble === undefined) throw error;
     const what = `${trouble.path ?? dir}: ${systemWords(trouble.error)}; the run has ended, and its records are not whole`;
-    throw new DiskStop(what, `mend that (space, permissions), then: factory resume ${quoteWord(runDir)}`, error);
+    throw new DiskStop(
+      what,
+      `mend that (space, permissions), then: factory resume ${quoteWord(runDir)}`,
+      error,
+    );
   });
   return done;
 }

@@ -255,8 +255,7 @@ async function recorded(
     if (gone.size > 0) await snapshots.restore(after, (path) => gone.has(path));
     return { after, taken, strays };
   } catch (error) {
-    if (!(error instanceof WorkspaceError) || error instanceof StoreTrouble || isDisks(error))
-      throw error;
+    if (!(error instanceof WorkspaceError) || error instanceof StoreTrouble || isDisks(error)) throw error;
     // No snapshot has anything at sealed paths, so that this takes it away as well.
     await snapshots.restore(before);
     return { after: await snapshots.take(before), taken, strays: [], unreadable: error.message };

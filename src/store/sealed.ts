@@ -150,7 +150,8 @@ export async function readSealed(
   const back =
     'put that file back from a copy of the run directory, or begin a new run; nothing of it was used';
   if (store.kind === 'missing') return problem(`the sealed scenarios are gone: there is no ${path}`, back);
-  if (store.kind === 'none') return problem(`the sealed scenarios cannot be read: ${path} ${store.why}`, back);
+  if (store.kind === 'none')
+    return problem(`the sealed scenarios cannot be read: ${path} ${store.why}`, back);
   const files = unpack(store.text, Buffer.from(text.text.toString('latin1').trim(), 'hex'));
   if (files === undefined || sealedHash(files) !== holdout.sha256)
     return problem(`the sealed scenarios in ${path} are not those that the run was begun with`, back);
@@ -202,7 +203,6 @@ const mendKeys = 'set FACTORY_KEYS to a folder outside the runs directory that o
 const problem = (message: string, fix: string): { readonly problem: Diagnostic } => ({
   problem: { code: 'holdout', severity: 'error', message, fix },
 });
-
 
 const sorted = (files: readonly SealedFile[]): SealedFile[] =>
   [...files].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
