@@ -277,6 +277,19 @@ describe('delivering to a folder', () => {
   });
 });
 
+test('a run that says that it began with its own folder, or with one that has no place, brings nothing there', async () => {
+  using it = folder();
+  const r = await run(it.path);
+  const manifest = JSON.parse(readFileSync(r.run.manifest, 'utf8'));
+  git(r.run.workspace, 'init', '-q');
+  for (const original_workdir of [r.run.workspace, 'src']) {
+    writeFileSync(r.run.manifest, JSON.stringify({ ...manifest, original_workdir }));
+    expect(await r.asked()).toBe(2);
+    expect(r.said()).toContain('which no run does');
+  }
+  expect(git(r.run.workspace, 'branch', '--list')).toBe('');
+});
+
 test.for([
   ['failed', /is failed \(because\)/],
   ['interrupted', /is interrupted/],

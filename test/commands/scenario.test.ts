@@ -1,5 +1,5 @@
 /** `factory scenario …`: scenarios of any language, flakes, repeats, the engine's seam, Ctrl-C. */
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type ScenarioFlags, scenarioLint, scenarioRun } from '../../src/commands/scenario.ts';
@@ -170,6 +170,10 @@ test('the room of one that was killed, and no other, is gone with the next run',
   const dead = `scenario-${here}.${process.pid}.${began === 'abcdef01' ? '00000000' : 'abcdef01'}-XXXXXX`;
   const others = [`scenario-00000000.${process.pid}.abcdef01-XXXXXX`, own, 'scenario-mine'];
   for (const name of [dead, ...others]) await mkdir(join(it.path, name));
+  // Nobody's room, though it is called so.
+  const link = dead.replace('XXXXXX', 'linked');
+  await symlink('app', join(it.path, link));
+  others.push(link);
   expect((await run(it, {}, env)).code).toBe(0);
   expect((await readdir(it.path)).filter((name) => name.startsWith('scenario-'))).toEqual(others.sort());
 });
