@@ -35,16 +35,19 @@ async function outside(): Promise<string> {
   return names.map((name, n) => `${name}: ${texts[n]}`).join('\n');
 }
 
-test.skipIf(noBwrap !== undefined)('a confined stage that has ended keeps no descriptor of ours', async () => {
-  const filters = () =>
-    readdirSync('/proc/self/fd')
-      .map((fd) => linkOf(`/proc/self/fd/${fd}`))
-      .filter((to) => /\/\.stdin\.\w+\.tmp/.test(to)).length;
-  await asTool('true');
-  const before = filters();
-  await Promise.all([asTool('true'), asTool('exit 1')]);
-  expect(filters()).toBe(before);
-});
+test.skipIf(noBwrap !== undefined)(
+  'a confined stage that has ended keeps no descriptor of ours',
+  async () => {
+    const filters = () =>
+      readdirSync('/proc/self/fd')
+        .map((fd) => linkOf(`/proc/self/fd/${fd}`))
+        .filter((to) => /\/\.stdin\.\w+\.tmp/.test(to)).length;
+    await asTool('true');
+    const before = filters();
+    await Promise.all([asTool('true'), asTool('exit 1')]);
+    expect(filters()).toBe(before);
+  },
+);
 
 const linkOf = (path: string): string => {
   try {
