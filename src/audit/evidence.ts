@@ -49,7 +49,7 @@ async function* inFolder(dir: string, shown: string, node: string, visit: number
     if (!entry.isFile() || own.has(entry.name)) continue;
     const text = await readIfThere(join(dir, entry.name));
     if (text === undefined) continue;
-    yield { node, visit, where: `${shown}/${entry.name}`, text: text.subarray(0, largest) };
+    yield { node, visit, where: `${shown}/${entry.name}`, text };
   }
 }
 
@@ -127,6 +127,6 @@ async function foldersIn(dir: string): Promise<string[]> {
 }
 
 const readIfThere = async (path: string): Promise<Buffer | undefined> => {
-  const read = readPlainBytes(path);
+  const read = readPlainBytes(path, largest, 'cut');
   return read.kind === 'text' ? read.text : undefined;
 };

@@ -184,7 +184,7 @@ export async function deliverFolder(options: {
       if (!isMissing(trouble)) throw trouble;
     });
     if (madeParent !== undefined) await removeEmpty(dirname(to), madeParent);
-    if (isCode(error, 'ENOTEMPTY', 'EEXIST'))
+    if (isCode(error, 'ENOTEMPTY', 'EEXIST') && (await occupied(to)) !== undefined)
       return problem(`${options.to} is there by now, and is not empty`, 'name a folder that does not exist');
     if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
       return problem(`${options.to} cannot be made: ${systemWords(error)}`, 'name another folder');

@@ -4,6 +4,7 @@ import { openaiDefaults } from '../agents/openai/defaults.ts';
 import type { Finished } from '../factory.ts';
 import { layout } from '../model/layout.ts';
 import { readIfThere } from '../planner/desk.ts';
+import { manifestFile } from '../planner/emit.ts';
 import { askingNodes, type Evidence, gather } from '../planner/evidence.ts';
 import {
   findingsText,
@@ -15,6 +16,7 @@ import {
 } from '../planner/records.ts';
 import { type PlanRequest, readPlanRequest } from '../planner/request.ts';
 import { exportFindings, exportOrders, writeRecords } from '../planner/shelf.ts';
+import { quoteWord } from '../policy/words.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
 import { DiskStop, diskTrouble } from '../system/disk-trouble.ts';
 import { systemWords } from '../system/files.ts';
@@ -70,14 +72,16 @@ export async function finishCompile(
   // What has been handed over is its owner's: it is not put back.
   const handed = { ...times, code: 0, reason: result.reason, exportedTo: request.outdir };
   const told = isGood ? await readIfThere(join(dir, 'run.json')) : undefined;
-  if (told !== undefined && tellsOfSuccess(told, handed))
+  const isHanded = told !== undefined && tellsOfSuccess(told, handed);
+  if (isHanded && (await readIfThere(join(dir, 'output', manifestFile))) !== undefined)
     return closed(handed, await gather(runDir, isGood, dir));
   const evidence = await gather(runDir, isGood);
   let code = codeOf(ended, evidence);
   let { reason } = result;
   let exportedTo: string | null = null;
   const findings = code === usageWrong ? findingsText(evidence) : undefined;
-  if (request.outdir !== null && (code === 0 || findings !== undefined)) {
+  if (isHanded) exportedTo = request.outdir;
+  else if (request.outdir !== null && (code === 0 || findings !== undefined)) {
     const problem =
       findings === undefined
         ? await exportOrders(request.outdir, evidence.output, request.overwrite)
@@ -93,7 +97,11 @@ export async function finishCompile(
     const trouble = diskTrouble(error);
     if (trouble === undefined) throw error;
     const what = `${trouble.path ?? dir}: ${systemWords(trouble.error)}; the run has ended, and its records are not whole`;
-    throw new DiskStop(what, `mend that (space, permissions), then: factory resume ${runDir}`, error);
+    throw new DiskStop(
+      what,
+      `mend that (space, permissions), then: factory resume ${quoteWord(runDir)}`,
+      error,
+    );
   });
   return done;
 }

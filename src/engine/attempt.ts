@@ -10,7 +10,7 @@ import type { RanCommand } from '../model/visit-record.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { executableAttributes } from '../nodes/kind.ts';
 import { folderInScope, outsideScope } from '../policy/paths.ts';
-import { diskTrouble } from '../system/disk-trouble.ts';
+import { isDisks } from '../system/disk-trouble.ts';
 import { removeNow } from '../system/files.ts';
 import { diff } from '../workspace/changes.ts';
 import { putBack, standing } from '../workspace/restore.ts';
@@ -257,24 +257,11 @@ async function recorded(
     if (gone.size > 0) await snapshots.restore(after, (path) => gone.has(path));
     return { after, taken, strays };
   } catch (error) {
-    if (!(error instanceof WorkspaceError) || error instanceof StoreTrouble || isDisks(error, ''))
-      throw error;
+    if (!(error instanceof WorkspaceError) || error instanceof StoreTrouble || isDisks(error)) throw error;
     // No snapshot has anything at sealed paths, so that this takes it away as well.
     await snapshots.restore(before);
     return { after: await snapshots.take(before), taken, strays: [], unreadable: error.message };
   }
-}
-
-/** A disk that is full or broken is no stage's doing; that access is denied may be, but only in the workspace, where a
- *  stage can take it away. (An empty `workspace` is everywhere.) */
-function isDisks(error: unknown, workspace: string): boolean {
-  const trouble = diskTrouble(error);
-  if (trouble === undefined) return false;
-  const { code, path, error: said } = trouble;
-  // A file that we have made ourselves, a moment ago, is nobody's to close to us.
-  const justMade = 'syscall' in said && said.syscall === 'fchmod';
-  const denied = (code === 'EACCES' || code === 'EPERM') && !justMade;
-  return !(denied && path?.startsWith(workspace) !== false);
 }
 
 /** A failure that smells of the stage's confinement names the setting that mends it. */

@@ -22,6 +22,8 @@ import { readPlainBytes } from '../system/read.ts';
  *  contents one after the other. */
 const magic = Buffer.from('FACTORY-SEALED-1\n');
 const nonceBytes = 12;
+/** The most that one read can bring: a judge may have large data. */
+const mostOfStore = 2 ** 31 - 1;
 const tagBytes = 16;
 
 /** Most bytes of a holdout: it is held in memory while the run goes on. */
@@ -129,19 +131,21 @@ export async function readSealed(
 ): Promise<{ readonly files: readonly SealedFile[] } | { readonly problem: Diagnostic }> {
   const folder = keysFolder(env);
   const keyFile = folder === undefined ? undefined : join(folder, holdout.key);
-  const text = keyFile === undefined ? undefined : await readIfThere(keyFile);
-  if (text === undefined) {
+  const text = keyFile === undefined ? undefined : readPlainBytes(keyFile);
+  if (text?.kind !== 'text') {
     return problem(
       `the key of the sealed scenarios is not there (${keyFile ?? 'HOME is not set'})`,
       'resume as the user and on the machine that began the run, or put the key back there (FACTORY_KEYS names another folder)',
     );
   }
   const path = layout(runDir).sealed;
-  const store = await readIfThere(path);
+  const store = readPlainBytes(path, mostOfStore);
   const back =
     'put that file back from a copy of the run directory, or begin a new run; nothing of it was used';
-  if (store === undefined) return problem(`the sealed scenarios are gone: there is no ${path}`, back);
-  const files = unpack(store, Buffer.from(text.toString('latin1').trim(), 'hex'));
+  if (store.kind === 'missing') return problem(`the sealed scenarios are gone: there is no ${path}`, back);
+  if (store.kind === 'none')
+    return problem(`the sealed scenarios cannot be read: ${path} ${store.why}`, back);
+  const files = unpack(store.text, Buffer.from(text.text.toString('latin1').trim(), 'hex'));
   if (files === undefined || sealedHash(files) !== holdout.sha256)
     return problem(`the sealed scenarios in ${path} are not those that the run was begun with`, back);
   return { files };
@@ -192,11 +196,6 @@ const mendKeys = 'set FACTORY_KEYS to a folder outside the runs directory that o
 const problem = (message: string, fix: string): { readonly problem: Diagnostic } => ({
   problem: { code: 'holdout', severity: 'error', message, fix },
 });
-
-const readIfThere = async (path: string): Promise<Buffer | undefined> => {
-  const read = readPlainBytes(path);
-  return read.kind === 'text' ? read.text : undefined;
-};
 
 const sorted = (files: readonly SealedFile[]): SealedFile[] =>
   [...files].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));

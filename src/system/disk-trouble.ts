@@ -16,10 +16,16 @@ export function diskTrouble(
   return diskTrouble(error.cause);
 }
 
-/** Whether the disk itself is full or broken: that access is denied may be the doing of whoever wrote there. */
-export function isDisks(error: unknown): boolean {
-  const code = diskTrouble(error)?.code;
-  return code !== undefined && code !== 'EACCES' && code !== 'EPERM';
+/** Whether the disk itself is full or broken, which is no stage's doing. That access is denied may be the doing of whoever
+ *  wrote there: anywhere, or only below `workspace`, where a stage can take it away. */
+export function isDisks(error: unknown, workspace = ''): boolean {
+  const trouble = diskTrouble(error);
+  if (trouble === undefined) return false;
+  const { code, path, error: said } = trouble;
+  // A file that we have made ourselves, a moment ago, is nobody's to close to us.
+  const justMade = 'syscall' in said && said.syscall === 'fchmod';
+  const denied = (code === 'EACCES' || code === 'EPERM') && !justMade;
+  return !(denied && path?.startsWith(workspace) !== false);
 }
 
 /** The exit code by which our own tools tell the engine that the disk has stopped them: nothing is said of the stage. */

@@ -12,9 +12,9 @@ export type Plain<T = string> =
 export const mostAtOnce = 256 * 1024 * 1024;
 
 /** A plain file as a whole. A folder, a pipe or a device in its place is never waited for, and one of more than `most`
- *  bytes is not read: a run directory may come from somebody else. Throws only what the system says of one that is there and
- *  cannot be read. */
-export function readPlainBytes(path: string, most = mostAtOnce): Plain<Buffer> {
+ *  bytes is not read, or with `cut` no further: a run directory may come from somebody else. Throws only what the system
+ *  says of one that is there and cannot be read. */
+export function readPlainBytes(path: string, most = mostAtOnce, cut?: 'cut'): Plain<Buffer> {
   let file: number;
   try {
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -27,9 +27,9 @@ export function readPlainBytes(path: string, most = mostAtOnce): Plain<Buffer> {
   try {
     const is = fstatSync(file);
     if (!is.isFile()) return { kind: 'none', why: is.isDirectory() ? 'is a folder' : 'is no file' };
-    if (is.size > most)
+    if (is.size > most && cut === undefined)
       return { kind: 'none', why: `has ${is.size} bytes, more than are ever written there` };
-    const bytes = Buffer.allocUnsafe(is.size);
+    const bytes = Buffer.allocUnsafe(Math.min(is.size, most));
     let read = 0;
     for (let got = 1; got > 0 && read < bytes.length; read += got)
       got = readSync(file, bytes, read, bytes.length - read, read);

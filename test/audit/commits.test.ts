@@ -6,6 +6,17 @@ import { expect, test } from 'vitest';
 import { commitsOf } from '../../src/audit/commits.ts';
 import { cleanEnv } from '../support/cli.ts';
 
+test('git is not called where there is more than files and folders: it would wait', async () => {
+  const run = await mkdtemp(join(tmpdir(), 'factory-commits-'));
+  try {
+    execFileSync('git', ['init', '-q', '--bare', join(run, 'history.git')], { env: cleanEnv({ HOME: run }) });
+    execFileSync('mkfifo', [join(run, 'history.git/refs/heads/pipe')]);
+    await expect(commitsOf(run, cleanEnv()).next()).rejects.toThrow('neither a file nor a folder');
+  } finally {
+    await rm(run, { recursive: true });
+  }
+});
+
 test('commits after the base are told, oldest first, with what each changed', async () => {
   const run = await mkdtemp(join(tmpdir(), 'factory-commits-'));
   const work = join(run, 'work');

@@ -1,4 +1,5 @@
 /** `factory plan SPEC`, the built command line: exit codes, records, exports, and going on where it stopped. */
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { compileCommand } from '../../src/commands/compile.ts';
 import type { CompileOptions } from '../../src/commands/compile-request.ts';
 import { realClock } from '../../src/system/clock.ts';
-import { type Home, home } from '../support/cli.ts';
+import { cleanEnv, cli, type Home, home } from '../support/cli.ts';
 import { startModelServer } from '../support/model-server.ts';
 
 const order = (id: string, file: string, more: object = {}) => ({
@@ -265,6 +266,7 @@ describe('a compilation', () => {
     ];
     const straight = await it.factory([...args, '--run-id', 'RUN1'], { cwd });
     expect(straight.code, straight.stderr).toBe(0);
+    const records = await artifacts({ ...it, path: cwd }, 'RUN1');
     const stop = { ATTRACTION_TEST_STOP_AFTER_NODE: 'revise' };
     const cut = await it.factory([...args, '--run-id', 'RUN2'], { cwd, env: stop });
     expect(cut.code).toBe(1);
@@ -281,6 +283,11 @@ describe('a compilation', () => {
     expect(again.code, again.stderr).toBe(0);
     expect(await readFile(join(it.path, 'out/WO-01.json'), 'utf8')).toBe('mine');
     expect(await artifacts({ ...it, path: cwd }, 'RUN2')).toEqual(before);
+    // Records that somebody has removed are made anew, and nothing is handed over again.
+    await rm(join(cwd, 'artifacts/planner/RUN1/output'), { recursive: true });
+    expect((await it.factory(['resume', 'RUN1'], { cwd })).code).toBe(0);
+    expect(await artifacts({ ...it, path: cwd }, 'RUN1')).toEqual(records);
+    expect(await readFile(join(it.path, 'out/WO-01.json'), 'utf8')).toBe('mine');
     expect(resumed.code, resumed.stderr).toBe(0);
     expect(resumed.stdout).toContain('WO-01 of the plan');
 
@@ -306,6 +313,21 @@ describe('a compilation', () => {
     expect(files['compile/prompt_attempt_1.txt']).toContain('- scripts/verify.sh');
     expect(files['compile/prompt_attempt_1.txt']).not.toContain('artifacts/planner');
   });
+});
+
+test('a compilation whose records find no room names its run so that the command can be typed', async () => {
+  await using it = await home({ 'spec.md': 'S', 's.json': script({ json: good }) });
+  const args = ['plan', 'spec.md', '--script', 's.json', '--run-id', 'R1', '--runsdir', 'my runs'];
+  expect((await it.factory(args)).code).toBe(0);
+  await rm(join(it.path, 'artifacts/planner/R1/run.json'));
+  const resume = [process.execPath, cli, 'resume', 'R1', '--runsdir', 'my runs'];
+  const limited = spawnSync('sh', ['-c', 'ulimit -f 2; exec "$0" "$@"', ...resume], {
+    cwd: it.path,
+    env: cleanEnv({ HOME: it.path }),
+    encoding: 'utf8',
+  });
+  expect(limited.stderr).toContain(`resume '${it.path}/my runs/R1'`);
+  expect(limited.status).toBe(1);
 });
 
 describe('before a model is paid', () => {

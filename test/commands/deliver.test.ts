@@ -270,10 +270,24 @@ describe('delivering to a folder', () => {
     symlinkSync('full', join(it.path, 'link'));
     const before = readdirSync(it.path).sort();
     for (const to of ['full', 'file', 'link', 'file/below']) expect(await r.asked({ to })).toBe(2);
+    expect(r.said()).toContain('file/below cannot be made');
     expect(await r.asked({ to: 'full', branch: 'x' })).toBe(2);
     expect(readdirSync(it.path).sort()).toEqual(before);
     expect(tree(join(it.path, 'full'))).toEqual({ x: 'x' });
   });
+});
+
+test('a run that says that it began with its own folder, or with one that has no place, brings nothing there', async () => {
+  using it = folder();
+  const r = await run(it.path);
+  const manifest = JSON.parse(readFileSync(r.run.manifest, 'utf8'));
+  git(r.run.workspace, 'init', '-q');
+  for (const original_workdir of [r.run.workspace, 'src']) {
+    writeFileSync(r.run.manifest, JSON.stringify({ ...manifest, original_workdir }));
+    expect(await r.asked()).toBe(2);
+    expect(r.said()).toContain('which no run does');
+  }
+  expect(git(r.run.workspace, 'branch', '--list')).toBe('');
 });
 
 test.for([

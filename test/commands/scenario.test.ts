@@ -1,5 +1,5 @@
 /** `factory scenario …`: scenarios of any language, flakes, repeats, the engine's seam, Ctrl-C. */
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type ScenarioFlags, scenarioLint, scenarioRun } from '../../src/commands/scenario.ts';
@@ -136,6 +136,18 @@ describe('a product that writes into its judge', () => {
     ],
     ['and leaves it otherwise', '# chmod +x\n', meddling('echo mine > "$f"; touch -d @9 "$f"'), 'broken'],
     ['but no more than its mode', '# chmod +x\n', meddling('chmod +x "$f"').replace('mine', 'right'), 'pass'],
+    [
+      'but no more than its number of names',
+      'ln "${0%/*}/wanted.txt" "$SCENARIO_TMP"\n',
+      'echo right\n',
+      'pass',
+    ],
+    [
+      'but no more than its number of names, by a clone',
+      'cp -al "${0%/*}" "$SCENARIO_TMP/all"\n',
+      'echo right\n',
+      'pass',
+    ],
     ['or only beside it', '', 'echo x > "$PWD/../scenarios/new"; echo right\n', 'pass'],
   ] as const)('%s', async ([, text, app, outcome]) => {
     await using it = await home({
@@ -158,6 +170,10 @@ test('the room of one that was killed, and no other, is gone with the next run',
   const dead = `scenario-${here}.${process.pid}.${began === 'abcdef01' ? '00000000' : 'abcdef01'}-XXXXXX`;
   const others = [`scenario-00000000.${process.pid}.abcdef01-XXXXXX`, own, 'scenario-mine'];
   for (const name of [dead, ...others]) await mkdir(join(it.path, name));
+  // Nobody's room, though it is called so.
+  const link = dead.replace('XXXXXX', 'linked');
+  await symlink('app', join(it.path, link));
+  others.push(link);
   expect((await run(it, {}, env)).code).toBe(0);
   expect((await readdir(it.path)).filter((name) => name.startsWith('scenario-'))).toEqual(others.sort());
 });

@@ -31,10 +31,10 @@ test('a pipe in a place where a file is read hangs nothing', async () => {
 });
 
 test('pipes and sockets that a stage leaves are gone with it, as they would be after a cut, and a pipe has its scope', async () => {
-  const socket = `node -e \\"require('net').createServer().listen('in/s', () => process.kill(process.pid, 9))\\"`;
+  const socket = `node -e \\"require('net').createServer().listen('s', () => process.kill(process.pid, 9))\\"`;
   await using it = await home({
     'p.dot': one(
-      `shape=parallelogram, allowed_write_paths="in/", tool_command="mkdir in; mkfifo in/p; ${socket}; test -S in/s"`,
+      `shape=parallelogram, allowed_write_paths="in/", tool_command="mkdir in; mkfifo in/p; ${socket}; test -S s"`,
       'start -> t -> u; u -> v [condition="outcome=fail"]; v -> exit',
       `u [shape=parallelogram, allowed_write_paths="in/", tool_command="mkfifo out"]
        v [shape=parallelogram, tool_command="test -z \\"$(find . -type p -o -type s)\\" && test -d in"]`,
@@ -44,6 +44,8 @@ test('pipes and sockets that a stage leaves are gone with it, as they would be a
   const ran = await run(it);
   expect(ran.code, ran.stderr).toBe(0);
   expect(ran.stderr).toMatch(/were removed node=t count=2/);
+  // A program that has ended leaves its socket behind, which is nobody's misdeed.
+  expect(await status(it, 't')).toMatchObject({ outcome: 'success' });
   expect(await status(it, 'u')).toMatchObject({
     failure_class: 'guardrail',
     failure_reason: 'guardrail_violation: wrote disallowed files: out',

@@ -29,13 +29,19 @@ async function ground(it: { dir: string; at: (...names: string[]) => string }, d
   return { start, graph, doors, flags, dir, at: layout(dir), last };
 }
 
+/** Ends at no exit. */
+const stuck = `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
+  a [shape=parallelogram, tool_command="exit 3"]; start -> a; a -> exit [condition="outcome=success"] }`;
+
+/** As if the owner of that epoch had been killed. */
+function killed(locks: string, epoch: number): void {
+  const path = `${locks}/00000${epoch}.json`;
+  writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), start_time: 'gone' }));
+}
+
 test('an end at no exit that an engine was killed before saying is said first; only then the stage is made again', async () => {
   await using it = await temp();
-  const { start, graph, doors, flags, dir, at } = await ground(
-    it,
-    `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
-      a [shape=parallelogram, tool_command="exit 3"]; start -> a; a -> exit [condition="outcome=success"] }`,
-  );
+  const { start, graph, doors, flags, dir, at } = await ground(it, stuck);
   const first = await start();
   expect(first).toMatchObject({ code: 1, result: { reason: expect.stringMatching(/^no route/), stages: 2 } });
   rmSync(at.result);
@@ -61,27 +67,49 @@ test('an end at no exit that an engine was killed before saying is said first; o
 
 test('a run that has ended at no exit is given free when that is told', async () => {
   await using it = await temp();
-  const { start, graph, doors, flags, dir, at, last } = await ground(
-    it,
-    `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
-      a [shape=parallelogram, tool_command="exit 3"]; start -> a; a -> exit [condition="outcome=success"] }`,
-  );
+  const { start, graph, doors, flags, dir, at, last } = await ground(it, stuck);
   const released = (epoch: number) =>
     JSON.parse(readFileSync(`${at.locks}/00000${epoch}.json`, 'utf8')).released;
-  const killed = (epoch: number) => {
-    const path = `${at.locks}/00000${epoch}.json`;
-    writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), start_time: 'gone' }));
-  };
   const atLast = (work: () => Promise<void>) => void last.push(work);
   expect(await start({ ...doors, atLast })).toMatchObject({ result: { stages: 2 } });
   expect([released(1), last.length]).toEqual([null, 1]);
-  killed(1);
+  killed(at.locks, 1);
   // Whoever is killed in telling it has told nobody either.
   expect(await resumeRun(dir, graph, flags, { ...doors, atLast })).toMatchObject({ result: { stages: 2 } });
-  killed(2);
+  killed(at.locks, 2);
   expect(await resumeRun(dir, graph, flags, { ...doors, atLast })).toMatchObject({ result: { stages: 2 } });
   await last.at(-1)?.();
   expect(released(3)).not.toBeNull();
+});
+
+test('a run that somebody has gone on with after its end at no exit goes on, whoever was killed in that', async () => {
+  await using it = await temp();
+  const { start, graph, doors, flags, dir, at } = await ground(it, stuck);
+  const ended = { ...doors, atLast: () => {} };
+  expect(await start(ended)).toMatchObject({ result: { stages: 2 } });
+  killed(at.locks, 1);
+  const had: Buffer[] = [];
+  const event = () => void had.push(readFileSync(at.checkpoint), readFileSync(at.result));
+  const watched = { ...ended, watcher: { ...doors.watcher, event } };
+  const asked = await resumeRun(dir, graph, { ...flags, maxVisits: 9 }, watched);
+  expect(asked).toMatchObject({ result: { stages: 3 } });
+  // As if that one had been killed before its stage was over.
+  killed(at.locks, 2);
+  const [checkpoint = '', result = ''] = had;
+  writeFileSync(at.checkpoint, checkpoint);
+  writeFileSync(at.result, result);
+  expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages: 3 } });
+});
+
+test('what a killed engine has left half-made goes when an end that was told is told again', async () => {
+  await using it = await temp();
+  const { start, graph, doors, flags, dir, at } = await ground(it, stuck);
+  expect(await start({ ...doors, atLast: () => {} })).toMatchObject({ result: { stages: 2 } });
+  killed(at.locks, 1);
+  const half = it.at('runs', 'r1', '.result.json.0123456789ab.tmp');
+  writeFileSync(half, '{');
+  expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages: 2 } });
+  expect(existsSync(half)).toBe(false);
 });
 
 test.skipIf(process.platform !== 'linux')(

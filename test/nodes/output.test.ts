@@ -18,6 +18,11 @@ test('everything a tool may say is read, synonyms of outcomes too', () => {
   expect(parseOutput(JSON.stringify(said))).toEqual({ output: { ...said, outcome: 'success' } });
 });
 
+test('brackets in a text are no levels', () => {
+  const notes = '['.repeat(5000);
+  expect(parseOutput(JSON.stringify({ notes }))).toEqual({ output: { notes } });
+});
+
 describe('refused', () => {
   test.for([
     ['text that is no JSON', '{"outcome":', 'not JSON'],

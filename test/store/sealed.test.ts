@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -65,6 +65,19 @@ describe('the sealed store', () => {
     await damage(run);
     const read = await readSealed(run, holdout, env);
     expect('problem' in read && read.problem.message).toMatch(/sealed scenarios/);
+  });
+
+  it('reads a store of any size that can be written, and says what stands in its place', async () => {
+    const { run, env, holdout } = await seal('large');
+    const path = join(run, '.sealed');
+    await chmod(path, 0o600);
+    await truncate(path, 300 * 1024 * 1024);
+    const large = await readSealed(run, holdout, env);
+    expect('problem' in large && large.problem.message).toContain('are not those');
+    await rm(path);
+    await mkdir(path);
+    const folder = await readSealed(run, holdout, env);
+    expect('problem' in folder && folder.problem.message).toContain(`${path} is a folder`);
   });
 
   it('refuses a store that another manifest commits to', async () => {

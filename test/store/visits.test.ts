@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { failed, succeeded } from '../../src/model/outcome.ts';
 import type { VisitRecord } from '../../src/model/visit-record.ts';
@@ -219,6 +219,23 @@ test.for([
   else writeFileSync(path, now);
   const answer = await readVisits(path, 4);
   expect(answer.ok ? 'read' : answer.why).toMatch(why);
+});
+
+test('a record of a newer version is told as such', async () => {
+  await using it = await temp();
+  await written(it.at('v.jsonl'), [start]);
+  appendFileSync(it.at('v.jsonl'), '{"schema_version":2,"type":"Visit","run_id":"R","seq":2,"epoch":1}\n');
+  expect(await readVisits(it.at('v.jsonl'))).toMatchObject({
+    ok: false,
+    why: expect.stringMatching(/has the form 2 .*: line 2; use the newer version of factory/),
+  });
+});
+
+test('a line that does not end is not held in memory', async () => {
+  await using it = await temp();
+  writeFileSync(it.at('v.jsonl'), '{');
+  truncateSync(it.at('v.jsonl'), 300 * 1024 * 1024);
+  await expect(readVisits(it.at('v.jsonl'))).rejects.toThrow('which no run writes');
 });
 
 test.for<[string, Partial<Visited>]>([

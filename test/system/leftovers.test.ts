@@ -16,6 +16,8 @@ test('what a killed writer left goes, and nothing that only looks alike', async 
     '.x.0123456789AB.tmp',
   ];
   for (const name of names) writeFileSync(join(it.path, name), '');
+  // A run directory may come from somebody else: a folder that is called so keeps nobody from going on.
+  mkdirSync(join(it.path, '.manifest.json.0123456789ab.tmp', 'x'), { recursive: true });
   expect(await hasNeighbours(it.path)).toBe(true);
   await removeNeighbours(it.path);
   expect(readdirSync(it.path).sort()).toEqual(names.slice(1).sort());
@@ -58,6 +60,13 @@ test('locks of a git that was killed go, and nothing else of the repository', as
   expect(readdirSync(join(it.path, 'h'), { recursive: true }).sort()).toEqual(
     ['HEAD', 'objects', 'objects/a.lock', 'refs', 'refs/heads', 'refs/heads/factory'].sort(),
   );
+});
+
+test('a folder in place of a lock goes too', async () => {
+  await using it = await home({ 'HEAD.lock/x': '', 'refs/heads/x.lock/y': '', HEAD: '' });
+  await removeGitLocks(it.path);
+  expect(readdirSync(it.path).sort()).toEqual(['HEAD', 'refs']);
+  expect(readdirSync(join(it.path, 'refs/heads'))).toEqual([]);
 });
 
 test('a tree with links that lead nowhere can be flushed', async () => {

@@ -46,6 +46,19 @@ const treeOf = (count: number) => {
   return new Map(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 };
 
+test('of another start of the system, and of a file that was just written, the inode alone is kept', () => {
+  const file = { kind: 'file', mode: 0o644, size: 1, hash: hashOf(1), ino: 7 } as const;
+  const tree = new Map<string, Entry>([
+    ['old', { ...file, mtimeMs: 1.25, ctimeMs: 2 }],
+    ['young', file],
+  ]);
+  const written = writeTree(tree, 'boot', { packs: ['pack'], placeOf: () => undefined });
+  const text = Buffer.concat([...written.pieces]);
+  text.set(written.head() ?? []);
+  expect([...readTree([text], 'boot').tree]).toEqual([...tree]);
+  expect([...readTree([text], 'another').tree.values()]).toEqual([file, file]);
+});
+
 test('a tree that is written in many pieces is read as it was', () => {
   const tree = treeOf(4000);
   const packs = ['pack', 'pack-1'];
@@ -93,6 +106,23 @@ test('however its pieces are cut, a text is read as the same tree, and none that
     expect(() => readTree([text.subarray(0, end)], 'boot'), `${end}`).toThrow();
   for (const more of ['\n', ' ', '[]', ']}\n'])
     expect(() => readTree([text, Buffer.from(more)], 'boot'), more).toThrow();
+});
+
+test('a tree that tells of impossible files, or has a line that does not end, is none', () => {
+  const tree = (...row: readonly unknown[]) =>
+    Buffer.from(
+      `{"schema_version":1,"boot":"","folders":[],"links":[],"files":[\n${JSON.stringify(row)}\n]}\n`,
+    );
+  expect(readTree([tree('a', 0o644, 1, hashOf(1), 0, '')], '').tree.size).toBe(1);
+  for (const row of [
+    ['a', 0o644, 1, '../../x', 0, ''],
+    ['a', 0o644, -1, hashOf(1), 0, ''],
+    ['a', 0o10000, 1, hashOf(1), 0, ''],
+    ['a', 0o644, 2 ** 31, hashOf(1), 0, ''],
+  ])
+    expect(() => readTree([tree(...row)], ''), String(row)).toThrow('no file is like "a"');
+  const pieces = [tree('a'.repeat(64)).subarray(0, 90), ...Array(20).fill(Buffer.alloc(65_536, 'a'))];
+  expect(() => readTree(pieces, '')).toThrow('does not end');
 });
 
 test('a tree whose lists are in no order is read in order', () => {

@@ -1,5 +1,5 @@
 import { createSocket } from 'node:dgram';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
@@ -34,6 +34,28 @@ async function outside(): Promise<string> {
   );
   return names.map((name, n) => `${name}: ${texts[n]}`).join('\n');
 }
+
+test.skipIf(noBwrap !== undefined)(
+  'a confined stage that has ended keeps no descriptor of ours',
+  async () => {
+    const filters = () =>
+      readdirSync('/proc/self/fd')
+        .map((fd) => linkOf(`/proc/self/fd/${fd}`))
+        .filter((to) => /\/\.stdin\.\w+\.tmp/.test(to)).length;
+    await asTool('true');
+    const before = filters();
+    await Promise.all([asTool('true'), asTool('exit 1')]);
+    expect(filters()).toBe(before);
+  },
+);
+
+const linkOf = (path: string): string => {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+};
 
 const reads: readonly (readonly [string, string])[] = [
   ['the checkpoint, by ..', 'cat ../checkpoint.json'],

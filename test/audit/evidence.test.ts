@@ -1,0 +1,19 @@
+import { mkdir, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { artifacts } from '../../src/audit/evidence.ts';
+import { mostAgentOutput } from '../../src/engine/agent-door.ts';
+import { home } from '../support/cli.ts';
+
+test('what an agent printed at the beginning is read however much it printed', async () => {
+  await using it = await home({ 'run/work/stage.json': '{"visit": 1}' });
+  const path = join(it.path, 'run/work/codex.stdout.txt');
+  await writeFile(path, 'the first words');
+  // A note says how much was left out; it comes on top.
+  await truncate(path, mostAgentOutput + 100);
+  await mkdir(join(it.path, 'run/work/report.txt'));
+  const found: string[] = [];
+  for await (const { where, text } of artifacts(join(it.path, 'run'), () => true))
+    found.push(`${where}: ${text.subarray(0, 15).toString()}`);
+  expect(found).toEqual(['work/codex.stdout.txt: the first words']);
+});
