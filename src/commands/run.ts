@@ -2,8 +2,10 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { workdirOf } from '../engine/pipeline.ts';
+import { readPipeline } from '../factory/pipeline.ts';
+import { resumeRun } from '../factory/resume.ts';
+import { startRun } from '../factory/start.ts';
 import type { Bounds, Environment, Finished, Refusal, RunFlags } from '../factory.ts';
-import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import { durationMs } from '../model/attribute.ts';
 import { layout } from '../model/layout.ts';
 import { readPlanRequest } from '../planner/request.ts';

@@ -1,7 +1,7 @@
 /** `factory validate`: everything that is wrong with pipelines, before anything runs. */
 
 import { readInputs } from '../engine/inputs.ts';
-import { readPipeline } from '../factory.ts';
+import { readPipeline } from '../factory/pipeline.ts';
 import { hasErrors } from '../model/diagnostic.ts';
 import { draw } from './draw.ts';
 import type { Io } from './io.ts';

@@ -4,7 +4,6 @@ import { basename, resolve } from 'node:path';
 import type { AgentPlan } from '../agents/index.ts';
 import { chooseAgent, scriptMatchesInputs } from '../agents/index.ts';
 import type { AgentScript } from '../model/agent-script.ts';
-import { parseAgentScript } from '../model/agent-script.ts';
 import { present } from '../model/attribute.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Graph, Node } from '../model/graph.ts';
@@ -108,6 +107,7 @@ export async function loadScript(
       ],
     };
   }
+  const { parseAgentScript } = await import('../model/agent-script.ts');
   const parsed = parseAgentScript(path, text);
   return 'diagnostics' in parsed
     ? { problems: parsed.diagnostics }

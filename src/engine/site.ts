@@ -9,7 +9,6 @@ import { present, readAttributes } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import { epochVariable } from '../model/epoch-variable.ts';
 import type { Graph, Node } from '../model/graph.ts';
-import type { JsonObject } from '../model/json.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
 import type { RanCommand } from '../model/visit-record.ts';
@@ -68,7 +67,7 @@ export type RunSetting = {
   readonly prompts: Readonly<Record<string, string>>;
   /** What one command of a verification may take, within its stage's time. */
   readonly commandTimeoutMs?: number | undefined;
-  readonly schema: (reference: string) => { readonly name: string; readonly schema: JsonObject } | undefined;
+  readonly schema: Site['schema'];
   readonly agentFor: (node: Node) => Agent | undefined;
   readonly historyEnv: Readonly<Record<string, string>>;
   /** Files of the workspace that were one file in the workdir. */

@@ -2,8 +2,6 @@
 import { basename } from 'node:path';
 import type { JsonObject } from '../model/json.ts';
 import type { Manifest } from '../model/manifest.ts';
-import { proposalSchemaOf } from '../model/proposal.ts';
-import { workPlanSchema, workPlanSchemaName } from '../model/work-order.ts';
 import type { Inputs } from './inputs.ts';
 
 export type Texts = {
@@ -30,12 +28,14 @@ export const textsOfManifest = (manifest: Manifest): Texts => ({
 });
 
 /** A response schema by its registered name or by the file it came from. */
-export function schemaOf(
+export async function schemaOf(
   reference: string,
   files: Readonly<Record<string, string>>,
-): { name: string; schema: JsonObject } | undefined {
-  if (reference === workPlanSchemaName) return { name: workPlanSchemaName, schema: workPlanSchema };
-  if (reference === 'proposal') return { name: 'proposal', schema: proposalSchemaOf() };
+): Promise<{ name: string; schema: JsonObject } | undefined> {
+  if (reference === 'work-plan')
+    return { name: reference, schema: (await import('../model/work-order.ts')).workPlanSchema };
+  if (reference === 'proposal')
+    return { name: reference, schema: (await import('../model/proposal.ts')).proposalSchemaOf() };
   const text = files[reference];
   return text === undefined
     ? undefined

@@ -1,5 +1,4 @@
 /** The audit at the end of a run that would complete. */
-import { auditRun } from '../audit/audit.ts';
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
 import { auditWords } from '../model/audit.ts';
@@ -22,6 +21,7 @@ export function auditOf(
   const mode = said ?? (manifest.holdout === undefined ? 'off' : 'report');
   if (mode === 'off') return undefined;
   return async () => {
+    const { auditRun } = await import('../audit/audit.ts');
     const audited = await auditRun(runDir, doors.env).catch((error: unknown) => {
       if (error instanceof WorkspaceError) return { why: error.message };
       throw error;

@@ -48,11 +48,10 @@ import type { Snapshot } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
 import { auditOf } from './audit.ts';
+import { openBeside } from './beside.ts';
 import { type Change, carryOut } from './cover.ts';
 import { diskStop, finishedRun, flushed, giveFree, tidy } from './ended.ts';
-import { exchangesOf, markCut, openReplay } from './exchanges.ts';
 import { readJudge, unseal, unsealIfPossible } from './judge.ts';
-import { openLeaks } from './leaks.ts';
 import { openMoney } from './money.ts';
 import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
@@ -170,12 +169,13 @@ export async function drive(
         return refused('workspace', error.message, 'mend that in the run’s workspace and resume again');
       throw error;
     }
-    const follows = await openReplay(runDir, manifest, given.inputs.variables, { snapshots, loaded }, doors);
-    if ('problems' in follows) return follows;
-    const guard = await openLeaks(runDir, manifest, snapshots, sealed);
-    if ('problems' in guard) return guard;
-    const exchanges = exchangesOf(graph, runDir);
-    if (resumed && exchanges !== undefined) await markCut(exchanges, graph, manifest, loaded, runDir, doors);
+    const variables = given.inputs.variables;
+    const beside = await openBeside(
+      { graph, runDir, manifest, loaded, resumed, variables, snapshots, sealed },
+      doors,
+    );
+    if ('problems' in beside) return beside;
+    const { exchanges, replay, leaks } = beside;
     const started = JSON.parse(readFileSync(at.manifest, 'utf8')) as object;
     const manifestIs = manifestHash(started);
     const options = { runId: manifest.run_id, epoch: lock.epoch };
@@ -207,7 +207,7 @@ export async function drive(
       brand: (await branded) ? brand : undefined,
       factoryBin: join(packageRoot(), 'dist', 'bin'),
       node: process.execPath,
-      variables: given.inputs.variables,
+      variables,
       prompts: given.inputs.prompts,
       commandTimeoutMs: given.caps.commandTimeoutMs,
       schema: (reference) => schemaOf(reference, given.inputs.schemas),
@@ -217,8 +217,8 @@ export async function drive(
       watcher: doors.watcher,
       log: doors.log,
       exchanges,
-      replay: follows.replay,
-      leaks: guard.leaks,
+      replay,
+      leaks,
       sealed,
     };
     const { completed_nodes, parked: parkedBefore, ...before } = loaded;
@@ -241,7 +241,7 @@ export async function drive(
         exchanges: exchanges?.mark(),
       });
     const tell = teller({ setting, events, trace });
-    const replays = follows.replay !== undefined && manifest.agent.name !== '';
+    const replays = replay !== undefined && manifest.agent.name !== '';
     const agent = given.casting.main !== undefined || replays ? manifest.agent.describe : 'none';
     if (manifest.replay_of !== undefined)
       doors.log('info', 'replaying: what the record has is answered from it', {

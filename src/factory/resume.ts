@@ -17,7 +17,6 @@ import type { Texts } from '../engine/texts.ts';
 import { textsOf, textsOfManifest } from '../engine/texts.ts';
 import { lint } from '../lint/lint.ts';
 import { graphAttributes } from '../lint/words.ts';
-import { parseAgentScript } from '../model/agent-script.ts';
 import { readAttributes } from '../model/attribute.ts';
 import { hasErrors } from '../model/diagnostic.ts';
 import type { Graph } from '../model/graph.ts';
@@ -268,6 +267,7 @@ export async function goOn(
         `run ${manifest.run_id} no longer has the script that answers in it (${path})`,
         'put back a copy of the file, or name one with --script (a resume takes it with --accept-changes)',
       );
+    const { parseAgentScript } = await import('../model/agent-script.ts');
     const parsed = parseAgentScript(path, text);
     if ('diagnostics' in parsed) return { problems: parsed.diagnostics };
     // What an outcome says of the script is the same before and after a resume: it names the file as it was given.

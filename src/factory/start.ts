@@ -1,7 +1,6 @@
 /** A run from its beginning: inputs read, agents cast, the run's folder made. */
 
 import { resolve } from 'node:path';
-import { recordBase, startHistory } from '../builder/history.ts';
 import type { Caps } from '../engine/caps.ts';
 import { defaultCaps, spendCapsOf } from '../engine/caps.ts';
 import type { LoadedScript, Refusal } from '../engine/casting.ts';
@@ -126,8 +125,8 @@ export async function startRun(
     keep,
     historian: buildsHistory(graph)
       ? {
-          begin: (from, historyDir) =>
-            startHistory({
+          begin: async (from, historyDir) =>
+            (await import('../builder/history.ts')).startHistory({
               workdir: from,
               historyDir,
               allowDirty: flags.allowDirty,
@@ -136,8 +135,8 @@ export async function startRun(
               runId: where.runId,
               env: doors.env,
             }),
-          recordBase: (workspace, historyDir, sealed) =>
-            recordBase({
+          recordBase: async (workspace, historyDir, sealed) =>
+            (await import('../builder/history.ts')).recordBase({
               historyDir,
               workspace,
               sealed,

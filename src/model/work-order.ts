@@ -120,10 +120,8 @@ function closed(properties: JsonObject): JsonObject {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
 }
 
-/** The name under which a codergen node asks for `workPlanSchema`. */
-export const workPlanSchemaName = 'work-plan';
-
-/** The JSON schema of a plan that is sent to the model. Stricter than what is accepted: every key is asked for. */
+/** The JSON schema of a plan that is sent to the model. Stricter than what is accepted: every key is asked for.
+ *  Registered as `work-plan`. */
 export const workPlanSchema: JsonObject = closed({
   system_overview: texts('What is being built, a few sentences, one per entry'),
   verify_contract: {

@@ -83,7 +83,8 @@ export const codergen = kind({
     if (site.agent === undefined) {
       return failed(`no agent answers for node "${site.node.id}"`, 'config', { broke: true });
     }
-    const schema = wanted.response_schema === undefined ? undefined : site.schema(wanted.response_schema);
+    const schema =
+      wanted.response_schema === undefined ? undefined : await site.schema(wanted.response_schema);
     if (wanted.response_schema !== undefined && schema === undefined) {
       return failed(`response_schema "${wanted.response_schema}" is not a schema that is known`, 'config', {
         broke: true,

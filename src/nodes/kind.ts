@@ -94,7 +94,7 @@ export interface Site {
   /** A prompt given as `prompt="@file"`, frozen at the start of the run; undefined when there is none. */
   frozenPrompt(reference: string): string | undefined;
   /** A schema by registered name or `@file`, frozen at the start; undefined when there is none of that name. */
-  schema(reference: string): { readonly name: string; readonly schema: JsonObject } | undefined;
+  schema(reference: string): Promise<{ readonly name: string; readonly schema: JsonObject } | undefined>;
   log(level: 'debug' | 'info' | 'warn', message: string, fields?: Readonly<Record<string, Json>>): void;
   /** Text of an answer as it streams in, for the live view. */
   stream(text: string, channel: 'answer' | 'reasoning'): void;

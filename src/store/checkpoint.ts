@@ -31,14 +31,15 @@ const InFile = z.object({
 });
 
 /** What a checkpoint says of itself and of other files; nothing in one that an earlier version wrote. */
-export const Vouched = InFile.pick({
-  visits_seq: true,
-  visits_sha256: true,
-  manifest_sha256: true,
-  manifest_next: true,
-  journals: true,
-});
-export type Vouched = z.infer<typeof Vouched>;
+const vouching = ['visits_seq', 'visits_sha256', 'manifest_sha256', 'manifest_next', 'journals'] as const;
+export type Vouched = Pick<z.infer<typeof InFile>, (typeof vouching)[number]>;
+
+const bounded = Object.keys(BoundedCheckpoint.shape) as (keyof z.infer<typeof BoundedCheckpoint>)[];
+
+/** What has been checked as a part of the whole is not checked again. */
+function only<T extends object, K extends keyof T>(whole: T, keys: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(keys.filter((key) => key in whole).map((key) => [key, whole[key]])) as Pick<T, K>;
+}
 
 /** What is checked before saving. The context is left out: any value of it loads again, and it may be large. */
 const Loadable = BoundedCheckpoint.omit({ context: true, last_outcome: true });
@@ -215,7 +216,7 @@ export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
   const read = InFile.safeParse(value);
   if (!read.success) return broken(`is no checkpoint of this version (${inALine(read.error)})`);
   const { visits_file, visits_seq } = read.data;
-  const small = BoundedCheckpoint.parse(read.data);
+  const small = only(read.data, bounded);
   const visits = await readVisits(join(dirname(path), visits_file), visits_seq);
   if (!visits.ok) return { ...visits, missing: false };
   const folded = stateAfter(visits.records);
@@ -240,7 +241,7 @@ export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
     ok: true,
     checkpoint: { ...folded, ...small },
     visits: { seq: visits_seq, end: visits.end },
-    vouched: Vouched.parse(read.data),
+    vouched: only(read.data, vouching),
     ...(changed === undefined ? {} : { changed }),
   };
 }

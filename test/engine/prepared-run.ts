@@ -56,7 +56,7 @@ export async function prepared(
     node: 'node',
     variables: {},
     prompts: {},
-    schema: () => undefined,
+    schema: () => Promise.resolve(undefined),
     agentFor: () => undefined,
     historyEnv: {},
     watcher: { event: () => {}, streamed: () => {}, spent: () => {} },

@@ -1,0 +1,8 @@
+/** Pipelines read against every node kind there is. */
+import type { ReadPipeline } from '../engine/pipeline.ts';
+import { readPipelineFile } from '../engine/pipeline.ts';
+import { kinds } from '../nodes/index.ts';
+
+/** Reads and lints a pipeline against every node kind there is. */
+export const readPipeline = (path: string, cwd: string): Promise<ReadPipeline> =>
+  readPipelineFile(path, cwd, kinds);
