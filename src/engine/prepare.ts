@@ -1,5 +1,5 @@
 /** A run's beginning: its folder is made whole under another name and renamed, so that it exists entirely or not. */
-import { lstatSync, renameSync } from 'node:fs';
+import { lstatSync, renameSync, statSync } from 'node:fs';
 import { readdir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { RunState } from '../model/checkpoint.ts';
@@ -9,9 +9,10 @@ import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Holdout, SealedFile } from '../model/sealed.ts';
 import { isAtOrBelow } from '../policy/holdout.ts';
-import { openLedger } from '../store/checkpoint.ts';
+import { type Loaded, openLedger } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
 import { dropKey, keyFileOf, keysFolder, mostSealedBytes, writeSealed } from '../store/sealed.ts';
+import { stateAfter } from '../store/visits.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { isCode, makeFolder, syncFolders, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { flushFile, flushTree } from '../system/leftovers.ts';
@@ -81,7 +82,10 @@ export type NewRun = {
   }) => Manifest;
 };
 
-export type Made = { readonly runDir: string; readonly notes: readonly string[] };
+/** How a run stands that has just been made: what reading its manifest and its checkpoint would tell. */
+export type Begun = { readonly manifest: Manifest; readonly read: Loaded };
+export type Made = { readonly runDir: string; readonly notes: readonly string[]; readonly begun?: Begun };
+type Filled = Omit<Made, 'runDir'>;
 /** Why there is no run directory; with a code where the process shall end by another one than for wrong input. */
 export type NotMade = { readonly problem: Diagnostic; readonly code?: number };
 
@@ -94,7 +98,7 @@ export const makeRun = (wanted: NewRun): Promise<Made | NotMade> =>
 export async function makeWhole(
   wanted: Pick<NewRun, 'runId' | 'unique' | 'runsDir' | 'signal' | 'startedAt' | 'env'>,
   code: 'workdir' | 'snapshots',
-  fillIn: (building: string, final: string) => Promise<{ notes: string[] } | { problem: Diagnostic }>,
+  fillIn: (building: string, final: string) => Promise<Filled | { problem: Diagnostic }>,
 ): Promise<Made | NotMade> {
   const final = join(wanted.runsDir, wanted.runId);
   // A folder of this process's own: two that want the same id must not fill one folder.
@@ -146,7 +150,7 @@ export async function makeWhole(
       throw error;
     }
     settled();
-    return { runDir: final, notes: made.notes };
+    return { runDir: final, ...made };
   } catch (error) {
     await clear();
     if (error instanceof Cut) return { problem: cutShort(wanted.signal), code: 130 };
@@ -221,7 +225,7 @@ async function fill(
   wanted: NewRun,
   building: string,
   final: string,
-): Promise<{ notes: string[] } | { problem: Diagnostic }> {
+): Promise<Filled | { problem: Diagnostic }> {
   const at = layout(building);
   const notes: string[] = [];
   let hardLinks: HardLinks = [];
@@ -307,25 +311,26 @@ async function fill(
   for (const folder of [at.inputs, at.history]) if (isFolder(folder)) await flushTree(folder);
   await writeJson(at.manifest, manifest, { sync: true, first: () => flushFile(at.barrier) });
   const state = firstState(wanted, snapshot.id);
+  const start = {
+    schema_version: 1,
+    type: 'Start',
+    at: wanted.startedAt,
+    next_node: wanted.startNode,
+    context: state.context,
+    origins: state.origins,
+    snapshot: snapshot.id,
+  } as const;
   const ledger = await openLedger(building, { runId: wanted.runId, epoch: state.epoch });
   try {
-    await ledger.save(
-      state,
-      {
-        schema_version: 1,
-        type: 'Start',
-        at: wanted.startedAt,
-        next_node: wanted.startNode,
-        context: state.context,
-        origins: state.origins,
-        snapshot: snapshot.id,
-      },
-      { manifest_sha256: manifestHash(manifest), journals: {} },
-    );
+    await ledger.save(state, start, { manifest_sha256: manifestHash(manifest), journals: {} });
   } finally {
     await ledger.close();
   }
-  return { notes };
+  const { run_id, epoch } = state;
+  const first = stateAfter([{ ...start, run_id, epoch, seq: 1 }]);
+  const visits = { seq: 1, end: statSync(at.visits).size };
+  const read: Loaded = { ok: true, checkpoint: { ...first, ...state }, visits, vouched: { visits_seq: 1 } };
+  return { notes, begun: { manifest, read } };
 }
 
 /** What stands at the sealed paths of a workspace that is being made; it is gone from there. */

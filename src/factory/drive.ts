@@ -11,6 +11,7 @@ import type { Caps } from '../engine/caps.ts';
 import type { Casting, Refusal } from '../engine/casting.ts';
 import { backendOf } from '../engine/casting.ts';
 import { manifestHash } from '../engine/kept.ts';
+import type { Begun } from '../engine/prepare.ts';
 import { nextCommand, resultOf } from '../engine/result.ts';
 import { endLeftovers } from '../engine/resume.ts';
 import { run } from '../engine/run.ts';
@@ -28,12 +29,11 @@ import type { RunResult } from '../model/result.ts';
 import { toldOf } from '../model/sealed.ts';
 import { kinds } from '../nodes/index.ts';
 import { quoteWord } from '../policy/words.ts';
-import { loadCheckpoint, openLedger } from '../store/checkpoint.ts';
+import { openLedger } from '../store/checkpoint.ts';
 import { allOpen, openJournal } from '../store/journal.ts';
 import { acquireLock, type Before, livingOwners } from '../store/lock.ts';
 import { marksByPath } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
-import { readManifest } from '../store/run-store.ts';
 import { brandOf, brandOurselves } from '../system/brand.ts';
 import { diskTrouble, isDisks } from '../system/disk-trouble.ts';
 import { beforeWrite, fence, Superseded } from '../system/fence.ts';
@@ -54,6 +54,7 @@ import { diskStop, finishedRun, flushed, giveFree, tidy } from './ended.ts';
 import { readJudge, unseal, unsealIfPossible } from './judge.ts';
 import { openMoney } from './money.ts';
 import { sandboxOf } from './sandbox.ts';
+import { standing } from './stands.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { refused } from './types.ts';
 import { changedRecords } from './vouched.ts';
@@ -68,7 +69,7 @@ const waitFor = 'wait for its end, or stop it with Ctrl-C where it runs; factory
 export async function drive(
   graph: Graph,
   runDir: string,
-  given: { casting: Casting; inputs: Texts; caps: Caps; resumed: boolean; change?: Change },
+  given: { casting: Casting; inputs: Texts; caps: Caps; resumed: boolean; change?: Change; begun?: Begun },
   flags: RunFlags,
   doors: Doors,
 ): Promise<Finished | Refusal> {
@@ -91,11 +92,11 @@ export async function drive(
   let stopped: Sealed | undefined;
   let told: RunResult | undefined;
   try {
-    const readRun = await readManifest(runDir);
-    if (!readRun.ok) return refused('manifest', readRun.why);
-    const manifest = given.change?.manifest ?? readRun.manifest;
-    const read = await loadCheckpoint(at.checkpoint);
-    if (!read.ok) return refused('checkpoint', read.why);
+    // What this process has just made nobody else has had yet.
+    const stands = lock.epoch === 1 && given.begun !== undefined ? given.begun : await standing(runDir);
+    if ('problems' in stands) return stands;
+    const { read } = stands;
+    const manifest = given.change?.manifest ?? stands.manifest;
     const loaded = read.checkpoint;
     const finished = await finishedRun(manifest, loaded, runDir, doors);
     if (finished !== undefined) return finished;
@@ -169,11 +170,9 @@ export async function drive(
         return refused('workspace', error.message, 'mend that in the run’s workspace and resume again');
       throw error;
     }
-    const variables = given.inputs.variables;
-    const beside = await openBeside(
-      { graph, runDir, manifest, loaded, resumed, variables, snapshots, sealed },
-      doors,
-    );
+    const { variables } = given.inputs;
+    const about = { graph, runDir, manifest, loaded, resumed, variables, snapshots, sealed };
+    const beside = await openBeside(about, doors);
     if ('problems' in beside) return beside;
     const { exchanges, replay, leaks } = beside;
     const started = JSON.parse(readFileSync(at.manifest, 'utf8')) as object;

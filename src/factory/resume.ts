@@ -29,6 +29,7 @@ import { readManifest } from '../store/run-store.ts';
 import { readPlain } from '../system/read.ts';
 import { drive } from './drive.ts';
 import { completeResult, finishedRun, untoldEnd } from './ended.ts';
+import { standing } from './stands.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
@@ -62,7 +63,9 @@ export async function driveMade(
     return { problems: [problem], ...(code === undefined ? {} : { code }) };
   }
   for (const note of made.notes) doors.log('warn', note);
-  const ended = await drive(graph, made.runDir, { ...given, resumed: false }, flags, doors);
+  const { begun } = made;
+  const fresh = { ...given, resumed: false, ...(begun === undefined ? {} : { begun }) };
+  const ended = await drive(graph, made.runDir, fresh, flags, doors);
   return goOnWhenAwake(made.runDir, graph, ended, flags, doors);
 }
 
@@ -131,12 +134,10 @@ async function resumeOnce(
   doors: Doors,
 ): Promise<Finished | Refusal> {
   const at = layout(runDir);
-  const readRun = await readManifest(runDir);
-  if (!readRun.ok) return refused('manifest', readRun.why);
-  const { manifest } = readRun;
+  const stands = await standing(runDir);
+  if ('problems' in stands) return stands;
+  const { manifest, read: loadedState } = stands;
   const stored = readGraph(manifest.pipeline_path, manifest.pipeline.text).graph;
-  const loadedState = await loadCheckpoint(at.checkpoint);
-  if (!loadedState.ok) return refused('checkpoint', loadedState.why);
   const { checkpoint } = loadedState;
   const finished = await finishedRun(manifest, checkpoint, runDir, doors);
   if (finished !== undefined) {
