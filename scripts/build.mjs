@@ -34,6 +34,7 @@ try {
     minifyWhitespace: true,
     charset: 'ascii',
     define: { 'import.meta.url': 'place' },
+    plugins: [whenCalled('node:fs/promises', 'node:worker_threads')],
     banner: { js: '(function (require, place) {' },
     footer: { js: '})' },
   });
@@ -59,6 +60,34 @@ try {
   await rename(out, 'dist');
 } finally {
   await rm(out, { recursive: true, force: true });
+}
+
+/** Modules of Node's that a small run has no use for are loaded when the first of their functions is called: each takes
+ *  Node a millisecond or two. */
+function whenCalled(...modules) {
+  return {
+    name: 'when-called',
+    setup({ onResolve, onLoad }) {
+      const filter = new RegExp(`^(?:${modules.join('|')})$`);
+      onResolve({ filter }, ({ path, namespace }) =>
+        namespace === 'when-called' ? { path, external: true } : { path, namespace: 'when-called' },
+      );
+      onLoad({ filter, namespace: 'when-called' }, async ({ path }) => {
+        const names = Object.keys(await import(path)).filter((name) => name !== 'default');
+        return {
+          contents: `
+            const real = () => require('${path}');
+            const called = (name) =>
+              new Proxy(function () {}, {
+                apply: (_, self, given) => Reflect.apply(real()[name], self, given),
+                construct: (_, given) => Reflect.construct(real()[name], given),
+                get: (_, key) => real()[name][key],
+              });
+            ${names.map((name) => `export const ${name} = called('${name}');`).join('\n')}`,
+        };
+      });
+    },
+  };
 }
 
 /** The program is read as Latin-1, which takes half the memory; what is left of other letters stands in regular expressions,

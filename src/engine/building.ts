@@ -1,5 +1,6 @@
 /** The folder in which a run is made before it gets its name, and what becomes of it when its maker was killed. */
-import { readdir, rm } from 'node:fs/promises';
+import { readdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dropKey } from '../store/sealed.ts';
 import { isCode } from '../system/files.ts';
@@ -17,7 +18,7 @@ export async function removeAbandoned(
   now: number,
   env: Parameters<typeof dropKey>[1],
 ): Promise<void> {
-  for (const name of await readdir(runsDir)) {
+  for (const name of readdirSync(runsDir)) {
     const [, maker = ''] = named.exec(name) ?? [];
     const path = join(runsDir, name);
     // Another user's stays: it must not keep this run from being made.

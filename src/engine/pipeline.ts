@@ -1,4 +1,5 @@
 /** A pipeline file: read, held against the rules, and asked what it says about the run as a whole. */
+import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { readGraph } from '../dot/read.ts';
@@ -77,7 +78,9 @@ async function pipelineText(path: string, cwd: string): Promise<{ text: string }
   });
   if (path === '') return no('the name of the pipeline file is empty', 'name a .dot file');
   try {
-    const bytes = await readFile(resolve(cwd, path));
+    const file = resolve(cwd, path);
+    // A pipe is waited for, and a signal is heeded meanwhile.
+    const bytes = statSync(file).isFile() ? readFileSync(file) : await readFile(file);
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     return { text };
   } catch (error) {

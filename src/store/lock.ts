@@ -1,9 +1,20 @@
 /** One owner for each run directory. Owners are numbered by epochs, each with a file `lock/<epoch>.json`; the highest
  *  one owns the run. A file of a new epoch comes into being whole and only once, so of two that want it one wins. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import {
+  closeSync,
+  existsSync,
+  fdatasync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
 import { layout } from '../model/layout.ts';
 import { type Clock, monotonicMs, uptimeMs } from '../system/clock.ts';
 import { named } from '../system/disk-trouble.ts';
@@ -156,6 +167,8 @@ export async function livingOwners(runDir: string, self = thisProcess()): Promis
   }
   return pids;
 }
+
+const datasync = promisify(fdatasync);
 
 /** Milliseconds for which a look at the lock counts. A stage writes a dozen small files in it. */
 const momentMs = 1;
@@ -337,12 +350,12 @@ async function create(folder: string, content: LockFile): Promise<boolean> {
 }
 
 async function writeNew(path: string, text: string): Promise<void> {
-  const file = await open(path, 'wx', 0o644);
+  const file = openSync(path, 'wx', 0o644);
   try {
-    await file.writeFile(text);
-    await file.datasync();
+    writeFileSync(file, text);
+    await datasync(file);
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }
 
