@@ -7,11 +7,8 @@ import { harmless, type Io } from './commands/io.ts';
 import { withLookCommands } from './commands/look-words.ts';
 import { collect, present, withAnswerers, withRunOptions } from './commands/run-words.ts';
 import { realClock } from './system/clock.ts';
-import { DiskStop, diskTrouble, exitOfDisk, isDisks } from './system/disk-trouble.ts';
 import { realEvery } from './system/every.ts';
-import { Superseded } from './system/fence.ts';
 import { isCode, systemWords } from './system/files.ts';
-import { GitError, startGitAgain } from './system/git.ts';
 import { dropEverything } from './system/live.ts';
 import { packageVersion } from './system/package.ts';
 import './system/schemas.ts';
@@ -214,6 +211,28 @@ async function main(argv: readonly string[]): Promise<number> {
         atLast,
       });
     });
+  // The other commands are not told of where it is clear that none of them is meant.
+  if (argv[0] !== 'run') await withOthers(program, argv);
+
+  try {
+    const words = singleDashes(passedThrough(argv), program);
+    missingValue(program, words);
+    await program.parseAsync(words, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // Asked-for help and version are no errors; every other word of commander's is about wrong flags.
+    if (error.exitCode === 0) return 0;
+    if (error.code !== 'commander.help') {
+      const { refuse } = await import('./commands/refuse.ts');
+      await refuse([usageProblem(error, program, argv)], io, { json: argv.includes('--json') });
+    }
+    return 2;
+  }
+}
+
+/** All commands but `run` and `resume`. */
+async function withOthers(program: Command, argv: readonly string[]): Promise<void> {
   withAnswerers(
     program
       .command('fork <run>')
@@ -318,22 +337,6 @@ async function main(argv: readonly string[]): Promise<number> {
     program.command('deliver <run>').description("put a run's commits on a branch, or into a new folder");
     program.command('verify <run>').description("check a run's directory against its own records");
   }
-
-  try {
-    const words = singleDashes(passedThrough(argv), program);
-    missingValue(program, words);
-    await program.parseAsync(words, { from: 'user' });
-    return exitCode;
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    // Asked-for help and version are no errors; every other word of commander's is about wrong flags.
-    if (error.exitCode === 0) return 0;
-    if (error.code !== 'commander.help') {
-      const { refuse } = await import('./commands/refuse.ts');
-      await refuse([usageProblem(error, program, argv)], io, { json: argv.includes('--json') });
-    }
-    return 2;
-  }
 }
 
 /** `order run … -- --no-push`: flags behind a double dash are flags all the same, there being nothing else to pass. */
@@ -356,44 +359,8 @@ main(given)
       process.exitCode = unwritten && code === 0 ? 1 : code;
     },
     async (error: unknown) => {
-      if (error instanceof Superseded) {
-        io.err(`error[run-taken]: ${error.message}\n  = fix: factory runs tells how the run stands\n`);
-        process.exitCode = 1;
-        return;
-      }
-      if (error instanceof GitError) {
-        process.exitCode = 1;
-        const { refuse } = await import('./commands/refuse.ts');
-        const fix = error.missing
-          ? 'install git'
-          : error.unanswered
-            ? startGitAgain
-            : 'check the repository with git fsck; put back a copy of it if there is one';
-        const found = { code: 'git', severity: 'error' as const, message: error.message, fix };
-        await refuse([found], io, { json: given.includes('--json') }, 1);
-        return;
-      }
-      // A disk that is full or forbidden is the user's to mend, and no mistake of ours.
-      const trouble = diskTrouble(error);
-      if (trouble !== undefined) {
-        process.exitCode = isDisks(error) ? exitOfDisk(given[0] ?? '', io.env) : 1;
-        const { refuse } = await import('./commands/refuse.ts');
-        const path = trouble.path === undefined ? '' : `${trouble.path}: `;
-        const problem =
-          error instanceof DiskStop
-            ? { message: error.message, fix: error.fix }
-            : {
-                message: `${path}${systemWords(trouble.error)}`,
-                fix: "check the permissions and the disk's space",
-              };
-        const found = { code: 'system', severity: 'error' as const, ...problem };
-        await refuse([found], io, { json: given.includes('--json') }, 1);
-        return;
-      }
-      io.err(
-        `factory: an error of factory itself: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-      );
-      process.exitCode = 70;
+      const { tellTrouble } = await import('./commands/trouble.ts');
+      process.exitCode = await tellTrouble(error, io, given);
     },
   )
   .finally(leave);
