@@ -6,7 +6,13 @@ import type { PreparedRun } from './run.ts';
 export type Teller = ReturnType<typeof teller>;
 
 /** Writes events and trace records with their time, and passes events on. */
-export function teller({ setting, events, trace }: Pick<PreparedRun, 'setting' | 'events' | 'trace'>) {
+export function teller({
+  setting,
+  events,
+  trace,
+}: Pick<PreparedRun, 'events' | 'trace'> & {
+  readonly setting: Pick<PreparedRun['setting'], 'clock' | 'watcher'>;
+}) {
   const stamp = () => ({ schema_version: 1 as const, at: setting.clock.now().toISOString() });
   return {
     async event(facts: EventFacts): Promise<void> {

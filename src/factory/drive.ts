@@ -1,5 +1,4 @@
 /** The wiring proper: lock, snapshots, journals, agents and the loop, put together for one run. */
-
 import { readFileSync, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -14,6 +13,7 @@ import { manifestHash } from '../engine/kept.ts';
 import type { Begun } from '../engine/prepare.ts';
 import { nextCommand, resultOf } from '../engine/result.ts';
 import { endLeftovers } from '../engine/resume.ts';
+import { retell } from '../engine/retell.ts';
 import { run } from '../engine/run.ts';
 import type { Sealed } from '../engine/sealing.ts';
 import type { RunSetting } from '../engine/site.ts';
@@ -240,8 +240,9 @@ export async function drive(
         exchanges: exchanges?.mark(),
       });
     const tell = teller({ setting, events, trace });
-    const replays = replay !== undefined && manifest.agent.name !== '';
-    const agent = given.casting.main !== undefined || replays ? manifest.agent.describe : 'none';
+    if (lock.takenOver !== undefined) await retell(runDir, stands.manifest, read, tell);
+    const answers = given.casting.main !== undefined || (replay !== undefined && manifest.agent.name !== '');
+    const agent = answers ? manifest.agent.describe : 'none';
     if (manifest.replay_of !== undefined)
       doors.log('info', 'replaying: what the record has is answered from it', {
         of: manifest.replay_of.run_id,

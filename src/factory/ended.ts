@@ -2,12 +2,16 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Refusal } from '../engine/casting.ts';
+import type { Begun } from '../engine/prepare.ts';
 import { resultOf } from '../engine/result.ts';
+import { retell } from '../engine/retell.ts';
 import { testStop } from '../engine/run.ts';
+import { teller } from '../engine/teller.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { exchangesLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { RunResult } from '../model/result.ts';
+import { allOpen, openJournal } from '../store/journal.ts';
 import { acquireLock, type Lock, notReleased } from '../store/lock.ts';
 import { mendJournals } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
@@ -19,6 +23,7 @@ import { readPlain } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { readJudge, unseal } from './judge.ts';
+import { standing } from './stands.ts';
 import type { Doors, Finished } from './types.ts';
 
 /** A run that has reached an exit, as it ended; undefined for one that goes on. */
@@ -99,17 +104,41 @@ async function putRight(
   try {
     await tidy(runDir);
     if (await tellsOf(at.result, result)) return undefined;
+    const stands = await standing(runDir);
+    if ('problems' in stands) return stands;
     const judge = await readJudge(runDir, manifest, doors.env);
     if ('problems' in judge) return judge;
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     if (snapshot !== null) await snapshots.restore(await snapshots.load(snapshot));
     unseal(at.workspace, judge.sealed);
     await settleTree(at.workspace);
-    await writeFileAtomic(at.result, withOwnHash(result), flushed);
+    await tellTheRest(runDir, stands, lock.epoch, doors);
+    // It vouches for the story as it is now.
+    const whole = await endOf(manifest, stands.read.checkpoint, runDir, doors);
+    await writeFileAtomic(at.result, withOwnHash(whole?.result ?? result), flushed);
     return undefined;
   } finally {
     await giveFree(lock, result, doors);
     open();
+  }
+}
+
+/** The story comes to its end as well. */
+async function tellTheRest(
+  runDir: string,
+  { manifest, read }: Begun,
+  epoch: number,
+  doors: Doors,
+): Promise<void> {
+  const at = layout(runDir);
+  const options = { runId: manifest.run_id, epoch };
+  const [events, trace] = await allOpen([openJournal(at.events, options), openJournal(at.trace, options)]);
+  try {
+    const tell = teller({ setting: doors, events, trace });
+    await retell(runDir, manifest, read, tell);
+    await tell.flush();
+  } finally {
+    await Promise.all([events.close(), trace.close()]);
   }
 }
 

@@ -1,0 +1,101 @@
+/** Stories with a gap, as a kill between the checkpoint and the events leaves them: whoever goes on closes it. */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { type Doors, readPipeline, resumeRun, startRun } from '../../src/factory.ts';
+import { layout } from '../../src/model/layout.ts';
+import { realClock } from '../../src/system/clock.ts';
+import { temp } from '../system/temp.ts';
+
+type Line = Readonly<Record<string, unknown>>;
+
+const dot = `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
+  a [shape=parallelogram, tool_command="exit 3"]; b [shape=parallelogram, tool_command="true"]
+  start -> a; a -> b [condition="outcome=fail"]; a -> exit; b -> exit }`;
+
+const linesOf = (path: string): string[] => readFileSync(path, 'utf8').split('\n').slice(0, -1);
+const read = (path: string): Line[] => linesOf(path).map((line) => JSON.parse(line) as Line);
+
+/** Without what differs from one time to another. */
+const bare = (lines: readonly Line[]): Line[] =>
+  lines.map(({ at: _, seq: __, epoch: ___, elapsed_ms: ____, ...rest }) => rest);
+
+/** As if the engine had been killed when the checkpoint after `node` stood and `events` and `trace` so many lines of its
+ *  visit had; then resumed. Answers with what an undisturbed run tells of the visit, and with what this one does. */
+async function killedAfter(node: string, kept: { readonly events: number; readonly trace: number }) {
+  await using it = await temp();
+  writeFileSync(it.at('p.dot'), dot);
+  mkdirSync(it.at('runs'));
+  const { graph } = await readPipeline('p.dot', it.dir);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  const at = layout(it.at('runs', 'r1'));
+  const had = new Map<string, Buffer>();
+  const doors: Doors = {
+    cwd: it.dir,
+    env: { PATH: process.env['PATH'], FACTORY_SANDBOX: 'none' },
+    clock: realClock,
+    signal: new AbortController().signal,
+    watcher: {
+      event(event) {
+        if (event.type === 'CheckpointSaved' && event.last_completed_node === node)
+          for (const path of [at.checkpoint, at.visits]) had.set(path, readFileSync(path));
+      },
+      streamed: () => {},
+      spent: () => {},
+    },
+    log: () => {},
+  };
+  const flags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
+  await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, doors);
+  const whole = { events: ofVisit(read(at.events), node), trace: ofVisit(read(at.trace), node) };
+  for (const [path, bytes] of had) writeFileSync(path, bytes);
+  for (const which of ['events', 'trace'] as const) {
+    const lines = linesOf(at[which]);
+    const begins = read(at[which]).findIndex((line) => isBegin(line, node));
+    writeFileSync(
+      at[which],
+      lines
+        .slice(0, begins + kept[which])
+        .map((line) => `${line}\n`)
+        .join(''),
+    );
+  }
+  const lock = `${at.locks}/000001.json`;
+  const held = JSON.parse(readFileSync(lock, 'utf8'));
+  writeFileSync(lock, JSON.stringify({ ...held, start_time: 'gone', released: null }));
+  rmSync(at.result);
+  const ended = await resumeRun(it.at('runs', 'r1'), graph, flags, doors);
+  expect(ended).toMatchObject({ code: 0 });
+  const [events, trace] = [read(at.events), read(at.trace)];
+  return {
+    whole,
+    told: { events: ofVisit(events, node), trace: ofVisit(trace, node) },
+    last: [events.at(-1)?.['type'], trace.at(-1)?.['type']],
+  };
+}
+
+const isBegin = (line: Line, node: string): boolean =>
+  (line['type'] === 'StageStarted' || line['type'] === 'NodeInputCaptured') && line['node_id'] === node;
+
+const ofVisit = (lines: readonly Line[], node: string): Line[] =>
+  bare(
+    lines.filter((line) => [line['node_id'], line['last_completed_node'], line['from_node']].includes(node)),
+  ).filter(({ type }) => type !== 'ResumeLoaded');
+
+test.for([
+  ['a', 1, 1],
+  ['a', 2, 1],
+  ['a', 3, 1],
+  ['a', 3, 2],
+  ['a', 3, 3],
+  ['start', 1, 1],
+  ['b', 1, 1],
+  ['exit', 1, 1],
+  ['exit', 2, 2],
+] as const)(
+  'killed after the checkpoint of %s, with %i events and %i records of its trace',
+  async ([node, events, trace]) => {
+    const { whole, told, last } = await killedAfter(node, { events, trace });
+    expect(told).toEqual(whole);
+    expect(last).toEqual(['PipelineCompleted', 'PipelineCompleted']);
+  },
+);
