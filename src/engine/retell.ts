@@ -1,5 +1,6 @@
 /** The end of a visit that counts, where its engine was killed between the checkpoint and the story: whoever goes on tells
  *  it first, so that the story has no gap. */
+import { statSync } from 'node:fs';
 import { readGraph } from '../dot/read.ts';
 import type { EventFacts } from '../model/event.ts';
 import { layout } from '../model/layout.ts';
@@ -7,12 +8,15 @@ import type { Manifest } from '../model/manifest.ts';
 import { own } from '../model/own.ts';
 import type { TraceFacts } from '../model/trace.ts';
 import type { Loaded } from '../store/checkpoint.ts';
-import { readJournal } from '../store/journal-read.ts';
+import { beginning, readJournal } from '../store/journal-read.ts';
 import { readVisits, stateAfter } from '../store/visits.ts';
 import { conditionLookup, delta } from './context.ts';
 import { outputCaptured, stageEnded } from './records.ts';
 import { route } from './route.ts';
 import type { Teller } from './teller.ts';
+
+/** Bytes: the end of a journal, in which all that it has of the last visit stands. */
+const endBytes = 1024 * 1024;
 
 /** What the two journals have of a visit, from the last time on that it began. */
 type Told = { readonly began: boolean; readonly types: ReadonlySet<string> };
@@ -20,7 +24,9 @@ type Told = { readonly began: boolean; readonly types: ReadonlySet<string> };
 async function toldOf(path: string, begins: string, node: string, visit: number): Promise<Told> {
   let began = false;
   let types = new Set<string>();
-  for await (const entry of readJournal(path)) {
+  // Where that begins in the middle of a line, the rest of it is no record.
+  const offset = Math.max(0, (statSync(path, { throwIfNoEntry: false })?.size ?? 0) - endBytes);
+  for await (const entry of readJournal(path, { ...beginning, offset })) {
     if (entry.kind !== 'record') continue;
     const { type, node_id, visit: number, last_completed_node, from_node } = entry.record;
     if (typeof type !== 'string') continue;

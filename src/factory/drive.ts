@@ -240,7 +240,7 @@ export async function drive(
         exchanges: exchanges?.mark(),
       });
     const tell = teller({ setting, events, trace });
-    if (lock.takenOver !== undefined) await retell(runDir, stands.manifest, read, tell);
+    if (resumed) await retell(runDir, stands.manifest, read, tell);
     const answers = given.casting.main !== undefined || (replay !== undefined && manifest.agent.name !== '');
     const agent = answers ? manifest.agent.describe : 'none';
     if (manifest.replay_of !== undefined)
