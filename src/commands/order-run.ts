@@ -313,8 +313,10 @@ function tell(told: Told, options: OrderRunOptions, io: OrderRunIo): void {
     row('Artifacts', told.artifacts);
     row('Run', told.run_dir);
   }
-  const colour = told.verdict === 'PASS' ? paint.green : told.verdict === 'FAIL' ? paint.red : paint.yellow;
-  io.out(`  Verdict: ${colour(told.verdict)}\n`);
+  // The order is carried out, and its branch did not move.
+  const stays = told.verdict === 'PASS' && !good;
+  const colour = stays || told.verdict === 'ERROR' ? paint.yellow : good ? paint.green : paint.red;
+  io.out(`  Verdict: ${colour(stays ? 'PASS, but not landed' : told.verdict)}\n`);
 }
 
 /** Interrupted or parked. */
