@@ -56,7 +56,8 @@ export async function land(options: {
   const dirty = await dirtyPaths(git);
   /** A move that the disk stopped, or that has changed files and failed, is for whoever comes next to finish. */
   const unfinished = async (why: string): Promise<void> => {
-    if (tellsOfDisk(why) || (await dirtyPaths(git)).join('\0') !== dirty.join('\0')) throw new GitError(why, false, true);
+    if (tellsOfDisk(why) || (await dirtyPaths(git)).join('\0') !== dirty.join('\0'))
+      throw new GitError(why, false, true);
   };
   if (here === branch) {
     const at = await git.run(['rev-parse', 'HEAD']);

@@ -48,7 +48,13 @@ export async function push(
     const [stdoutFile, stderrFile] = [join(folder, 'out'), join(folder, 'err')];
     const keep = new Set(Object.keys(env).filter((name) => wanted.test(name)));
     if (options.held !== undefined) beforeWrite(options.held);
-    const quiet = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'gc.auto=0'];
+    const settings = [
+      'core.hooksPath=/dev/null',
+      'core.fsmonitor=false',
+      'gc.auto=0',
+      'core.fsync=objects,reference',
+    ];
+    const quiet = settings.flatMap((setting) => ['-c', setting]);
     const ended = await spawn.run({
       argv: ['git', ...quiet, 'push', '-u', remote, `refs/heads/${branch}:refs/heads/${branch}`],
       cwd: repo,
