@@ -58,7 +58,9 @@ const io: Io = {
   width: process.stderr.columns || 100,
   called: {
     program,
-    ...(given.find((word) => !word.startsWith('-')) === 'run' ? { again: sameAgain(program, given) } : {}),
+    ...(/^(?:run|order)$/.test(given.find((word) => !word.startsWith('-')) ?? '')
+      ? { again: sameAgain(program, given) }
+      : {}),
   },
 };
 

@@ -67,12 +67,9 @@ export async function deliverBranch(options: {
   const ref = `refs/heads/${branch}`;
   const another = 'pass --branch NAME for another one';
   const at = await git.run(['rev-parse', '--verify', '--quiet', ref]);
-  if (at.ok && options.reuse === true) {
-    if (at.text === head) return { ok: true };
-  } else if (at.ok) {
-    const same = at.text === head ? ', and it stands at what this run made: it is delivered already' : '';
-    return problem(`the branch "${branch}" exists in ${source}${same}`, another);
-  }
+  // Delivered already, and perhaps cut before the push.
+  if (at.ok && at.text === head) return { ok: true };
+  if (at.ok && options.reuse !== true) return problem(`the branch "${branch}" exists in ${source}`, another);
   const taken = await branchTaken(git, source, branch);
   if (taken !== undefined) return problem(taken, another);
   if (base !== null && !(await git.run(['cat-file', '-e', `${base}^{commit}`])).ok) {

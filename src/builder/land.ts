@@ -54,9 +54,10 @@ export async function land(options: {
   const on = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
   const here = on.ok ? on.text : undefined;
   const dirty = await dirtyPaths(git);
-  /** A move that has changed files and failed, of a full disk say, is for whoever comes next to finish. */
-  const halfDone = async (why: string): Promise<void> => {
-    if ((await dirtyPaths(git)).join('\0') !== dirty.join('\0')) throw new GitError(why, false, true);
+  /** A move that the disk stopped, or that has changed files and failed, is for whoever comes next to finish. */
+  const unfinished = async (why: string): Promise<void> => {
+    if (tellsOfDisk(why) || (await dirtyPaths(git)).join('\0') !== dirty.join('\0'))
+      throw new GitError(why, false, true);
   };
   if (here === branch) {
     const at = await git.run(['rev-parse', 'HEAD']);
@@ -71,7 +72,7 @@ export async function land(options: {
       },
     );
     if (merged.ok) return { switched: true, notes: [] };
-    await halfDone(merged.why);
+    await unfinished(merged.why);
     return {
       problem: `${repo} has changed meanwhile, so "${branch}" stays where it is: ${merged.why}`,
       fix: gone,
@@ -96,7 +97,7 @@ export async function land(options: {
     env: by,
     apart: true,
   });
-  if (!switched.ok) await halfDone(switched.why);
+  if (!switched.ok) await unfinished(switched.why);
   return switched.ok ? { switched: true, notes: [] } : stays(switched.why);
 }
 

@@ -10,6 +10,7 @@ import { isMissing, removeNow, writeJson } from '../system/files.ts';
 import type { Environment, Git } from '../system/git.ts';
 import { sourceGit } from '../system/git.ts';
 import { isFolder } from '../system/read.ts';
+import { settleTree } from '../system/settle.ts';
 import { sweep } from '../system/sweep.ts';
 import { readRecord } from './record.ts';
 import { dirtyPaths, type Refused } from './repository.ts';
@@ -40,7 +41,12 @@ const journal = (gitDir: string): string => join(heldBy(gitDir), 'landing.json')
 export const beginLanding = (gitDir: string, landing: Landing): Promise<void> =>
   writeJson(journal(gitDir), landing, { sync: true, syncFolder: true });
 
-export const endLanding = (gitDir: string): void => removeNow(journal(gitDir));
+/** `moved`: the folders that the move has written to. Git flushes no file of a working tree: until all is on the disk, a
+ *  power cut leaves empty ones, and the note is what they are mended by. */
+export async function endLanding(gitDir: string, moved: readonly string[] = []): Promise<void> {
+  if (moved.length > 0) await settleTree(moved);
+  removeNow(journal(gitDir));
+}
 
 /** The landing that was begun and has not ended; undefined when there is none. */
 export async function cutLanding(gitDir: string): Promise<Landing | undefined> {

@@ -1,12 +1,12 @@
 /** Telling a remote about a branch. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { quoteWord } from '../policy/words.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { type Environment, sourceGit, withoutGit } from '../system/git.ts';
 import { readSome } from '../system/read.ts';
 import type { Spawn } from '../system/spawn.ts';
+import { makeTemporary, temporaryOf } from '../system/temporary.ts';
 
 /** `remote` is empty when the repository has none. */
 export type Pushed = {
@@ -43,12 +43,18 @@ export async function push(
   const listed = await sourceGit(repo, env).run(['remote']);
   const remote = listed.ok ? (listed.text.split('\n')[0] ?? '') : '';
   if (remote === '') return { ok: false, remote: '', stdout: '', stderr: 'the repository has no remote' };
-  const folder = await mkdtemp(join(tmpdir(), 'factory-push-'));
+  const folder = await makeTemporary(temporaryOf(env), 'factory-push');
   try {
     const [stdoutFile, stderrFile] = [join(folder, 'out'), join(folder, 'err')];
     const keep = new Set(Object.keys(env).filter((name) => wanted.test(name)));
     if (options.held !== undefined) beforeWrite(options.held);
-    const quiet = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'gc.auto=0'];
+    const settings = [
+      'core.hooksPath=/dev/null',
+      'core.fsmonitor=false',
+      'gc.auto=0',
+      'core.fsync=objects,reference',
+    ];
+    const quiet = settings.flatMap((setting) => ['-c', setting]);
     const ended = await spawn.run({
       argv: ['git', ...quiet, 'push', '-u', remote, `refs/heads/${branch}:refs/heads/${branch}`],
       cwd: repo,

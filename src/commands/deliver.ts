@@ -1,6 +1,6 @@
 /** `factory deliver RUN`: puts a run's commits on a branch of the source, or into a repository of their own. */
 import { realpath, stat } from 'node:fs/promises';
-import { isAbsolute, relative, resolve } from 'node:path';
+import { isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { pathsOf } from '../builder/commit.ts';
 import { branchProblem, commitsOf, deliverBranch, deliverFolder } from '../builder/deliver.ts';
@@ -235,6 +235,10 @@ async function deliverRun(
     if ('problem' in made) return refuse(2, made.problem, made.fix);
     if (options.push === true) pushed = await push({ repo: source, branch, env }, io.spawn);
     await switching();
+  } else if (await standsThere(to, `refs/heads/${branch}`, head, io)) {
+    const notes = [`delivered already: "${branch}" in ${to} stands at what this run made`];
+    const next = `cd ${quoteWord(options.to ?? to)} && git log`;
+    return { ...common, commits: [], needed: [], not_delivered: [], notes, pushed, next };
   } else {
     const made = await deliverFolder({ historyDir: run.history, source, to, branch, base, head, env });
     if ('problem' in made) return refuse(2, made.problem, made.fix);
@@ -267,6 +271,18 @@ async function isRepository(source: string, io: CommandIo): Promise<boolean> {
     () => false,
   );
   return there && (await sourceGit(source, io.env).run(['rev-parse', '--git-dir'])).ok;
+}
+
+/** Whether `to` is the repository of a delivery before this one: of one that a kill has cut before its last words, say. */
+async function standsThere(to: string, ref: string, head: string, io: CommandIo): Promise<boolean> {
+  // A folder inside somebody's repository is not that repository.
+  const own = await stat(join(to, '.git')).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (!own) return false;
+  const at = await sourceGit(to, io.env).run(['rev-parse', '--verify', '--quiet', ref]);
+  return at.ok && at.text === head;
 }
 
 /** Why `git switch` would be refused where the source stands now; undefined when it would do. Nothing is changed. */

@@ -274,10 +274,20 @@ async function settle(
     if (ended.exit_code === 0 && done === 0) io.out('Nothing to do: every work order is committed already\n');
     else if (ended.exit_code === 0)
       io.out(`All ${ended.orders.length} work order(s) passed on ${ended.branch}\n`);
-    else io.out(`Stopped at ${last?.name ?? 'the first work order'} (exit code ${ended.exit_code})\n`);
+    else io.out(`Stopped ${whereStopped(last)} (exit code ${ended.exit_code})\n`);
   }
-  if (goesOn(ended.exit_code) && last !== undefined && !last.skipped) io.err(`${again(last, options, io)}\n`);
+  if (!goesOn(ended.exit_code)) return ended.exit_code;
+  // The run that was cut is but one order of several. From a commit that was named each batch begins anew.
+  const cut = last !== undefined && !last.skipped && last.exit_code !== 0 ? last : undefined;
+  const same = io.called?.again;
+  if (cut !== undefined && options.commitHash !== undefined) io.err(`${again(cut, options, io)}\n`);
+  else io.err(`go on with ${same === undefined ? 'the same command again' : `it: ${same}`}\n`);
   return ended.exit_code;
+}
+
+function whereStopped(last: BatchTold['orders'][number] | undefined): string {
+  if (last === undefined) return 'before the first work order';
+  return `${last.skipped || last.exit_code === 0 ? 'after' : 'at'} ${last.name}`;
 }
 
 function tell(told: Told, options: OrderRunOptions, io: OrderRunIo): void {
@@ -303,8 +313,10 @@ function tell(told: Told, options: OrderRunOptions, io: OrderRunIo): void {
     row('Artifacts', told.artifacts);
     row('Run', told.run_dir);
   }
-  const colour = told.verdict === 'PASS' ? paint.green : told.verdict === 'FAIL' ? paint.red : paint.yellow;
-  io.out(`  Verdict: ${colour(told.verdict)}\n`);
+  // The order is carried out, and its branch did not move.
+  const stays = told.verdict === 'PASS' && !good;
+  const colour = stays || told.verdict === 'ERROR' ? paint.yellow : good ? paint.green : paint.red;
+  io.out(`  Verdict: ${colour(stays ? 'PASS, but not landed' : told.verdict)}\n`);
 }
 
 /** Interrupted or parked. */

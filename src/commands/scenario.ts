@@ -1,5 +1,5 @@
 /** `factory scenario lint|selftest|run`: holdout scenarios against a product. */
-import { mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -15,6 +15,7 @@ import type { Clock } from '../system/clock.ts';
 import { isMissing, removeTree } from '../system/files.ts';
 import { programsOf } from '../system/programs.ts';
 import { realReach } from '../system/reach.ts';
+import { makeTemporary, temporaryOf } from '../system/temporary.ts';
 import type { Io } from './io.ts';
 import { refuse } from './refuse.ts';
 import { scenarioNotes, scenarioTable } from './scenario-words.ts';
@@ -203,7 +204,7 @@ export async function scenarioLint(
   flags: { readonly json?: boolean; readonly color?: boolean },
   io: ScenarioIo,
 ): Promise<number> {
-  const scratch = await mkdtemp(join(io.env['TMPDIR'] || '/tmp', 'scenario-lint-'));
+  const scratch = await makeTemporary(temporaryOf(io.env), 'scenario-lint');
   try {
     const linted = await lintScenarios(resolve(io.cwd, place), place, {
       spawn: io.spawn,

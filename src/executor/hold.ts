@@ -46,7 +46,7 @@ export async function holding<T>(
     if (cut === undefined || mended === undefined) return await act(undefined);
     if (typeof mended === 'object') return refused(1, mended.problem, mended.fix);
     if (mended === 'landed') doors.log('info', 'a landing that was cut is finished', { run: cut.run_id });
-    if (mended === 'left') endLanding(gitDir);
+    if (mended === 'left') await endLanding(gitDir);
     return await act(mended === 'left' ? undefined : cut);
   } finally {
     await lock.release();

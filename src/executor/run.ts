@@ -255,7 +255,7 @@ export async function finishCut(cut: Landing, doors: OrderDoors): Promise<Told |
     run: cut.run_id,
   });
   const gitDir = await commonGitDir(cut.repo, doors.env);
-  if (gitDir !== undefined) endLanding(gitDir);
+  if (gitDir !== undefined) await endLanding(gitDir, [cut.repo, gitDir]);
   return undefined;
 }
 

@@ -36,6 +36,7 @@ export async function settle(
   const gitDir = result.status === 'completed' ? doors.gitDir : undefined;
   const held = gitDir === undefined ? {} : { held: heldBy(gitDir) };
   let unanswered = false;
+  let home = false;
   if (result.status === 'completed') {
     const history = historyGit(run.history, doors.env);
     const head = await history.text(['rev-parse', headRef]);
@@ -72,6 +73,7 @@ export async function settle(
       commits = [];
       notes.push(landed.fix.replace('RUN', request.run_id));
     } else {
+      home = true;
       notes.push(...landed.notes);
       if (gitDir !== undefined) beforeWrite(heldBy(gitDir));
       if (request.push && commit !== null)
@@ -102,7 +104,8 @@ export async function settle(
   }
   // Only now is everything done that a run which was cut from here on would have to do again.
   // A git that was ended amid the move leaves its locks, and half of the files: what mends that needs the note.
-  if (gitDir !== undefined && !unanswered) endLanding(gitDir);
+  if (gitDir !== undefined && !unanswered)
+    await endLanding(gitDir, home ? [request.repo, gitDir, request.artifacts] : []);
   const last = attempts.at(-1)?.failure_brief;
   return {
     run_id: request.run_id,

@@ -235,6 +235,20 @@ describe('delivering to a folder', () => {
     expect(r.said()).toContain(`cd ${join(it.path, 'out')} && npm test`);
   });
 
+  test('a second time, after a kill before the last words say, says that it is there already', async () => {
+    using it = folder();
+    const r = await run(it.path, { files: null });
+    expect(await r.asked({ to: 'out' })).toBe(0);
+    put(join(it.path, 'out'), { 'f1.txt': 'mine\n' });
+    const before = tree(join(it.path, 'out'));
+    expect(await r.asked({ to: 'out' }), r.said()).toBe(0);
+    expect(r.said()).toMatch(/delivered already: "main" in .*out[\s\S]*next: cd out/);
+    expect(tree(join(it.path, 'out'))).toEqual(before);
+    git(join(it.path, 'out'), 'commit', '-q', '--allow-empty', '-m', 'moved on');
+    expect(await r.asked({ to: 'out' })).toBe(2);
+    expect(r.said()).toContain('is not empty');
+  });
+
   test('clears what one that was killed has left beside it, and nothing else', async () => {
     using it = folder({
       '.out.0123456789ab.tmp/.git/HEAD': 'x',
@@ -361,5 +375,16 @@ describe('a branch that is there', () => {
     expect(r.said()).toMatch(/not pushed: .*no remote[\s\S]*push -u/);
     expect(git(r.source, 'rev-parse', 'work')).toBe(r.head);
     expect(await r.asked({ to: 'x', push: true })).toBe(2);
+  });
+
+  test('is pushed by the same command again, where a kill or a network has cut the push', async () => {
+    using it = folder();
+    const r = await run(it.path);
+    expect(await r.asked({ branch: 'work', push: true })).toBe(1);
+    const remote = join(it.path, 'remote.git');
+    git(it.path, 'init', '-q', '--bare', remote);
+    git(r.source, 'remote', 'add', 'origin', remote);
+    expect(await r.asked({ branch: 'work', push: true }), r.said()).toBe(0);
+    expect(git(remote, 'rev-parse', 'work')).toBe(r.head);
   });
 });

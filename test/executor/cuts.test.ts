@@ -205,6 +205,26 @@ test.for([
   },
 );
 
+test.for([
+  ['the branch in use moves', 'merge --ff-only', ['switch', '-q', '-c', 'mine']],
+  ['files are switched', 'checkout --quiet', ['status']],
+] as const)(
+  'a disk that is full right before %s is told as that, and the next run lands',
+  async ([, words, first]) => {
+    await using it = await place('good\n');
+    git(it.repo, ...first);
+    const env = killer(it.path, ['full', words]);
+    const ran = await it.factory(it.command, { env });
+    expect(ran.code, ran.stderr).toBe(1);
+    expect(ran.stdout).toMatch(/Reason: .*unable to write file[\s\S]*Verdict: PASS, but not landed/);
+    expect(ran.stderr).toMatch(/check the repository, then: .* order run --resume --run-id/);
+    expect(`${ran.stdout}${ran.stderr}`).not.toMatch(/changed meanwhile|another branch/);
+    const on = await it.factory(it.command, { env });
+    expect(on.code, on.stderr).toBe(0);
+    it.landed();
+  },
+);
+
 test('a disk that is full when a stage commits stops the run, which goes on to the same end', async () => {
   await using it = await place('good\n');
   const env = { ...killer(it.path, ['full', 'commit-tree']), FACTORY_SANDBOX: 'none' };

@@ -148,6 +148,35 @@ test('an order that was interrupted is gone on with, and the repository is untou
   expect(it.newest('run.json')).toMatchObject({ verdict: 'PASS', git_workflow: { working_branch: 'w' } });
 });
 
+test.for([
+  ['in an order', 'at', 'node=accept'],
+  ['behind an order', 'after', 'pipeline completed'],
+] as const)(
+  'a batch that was interrupted %s proposes the command that ends all of it',
+  async ([, where, sign]) => {
+    const waits = order(1, { acceptance_commands: ['bash -c "test -f ../go || sleep 1"'] });
+    await using it = await place([waits, order(2)], answer('f1.txt', '1\n'), answer('f2.txt', '2\n'));
+    const flags = ['--repo', 'repo', '--workdir', 'wos', '--artifacts-dir', 'art', '--branch', 'w'];
+    const words = ['order', 'run-all', ...flags, '--agent', 'scripted', '--script', 'script.json'];
+    let cut = false;
+    const ran = await it.factory(words, {
+      watch: (line, process) => {
+        if (cut || !line.includes(sign)) return;
+        cut = true;
+        process.kill('SIGTERM');
+      },
+    });
+    expect(ran.code, ran.stderr).toBe(130);
+    expect(ran.stdout).toContain(`Stopped ${where} WO-01.json (exit code 130)`);
+    const last = ran.stderr.trim().split('\n').at(-1) ?? '';
+    expect(last).toMatch(/^go on with it: node \S+cli\.js order /);
+    expect(last.slice(last.indexOf(' order ') + 1)).toBe(words.join(' '));
+    const again = await it.factory(words);
+    expect(again.code, again.stderr).toBe(0);
+    expect(git(it.repo, 'log', '--format=%s', 'main..w')).toBe('WO-02: Step 2\nWO-01: Step 1');
+  },
+);
+
 test('what is forbidden by a path is a scope violation that names the entry', async () => {
   const one = order(1, { forbidden: ['Do not touch `f1.txt`'] });
   await using it = await place([one], answer('f1.txt', '1\n'));

@@ -1,0 +1,29 @@
+/** Folders below the system's temporary one, each with its maker in its name, so that what a killed one has left there is
+ *  found by the next. */
+import { lstatSync } from 'node:fs';
+import { mkdtemp, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { removeTree } from './files.ts';
+import { isAbandoned, makerWord } from './maker.ts';
+
+/** Where temporary things go, by the environment that a command was given. */
+export const temporaryOf = (env: Readonly<Record<string, string | undefined>>): string =>
+  env['TMPDIR'] || '/tmp';
+
+/** Makes one in `folder`, and removes those of the same `kind` whose makers have been killed. */
+export async function makeTemporary(folder: string, kind: string): Promise<string> {
+  await clearTemporaries(folder, kind);
+  return mkdtemp(join(folder, `${kind}-${makerWord()}-`));
+}
+
+/** Removes those whose makers have been killed. One that cannot be removed is somebody else's. */
+export async function clearTemporaries(folder: string, kind: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!name.startsWith(`${kind}-`)) continue;
+    const [, maker = ''] = /^([0-9a-f]{8}\.\d+\.[0-9a-f]{8})-\w+$/.exec(name.slice(kind.length + 1)) ?? [];
+    const path = join(folder, name);
+    if ((await isAbandoned(maker, path)) !== true) continue;
+    const is = lstatSync(path, { throwIfNoEntry: false });
+    if (is?.isDirectory() === true && is.uid === process.getuid?.()) await removeTree(path).catch(() => {});
+  }
+}
