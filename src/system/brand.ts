@@ -19,12 +19,17 @@ export const brandsOf = (marker: string): string => {
  *  limit): then descendants are known by group, session, parent and environment alone. */
 export async function brandOurselves(brand: string): Promise<boolean> {
   if (process.platform !== 'linux') return false;
-  // No streams: to make them takes longer than the program itself, and what came of it is read from the system.
-  const child = spawn('prlimit', ['--pid', String(process.pid), `--rttime=${brand}:`], { stdio: 'ignore' });
-  await new Promise<void>((done) => {
-    child.once('exit', () => done());
-    child.once('error', () => done());
-  });
+  try {
+    // No streams: to make them takes longer than the program itself, and what came of it is read from the system.
+    const child = spawn('prlimit', ['--pid', String(process.pid), `--rttime=${brand}:`], { stdio: 'ignore' });
+    await new Promise<void>((done) => {
+      child.once('exit', () => done());
+      child.once('error', () => done());
+    });
+  } catch {
+    // Some reasons for which a program cannot be started (no memory, a PATH that leads in circles) are thrown at once.
+    return false;
+  }
   return brandOn(process.pid) === brand;
 }
 

@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
-import { readPlain } from '../system/read.ts';
+import { type Plain, readPlain } from '../system/read.ts';
 import { pour, readSmall, writeWhole } from './content.ts';
 import { type CopyFacts, Crew, type CrewPlan, type Done, Pile, type Source, usualCrew } from './copy-crew.ts';
 import { isWithin, realOf } from './dirs.ts';
@@ -166,12 +166,17 @@ function prepareTarget(to: string): string {
 
 /** What `.factoryignore` at the top of a folder leaves out. */
 export function ignoreOf(top: string): Ignore {
+  let read: Plain;
   try {
-    const read = readPlain(join(top, '.factoryignore'));
-    return read.kind === 'text' ? readIgnore(read.text) : () => false;
+    read = readPlain(join(top, '.factoryignore'));
   } catch (error) {
     throw trouble('read', '.factoryignore', error);
   }
+  if (read.kind === 'text') return readIgnore(read.text);
+  // A list that cannot be read would let into the run what its writer wants left out.
+  if (read.kind === 'none' && read.why !== 'is a folder')
+    throw new WorkspaceError(`cannot read ".factoryignore": it ${read.why}`);
+  return () => false;
 }
 
 /** What is left out, by name, by place, by identity and by the user's own list. */

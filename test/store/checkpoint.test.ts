@@ -119,6 +119,16 @@ test.for([
   },
 );
 
+test('a checkpoint waits for what is flushed beside it, and is the one before where that fails', async () => {
+  await using it = await temp();
+  const ledger = await begun(it.dir);
+  const { state, line } = after(fresh(), 'a');
+  const put = ledger.put(state, line, () => Promise.reject(new Error('no such disk')));
+  await expect(put).rejects.toThrow('no such disk');
+  await ledger.close();
+  expect((await reload(it.dir)).steps).toBe(0);
+});
+
 test('the context keeps the types of its values', async () => {
   await using it = await temp();
   const ledger = await begun(it.dir);

@@ -4,6 +4,7 @@ import {
   codeToldBy,
   diskTrouble,
   exitOfDisk,
+  isDisks,
   named,
   stoppedByDisk,
 } from '../../src/system/disk-trouble.ts';
@@ -49,3 +50,13 @@ test.for([
   ['error[system]: /a: the disk reports an error (input/output error)', 'EIO'],
   ['error[system]: too many files are open', 'EMFILE'],
 ] as const)('%s: %s', ([text, code]) => expect(codeToldBy(text)).toBe(code));
+
+test.for<[string, string, object, boolean]>([
+  ['a full disk', 'ENOSPC', { path: '/w/a' }, true],
+  ['a closed file of the workspace', 'EACCES', { path: '/w/a' }, false],
+  ['a closed file outside of it', 'EACCES', { path: '/x/a' }, true],
+  ['a closed file that nobody names', 'EPERM', {}, false],
+  ['the mode of a file that was just made', 'EPERM', { path: '/w/a', syscall: 'fchmod' }, true],
+])('%s is the disk’s or a stage’s', ([, code, more, expected]) => {
+  expect(isDisks(failure(code, more), '/w')).toBe(expected);
+});

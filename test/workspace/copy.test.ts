@@ -235,6 +235,18 @@ test('a .factoryignore that is a folder names nothing', async () => {
   expect(picture(it.copy)).toEqual(picture(it.work));
 });
 
+test.each<[string, (at: string) => void]>([
+  ['a link that leads in a circle', (at) => symlinkSync('.factoryignore', at)],
+  ['a pipe', (at) => void execFileSync('mkfifo', [at])],
+])('a .factoryignore that is %s keeps everything from being copied', async (_, put) => {
+  await using it = tempFolder();
+  make(it.path, { 'work/a': 'a' });
+  put(join(it.path, 'work/.factoryignore'));
+  await expect(copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] })).rejects.toThrow(
+    /^cannot read "\.factoryignore": it is (?:no file|a link that leads in a circle)$/,
+  );
+});
+
 test('a workdir that is a link to a folder is followed', async () => {
   await using it = tempFolder();
   make(it.path, { 'work/a': 'a', link: { link: 'work' } });
