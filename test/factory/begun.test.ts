@@ -1,8 +1,14 @@
 /** What a run goes on from right after its making is what reading its records would tell. */
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeRun } from '../../src/engine/prepare.ts';
 import { standing } from '../../src/factory/stands.ts';
+import { type Doors, readPipeline, startRun } from '../../src/factory.ts';
+import { layout } from '../../src/model/layout.ts';
+import { realClock } from '../../src/system/clock.ts';
+import { thisProcess } from '../../src/system/proc.ts';
 import { home } from '../support/cli.ts';
 
 test('a run that was just made stands as its files tell', async () => {
@@ -60,4 +66,46 @@ test('a run that was just made stands as its files tell', async () => {
   expect(made.begun?.manifest).toEqual(read.manifest);
   const { vouched, ...stands } = read.read;
   expect(made.begun?.read).toEqual({ ...stands, vouched: { visits_seq: vouched.visits_seq } });
+});
+
+test('a run that somebody else has had since it was made is read from its files', async () => {
+  await using it = await home({
+    'p.dot': 'digraph g { start [shape=Mdiamond]; exit [shape=Msquare]; start -> exit }',
+  });
+  await mkdir(join(it.path, 'work'));
+  await symlink('/', join(it.path, 'work/out'));
+  const { graph } = await readPipeline('p.dot', it.path);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  const at = layout(join(it.path, 'runs/r1'));
+  const doors: Doors = {
+    cwd: it.path,
+    env: { PATH: process.env['PATH'], FACTORY_SANDBOX: 'none' },
+    clock: realClock,
+    signal: new AbortController().signal,
+    watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
+    // Told of the link when the run is made, and before its lock is taken.
+    log: (_, message) => {
+      if (!message.startsWith('kept as a link') || existsSync(at.locks)) return;
+      mkdirSync(at.locks);
+      const { id, host, pidSpace } = thisProcess();
+      const lock = {
+        schema_version: 1,
+        epoch: 1,
+        pid: id.pid,
+        start_time: id.startTime,
+        pid_space: pidSpace,
+        host,
+        since: '2026-01-01T00:00:00.000Z',
+        heartbeat: '2026-01-01T00:00:00.000Z',
+        held_ms: 0,
+        uptime_ms: 0,
+        released: '2026-01-01T00:00:01.000Z',
+      };
+      writeFileSync(join(at.locks, '000001.json'), JSON.stringify(lock));
+      rmSync(at.checkpoint);
+    },
+  };
+  const flags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false, workdir: 'work' };
+  const ended = await startRun(graph, { runsDir: join(it.path, 'runs'), runId: 'r1' }, flags, doors);
+  expect(ended).toMatchObject({ problems: [{ code: 'checkpoint' }] });
 });
