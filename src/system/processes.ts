@@ -42,7 +42,7 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
   const stdoutFile = descriptors.add(openOutput(request.stdoutFile));
   const stderrFile =
     request.stderrFile === request.stdoutFile ? stdoutFile : descriptors.add(openOutput(request.stderrFile));
-  if (request.signal?.aborted === true) return { kind: 'cancelled' };
+  if (isCancelled(request)) return { kind: 'cancelled' };
   const problem = unusable(request);
   if (problem !== undefined) return { kind: 'not_found', program: request.argv[0], why: problem };
 
@@ -110,8 +110,16 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
   if (stopped === 'timed_out') return { kind: 'timed_out', afterMs: request.timeoutMs ?? 0 };
   if (stopped === 'cancelled') return { kind: 'cancelled' };
   const { code, signal } = await started.exit;
-  return code === null ? { kind: 'signalled', signal: signal ?? 'SIGKILL' } : { kind: 'exited', code };
+  if (code !== null) return { kind: 'exited', code };
+  // A signal to all of our group, as Ctrl-C is, meets a program too that has not left it yet, and the system tells of its
+  // end before it tells us of the signal. What has cut us has cut the program: it has not failed.
+  await new Promise((turn) => setImmediate(turn));
+  await new Promise((turn) => setImmediate(turn));
+  if (isCancelled(request)) return { kind: 'cancelled' };
+  return { kind: 'signalled', signal: signal ?? 'SIGKILL' };
 }
+
+const isCancelled = ({ signal }: SpawnRequest): boolean => signal?.aborted === true;
 
 type Ended = { readonly code: number | null; readonly signal: string | null };
 type Started =

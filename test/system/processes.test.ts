@@ -379,10 +379,19 @@ describe('a program that is stopped', () => {
     expect(readdirSync(it.dir).sort()).toEqual(['err', 'out']);
   });
 
+  // As Ctrl-C does to one that has not left our group yet: the system tells of its end before it tells of the signal.
+  test('a program that the same signal has ended as us is cancelled', async () => {
+    await using it = await stage();
+    const controller = new AbortController();
+    process.once('SIGCHLD', () => setImmediate(() => controller.abort('SIGINT')));
+    expect(await it.sh('kill -INT $$', { signal: controller.signal })).toEqual({ kind: 'cancelled' });
+    expect(await it.sh('kill -INT $$')).toEqual({ kind: 'signalled', signal: 'SIGINT' });
+  });
+
   test('because the caller failed when told of it rejects with that failure', async () => {
     await using it = await stage();
     const started = () => Promise.reject(new Error('no room for stage.json'));
-    await expect(it.sh('echo $$ > pid; exec sleep 1000', { started })).rejects.toThrow(
+    await expect(it.sh('echo $$ > part; mv part pid; exec sleep 1000', { started })).rejects.toThrow(
       'no room for stage.json',
     );
     expect(!existsSync(it.at('pid')) || isGone(it.pid('pid'))).toBe(true);
