@@ -187,7 +187,7 @@ export async function both(...work: readonly (Promise<void> | undefined)[]): Pro
   for (const one of await Promise.allSettled(work)) if (one.status === 'rejected') throw one.reason;
 }
 
-/** Makes a folder and those above it that are missing; answers with the first one made. Rejects with the system's error
+/** Makes a folder and those above it that are missing; answers with the first one made. Throws the system's error
  *  where it may not, and then leaves none behind. Node's own recursive mkdir, where it is waited for, says of a disk that has
  *  no inode left that the path does not exist; it never ends in a file system that says of a
  *  new name that it does not exist, as `/proc` does, and cannot tell that from one that is read-only. */

@@ -2,8 +2,9 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { type Doors, readPipeline, resumeRun, startRun } from '../../src/factory.ts';
+import type { RunEvent } from '../../src/model/event.ts';
 import { layout } from '../../src/model/layout.ts';
-import { realClock } from '../../src/system/clock.ts';
+import { plainFlags, quietDoors } from '../support/doors.ts';
 import { temp } from '../system/temp.ts';
 
 type Line = Readonly<Record<string, unknown>>;
@@ -29,23 +30,13 @@ async function killedAfter(node: string, kept: { readonly events: number; readon
   if (graph === undefined) throw new Error('the pipeline is sound');
   const at = layout(it.at('runs', 'r1'));
   const had = new Map<string, Buffer>();
-  const doors: Doors = {
-    cwd: it.dir,
-    env: { PATH: process.env['PATH'], FACTORY_SANDBOX: 'none' },
-    clock: realClock,
-    signal: new AbortController().signal,
-    watcher: {
-      event(event) {
-        if (event.type === 'CheckpointSaved' && event.last_completed_node === node)
-          for (const path of [at.checkpoint, at.visits]) had.set(path, readFileSync(path));
-      },
-      streamed: () => {},
-      spent: () => {},
-    },
-    log: () => {},
+  const quiet = quietDoors(it.dir, { FACTORY_SANDBOX: 'none' });
+  const event = (event: RunEvent) => {
+    if (event.type === 'CheckpointSaved' && event.last_completed_node === node)
+      for (const path of [at.checkpoint, at.visits]) had.set(path, readFileSync(path));
   };
-  const flags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
-  await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, doors);
+  const doors: Doors = { ...quiet, watcher: { ...quiet.watcher, event } };
+  await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, plainFlags, doors);
   const whole = { events: ofVisit(read(at.events), node), trace: ofVisit(read(at.trace), node) };
   for (const [path, bytes] of had) writeFileSync(path, bytes);
   for (const which of ['events', 'trace'] as const) {
@@ -63,7 +54,7 @@ async function killedAfter(node: string, kept: { readonly events: number; readon
   const held = JSON.parse(readFileSync(lock, 'utf8'));
   writeFileSync(lock, JSON.stringify({ ...held, start_time: 'gone', released: null }));
   rmSync(at.result);
-  const ended = await resumeRun(it.at('runs', 'r1'), graph, flags, doors);
+  const ended = await resumeRun(it.at('runs', 'r1'), graph, plainFlags, doors);
   expect(ended).toMatchObject({ code: 0 });
   const [events, trace] = [read(at.events), read(at.trace)];
   return {

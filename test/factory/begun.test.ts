@@ -7,9 +7,9 @@ import { makeRun } from '../../src/engine/prepare.ts';
 import { standing } from '../../src/factory/stands.ts';
 import { type Doors, readPipeline, startRun } from '../../src/factory.ts';
 import { layout } from '../../src/model/layout.ts';
-import { realClock } from '../../src/system/clock.ts';
 import { thisProcess } from '../../src/system/proc.ts';
 import { home } from '../support/cli.ts';
+import { plainFlags, quietDoors } from '../support/doors.ts';
 
 test('a run that was just made stands as its files tell', async () => {
   await using it = await home({ 'work/a.txt': 'a\n', 'work/b.txt': 'b\n' });
@@ -78,11 +78,7 @@ test('a run that somebody else has had since it was made is read from its files'
   if (graph === undefined) throw new Error('the pipeline is sound');
   const at = layout(join(it.path, 'runs/r1'));
   const doors: Doors = {
-    cwd: it.path,
-    env: { PATH: process.env['PATH'], FACTORY_SANDBOX: 'none' },
-    clock: realClock,
-    signal: new AbortController().signal,
-    watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
+    ...quietDoors(it.path, { FACTORY_SANDBOX: 'none' }),
     // Told of the link when the run is made, and before its lock is taken.
     log: (_, message) => {
       if (!message.startsWith('kept as a link') || existsSync(at.locks)) return;
@@ -105,7 +101,7 @@ test('a run that somebody else has had since it was made is read from its files'
       rmSync(at.checkpoint);
     },
   };
-  const flags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false, workdir: 'work' };
+  const flags = { ...plainFlags, workdir: 'work' };
   const ended = await startRun(graph, { runsDir: join(it.path, 'runs'), runId: 'r1' }, flags, doors);
   expect(ended).toMatchObject({ problems: [{ code: 'checkpoint' }] });
 });

@@ -3,14 +3,12 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { manifestHash } from '../../src/engine/kept.ts';
 import { carryOut } from '../../src/factory/cover.ts';
-import { type Doors, readPipeline, resumeRun, startRun } from '../../src/factory.ts';
+import { readPipeline, resumeRun, startRun } from '../../src/factory.ts';
 import { layout } from '../../src/model/layout.ts';
 import { loadCheckpoint } from '../../src/store/checkpoint.ts';
 import { readManifest } from '../../src/store/run-store.ts';
-import { realClock } from '../../src/system/clock.ts';
+import { plainFlags, quietDoors } from '../support/doors.ts';
 import { temp } from '../system/temp.ts';
-
-const flags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
 
 test('a change that follows a cut change leaves a manifest that is vouched for wherever it is cut', async () => {
   await using it = await temp();
@@ -21,15 +19,8 @@ test('a change that follows a cut change leaves a manifest that is vouched for w
   mkdirSync(it.at('runs'));
   const { graph } = await readPipeline('p.dot', it.dir);
   if (graph === undefined) throw new Error('the pipeline is sound');
-  const doors: Doors = {
-    cwd: it.dir,
-    env: { PATH: process.env['PATH'], ATTRACTION_TEST_STOP_AFTER_NODE: 'start' },
-    clock: realClock,
-    signal: new AbortController().signal,
-    watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
-    log: () => {},
-  };
-  await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, doors);
+  const doors = quietDoors(it.dir, { ATTRACTION_TEST_STOP_AFTER_NODE: 'start' });
+  await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, plainFlags, doors);
   const dir = it.at('runs', 'r1');
   const at = layout(dir);
   const change = async (maxSteps: number) => {
@@ -52,6 +43,6 @@ test('a change that follows a cut change leaves a manifest that is vouched for w
     manifestHash(JSON.parse(first)),
   );
   rmSync(at.inputs);
-  const ended = await resumeRun(dir, graph, flags, { ...doors, env: { PATH: process.env['PATH'] } });
+  const ended = await resumeRun(dir, graph, plainFlags, { ...doors, env: { PATH: process.env['PATH'] } });
   expect(ended).toMatchObject({ code: 0 });
 });

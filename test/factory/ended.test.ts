@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
-import { type Doors, readPipeline, resumeRun, startRun } from '../../src/factory.ts';
+import { readPipeline, resumeRun, startRun } from '../../src/factory.ts';
 import { layout } from '../../src/model/layout.ts';
-import { realClock } from '../../src/system/clock.ts';
 import { isStopped, processId } from '../../src/system/proc.ts';
+import { plainFlags, quietDoors } from '../support/doors.ts';
 import { temp } from '../system/temp.ts';
 
 async function ground(it: { dir: string; at: (...names: string[]) => string }, dot: string) {
@@ -14,15 +14,8 @@ async function ground(it: { dir: string; at: (...names: string[]) => string }, d
   mkdirSync(it.at('runs'));
   const { graph } = await readPipeline('p.dot', it.dir);
   if (graph === undefined) throw new Error('the pipeline is sound');
-  const doors: Doors = {
-    cwd: it.dir,
-    env: { PATH: process.env['PATH'] },
-    clock: realClock,
-    signal: new AbortController().signal,
-    watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
-    log: () => {},
-  };
-  const flags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
+  const doors = quietDoors(it.dir);
+  const flags = plainFlags;
   const start = (to = doors) => startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, to);
   const last: (() => Promise<void>)[] = [];
   const dir = it.at('runs', 'r1');
