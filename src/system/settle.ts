@@ -1,6 +1,6 @@
 /** Puts a tree on the disk whose files were written without a flush each. */
 import { execFile } from 'node:child_process';
-import { closeSync, constants, fsync, openSync, readdirSync } from 'node:fs';
+import { closeSync, constants, existsSync, fsync, openSync, readdirSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { named } from './disk-trouble.ts';
 import { isCode, isMissing } from './files.ts';
@@ -11,7 +11,7 @@ const atOnce = 16;
 const sync = promisify(fsync);
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Flushes the plain files and the folders of one tree or of several on one disk; links are not followed, and what may
+/** Flushes the plain files and the folders of one tree or of several; links are not followed, and what may
  *  not be read is passed over. Of a folder in `closed` only its own names are flushed. Rejects with the disk's error. */
 export async function settleTree(
   folders: string | readonly string[],
@@ -30,8 +30,7 @@ export async function settleTree(
     }
     if (oneByOne || places.length + open.length <= mostOneByOne) continue;
     // Not every system has such a program; and where it is the disk that fails, it says so of a file as well.
-    const [on = ''] = roots;
-    const all = promisify(execFile)('sync', ['-f', on]);
+    const all = promisify(execFile)('sync', ['-f', ...roots.filter((root) => existsSync(root))]);
     oneByOne = await all.then(
       () => false,
       () => true,

@@ -1,4 +1,4 @@
-import fs, { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { expect, test, vi } from 'vitest';
 import { settleTree } from '../../src/system/settle.ts';
@@ -37,6 +37,20 @@ test('where the system has no program that flushes all at once, a large tree is 
   const opened = await openedBy(() => settleTree(it.at('tree')));
   vi.unstubAllEnvs();
   expect(opened).toHaveLength(302);
+});
+
+test('of several large trees all are flushed, on whatever disks they are', async () => {
+  await using it = await temp();
+  for (const tree of ['one', 'two']) {
+    mkdirSync(it.at(tree));
+    for (let n = 0; n < 150; n++) writeFileSync(it.at(tree, `f${n}`), String(n));
+  }
+  mkdirSync(it.at('bin'));
+  writeFileSync(it.at('bin/sync'), `#!/bin/sh\nprintf '%s\\n' "$@" > '${it.at('asked')}'\n`, { mode: 0o755 });
+  vi.stubEnv('PATH', `${it.at('bin')}:${process.env['PATH']}`);
+  await settleTree([it.at('one'), it.at('two'), it.at('none')]);
+  vi.unstubAllEnvs();
+  expect(readFileSync(it.at('asked'), 'utf8').split('\n')).toEqual(['-f', it.at('one'), it.at('two'), '']);
 });
 
 test('of a closed folder only its own names are flushed, and a folder beside it that is not there is passed over', async () => {
