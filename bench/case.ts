@@ -13,10 +13,11 @@ export const quantityNames = {
   cpu_ms: 'processor',
   peak_mib: 'peak memory',
   node_ms: 'a node',
+  apart_ms: 'with pauses',
   pass_ms: 'a pass',
   copy_ms: 'the copy',
   growth_x: 'growth',
-  cpu_growth_x: 'growth of processor time',
+  even_growth_x: 'growth beside the stages',
   lost_n: 'runs lost',
 } as const;
 export type Quantity = keyof typeof quantityNames;

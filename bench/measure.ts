@@ -28,7 +28,8 @@ export class Failed extends Error {}
 /** Somebody pressed Ctrl-C. */
 export class Interrupted extends Error {}
 
-/** How much processor time a program had used at a moment; the unit of `used` is the kernel's. */
+/** How much processor time a program's own programs, its stages, had used at a moment; the unit of `used` is the
+ *  kernel's. */
 export type Pulse = { readonly at: number; readonly used: number };
 
 let counter = 0;
@@ -114,16 +115,16 @@ function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   }
 }
 
-/** Notes what the program and the processes that it has waited for have used. Under GNU time it is time's child. */
+/** Notes what the processes that the program has waited for have used. Under GNU time it is time's child. */
 function feel(pid: number | undefined, timed: boolean, pulses: Pulse[]): void {
   try {
     const its = timed ? readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim() : `${pid}`;
     const stat = readFileSync(`/proc/${its}/stat`, 'utf8');
-    // The name in parentheses may hold blanks. After it, utime, stime, cutime and cstime are the 12th to 15th.
+    // The name in parentheses may hold blanks. After it, cutime and cstime are the 14th and 15th.
     const fields = stat
       .slice(stat.lastIndexOf(')') + 2)
       .split(' ')
-      .slice(11, 15);
+      .slice(13, 15);
     const used = fields.reduce((sum, field) => sum + Number(field), 0);
     pulses.push({ at: performance.timeOrigin + performance.now(), used });
   } catch {

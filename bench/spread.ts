@@ -64,21 +64,24 @@ function windowOf(count: number): number | undefined {
   return window < 2 * blockSize ? undefined : window;
 }
 
-/** The same growth in processor time instead of time on the wall, which load on the machine moves much less. `times`
- *  are the nodes' moments, `pulses` what had been used when, both in order. Undefined also when too little was felt. */
-export function workGrowthOf(
+/** The growth of `costs` beyond that of the work which is the same at every node: what the kernel counted for the stages
+ *  in the same two windows. A processor that others slow down meanwhile moves both alike. `times` are the nodes' moments,
+ *  `pulses` what the stages had used when, both in order. Undefined for a run too short, or when too little was felt. */
+export function evenGrowthOf(
   times: readonly number[],
   pulses: readonly { readonly at: number; readonly used: number }[],
 ): number | undefined {
   const end = pulses.at(-1)?.at ?? 0;
   // The program ends between two pulses: what came after the last of them is not known.
   const felt = times.filter((time) => time <= end);
+  const growth = growthOf(stepsOf(felt));
   const window = windowOf(felt.length - 1);
-  if (window === undefined) return undefined;
+  if (growth === undefined || window === undefined) return undefined;
   const between = (from: number, to: number) =>
     usedAt(felt.at(to) ?? Number.NaN, pulses) - usedAt(felt.at(from) ?? Number.NaN, pulses);
   const first = between(skipped, skipped + window);
-  return first > 0 ? between(-1 - window, -1) / first : undefined;
+  const last = between(-1 - window, -1);
+  return first > 0 && last > 0 ? growth / (last / first) : undefined;
 }
 
 function usedAt(time: number, pulses: readonly { readonly at: number; readonly used: number }[]): number {

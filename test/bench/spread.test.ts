@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { measuredRun } from '../../bench/cases/nodes.ts';
-import { blocksOf, growthOf, paired, spreadOf, stepsOf, workGrowthOf } from '../../bench/spread.ts';
+import { blocksOf, evenGrowthOf, growthOf, paired, spreadOf, stepsOf } from '../../bench/spread.ts';
 
 test.for([
   { values: [], spread: undefined },
@@ -61,7 +61,8 @@ test('the growth of a short run is not told', () => {
 test('a run has the mean cost of its nodes and, when it is long enough, its growth', () => {
   const times = Array.from({ length: 401 }, (_, node) => (node <= 200 ? node : 200 + 3 * (node - 200)));
   const { sample, costs } = measuredRun({ wall_ms: 900 }, times);
-  expect(sample).toEqual({ wall_ms: 900, node_ms: 2, growth_x: 3 });
+  // Nobody felt what its stages took.
+  expect(sample).toEqual({ wall_ms: 900, node_ms: 2, growth_x: 3, even_growth_x: 3 });
   expect(costs).toHaveLength(400);
   expect(measuredRun({ wall_ms: 9 }, [5, 7, 10])).toEqual({
     sample: { wall_ms: 9, node_ms: 2.5 },
@@ -71,9 +72,9 @@ test('a run has the mean cost of its nodes and, when it is long enough, its grow
 });
 
 test.for([
-  { what: 'is not moved by load that doubles the time on the wall', late: 8, used: 1, growth: 1 },
-  { what: 'is told where nodes take more work', late: 4, used: 3, growth: 3 },
-])('growth of processor time $what', ({ late, used, growth }) => {
+  { what: 'is not moved by a processor that halves its speed', late: 8, used: 2, growth: 1 },
+  { what: 'is told where nodes cost more and stages do not', late: 12, used: 1, growth: 3 },
+])('growth beside the stages $what', ({ late, used, growth }) => {
   const times = [0];
   const pulses = [{ at: -1, used: 0 }];
   for (let node = 1; node <= 800; node++) {
@@ -81,16 +82,19 @@ test.for([
     const before = pulses.at(-1)?.used ?? 0;
     pulses.push({ at: times.at(-1) ?? 0, used: before + (node <= 400 ? 1 : used) });
   }
-  expect(workGrowthOf(times, pulses)).toBeCloseTo(growth, 6);
+  expect(evenGrowthOf(times, pulses)).toBeCloseTo(growth, 6);
   // Nodes after the last pulse are left out.
-  expect(workGrowthOf([...times, 1e9], pulses)).toBeCloseTo(growth, 6);
+  expect(evenGrowthOf([...times, 1e9], pulses)).toBeCloseTo(growth, 6);
+  expect(measuredRun({}, times, pulses).sample.even_growth_x).toBeCloseTo(growth, 6);
 });
 
-test('without pulses there is no growth of processor time', () => {
+test('without pulses, or where stages took nothing that was felt, there is no growth beside them', () => {
+  const times = Array.from({ length: 500 }, (_, node) => node);
+  expect(evenGrowthOf(times, [])).toBeUndefined();
   expect(
-    workGrowthOf(
-      Array.from({ length: 500 }, (_, node) => node),
-      [],
+    evenGrowthOf(
+      times,
+      times.map((at) => ({ at, used: 0 })),
     ),
   ).toBeUndefined();
 });
