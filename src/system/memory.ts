@@ -1,4 +1,6 @@
-/** The size of this process, which every stage pays for: to start a program the system copies the table of our pages. */
+/** The size of this process. Every stage pays for a part of it: to start a program the system copies the table of our pages,
+ *  though not of V8's heap, which V8 keeps out of forks (VmFlags `dc` in /proc/self/smaps), but of what its compilers and
+ *  collectors have from the C library. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
