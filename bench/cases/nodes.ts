@@ -20,6 +20,7 @@ import { measure, type Pulse } from '../measure.ts';
 import { evenGrowthOf, growthOf, stepsOf } from '../spread.ts';
 
 const spawnTrue = "spawn('sh -c true')";
+const leastNode = 'no engine';
 
 export const oneNode: Case = {
   name: 'one-node',
@@ -40,7 +41,7 @@ export const nodes: Case = {
   rounds: [7, 3],
   prepare: (bench) => ({
     ...contest(bench, bench.sizes.nodes),
-    beside: { [spawnTrue]: () => spawns(bench) },
+    beside: { [spawnTrue]: () => spawns(bench), [leastNode]: (id) => least(bench, id) },
   }),
   comparisons: [
     {
@@ -55,6 +56,18 @@ export const nodes: Case = {
       how: 'ratio',
       of: [factory, 'node_ms'],
       to: [spawnTrue, 'apart_ms'],
+    },
+    {
+      what: 'a node / its files and flushes with no engine',
+      how: 'ratio',
+      of: [factory, 'node_ms'],
+      to: [leastNode, 'node_ms'],
+    },
+    {
+      what: `the latter / ${spawnTrue}`,
+      how: 'ratio',
+      of: [leastNode, 'node_ms'],
+      to: [spawnTrue, 'node_ms'],
     },
     memoryTarget(150),
     ...versus('node_ms', 'wall_ms', 'cpu_ms'),
@@ -124,4 +137,10 @@ async function spawns(bench: Bench): Promise<Measured> {
   const ran = await measure([bench.node, script, `${bench.sizes.nodes}`], bench);
   const [node_ms = Number.NaN, apart_ms = Number.NaN] = ran.stdout.split(' ').map(Number);
   return { sample: { node_ms, apart_ms } };
+}
+
+async function least(bench: Bench, id: string): Promise<Measured> {
+  const script = join(bench.house, 'bench/baselines/least-node.mjs');
+  const ran = await measure([bench.node, script, join(bench.folder, id), `${bench.sizes.nodes}`], bench);
+  return { sample: { node_ms: Number(ran.stdout) } };
 }

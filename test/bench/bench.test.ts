@@ -80,7 +80,7 @@ test('measured against itself every case has figures of both, their ratio, and i
   const beside: Record<string, string[]> = {
     version: ['factory', 'node -e 0'],
     'one-node': ['factory', 'against'],
-    nodes: ['factory', 'against', "spawn('sh -c true')"],
+    nodes: ['factory', 'against', "spawn('sh -c true')", 'no engine'],
     graph: ['factory', 'against', 'factory validate'],
     'at-once': ['factory', 'against'],
     'many-nodes': ['factory', 'against'],
