@@ -15,7 +15,8 @@ import { codeOf, trouble, WorkspaceError } from './trouble.ts';
 export async function checkoutTree(tree: Tree, folder: string, store: Store): Promise<void> {
   const given = resolve(folder);
   const { workspace, isNew } = await emptyFolder(given);
-  const become = (to: Tree) => restoreTree({ workspace, to, known: [], store, only: undefined });
+  const become = (to: Tree) =>
+    restoreTree({ workspace, to, known: [], store, only: undefined, mayBeMounted: true });
   try {
     await become(tree);
   } catch (error) {

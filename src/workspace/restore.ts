@@ -15,6 +15,7 @@ import {
 import { named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { hashFile } from './content.ts';
+import { nothingMounted } from './mounts.ts';
 import { below, fromBytes, parentOf, toBytes } from './names.ts';
 import type { Entry, Snapshot, Snapshots, Tree } from './snapshot.ts';
 import type { Store } from './store.ts';
@@ -29,14 +30,17 @@ export type Restore = {
   readonly store: Store;
   /** Limits the restore to paths it answers true for; everything without it. */
   readonly only: ((path: string) => boolean) | undefined;
+  /** The folder itself may be a disk of its own: one that somebody has named. */
+  readonly mayBeMounted?: true;
 };
 
-/** Puts content, mode, links and existence back. Nothing outside the workspace is touched: no link is followed, and
- *  a file with a second name is replaced rather than changed, and its names in the workspace that are put back alike stay
+/** Puts content, mode, links and existence back. Nothing outside the workspace is touched: no link is followed,
+ *  where something is mounted nothing is done, and a file with a second name is replaced rather than changed, and its names in the workspace that are put back alike stay
  *  its names. A file is the old one or the new one at any moment; a restore that was cut off is finished by another.
  *  Restored files carry the time of the restore, so that a build tool sees what a stage's undone work made stale. */
 export async function restoreTree(r: Restore): Promise<void> {
   beforeWrite(r.workspace);
+  nothingMounted(r.workspace, r.mayBeMounted && 'mounted');
   standing(r.workspace);
   const work = new Work(r);
   await work.compare();

@@ -2,6 +2,7 @@
  *  files whose facts are known are not read. */
 import { chmodSync, lstatSync, type Stats, statfsSync } from 'node:fs';
 import { isMissing } from '../system/files.ts';
+import { nothingMounted } from './mounts.ts';
 import { below } from './names.ts';
 import type { Entry, Stray, Tree } from './snapshot.ts';
 import { fileEntry, isSame } from './tree.ts';
@@ -66,7 +67,8 @@ export class Scanner {
   constructor(private readonly workspace: string) {}
 
   /** The tree as it is now: the very map of the last scan when everything is as it was then. A workspace that is not
-   *  there, or is no folder, is an empty one. Rejects with a WorkspaceError that names what cannot be looked at. */
+   *  there, or is no folder, is an empty one. Rejects with a WorkspaceError that names what cannot be looked at, or where
+   *  something is mounted. */
   async scan(s: Scan): Promise<Tree> {
     this.changed = false;
     this.unread = [];
@@ -77,6 +79,7 @@ export class Scanner {
       this.forget();
       return this.tree;
     }
+    nothingMounted(this.workspace);
     this.honest ??= tellsTimes(this.workspace) ? stat.dev : -1;
     // Asking for the time touches the top.
     this.top.facts = undefined;
