@@ -202,7 +202,7 @@ export class Scanner {
   }
 
   private isPast(stat: Facts): boolean {
-    this.clock ??= timeIn(this.workspace);
+    this.clock ??= timeIn(this.workspace, this.honest !== -1);
     return stat.ctimeMs < this.clock - grainMs;
   }
 }
@@ -234,11 +234,13 @@ function look(child: Child, workspace: string): Stats | undefined {
 
 /** The time of the folder's file system, in its own steps, which need be neither the system's nor that of the place
  *  where the snapshots are kept. Found by setting the mode that the folder has; the distant past where that is
- *  not permitted, so that nothing counts as old. */
-function timeIn(folder: string): number {
+ *  not permitted, so that nothing counts as old. So it is where that leaves no trace: a file system that keeps one time
+ *  for both (FAT, exFAT) forgets a change as soon as somebody sets that time. */
+function timeIn(folder: string, isHonest: boolean): number {
   try {
     chmodSync(folder, lstatSync(folder).mode & 0o7777);
-    return lstatSync(folder).ctimeMs;
+    const { ctimeMs, mtimeMs } = lstatSync(folder);
+    return isHonest || ctimeMs !== mtimeMs ? ctimeMs : Number.NEGATIVE_INFINITY;
   } catch {
     return Number.NEGATIVE_INFINITY;
   }
