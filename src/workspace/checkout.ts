@@ -16,7 +16,7 @@ export async function checkoutTree(tree: Tree, folder: string, store: Store): Pr
   const given = resolve(folder);
   const { workspace, isNew } = await emptyFolder(given);
   const become = (to: Tree) =>
-    restoreTree({ workspace, to, known: [], store, only: undefined, mayBeMounted: true });
+    restoreTree({ workspace, to, known: [], store, only: undefined, isNamed: true });
   try {
     await become(tree);
   } catch (error) {

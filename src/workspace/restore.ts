@@ -30,8 +30,8 @@ export type Restore = {
   readonly store: Store;
   /** Limits the restore to paths it answers true for; everything without it. */
   readonly only: ((path: string) => boolean) | undefined;
-  /** The folder itself may be a disk of its own: one that somebody has named. */
-  readonly mayBeMounted?: true;
+  /** An empty folder that somebody has named: it may be a disk of its own, and of another kind. */
+  readonly isNamed?: true;
 };
 
 /** Puts content, mode, links and existence back. Nothing outside the workspace is touched: no link is followed,
@@ -40,7 +40,7 @@ export type Restore = {
  *  Restored files carry the time of the restore, so that a build tool sees what a stage's undone work made stale. */
 export async function restoreTree(r: Restore): Promise<void> {
   beforeWrite(r.workspace);
-  nothingMounted(r.workspace, r.mayBeMounted && 'mounted');
+  nothingMounted(r.workspace, r.isNamed && 'mounted');
   standing(r.workspace);
   const work = new Work(r);
   await work.compare();
@@ -286,8 +286,11 @@ class Work {
       const isLong = Buffer.byteLength(place) >= longFrom;
       const neighbour = below(this.r.workspace, folder === '' || isLong ? name : `${folder}/${name}`);
       try {
-        const was = entry.kind === 'file' ? lstatSync(place, orUndefined) : undefined;
-        const is = was?.isFile() === true && entry.ino !== undefined ? was : undefined;
+        const was = lstatSync(place, orUndefined);
+        // Where case does not count, one of two names would be lost without a word.
+        if (was !== undefined && this.r.isNamed) throw Object.assign(new Error(), { code: 'EEXIST' });
+        const is =
+          entry.kind === 'file' && was?.isFile() === true && entry.ino !== undefined ? was : undefined;
         const file = `${is?.ino} ${entry.ino} ${entry.mode} ${entry.hash}`;
         const twin = written.get(file);
         if (entry.kind === 'link') symlinkSync(toBytes(entry.target ?? ''), neighbour);
