@@ -32,6 +32,8 @@ export type Restore = {
   readonly only: ((path: string) => boolean) | undefined;
   /** An empty folder that somebody has named: it may be a disk of its own, and of another kind. */
   readonly isNamed?: true;
+  /** By a stage itself, to which the sandbox shows its workspace by mounts; any other has ended the stage that made it. */
+  readonly inStage?: boolean | undefined;
 };
 
 /** Puts content, mode, links and existence back. Nothing outside the workspace is touched: no link is followed,
@@ -40,7 +42,7 @@ export type Restore = {
  *  Restored files carry the time of the restore, so that a build tool sees what a stage's undone work made stale. */
 export async function restoreTree(r: Restore): Promise<void> {
   beforeWrite(r.workspace);
-  nothingMounted(r.workspace, r.isNamed && 'mounted');
+  if (r.inStage !== true) nothingMounted(r.workspace, r.isNamed && 'mounted');
   standing(r.workspace);
   const work = new Work(r);
   await work.compare();

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { WorkspaceError } from '../../src/workspace/trouble.ts';
 import { rig } from './rig.ts';
 
@@ -45,5 +46,18 @@ test('a folder that is a disk of its own may be checked out into', async () => {
     expect(readFileSync(join(disk, 'a'), 'utf8')).toBe('a');
   } finally {
     spawnSync('umount', [disk]);
+  }
+});
+
+test('a stage restores the workspace that its sandbox has mounted for it', async () => {
+  await using it = await rig({ a: 'a', secret: {} });
+  if (!shows(it.ws, it.ws)) return;
+  try {
+    writeFileSync(it.at('a'), 'b');
+    const inStage = await openSnapshots({ workspace: it.ws, dir: join(it.path, 'snaps'), inStage: true });
+    await inStage.restore(await inStage.load(it.before.id));
+    expect(readFileSync(it.at('a'), 'utf8')).toBe('a');
+  } finally {
+    spawnSync('umount', [it.ws]);
   }
 });
