@@ -221,7 +221,11 @@ export const orderCommit = (options: OrderOptions, io: CommandIo): Promise<numbe
 
 /** The workspace as it was when the attempt began. */
 async function beganWith(place: Place, snapshot: string): Promise<Before> {
-  const snapshots = await openSnapshots({ workspace: place.workspace, dir: place.run.snapshots });
+  const snapshots = await openSnapshots({
+    workspace: place.workspace,
+    dir: place.run.snapshots,
+    inStage: true,
+  });
   const { id, tree } = await snapshots.load(snapshot);
   return { tree, restore: (only) => snapshots.restore({ id, tree }, only) };
 }
@@ -245,7 +249,7 @@ export const orderRollback = (
         `the attempt at ${current.id} has no snapshot to go back to: the prompt stage needs access="run"`,
       );
     }
-    const snapshots = await openSnapshots({ workspace, dir: place.run.snapshots });
+    const snapshots = await openSnapshots({ workspace, dir: place.run.snapshots, inStage: true });
     await snapshots.restore(await snapshots.load(current.snapshot), isProjects);
     const { brief, hopeless } = await whatFailed(place, current, io);
     await writeState(workspace, {

@@ -15,6 +15,7 @@ import {
 import { named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { hashFile } from './content.ts';
+import { nothingMounted } from './mounts.ts';
 import { below, fromBytes, parentOf, toBytes } from './names.ts';
 import type { Entry, Snapshot, Snapshots, Tree } from './snapshot.ts';
 import type { Store } from './store.ts';
@@ -29,14 +30,19 @@ export type Restore = {
   readonly store: Store;
   /** Limits the restore to paths it answers true for; everything without it. */
   readonly only: ((path: string) => boolean) | undefined;
+  /** An empty folder that somebody has named: it may be a disk of its own, and of another kind. */
+  readonly isNamed?: true;
+  /** By a stage itself, to which the sandbox shows its workspace by mounts; any other has ended the stage that made it. */
+  readonly inStage?: boolean | undefined;
 };
 
-/** Puts content, mode, links and existence back. Nothing outside the workspace is touched: no link is followed, and
- *  a file with a second name is replaced rather than changed, and its names in the workspace that are put back alike stay
+/** Puts content, mode, links and existence back. Nothing outside the workspace is touched: no link is followed,
+ *  where something is mounted nothing is done, and a file with a second name is replaced rather than changed, and its names in the workspace that are put back alike stay
  *  its names. A file is the old one or the new one at any moment; a restore that was cut off is finished by another.
  *  Restored files carry the time of the restore, so that a build tool sees what a stage's undone work made stale. */
 export async function restoreTree(r: Restore): Promise<void> {
   beforeWrite(r.workspace);
+  if (r.inStage !== true) nothingMounted(r.workspace, r.isNamed && 'mounted');
   standing(r.workspace);
   const work = new Work(r);
   await work.compare();
@@ -282,8 +288,11 @@ class Work {
       const isLong = Buffer.byteLength(place) >= longFrom;
       const neighbour = below(this.r.workspace, folder === '' || isLong ? name : `${folder}/${name}`);
       try {
-        const was = entry.kind === 'file' ? lstatSync(place, orUndefined) : undefined;
-        const is = was?.isFile() === true && entry.ino !== undefined ? was : undefined;
+        const was = lstatSync(place, orUndefined);
+        // Where case does not count, one of two names would be lost without a word.
+        if (was !== undefined && this.r.isNamed) throw Object.assign(new Error(), { code: 'EEXIST' });
+        const is =
+          entry.kind === 'file' && was?.isFile() === true && entry.ino !== undefined ? was : undefined;
         const file = `${is?.ino} ${entry.ino} ${entry.mode} ${entry.hash}`;
         const twin = written.get(file);
         if (entry.kind === 'link') symlinkSync(toBytes(entry.target ?? ''), neighbour);

@@ -2,6 +2,7 @@
  *  files whose facts are known are not read. */
 import { chmodSync, lstatSync, type Stats, statfsSync } from 'node:fs';
 import { isMissing } from '../system/files.ts';
+import { nothingMounted } from './mounts.ts';
 import { below } from './names.ts';
 import type { Entry, Stray, Tree } from './snapshot.ts';
 import { fileEntry, isSame } from './tree.ts';
@@ -66,7 +67,8 @@ export class Scanner {
   constructor(private readonly workspace: string) {}
 
   /** The tree as it is now: the very map of the last scan when everything is as it was then. A workspace that is not
-   *  there, or is no folder, is an empty one. Rejects with a WorkspaceError that names what cannot be looked at. */
+   *  there, or is no folder, is an empty one. Rejects with a WorkspaceError that names what cannot be looked at, or where
+   *  something is mounted. */
   async scan(s: Scan): Promise<Tree> {
     this.changed = false;
     this.unread = [];
@@ -77,6 +79,7 @@ export class Scanner {
       this.forget();
       return this.tree;
     }
+    nothingMounted(this.workspace);
     this.honest ??= tellsTimes(this.workspace) ? stat.dev : -1;
     // Asking for the time touches the top.
     this.top.facts = undefined;
@@ -199,7 +202,7 @@ export class Scanner {
   }
 
   private isPast(stat: Facts): boolean {
-    this.clock ??= timeIn(this.workspace);
+    this.clock ??= timeIn(this.workspace, this.honest !== -1);
     return stat.ctimeMs < this.clock - grainMs;
   }
 }
@@ -231,11 +234,13 @@ function look(child: Child, workspace: string): Stats | undefined {
 
 /** The time of the folder's file system, in its own steps, which need be neither the system's nor that of the place
  *  where the snapshots are kept. Found by setting the mode that the folder has; the distant past where that is
- *  not permitted, so that nothing counts as old. */
-function timeIn(folder: string): number {
+ *  not permitted, so that nothing counts as old. So it is where that leaves no trace: a file system that keeps one time
+ *  for both (FAT, exFAT) forgets a change as soon as somebody sets that time. */
+function timeIn(folder: string, isHonest: boolean): number {
   try {
     chmodSync(folder, lstatSync(folder).mode & 0o7777);
-    return lstatSync(folder).ctimeMs;
+    const { ctimeMs, mtimeMs } = lstatSync(folder);
+    return isHonest || ctimeMs !== mtimeMs ? ctimeMs : Number.NEGATIVE_INFINITY;
   } catch {
     return Number.NEGATIVE_INFINITY;
   }

@@ -17,10 +17,12 @@ export { putBack } from './restore.ts';
 
 /** Opens the snapshots kept in `dir` of the folder `workspace`; makes `dir` when it is missing. A workspace that is
  *  not there counts as an empty one, and so does one that a stage has replaced by a link or a file. What cannot be
- *  read, written or listed rejects with a WorkspaceError that names the path. */
+ *  read, written or listed rejects with a WorkspaceError that names the path. `inStage` where a stage restores its own
+ *  workspace. */
 export async function openSnapshots(where: {
   readonly workspace: string;
   readonly dir: string;
+  readonly inStage?: true;
 }): Promise<Snapshots> {
   // The folders above are resolved, the workspace itself is not: a link in its place is a stage's doing, and
   // following it would restore a foreign folder to nothing.
@@ -200,7 +202,7 @@ export async function openSnapshots(where: {
       // A snapshot that another opening has taken: where its contents lie stands on disk.
       const { tree } = to;
       if (!every(hashesOf(tree), (hash) => store.has(hash))) await load(to.id);
-      return restoreTree({ workspace, to: tree, known: [latest, tree], store, only });
+      return restoreTree({ workspace, to: tree, known: [latest, tree], store, only, inStage: where.inStage });
     },
     async checkout(id, folder) {
       const { tree } = await load(id);

@@ -32,6 +32,7 @@ const words: Readonly<Record<string, string>> = {
   EACCES:
     'permission denied; make it readable for this user (chmod u+r, for a folder u+rwx), or leave it out',
   EPERM: 'the system does not permit it; the file may belong to another user or be immutable',
+  EEXIST: 'a name that is there already is the same to this file system, which may not tell case apart',
   ENAMETOOLONG: 'the path is longer than the system allows; use a shorter runs directory or a flatter tree',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',

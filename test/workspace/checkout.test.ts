@@ -96,8 +96,12 @@ test('a checkout that the store fails leaves nothing behind', async () => {
   await using it = await rig();
   rmSync(join(it.path, 'snaps/large', it.taken.tree.get('large')?.hash ?? ''));
   await expect(it.snapshots.checkout(it.taken.id, it.out)).rejects.toThrow(/damaged|missing/);
-  expect(readdirSync(join(it.path, 'some'))).toEqual([]);
-  mkdirSync(it.out);
+  expect(existsSync(join(it.path, 'some'))).toBe(false);
+  await expect(it.snapshots.checkout(it.taken.id, join(it.out, 'new/deep'))).rejects.toThrow(
+    /damaged|missing/,
+  );
+  expect(existsSync(join(it.path, 'some'))).toBe(false);
+  mkdirSync(it.out, { recursive: true });
   await expect(it.snapshots.checkout(it.taken.id, it.out)).rejects.toThrow(/damaged|missing/);
   expect(readdirSync(it.out)).toEqual([]);
 });

@@ -1,0 +1,35 @@
+/** What is mounted in a workspace: its files are somebody else's, whatever their path. */
+import { readFileSync } from 'node:fs';
+import { fromBytes, shown } from './names.ts';
+import { WorkspaceError } from './trouble.ts';
+
+/** Throws a WorkspaceError where something is mounted below `folder` (a real path), or on it unless `mayBe`: whoever lists,
+ *  removes or writes there does so in the file system, or in the other folder, that shows through. */
+export function nothingMounted(folder: string, mayBe?: 'mounted'): void {
+  for (const point of mountPoints()) {
+    if (!point.startsWith(`${folder}/`) && (point !== folder || mayBe !== undefined)) continue;
+    throw new WorkspaceError(
+      `something is mounted at "${shown(point)}": its files are not the workspace's, and are left alone; ` +
+        'unmount it (umount)',
+    );
+  }
+}
+
+/** The places where something is mounted, by real paths; none where the system does not list them. */
+function mountPoints(): readonly string[] {
+  let text: string;
+  try {
+    text = readFileSync('/proc/self/mountinfo', 'latin1');
+  } catch {
+    return [];
+  }
+  return text.split('\n').flatMap((line) => {
+    const point = line.split(' ', 5)[4];
+    if (point === undefined) return [];
+    // Blanks, line ends and backslashes are written as three octal digits.
+    const plain = point.replace(/\\([0-7]{3})/g, (_, digits: string) =>
+      String.fromCharCode(Number.parseInt(digits, 8)),
+    );
+    return [fromBytes(Buffer.from(plain, 'latin1'))];
+  });
+}

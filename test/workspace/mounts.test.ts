@@ -1,0 +1,63 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openSnapshots } from '../../src/workspace/snapshots.ts';
+import { WorkspaceError } from '../../src/workspace/trouble.ts';
+import { rig } from './rig.ts';
+
+/** Shows the folder `outside` at a place in the workspace, too; false where that is not permitted. */
+const shows = (outside: string, place: string): boolean =>
+  spawnSync('mount', ['--bind', outside, place]).status === 0;
+
+test.each(['mnt', 'a folder\\of 040', ''])(
+  'what is mounted in a workspace, at "%s", is left alone and is in no snapshot',
+  async (name) => {
+    await using it = await rig({ a: 'a', [name === '' ? 'b' : name]: {} });
+    const place = it.at(name);
+    const precious = join(it.path, 'outside/precious');
+    if (!shows(join(it.path, 'outside'), place)) return;
+    try {
+      const refused: unknown[] = [];
+      for (const act of [() => it.snapshots.restore(it.before), () => it.snapshots.take(it.before)])
+        refused.push(await act().catch((error: unknown) => error));
+      for (const error of refused) {
+        expect(error).toBeInstanceOf(WorkspaceError);
+        expect(error).toHaveProperty('message', expect.stringContaining(`"${join(it.ws, name)}"`));
+      }
+      await expect(it.snapshots.restore(it.before, (path) => path === 'b')).rejects.toThrow('is mounted at');
+      expect(readFileSync(precious, 'utf8')).toBe('precious');
+    } finally {
+      spawnSync('umount', [place]);
+    }
+    await it.snapshots.restore(it.before);
+    expect((await it.snapshots.take(it.before)).id).toBe(it.before.id);
+  },
+);
+
+test('a folder that is a disk of its own may be checked out into', async () => {
+  await using it = await rig({ a: 'a' });
+  const disk = join(it.path, 'disk');
+  mkdirSync(disk);
+  writeFileSync(it.at('a'), 'b');
+  if (spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', disk]).status !== 0) return;
+  try {
+    await it.snapshots.checkout(it.before.id, disk);
+    expect(readFileSync(join(disk, 'a'), 'utf8')).toBe('a');
+  } finally {
+    spawnSync('umount', [disk]);
+  }
+});
+
+test('a stage restores the workspace that its sandbox has mounted for it', async () => {
+  await using it = await rig({ a: 'a', secret: {} });
+  if (!shows(it.ws, it.ws)) return;
+  try {
+    writeFileSync(it.at('a'), 'b');
+    const inStage = await openSnapshots({ workspace: it.ws, dir: join(it.path, 'snaps'), inStage: true });
+    await inStage.restore(await inStage.load(it.before.id));
+    expect(readFileSync(it.at('a'), 'utf8')).toBe('a');
+  } finally {
+    spawnSync('umount', [it.ws]);
+  }
+});
