@@ -36,10 +36,11 @@ export type Restore = {
   readonly inStage?: boolean | undefined;
 };
 
-/** Puts content, mode, links and existence back. Nothing outside the workspace is touched: no link is followed,
- *  where something is mounted nothing is done, and a file with a second name is replaced rather than changed, and its names in the workspace that are put back alike stay
- *  its names. A file is the old one or the new one at any moment; a restore that was cut off is finished by another.
- *  Restored files carry the time of the restore, so that a build tool sees what a stage's undone work made stale. */
+/** Puts content, mode, links and existence back. Nothing outside the workspace is touched: no link is followed, where
+ *  something is mounted nothing is done, and a file with a second name is replaced rather than changed, and its names in the
+ *  workspace that are put back alike stay its names. A file is the old one or the new one at any moment; a restore that was
+ *  cut off is finished by another. Restored files carry the time of the restore, so that a build tool sees what a stage's
+ *  undone work made stale. */
 export async function restoreTree(r: Restore): Promise<void> {
   beforeWrite(r.workspace);
   if (r.inStage !== true) nothingMounted(r.workspace, r.isNamed && 'mounted');
