@@ -1,8 +1,10 @@
 /** A snapshot put into a folder other than the workspace. */
-import { readdirSync, rmdirSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, renameSync, rmdirSync, statSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
-import { makeFolder } from '../system/files.ts';
+import { dirname, join, resolve } from 'node:path';
+import { beforeWrite } from '../system/fence.ts';
+import { makeFolder, removeTree } from '../system/files.ts';
+import { makeTemporary } from '../system/temporary.ts';
 import { isWithin } from './dirs.ts';
 import { shown } from './names.ts';
 import { restoreTree } from './restore.ts';
@@ -10,20 +12,65 @@ import type { Tree } from './snapshot.ts';
 import type { Store } from './store.ts';
 import { codeOf, trouble, WorkspaceError } from './trouble.ts';
 
-/** Makes `folder`, which must be missing or empty (a link to an empty one will do), hold exactly `tree`. When it
- *  fails nothing stays in it, and it is gone with those above it that were not there before; a process that is killed
- *  leaves what it had written. Rejects with a WorkspaceError that names the path, or with what is wrong with the store. */
+/** Makes `folder`, which must be missing or empty (a link to an empty one will do), hold exactly `tree`. One that is
+ *  missing gets its name when it is whole, so that what a killed process has left is never taken for it, and the next
+ *  try removes it. One that is there is filled where it stands (it may be a mount, or where a shell is at work), and
+ *  keeps what a killed process had written. When it fails nothing stays, nor do folders above it that were not there
+ *  before. Rejects with a WorkspaceError that names the path, or with what is wrong with the store. */
 export async function checkoutTree(tree: Tree, folder: string, store: Store): Promise<void> {
   const given = resolve(folder);
-  const { workspace, made } = await emptyFolder(given);
-  const become = (to: Tree) =>
+  const become = (workspace: string, to: Tree) =>
     restoreTree({ workspace, to, known: [], store, only: undefined, isNamed: true });
+  if (isMissingAt(given)) return madeWhole(given, (workspace) => become(workspace, tree));
+  const workspace = await emptyFolder(given);
   try {
-    await become(tree);
+    await become(workspace, tree);
   } catch (error) {
-    await become(new Map());
-    if (made !== undefined) removeUpTo(made, given);
+    await become(workspace, new Map());
     throw error;
+  }
+}
+
+const no = (path: string, why: string): WorkspaceError =>
+  new WorkspaceError(
+    `cannot check out into "${shown(path)}": ${why}; name a folder that is missing or empty`,
+  );
+
+/** In words why nothing can be put there. */
+function refusal(path: string, error: unknown): Error {
+  const code = codeOf(error);
+  if (code === 'ENOTEMPTY') return no(path, 'the folder is not empty');
+  if (code === 'EEXIST' || code === 'ENOTDIR') return no(path, 'it is not a folder');
+  return trouble('check out into', path, error);
+}
+
+function isMissingAt(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch (error) {
+    throw refusal(path, error);
+  }
+}
+
+/** Has a folder filled beside `path`, and gives it that name. */
+async function madeWhole(path: string, fill: (folder: string) => Promise<void>): Promise<void> {
+  let beside: string | undefined;
+  let made: string | undefined;
+  try {
+    beforeWrite(path);
+    made = makeFolder(dirname(path));
+    beside = await makeTemporary(dirname(path), '.factory-checkout');
+    // In a folder of its own, since that one is for our eyes only.
+    const folder = join(beside, 'tree');
+    makeFolder(folder);
+    await fill(await realpath(folder));
+    beforeWrite(path);
+    renameSync(folder, path);
+    await removeTree(beside);
+  } catch (error) {
+    if (beside !== undefined) await removeTree(beside);
+    if (made !== undefined) removeUpTo(made, dirname(path));
+    throw refusal(path, error);
   }
 }
 
@@ -36,21 +83,15 @@ function removeUpTo(top: string, folder: string): void {
   }
 }
 
-async function emptyFolder(
-  path: string,
-): Promise<{ readonly workspace: string; readonly made: string | undefined }> {
-  const no = (why: string): WorkspaceError =>
-    new WorkspaceError(
-      `cannot check out into "${shown(path)}": ${why}; name a folder that is missing or empty`,
-    );
+async function emptyFolder(path: string): Promise<string> {
   try {
-    const made = makeFolder(path);
-    if (readdirSync(path).length > 0) throw no('the folder is not empty');
+    // A link that leads nowhere is no folder.
+    makeFolder(path);
+    if (readdirSync(path).length > 0) throw no(path, 'the folder is not empty');
     // A restore opens up a workspace that is closed; this folder is somebody's.
-    if ((statSync(path).mode & 0o300) !== 0o300) throw no('the folder may not be written in');
-    return { workspace: await realpath(path), made };
+    if ((statSync(path).mode & 0o300) !== 0o300) throw no(path, 'the folder may not be written in');
+    return await realpath(path);
   } catch (error) {
-    if (codeOf(error) === 'EEXIST' || codeOf(error) === 'ENOTDIR') throw no('it is not a folder');
-    throw trouble('check out into', path, error);
+    throw refusal(path, error);
   }
 }

@@ -1,7 +1,7 @@
 /** Signals, and readers that go away: a run stops in order, at once, or not at all, and can always be gone on with. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { isAlive, processId } from '../../src/system/proc.ts';
@@ -121,3 +121,28 @@ test.skipIf(process.platform !== 'linux' || spawnSync('script', ['--version']).s
     expect(await it.json('.factory/runs/r1/checkpoint.json')).toMatchObject({ status: 'interrupted' });
   },
 );
+
+test('a checkout that is killed leaves no folder that could be taken for a whole one, and can be made again', async () => {
+  await using it = await home({
+    'p.dot': stage('seq -w 1500 | split -l 1 -a 4 - f', ', sandbox=none'),
+    'beside/here.txt': 'here\n',
+  });
+  const ran = await it.factory(['run', 'p.dot', '--run-id', 'r1']);
+  expect(ran.code, ran.stderr).toBe(0);
+  const checkout = ['checkout', 'r1', 'beside/look'];
+  const cut = spawn(process.execPath, [cli, ...checkout], {
+    cwd: it.path,
+    env: cleanEnv({ HOME: it.path }),
+    stdio: 'ignore',
+  });
+  const ended = once(cut, 'exit');
+  // What it makes first is there long before the last of the files.
+  const watcher = watch(join(it.path, 'beside'), () => cut.kill('SIGKILL'));
+  expect(await ended).toEqual([null, 'SIGKILL']);
+  watcher.close();
+  expect(existsSync(join(it.path, 'beside/look'))).toBe(false);
+  const again = await it.factory(checkout);
+  expect(again.code, again.stderr).toBe(0);
+  expect(await it.list('beside/look')).toEqual(await it.list('.factory/runs/r1/workspace'));
+  expect(await it.list('beside')).toEqual(['here.txt', 'look']);
+});
