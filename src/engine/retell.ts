@@ -39,7 +39,7 @@ async function toldOf(path: string, begins: string, node: string, visit: number)
 }
 
 /** Tells what events and trace lack of the last visit that the checkpoint counts, and of the run's end where that was its
- *  last; nothing where they have it all, or where they do not know of it. What its agent spent is in the run's books. */
+ *  last; nothing where they have it all, or where they do not know of it. */
 export async function retell(runDir: string, manifest: Manifest, read: Loaded, tell: Teller): Promise<void> {
   const at = layout(runDir);
   const { last_completed_node: node, visits } = read.checkpoint;
@@ -73,11 +73,11 @@ async function retellVisit(
   const read = await readVisits(at.visits, seq);
   const record = read.ok ? read.records.at(-1) : undefined;
   if (!read.ok || record?.type !== 'Visit' || record.node !== node || record.visit !== visit) return;
-  const { outcome, replayed, steps } = record;
+  const { outcome, replayed, steps, usage } = record;
   const before = stateAfter(read.records, seq - 1);
   const took = record.took_ms ?? record.elapsed_ms - before.elapsed_ms;
   if (events.began && !ended)
-    await tell.event(stageEnded(node, visit, outcome, took, undefined, replayed !== undefined));
+    await tell.event(stageEnded(node, visit, outcome, took, usage, replayed !== undefined));
   if (events.began && !saved) await tell.event({ type: 'CheckpointSaved', last_completed_node: node });
   if (!trace.began) return;
   if (!left) {
@@ -86,7 +86,7 @@ async function retellVisit(
     const changed = delta(before.context, state.context);
     const dir = at.node(node);
     await tell.trace(
-      outputCaptured(node, visit, outcome, state.context, changed, steps, dir, undefined, replayed),
+      outputCaptured(node, visit, outcome, state.context, changed, steps, dir, usage, replayed),
     );
   }
   const { graph } = readGraph(manifest.pipeline_path, manifest.pipeline.text);
