@@ -9,10 +9,11 @@ import { temp } from '../system/temp.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-const dot = `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
+const dot = (label: string) => `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
   a [shape=parallelogram, tool_command="exit 3"]; b [shape=parallelogram, tool_command="true"]
+  long [shape=parallelogram, tool_command="true", label="${label}"]
   asks [prompt="ask", max_retries=1, retry_delay="1ms"]
-  start -> a; a -> b [condition="outcome=fail"]; a -> exit; b -> asks -> exit }`;
+  start -> a; a -> b [condition="outcome=fail"]; a -> exit; b -> asks -> long -> exit }`;
 
 const used = (cost_usd: number) => ({ model: 'm', input_tokens: 100, output_tokens: 50, cost_usd });
 const script = JSON.stringify({
@@ -37,7 +38,8 @@ const bare = (lines: readonly Line[]): Line[] =>
  *  visit had; then resumed. Answers with what an undisturbed run tells of the visit, and with what this one does. */
 async function killedAfter(node: string, kept: { readonly events: number; readonly trace: number }) {
   await using it = await temp();
-  writeFileSync(it.at('p.dot'), dot);
+  // A line of its own journal may be longer than what is looked at first.
+  writeFileSync(it.at('p.dot'), dot('x'.repeat(node === 'long' ? 2 << 20 : 1)));
   writeFileSync(it.at('script.json'), script);
   mkdirSync(it.at('runs'));
   const { graph } = await readPipeline('p.dot', it.dir);
@@ -95,6 +97,7 @@ test.for([
   ['start', 1, 1],
   ['b', 1, 1],
   ['asks', 2, 1],
+  ['long', 1, 1],
   ['exit', 1, 1],
   ['exit', 2, 2],
 ] as const)(
