@@ -46,6 +46,7 @@ function startedIn(): string {
 const cwd = startedIn();
 const program = programWords(process.argv[1] ?? '', process.env, cwd);
 const given = flagsFirst(process.argv.slice(2));
+const again = sameAgain(program, given);
 
 const io: Io = {
   cwd,
@@ -56,12 +57,7 @@ const io: Io = {
   errIsTerminal: process.stderr.isTTY === true,
   // A terminal that does not know its size says 0.
   width: process.stderr.columns || 100,
-  called: {
-    program,
-    ...(/^(?:run|order)$/.test(given.find((word) => !word.startsWith('-')) ?? '')
-      ? { again: sameAgain(program, given) }
-      : {}),
-  },
+  called: { program, ...(again === undefined ? {} : { again }) },
 };
 
 /** The command that goes on with the run under way. */

@@ -2,8 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { copyFile, mkdtemp, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { DiskStop, isDisks, mendDisk } from '../system/disk-trouble.ts';
 import { isCode, isMissing, makeFolder, syncFolders, systemWords } from '../system/files.ts';
-import { type Environment, type Git, makeRepository, ownGit, sourceGit } from '../system/git.ts';
+import { type Environment, type Git, GitError, makeRepository, ownGit, sourceGit } from '../system/git.ts';
 import { isAbandoned, makerWord } from '../system/maker.ts';
 import { settleTree } from '../system/settle.ts';
 import { historyGit, inHistory } from './in-history.ts';
@@ -95,11 +96,16 @@ export async function deliverBranch(options: {
   return now.ok && now.text === head ? { ok: true } : notMoved(branch, moved.why, another);
 }
 
-/** Why a branch did not move: somebody else's git is at work there or was killed, or moved it first. */
+/** What git says where the branch does not stand where it stood a moment ago. */
+const movedMeanwhile = /but expected|already exists|reference is missing|unable to resolve/;
+
+/** Why a branch did not move: somebody else's git is at work there or was killed, or moved it first. Throws where it cannot
+ *  be written: of a folder that finds no room git says only that it is not there. */
 export function notMoved(branch: string, why: string, another: string): Problem {
   const lock = /Unable to create '(.*\.lock)': File exists/.exec(why)?.[1];
-  if (lock === undefined)
+  if (lock === undefined && movedMeanwhile.test(why))
     return problem(`the branch "${branch}" was moved by somebody at this very moment: ${why}`, another);
+  if (lock === undefined) throw new GitError(`the branch "${branch}" cannot be written: ${why}`, false);
   return problem(
     `the branch "${branch}" is locked: another git is at work there, or one was killed and left ${lock}`,
     'wait until it ends; if none is at work there, remove that file; then do it again',
@@ -183,6 +189,11 @@ export async function deliverFolder(options: {
     if (madeParent !== undefined) await removeEmpty(dirname(to), madeParent);
     if (isCode(error, 'ENOTEMPTY', 'EEXIST') && (await occupied(to)) !== undefined)
       return problem(`${options.to} is there by now, and is not empty`, 'name a folder that does not exist');
+    if (isDisks(error))
+      throw new DiskStop(`${options.to} cannot be made: ${systemWords(error)}`, mendDisk, error);
+    // The folder that it was made in is gone again.
+    if (error instanceof GitError && error.where?.startsWith(neighbour) === true)
+      throw new GitError(error.message, error.missing, error.unanswered, options.to);
     if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
       return problem(`${options.to} cannot be made: ${systemWords(error)}`, 'name another folder');
     }

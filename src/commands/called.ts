@@ -23,8 +23,11 @@ export function programWords(script: string, env: Environment, cwd: string): str
   return `node ${quoteWord(near.startsWith('..') ? script : near)}`;
 }
 
-/** The command line again, for a new run of the same: without the id of this one. */
-export function sameAgain(program: string, argv: readonly string[]): string {
+/** The command line again, for a new run of the same: without the id of this one. Undefined for what begins no run: a
+ *  resume does not say what its run was to do. */
+export function sameAgain(program: string, argv: readonly string[]): string | undefined {
+  if (!/^(?:run|order)$/.test(argv.find((word) => !word.startsWith('-')) ?? '')) return undefined;
+  if (argv.some((word) => /^--?resume$/.test(word))) return undefined;
   const words: string[] = [];
   for (let at = 0; at < argv.length; at++) {
     const word = argv[at] ?? '';

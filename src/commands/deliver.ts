@@ -17,9 +17,11 @@ import { quoteWord } from '../policy/words.ts';
 import { ownerOf } from '../store/lock.ts';
 import { findRun, readManifest } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
+import { DiskStop, diskTrouble, mendDisk, tellsOfDisk } from '../system/disk-trouble.ts';
 import { isMissing } from '../system/files.ts';
 import { GitError, sourceGit, startGitAgain } from '../system/git.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
+import { diskWords } from './trouble.ts';
 
 export type DeliverOptions = {
   readonly branch?: string;
@@ -97,14 +99,31 @@ async function attempt(run: string, options: DeliverOptions, io: CommandIo): Pro
         `put back a copy of that file; factory verify ${quoteWord(run)} tells more`,
       );
     if (error instanceof ForeignHistory) return refuse(1, error.message, notYours);
-    if (!(error instanceof GitError)) throw error;
-    return refuse(
-      1,
-      error.message,
-      error.missing ? 'install git' : error.unanswered ? startGitAgain : 'check the repository',
-    );
+    if (error instanceof GitError) return refuse(1, gitWords(error), gitFix(error));
+    const trouble = diskTrouble(error);
+    if (trouble === undefined) throw error;
+    return refuse(1, error instanceof DiskStop ? error.message : diskWords(trouble), mendDisk);
   }
 }
+
+/** Git tells of each file that finds no room. */
+const mostLines = 3;
+
+function gitWords({ message, missing, where }: GitError): string {
+  const lines = message.split('\n');
+  const more = lines.length - mostLines;
+  const said = [...lines.slice(0, mostLines), ...(more > 0 ? [`and ${more} more like that`] : [])].join('\n');
+  return where === undefined || missing ? said : `${where}: ${said}`;
+}
+
+const gitFix = ({ message, missing, unanswered }: GitError): string =>
+  missing
+    ? 'install git'
+    : unanswered
+      ? startGitAgain
+      : tellsOfDisk(message)
+        ? mendDisk
+        : 'check that repository, and the space and permissions there, then do it again';
 
 async function deliverRun(
   /** The run as it was typed: what is proposed is typed in the same place. */
@@ -213,7 +232,9 @@ async function deliverRun(
     const switching = async (): Promise<void> => {
       const inTheWay = await switchProblem(source, branch, io);
       next = `git ${there}${inTheWay === undefined ? 'switch' : 'log --stat'} ${quoteWord(branch)}`;
-      if (inTheWay !== undefined)
+      if (inTheWay !== undefined && tellsOfDisk(inTheWay))
+        notes.push(`git could not switch to it now: ${inTheWay}; make space first`);
+      else if (inTheWay !== undefined)
         notes.push(
           `git would refuse to switch to it now: ${inTheWay}; commit, stash (git stash -u) or move what is in the way first`,
         );

@@ -1,6 +1,7 @@
 /** `factory order run` and `factory order run-all`: work orders onto a branch of a repository. */
 import { realpath, stat } from 'node:fs/promises';
 import { basename, join, resolve, sep } from 'node:path';
+import type { Landing } from '../builder/landing.ts';
 import { orderFiles } from '../builder/orders.ts';
 import { pushCommand } from '../builder/push.ts';
 import { inspect } from '../builder/repository.ts';
@@ -20,6 +21,7 @@ import {
 import { readSources } from '../executor/source.ts';
 import { quoteWord } from '../policy/words.ts';
 import { findRun, newRunId, validRunId } from '../store/run-store.ts';
+import { DiskStop, diskTrouble } from '../system/disk-trouble.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { asCalled } from './called.ts';
 import { paints } from './io.ts';
@@ -27,6 +29,7 @@ import { defaultModel } from './order-flags.ts';
 import { painter } from './print.ts';
 import { refuse } from './refuse.ts';
 import { type BoundOptions, boundsOf, checkedBounds } from './run.ts';
+import { diskWords } from './trouble.ts';
 import { openView, type ViewIo } from './view.ts';
 
 /** Options as they stand on the command line; only what was given, and commander's defaults. */
@@ -81,7 +84,7 @@ export async function orderRun(options: OrderRunOptions, io: OrderRunIo): Promis
   const repo = resolve(io.cwd, options.repo);
   const wish = await wishOf(options, io, repo, null);
   const [source] = sources;
-  const told = await holding(repo, doors, async (cut): Promise<Told | Refused | BatchEnd> => {
+  const act = async (cut: Landing | undefined): Promise<Told | Refused | BatchEnd> => {
     const finished = cut === undefined ? undefined : await finishCut(cut, doors);
     // What was asked for is what that run has done.
     const same = sources.length === 1 && cut?.digest === source?.loaded.digest;
@@ -97,8 +100,9 @@ export async function orderRun(options: OrderRunOptions, io: OrderRunIo): Promis
     const runId = options.runId ?? newRunId(io.clock);
     const taken = await idProblem(runId, wish.runsDir);
     return taken ?? runOrder(there, source, { ...wish, runId }, doors);
-  });
-  return settle(told, options, io);
+  };
+  const told = holding(repo, doors, act);
+  return settle(await (sources.length > 1 ? ofBatch(told, options, io) : told), options, io);
 }
 
 /** Carries out every `WO-*.json` of a folder onto one branch. Answers with the exit code. */
@@ -129,11 +133,24 @@ export async function orderRunAll(options: OrderRunOptions, io: OrderRunIo): Pro
   if (options.json !== true && options.quiet !== true) io.out(`Found ${items.length} work order(s)\n`);
   const repo = resolve(io.cwd, options.repo);
   const wish = await wishOf(options, io, repo, await realpath(folder));
-  const told = await holding(repo, doors, async (cut) => {
+  const told = holding(repo, doors, async (cut) => {
     if (cut !== undefined) await finishCut(cut, doors);
     return runBatch(repo, items, wish, doors, tellerOf(options, io, items.length));
   });
-  return settle(told, options, io);
+  return settle(await ofBatch(told, options, io), options, io);
+}
+
+/** What the disk stops is the whole batch, whichever order it was at. From a commit that was named each begins anew. */
+async function ofBatch<T>(work: Promise<T>, options: OrderRunOptions, { called }: OrderRunIo): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const trouble = diskTrouble(error);
+    const same = called?.again;
+    if (trouble === undefined || same === undefined || options.commitHash !== undefined) throw error;
+    const what = error instanceof DiskStop ? error.message : diskWords(trouble);
+    throw new DiskStop(what, `mend that (space, permissions, the disk itself), then: ${same}`, error);
+  }
 }
 
 type BatchEnd = BatchTold | (Refused & { readonly orders: BatchTold['orders'] });

@@ -25,14 +25,10 @@ export async function tellTrouble(error: unknown, io: Io, given: readonly string
   // A disk that is full or forbidden is the user's to mend, and no mistake of ours.
   const trouble = diskTrouble(error);
   if (trouble !== undefined) {
-    const path = trouble.path === undefined ? '' : `${trouble.path}: `;
     const problem =
       error instanceof DiskStop
         ? { message: error.message, fix: error.fix }
-        : {
-            message: `${path}${systemWords(trouble.error)}`,
-            fix: "check the permissions and the disk's space",
-          };
+        : { message: diskWords(trouble), fix: "check the permissions and the disk's space" };
     await refuse([{ code: 'system', severity: 'error', ...problem }], io, { json }, 1);
     return isDisks(error) ? exitOfDisk(given[0] ?? '', io.env) : 1;
   }
@@ -41,3 +37,7 @@ export async function tellTrouble(error: unknown, io: Io, given: readonly string
   );
   return 70;
 }
+
+/** What the disk has said, and about which file. */
+export const diskWords = ({ path, error }: NonNullable<ReturnType<typeof diskTrouble>>): string =>
+  `${path === undefined ? '' : `${path}: `}${systemWords(error)}`;

@@ -65,11 +65,12 @@ function made(dir: string): boolean {
 }
 
 /** Settles when what the visit has left is on the disk, with the names that the one before it has by now: the record of
- *  a visit tells of these files, also after a power cut. */
+ *  a visit tells of these files, also after a power cut. The names that the folder has lost are its own last: where a disk
+ *  keeps no order, they must not be gone from both. */
 export function settleVisit(dir: string, visit: number): Promise<void> {
   const { visits } = nodeLayout(dir);
   const before = join(visits, String(visit - 1));
-  return settleTree([dir, before], [visits, before]);
+  return settleTree([dir, before], [visits, before], visit === 1 ? undefined : dir);
 }
 
 /** In calls that nothing comes between: who is stopped in one that is made by a thread of its own has asked whose the run is

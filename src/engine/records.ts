@@ -159,6 +159,7 @@ export function visited(
     readonly commands: readonly RanCommand[];
     readonly replayed: number | undefined;
     readonly asked: string | undefined;
+    readonly usage: Usage | undefined;
   },
 ): VisitFacts {
   const context: Record<string, Json> = {};
@@ -190,6 +191,7 @@ export function visited(
     ...(left.more > 0 ? { artifacts_more: left.more } : {}),
     ...(left.asked === undefined ? {} : { asked_sha256: left.asked }),
     ...(left.replayed === undefined ? {} : { replayed: left.replayed }),
+    ...(left.usage === undefined ? {} : { usage: left.usage }),
     ...(tookMs > 0 ? { took_ms: tookMs } : {}),
   };
 }

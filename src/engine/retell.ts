@@ -15,17 +15,34 @@ import { outputCaptured, stageEnded } from './records.ts';
 import { route } from './route.ts';
 import type { Teller } from './teller.ts';
 
-/** Bytes: the end of a journal, in which all that it has of the last visit stands. */
+/** Bytes of a journal's end that are looked at first: mostly all that it has of the last visit stands there. */
 const endBytes = 1024 * 1024;
 
 /** What the two journals have of a visit, from the last time on that it began. */
 type Told = { readonly began: boolean; readonly types: ReadonlySet<string> };
 
 async function toldOf(path: string, begins: string, node: string, visit: number): Promise<Told> {
-  let began = false;
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  // One line may be longer, or the visit have many. However far back: one line at a time is in memory.
+  for (let bytes = endBytes; ; bytes *= 8) {
+    const offset = Math.max(0, size - bytes);
+    const told = await toldFrom(offset, path, begins, node, visit);
+    if (told !== undefined) return told;
+    if (offset === 0) return { began: false, types: new Set() };
+  }
+}
+
+/** Undefined where no visit begins from `offset` on. */
+async function toldFrom(
+  offset: number,
+  path: string,
+  begins: string,
+  node: string,
+  visit: number,
+): Promise<Told | undefined> {
+  let began: boolean | undefined;
   let types = new Set<string>();
   // Where that begins in the middle of a line, the rest of it is no record.
-  const offset = Math.max(0, (statSync(path, { throwIfNoEntry: false })?.size ?? 0) - endBytes);
   for await (const entry of readJournal(path, { ...beginning, offset })) {
     if (entry.kind !== 'record') continue;
     const { type, node_id, visit: number, last_completed_node, from_node } = entry.record;
@@ -35,11 +52,11 @@ async function toldOf(path: string, begins: string, node: string, visit: number)
       types = new Set();
     } else if ((node_id ?? last_completed_node ?? from_node ?? node) === node) types.add(type);
   }
-  return { began, types };
+  return began === undefined ? undefined : { began, types };
 }
 
 /** Tells what events and trace lack of the last visit that the checkpoint counts, and of the run's end where that was its
- *  last; nothing where they have it all, or where they do not know of it. What its agent spent is in the run's books. */
+ *  last; nothing where they have it all, or where they do not know of it. */
 export async function retell(runDir: string, manifest: Manifest, read: Loaded, tell: Teller): Promise<void> {
   const at = layout(runDir);
   const { last_completed_node: node, visits } = read.checkpoint;
@@ -73,11 +90,11 @@ async function retellVisit(
   const read = await readVisits(at.visits, seq);
   const record = read.ok ? read.records.at(-1) : undefined;
   if (!read.ok || record?.type !== 'Visit' || record.node !== node || record.visit !== visit) return;
-  const { outcome, replayed, steps } = record;
+  const { outcome, replayed, steps, usage } = record;
   const before = stateAfter(read.records, seq - 1);
   const took = record.took_ms ?? record.elapsed_ms - before.elapsed_ms;
   if (events.began && !ended)
-    await tell.event(stageEnded(node, visit, outcome, took, undefined, replayed !== undefined));
+    await tell.event(stageEnded(node, visit, outcome, took, usage, replayed !== undefined));
   if (events.began && !saved) await tell.event({ type: 'CheckpointSaved', last_completed_node: node });
   if (!trace.began) return;
   if (!left) {
@@ -86,7 +103,7 @@ async function retellVisit(
     const changed = delta(before.context, state.context);
     const dir = at.node(node);
     await tell.trace(
-      outputCaptured(node, visit, outcome, state.context, changed, steps, dir, undefined, replayed),
+      outputCaptured(node, visit, outcome, state.context, changed, steps, dir, usage, replayed),
     );
   }
   const { graph } = readGraph(manifest.pipeline_path, manifest.pipeline.text);

@@ -316,7 +316,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     };
     // The checkpoint goes first: an event without a checkpoint is a story about a run that nobody can continue.
     const asked = kind.executable && kind.type !== 'codergen' ? askedOf(node, setting.variables) : undefined;
-    const left = { commands: ended.commands, replayed, asked, ...(await hashArtifacts(nodeDir)) };
+    const left = { commands: ended.commands, replayed, asked, usage, ...(await hashArtifacts(nodeDir)) };
     const facts = visited(
       kind.type,
       next.change,

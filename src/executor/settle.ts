@@ -62,10 +62,10 @@ export async function settle(
     }).catch((error: unknown) => {
       if (!(error instanceof GitError)) throw error;
       unanswered = error.unanswered;
-      return {
-        problem: error.message,
-        fix: 'check the repository, then: factory order run --resume --run-id RUN',
-      };
+      // The run is but one order of several.
+      const whole = request.batch !== null && request.baseline_source === 'HEAD' && doors.called?.again;
+      const next = whole || 'factory order run --resume --run-id RUN';
+      return { problem: error.message, fix: `check the repository, then: ${next}` };
     });
     if ('problem' in landed) {
       exit = 1;

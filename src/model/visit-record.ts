@@ -6,6 +6,7 @@ import { LastFailure } from './checkpoint.ts';
 import type { Json } from './json.ts';
 import type { Outcome } from './outcome.ts';
 import { fileName, innerPath, nodeId } from './safe-names.ts';
+import type { Usage } from './spent.ts';
 
 const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
 const context = z.record(z.string(), json);
@@ -75,6 +76,10 @@ export const VisitRecord = z.object({
     .int()
     .exactOptional()
     .describe('Number of the record of the followed run that answered in place of the stage'),
+  usage: z
+    .custom<Usage>((v) => typeof v === 'object' && v !== null)
+    .exactOptional()
+    .describe('Of all calls of an agent that it made; absent where none told any'),
   took_ms: z.number().exactOptional().describe('Milliseconds of this visit'),
 });
 export type VisitRecord = z.infer<typeof VisitRecord>;

@@ -59,6 +59,8 @@ export function codeToldBy(text: string): string {
   return Object.entries(words).find(([, said]) => said.test(text))?.[0] ?? 'ENOSPC';
 }
 
+export const mendDisk = 'mend that (space, permissions, the disk itself), then do it again';
+
 /** Work that the disk has stopped, in words for people: the message names the file, `fix` says how to go on. */
 export class DiskStop extends Error {
   override readonly name = 'DiskStop';

@@ -39,10 +39,13 @@ export class GitError extends Error {
   readonly missing: boolean;
   /** The system had no process or memory for it, or somebody ended it. */
   readonly unanswered: boolean;
-  constructor(why: string, missing: boolean, unanswered = false) {
+  /** The repository that it was called in, where that is known. */
+  readonly where: string | undefined;
+  constructor(why: string, missing: boolean, unanswered = false, where?: string) {
     super(why);
     this.missing = missing;
     this.unanswered = unanswered;
+    this.where = where;
   }
 }
 
@@ -221,7 +224,8 @@ function git(setup: {
   const must = async (args: readonly string[], call?: GitCall) => {
     const ended = await run(args, call);
     if (ended.ok) return ended;
-    throw new GitError(ended.missing ? ended.why : `git ${verbOf(args)}: ${ended.why}`, ended.missing);
+    const why = ended.missing ? ended.why : `git ${verbOf(args)}: ${ended.why}`;
+    throw new GitError(why, ended.missing, false, setup.env['GIT_DIR'] ?? setup.cwd);
   };
   return {
     run,

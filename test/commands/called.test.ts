@@ -33,6 +33,14 @@ test('the same command again is quoted, and names no run', () => {
   expect(sameAgain('npx factory', argv)).toBe("npx factory run 'my p.dot' --var 'x=a b' --json");
 });
 
+test.for([
+  ['runs'],
+  ['run', 'p.dot', '--resume', '--run-id', 'r1'],
+  ['order', 'run', '--run-id=r1', '-resume'],
+])('%j begins no run that could be begun again', (argv) => {
+  expect(sameAgain('factory', argv)).toBeUndefined();
+});
+
 test.for<readonly [string, string]>([
   ['go on with it: factory resume r1', 'go on with it: npx factory resume r1'],
   [

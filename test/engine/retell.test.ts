@@ -9,9 +9,23 @@ import { temp } from '../system/temp.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-const dot = `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
+const dot = (label: string) => `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
   a [shape=parallelogram, tool_command="exit 3"]; b [shape=parallelogram, tool_command="true"]
-  start -> a; a -> b [condition="outcome=fail"]; a -> exit; b -> exit }`;
+  long [shape=parallelogram, tool_command="true", label="${label}"]
+  asks [prompt="ask", max_retries=1, retry_delay="1ms"]
+  start -> a; a -> b [condition="outcome=fail"]; a -> exit; b -> asks -> long -> exit }`;
+
+const used = (cost_usd: number) => ({ model: 'm', input_tokens: 100, output_tokens: 50, cost_usd });
+const script = JSON.stringify({
+  format: 'factory-script/1',
+  answers: {
+    asks: [
+      { fail: { class: 'infra', reason: 'busy' }, usage: used(0.25) },
+      { text: 'ok', usage: used(1) },
+    ],
+  },
+});
+const flags = { ...plainFlags, agent: 'scripted', script: 'script.json' };
 
 const linesOf = (path: string): string[] => readFileSync(path, 'utf8').split('\n').slice(0, -1);
 const read = (path: string): Line[] => linesOf(path).map((line) => JSON.parse(line) as Line);
@@ -24,7 +38,9 @@ const bare = (lines: readonly Line[]): Line[] =>
  *  visit had; then resumed. Answers with what an undisturbed run tells of the visit, and with what this one does. */
 async function killedAfter(node: string, kept: { readonly events: number; readonly trace: number }) {
   await using it = await temp();
-  writeFileSync(it.at('p.dot'), dot);
+  // A line of its own journal may be longer than what is looked at first.
+  writeFileSync(it.at('p.dot'), dot('x'.repeat(node === 'long' ? 2 << 20 : 1)));
+  writeFileSync(it.at('script.json'), script);
   mkdirSync(it.at('runs'));
   const { graph } = await readPipeline('p.dot', it.dir);
   if (graph === undefined) throw new Error('the pipeline is sound');
@@ -36,7 +52,7 @@ async function killedAfter(node: string, kept: { readonly events: number; readon
       for (const path of [at.checkpoint, at.visits]) had.set(path, readFileSync(path));
   };
   const doors: Doors = { ...quiet, watcher: { ...quiet.watcher, event } };
-  await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, plainFlags, doors);
+  await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, doors);
   const whole = { events: ofVisit(read(at.events), node), trace: ofVisit(read(at.trace), node) };
   for (const [path, bytes] of had) writeFileSync(path, bytes);
   for (const which of ['events', 'trace'] as const) {
@@ -80,6 +96,8 @@ test.for([
   ['a', 3, 3],
   ['start', 1, 1],
   ['b', 1, 1],
+  ['asks', 2, 1],
+  ['long', 1, 1],
   ['exit', 1, 1],
   ['exit', 2, 2],
 ] as const)(

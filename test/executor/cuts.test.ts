@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { isStopped, processId } from '../../src/system/proc.ts';
 import { emptySha, git, put, repository } from '../builder/support.ts';
-import { home } from '../support/cli.ts';
+import { cli, home } from '../support/cli.ts';
 
 const order = JSON.stringify({
   id: 'WO-01',
@@ -222,6 +222,48 @@ test.for([
     const on = await it.factory(it.command, { env });
     expect(on.code, on.stderr).toBe(0);
     it.landed();
+  },
+);
+
+test.for<[string, string, string[]]>([
+  ['as a stage commits', 'commit-tree', ['--workdir', 'orders']],
+  ['as a stage commits', 'commit-tree', ['--work-order', 'plan.json']],
+  ['as the branch lands', 'checkout --quiet', ['--workdir', 'orders']],
+])(
+  'a batch that a full disk stops %s, %s, with %s, proposes the command that ends all of it',
+  async ([, words, orders]) => {
+    await using it = await place('good\n');
+    const first = JSON.parse(order);
+    const second = {
+      ...first,
+      id: 'WO-02',
+      title: 'Two',
+      allowed_files: ['g.txt'],
+      acceptance_commands: ['test -f g.txt'],
+    };
+    second.postconditions = [{ kind: 'file_exists', path: 'g.txt' }];
+    const more = {
+      json: { summary: 's', writes: [{ path: 'g.txt', base_sha256: emptySha, content: 'g\n' }] },
+    };
+    const answers = { propose: [answer('good\n'), more] };
+    put(it.path, { 'script.json': JSON.stringify({ format: 'factory-script/1', answers }) });
+    put(it.path, { 'orders/WO-01.json': order, 'orders/WO-02.json': JSON.stringify(second) });
+    put(it.path, { 'plan.json': JSON.stringify({ work_orders: [first, second] }) });
+    const verb = orders[0] === '--workdir' ? 'run-all' : 'run';
+    const command = [
+      'order',
+      verb,
+      ...it.command.slice(2).filter((word) => !/work-order|wo\.json/.test(word)),
+    ];
+    command.push(...orders);
+    const env = { ...killer(it.path, ['full', words]), FACTORY_SANDBOX: 'none' };
+    const ran = await it.factory(command, { env });
+    expect(ran.code, ran.stderr).toBe(1);
+    expect(ran.stderr).toContain(`, then: node ${cli} ${command.join(' ')}\n`);
+    expect(ran.stderr).not.toMatch(/resume/);
+    const on = await it.factory(command, { env });
+    expect(on.code, on.stderr).toBe(0);
+    expect(git(it.repo, 'log', '--format=%s', 'main..')).toBe('WO-02: Two\nWO-01: One');
   },
 );
 

@@ -1,0 +1,62 @@
+/** What a visit has left moves to make room for the next one: when the power goes, it is at one of the two places. */
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { temp } from '../system/temp.ts';
+
+const dot = `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
+  a [shape=parallelogram, tool_command="echo a >> log.txt"]
+  b [shape=parallelogram, tool_command="test $(wc -l < log.txt) -gt 1"]
+  start -> a -> b; b -> a [condition="outcome=fail"]; b -> exit }`;
+
+test('an archived visit is on the disk before the folder that it was in is flushed without it', async () => {
+  await using it = await temp();
+  fs.writeFileSync(it.at('p.dot'), dot);
+  fs.mkdirSync(it.at('runs'));
+  const { fsync, fdatasync, openSync, renameSync } = fs;
+  const paths = new Map<number, string>();
+  const told: string[] = [];
+  fs.openSync = (path, ...rest) => {
+    const file = openSync(path, ...rest);
+    paths.set(file, String(path));
+    return file;
+  };
+  fs.renameSync = (from, to) => {
+    renameSync(from, to);
+    told.push(`moved ${String(from)}`);
+  };
+  const noting = (real: typeof fsync) =>
+    Object.assign((file: number, done: fs.NoParamCallback) => {
+      real(file, (error) => {
+        told.push(`flushed ${paths.get(file)}`);
+        done(error);
+      });
+    }, real);
+  fs.fsync = noting(fsync);
+  fs.fdatasync = noting(fdatasync);
+  syncBuiltinESMExports();
+  try {
+    // The doors take hold of these functions when they are loaded.
+    vi.resetModules();
+    const { readPipeline, startRun } = await import('../../src/factory.ts');
+    const { plainFlags, quietDoors } = await import('../support/doors.ts');
+    const { graph } = await readPipeline('p.dot', it.dir);
+    if (graph === undefined) throw new Error('the pipeline is sound');
+    const doors = quietDoors(it.dir, { FACTORY_SANDBOX: 'none' });
+    const ended = await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, plainFlags, doors);
+    expect(ended).toMatchObject({ code: 0 });
+  } finally {
+    Object.assign(fs, { fsync, fdatasync, openSync, renameSync });
+    syncBuiltinESMExports();
+  }
+  const node = it.at('runs', 'r1', 'a');
+  const moved = told.indexOf(`moved ${join(node, 'stage.json')}`);
+  expect(moved).toBeGreaterThan(0);
+  const after = told.slice(moved);
+  const [archive, parent, folder] = ['visits/1', 'visits', ''].map((name) =>
+    after.indexOf(`flushed ${join(node, name)}`),
+  );
+  expect([archive, parent]).not.toContain(-1);
+  expect(Math.max(archive ?? 0, parent ?? 0)).toBeLessThan(folder ?? 0);
+});
