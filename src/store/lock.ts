@@ -6,6 +6,7 @@ import {
   existsSync,
   fdatasync,
   linkSync,
+  lstatSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -85,7 +86,13 @@ export type LockOptions = {
 export async function acquireLock(runDir: string, options: LockOptions): Promise<LockAnswer> {
   const folder = layout(runDir).locks;
   const { clock, self = thisProcess() } = options;
-  makeFolder(folder);
+  try {
+    makeFolder(folder);
+  } catch (error) {
+    if (!isCode(error, 'EEXIST', 'ENOTDIR')) throw error;
+    const why = `${folder} should be the folder of the lock, but something else stands there`;
+    return { kind: 'refused', owner: undefined, why, fix: 'move that away, then try again' };
+  }
   for (let tries = 0; tries < 100; tries++) {
     const highest = highestEpoch(folder);
     const before = highest === undefined ? undefined : readLock(folder, highest);
@@ -304,9 +311,9 @@ function readLock(folder: string, epoch: number): LockRead {
   const path = fileOf(folder, epoch);
   try {
     const found = readPlain(path, mostOfLock);
-    if (found.kind === 'missing') return { kind: 'gone' };
     const text = found.kind === 'text' ? found.text : '';
-    const changedAt = statSync(path).mtimeMs;
+    // Of the name itself: a link that leads nowhere holds no lock of ours, but takes its place.
+    const changedAt = lstatSync(path).mtimeMs;
     const read = LockFile.safeParse(parsed(text));
     return read.success ? { kind: 'read', lock: read.data } : { kind: 'unreadable', path, epoch, changedAt };
   } catch (error) {
