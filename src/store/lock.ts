@@ -11,11 +11,10 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { promisify } from 'node:util';
+import { isDeepStrictEqual, promisify } from 'node:util';
 import { layout } from '../model/layout.ts';
 import { type Clock, monotonicMs, uptimeMs } from '../system/clock.ts';
 import { named } from '../system/disk-trouble.ts';
@@ -214,10 +213,23 @@ function hold(folder: string, first: LockFile, takenOver: Before | undefined, op
       throw error;
     }
   };
+  /** Whether our lock is there, and not that of a new run which somebody has begun in place of ours. */
+  const isHere = (): boolean => {
+    let read: LockRead;
+    try {
+      read = readLock(folder, first.epoch);
+    } catch (error) {
+      // One that somebody has closed to us says nothing.
+      if (isCode(error, 'EACCES', 'EPERM')) return true;
+      throw error;
+    }
+    if (read.kind !== 'read') return read.kind !== 'gone';
+    return isDeepStrictEqual(beginningOf(read.lock), beginningOf(first));
+  };
   const write = async (next: LockFile): Promise<void> => {
     // A run directory that was removed meanwhile must not come back by our heartbeat; what is no longer ours stays as
     // it is.
-    if (!exists(path) || !isOurs()) return;
+    if (!isHere() || !isOurs()) return;
     content = next;
     // Flushed: one that a power cut has emptied would keep the run from being taken up for a while.
     await writeJson(path, next, { sync: true });
@@ -258,7 +270,7 @@ function hold(folder: string, first: LockFile, takenOver: Before | undefined, op
     async stillOwner() {
       await writing;
       if (trouble !== undefined) throw trouble.error;
-      return !released && isOurs() && existsSync(path);
+      return !released && isOurs() && isHere();
     },
     async release() {
       if (released) return;
@@ -373,4 +385,5 @@ async function lastEpochWritten(runDir: string): Promise<number> {
   return Math.max((await scan(events)).epoch, (await scan(trace)).epoch);
 }
 
-const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+/** What stays the same as long as one owner has the run. */
+const beginningOf = ({ host, pid, start_time, since }: LockFile) => ({ host, pid, start_time, since });
