@@ -106,7 +106,8 @@ export async function commitOrder(
   const git = historyGit(options.historyDir, options.env);
   const before =
     options.parent === null
-      ? await git.text(['mktree'], { input: '' })
+      ? // Only named, not written: "mktree" does not heed what we say of flushing.
+        await git.text(['hash-object', '-t', 'tree', '--stdin'], { input: '' })
       : await git.text(['rev-parse', `${options.parent}^{tree}`]);
   if (options.tree === before) {
     // A stage that was killed after it moved the head and now finds nothing to do must not leave the head there.

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import type { Clock } from '../system/clock.ts';
 import { beforeWrite, mayWrite } from '../system/fence.ts';
-import { isMissing, removeNow, writeJson } from '../system/files.ts';
+import { isMissing, removeNow, syncFolder, writeJson } from '../system/files.ts';
 import type { Environment, Git } from '../system/git.ts';
 import { sourceGit } from '../system/git.ts';
 import { isFolder } from '../system/read.ts';
@@ -38,8 +38,11 @@ export const heldBy = (gitDir: string): string => join(gitDir, 'factory');
 const journal = (gitDir: string): string => join(heldBy(gitDir), 'landing.json');
 
 /** Notes, on disk before anything moves, what is about to be moved. `gitDir` is shared by all working trees. */
-export const beginLanding = (gitDir: string, landing: Landing): Promise<void> =>
-  writeJson(journal(gitDir), landing, { sync: true, syncFolder: true });
+export async function beginLanding(gitDir: string, landing: Landing): Promise<void> {
+  await writeJson(journal(gitDir), landing, { sync: true, syncFolder: true });
+  // The first run on a repository has made the folder of the note.
+  await syncFolder(gitDir);
+}
 
 /** `moved`: the folders that the move has written to. Git flushes no file of a working tree: until all is on the disk, a
  *  power cut leaves empty ones, and the note is what they are mended by. */

@@ -1,6 +1,6 @@
 /** A node's folder of artifacts: the latest visit at the top, earlier ones under `visits/<n>/`. */
 import { lstatSync, mkdirSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
 import { beforeWrite } from '../system/fence.ts';
@@ -70,7 +70,9 @@ function made(dir: string): boolean {
 export function settleVisit(dir: string, visit: number): Promise<void> {
   const { visits } = nodeLayout(dir);
   const before = join(visits, String(visit - 1));
-  return settleTree([dir, before], [visits, before], visit === 1 ? undefined : dir);
+  // The folder itself got its name at the first visit.
+  if (visit === 1) return settleTree([dir, dirname(dir)], [visits, dirname(dir)]);
+  return settleTree([dir, before], [visits, before], dir);
 }
 
 /** In calls that nothing comes between: who is stopped in one that is made by a thread of its own has asked whose the run is

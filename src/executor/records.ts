@@ -1,12 +1,12 @@
 /** `run.json`, `work_order.json` and `run_summary.json` of a work order's run. */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Pushed } from '../builder/push.ts';
 import { canonicalHash } from '../model/canonical.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import { fileLimit, totalLimit } from '../model/proposal.ts';
 import { maxContextFiles, type WorkOrder } from '../model/work-order.ts';
-import { writeJson } from '../system/files.ts';
+import { makeFolder, syncFolders, writeJson } from '../system/files.ts';
 import { packageVersion } from '../system/package.ts';
 import { type AttemptRecord, writeAttempts, writeSorted } from './report.ts';
 import type { Request } from './request.ts';
@@ -26,8 +26,11 @@ export type Ending = {
 
 /** Written before the run begins, so that a run that is killed has its records too. */
 export async function openRecords(request: Request, order: WorkOrder): Promise<void> {
+  const first = makeFolder(request.artifacts);
   await writeSorted(join(request.artifacts, 'work_order.json'), order);
   await writeJson(join(request.artifacts, 'run.json'), runRecord(request, undefined, null));
+  // What is in it is flushed when the run has ended; these names are above it.
+  if (first !== undefined) await syncFolders(dirname(request.artifacts), dirname(first));
 }
 
 /** Writes everything that can be told now, anew; answers with the attempts. */

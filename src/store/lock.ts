@@ -6,15 +6,15 @@ import {
   existsSync,
   fdatasync,
   linkSync,
+  lstatSync,
   openSync,
   readdirSync,
   readFileSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { promisify } from 'node:util';
+import { isDeepStrictEqual, promisify } from 'node:util';
 import { layout } from '../model/layout.ts';
 import { type Clock, monotonicMs, uptimeMs } from '../system/clock.ts';
 import { named } from '../system/disk-trouble.ts';
@@ -22,7 +22,7 @@ import { type Continued, type Every, realContinued, realEvery } from '../system/
 import { Superseded } from '../system/fence.ts';
 import { isCode, isMissing, makeFolder, syncFolder, writeJson } from '../system/files.ts';
 import { type Self, thisProcess } from '../system/proc.ts';
-import { readPlain } from '../system/read.ts';
+import { readPlain, readPlainBytes } from '../system/read.ts';
 import { scan } from './journal-read.ts';
 import { type Before, judge, LockFile, type LockRead, livesOn, type Owner } from './lock-file.ts';
 
@@ -85,7 +85,13 @@ export type LockOptions = {
 export async function acquireLock(runDir: string, options: LockOptions): Promise<LockAnswer> {
   const folder = layout(runDir).locks;
   const { clock, self = thisProcess() } = options;
-  makeFolder(folder);
+  try {
+    makeFolder(folder);
+  } catch (error) {
+    if (!isCode(error, 'EEXIST', 'ENOTDIR')) throw error;
+    const why = `${folder} should be the folder of the lock, but something else stands there`;
+    return { kind: 'refused', owner: undefined, why, fix: 'move that away, then try again' };
+  }
   for (let tries = 0; tries < 100; tries++) {
     const highest = highestEpoch(folder);
     const before = highest === undefined ? undefined : readLock(folder, highest);
@@ -207,10 +213,28 @@ function hold(folder: string, first: LockFile, takenOver: Before | undefined, op
       throw error;
     }
   };
+  /** The lock's bytes when it was last seen to be ours: asked at every checkpoint, and mostly the same. */
+  let seen: Buffer | undefined;
+  /** Whether our lock is there, and not that of a new run which somebody has begun in place of ours. */
+  const isHere = (): boolean => {
+    try {
+      const found = readPlainBytes(path, mostOfLock);
+      if (found.kind === 'text' && seen?.equals(found.text) === true) return true;
+      const read = readLock(folder, first.epoch);
+      if (read.kind !== 'read') return read.kind !== 'gone';
+      const ours = isDeepStrictEqual(beginningOf(read.lock), beginningOf(first));
+      if (ours && found.kind === 'text') seen = found.text;
+      return ours;
+    } catch (error) {
+      // One that somebody has closed to us says nothing.
+      if (isCode(error, 'EACCES', 'EPERM')) return true;
+      throw error;
+    }
+  };
   const write = async (next: LockFile): Promise<void> => {
     // A run directory that was removed meanwhile must not come back by our heartbeat; what is no longer ours stays as
     // it is.
-    if (!exists(path) || !isOurs()) return;
+    if (!isHere() || !isOurs()) return;
     content = next;
     // Flushed: one that a power cut has emptied would keep the run from being taken up for a while.
     await writeJson(path, next, { sync: true });
@@ -251,7 +275,7 @@ function hold(folder: string, first: LockFile, takenOver: Before | undefined, op
     async stillOwner() {
       await writing;
       if (trouble !== undefined) throw trouble.error;
-      return !released && isOurs() && existsSync(path);
+      return !released && isOurs() && isHere();
     },
     async release() {
       if (released) return;
@@ -304,9 +328,9 @@ function readLock(folder: string, epoch: number): LockRead {
   const path = fileOf(folder, epoch);
   try {
     const found = readPlain(path, mostOfLock);
-    if (found.kind === 'missing') return { kind: 'gone' };
     const text = found.kind === 'text' ? found.text : '';
-    const changedAt = statSync(path).mtimeMs;
+    // Of the name itself: a link that leads nowhere holds no lock of ours, but takes its place.
+    const changedAt = lstatSync(path).mtimeMs;
     const read = LockFile.safeParse(parsed(text));
     return read.success ? { kind: 'read', lock: read.data } : { kind: 'unreadable', path, epoch, changedAt };
   } catch (error) {
@@ -366,4 +390,5 @@ async function lastEpochWritten(runDir: string): Promise<number> {
   return Math.max((await scan(events)).epoch, (await scan(trace)).epoch);
 }
 
-const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+/** What stays the same as long as one owner has the run. */
+const beginningOf = ({ host, pid, start_time, since }: LockFile) => ({ host, pid, start_time, since });

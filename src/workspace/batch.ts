@@ -83,6 +83,7 @@ export class Batch {
 
   private flush(): void {
     if (this.pack === undefined || this.filled === 0) return;
+    beforeWrite(this.into.dir);
     try {
       writeAt(this.pack.file, this.chunk.subarray(0, this.filled), this.end);
     } catch (error) {

@@ -163,6 +163,8 @@ export class Store {
 
   /** The pack of this opening. Another process never has the same one: its end would not be where we think. */
   private openPack(): { readonly name: string; readonly file: number; readonly isNew: boolean } {
+    // What was read before it may have taken long.
+    beforeWrite(this.dir);
     if (this.own !== undefined)
       return {
         name: this.own,

@@ -304,6 +304,16 @@ describe('a commit', () => {
     };
   }
 
+  test('that is the first one leaves no object that git has not flushed', async () => {
+    using it = folder();
+    const run = await begun(it.path);
+    put(run.run.workspace, { 'a.txt': 'first\n' });
+    expect(await run.commit(['a.txt'], { parent: null })).toMatchObject({ commit: expect.any(String) });
+    // The empty tree, with which a first one is compared: "git mktree" would write it without a flush.
+    const emptyTree = join(run.run.history, 'objects/4b/825dc642cb6eb9a060e54bf8d69288fbee4904');
+    expect(existsSync(emptyTree)).toBe(false);
+  });
+
   test("holds exactly the touched files, ignored ones too, and never the factory's own", async () => {
     using it = folder();
     const run = await begun(it.path);

@@ -2,11 +2,26 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
+import type { Landing } from '../../src/builder/landing.ts';
 import { folder } from './support.ts';
 
-test('a landing is on record until the files that it moved are on the disk', async () => {
+test('a landing is on record, with all names that lead there, until the files that it moved are on the disk', async () => {
   using it = folder({ 'repo/.git/factory/landing.json': '{}', 'repo/new/f.txt': 'f' });
   const [repo, note] = [join(it.path, 'repo'), join(it.path, 'repo/.git/factory/landing.json')];
+  const begun: Landing = {
+    version: 1,
+    run_id: 'R',
+    run_dir: '',
+    digest: '',
+    repo,
+    branch: 'b',
+    existed: false,
+    base: '',
+    head: '',
+    from: { branch: '', commit: '' },
+    marker: '',
+    began_at: '',
+  };
   const { fsync, openSync } = fs;
   const paths = new Map<number, string>();
   const flushed = new Map<string, boolean>();
@@ -23,7 +38,11 @@ test('a landing is on record until the files that it moved are on the disk', asy
   try {
     // The doors take hold of these functions when they are loaded.
     vi.resetModules();
-    const { endLanding } = await import('../../src/builder/landing.ts');
+    const { beginLanding, endLanding } = await import('../../src/builder/landing.ts');
+    await beginLanding(join(repo, '.git'), begun);
+    expect(flushed.get(join(repo, '.git/factory'))).toBe(true);
+    expect(flushed.get(join(repo, '.git'))).toBe(true);
+    flushed.clear();
     await endLanding(join(repo, '.git'), [repo]);
   } finally {
     Object.assign(fs, { fsync, openSync });

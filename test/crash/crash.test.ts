@@ -91,6 +91,11 @@ test.skipIf(!known)(
     const all = everyKind.operations['engine'] ?? [];
     for (const { kind, what } of all) {
       const [, folder = '', name = ''] = artifact.exec(what) ?? [];
+      const [, made] = /^mkdir(?:Sync)? \/\.factory\/runs\/r1\/(\w+)$/.exec(what) ?? [];
+      // A second visit only tries to make it.
+      if (made !== undefined && !flushed.has(made)) left.add(made);
+      if (what === 'fsync /.factory/runs/r1')
+        for (const one of left) if (!one.includes('/') && left.delete(one)) flushed.add(one);
       if (kind === 'rename' && what.includes('/.checkpoint.json.')) expect([...left]).toEqual([]);
       else if (kind === 'sync' && left.delete(folder + name)) flushed.add(folder + name);
       else if (kind === 'write' && name !== '') left.add(folder + name);

@@ -18,8 +18,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { diskTrouble } from '../../src/system/disk-trouble.ts';
+import { fence, Superseded } from '../../src/system/fence.ts';
 import { inspectStore } from '../../src/workspace/inspect.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
+import { Store } from '../../src/workspace/store.ts';
 import { DamagedStore, StoreTrouble, WorkspaceError } from '../../src/workspace/trouble.ts';
 import { make, picture, tempFolder, type Wanted } from './folders.ts';
 
@@ -291,4 +293,30 @@ test('what a long run has left behind is forgotten, kept anew when it comes back
   const again = await it.reopen();
   for (const name of readdirSync(join(it.dir, 'trees')))
     await again.read((await again.load(name.slice(0, 64))).tree.get('f9')?.hash ?? '');
+});
+
+test.for([
+  { when: 'before the first content', begun: false },
+  { when: 'when contents are on their way', begun: true },
+])('whoever has lost the run $when writes none into the store', async ({ begun }) => {
+  await using it = await rig({});
+  const store = new Store(it.dir);
+  let lost = false;
+  const open = fence(it.dir, () => {
+    if (lost) throw new Superseded('taken');
+  });
+  const batch = store.begin();
+  try {
+    if (begun) batch.addBytes(Buffer.from('one'));
+    const before = picture(it.dir);
+    lost = true;
+    await expect(async () => {
+      batch.addBytes(Buffer.from('two'));
+      await batch.commit();
+    }).rejects.toThrow(Superseded);
+    expect(picture(it.dir)).toEqual(before);
+  } finally {
+    batch.close();
+    open();
+  }
 });

@@ -1,0 +1,56 @@
+/** What somebody, or a damaged disk, has put where a lock should be. */
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { acquireLock, ownerOf } from '../../src/store/lock.ts';
+import { realClock } from '../../src/system/clock.ts';
+import { thisProcess } from '../../src/system/proc.ts';
+import { temp } from '../system/temp.ts';
+
+const options = { clock: realClock };
+
+test.for(['nowhere', '000001.json'])(
+  'a link to %s in place of a lock is an unreadable one',
+  async (target) => {
+    await using it = await temp();
+    mkdirSync(it.at('lock'));
+    symlinkSync(target, it.at('lock', '000001.json'));
+    expect(await acquireLock(it.dir, options)).toMatchObject({
+      kind: 'refused',
+      why: expect.stringContaining('cannot be read'),
+    });
+    expect(await ownerOf(it.dir, realClock)).toBe(undefined);
+    const answer = await acquireLock(it.dir, { ...options, takeOver: true });
+    expect(answer).toMatchObject({ kind: 'acquired', lock: { epoch: 2 } });
+    if (answer.kind === 'acquired') await answer.lock.release();
+  },
+);
+
+test('what stands in place of the lock folder is named', async () => {
+  await using it = await temp();
+  const answer = {
+    kind: 'refused',
+    why: expect.stringContaining(it.at('lock')),
+    fix: expect.stringContaining('move'),
+  };
+  writeFileSync(it.at('lock'), '');
+  expect(await acquireLock(it.dir, options)).toMatchObject(answer);
+  rmSync(it.at('lock'));
+  symlinkSync('nowhere', it.at('lock'));
+  expect(await acquireLock(it.dir, options)).toMatchObject(answer);
+});
+
+test('whoever began a new run where ours was removed is not disturbed by us', async () => {
+  await using it = await temp();
+  const ours = await acquireLock(it.dir, options);
+  if (ours.kind === 'refused') throw new Error(ours.why);
+  rmSync(it.at('lock'), { recursive: true });
+  const theirs = await acquireLock(it.dir, { ...options, self: { ...thisProcess(), host: 'elsewhere' } });
+  if (theirs.kind === 'refused') throw new Error(theirs.why);
+  expect([ours.lock.epoch, theirs.lock.epoch]).toEqual([1, 1]);
+  const before = readFileSync(it.at('lock', '000001.json'), 'utf8');
+  expect(await ours.lock.stillOwner()).toBe(false);
+  expect(await theirs.lock.stillOwner()).toBe(true);
+  await ours.lock.release();
+  expect(readFileSync(it.at('lock', '000001.json'), 'utf8')).toBe(before);
+  await theirs.lock.release();
+});
