@@ -276,7 +276,8 @@ export async function removeTree(path: string): Promise<void> {
 }
 
 /** As `removeTree`, for a path that will be used again: the folder gets another name first, in one call. A process that
- *  is stopped while it removes, and taken over meanwhile, then removes nothing of its successor's. */
+ *  is stopped while it removes, and taken over meanwhile, then removes nothing of its successor's. The folder that it was in
+ *  goes too where nothing else is in it. */
 export async function removeAside(path: string): Promise<void> {
   beforeWrite(path);
   const aside = `${path}.${ours}${neighbours++}`;
@@ -287,6 +288,7 @@ export async function removeAside(path: string): Promise<void> {
     throw named(path, error);
   }
   await removeTree(aside);
+  removeIfEmpty(dirname(path));
 }
 
 async function unlockTree(folder: string | Buffer): Promise<void> {
