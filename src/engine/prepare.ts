@@ -235,6 +235,9 @@ async function fill(
   if (begun !== undefined) notes.push(...begun.notes);
 
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+  const goOn = (): void => {
+    if (wanted.signal.aborted) throw new Cut();
+  };
   if (wanted.workdir === undefined) {
     makeFolder(at.workspace);
   } else {
@@ -245,9 +248,7 @@ async function fill(
         ...(wanted.holdout?.leaveOut ?? []),
         ...(keys === undefined ? [] : [keys]),
       ],
-      goOn: () => {
-        if (wanted.signal.aborted) throw new Cut();
-      },
+      goOn,
     });
     for (const { path, why } of copied.skipped) notes.push(`not copied: ${path} (${why})`);
     for (const path of copied.outsideLinks)
@@ -296,7 +297,7 @@ async function fill(
       );
   }
 
-  const snapshot = await snapshots.take();
+  const snapshot = await snapshots.take(undefined, goOn);
   // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
   await writeJson(at.barrier, { private: true });
   const facts = wanted.manifest({

@@ -38,10 +38,11 @@ export class Batch {
 
   constructor(private readonly into: Into) {}
 
-  /** Adds the content of a regular file; the answer describes the bytes that were stored. A link is not followed. */
-  async addFile(path: string | Buffer, expected?: number): Promise<Kept> {
+  /** Adds the content of a regular file; the answer describes the bytes that were stored. A link is not followed. What
+   *  `goOn` throws ends the reading of a large one. */
+  async addFile(path: string | Buffer, expected?: number, goOn?: () => void): Promise<Kept> {
     const bytes = readSmall(path, expected);
-    return bytes === undefined ? this.addLarge(path) : this.addBytes(bytes);
+    return bytes === undefined ? this.addLarge(path, goOn) : this.addBytes(bytes);
   }
 
   /** Adds a content that is not large; `hash` is its SHA-256 (hex). */
@@ -94,9 +95,9 @@ export class Batch {
   }
 
   /** Copied first, then named by the hash of the copy: the file may change while it is read. */
-  private async addLarge(path: string | Buffer): Promise<Kept> {
+  private async addLarge(path: string | Buffer, goOn: (() => void) | undefined): Promise<Kept> {
     const { largeDir } = this.into;
-    const known = await this.knownLarge(path);
+    const known = await this.knownLarge(path, goOn);
     if (known !== undefined) {
       await this.flushLargeNames();
       return known;
@@ -105,7 +106,7 @@ export class Batch {
     mkdirSync(largeDir, { recursive: true });
     const neighbour = neighbourOf(join(largeDir, 'content'));
     try {
-      const stored = await pour(path, neighbour, { mode: 0o600, sync: true });
+      const stored = await pour(path, neighbour, { mode: 0o600, sync: true, goOn });
       if (!this.into.largeNames.flushed) await sweep(largeDir, neighbour);
       if (!this.into.has(stored.hash)) {
         beforeWrite(largeDir);
@@ -137,11 +138,11 @@ export class Batch {
   }
 
   /** A large file whose size the store knows is read before anything is written: it was probably only touched. */
-  private async knownLarge(path: string | Buffer): Promise<Kept | undefined> {
+  private async knownLarge(path: string | Buffer, goOn: (() => void) | undefined): Promise<Kept | undefined> {
     const size = lstatSync(path).size;
     const sizes = namesOf(this.into.largeDir).map((name) => sizeOf(join(this.into.largeDir, name)));
     if (!sizes.includes(size)) return undefined;
-    const found = await hashFile(path);
+    const found = await hashFile(path, goOn);
     return this.into.has(found.hash) ? found : undefined;
   }
 }

@@ -26,7 +26,8 @@ export async function checkoutTree(tree: Tree, folder: string, store: Store): Pr
   try {
     await become(workspace, tree);
   } catch (error) {
-    await become(workspace, new Map());
+    // What stops the one often stops the other, and says it first: a disk that has become read-only.
+    await become(workspace, new Map()).catch(() => {});
     throw error;
   }
 }

@@ -8,26 +8,28 @@ import { isCode } from '../system/files.ts';
 /** Contents above this many bytes are read in pieces and kept in files of their own. */
 export const largeFrom = 1024 * 1024;
 
-/** SHA-256 (hex) and size of a regular file, read in pieces. */
+/** SHA-256 (hex) and size of a regular file, read in pieces. `goOn` as for `pour`. */
 export async function hashFile(
   path: string | Buffer,
+  goOn?: () => void,
 ): Promise<{ readonly hash: string; readonly size: number }> {
   const small = readSmall(path);
   if (small !== undefined) return { hash: sha256(small), size: small.length };
   const file = await open(path, noFollow);
   try {
-    return await inPieces(file);
+    return await inPieces(file, undefined, goOn);
   } finally {
     await file.close();
   }
 }
 
 /** Copies a regular file to the new file `to`, sharing its blocks where the file system can; holes and long runs of
- *  zeros become holes. `sync` flushes it. The answer describes the bytes of the copy. Leaves nothing when it fails. */
+ *  zeros become holes. `sync` flushes it. `goOn` is asked before each piece, since one file may take minutes; what it
+ *  throws ends this. The answer describes the bytes of the copy. Leaves nothing when it fails. */
 export async function pour(
   from: string | Buffer,
   to: string | Buffer,
-  how: { readonly mode: number; readonly sync?: boolean },
+  how: { readonly mode: number; readonly sync?: boolean; readonly goOn?: (() => void) | undefined },
 ): Promise<{ readonly hash: string; readonly size: number }> {
   const source = await open(from, noFollow);
   try {
@@ -37,8 +39,8 @@ export async function pour(
     const copy = await open(to, shared ? constants.O_RDWR : 'wx+', 0o600);
     try {
       const poured = shared
-        ? await inPieces(copy)
-        : await inPieces(source, (...piece) => writeSparse(copy, ...piece));
+        ? await inPieces(copy, undefined, how.goOn)
+        : await inPieces(source, (...piece) => writeSparse(copy, ...piece), how.goOn);
       if (!shared) await copy.truncate(poured.size);
       await copy.chmod(how.mode);
       if (how.sync === true) await copy.sync();
@@ -69,11 +71,13 @@ async function clone(from: string | Buffer, to: string | Buffer): Promise<boolea
 async function inPieces(
   file: FileHandle,
   take?: (bytes: Buffer, position: number) => Promise<void>,
+  goOn?: () => void,
 ): Promise<{ readonly hash: string; readonly size: number }> {
   const hash = createHash('sha256');
   const buffer = Buffer.allocUnsafe(largeFrom);
   let size = 0;
   for (;;) {
+    goOn?.();
     const { bytesRead } = await file.read(buffer, 0, buffer.length, size);
     if (bytesRead === 0) return { hash: hash.digest('hex'), size };
     const piece = buffer.subarray(0, bytesRead);

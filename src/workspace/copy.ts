@@ -68,7 +68,7 @@ export async function copyTree(
   const copy = (source: Source): Promise<void> | undefined =>
     tasks.did(source, () => copySmall(top, target, source, copied))
       ? undefined
-      : tasks.add(source, () => copyLarge(top, target, source));
+      : tasks.add(source, () => copyLarge(top, target, source, options.goOn));
   const take = ({ source, made, isTorn }: Done): Promise<void> | undefined => {
     const { path } = source;
     if (made === undefined) {
@@ -252,10 +252,15 @@ function copySmall(top: string, target: string, found: Source, copied: Reader | 
   return true;
 }
 
-async function copyLarge(top: string, target: string, found: Source): Promise<void> {
+async function copyLarge(
+  top: string,
+  target: string,
+  found: Source,
+  goOn: (() => void) | undefined,
+): Promise<void> {
   const copy = below(target, found.path);
   try {
-    await pour(below(top, found.path), copy, { mode: found.mode });
+    await pour(below(top, found.path), copy, { mode: found.mode, goOn });
     setTimes(copy, found);
   } catch (error) {
     copying(top, found, () => {

@@ -46,7 +46,7 @@ export type Stray = { readonly path: string; readonly isSocket: boolean };
 export type CopyOptions = {
   /** Absolute paths that are left out wherever they lie in the tree, compared as real paths (the runs directory). */
   readonly exclude: readonly string[];
-  /** Asked before each entry; what it throws ends the copy. */
+  /** Asked before each entry, and before each piece of a large file; what it throws ends the copy. */
   readonly goOn?: () => void;
 };
 
@@ -68,8 +68,9 @@ export interface Snapshots {
    *  keeps what it reads: the first `take` need not read it again. */
   copyIn(from: string, options: CopyOptions): Promise<Copied>;
   /** Takes the workspace as it is now. Files whose stat facts equal those in `since` are not read. Contents and
-   *  manifest are on disk (fsynced) when it settles. */
-  take(since?: Snapshot): Promise<Snapshot>;
+   *  manifest are on disk (fsynced) when it settles. `goOn` is asked
+   *  before each file that is read, and before each piece of a large one; what it throws ends the take. */
+  take(since?: Snapshot, goOn?: () => void): Promise<Snapshot>;
   /** What the last take has passed over: it has no place in a snapshot. */
   strays(): readonly Stray[];
   /** A snapshot taken earlier, also by another process. Rejects with a clear error when it is not there. */

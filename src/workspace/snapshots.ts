@@ -136,7 +136,7 @@ export async function openSnapshots(where: {
     }
   };
 
-  const take = async (since: Snapshot | undefined): Promise<Snapshot> => {
+  const take: Snapshots['take'] = async (since, goOn) => {
     const batch = store.begin();
     let kept = 0;
     takes += 1;
@@ -149,10 +149,11 @@ export async function openSnapshots(where: {
         before,
         has: (hash) => store.has(hash),
         keep: async (place, expected) => {
+          goOn?.();
           kept += 1;
           if (kept % many === 0) collectGarbage();
           try {
-            return await batch.addFile(place, expected);
+            return await batch.addFile(place, expected, goOn);
           } catch (error) {
             // Told apart here: the scan can only say which file of the workspace it was about.
             const ours =
@@ -190,9 +191,9 @@ export async function openSnapshots(where: {
 
   return {
     copyIn,
-    take: (since) => {
+    take: (since, goOn) => {
       // One at a time: what the scanner knows and where the pack ends belong to one take.
-      const taken = taking.then(() => take(since));
+      const taken = taking.then(() => take(since, goOn));
       taking = taken.catch(() => undefined);
       return taken;
     },

@@ -1,4 +1,5 @@
 /** A snapshot in another folder: all of it, exactly, or nothing. */
+import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -104,6 +105,19 @@ test('a checkout that the store fails leaves nothing behind', async () => {
   mkdirSync(it.out, { recursive: true });
   await expect(it.snapshots.checkout(it.taken.id, it.out)).rejects.toThrow(/damaged|missing/);
   expect(readdirSync(it.out)).toEqual([]);
+});
+
+test('what stopped a checkout is told, not what keeps it from being taken back', async ({ skip }) => {
+  await using it = await rig();
+  mkdirSync(it.out, { recursive: true });
+  // Nothing that is in it can be renamed or removed.
+  const isAppendOnly = (sign: '+a' | '-a') => spawnSync('chattr', [sign, it.out]).status === 0;
+  skip(!isAppendOnly('+a'), 'no folder can be made append-only here');
+  try {
+    await expect(it.snapshots.checkout(it.taken.id, it.out)).rejects.toThrow('cannot put back');
+  } finally {
+    isAppendOnly('-a');
+  }
 });
 
 test('a snapshot of somebody else’s that names a path outside of its folder is refused', async () => {

@@ -10,6 +10,7 @@ import fs, {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -18,6 +19,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Copied, copyTree } from '../../src/workspace/copy.ts';
+import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { asHeldByModes, make, picture, tempFolder, type Wanted } from './folders.ts';
 
 /** A folder `work` with what is wanted, copied to `copy`. */
@@ -289,6 +291,26 @@ test('a link that vanishes while the tree is read was not there', async () => {
   const goOn = () => rmSync(join(work, '.#a'), { force: true });
   const { files } = await copyTree(work, join(it.path, 'copy'), { exclude: [], goOn });
   expect({ files, there: readdirSync(join(it.path, 'copy')) }).toEqual({ files: 1, there: ['a'] });
+});
+
+test('a copy, and a take, can be ended in the middle of a large file', async () => {
+  await using it = tempFolder();
+  make(it.path, { 'work/large': '', snaps: {} });
+  truncateSync(join(it.path, 'work/large'), 64 * 1024 * 1024);
+  let asked = 0;
+  const goOn = () => {
+    if (++asked === 4) throw new Error('enough');
+  };
+  const copying = copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [], goOn });
+  await expect(copying).rejects.toThrow(/^enough$/);
+  expect(readdirSync(join(it.path, 'copy'))).toEqual([]);
+
+  asked = 0;
+  const snaps = join(it.path, 'snaps');
+  const { take } = await openSnapshots({ workspace: join(it.path, 'work'), dir: snaps });
+  await expect(take(undefined, goOn)).rejects.toThrow(/^enough$/);
+  expect(readdirSync(join(snaps, 'large'))).toEqual([]);
+  expect((await take()).tree.get('large')?.size).toBe(64 * 1024 * 1024);
 });
 
 test('a folder that cannot be listed is named', async () => {
