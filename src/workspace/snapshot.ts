@@ -68,8 +68,8 @@ export interface Snapshots {
    *  keeps what it reads: the first `take` need not read it again. */
   copyIn(from: string, options: CopyOptions): Promise<Copied>;
   /** Takes the workspace as it is now. Files whose stat facts equal those in `since` are not read. Contents and
-   *  manifest are on disk (fsynced) when it settles. `goOn` is asked
-   *  before each file that is read, and before each piece of a large one; what it throws ends the take. */
+   *  manifest are on disk (fsynced) when it settles. `goOn` is asked before each file that is read, and before each piece of a
+   *  large one; what it throws ends the take. */
   take(since?: Snapshot, goOn?: () => void): Promise<Snapshot>;
   /** What the last take has passed over: it has no place in a snapshot. */
   strays(): readonly Stray[];
