@@ -68,18 +68,18 @@ async function madeWhole(path: string, fill: (folder: string) => Promise<void>):
     renameSync(folder, path);
     await removeTree(beside);
   } catch (error) {
-    if (beside !== undefined) await removeTree(beside);
+    if (beside !== undefined) await removeTree(beside).catch(() => {});
     if (made !== undefined) removeUpTo(made, dirname(path));
     throw refusal(path, error);
   }
 }
 
-/** Folders that hold nothing but each other, from `folder` up to `top`; what else came into one in between stays. */
+/** Folders that hold nothing but each other, from `folder` up to `top`. */
 function removeUpTo(top: string, folder: string): void {
   try {
     for (let at = folder; isWithin(top, at); at = dirname(at)) rmdirSync(at);
-  } catch (error) {
-    if (codeOf(error) !== 'ENOTEMPTY') throw error;
+  } catch {
+    // Somebody has put something into it, or has removed it. What went wrong before is what is to be told.
   }
 }
 

@@ -8,11 +8,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../src/workspace/snapshot.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { treeId, writeTree } from '../../src/workspace/tree.ts';
+import { WorkspaceError } from '../../src/workspace/trouble.ts';
 import { asHeldByModes, make, picture, tempFolder } from './folders.ts';
 
 /** A workspace with one of everything, its snapshot, and a place `out` that is not there yet. */
@@ -104,6 +106,15 @@ test('a checkout that the store fails leaves nothing behind', async () => {
   mkdirSync(it.out, { recursive: true });
   await expect(it.snapshots.checkout(it.taken.id, it.out)).rejects.toThrow(/damaged|missing/);
   expect(readdirSync(it.out)).toEqual([]);
+});
+
+test('a checkout whose folder somebody removes meanwhile says which one it was to be', async () => {
+  await using it = await rig();
+  const ended = it.snapshots.checkout(it.taken.id, it.out).catch((error: unknown) => error);
+  while (!existsSync(dirname(it.out))) await setImmediate();
+  rmSync(dirname(it.out), { recursive: true, maxRetries: 9 });
+  expect(await ended).toBeInstanceOf(WorkspaceError);
+  expect(existsSync(dirname(it.out))).toBe(false);
 });
 
 test('a snapshot of somebody else’s that names a path outside of its folder is refused', async () => {
