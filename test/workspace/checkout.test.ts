@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -46,6 +47,10 @@ test('a snapshot is put into a folder that is missing, empty, or a link to an em
   await using it = await rig();
   make(it.path, { none: {}, target: {} });
   symlinkSync('target', join(it.path, 'way'));
+  // A name such as we use ourselves, in a snapshot.
+  writeFileSync(join(it.ws, '.factory-checkout-x'), 'mine');
+  const taken = await it.snapshots.take();
+  const was = picture(it.ws);
   // The workspace has gone on meanwhile; the folder is what the snapshot says.
   writeFileSync(join(it.ws, 'a'), 'later');
   for (const [place, real] of [
@@ -53,9 +58,11 @@ test('a snapshot is put into a folder that is missing, empty, or a link to an em
     [join(it.path, 'none'), join(it.path, 'none')],
     [join(it.path, 'way'), join(it.path, 'target')],
   ] as const) {
-    await it.snapshots.checkout(it.taken.id, place);
-    expect(picture(real)).toEqual(it.was);
+    await it.snapshots.checkout(taken.id, place);
+    expect(picture(real)).toEqual(was);
   }
+  const asMade = statSync(join(it.path, 'none')).mode;
+  expect(statSync(it.out).mode).toBe(asMade);
   expect(readFileSync(join(it.ws, 'a'), 'utf8')).toBe('later');
 });
 
