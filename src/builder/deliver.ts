@@ -96,8 +96,10 @@ export async function deliverBranch(options: {
   return now.ok && now.text === head ? { ok: true } : notMoved(branch, moved.why, another);
 }
 
-/** What git says where the branch does not stand where it stood a moment ago. */
-const movedMeanwhile = /but expected|already exists|reference is missing|unable to resolve/;
+/** What git says where the branch does not stand where it stood a moment ago. Of one that is there and cannot be read, torn
+ *  by a power cut, it says why behind the name. */
+const movedMeanwhile =
+  /but expected|reference already exists|reference is missing|unable to resolve reference '[^']*'$/m;
 
 /** Why a branch did not move: somebody else's git is at work there or was killed, or moved it first. Throws where it cannot
  *  be written: of a folder that finds no room git says only that it is not there. */

@@ -64,14 +64,14 @@ export async function settle(
       unanswered = error.unanswered;
       // The run is but one order of several.
       const whole = request.batch !== null && request.baseline_source === 'HEAD' && doors.called?.again;
-      const next = whole || 'factory order run --resume --run-id RUN';
+      const next = whole || `factory order run --resume --run-id ${request.run_id}`;
       return { problem: error.message, fix: `check the repository, then: ${next}` };
     });
     if ('problem' in landed) {
       exit = 1;
       reason = landed.problem;
       commits = [];
-      notes.push(landed.fix.replace('RUN', request.run_id));
+      notes.push(landed.fix.replace('factory deliver RUN ', `factory deliver ${request.run_id} `));
     } else {
       home = true;
       notes.push(...landed.notes);

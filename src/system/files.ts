@@ -288,6 +288,8 @@ export async function removeAside(path: string): Promise<void> {
     throw named(path, error);
   }
   await removeTree(aside);
+  // That may have taken long.
+  beforeWrite(path);
   removeIfEmpty(dirname(path));
 }
 

@@ -12,24 +12,30 @@ import type { Tree } from './snapshot.ts';
 import type { Store } from './store.ts';
 import { codeOf, trouble, WorkspaceError } from './trouble.ts';
 
+/** What a checkout is at work in, or has been. */
+const sign = '.factory-checkout';
+
 /** Makes `folder`, which must be missing or empty (a link to an empty one will do), hold exactly `tree`. One that is
  *  missing gets its name when it is whole, so that what a killed process has left is never taken for it, and the next
- *  try removes it. One that is there is filled where it stands (it may be a mount, or where a shell is at work), and
- *  keeps what a killed process had written. When it fails nothing stays, nor do folders above it that were not there
- *  before. Rejects with a WorkspaceError that names the path, or with what is wrong with the store. */
+ *  try removes it. One that is there is filled where it stands (it may be a mount, or where a shell is at work), by one at
+ *  a time, and keeps what a killed process had written. When it fails nothing stays, nor do folders above it that were not
+ *  there before. Rejects with a WorkspaceError that names the path, or with what is wrong with the store. */
 export async function checkoutTree(tree: Tree, folder: string, store: Store): Promise<void> {
   const given = resolve(folder);
-  const become = (workspace: string, to: Tree) =>
-    restoreTree({ workspace, to, known: [], store, only: undefined, isNamed: true });
+  const become = (workspace: string, to: Tree, only?: (path: string) => boolean) =>
+    restoreTree({ workspace, to, known: [], store, only, isNamed: true });
   if (isMissingAt(given)) return madeWhole(given, (workspace) => become(workspace, tree));
-  const workspace = await emptyFolder(given);
+  const { workspace, ours } = await claimed(given);
+  const isNoSign = (path: string): boolean => !path.startsWith(`${sign}-`) || tree.has(path);
   try {
-    await become(workspace, tree);
+    await become(workspace, tree, isNoSign);
   } catch (error) {
-    // What stops the one often stops the other, and says it first: a disk that has become read-only.
-    await become(workspace, new Map()).catch(() => {});
+    // What stops the one often stops the others, and says it first: a disk that has become read-only.
+    await become(workspace, new Map(), isNoSign).catch(() => {});
+    await removeTree(ours).catch(() => {});
     throw error;
   }
+  await removeTree(ours);
 }
 
 const no = (path: string, why: string): WorkspaceError =>
@@ -60,7 +66,7 @@ async function madeWhole(path: string, fill: (folder: string) => Promise<void>):
   try {
     beforeWrite(path);
     made = makeFolder(dirname(path));
-    beside = await makeTemporary(dirname(path), '.factory-checkout');
+    beside = await makeTemporary(dirname(path), sign);
     // In a folder of its own, since that one is for our eyes only.
     const folder = join(beside, 'tree');
     makeFolder(folder);
@@ -69,30 +75,37 @@ async function madeWhole(path: string, fill: (folder: string) => Promise<void>):
     renameSync(folder, path);
     await removeTree(beside);
   } catch (error) {
-    if (beside !== undefined) await removeTree(beside);
+    if (beside !== undefined) await removeTree(beside).catch(() => {});
     if (made !== undefined) removeUpTo(made, dirname(path));
     throw refusal(path, error);
   }
 }
 
-/** Folders that hold nothing but each other, from `folder` up to `top`; what else came into one in between stays. */
+/** Folders that hold nothing but each other, from `folder` up to `top`. */
 function removeUpTo(top: string, folder: string): void {
   try {
     for (let at = folder; isWithin(top, at); at = dirname(at)) rmdirSync(at);
-  } catch (error) {
-    if (codeOf(error) !== 'ENOTEMPTY') throw error;
+  } catch {
+    // Somebody has put something into it, or has removed it. What went wrong before is what is to be told.
   }
 }
 
-async function emptyFolder(path: string): Promise<string> {
+/** An empty folder with our sign in it, by its real path. Of two who come at the same time, the later one sees the other's
+ *  sign, or each does: never do both go on. */
+async function claimed(path: string): Promise<{ readonly workspace: string; readonly ours: string }> {
+  let ours: string | undefined;
   try {
     // A link that leads nowhere is no folder.
     makeFolder(path);
     if (readdirSync(path).length > 0) throw no(path, 'the folder is not empty');
     // A restore opens up a workspace that is closed; this folder is somebody's.
     if ((statSync(path).mode & 0o300) !== 0o300) throw no(path, 'the folder may not be written in');
-    return await realpath(path);
+    const workspace = await realpath(path);
+    ours = await makeTemporary(workspace, sign);
+    if (readdirSync(workspace).length > 1) throw no(path, 'the folder is not empty');
+    return { workspace, ours };
   } catch (error) {
+    if (ours !== undefined) await removeTree(ours);
     throw refusal(path, error);
   }
 }

@@ -6,7 +6,7 @@ import { WorkspaceError } from './trouble.ts';
 /** Throws a WorkspaceError where something is mounted below `folder` (a real path), or on it unless `mayBe`: whoever lists,
  *  removes or writes there does so in the file system, or in the other folder, that shows through. */
 export function nothingMounted(folder: string, mayBe?: 'mounted'): void {
-  for (const point of mountPoints()) {
+  for (const point of mountPoints(folder)) {
     if (!point.startsWith(`${folder}/`) && (point !== folder || mayBe !== undefined)) continue;
     throw new WorkspaceError(
       `something is mounted at "${shown(point)}": its files are not the workspace's, and are left alone; ` +
@@ -15,14 +15,17 @@ export function nothingMounted(folder: string, mayBe?: 'mounted'): void {
   }
 }
 
-/** The places where something is mounted, by real paths; none where the system does not list them. */
-function mountPoints(): readonly string[] {
+/** The places where something is mounted, by real paths, at least those at `folder` and below; none where the system does
+ *  not list them. */
+function mountPoints(folder: string): readonly string[] {
   let text: string;
   try {
     text = readFileSync('/proc/self/mountinfo', 'latin1');
   } catch {
     return [];
   }
+  // Asked at every stage, of a list that may be long. Blanks, line ends and backslashes are written in another way.
+  if (/^[\w./-]*$/.test(folder) && !text.includes(` ${folder}`)) return [];
   return text.split('\n').flatMap((line) => {
     const point = line.split(' ', 5)[4];
     if (point === undefined) return [];

@@ -51,6 +51,13 @@ test('an archived visit is on the disk before the folder that it was in is flush
     syncBuiltinESMExports();
   }
   const node = it.at('runs', 'r1', 'a');
+  // The name of its folder, before the checkpoint that counts its first visit; that of the checkpoint before is flushed too.
+  const checkpoints = told.flatMap((what, at) => (/^moved .*\/\.checkpoint\.json\./.test(what) ? [at] : []));
+  const first = told.indexOf(`flushed ${join(node, 'status.json')}`);
+  const before = checkpoints.findLast((at) => at < first);
+  const next = checkpoints.find((at) => at > first);
+  const between = told.slice(before, next);
+  expect(between.filter((what) => what === `flushed ${it.at('runs', 'r1')}`)).toHaveLength(2);
   const moved = told.indexOf(`moved ${join(node, 'stage.json')}`);
   expect(moved).toBeGreaterThan(0);
   const after = told.slice(moved);

@@ -228,7 +228,8 @@ test.for([
 test.for<[string, string, string[]]>([
   ['as a stage commits', 'commit-tree', ['--workdir', 'orders']],
   ['as a stage commits', 'commit-tree', ['--work-order', 'plan.json']],
-  ['as the branch lands', 'checkout --quiet', ['--workdir', 'orders']],
+  // The word that stands for a run in our texts may be in a path of the user's.
+  ['as the branch lands', 'checkout --quiet', ['--workdir', 'RUN-orders']],
 ])(
   'a batch that a full disk stops %s, %s, with %s, proposes the command that ends all of it',
   async ([, words, orders]) => {
@@ -247,7 +248,8 @@ test.for<[string, string, string[]]>([
     };
     const answers = { propose: [answer('good\n'), more] };
     put(it.path, { 'script.json': JSON.stringify({ format: 'factory-script/1', answers }) });
-    put(it.path, { 'orders/WO-01.json': order, 'orders/WO-02.json': JSON.stringify(second) });
+    for (const folder of ['orders', 'RUN-orders'])
+      put(it.path, { [`${folder}/WO-01.json`]: order, [`${folder}/WO-02.json`]: JSON.stringify(second) });
     put(it.path, { 'plan.json': JSON.stringify({ work_orders: [first, second] }) });
     const verb = orders[0] === '--workdir' ? 'run-all' : 'run';
     const command = [

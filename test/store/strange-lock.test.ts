@@ -54,3 +54,14 @@ test('whoever began a new run where ours was removed is not disturbed by us', as
   expect(readFileSync(it.at('lock', '000001.json'), 'utf8')).toBe(before);
   await theirs.lock.release();
 });
+
+test('a lock of ours that a damaged disk has emptied is ours, and is written anew', async () => {
+  await using it = await temp();
+  const ours = await acquireLock(it.dir, options);
+  if (ours.kind === 'refused') throw new Error(ours.why);
+  const path = it.at('lock', '000001.json');
+  writeFileSync(path, '');
+  expect(await ours.lock.stillOwner()).toBe(true);
+  await ours.lock.release();
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ epoch: 1, released: expect.any(String) });
+});

@@ -6,14 +6,17 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../src/workspace/snapshot.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { treeId, writeTree } from '../../src/workspace/tree.ts';
+import { WorkspaceError } from '../../src/workspace/trouble.ts';
 import { asHeldByModes, make, picture, tempFolder } from './folders.ts';
 
 /** A workspace with one of everything, its snapshot, and a place `out` that is not there yet. */
@@ -45,6 +48,10 @@ test('a snapshot is put into a folder that is missing, empty, or a link to an em
   await using it = await rig();
   make(it.path, { none: {}, target: {} });
   symlinkSync('target', join(it.path, 'way'));
+  // A name such as we use ourselves, in a snapshot.
+  writeFileSync(join(it.ws, '.factory-checkout-x'), 'mine');
+  const taken = await it.snapshots.take();
+  const was = picture(it.ws);
   // The workspace has gone on meanwhile; the folder is what the snapshot says.
   writeFileSync(join(it.ws, 'a'), 'later');
   for (const [place, real] of [
@@ -52,9 +59,11 @@ test('a snapshot is put into a folder that is missing, empty, or a link to an em
     [join(it.path, 'none'), join(it.path, 'none')],
     [join(it.path, 'way'), join(it.path, 'target')],
   ] as const) {
-    await it.snapshots.checkout(it.taken.id, place);
-    expect(picture(real)).toEqual(it.was);
+    await it.snapshots.checkout(taken.id, place);
+    expect(picture(real)).toEqual(was);
   }
+  const asMade = statSync(join(it.path, 'none')).mode;
+  expect(statSync(it.out).mode).toBe(asMade);
   expect(readFileSync(join(it.ws, 'a'), 'utf8')).toBe('later');
 });
 
@@ -118,6 +127,31 @@ test('what stopped a checkout is told, not what keeps it from being taken back',
   } finally {
     isAppendOnly('-a');
   }
+});
+
+test('a checkout whose folder somebody removes meanwhile says which one it was to be', async () => {
+  await using it = await rig();
+  const ended = it.snapshots.checkout(it.taken.id, it.out).catch((error: unknown) => error);
+  while (!existsSync(dirname(it.out))) await setImmediate();
+  rmSync(dirname(it.out), { recursive: true, maxRetries: 9 });
+  expect(await ended).toBeInstanceOf(WorkspaceError);
+  expect(existsSync(dirname(it.out))).toBe(false);
+});
+
+test('of two checkouts at once into one empty folder none takes away what the other has put there', async () => {
+  await using it = await rig();
+  for (let n = 0; n < 8; n++) writeFileSync(join(it.ws, `b${n}`), Buffer.alloc(1_200_000, `${n}`));
+  const { id } = await it.snapshots.take();
+  const was = picture(it.ws);
+  mkdirSync(it.out, { recursive: true });
+  const other = await openSnapshots({ workspace: it.ws, dir: join(it.path, 'snaps') });
+  const first = it.snapshots.checkout(id, it.out);
+  const ends = await Promise.allSettled([first, other.checkout(id, it.out)]);
+  const whole = ends.filter(({ status }) => status === 'fulfilled');
+  expect(picture(it.out)).toEqual(whole.length > 0 ? was : []);
+  expect(whole.length).toBeLessThan(2);
+  for (const end of ends)
+    if (end.status === 'rejected') expect(end.reason.message).toContain('the folder is not empty');
 });
 
 test('a snapshot of somebody else’s that names a path outside of its folder is refused', async () => {
