@@ -14,13 +14,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { isDeepStrictEqual, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import { layout } from '../model/layout.ts';
 import { type Clock, monotonicMs, uptimeMs } from '../system/clock.ts';
 import { named } from '../system/disk-trouble.ts';
 import { type Continued, type Every, realContinued, realEvery } from '../system/every.ts';
 import { Superseded } from '../system/fence.ts';
-import { isCode, isMissing, makeFolder, syncFolder, writeJson } from '../system/files.ts';
+import { isCode, isMissing, makeFolder, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { type Self, thisProcess } from '../system/proc.ts';
 import { readPlain, readPlainBytes } from '../system/read.ts';
 import { scan } from './journal-read.ts';
@@ -213,18 +213,16 @@ function hold(folder: string, first: LockFile, takenOver: Before | undefined, op
       throw error;
     }
   };
-  /** The lock's bytes when it was last seen to be ours: asked at every checkpoint, and mostly the same. */
-  let seen: Buffer | undefined;
+  /** The lock as we wrote it last: asked for at every checkpoint, and mostly the same. */
+  let written = Buffer.from(textOf(first));
   /** Whether our lock is there, and not that of a new run which somebody has begun in place of ours. */
   const isHere = (): boolean => {
     try {
       const found = readPlainBytes(path, mostOfLock);
-      if (found.kind === 'text' && seen?.equals(found.text) === true) return true;
+      if (found.kind === 'text' && written.equals(found.text)) return true;
       const read = readLock(folder, first.epoch);
       if (read.kind !== 'read') return read.kind !== 'gone';
-      const ours = isDeepStrictEqual(beginningOf(read.lock), beginningOf(first));
-      if (ours && found.kind === 'text') seen = found.text;
-      return ours;
+      return beginningOf(read.lock) === beginningOf(first);
     } catch (error) {
       // One that somebody has closed to us says nothing.
       if (isCode(error, 'EACCES', 'EPERM')) return true;
@@ -237,7 +235,8 @@ function hold(folder: string, first: LockFile, takenOver: Before | undefined, op
     if (!isHere() || !isOurs()) return;
     content = next;
     // Flushed: one that a power cut has emptied would keep the run from being taken up for a while.
-    await writeJson(path, next, { sync: true });
+    await writeFileAtomic(path, textOf(next), { sync: true });
+    written = Buffer.from(textOf(next));
   };
   const beat = () => {
     writing = writing
@@ -351,7 +350,7 @@ const parsed = (text: string): unknown => {
 async function create(folder: string, content: LockFile): Promise<boolean> {
   const path = fileOf(folder, content.epoch);
   const neighbour = join(folder, `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`);
-  const text = `${JSON.stringify(content, null, 2)}\n`;
+  const text = textOf(content);
   try {
     await writeNew(neighbour, text);
     try {
@@ -391,4 +390,7 @@ async function lastEpochWritten(runDir: string): Promise<number> {
 }
 
 /** What stays the same as long as one owner has the run. */
-const beginningOf = ({ host, pid, start_time, since }: LockFile) => ({ host, pid, start_time, since });
+const beginningOf = ({ host, pid, start_time, since }: LockFile): string =>
+  JSON.stringify([host, pid, start_time, since]);
+
+const textOf = (lock: LockFile): string => `${JSON.stringify(lock, null, 2)}\n`;
