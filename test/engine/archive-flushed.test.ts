@@ -1,8 +1,8 @@
 /** What a visit has left moves to make room for the next one: when the power goes, it is at one of the two places. */
 import fs from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { noteDisk } from '../support/disk-notes.ts';
 import { temp } from '../system/temp.ts';
 
 const dot = `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
@@ -14,42 +14,15 @@ test('an archived visit is on the disk before the folder that it was in is flush
   await using it = await temp();
   fs.writeFileSync(it.at('p.dot'), dot);
   fs.mkdirSync(it.at('runs'));
-  const { fsync, fdatasync, openSync, renameSync } = fs;
-  const paths = new Map<number, string>();
-  const told: string[] = [];
-  fs.openSync = (path, ...rest) => {
-    const file = openSync(path, ...rest);
-    paths.set(file, String(path));
-    return file;
-  };
-  fs.renameSync = (from, to) => {
-    renameSync(from, to);
-    told.push(`moved ${String(from)}`);
-  };
-  const noting = (real: typeof fsync) =>
-    Object.assign((file: number, done: fs.NoParamCallback) => {
-      real(file, (error) => {
-        told.push(`flushed ${paths.get(file)}`);
-        done(error);
-      });
-    }, real);
-  fs.fsync = noting(fsync);
-  fs.fdatasync = noting(fdatasync);
-  syncBuiltinESMExports();
-  try {
-    // The doors take hold of these functions when they are loaded.
-    vi.resetModules();
-    const { readPipeline, startRun } = await import('../../src/factory.ts');
-    const { plainFlags, quietDoors } = await import('../support/doors.ts');
-    const { graph } = await readPipeline('p.dot', it.dir);
-    if (graph === undefined) throw new Error('the pipeline is sound');
-    const doors = quietDoors(it.dir, { FACTORY_SANDBOX: 'none' });
-    const ended = await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, plainFlags, doors);
-    expect(ended).toMatchObject({ code: 0 });
-  } finally {
-    Object.assign(fs, { fsync, fdatasync, openSync, renameSync });
-    syncBuiltinESMExports();
-  }
+  using disk = noteDisk();
+  const { told } = disk;
+  const { readPipeline, startRun } = await import('../../src/factory.ts');
+  const { plainFlags, quietDoors } = await import('../support/doors.ts');
+  const { graph } = await readPipeline('p.dot', it.dir);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  const doors = quietDoors(it.dir, { FACTORY_SANDBOX: 'none' });
+  const ended = await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, plainFlags, doors);
+  expect(ended).toMatchObject({ code: 0 });
   const node = it.at('runs', 'r1', 'a');
   // The name of its folder, before the checkpoint that counts its first visit; that of the checkpoint before is flushed too.
   const checkpoints = told.flatMap((what, at) => (/^moved .*\/\.checkpoint\.json\./.test(what) ? [at] : []));

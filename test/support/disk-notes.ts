@@ -1,0 +1,40 @@
+/** What code does to the disk, in its order: for tests of what a power cut would find. */
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { vi } from 'vitest';
+
+/** From now on notes `flushed PATH` when a flush has ended and `moved PATH` when a file has another name; until it is
+ *  disposed of. The doors take hold of Node's functions when they are loaded: import them anew after this. */
+export function noteDisk(): { readonly told: string[]; [Symbol.dispose](): void } {
+  const { fsync, fdatasync, openSync, renameSync } = fs;
+  const paths = new Map<number, string>();
+  const told: string[] = [];
+  fs.openSync = (path, ...rest) => {
+    const file = openSync(path, ...rest);
+    paths.set(file, String(path));
+    return file;
+  };
+  fs.renameSync = (from, to) => {
+    renameSync(from, to);
+    told.push(`moved ${String(from)}`);
+  };
+  const noting = (real: typeof fsync) =>
+    Object.assign((file: number, done: fs.NoParamCallback) => {
+      const path = paths.get(file);
+      real(file, (error) => {
+        told.push(`flushed ${path}`);
+        done(error);
+      });
+    }, real);
+  fs.fsync = noting(fsync);
+  fs.fdatasync = noting(fdatasync);
+  syncBuiltinESMExports();
+  vi.resetModules();
+  return {
+    told,
+    [Symbol.dispose]() {
+      Object.assign(fs, { fsync, fdatasync, openSync, renameSync });
+      syncBuiltinESMExports();
+    },
+  };
+}
