@@ -35,6 +35,9 @@ const isKeyword = (token: Token, ...words: readonly string[]): boolean =>
 const isLiteral = (token: Token): boolean =>
   token.kind === 'word' || token.kind === 'string' || token.kind === 'html';
 
+/** What no name of an attribute begins with: `(x=1)` behind an edge would else set something of the graph. */
+const noName = /^[!$%&()*+:<>?@^`|~]/;
+
 // A chain is read piece by piece: the parser's own depth grows with it.
 const chainPiece = 200;
 
@@ -274,6 +277,18 @@ export function outline(text: string): Outline {
         index++;
         continue;
       }
+      if (token.kind === '=' && text[token.end] === '>') {
+        whole = false;
+        refuse('syntax', { ...token, end: token.end + 1 }, '=> is no arrow', 'write ->');
+      }
+      const [key] = frame.pending;
+      if (token.kind === '=' && key?.kind === 'word' && noName.test(key.text))
+        refuse(
+          'syntax',
+          key,
+          `${quote(key.text)} is no attribute name`,
+          'attributes of a node or an edge stand in [ ]',
+        );
       if (token.kind === '=' && frame.pending.length === 1 && isLiteral(peek(1))) {
         frame.pending.push(token, peek(1));
         index += 2;

@@ -99,11 +99,22 @@ function explain(statement: Statement, error: unknown): BadText {
   if (before?.kind === '=')
     return bad(`a value is missing after ${shown(tokens[i - 2] ?? before)} =`, 'write a value', before);
   if (before?.kind === '->') return bad('this edge leads to nothing', 'name the node it leads to', before);
+  if (inList && token?.kind === '+' && before?.kind === 'string')
+    return bad('only strings in double quotes are joined by +', 'write what follows in double quotes too');
   if (inList && isLiteral(before)) {
     const earlier = tokens[i - 2];
-    if (isLiteral(earlier) && tokens[i - 3]?.kind === '=')
+    const named = before.kind === 'word' && before.text.endsWith(':');
+    if (!named && isLiteral(earlier) && tokens[i - 3]?.kind === '=') {
+      if (earlier.kind === 'string')
+        return bad(
+          `this string has ended, and ${shown(before)} is no attribute`,
+          'write \\" for a quote inside a string',
+          before,
+        );
       return bad('a value with blanks must be in quotes', 'write the whole value in double quotes', earlier);
-    return bad(`the attribute ${shown(before)} has no value`, `write ${before.text}=…`, before);
+    }
+    const name = named ? before.text.slice(0, -1) : before.text;
+    return bad(`the attribute ${shown(before)} has no value`, `write ${name}=…`, before);
   }
   if (token?.kind === '->') return bad('this edge comes from nothing', 'name the node it leaves');
   return bad(

@@ -53,6 +53,10 @@ export function parseVars(text: string): {
       say(`"${name}" is no variable name: letters, digits, _ and -, not beginning with a digit`);
       continue;
     }
+    if (name === '__proto__') {
+      say(`"${name}" is no variable name: the records of a run cannot hold it`);
+      continue;
+    }
     if (vars.some((v) => v.name === name)) {
       say(`the variable "${name}" is declared twice`);
       continue;

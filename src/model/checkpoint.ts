@@ -96,6 +96,7 @@ export type Checkpoint = z.infer<typeof Checkpoint>;
 export const Cover = z.object({
   manifest_sha256: z.string().describe('Of the manifest as JSON with sorted keys'),
   manifest_next: z.string().exactOptional().describe('Of the one that is about to take its place'),
+  snapshot_next: z.string().exactOptional().describe('The snapshot that counts once that one is there'),
   journals: z.record(z.string(), Mark).describe('By path in the run directory'),
 });
 export type Cover = z.infer<typeof Cover>;

@@ -2,39 +2,46 @@
 import { join } from 'node:path';
 
 /** The files of one run. `run` is `<runsdir>/<run id>`. */
-export const layout = (run: string) => ({
-  root: run,
-  manifest: join(run, 'manifest.json'),
-  events: join(run, 'events.jsonl'),
-  trace: join(run, 'trace.jsonl'),
-  checkpoint: join(run, 'checkpoint.json'),
-  /** What each finished visit changed; the checkpoint says how much of it counts. */
-  visits: join(run, 'visits.jsonl'),
-  /** Every call of a model that costs something, as it begins and as it ends. */
-  calls: join(run, 'calls.jsonl'),
-  result: join(run, 'result.json'),
-  /** What the audit at the end of the run has found; missing where there was none. */
-  audit: join(run, 'audit.json'),
-  /** Ends Node's search for a package above the workspace. */
-  barrier: join(run, 'package.json'),
-  workspace: join(run, 'workspace'),
-  locks: join(run, 'lock'),
-  inputs: join(run, 'inputs'),
-  snapshots: join(run, 'snapshots'),
-  history: join(run, 'history.git'),
-  /** What of the workspace is out of an agent's sight, and the list of it. No node can have these names. */
-  hidden: join(run, '.hidden'),
-  /** Private homes and temporary folders of confined stages; gone when they are over. */
-  scratch: join(run, '.scratch'),
-  hiddenList: join(run, '.hidden.json'),
-  /** The holdout, packed and encrypted. No node can have this name. */
-  sealed: join(run, '.sealed'),
-  /** What agents were asked and what they answered, call by call. */
-  exchanges: join(run, 'exchanges'),
-  /** Of a replay: the records of the other run that it follows. No node can have this name. */
-  followed: join(run, '.replay'),
-  node: (id: string) => join(run, id),
-});
+export const layout = (run: string) => {
+  // Normalised once: a join each would be paid at every call.
+  const at = join(run, '_').slice(0, -1);
+  return {
+    root: run,
+    manifest: `${at}manifest.json`,
+    events: `${at}events.jsonl`,
+    trace: `${at}trace.jsonl`,
+    checkpoint: `${at}checkpoint.json`,
+    /** What each finished visit changed; the checkpoint says how much of it counts. */
+    visits: `${at}visits.jsonl`,
+    /** Every call of a model that costs something, as it begins and as it ends. */
+    calls: `${at}calls.jsonl`,
+    result: `${at}result.json`,
+    /** What the audit at the end of the run has found; missing where there was none. */
+    audit: `${at}audit.json`,
+    /** Ends Node's search for a package above the workspace. */
+    barrier: `${at}package.json`,
+    workspace: `${at}workspace`,
+    locks: `${at}lock`,
+    inputs: `${at}inputs`,
+    /** New texts of `inputs/` while a resume puts them there, in a folder named by the manifest that they belong to. No
+     *  node can have this name. */
+    change: `${at}.change`,
+    snapshots: `${at}snapshots`,
+    history: `${at}history.git`,
+    /** What of the workspace is out of an agent's sight, and the list of it. No node can have these names. */
+    hidden: `${at}.hidden`,
+    /** Private homes and temporary folders of confined stages; gone when they are over. */
+    scratch: `${at}.scratch`,
+    hiddenList: `${at}.hidden.json`,
+    /** The holdout, packed and encrypted. No node can have this name. */
+    sealed: `${at}.sealed`,
+    /** What agents were asked and what they answered, call by call. */
+    exchanges: `${at}exchanges`,
+    /** Of a replay: the records of the other run that it follows. No node can have this name. */
+    followed: `${at}.replay`,
+    node: (id: string) => join(run, id),
+  };
+};
 export type Layout = ReturnType<typeof layout>;
 
 /** Names that a node id may not take, because the run directory uses them. */

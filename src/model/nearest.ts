@@ -34,6 +34,16 @@ export function nearestOf(word: string, words: readonly string[]): string | unde
   return nearest(word, words) ?? (folded(word).length >= 2 ? within(word, words, 1) : undefined);
 }
 
+/** `nearest` for many words that are looked for among the same ones. After 300,000 comparisons none is found any more:
+ *  that many strange words are no slips, and each costs a look at all the others. */
+export function nearestAmong(words: readonly string[]): (word: string) => string | undefined {
+  let left = 300_000;
+  return (word) => {
+    left -= words.length;
+    return left < 0 ? undefined : nearest(word, words);
+  };
+}
+
 function within(word: string, words: Iterable<string>, limit: number): string | undefined {
   const wanted = folded(word);
   let found: string | undefined;

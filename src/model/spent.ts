@@ -3,6 +3,10 @@ import * as z from 'zod';
 
 const count = z.number().nonnegative();
 
+/** A number as a server or a program tells it of a call. One that no call can have used (`-1` is what some say for "I do
+ *  not know") is none: no sum must run backwards, or beyond what can be written down. */
+export const ToldNumber = z.number().nonnegative().max(Number.MAX_SAFE_INTEGER);
+
 /** Tokens and money of one call; null where nobody knows. An unknown cost is never zero. */
 export const Usage = z.object({
   model: z.string(),
@@ -53,6 +57,9 @@ export const tokensIn = (usage: Usage): number => (usage.input_tokens ?? 0) + (u
 /** A sum of dollars without the dust of binary fractions. */
 const dollars = (usd: number): number => Math.round(usd * 1e10) / 1e10;
 
+/** Records of earlier versions may hold what no call can have used: a run that has them goes on. */
+const used = (told: number | null | undefined): number => ToldNumber.safeParse(told).data ?? 0;
+
 /** The sum with one more call. `usd`: its cost, null where that is not known; `least`: what it has cost at least. */
 export function withCall(
   sum: Spent,
@@ -63,12 +70,12 @@ export function withCall(
   const told = cut || (usage !== null && usage.input_tokens !== null && usage.output_tokens !== null);
   return {
     calls: sum.calls + 1,
-    cost_usd: dollars(sum.cost_usd + least),
+    cost_usd: dollars(sum.cost_usd + used(least)),
     unknown_cost: sum.unknown_cost + (usd === null ? 1 : 0),
-    input_tokens: sum.input_tokens + (usage?.input_tokens ?? 0),
-    cached_input_tokens: sum.cached_input_tokens + (usage?.cached_input_tokens ?? 0),
-    output_tokens: sum.output_tokens + (usage?.output_tokens ?? 0),
-    reasoning_tokens: sum.reasoning_tokens + (usage?.reasoning_tokens ?? 0),
+    input_tokens: sum.input_tokens + used(usage?.input_tokens),
+    cached_input_tokens: sum.cached_input_tokens + used(usage?.cached_input_tokens),
+    output_tokens: sum.output_tokens + used(usage?.output_tokens),
+    reasoning_tokens: sum.reasoning_tokens + used(usage?.reasoning_tokens),
     unknown_tokens: sum.unknown_tokens + (told && usage?.incomplete !== true ? 0 : 1),
     cut: sum.cut + (cut ? 1 : 0),
   };

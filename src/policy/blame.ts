@@ -45,11 +45,18 @@ export function saidIn(stderr: string, stdout: string): Word | undefined {
     ['standard error', stderr],
     ['standard output', stdout],
   ] as const) {
-    const found = [...text.matchAll(/^\s*failure_class=(product|scenario|infra|config)\s*$/gm)].at(-1)?.[1];
-    if (found === 'product' || found === 'scenario' || found === 'infra' || found === 'config')
-      return { class: found, where };
+    const found = classSaid(text, ['product', 'scenario', 'infra', 'config']);
+    if (found !== undefined) return { class: found, where };
   }
   return undefined;
+}
+
+/** The class of the last line that says `failure_class=` and one of `classes`. Line by line: a pattern that may begin with
+ *  blanks reads a row of empty lines again from each of them. */
+export function classSaid<T extends string>(text: string, classes: readonly T[]): T | undefined {
+  const lines = text.split(/[\n\r]/).map((line) => line.trim());
+  const last = lines.findLast((line) => classes.some((one) => line === `failure_class=${one}`));
+  return classes.find((one) => last === `failure_class=${one}`);
 }
 
 /** Whether a command's verdict is that of a scenario. */

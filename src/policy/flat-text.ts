@@ -155,7 +155,8 @@ const withoutEntities = (letters: string): string =>
 
 /** Lines of 40 symbols and more go on in the next one. */
 const base64Run = /(?:[A-Za-z0-9+/_-]{40,}(?:\\+r)?(?:\\+n|\r?\n)[ \t>|+-]{0,8})*[A-Za-z0-9+/_-]{11,}/g;
-const hexRun = /(?:(?:\\+x|0x)?[0-9a-fA-F]{2}[ :,\r\n]{0,2}){11,}/g;
+/** Backslashes are counted from the first of a row only: from each of them a long row would be read again. */
+const hexRun = /(?:(?:(?<!\\)\\+x|0x)?[0-9a-fA-F]{2}[ :,\r\n]{0,2}){11,}/g;
 
 /** A line of its own, so that what stood apart stays apart. */
 const apart = Buffer.from('\n~\n').toString('base64');

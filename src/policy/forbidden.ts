@@ -47,37 +47,77 @@ function matches(pattern: string, path: string): boolean {
   return candidates.some((candidate) => glob.test(candidate));
 }
 
-/** `**` crosses folders, `*` and `?` do not; `[…]` and `{a,b}` as in a shell. */
-function compiled(pattern: string): RegExp {
-  let source = '';
-  let depth = 0;
-  for (let at = 0; at < pattern.length; at++) {
-    const character = pattern[at] ?? '';
-    if (character === '*') {
-      const stars = /^\*+/.exec(pattern.slice(at))?.[0].length ?? 1;
-      at += stars - 1;
-      if (stars > 1 && pattern[at + 1] === '/') {
-        at += 1;
-        source += '(?:[^/]+/)*';
-      } else source += stars > 1 ? '.*' : '[^/]*';
-    } else if (character === '?') source += '[^/]';
-    else if (character === '[' && /^\[[!^]?[^\]]+\]/.test(pattern.slice(at))) {
-      const set = /^\[([!^]?)([^\]]+)\]/.exec(pattern.slice(at));
-      source += `[${set?.[1] ? '^' : ''}${(set?.[2] ?? '').replace(/[\\\]^]/g, '\\$&')}]`;
-      at += (set?.[0].length ?? 1) - 1;
-    } else if (character === '{') {
-      depth += 1;
-      source += '(?:';
-    } else if (character === '}' && depth > 0) {
-      depth -= 1;
-      source += ')';
-    } else if (character === ',' && depth > 0) source += '|';
-    else source += character.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
-  }
+/** One piece of a pattern: from the places reached so far in a path to those reached behind it. */
+type Piece = (path: string, from: ReadonlySet<number>) => Set<number>;
+
+/** Carried on from every place that can be reached at once, so that many stars cost no more than their number. */
+const isWhole = (pieces: readonly Piece[], path: string): boolean =>
+  through(pieces, path, new Set([0])).has(path.length);
+
+const through = (pieces: readonly Piece[], path: string, from: ReadonlySet<number>): Set<number> =>
+  pieces.reduce((places, piece) => piece(path, places), new Set(from));
+
+const oneOf =
+  (is: (character: string) => boolean): Piece =>
+  (path, from) =>
+    new Set([...from].filter((at) => at < path.length && is(path.charAt(at))).map((at) => at + 1));
+
+/** Any number of characters that `is`, and of the places behind them those that `ends` takes. */
+const many =
+  (is: (character: string) => boolean, ends: (path: string, at: number) => boolean = () => true): Piece =>
+  (path, from) => {
+    const reached = new Set(from);
+    let going = false;
+    for (let at = 0; at < path.length; at++) {
+      going = (going || from.has(at)) && is(path.charAt(at));
+      if (going && ends(path, at + 1)) reached.add(at + 1);
+    }
+    return reached;
+  };
+
+const notSlash = (character: string): boolean => character !== '/';
+const any = (): boolean => true;
+
+/** `**` crosses folders, `*` and `?` do not; `[…]` and `{a,b}` as in a shell. A range that runs backwards names nothing. */
+function compiled(pattern: string): { test(path: string): boolean } {
+  let at = 0;
+  const list = (nested: boolean): Piece[] => {
+    const pieces: Piece[] = [];
+    for (; at < pattern.length; at++) {
+      const character = pattern.charAt(at);
+      if (nested && (character === ',' || character === '}')) break;
+      const set = character === '[' ? /^\[([!^]?)([^\]]+)\]/.exec(pattern.slice(at)) : null;
+      if (character === '*') {
+        const stars = /^\*+/.exec(pattern.slice(at))?.[0].length ?? 1;
+        at += stars - 1;
+        if (stars > 1 && pattern[at + 1] === '/') {
+          at += 1;
+          pieces.push(many(any, (path, end) => path[end - 1] === '/'));
+        } else pieces.push(many(stars > 1 ? any : notSlash));
+      } else if (character === '?') pieces.push(oneOf(notSlash));
+      else if (set !== null) {
+        pieces.push(oneOf(setOf(set[1] !== '', set[2] ?? '')));
+        at += set[0].length - 1;
+      } else if (character === '{') {
+        const branches: Piece[][] = [];
+        do {
+          at += 1;
+          branches.push(list(true));
+        } while (pattern[at] === ',');
+        pieces.push((path, from) => new Set(branches.flatMap((branch) => [...through(branch, path, from)])));
+      } else pieces.push(oneOf((one) => one === character));
+    }
+    return pieces;
+  };
+  const pieces = list(false);
+  return { test: (path) => isWhole(pieces, path) };
+}
+
+function setOf(inverted: boolean, characters: string): (character: string) => boolean {
   try {
-    return new RegExp(`^${source}${')'.repeat(depth)}$`, 's');
+    const set = new RegExp(`^[${inverted ? '^' : ''}${characters.replace(/[\\\]^]/g, '\\$&')}]$`, 's');
+    return (character) => set.test(character);
   } catch {
-    // A range that runs backwards, say: such a pattern names nothing.
-    return /(?!)/;
+    return () => false;
   }
 }

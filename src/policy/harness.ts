@@ -45,7 +45,9 @@ export function notStarted(stderr: string): string | undefined {
 export function phaseOf(command: string, stdout: string, stderr: string): string | undefined {
   // The harness tells on standard output how far it has come; some tell it on standard error.
   for (const text of [stdout, stderr]) {
-    const lines = [...text.matchAll(/^\s*\[preflight\]\s*(.*)$/gm)].map((found) => found[1] ?? '');
+    const lines = text
+      .split('\n')
+      .flatMap((line) => /^\[preflight\](.*)$/.exec(line.trim())?.[1]?.trim() ?? []);
     const last = lines.findLast((line) => /\b(?:selftest|live)\b/i.test(line));
     if (last === undefined) continue;
     // A script may have either word in its name: the first one of the line is the harness's.

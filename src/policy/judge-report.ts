@@ -32,7 +32,7 @@ export function reportedLines(text: string): Set<number> {
 
 /** Whether a script has the shell print what it carries out, variables put in. */
 export const tracesItself = (text: string): boolean =>
-  /^\s*set\s+(?:-[a-z]*x[a-z]*|-o\s+xtrace)\b|^#!.*\b(?:ba|da|z)?sh\s+-[a-z]*x[a-z]*|\b(?:ba|da|z)?sh\s+-[a-z]*x[a-z]*\b/m.test(
+  /^[ \t]*set\s+(?:-[a-z]*x[a-z]*|-o\s+xtrace)\b|^#!.*\b(?:ba|da|z)?sh\s+-[a-z]*x[a-z]*|\b(?:ba|da|z)?sh\s+-[a-z]*x[a-z]*\b/m.test(
     text,
   );
 

@@ -45,3 +45,9 @@ export function folderInScope(folder: string, allowed: readonly string[]): boole
       path === entry.path || isBelow(entry.path, path) || (entry.folder && isBelow(path, entry.path)),
   );
 }
+
+/** Whether a path leads into git's own folder, at any depth: a repository may lie in any folder. On some systems `.GIT` is the
+ *  same folder, and so are names that differ by characters which those leave out; git puts none of them into a commit. */
+export const namesGit = (path: string): boolean =>
+  path.split('/').some((part) => /^(?:\.git|git~1)[ .]*(?::.*)?$/i.test(part.replace(leftOut, '')));
+const leftOut = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;

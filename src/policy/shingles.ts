@@ -132,10 +132,20 @@ function* readings(text: string): Generator<string> {
 /** Without blanks and quotes, what stands before the first letter (numbers, signs of diffs and comments), and what stands
  *  behind the last. */
 const bareOf = (line: string): string =>
-  line
-    .replace(/[\s\\"'`]/g, '')
-    .replace(/^[^\p{L}_]+/u, '')
-    .replace(/[^\p{L}\p{N}_]+$/u, '');
+  upToLast(line.replace(/[\s\\"'`]/g, '').replace(/^[^\p{L}_]+/u, ''), /[\p{L}\p{N}_]/u);
+
+/** The text as far as the last character that `wanted` matches. A pattern bound to the end would be tried from every
+ *  character of a long row of signs. */
+function upToLast(text: string, wanted: RegExp): string {
+  let end = text.length;
+  while (end > 0) {
+    const isPair = end > 1 && (text.charCodeAt(end - 1) & 0xfc00) === 0xdc00;
+    const from = isPair ? end - 2 : end - 1;
+    if (wanted.test(text.slice(from, end))) break;
+    end = from;
+  }
+  return text.slice(0, end);
+}
 
 const keyOf = (shingle: readonly Line[]): string => shingle.map(({ text }) => text).join('\n');
 

@@ -15,6 +15,8 @@ const clock = `\\d{1,2}:\\d{2}:\\d{2}(?:[.,]\\d+)?(?: ?[AaPp][Mm]\\b)?${zone}`;
 
 /** In this order: what is longer and tells more of itself goes before its parts. */
 const replaced: readonly (readonly [RegExp, string])[] = [
+  // What follows reads a number from each of its digits: of one without an end that would take minutes.
+  [/\d(?:[.,:]?\d){63,}/g, '#'],
   [/(?:\/private)?\/(?:tmp|var\/tmp|var\/folders|dev\/shm|run\/user)\/[^\s'"`:;,()[\]{}<>]*/g, '<tmp>'],
   [/\b(?:tmp|temp)[._-]?(?=\w*\d)\w{4,}\b/gi, '<tmp>'],
   [new RegExp(`\\b\\d{4}[-/]\\d{2}[-/]\\d{2}(?:[T ]${clock})?`, 'g'), '<time>'],

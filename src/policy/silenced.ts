@@ -6,6 +6,9 @@ const script =
   /\.(?:sh|bash|zsh|bats|ya?ml|mk|toml|cfg)$|(?:^|\/)(?:Makefile|Justfile|package\.json|tox\.ini|justfile)$/;
 const mute = /\s*(?:\|\|\s*(?:true|:|exit\s+0|return\s+0|echo\b.*)|;\s*true|-\s*\|\|\s*true)\s*["']?,?$/;
 
+/** A line without the quotes and commas that it ends with. */
+const bare = (line: string): string => line.replace(/["',]+$/, '');
+
 /** Scripts that run checks, made to pass whatever they find. */
 export function silenced(changes: readonly FileChange[], mayRewrite: (path: string) => boolean): Tampering[] {
   const found: Tampering[] = [];
@@ -15,12 +18,15 @@ export function silenced(changes: readonly FileChange[], mayRewrite: (path: stri
     const severity = mayRewrite(path) ? 'warning' : 'error';
     const had = new Set(before.split(/\r?\n/).map((line) => line.trim()));
     const has = new Set(after.split(/\r?\n/).map((line) => line.trim()));
+    // By what they say: a lock file may have ten thousand new lines, and as many that are gone.
+    const gone = new Map<string, string>();
+    for (const old of had) if (old !== '' && !has.has(old) && !gone.has(bare(old))) gone.set(bare(old), old);
     for (const [index, line] of after.split(/\r?\n/).entries()) {
       const text = line.trim();
       if (had.has(text)) continue;
-      const base = text.replace(mute, '').replace(/["',]+$/, '');
-      const was = [...had].find((old) => old !== '' && !has.has(old) && old.replace(/["',]+$/, '') === base);
-      if (base !== text.replace(/["',]+$/, '') && base.length >= 4 && was !== undefined)
+      const base = bare(text.replace(mute, ''));
+      const was = gone.get(base);
+      if (base !== bare(text) && base.length >= 4 && was !== undefined)
         found.push({
           code: 'check-silenced',
           severity,
@@ -43,11 +49,11 @@ export function silenced(changes: readonly FileChange[], mayRewrite: (path: stri
         });
     }
     const bash = withoutComments(path, after);
-    const strict = /^\s*set\s+-\w*e/m;
+    const strict = /^[ \t]*set\s+-\w*e/m;
     if (
       /\.(?:sh|bash|bats)$/.test(path) &&
       strict.test(before) &&
-      (!strict.test(bash) || (/^\s*set\s+\+e/m.test(bash) && !/^\s*set\s+\+e/m.test(before)))
+      (!strict.test(bash) || (/^[ \t]*set\s+\+e/m.test(bash) && !/^[ \t]*set\s+\+e/m.test(before)))
     )
       found.push({
         code: 'check-silenced',

@@ -101,7 +101,10 @@ function literalsIn(line: string): string[] {
     (found) => found[1] ?? found[2] ?? found[3] ?? '',
   );
   const parts = quoted.flatMap((text) => [text, ...text.split(/\\[nrt]|[\s,;|=<>()[\]{}]+/)]);
-  const bare = line.match(/\b\d{6,}\b|[\w./-]*\w\.[A-Za-z]\w{1,4}\b/g) ?? [];
+  const numbers = line.match(/\b\d{6,}\b/g) ?? [];
+  // From its beginning only: data of a megabyte in one line would be read again from each character.
+  const files = line.match(/(?<![\w./-])[\w./-]*\w\.[A-Za-z]\w{1,4}\b/g) ?? [];
+  const bare = [...numbers, ...files];
   const names = [...parts, ...bare].flatMap((text) => [text, text.split('/').at(-1) ?? '']);
   return [...new Set(names.map((text) => text.trim()))].filter(
     (text) => text.length >= least && text.length <= most && !/[$\\]/.test(text),

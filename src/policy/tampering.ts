@@ -300,7 +300,7 @@ function vanished(changes: readonly FileChange[]): Set<string> {
   const defined = (text: string | undefined): string[] =>
     [
       ...(text ?? '').matchAll(
-        /\b(?:def|function\*?|func(?:\s*\([^)]*\))?|fn|fun|class|interface|struct|enum|trait|const|let|var|type|void|module|static)\s+([A-Za-z_]\w{2,})/g,
+        /\b(?:def|function\*?|func(?:\s*\([^)\n]{0,200}\))?|fn|fun|class|interface|struct|enum|trait|const|let|var|type|void|module|static)\s+([A-Za-z_]\w{2,})/g,
       ),
     ].map((found) => found[1] ?? '');
   const product = changes.filter(({ path, before, after }) => isCode(path) && !isTest(path, before, after));

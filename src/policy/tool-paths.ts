@@ -1,6 +1,6 @@
 /** Which workspace paths the tools of a model may see and write. Pure: what links do with a path is looked at where the
  *  path is opened, and the place that it really leads to is asked about here as well. */
-import { inScope } from './paths.ts';
+import { inScope, namesGit } from './paths.ts';
 
 /** Entries are paths relative to the workspace; what lies below one belongs to it. */
 export type ToolScope = {
@@ -31,7 +31,7 @@ export function toolPath(said: string): { readonly path: string } | { readonly p
 
 /** Why a path (as `toolPath` gives it) may not be seen, or undefined. */
 export function sightProblem(path: string, scope: ToolScope): string | undefined {
-  if (isGit(path)) return `${shown(path)} belongs to git, and no tool touches it`;
+  if (namesGit(path)) return `${shown(path)} belongs to git, and no tool touches it`;
   if (isHidden(path, scope)) return `${shown(path)} is out of the read scope of this stage`;
   if (scope.only === undefined || path === '') return undefined;
   const seen = scope.only.map(clean).some((one) => isBelow(path, one) || isBelow(one, path));
@@ -41,7 +41,7 @@ export function sightProblem(path: string, scope: ToolScope): string | undefined
 /** Why a path may not be written, or undefined. */
 export function writeProblem(path: string, scope: ToolScope): string | undefined {
   if (path === '') return 'the path is empty: name a file';
-  if (isGit(path)) return `${shown(path)} belongs to git, and no tool touches it`;
+  if (namesGit(path)) return `${shown(path)} belongs to git, and no tool touches it`;
   if (isHidden(path, scope)) return `${shown(path)} is out of the scope of this stage`;
   const { writable } = scope;
   if (writable !== undefined && !inScope(path, writable)) {
@@ -55,9 +55,6 @@ export function writeProblem(path: string, scope: ToolScope): string | undefined
     return `${shown(path)} belongs to the factory, and allowed_write_paths does not name it`;
   return undefined;
 }
-
-/** A repository may lie in any folder, and on some systems `.GIT` is the same folder. */
-const isGit = (path: string): boolean => path.toLowerCase().split('/').includes('.git');
 
 const isOwn = (path: string): boolean => path.split('/')[0]?.toLowerCase() === '.factory';
 

@@ -1,5 +1,6 @@
 /** Whose failure a failed phase is, from what the harness has seen itself and never from words in a product's output.
  *  Pure. */
+import { classSaid } from '../policy/blame.ts';
 import { isOwnLine, wordsOfTheWorld } from '../policy/world-words.ts';
 import type { Exit } from '../system/spawn.ts';
 
@@ -119,10 +120,7 @@ export const ownLines = (text: string, output: string): readonly string[] =>
   output.split('\n').filter((line) => isOwnLine(line, text));
 
 /** The last line of standard error that names a class, and nothing else. */
-export function markerIn(stderr: string): ScenarioClass | undefined {
-  const found = [...stderr.matchAll(/^\s*failure_class=(product|scenario|infra)\s*$/gm)].at(-1)?.[1];
-  return scenarioClasses.find((word) => word === found);
-}
+export const markerIn = (stderr: string): ScenarioClass | undefined => classSaid(stderr, scenarioClasses);
 
 /** Of several failures the one that decides: a product that fails is to be mended whatever else is wrong. */
 export const worst = (classes: readonly ScenarioClass[]): ScenarioClass | undefined =>

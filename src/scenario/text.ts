@@ -1,11 +1,13 @@
 /** What a scenario's own text says of it: what it needs, and whether it knows its modes. Pure. */
 
-/** Anything that opens a comment, then the word, then what is needed. */
+/** Anything that opens a comment, then the word, then what is needed. What follows the opening is read in one way only: a
+ *  line of sixty `#` must not be tried in every way to cut it into pieces. */
 const declared = (text: string, word: string): readonly string[] =>
   text
     .split('\n')
     .flatMap(
-      (line) => new RegExp(`^\\s*(?:#+|//+|--|\\*)+\\s*${word}:(.*)$`).exec(line)?.[1]?.split(/[\s,]+/) ?? [],
+      (line) =>
+        new RegExp(`^\\s*(?:#|//|--|\\*)[#/*-]*\\s*${word}:(.*)$`).exec(line)?.[1]?.split(/[\s,]+/) ?? [],
     )
     .filter((one) => one !== '');
 

@@ -284,6 +284,12 @@ test.for([
   ['digraph G { a [x=hello world] }', 'syntax', '1:18'],
   ["digraph G { a [x='one'] }", 'single-quotes', '1:18'],
   ['digraph G { node -> a }', 'keyword-id', '1:13'],
+  ['digraph G { a [x="y" + z] }', 'syntax', '1:22'],
+  ['digraph G { a [x: y] }', 'syntax', '1:16'],
+  ['digraph G { a [x="y" z: 3] }', 'syntax', '1:22'],
+  ['digraph G { a [x="say "hi" now"] }', 'syntax', '1:24'],
+  ['digraph G { a => b }', 'syntax', '1:15'],
+  ['digraph G { a -> b (x=1) }', 'syntax', '1:20'],
   ['digraph G { a, b }', 'syntax', '1:14'],
   ['digraph G { a\0 }', 'binary-text', '1:14'],
 ] as const)('%j is refused as %s at %s', ([text, code, places]) => {
@@ -361,4 +367,14 @@ test('a prompt of five million characters is read whole', () => {
   const graph = body(`a [prompt="${prompt.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"] b`);
   expect(graph.nodes.get('a')?.attrs.get('prompt')?.value.text === prompt).toBe(true);
   expect(graph.nodes.get('b')?.span.start.line).toBe(200_002);
+});
+
+test.for([
+  ['a [x="y" + z]', 'write what follows in double quotes too'],
+  ['a [x: y]', 'write x=…'],
+  ['a [x="y" z: 3]', 'write z=…'],
+  ['a [x="say "hi" now"]', 'write \\" for a quote inside a string'],
+  ['a => b', 'write ->'],
+] as const)('the way to mend %s is %s', ([statement, fix]) => {
+  expect(readGraph('p.dot', `digraph G { ${statement} }`).diagnostics.map((d) => d.fix)).toEqual([fix]);
 });

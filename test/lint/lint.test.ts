@@ -98,6 +98,11 @@ const bad: readonly Row[] = [
   ['no-handler', around('shape="house"'), '"house"'],
   ['no-handler', around('type="wait.human"'), '"wait.human"'],
   ['no-handler', around('type=parallel.fan_in'), 'parallel.fan_in'],
+  [
+    'reserved-id',
+    whole(`${ends} ${'n'.repeat(201)} [label=x]; start -> ${'n'.repeat(201)} -> exit`),
+    'n'.repeat(201),
+  ],
   ['reserved-id', whole(`${ends} workspace [label=x]; start -> workspace -> exit`), 'workspace'],
   ['attribute-value', around('max_retries=-1'), '-1'],
   ['attribute-value', around('max_retries="two"'), '"two"'],
@@ -216,6 +221,7 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['unknown-shape', around('shape=ellipse, type=codergen')],
   ['unknown-shape', around('shape=diamond')],
   ['no-handler', around('shape=diamond')],
+  ['reserved-id', whole(`${ends} ${'n'.repeat(200)} [label=x]; start -> ${'n'.repeat(200)} -> exit`)],
   ['reserved-id', whole(`${ends} workspaces [label=x]; start -> workspaces -> exit`)],
   [
     'attribute-value',
@@ -430,4 +436,48 @@ test('an exit that sends a run back to a conditional hands it no failure of befo
     'c [prompt=x, goal_gate=true, retry_target=d]; d [shape=diamond]; a [prompt=x]; start -> c -> a';
   const ways = 'a -> exit; a -> d [condition="outcome=fail"]; d -> exit [condition="outcome=fail"]; d -> c';
   expect(found(whole(`${ends} ${nodes}; ${ways}`)).map(({ code }) => code)).not.toContain('endless-cycle');
+});
+
+test('thousands of strange names are told in a moment; the first of them with what they were meant to be', () => {
+  const ids = Array.from({ length: 5000 }, (_, at) => `stage_number_${at}`);
+  const nodes = ids.map((id) => `${id} [shape=parallelogram, tool_command="\${node.x${id}.y}"]`).join('\n');
+  const edges = ids.map((id) => `${id} -> ${id}x`).join('\n');
+  const diagnostics = found(`digraph g { start [shape=Mdiamond] exit [shape=Msquare] ${nodes}\n${edges} }`);
+  const fixes = (code: string) => diagnostics.filter((d) => d.code === code).map((d) => d.fix);
+  const undeclared = fixes('undeclared-node');
+  expect(undeclared).toHaveLength(5000);
+  expect(undeclared[0]).toBe('declare it, or write stage_number_0');
+  expect(undeclared.at(-1)).toBe('declare it: stage_number_4999x [label="…"]');
+  const unknown = fixes('unknown-reference');
+  expect(unknown).toHaveLength(5000);
+  expect([unknown[0], unknown.at(-1)]).toEqual([
+    'write ${node.stage_number_0.y}',
+    'name a node of this graph',
+  ]);
+});
+
+test.for([
+  ['a -> b; a -> b; b -> exit', 'take the edge away'],
+  [
+    'a -> b [condition="outcome=fail"]; a -> exit [condition="outcome=fail"]; a -> exit; b -> exit',
+    'give it a condition of its own, or take the edge away',
+  ],
+  [
+    'a -> b [condition="outcome=fail"]; a -> exit [condition="outcome=fail && failure_class=infra"]; a -> exit; b -> exit',
+    'give it a condition of its own, or a higher weight',
+  ],
+])('a higher weight is proposed only where it helps: %s', ([edges, fix]) => {
+  const diagnostics = found(`digraph g {
+    start [shape=Mdiamond]; exit [shape=Msquare]
+    a [shape=parallelogram, tool_command=x]; b [shape=parallelogram, tool_command=x]
+    start -> a; ${edges} }`);
+  expect(diagnostics.filter((d) => d.code === 'edge-never-taken').map((d) => d.fix)).toEqual([fix]);
+});
+
+test('unknown attributes that defaults put on thousands of nodes are looked up once', () => {
+  const nodes = Array.from({ length: 2500 }, (_, at) => `node [k${at}=1]; n${at}`).join('\n');
+  const diagnostics = found(
+    `digraph g { start [shape=Mdiamond] exit [shape=Msquare] ${nodes} start -> exit }`,
+  );
+  expect(diagnostics.filter(({ code }) => code === 'unknown-attribute')).toEqual([]);
 });

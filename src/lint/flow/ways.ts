@@ -125,11 +125,12 @@ export function waysOf(fork: Fork, giving: Giving): readonly Way[] {
   }
   const unsure = tries < 0;
   if (unsure || fork.unsure.size > 0) {
+    const wins = mayWin(fork, giving);
     for (const edge of edges) {
       if (found.has(edge)) continue;
       const { condition } = edge;
       const carries = condition !== undefined || (!giving.broke && (giving.says || edge === open[0]));
-      if (!carries || !mayWin(fork, giving, edge)) continue;
+      if (!carries || !wins(edge)) continue;
       found.set(edge, {
         edge,
         how: condition === undefined ? 'unconditional' : 'condition',
@@ -167,22 +168,28 @@ function* contexts(keys: Fork['keys']): Generator<ReadonlyMap<string, string>> {
     for (const value of first.values) yield new Map([[first.key, value], ...others]);
 }
 
-/** Whether such a stage may leave by an edge, whatever the context: its condition may hold, and none that goes before it
- *  always does. */
-function mayWin(fork: Fork, giving: Giving, edge: Edge): boolean {
-  const before = edge.condition === undefined ? fork.edges : fork.edges.slice(0, fork.edges.indexOf(edge));
+/** The edges that such a stage may leave by, whatever the context: each whose condition may hold, where none that goes
+ *  before it always does. */
+function mayWin(fork: Fork, giving: Giving): (edge: Edge) => boolean {
   const classes = fork.asksClass && giving.status === 'fail' ? giving.classes : [undefined];
-  return classes.some((one) => {
+  const winners = new Set<Edge>();
+  for (const one of classes) {
     const value = lookup(fork.node, giving, { ...silence, class: one });
     const known = (written: string) => {
       const key = contextKey(written);
       return engineKeys.has(key) && (key !== 'preferred_label' || !giving.says) ? value : undefined;
     };
-    const holds = ({ condition }: Edge) => (condition === undefined ? false : verdict(condition, known));
-    return (
-      (edge.condition === undefined || holds(edge) !== false) && !before.some((one) => holds(one) === true)
-    );
-  });
+    let sure = false;
+    for (const edge of fork.edges) {
+      if (edge.condition === undefined) continue;
+      const holds = verdict(edge.condition, known);
+      if (holds !== false) winners.add(edge);
+      sure = holds === true;
+      if (sure) break;
+    }
+    if (!sure) for (const edge of fork.open) winners.add(edge);
+  }
+  return (edge) => winners.has(edge);
 }
 
 /** True, false, or undefined where that hangs on keys that nobody knows. */

@@ -117,9 +117,13 @@ function beaten(
     edge.condition === undefined && !place.givings.some(({ says }) => says)
       ? `, and no label or suggestion comes from "${edge.from}"`
       : '';
+  // Of two that fit alike, a higher weight would only make the other one the edge that is never taken.
+  const alike = winner.conditionText === edge.conditionText;
   return {
     why: `wherever it fits, ${other} does too and wins: ${tie}${chooser}`,
-    fix: 'give it a condition of its own, or a higher weight',
+    fix: alike
+      ? `${winner.to === edge.to ? '' : 'give it a condition of its own, or '}take the edge away`
+      : 'give it a condition of its own, or a higher weight',
   };
 }
 

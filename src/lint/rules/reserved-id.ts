@@ -1,14 +1,19 @@
-/** A node's id names a folder in the run directory, so some ids are taken. */
+/** A node's id names a folder in the run directory, so some ids are taken, and none is longer than a name can be. */
 import { reservedNodeIds } from '../../model/layout.ts';
 import { finding, type Rule } from '../rule.ts';
 
+/** Characters: a name has room for 255, and some names are longer by what is put to an id. */
+const most = 200;
+
 export const reservedId: Rule = ({ graph }) =>
-  [...graph.nodes.values()]
-    .filter(({ id }) => reservedNodeIds.includes(id))
-    .map(({ id, span }) =>
-      finding(graph, 'reserved-id', 'error', {
-        message: `a node cannot be called "${id}": the run directory keeps that name for itself`,
-        span,
-        fix: `call it something else, such as ${id}_step`,
-      }),
-    );
+  [...graph.nodes.values()].flatMap(({ id, span }) => {
+    const isTaken = reservedNodeIds.includes(id);
+    if (!isTaken && id.length <= most) return [];
+    return finding(graph, 'reserved-id', 'error', {
+      message: isTaken
+        ? `a node cannot be called "${id}": the run directory keeps that name for itself`
+        : `a node cannot be called "${id.slice(0, 40)}…": a folder is named by it, and it has ${id.length} characters`,
+      span,
+      fix: isTaken ? `call it something else, such as ${id}_step` : `an id of at most ${most} characters`,
+    });
+  });

@@ -5,8 +5,22 @@ import { nearest } from '../../model/nearest.ts';
 import { finding, type Rule } from '../rule.ts';
 import { edgeAttributes, graphAttributes, unchecked } from '../words.ts';
 
+type Meant = (key: string, known: ReadonlySet<string>) => string | undefined;
+
+/** Defaults put one attribute on thousands of nodes and edges: what it may mean is looked for once. */
+function meanings(): Meant {
+  const found = new Map<ReadonlySet<string>, Map<string, string | undefined>>();
+  return (key, known) => {
+    const of = found.get(known) ?? new Map<string, string | undefined>();
+    found.set(known, of);
+    if (!of.has(key)) of.set(key, nearest(key, known));
+    return of.get(key);
+  };
+}
+
 function* unknown(
   graph: Graph,
+  near: Meant,
   attrs: Attributes,
   own: ReadonlySet<string>,
   known: ReadonlySet<string>,
@@ -15,7 +29,7 @@ function* unknown(
   for (const { key, written, keySpan } of attrs.values()) {
     if (known.has(key) || unchecked.has(key)) continue;
     // What another kind reads may be meant too, where no kind is named: the shape may be what was forgotten.
-    const meant = nearest(key, own) ?? nearest(key, perhaps);
+    const meant = near(key, own) ?? near(key, perhaps);
     if (meant === undefined) continue;
     yield finding(graph, 'unknown-attribute', 'warning', {
       message: `the attribute "${written}" is unknown; the nearest is "${meant}"`,
@@ -26,18 +40,19 @@ function* unknown(
 }
 
 export const unknownAttribute: Rule = function* ({ graph, kinds, kindOf }) {
+  const near = meanings();
   const ofGraph = new Set(Object.keys(graphAttributes));
   const ofEdges = new Set(Object.keys(edgeAttributes));
   // What one kind knows another may carry: a default for all nodes is written once.
   const ofNodes = new Set(kinds.flatMap((kind) => Object.keys(kind.attributes)));
   const ofKinds = new Map(kinds.map((kind) => [kind, new Set(Object.keys(kind.attributes))]));
-  yield* unknown(graph, graph.attrs, ofGraph, ofGraph);
+  yield* unknown(graph, near, graph.attrs, ofGraph, ofGraph);
   for (const node of graph.nodes.values()) {
     const kind = kindOf.get(node.id);
     const own = (kind && ofKinds.get(kind)) ?? ofNodes;
     // Each attribute of any kind is known; only what a misspelt one may have meant depends on the kind.
     const named = node.attrs.has('type') || node.attrs.has('shape');
-    yield* unknown(graph, node.attrs, own, ofNodes, named ? own : ofNodes);
+    yield* unknown(graph, near, node.attrs, own, ofNodes, named ? own : ofNodes);
   }
-  for (const edge of graph.edges) yield* unknown(graph, edge.attrs, ofEdges, ofEdges);
+  for (const edge of graph.edges) yield* unknown(graph, near, edge.attrs, ofEdges, ofEdges);
 };

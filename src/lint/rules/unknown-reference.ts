@@ -4,17 +4,23 @@ import { spanInValue } from '../../dot/literal.ts';
 import { parseVars } from '../../dot/vars.ts';
 import { present } from '../../model/attribute.ts';
 import type { Graph, Node } from '../../model/graph.ts';
-import { nearest } from '../../model/nearest.ts';
+import { nearestAmong } from '../../model/nearest.ts';
 import { finding, type Rule } from '../rule.ts';
 
 type Wrong = { readonly message: string; readonly fix: string };
+/** What there is to be named, with the search for what a wrong name was meant to be. */
+type Names = {
+  readonly vars: ReadonlySet<string>;
+  readonly nearestVar: (word: string) => string | undefined;
+  readonly nearestNode: (word: string) => string | undefined;
+};
 
-function wrong(graph: Graph, vars: readonly string[], reference: Reference): Wrong | undefined {
+function wrong(graph: Graph, names: Names, reference: Reference): Wrong | undefined {
   const { kind, key, written } = reference;
   switch (kind) {
     case 'var': {
-      if (vars.includes(key)) return undefined;
-      const meant = nearest(key, vars);
+      if (names.vars.has(key)) return undefined;
+      const meant = names.nearestVar(key);
       return {
         message: `the variable "${key}" is not declared`,
         fix: meant === undefined ? `declare it: vars="${key}=…"` : `write \${var.${meant}}`,
@@ -25,7 +31,7 @@ function wrong(graph: Graph, vars: readonly string[], reference: Reference): Wro
       const path = key.slice(id.length + 1);
       if (path === '') return { message: `${written} names no value of a node`, fix: 'write ${node.id.key}' };
       if (graph.nodes.has(id)) return undefined;
-      const meant = nearest(id, graph.nodes.keys());
+      const meant = names.nearestNode(id);
       return {
         message: `there is no node "${id}"`,
         fix: meant === undefined ? 'name a node of this graph' : `write \${node.${meant}.${path}}`,
@@ -50,13 +56,18 @@ function expanded(node: Node) {
 
 export const unknownReference: Rule = function* ({ graph, kindOf, options }) {
   const vars = parseVars(present(graph.attrs, 'vars')?.value.text ?? '').vars.map((v) => v.name);
+  const names: Names = {
+    vars: new Set(vars),
+    nearestVar: nearestAmong(vars),
+    nearestNode: nearestAmong([...graph.nodes.keys()]),
+  };
   for (const node of graph.nodes.values()) {
     if (kindOf.get(node.id)?.executable !== true) continue;
     for (const attribute of expanded(node)) {
       const own = attribute.value.text;
       const file = attribute.key === 'prompt' ? options.prompts?.get(own.trim()) : undefined;
       for (const reference of references(file ?? own)) {
-        const found = wrong(graph, vars, reference);
+        const found = wrong(graph, names, reference);
         if (found === undefined) continue;
         yield finding(graph, 'unknown-reference', 'error', {
           message: file === undefined ? found.message : `in ${own.trim().slice(1)}: ${found.message}`,

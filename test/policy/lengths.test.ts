@@ -1,0 +1,73 @@
+/** What agents, products and servers write may be of any length and any shape: it is read in a time that grows with its
+ *  length. A pattern that goes over it again from each character would not end within a test's time here. */
+import { describe, expect, test } from 'vitest';
+import { blame, saidIn } from '../../src/policy/blame.ts';
+import { chooseCanaries } from '../../src/policy/canaries.ts';
+import { forbiddenBy } from '../../src/policy/forbidden.ts';
+import { tracesItself } from '../../src/policy/judge-report.ts';
+import { shinglesOf } from '../../src/policy/shingles.ts';
+import { normalMessage } from '../../src/policy/signature.ts';
+import { chooseLiterals } from '../../src/policy/special-cases.ts';
+import { tamperingIn } from '../../src/policy/tampering.ts';
+import { markerIn } from '../../src/scenario/classify.ts';
+import { needsOf } from '../../src/scenario/text.ts';
+
+const million = 1_000_000;
+const content = Array.from(
+  { length: 12 },
+  (_, at) => `expect marmalade${at} "zebra${at}" quixotic walrus umbrella ${at * 7919}`,
+).join('\n');
+const sealed = [
+  { kind: 'file', path: 's/x_scenario.sh', mode: 0o644, content: Buffer.from(content) },
+] as const;
+
+describe('a megabyte of anything is looked through at once', () => {
+  for (const [what, text] of [
+    ['signs behind a letter', `a${'='.repeat(million)}a`],
+    ['backslashes', '\\'.repeat(million)],
+    ['empty lines', `${'\n'.repeat(million)}x`],
+    ['letters', 'w'.repeat(million)],
+    ['digits', '1'.repeat(million)],
+    ['a list of numbers', '1,'.repeat(million / 2)],
+    ['beginnings of receivers', 'func (('.repeat(million / 8)],
+  ] as const)
+    test(what, () => {
+      expect(chooseCanaries(sealed).chosen().find(text)).toEqual([]);
+      expect(shinglesOf(sealed).cut().find(text)).toEqual([]);
+      expect(chooseLiterals(sealed).chosen().find({ path: 'src/a.js', after: text })).toEqual([]);
+      expect(saidIn(text, text)).toBeUndefined();
+      expect(markerIn(text)).toBeUndefined();
+      expect(tracesItself(text)).toBe(false);
+      expect(normalMessage(text).length).toBeLessThanOrEqual(text.length);
+      const change = { path: 'tests/a.sh', before: `set -e\n${text}`, after: `${text}\nset -e` };
+      expect(tamperingIn([change, { path: 'src/a.go', before: text, after: '' }])).toEqual([]);
+      const exit = { kind: 'exited', code: 1 } as const;
+      const ended = { said: undefined, exit, command: 'x', scenarios: ['x'], judge: true, texts: [] };
+      expect(blame({ ...ended, stdout: text, stderr: text }).class).toBe('product');
+    });
+});
+
+test('a line of comment signs of any length is read in one way', () => {
+  for (const sign of ['#', '/', '-', '*', '#/', '//#'])
+    expect(needsOf(`${sign.repeat(200)}\n# requires-env: A`).variables).toEqual(['A']);
+  expect(needsOf(`${'#'.repeat(200)} requires-env: B\n * requires-env: C\n`).variables).toEqual(['B', 'C']);
+});
+
+test('a pattern of many stars costs no more than their number', () => {
+  expect(forbiddenBy([`${'**/'.repeat(60)}x`], `${'a/'.repeat(200)}y`)).toBeUndefined();
+  expect(forbiddenBy([`${'*a'.repeat(60)}x`], 'a'.repeat(400))).toBeUndefined();
+  expect(forbiddenBy([`${'*a'.repeat(60)}`], 'a'.repeat(400))).toBeDefined();
+});
+
+test('a lock file whose every line is another now is read at once, and what it silences is found', () => {
+  const lines = (version: number) =>
+    Array.from(
+      { length: 60_000 },
+      (_, at) => `  /package${at}@${version}.${at}: { integrity: ${at * 7919} }`,
+    );
+  const before = [...lines(1), 'npm test'].join('\n');
+  const after = [...lines(2), 'npm test || true'].join('\n');
+  expect(tamperingIn([{ path: 'pnpm-lock.yaml', before, after }])).toMatchObject([
+    { code: 'check-silenced', before: 'npm test', after: 'npm test || true', line: 60_001 },
+  ]);
+});
