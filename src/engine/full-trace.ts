@@ -18,21 +18,27 @@ const isRecord = (value: Json | undefined): value is Readonly<Record<string, Jso
 
 /** Records in order, each with `context_before` or `context_after` in full. */
 export function* fullTrace(records: Iterable<TraceRecord>): Generator<TraceRecord> {
+  const inWhole = wholeRecords();
+  for (const record of records) yield inWhole(record);
+}
+
+/** The same one record after the other, for a trace that is too large to be held. */
+export function wholeRecords(): (record: TraceRecord) => TraceRecord {
   let context: Record<string, Json> = {};
-  for (const record of records) {
+  return (record) => {
     if (record['type'] === 'NodeInputCaptured') {
       if (isRecord(record['context_before'])) context = { ...record['context_before'] };
-      yield { ...record, context_before: { ...context } };
-    } else if (record['type'] === 'NodeOutputCaptured') {
+      return { ...record, context_before: { ...context } };
+    }
+    if (record['type'] === 'NodeOutputCaptured') {
       context = isRecord(record['context_after'])
         ? { ...record['context_after'] }
         : applied(context, record['context_delta']);
-      yield { ...record, context_after: { ...context } };
-    } else {
-      if (record['type'] === 'ForkLoaded' && isRecord(record['context'])) context = { ...record['context'] };
-      yield record;
+      return { ...record, context_after: { ...context } };
     }
-  }
+    if (record['type'] === 'ForkLoaded' && isRecord(record['context'])) context = { ...record['context'] };
+    return record;
+  };
 }
 
 function applied(context: Readonly<Record<string, Json>>, delta: Json | undefined): Record<string, Json> {

@@ -5,6 +5,7 @@ import { present } from '../model/attribute.ts';
 import type { Graph } from '../model/graph.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { own } from '../model/own.ts';
+import { isCode } from '../system/files.ts';
 
 export type HoldoutSource = {
   /** Absolute. Whether it is there is only known of one that lies beside a file. */
@@ -32,7 +33,15 @@ export function holdoutSource(
   const file = beside === undefined ? undefined : own(variables, beside)?.file;
   if (file === undefined) return undefined;
   const folder = join(dirname(file.source), besideName);
-  return statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
-    ? { folder, said: 'beside' }
-    : undefined;
+  return isFolder(folder) ? { folder, said: 'beside' } : undefined;
+}
+
+/** A link that leads to itself is none. What may not be looked at is not taken for none: it may have to be sealed. */
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch (error) {
+    if (isCode(error, 'ELOOP')) return false;
+    throw error;
+  }
 }

@@ -10,7 +10,7 @@ import type { Manifest } from '../model/manifest.ts';
 import type { SealedFile } from '../model/sealed.ts';
 import { holdoutPaths, usualHoldout } from '../policy/holdout.ts';
 import { keysFolder, mostSealedBytes } from '../store/sealed.ts';
-import { isMissing } from '../system/files.ts';
+import { isCode, isMissing, systemWords } from '../system/files.ts';
 import { ignoreOf } from '../workspace/copy.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
 import { readForSealing } from '../workspace/to-seal.ts';
@@ -167,9 +167,11 @@ async function folderOf(
     return { problem: { code: 'usage', severity: 'error', message: '--holdout names no folder', fix } };
   const is = await stat(path).catch((error: unknown) => {
     if (isMissing(error)) return undefined;
+    if (isCode(error, 'ELOOP', 'ENAMETOOLONG', 'EACCES')) return systemWords(error);
     throw error;
   });
   if (is === undefined) return refuse('does not exist');
+  if (typeof is === 'string') return refuse(`cannot be read: ${is}`);
   if (!is.isDirectory()) return refuse('is not a folder');
   try {
     await readdir(path);

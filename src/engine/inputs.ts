@@ -1,4 +1,5 @@
 /** What a run reads before it starts and keeps for good: variables, prompts, schemas. */
+import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, extname, isAbsolute, resolve } from 'node:path';
 import { parseVars } from '../dot/vars.ts';
@@ -10,6 +11,7 @@ import type { Manifest } from '../model/manifest.ts';
 import { nearest } from '../model/nearest.ts';
 import { own } from '../model/own.ts';
 import { sha256 } from '../model/sha256.ts';
+import { realClock } from '../system/clock.ts';
 import { isCode, isMissing } from '../system/files.ts';
 
 type Frozen = { readonly path: string; readonly text: string; readonly sha256: string };
@@ -55,7 +57,7 @@ export async function readInputs(
     });
   }
   for (const { name, value: fallback, file } of declared) {
-    const chosen = given[name];
+    const chosen = own(given, name);
     const inherited = own(kept.variables, name);
     if (chosen === undefined && inherited !== undefined) {
       variables[name] = inherited;
@@ -137,7 +139,7 @@ async function frozen(
       attribute === undefined ||
       reference === undefined ||
       !reference.startsWith('@') ||
-      found[reference] !== undefined
+      own(found, reference) !== undefined
     )
       continue;
     const path = resolve(base, reference.slice(1));
@@ -161,12 +163,44 @@ const placeOf = (graph: Graph, attribute: Attribute) => ({ file: graph.file, spa
 
 const forbidden = 'may not be read (permission denied)';
 
+/** All that comes out of a pipe (`--var spec=<(command)`), up to a little more than an input may have. No call waits in it: a
+ *  process that does cannot be ended by a signal. One that nobody writes into is empty. */
+async function readPipe(path: string): Promise<Buffer> {
+  const pipe = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const pieces: Buffer[] = [];
+  try {
+    for (let length = 0; length <= inputLimit; ) {
+      const piece = Buffer.allocUnsafe(64 * 1024);
+      let got: number;
+      try {
+        got = readSync(pipe, piece);
+      } catch (error) {
+        if (!isCode(error, 'EAGAIN')) throw error;
+        await realClock.sleep(pipeWaitMs);
+        continue;
+      }
+      if (got === 0) break;
+      pieces.push(piece.subarray(0, got));
+      length += got;
+    }
+    return Buffer.concat(pieces);
+  } finally {
+    closeSync(pipe);
+  }
+}
+
+/** Milliseconds between two looks at a pipe that has nothing yet. */
+const pipeWaitMs = 20;
+
 async function readText(path: string, what: string): Promise<{ text: string } | { problem: string }> {
   try {
     const is = await stat(path);
     if (is.isDirectory()) return { problem: `${what}: ${path} is a folder, not a file` };
+    const isPipe = is.isFIFO();
+    if (!is.isFile() && !isPipe) return { problem: `${what}: ${path} is a device, not a file` };
     if (is.size > inputLimit) return { problem: `${what}: ${path} is larger than 10 MiB` };
-    const bytes = await readFile(path);
+    const bytes = isPipe ? await readPipe(path) : await readFile(path);
+    if (bytes.length > inputLimit) return { problem: `${what}: ${path} is larger than 10 MiB` };
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     if (text.includes('\0')) return { problem: `${what}: ${path} is a binary file` };
     return text.trim() === '' ? { problem: `${what}: ${path} is empty` } : { text };

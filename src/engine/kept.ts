@@ -1,5 +1,6 @@
 /** The files of a run that stay as they were when it began, and the hash of its manifest. */
-import { join, relative } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 import { inHistory } from '../builder/in-history.ts';
 import { canonicalHash } from '../model/canonical.ts';
 import type { Json } from '../model/json.ts';
@@ -10,6 +11,24 @@ import { namesIn } from '../system/read.ts';
 /** SHA-256 of a manifest's JSON, whatever the order of its keys. */
 export const manifestHash = (manifest: object): string =>
   canonicalHash(JSON.parse(JSON.stringify(manifest)) as Json);
+
+/** The folder of new texts that belong to the manifest which stands in the run's directory, and take the place of those in
+ *  its `inputs/`: a resume that was cut may have left it. It need not be there. */
+export function newTexts(runDir: string): string {
+  const at = layout(runDir);
+  return join(at.change, manifestHash(JSON.parse(readFileSync(at.manifest, 'utf8')) as object));
+}
+
+/** Where the text of a file of the run's `inputs/` stands. */
+export function inputPath(runDir: string, name: string): string {
+  const at = layout(runDir);
+  const waiting = existsSync(at.change) ? join(newTexts(runDir), name) : undefined;
+  return waiting !== undefined && existsSync(waiting) ? waiting : join(at.inputs, name);
+}
+
+/** Where a file of `manifest.files` stands. */
+export const keptPath = (runDir: string, path: string): string =>
+  dirname(path) === 'inputs' ? inputPath(runDir, basename(path)) : join(runDir, path);
 
 /** SHA-256 by path in the run directory, of every file there that nobody writes again: inputs, the package barrier, the
  *  settings of the history, what a replay follows. */

@@ -7,7 +7,7 @@ import { beforeWrite } from '../system/fence.ts';
 import { isCode, overwriteJson, removeNow } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
-import { below } from '../workspace/names.ts';
+import { below, toBytes } from '../workspace/names.ts';
 import { readNames } from '../workspace/walk.ts';
 import { keepJson } from './artifacts.ts';
 import { reopen } from './reopen.ts';
@@ -53,6 +53,16 @@ export async function openVisit(dir: string, visit: number, marker: string): Pro
   await writeStage(dir, { visit, attempt: 1, marker, process: null });
 }
 
+/** Puts right what a stage has done to the engine's own names in its folder: a finished visit is known by its stage file,
+ *  and nothing stands yet where it will be moved. To be called when all of its processes have ended. */
+export async function closeVisit(dir: string, visit: number, marker: string): Promise<void> {
+  const place = join(nodeLayout(dir).visits, String(visit));
+  if (lstatSync(place, { throwIfNoEntry: false }) !== undefined) removeNow(place);
+  const is = await readStage(dir);
+  if (is?.visit !== visit || is.marker !== marker)
+    await writeStage(dir, { visit, attempt: 1, marker, process: null });
+}
+
 /** False when there was something of that name. */
 function made(dir: string): boolean {
   try {
@@ -65,14 +75,16 @@ function made(dir: string): boolean {
 }
 
 /** Settles when what the visit has left is on the disk, with the names that the one before it has by now: the record of
- *  a visit tells of these files, also after a power cut. The names that the folder has lost are its own last: where a disk
- *  keeps no order, they must not be gone from both. */
-export function settleVisit(dir: string, visit: number): Promise<void> {
+ *  a visit tells of these files, also after a power cut. Those names are first: where a disk keeps no order, they must not be
+ *  gone from both places, and the flush of a new file may take its folder along, without the names that it has lost. */
+export async function settleVisit(dir: string, visit: number): Promise<void> {
   const { visits } = nodeLayout(dir);
-  const before = join(visits, String(visit - 1));
   // The folder itself got its name at the first visit.
   if (visit === 1) return settleTree([dir, dirname(dir)], [visits, dirname(dir)]);
-  return settleTree([dir, before], [visits, before], dir);
+  const before = join(visits, String(visit - 1));
+  await settleTree(before, [before]);
+  await settleTree(visits, [visits]);
+  await settleTree(dir, [visits]);
 }
 
 /** In calls that nothing comes between: who is stopped in one that is made by a thread of its own has asked whose the run is
@@ -81,20 +93,41 @@ async function clear(dir: string, visit: number): Promise<void> {
   reopen(dir);
   const entries = readNames(dir).filter((name) => name !== 'visits');
   const stage = await readStage(dir);
-  if (entries.length > 0 && stage !== undefined && stage.visit < visit) {
-    const archive = join(nodeLayout(dir).visits, String(stage.visit));
-    // A later visit may have put a link where its own place would be.
-    if (lstatSync(archive, { throwIfNoEntry: false })?.isDirectory() === false) removeNow(archive);
+  const archive = join(nodeLayout(dir).visits, String(visit - 1));
+  if (entries.length > 0 && stage?.visit === visit - 1) {
+    const whole = isWhole(archive);
     beforeWrite(dir);
-    mkdirSync(archive, { recursive: true });
-    // The stage file goes last: as long as it stands here, a cut move is taken up again.
-    for (const name of entries.filter((entry) => entry !== 'stage.json')) {
+    mkdirSync(nodeLayout(dir).visits, { recursive: true });
+    // A later visit may have put a link where its own place would be.
+    reopen(archive);
+    // A power cut, and who mends the disk after it, may leave a name at both places: as two names of one file, which a
+    // rename leaves alone, or as something else that it cannot replace. What has its place in one that has its last file
+    // is not here again: a stage that was cut may have written another number into its own.
+    const there = new Set(readNames(archive));
+    const move = (name: string) => {
+      if (whole && isPlain(join(archive, name))) return removeNow(below(dir, name));
+      if (there.has(name)) removeNow(below(archive, name));
       beforeWrite(dir);
       renameSync(below(dir, name), below(archive, name));
-    }
-    beforeWrite(dir);
-    renameSync(join(dir, 'stage.json'), join(archive, 'stage.json'));
+    };
+    // The stage file goes last: as long as it stands here, a cut move is taken up again.
+    for (const name of entries) if (name !== 'stage.json') move(name);
+    move('stage.json');
   } else {
     for (const name of entries) removeNow(below(dir, name));
+  }
+}
+
+/** Whether a visit has been moved there to its last file. */
+const isWhole = (archive: string): boolean =>
+  lstatSync(archive, { throwIfNoEntry: false })?.isDirectory() === true &&
+  isPlain(join(archive, 'stage.json'));
+
+function isPlain(path: string): boolean {
+  try {
+    return lstatSync(toBytes(path), { throwIfNoEntry: false })?.isFile() === true;
+  } catch {
+    // What cannot be looked at is put right first.
+    return false;
   }
 }

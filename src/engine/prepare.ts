@@ -9,6 +9,7 @@ import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Holdout, SealedFile } from '../model/sealed.ts';
 import { isAtOrBelow } from '../policy/holdout.ts';
+import { quoteWord } from '../policy/words.ts';
 import { type Loaded, openLedger } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
 import { dropKey, keyFileOf, keysFolder, mostSealedBytes, writeSealed } from '../store/sealed.ts';
@@ -138,7 +139,7 @@ export async function makeWhole(
           code: 'usage',
           severity: 'error',
           message: `there is a run "${wanted.runId}" in ${wanted.runsDir} already`,
-          fix: `go on with it: factory resume ${wanted.runId}; or leave out --run-id for a new one`,
+          fix: `go on with it: factory resume ${quoteWord(final)}; or leave out --run-id for a new one`,
         },
       };
     }

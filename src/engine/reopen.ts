@@ -8,12 +8,13 @@ import { readNames } from '../workspace/walk.ts';
 /** Makes everything in a node's folder readable to its owner, and folders usable. What is neither file nor folder goes: by
  *  a link the engine would read, and tell others, what a confined stage cannot see, and at a pipe it would wait for ever. A
  *  folder that is gone, or something else by now, is there again, empty. Nobody else may be at work in it. Of earlier
- *  visits, which lie in it and were opened in their time, only the folder is looked at. In calls that wait: it is done after
- *  every stage, for a handful of files. What stands at `judged` stays for whoever looks itself at what it is. */
+ *  visits, which lie in it and were opened in their time, only the folder is looked at; a file in its place goes. In calls
+ *  that wait: it is done after every stage, for a handful of files. What stands at `judged` stays for whoever looks itself
+ *  at what it is. */
 export function reopen(nodeDir: string, judged?: string): void {
   const is = opened(nodeDir);
   if (is === 'folder') {
-    openWithin(nodeDir, judged);
+    openWithin(nodeDir, nodeLayout(nodeDir).visits, judged);
     return;
   }
   if (is !== undefined) removeNow(nodeDir);
@@ -25,12 +26,12 @@ export function reopen(nodeDir: string, judged?: string): void {
   }
 }
 
-function openWithin(folder: string, judged?: string): void {
+function openWithin(folder: string, visits?: string, judged?: string): void {
   for (const name of readNames(toBytes(folder))) {
     const path = `${folder}/${name}`;
     const is = opened(path);
-    if (is === 'other' && path !== judged) removeNow(toBytes(path));
-    else if (is === 'folder' && path !== nodeLayout(folder).visits) openWithin(path);
+    if ((is === 'other' && path !== judged) || (is === 'file' && path === visits)) removeNow(toBytes(path));
+    else if (is === 'folder' && path !== visits) openWithin(path);
   }
 }
 

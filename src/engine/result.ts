@@ -8,11 +8,11 @@ import { followedLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Mark } from '../model/mark.ts';
 import { Commit, RunResult } from '../model/result.ts';
-import { runIdForm } from '../model/safe-names.ts';
 import { sha256 } from '../model/sha256.ts';
 import { nothingSpent } from '../model/spent.ts';
 import { quoteWord } from '../policy/words.ts';
 import { marksIn } from '../store/marks.ts';
+import { namedRun } from '../store/run-store.ts';
 import { readSome } from '../system/read.ts';
 import { evidenceOf, visitsIn } from './evidence.ts';
 import type { RunEnd } from './run.ts';
@@ -135,15 +135,6 @@ function printed({ context }: RunState, node: string): string {
   const lines = String(context['last_failure.summary'] ?? '').split('\n');
   const from = lines.findIndex((line) => /^(?:stderr|stdout|codex_stderr|verification):$/.test(line));
   return from === -1 ? '' : lines.slice(from).join('\n');
-}
-
-/** The run as a command in `cwd` names it. */
-function namedRun(runDir: string, cwd: string): string {
-  const runs = resolve(runDir, '..');
-  // A folder that was copied or renamed is found by the name that it has now; by its path, where no run is called so.
-  const name = basename(resolve(runDir));
-  if (!runIdForm.test(name)) return quoteWord(resolve(runDir));
-  return `${name}${runs === resolve(cwd, '.factory/runs') ? '' : ` --runsdir ${quoteWord(runs)}`}`;
 }
 
 /** What a person would type next. */

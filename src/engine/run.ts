@@ -22,7 +22,7 @@ import type { Caps } from './caps.ts';
 import { capHit, defaultCaps, spendHit } from './caps.ts';
 import { delta } from './context.ts';
 import { feedback, printable } from './feedback.ts';
-import { openVisit, settleVisit } from './node-dir.ts';
+import { closeVisit, openVisit, settleVisit } from './node-dir.ts';
 import { parked } from './park.ts';
 import { goalOf } from './pipeline.ts';
 import { inputCaptured, outputCaptured, stageEnded, status, visited } from './records.ts';
@@ -86,11 +86,13 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
   const goal = goalOf(graph);
   const aim = goal === undefined ? {} : { 'graph.goal': goal };
 
-  const saved = async (at: RunState): Promise<void> => (await prepared.save(at))();
-  /** Until the last checkpoint outlives a power cut, and the flush of what was told after it, or before the first one. */
+  const saved = async (at: RunState): Promise<void> => {
+    await tell.flush();
+    await (await prepared.save(at))();
+  };
+  /** Until the last checkpoint outlives a power cut, and the flush of what was told after it. */
   let onDisk = Promise.resolve();
-  let flushed = tell.flush();
-  flushed.catch(() => {});
+  let flushed = onDisk;
   const finish = async (ending: Ending, alreadySaved: boolean): Promise<RunEnd> => {
     await flushed;
     state = {
@@ -235,6 +237,9 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
 
     const atStart = state;
     await onDisk;
+    // With the line that this stage has begun: who must tell the end of a visit looks for its beginning.
+    flushed = tell.flush();
+    flushed.catch(() => {});
     const ended = await visitNode(prepared, tell, {
       node,
       kind,
@@ -273,6 +278,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     if (waits !== undefined) {
       return park(cut, waits);
     }
+    if (kind.executable) await closeVisit(nodeDir, visits + 1, setting.marker);
     await keepJson(nodeLayout(nodeDir).status, status(outcome));
     const told =
       outcome.status === 'fail'
@@ -375,9 +381,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     // this one follows the checkpoint there, beside the next stage, and is there before the next checkpoint is written.
     // A node that follows itself moves what this visit has left, and waits.
     if (decision.do === 'run' && decision.node === node.id) await onDisk;
-    // What is told of a run's end is flushed with it.
-    flushed = decision.do === 'finish' ? onDisk : onDisk.then(() => tell.flush());
-    flushed.catch(() => {});
+    flushed = onDisk;
     if (decision.do === 'finish') {
       // A run that has ended stays ended, also where a test asks to be stopped here.
       if (prepared.stopAfter === node.id)

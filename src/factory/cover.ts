@@ -1,13 +1,23 @@
 /** What a run's checkpoint vouches for, and changes of it that a resume makes. */
+import { existsSync, renameSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { manifestHash } from '../engine/kept.ts';
+import { manifestHash, newTexts } from '../engine/kept.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { sha256 } from '../model/sha256.ts';
 import { type Loaded, saveCheckpoint } from '../store/checkpoint.ts';
-import { writeFileAtomic, writeJson } from '../system/files.ts';
-import { flushed } from './ended.ts';
+import { beforeWrite } from '../system/fence.ts';
+import {
+  makeFolder,
+  removeTree,
+  syncFolder,
+  syncFolders,
+  writeFileAtomic,
+  writeJson,
+} from '../system/files.ts';
+import { namesIn } from '../system/read.ts';
+import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { keptScript } from './types.ts';
 
 /** What a resume changes about a run before it goes on. */
@@ -18,25 +28,37 @@ export type Change = {
   readonly script: string | undefined;
 };
 
-/** Writes what the run goes on with. The checkpoint names the new manifest before it stands there: whoever is killed in
- *  between leaves one that is vouched for. */
-export async function carryOut(change: Change, runDir: string, loaded: Loaded): Promise<void> {
+/** Writes what the run goes on with, in its workspace too, which stands as `snapshot` has it. The checkpoint names the new
+ *  manifest, and the snapshot that has the new texts, before the manifest stands there: whoever is killed in between leaves
+ *  one that is vouched for, and a workspace that fits to it. Texts of `inputs/` wait in a folder of the new manifest's, and
+ *  so take the place of the old ones together with it. */
+export async function carryOut(
+  change: Change,
+  runDir: string,
+  loaded: Loaded,
+  from: { readonly snapshots: Snapshots; readonly snapshot: Snapshot },
+): Promise<void> {
   const at = layout(runDir);
   const files = { ...change.manifest.files };
-  for (const [name, text] of Object.entries(change.files)) {
-    const stored = change.manifest.variables[name]?.file?.stored;
-    if (stored !== undefined) files[relative(runDir, join(at.inputs, stored))] = sha256(text);
-  }
+  const stored = Object.entries(change.files).flatMap(([name, text]) => {
+    const file = change.manifest.variables[name]?.file?.stored;
+    return file === undefined ? [] : [[file, text] as const];
+  });
+  for (const [file, text] of stored) files[relative(runDir, join(at.inputs, file))] = sha256(text);
   if (change.script !== undefined)
     files[relative(runDir, join(at.inputs, keptScript))] = sha256(change.script);
   const manifest = { ...change.manifest, ...(change.manifest.files === undefined ? {} : { files }) };
   const { vouched, visits, checkpoint } = loaded;
   const { completed_nodes: completed, ...state } = checkpoint;
+  for (const [file, text] of stored)
+    await writeFileAtomic(join(at.workspace, inWorkspace.inputs, file), text);
+  const snapshot = stored.length === 0 ? undefined : await from.snapshots.take(from.snapshot);
   const next = manifestHash(manifest);
   const known = [vouched.manifest_sha256, vouched.manifest_next];
   // The one that stands there may be the next one of a change, or of a pause, that was cut.
   const is = manifestHash(JSON.parse(await readFile(at.manifest, 'utf8')) as object);
-  if (vouched.manifest_sha256 !== undefined && !(known.includes(is) && known.includes(next)))
+  const isKnown = known.includes(is) && known.includes(next) && snapshot === undefined;
+  if (vouched.manifest_sha256 !== undefined && !isKnown)
     await saveCheckpoint(at.checkpoint, state, {
       seq: visits.seq,
       completed,
@@ -44,15 +66,43 @@ export async function carryOut(change: Change, runDir: string, loaded: Loaded): 
       cover: {
         manifest_sha256: is,
         manifest_next: next,
+        ...(snapshot === undefined ? {} : { snapshot_next: snapshot.id }),
         journals: vouched.journals ?? {},
       },
     });
-  for (const [name, text] of Object.entries(change.files)) {
-    const stored = change.manifest.variables[name]?.file?.stored;
-    if (stored === undefined) continue;
-    await writeFileAtomic(join(at.inputs, stored), text, flushed);
-    await writeFileAtomic(join(at.workspace, inWorkspace.inputs, stored), text);
+  await keepTexts(
+    runDir,
+    next,
+    change.script === undefined ? stored : [...stored, [keptScript, change.script]],
+  );
+  await writeJson(at.manifest, manifest, { sync: true, syncFolder: true });
+  await settleTexts(runDir);
+}
+
+async function keepTexts(
+  runDir: string,
+  manifest: string,
+  texts: readonly (readonly [name: string, text: string])[],
+): Promise<void> {
+  const folder = join(layout(runDir).change, manifest);
+  for (const [name, text] of texts) await writeFileAtomic(join(folder, name), text, { sync: true });
+  if (texts.length > 0) await syncFolders(folder, runDir);
+}
+
+/** Puts the texts that belong to the manifest into `inputs/`, and removes those of a change that was cut before. Only for
+ *  the run's owner. */
+export async function settleTexts(runDir: string): Promise<void> {
+  const at = layout(runDir);
+  if (!existsSync(at.change)) return;
+  const from = newTexts(runDir);
+  const names = namesIn(from);
+  for (const name of names) {
+    const path = join(at.inputs, name);
+    makeFolder(at.inputs);
+    beforeWrite(path);
+    renameSync(join(from, name), path);
   }
-  if (change.script !== undefined) await writeFileAtomic(join(at.inputs, keptScript), change.script, flushed);
-  await writeJson(at.manifest, manifest, { sync: true });
+  if (names.length > 0) await syncFolder(at.inputs);
+  beforeWrite(at.change);
+  await removeTree(at.change);
 }

@@ -20,7 +20,7 @@ import type { RunSetting } from '../engine/site.ts';
 import { teller } from '../engine/teller.ts';
 import type { Texts } from '../engine/texts.ts';
 import { schemaOf } from '../engine/texts.ts';
-import type { Checkpoint, RunState } from '../model/checkpoint.ts';
+import type { RunState } from '../model/checkpoint.ts';
 import type { Graph } from '../model/graph.ts';
 import { unreachable } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
@@ -31,7 +31,7 @@ import { kinds } from '../nodes/index.ts';
 import { quoteWord } from '../policy/words.ts';
 import { openLedger } from '../store/checkpoint.ts';
 import { allOpen, openJournal } from '../store/journal.ts';
-import { acquireLock, type Before, livingOwners } from '../store/lock.ts';
+import { acquireLock, type Before, livingOwners, locksIn } from '../store/lock.ts';
 import { marksByPath } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
 import { brandOf, brandOurselves } from '../system/brand.ts';
@@ -49,9 +49,10 @@ import { openSnapshots } from '../workspace/snapshots.ts';
 import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
 import { auditOf } from './audit.ts';
 import { openBeside } from './beside.ts';
-import { type Change, carryOut } from './cover.ts';
+import { type Change, carryOut, settleTexts } from './cover.ts';
 import { diskStop, finishedRun, flushed, giveFree, tidy } from './ended.ts';
 import { readJudge, unseal, unsealIfPossible } from './judge.ts';
+import { lostTime } from './lost-time.ts';
 import { openMoney } from './money.ts';
 import { sandboxOf } from './sandbox.ts';
 import { standing } from './stands.ts';
@@ -133,8 +134,9 @@ export async function drive(
     if (resumed) {
       const { takenOver } = lock;
       if (takenOver !== undefined) doors.log('warn', ...takeoverNotice(takenOver));
-      ended = await endLeftovers(runDir, manifest, loaded, await livingOwners(runDir));
+      ended = await endLeftovers(runDir, manifest, loaded, livingOwners(runDir));
       await tidy(runDir);
+      await settleTexts(runDir);
       if (ended > 0)
         doors.log('warn', 'ended processes that an earlier engine left running', { processes: ended });
       beforeWrite(at.scratch);
@@ -156,7 +158,7 @@ export async function drive(
       if (resumed) {
         await snapshots.restore(snapshot);
         if (given.change !== undefined)
-          await carryOut({ ...given.change, manifest: enforcing }, runDir, read);
+          await carryOut({ ...given.change, manifest: enforcing }, runDir, read, { snapshots, snapshot });
         snapshot = await snapshots.take(snapshot);
       }
     } catch (error) {
@@ -221,7 +223,8 @@ export async function drive(
       sealed,
     };
     const { completed_nodes, parked: parkedBefore, ...before } = loaded;
-    const lost = lostTime(loaded, lock.takenOver);
+    const owners = locksIn(runDir, loaded.epoch).filter(({ epoch }) => epoch < lock.epoch);
+    const lost = lostTime(loaded, owners);
     const state: RunState = {
       ...before,
       ...(lost === 0 ? {} : { cut_ms: (loaded.cut_ms ?? 0) + lost }),
@@ -384,14 +387,6 @@ function takeoverNotice({ pid, host, how, heartbeat }: Before): [string, Record<
 }
 
 const previous = ({ pid, host, epoch, heartbeat }: Before) => ({ pid, host, epoch, heartbeat });
-
-/** Milliseconds that an earlier engine worked at the next node after its last checkpoint, as far as its last sign of life
- *  tells: never more than it held the run, whatever a wall clock that was set between the two makes of it. */
-const lostTime = (loaded: Checkpoint, before: Before | undefined): number => {
-  if (before === undefined) return 0;
-  const between = Date.parse(before.heartbeat) - Date.parse(loaded.at);
-  return Math.max(0, Math.min(between, before.heldMs ?? between)) || 0;
-};
 
 const historyEnvironment = (history: string, workspace: string): Readonly<Record<string, string>> => ({
   GIT_DIR: history,

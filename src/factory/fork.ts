@@ -1,5 +1,5 @@
 /** A run that goes on from a moment of another one, which stays as it is. */
-import { dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { forkHistory } from '../builder/history-fork.ts';
 import { ForeignHistory, notYours } from '../builder/history-guard.ts';
 import { readGraph } from '../dot/read.ts';
@@ -8,12 +8,13 @@ import { scriptProblem } from '../engine/casting.ts';
 import { hashOfRecords, makeFork } from '../engine/fork.ts';
 import type { Inputs } from '../engine/inputs.ts';
 import { readInputs } from '../engine/inputs.ts';
+import { inputPath } from '../engine/kept.ts';
 import { buildsHistory, goalOf } from '../engine/pipeline.ts';
 import { textsOf } from '../engine/texts.ts';
 import { present } from '../model/attribute.ts';
 import type { Graph } from '../model/graph.ts';
-import { layout } from '../model/layout.ts';
 import type { ForkedFrom, Manifest, ReplayOf } from '../model/manifest.ts';
+import { own } from '../model/own.ts';
 import { momentText } from '../model/point.ts';
 import { sha256 } from '../model/sha256.ts';
 import type { RunRecord } from '../model/visit-record.ts';
@@ -64,10 +65,10 @@ export async function forkRun(
   const wrong = notToBeGoneOnWith(old, moment, state.next_node, current);
   if (wrong !== undefined) return wrong;
 
-  const inputs = await inputsOf(old, layout(runDir).inputs, graph, current, flags, doors.cwd);
+  const inputs = await inputsOf(old, runDir, graph, current, flags, doors.cwd);
   if ('problems' in inputs) return inputs;
   const given = {
-    inputs: layout(runDir).inputs,
+    runDir,
     fresh: inputs,
     script: scriptOf(old, graph, current, flags, doors.cwd),
     offline: replay !== undefined && !replay.replayOf.live,
@@ -242,7 +243,7 @@ function bundledScript(graph: Graph, cwd: string): string | undefined {
 /** The run's inputs: what it has kept itself, and what is given now. */
 async function inputsOf(
   old: Manifest,
-  folder: string,
+  runDir: string,
   graph: Graph | undefined,
   current: Graph,
   flags: RunFlags,
@@ -250,13 +251,14 @@ async function inputsOf(
 ): Promise<Inputs | Refusal> {
   const files: Record<string, string> = {};
   for (const [name, { file }] of Object.entries(old.variables)) {
-    if (file === undefined || flags.vars[name] !== undefined) continue;
-    const text = readPlain(join(folder, file.stored));
+    if (file === undefined || own(flags.vars, name) !== undefined) continue;
+    const path = inputPath(runDir, file.stored);
+    const text = readPlain(path);
     if (text.kind === 'text') files[name] = text.text;
     else
       return refused(
         'fork-input',
-        `run ${old.run_id} no longer has the text of variable "${name}" (${join(folder, file.stored)})`,
+        `run ${old.run_id} no longer has the text of variable "${name}" (${path})`,
         `give it anew: --var ${name}=FILE`,
       );
   }

@@ -8,6 +8,7 @@ import type { Checkpoint } from '../model/checkpoint.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Mark } from '../model/mark.ts';
+import { own } from '../model/own.ts';
 import type { Parked } from '../model/park.ts';
 import type { Prices } from '../model/prices.ts';
 import { type Journal, openJournal, readRecords } from '../store/journal.ts';
@@ -57,7 +58,7 @@ export async function openMoney(
         schema_version: 1,
         at: doors.clock.now().toISOString(),
         node: cut,
-        visit: (loaded.visits[cut] ?? 0) + 1,
+        visit: (own(loaded.visits, cut) ?? 0) + 1,
         attempt: 1,
       },
       books,

@@ -1,6 +1,6 @@
 /** A run taken up again: what has changed is refused or taken over. */
 
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { readGraph } from '../dot/read.ts';
 import type { Caps } from '../engine/caps.ts';
 import { defaultCaps, spendCapsOf } from '../engine/caps.ts';
@@ -8,6 +8,7 @@ import type { Casting, LoadedScript, Refusal } from '../engine/casting.ts';
 import { cast, describePlan, loadScript, selfContained } from '../engine/casting.ts';
 import type { Inputs } from '../engine/inputs.ts';
 import { readInputs } from '../engine/inputs.ts';
+import { inputPath } from '../engine/kept.ts';
 import { goalOf } from '../engine/pipeline.ts';
 import type { Made, NotMade } from '../engine/prepare.ts';
 import { readPriceFile } from '../engine/price-file.ts';
@@ -133,7 +134,6 @@ async function resumeOnce(
   flags: RunFlags,
   doors: Doors,
 ): Promise<Finished | Refusal> {
-  const at = layout(runDir);
   const stands = await standing(runDir);
   if ('problems' in stands) return stands;
   const { manifest, read: loadedState } = stands;
@@ -196,7 +196,7 @@ async function resumeOnce(
   }
   const wanted = flags.acceptChanges ? flags.script : undefined;
   const offline = manifest.replay_of?.live === false && flags.live !== true;
-  const given = { inputs: at.inputs, fresh, script: wanted, offline };
+  const given = { runDir, fresh, script: wanted, offline };
   const ready = await goOn(current, manifest, given, flags, doors);
   if ('problems' in ready) return ready;
   const { casting, caps, script } = ready;
@@ -224,12 +224,12 @@ const asksForMore = (flags: RunFlags, { caps }: Manifest): boolean =>
   ].some(([asked, had]) => asked !== undefined && asked !== had);
 
 /** What a run goes on with: who answers, its limits, and the manifest that says so. The agent's script is the one that
- *  `given.script` names (a path as it was typed), else the one kept in `given.inputs`, the folder of the run's inputs. */
+ *  `given.script` names (a path as it was typed), else the one that the run in `given.runDir` has kept. */
 export async function goOn(
   current: Graph,
   manifest: Manifest,
   given: {
-    readonly inputs: string;
+    readonly runDir: string;
     /** Inputs that take the place of the manifest's. */
     readonly fresh: Inputs | undefined;
     readonly script: string | undefined;
@@ -259,7 +259,7 @@ export async function goOn(
     if (whole !== undefined && 'problems' in whole) return whole;
     keptText = whole === undefined ? undefined : `${JSON.stringify(whole, null, 2)}\n`;
   } else if (manifest.agent.script !== undefined) {
-    const path = join(given.inputs, manifest.agent.script.stored);
+    const path = inputPath(given.runDir, manifest.agent.script.stored);
     const read = readPlain(path);
     const text = read.kind === 'text' ? read.text : undefined;
     if (text === undefined)

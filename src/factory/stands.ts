@@ -1,8 +1,10 @@
 /** How a run stands, as its own records tell it. */
+import { readFile } from 'node:fs/promises';
 import type { Refusal } from '../engine/casting.ts';
+import { manifestHash } from '../engine/kept.ts';
 import type { Begun } from '../engine/prepare.ts';
 import { layout } from '../model/layout.ts';
-import { loadCheckpoint } from '../store/checkpoint.ts';
+import { type Loaded, loadCheckpoint } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';
 import { refused } from './types.ts';
 
@@ -12,5 +14,14 @@ export async function standing(runDir: string): Promise<Begun | Refusal> {
   if (!readRun.ok) return refused('manifest', readRun.why);
   const read = await loadCheckpoint(layout(runDir).checkpoint);
   if (!read.ok) return refused('checkpoint', read.why);
-  return { manifest: readRun.manifest, read };
+  return { manifest: readRun.manifest, read: await withNext(runDir, read) };
+}
+
+/** Where a resume has changed the run and was cut before its first checkpoint: what it had made of the workspace counts
+ *  from the moment on in which the new manifest stood there. */
+async function withNext(runDir: string, read: Loaded): Promise<Loaded> {
+  const { manifest_next, snapshot_next: snapshot } = read.vouched;
+  if (snapshot === undefined) return read;
+  const is = manifestHash(JSON.parse(await readFile(layout(runDir).manifest, 'utf8')) as object);
+  return is === manifest_next ? { ...read, checkpoint: { ...read.checkpoint, snapshot } } : read;
 }

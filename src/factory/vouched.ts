@@ -2,8 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Refusal } from '../engine/casting.ts';
-import { manifestHash } from '../engine/kept.ts';
+import { keptPath, manifestHash } from '../engine/kept.ts';
 import { layout } from '../model/layout.ts';
+import { quoteWord } from '../policy/words.ts';
 import { hashFile } from '../store/artifact-hashes.ts';
 import { type Loaded, loadCheckpoint } from '../store/checkpoint.ts';
 import { notAsVouched } from '../store/marks.ts';
@@ -26,10 +27,11 @@ export async function changedRecords(
     paths.push(...(await notAsVouched(runDir, vouched.journals ?? {})));
   }
   if (paths.length === 0) return undefined;
+  const run = quoteWord(runDir);
   return refused(
     'records-changed',
     `${paths.join(' and ')} ${paths.length === 1 ? 'is' : 'are'} no longer what the engine wrote there, so run ${runId} does not go on from ${paths.length === 1 ? 'it' : 'them'}; nothing was changed`,
-    `put back a copy of the run directory (factory verify ${runId} tells more), or go on in a run of its own from a visit that you trust: factory fork ${runId} --at NODE@VISIT`,
+    `put back a copy of the run directory (factory verify ${run} tells more), or go on in a run of its own from a visit that you trust: factory fork ${run} --at NODE@VISIT`,
   );
 }
 
@@ -77,7 +79,7 @@ async function changedFile(
   files: readonly (readonly [path: string, sha256: string])[],
 ): Promise<Refusal | undefined> {
   for (const [path, sha256] of files) {
-    const is = await hashFile(join(runDir, path));
+    const is = await hashFile(keptPath(runDir, path));
     if (is !== sha256)
       return damaged(join(runDir, path), is === undefined ? 'is missing' : 'is not as the run began with it');
   }

@@ -49,9 +49,10 @@ export const tool = kind({
       throw Object.assign(new Error('the disk has stopped it'), { code: why, path: site.runDir });
     }
     if (ended.kind === 'cancelled') return failed('cancelled', 'cancelled', { broke: true });
-    const said = await site.readNodeFile('output.json', outputLimit + 1);
+    // What is read ends with a whole character, of which each has four bytes at most.
+    const said = await site.readNodeFile('output.json', outputLimit + 4);
     // Written anew by us, so that no secret of the tool's stays in it.
-    if (said !== undefined && said.length <= outputLimit) await site.keep('output.json', said);
+    if (said !== undefined && Buffer.byteLength(said) <= outputLimit) await site.keep('output.json', said);
     const written = parseOutput(said);
     const output = 'output' in written ? written.output : {};
     const blame = () =>

@@ -31,7 +31,14 @@ const InFile = z.object({
 });
 
 /** What a checkpoint says of itself and of other files; nothing in one that an earlier version wrote. */
-const vouching = ['visits_seq', 'visits_sha256', 'manifest_sha256', 'manifest_next', 'journals'] as const;
+const vouching = [
+  'visits_seq',
+  'visits_sha256',
+  'manifest_sha256',
+  'manifest_next',
+  'snapshot_next',
+  'journals',
+] as const;
 export type Vouched = Pick<z.infer<typeof InFile>, (typeof vouching)[number]>;
 
 const bounded = Object.keys(BoundedCheckpoint.shape) as (keyof z.infer<typeof BoundedCheckpoint>)[];

@@ -29,16 +29,18 @@ export type JournalEntry =
 export const beginning: Cursor = { offset: 0, line: 0, epoch: 0 };
 
 /** Yields the records of a journal from a cursor on, with no more in memory than the longest line. Left out are a torn
- *  last line (no line end, or not JSON) and what an earlier owner wrote after a later one had begun. A path at
- *  which there is no plain file has no records. To follow a growing journal, read again from the last entry's cursor. */
+ *  end (a last line that is not JSON, one without a line end, or one behind the other) and what an earlier owner wrote
+ *  after a later one had begun. A path at which there is no plain file has no records. To follow a growing journal, read
+ *  again from the last entry's cursor. */
 export async function* readJournal(path: string, from: Cursor = beginning): AsyncGenerator<JournalEntry> {
   let { epoch } = from;
-  // The last line is only known to be the last when the file ends, so trouble waits for a line that follows it.
+  // The last line is only known to be the last when the file ends, so trouble waits for a whole line that follows it: what
+  // was written last may have come to the disk in another order.
   let trouble: JournalEntry | undefined;
   for await (const line of lines(path, from)) {
+    if (!line.whole) return;
     if (trouble !== undefined) yield trouble;
     trouble = undefined;
-    if (!line.whole) return;
     const read = readLine(line.bytes);
     if ('why' in read) {
       trouble = { kind: 'unreadable', why: read.why, cursor: { offset: line.end, line: line.number, epoch } };
@@ -87,7 +89,7 @@ export async function scan(
   let lastIsRecord = true;
   for await (const line of lines(path, beginning)) {
     size = line.end;
-    if (!line.whole) return { end, torn: true, seq, epoch, chain };
+    if (!line.whole) break;
     lastStart = end;
     end = line.end;
     const read = readLine(line.bytes);

@@ -10,7 +10,6 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -20,7 +19,7 @@ import { type Clock, monotonicMs, uptimeMs } from '../system/clock.ts';
 import { named } from '../system/disk-trouble.ts';
 import { type Continued, type Every, realContinued, realEvery } from '../system/every.ts';
 import { Superseded } from '../system/fence.ts';
-import { isCode, isMissing, makeFolder, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { isCode, isMissing, makeFolder, removeFile, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { type Self, thisProcess } from '../system/proc.ts';
 import { readPlain, readPlainBytes } from '../system/read.ts';
 import { scan } from './journal-read.ts';
@@ -153,25 +152,24 @@ export async function ownerOf(
 
 /** Whether the engine of that epoch, and whoever has had the run after it, did nothing in it and did not give it free. */
 export async function notReleased(runDir: string, epoch: number): Promise<boolean> {
-  const folder = layout(runDir).locks;
-  const later = epochsIn(folder).filter((one) => one >= epoch);
-  for (const one of later) {
-    const read = readLock(folder, one);
-    if (read.kind === 'read' && read.lock.released !== null) return false;
-  }
-  return later.includes(epoch) && (await lastEpochWritten(runDir)) <= epoch;
+  if (locksIn(runDir, epoch).some(({ released }) => released !== null)) return false;
+  return epochsIn(layout(runDir).locks).includes(epoch) && (await lastEpochWritten(runDir)) <= epoch;
 }
 
 /** Processes on this host that have or had the run, did not give it free and still live: whoever was taken over while it
  *  was stopped, however many have followed it. */
-export async function livingOwners(runDir: string, self = thisProcess()): Promise<readonly number[]> {
+export const livingOwners = (runDir: string, self = thisProcess()): readonly number[] =>
+  locksIn(runDir)
+    .filter((lock) => livesOn(lock, self))
+    .map(({ pid }) => pid);
+
+/** The owners that a run has had from that epoch on, as far as their locks can be read; in no order. */
+export function locksIn(runDir: string, from = 1): readonly LockFile[] {
   const folder = layout(runDir).locks;
-  const pids: number[] = [];
-  for (const epoch of epochsIn(folder)) {
-    const read = readLock(folder, epoch);
-    if (read.kind === 'read' && livesOn(read.lock, self)) pids.push(read.lock.pid);
-  }
-  return pids;
+  return epochsIn(folder).flatMap((epoch) => {
+    const read = epoch < from ? undefined : readLock(folder, epoch);
+    return read?.kind === 'read' ? [read.lock] : [];
+  });
 }
 
 const datasync = promisify(fdatasync);
@@ -368,7 +366,7 @@ async function create(folder: string, content: LockFile): Promise<boolean> {
     if (isCode(error, 'EEXIST')) return false;
     throw named(path, error);
   } finally {
-    rmSync(neighbour, { force: true });
+    removeFile(neighbour);
   }
 }
 

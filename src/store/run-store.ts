@@ -10,6 +10,7 @@ import { Manifest } from '../model/manifest.ts';
 import { isPaused, Parked, pausedWords } from '../model/park.ts';
 import { nodeId, runIdForm } from '../model/safe-names.ts';
 import { nothingSpent, Spent } from '../model/spent.ts';
+import { quoteWord } from '../policy/words.ts';
 import type { Clock } from '../system/clock.ts';
 import { isCode, isMissing, makeFolder } from '../system/files.ts';
 import { readPlain } from '../system/read.ts';
@@ -50,6 +51,15 @@ export async function makeRunsDir(runsDir: string): Promise<void> {
 }
 
 export type RunDir = { readonly ok: true; readonly id: string; readonly dir: string };
+
+/** The run as a command in `cwd` names it. */
+export function namedRun(runDir: string, cwd: string): string {
+  const runs = resolve(runDir, '..');
+  // A folder that was copied or renamed is found by the name that it has now; by its path, where no run is called so.
+  const name = basename(resolve(runDir));
+  if (!runIdForm.test(name)) return quoteWord(resolve(runDir));
+  return `${name}${runs === resolve(cwd, '.factory/runs') ? '' : ` --runsdir ${quoteWord(runs)}`}`;
+}
 
 /** Finds a run by its id, by a beginning that only one id has, or by the path of its directory. */
 export async function findRun(runsDir: string, nameOrPath: string): Promise<RunDir | Unreadable> {
@@ -185,6 +195,13 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
     forkedFrom: (story.success && story.data.forked_from) || null,
     replayOf: (story.success && story.data.replay_of?.run_id) || null,
   };
+}
+
+/** What is to be said of a run whose manifest and checkpoint are both of another version of ours; of one of them alone
+ *  that is damage. */
+export async function otherVersionOf(runDir: string): Promise<ReturnType<typeof otherVersion>> {
+  const { manifest, checkpoint } = layout(runDir);
+  return otherVersion(await jsonOf(checkpoint)) && otherVersion(await jsonOf(manifest));
 }
 
 async function jsonOf(path: string): Promise<unknown> {

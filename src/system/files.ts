@@ -7,12 +7,14 @@ import {
   fdatasync,
   fstatSync,
   fsync,
+  lstatSync,
   mkdirSync,
   openSync,
   renameSync,
   rmdirSync,
   rmSync,
   statSync,
+  unlinkSync,
   writeSync,
 } from 'node:fs';
 import { chmod, readdir, rm } from 'node:fs/promises';
@@ -250,7 +252,7 @@ const meanings: Readonly<Record<string, string>> = {
   ENOTDIR: 'a file stands where a folder would be',
   EEXIST: 'a file stands where a folder would be',
   ENAMETOOLONG: 'the name is too long',
-  EMFILE: 'too many files are open',
+  EMFILE: 'too many files are open (their limit: ulimit -n)',
   EAGAIN: 'the system has no process or memory left for it',
   ENOMEM: 'the system has no memory left for it',
   ELOOP: 'its links lead in a circle',
@@ -262,6 +264,15 @@ export function removeNow(path: string | Buffer): void {
   // A name in other bytes is spoilt as text, but the folder above it, which is what is asked about, is not.
   beforeWrite(path.toString());
   rmSync(path, { recursive: true, force: true });
+}
+
+/** Removes a file that may be gone; by the plain call, since the one that removes anything takes a millisecond to load. */
+export function removeFile(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (!isCode(error, 'ENOENT')) throw error;
+  }
 }
 
 /** Removes a folder with all that is in it, however it is locked. */
@@ -294,6 +305,8 @@ export async function removeAside(path: string): Promise<void> {
 }
 
 async function unlockTree(folder: string | Buffer): Promise<void> {
+  // What a link leads to is not ours to open.
+  if (!lstatSync(folder).isDirectory()) return;
   await chmod(folder, 0o700);
   // As bytes, since a name need be no UTF-8.
   for (const entry of await readdir(folder, { withFileTypes: true, encoding: 'buffer' }))

@@ -1,9 +1,10 @@
 /** The door to git: every call with an environment of its own, no prompt, no hook, no signature, no pager. */
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeWrite } from './fence.ts';
 import { isMissing, makeFolder, systemWords, writeFileAtomic } from './files.ts';
+import { readSome } from './read.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -51,6 +52,10 @@ export class GitError extends Error {
 
 /** What to do about one that has not answered. */
 export const startGitAgain = 'see that the machine has processes and memory to spare, then do it again';
+
+/** Whether git says so of a folder that is in no working tree, and not that it could not look at one. */
+export const isNoTop = (why: string): boolean =>
+  /not a git repository|invalid gitfile format|must be run in a work tree/.test(why);
 
 export const gitMissing = 'git is not installed, or not on PATH';
 
@@ -131,6 +136,8 @@ export function ownGit(where: {
   });
 }
 
+const safeAnywhere = '[safe]\n\tdirectory = *\n';
+
 /** Makes an empty repository at `path`. */
 export async function makeRepository(
   path: string,
@@ -143,8 +150,9 @@ export async function makeRepository(
   },
 ): Promise<void> {
   makeFolder(path);
-  // Torn by a power cut it would be no settings of ours, and git not be called there any more.
-  await writeFileAtomic(options.settingsFile, '[safe]\n\tdirectory = *\n', { sync: true });
+  // Torn by a power cut it would be no settings of ours, and git not be called there any more. A delivery finds it made.
+  if ((await readSome(options.settingsFile, 1000)) !== safeAnywhere)
+    await writeFileAtomic(options.settingsFile, safeAnywhere, { sync: true });
   const git = ownGit({ cwd: path, settingsFile: options.settingsFile, env: options.env });
   await git.text([
     'init',
@@ -161,7 +169,31 @@ export async function makeRepository(
  *  it everywhere; whatever needs a program or changes words is left as it is. `.factory/` is nobody's news. */
 export async function keepToLineEnds(gitDir: string): Promise<void> {
   await writeFileAtomic(join(gitDir, 'info', 'attributes'), '* -ident -filter -working-tree-encoding\n');
-  await writeFileAtomic(join(gitDir, 'info', 'exclude'), '/.factory/\n');
+  await writeFileAtomic(join(gitDir, 'info', 'exclude'), nobodysNews);
+}
+export const nobodysNews = '/.factory/\n';
+
+/** Files that a call opens at the most, its pipes among them. */
+const filesOfACall = 12;
+
+/** Throws where so many cannot be opened: the call would fail later, in a way that nobody can catch. */
+function enoughFiles(): void {
+  const files: number[] = [];
+  try {
+    while (files.length < filesOfACall) files.push(openSync('/', 'r'));
+  } catch (error) {
+    throw new GitError(`git cannot be started: ${systemWords(error)}`, false, true);
+  } finally {
+    for (const file of files) closeSync(file);
+  }
+}
+
+const nothing = (): void => {};
+
+/** Has a write beyond a file-size limit go on to fail with an error. Each call listens for the limit's signal as for all
+ *  that may end us, and when the last listener of a signal goes, Node gives it back to the system, which would end us. */
+function keepFileSizeErrors(): void {
+  if (!process.listeners('SIGXFSZ').includes(nothing)) process.on('SIGXFSZ', nothing);
 }
 
 function git(setup: {
@@ -182,6 +214,8 @@ function git(setup: {
     try {
       // Loaded when git is called: most runs never do, and a process that is small starts its stages faster.
       const { execa } = await import('execa');
+      keepFileSizeErrors();
+      enoughFiles();
       if (setup.repository !== undefined) beforeWrite(setup.repository);
       const ended = await execa('git', [...options, ...args], {
         cwd: setup.cwd,

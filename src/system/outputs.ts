@@ -74,17 +74,23 @@ async function makePipes(near: string): Promise<readonly Pipe[]> {
   beforeWrite(near);
   let folder: string | undefined;
   const made: Pipe[] = [];
+  const ends: number[] = [];
+  const opened = (path: string, flags: number): number => {
+    const end = openSync(path, flags);
+    ends.push(end);
+    return end;
+  };
   try {
     folder = mkdtempSync(join(near, '.pipes-'));
     const paths = Array.from({ length: atATime }, (_, n) => join(folder ?? '', String(n)));
     await promisify(execFile)('mkfifo', ['-m', '600', ...paths]);
     for (const path of paths) {
-      const reader = openSync(path, O_RDONLY | O_NONBLOCK);
-      made.push({ reader, writer: openSync(path, O_WRONLY) });
+      const reader = opened(path, O_RDONLY | O_NONBLOCK);
+      made.push({ reader, writer: opened(path, O_WRONLY) });
     }
     return made;
   } catch {
-    for (const { reader, writer } of made) for (const end of [reader, writer]) closeSync(end);
+    for (const end of ends) closeSync(end);
     return [];
   } finally {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });

@@ -75,6 +75,21 @@ export function allPids(): number[] {
   return readdirSync('/proc').map(Number).filter(Number.isInteger);
 }
 
+/** A process of that name (as the kernel cuts it, after 15 characters) that stands in one of the folders or below, where one
+ *  can be seen. Linux only; elsewhere none. */
+export function atWorkIn(folders: readonly string[], name: string): number | undefined {
+  return (hasProc ? allPids() : []).find((pid) => {
+    if (read(`/proc/${pid}/comm`, 'line') !== `${name}\n`) return false;
+    try {
+      const at = `${readlinkSync(`/proc/${pid}/cwd`)}/`;
+      return folders.some((folder) => at.startsWith(`${folder}/`));
+    } catch {
+      // Gone meanwhile, or somebody else's.
+      return false;
+    }
+  });
+}
+
 /** The pid given out last in our pid namespace: pids are given in rising order and begin anew at the top. */
 export function lastPid(): number | undefined {
   const last = Number(read('/proc/loadavg', 'line')?.trim().split(' ').at(-1));

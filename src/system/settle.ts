@@ -12,21 +12,18 @@ const sync = promisify(fsync);
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Flushes the plain files and the folders of one tree or of several; links are not followed, and what may
- *  not be read is passed over. Of a folder in `closed` only its own names are flushed, and those of `last` when all others
- *  are on the disk. Rejects with the disk's error. */
+ *  not be read is passed over. Of a folder in `closed` only its own names are flushed. Rejects with the disk's error. */
 export async function settleTree(
   folders: string | readonly string[],
   closed: readonly string[] = [],
-  last?: string,
 ): Promise<void> {
   const roots = typeof folders === 'string' ? [folders] : folders;
   const shut = new Set(closed.map(latin));
   const places: string[] = [];
-  const end = last === undefined ? undefined : latin(last);
   const open = roots.map(latin).reverse();
   let oneByOne = false;
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    if (at !== end) places.push(at);
+    places.push(at);
     for (const entry of shut.has(at) ? [] : entriesOf(at)) {
       if (entry.isDirectory()) open.push(`${at}/${entry.name}`);
       else if (entry.isFile()) places.push(`${at}/${entry.name}`);
@@ -46,7 +43,6 @@ export async function settleTree(
     const done = await Promise.allSettled(places.slice(from, from + atOnce).map(flush));
     for (const one of done) if (one.status === 'rejected') throw one.reason;
   }
-  if (end !== undefined) await flush(end);
 }
 
 /** Bytes as text, whatever they are. */

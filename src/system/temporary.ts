@@ -1,14 +1,23 @@
 /** Folders below the system's temporary one, each with its maker in its name, so that what a killed one has left there is
  *  found by the next. */
-import { lstatSync } from 'node:fs';
+import { lstatSync, statSync } from 'node:fs';
 import { mkdtemp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { removeTree } from './files.ts';
+import { isMissing, removeTree } from './files.ts';
 import { isAbandoned, makerWord } from './maker.ts';
 
-/** Where temporary things go, by the environment that a command was given. */
-export const temporaryOf = (env: Readonly<Record<string, string | undefined>>): string =>
-  env['TMPDIR'] || '/tmp';
+/** Where temporary things go, by the environment that a command was given. A TMPDIR that is no folder names no place: shells
+ *  hand it down for long after it has been removed. */
+export function temporaryOf(env: Readonly<Record<string, string | undefined>>): string {
+  const named = env['TMPDIR'] || '/tmp';
+  try {
+    return statSync(named).isDirectory() ? named : '/tmp';
+  } catch (error) {
+    if (isMissing(error)) return '/tmp';
+    // Where it may not be looked at, whoever uses it is told so.
+    return named;
+  }
+}
 
 /** Makes one in `folder`, and removes those of the same `kind` whose makers have been killed. */
 export async function makeTemporary(folder: string, kind: string): Promise<string> {

@@ -74,7 +74,7 @@ export function whyNot(request: SpawnRequest, code: string): string {
       return 'the system allows no more processes (resource temporarily unavailable)';
     case 'EMFILE':
     case 'ENFILE':
-      return 'the system allows no more open files';
+      return 'the system allows no more open files (ulimit -n)';
     case 'ENOMEM':
       return 'the system has no memory left for it';
     default:

@@ -40,8 +40,11 @@ async function checkNode(
   const top = layout(runDir).node(last.node);
   const stage = await readStage(top);
   const passed = visits.every(({ artifacts }) => artifacts === undefined);
-  // Where another visit has begun, the finished ones are in the folders of earlier visits, or on their way there.
-  const begun = mayGoOn && stage?.visit === last.visit + 1;
+  // Where another visit has begun, the finished ones are in the folders of earlier visits, or on their way there. Its own
+  // file may be not yet made, or torn by a power cut: then that of the one before, which is moved last, has arrived.
+  const moved = () => readStage(join(nodeLayout(top).visits, String(last.visit)));
+  const begun =
+    mayGoOn && (stage === undefined ? (await moved())?.visit === last.visit : stage.visit === last.visit + 1);
   if (
     !passed &&
     !begun &&

@@ -7,6 +7,7 @@ import type { Manifest } from '../model/manifest.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { hashFile } from '../store/artifact-hashes.ts';
 import { bodiesOf, readExchanges } from '../store/exchanges.ts';
+import { collectGarbage } from '../system/memory.ts';
 import { namesIn } from '../system/read.ts';
 import { inspectStore, treeOf, unlike } from '../workspace/inspect.ts';
 import { shown } from '../workspace/names.ts';
@@ -54,6 +55,8 @@ export async function checkWorkspace(
     return;
   }
   const at = layout(runDir);
+  // The trees of all snapshots have been read until now.
+  collectGarbage();
   const read = await treeOf(at.snapshots, snapshot);
   // That it is gone or changed is told already.
   if ('why' in read) return;

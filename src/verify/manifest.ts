@@ -1,7 +1,7 @@
 /** What a run was started from: the manifest, the texts that it holds, and the files that it names. */
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { manifestHash } from '../engine/kept.ts';
+import { inputPath, keptPath, manifestHash } from '../engine/kept.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { sha256 } from '../model/sha256.ts';
@@ -29,7 +29,9 @@ export async function checkManifest(
   const value = JSON.parse(text) as object;
   if (text !== `${JSON.stringify(value, null, 2)}\n`)
     found.add('changed', where, 'the file is not written as the engine writes it');
-  if (vouched?.manifest_sha256 === undefined)
+  if (vouched === undefined)
+    found.cannot('manifest.json as a whole: the checkpoint, which has its hash, cannot be read');
+  else if (vouched.manifest_sha256 === undefined)
     found.cannot('manifest.json as a whole: an earlier version recorded no hash of it');
   else {
     const is = manifestHash(value);
@@ -61,7 +63,7 @@ export async function checkKept(runDir: string, manifest: Manifest, found: Findi
   for (const [name, { file }] of Object.entries(manifest.variables)) {
     if (file === undefined) continue;
     found.count('inputs');
-    const is = await hashFile(join(runDir, inputs, file.stored));
+    const is = await hashFile(inputPath(runDir, file.stored));
     found.hash(`${inputs}/${file.stored}`, file.sha256, is, `the text of variable "${name}"`);
   }
   const { files } = manifest;
@@ -71,7 +73,7 @@ export async function checkKept(runDir: string, manifest: Manifest, found: Findi
   }
   for (const [path, should] of Object.entries(files)) {
     found.count('files');
-    found.hash(path, should, await hashFile(join(runDir, path)));
+    found.hash(path, should, await hashFile(keptPath(runDir, path)));
   }
   for (const name of namesIn(join(runDir, inputs)))
     if (files[`${inputs}/${name}`] === undefined && !name.endsWith('.tmp'))

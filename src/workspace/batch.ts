@@ -108,7 +108,9 @@ export class Batch {
     try {
       const stored = await pour(path, neighbour, { mode: 0o600, sync: true, goOn });
       if (!this.into.largeNames.flushed) await sweep(largeDir, neighbour);
-      if (!this.into.has(stored.hash)) {
+      // One that became short while it was read may lie in a pack already, and then has no name here.
+      const isNew = !this.into.has(stored.hash);
+      if (isNew) {
         beforeWrite(largeDir);
         renameSync(neighbour, join(largeDir, stored.hash));
         const { largeNames } = this.into;
@@ -119,7 +121,7 @@ export class Batch {
         }
       }
       await this.flushLargeNames();
-      this.into.keepLarge(stored.hash);
+      if (isNew) this.into.keepLarge(stored.hash);
       return stored;
     } catch (error) {
       // Only what is written can fail so, and the error of an open file names none.

@@ -6,7 +6,7 @@ import { beforeWrite } from '../system/fence.ts';
 import { makeFolder, removeTree } from '../system/files.ts';
 import { makeTemporary } from '../system/temporary.ts';
 import { isWithin } from './dirs.ts';
-import { shown } from './names.ts';
+import { below, shown } from './names.ts';
 import { restoreTree } from './restore.ts';
 import type { Tree } from './snapshot.ts';
 import type { Store } from './store.ts';
@@ -36,6 +36,25 @@ export async function checkoutTree(tree: Tree, folder: string, store: Store): Pr
     throw error;
   }
   await removeTree(ours);
+}
+
+/** A path of `tree` in `folder` whose permissions the disk there has not kept, with what they are (some disks keep none);
+ *  undefined where there is none. Looks at one path of each kind and mode: a disk keeps them or does not. */
+export function modeLost(
+  tree: Tree,
+  folder: string,
+): { readonly path: string; readonly is: number; readonly wanted: number } | undefined {
+  const seen = new Set<string>();
+  for (const [path, { kind, mode: wanted }] of tree) {
+    const alike = `${kind} ${wanted}`;
+    if (kind === 'link' || seen.has(alike)) continue;
+    seen.add(alike);
+    const found = lstatSync(below(folder, path), { throwIfNoEntry: false });
+    if (found === undefined) continue;
+    const is = found.mode & 0o7777;
+    if (is !== wanted) return { path, is, wanted };
+  }
+  return undefined;
 }
 
 const no = (path: string, why: string): WorkspaceError =>

@@ -1,9 +1,9 @@
 /** Reading and writing bytes: whole, exactly, and without following links. */
 import { createHash } from 'node:crypto';
-import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { chmod, copyFile, type FileHandle, open, rm } from 'node:fs/promises';
 import { sha256 } from '../model/sha256.ts';
-import { isCode } from '../system/files.ts';
+import { isCode, isMissing } from '../system/files.ts';
 
 /** Contents above this many bytes are read in pieces and kept in files of their own. */
 export const largeFrom = 1024 * 1024;
@@ -103,6 +103,17 @@ async function writeSparse(file: FileHandle, bytes: Buffer, position: number): P
   }
   for (let done = from; done < bytes.length; )
     done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
+}
+
+/** Bytes of a plain file, or of the one that a link leads to; undefined where there is none. */
+export function plainSize(path: string): number | undefined {
+  try {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    return stat?.isFile() === true ? stat.size : undefined;
+  } catch (error) {
+    if (isMissing(error) || isCode(error, 'ELOOP')) return undefined;
+    throw error;
+  }
 }
 
 // A pipe that took the file's place must not block, nor a link be followed.

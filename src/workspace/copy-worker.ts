@@ -50,7 +50,7 @@ export function copyOnOrder(require: NodeJS.Require): void {
   };
 
   // As in copy.ts.
-  const timeOf = (ms: number) => (ms < 0 ? new Date(ms) : ms / 1e3);
+  const timeOf = (ms: number) => (ms < 0 ? new Date(Math.max(ms, -8.64e15)) : ms / 1e3);
 
   const write = (path: string, bytes: Buffer, mode: number, atimeMs: number, mtimeMs: number) => {
     const file = fs.openSync(path, toMake, mode & 0o777);

@@ -297,8 +297,8 @@ function copyLink(top: string, target: string, found: Found): readonly Link[] {
 const setTimes = (path: string | Buffer, found: Source): void =>
   lutimesSync(path, timeOf(found.stat.atimeMs), timeOf(found.stat.mtimeMs));
 
-/** As the calls want it: of a number before 1970 they would make the present. */
-const timeOf = (ms: number): number | Date => (ms < 0 ? new Date(ms) : ms / 1e3);
+/** As the calls want it: of a number before 1970 they would make the present. No date is earlier than that. */
+const timeOf = (ms: number): number | Date => (ms < 0 ? new Date(Math.max(ms, -8.64e15)) : ms / 1e3);
 
 function writing<T>(path: string, act: () => T): T {
   try {

@@ -1,11 +1,10 @@
 /** A store of snapshots looked at without changing anything: every tree, every content. */
-import { closeSync, openSync, readdirSync, statSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256 } from '../model/sha256.ts';
-import { isMissing, isNoFile } from '../system/files.ts';
+import { isCode, isMissing, isNoFile } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
-import { readPlainBytes } from '../system/read.ts';
-import { hashFile, readWhole } from './content.ts';
+import { hashFile, plainSize, readWhole } from './content.ts';
 import { below } from './names.ts';
 import { type Place, Places } from './places.ts';
 import type { Entry, Tree } from './snapshot.ts';
@@ -62,7 +61,8 @@ export async function inspectStore(dir: string): Promise<Inspected> {
       if (!name.endsWith('.tmp') && !name.endsWith('.new'))
         say(`large/${name}`, 'added', 'no content has this name');
     } else if (
-      !isPlainFile(join(dir, 'large', name)) ||
+      // A link is none of ours, and is not followed by a restore.
+      !lstatSync(join(dir, 'large', name)).isFile() ||
       (await hashFile(join(dir, 'large', name))).hash !== name
     )
       say(`large/${name}`, 'changed', 'holds other bytes than its name says');
@@ -74,7 +74,10 @@ export async function inspectStore(dir: string): Promise<Inspected> {
       if (!name.endsWith('.tmp')) say(name, 'added', 'the store has no file of this name');
       continue;
     }
-    waste += contents.unnamedIn(name, statSync(join(dir, name)).size);
+    const size = plainSize(join(dir, name));
+    if (size !== undefined) waste += contents.unnamedIn(name, size);
+    else if (!problems.some(({ file }) => file === name))
+      say(name, 'added', 'is no file, and holds no contents');
   }
   return { problems, trees, contents: contents.count, waste };
 }
@@ -173,9 +176,7 @@ class Contents {
 
 /** Undefined also where something else than a file is. */
 const openIfThere = (path: string): number | undefined =>
-  isPlainFile(path) ? openSync(path, 'r') : undefined;
-
-const isPlainFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  plainSize(path) === undefined ? undefined : openSync(path, 'r');
 
 /** The tree of that name, or why its file is not what was written. */
 export async function treeOf(
@@ -192,43 +193,8 @@ export async function treeOf(
     return treeId(read.tree) === id ? read : { why: 'tells of another tree than its name says' };
   } catch (error) {
     if (isNoFile(error)) return { why: 'there is no such snapshot' };
-    if (codeOf(error) !== '') throw error;
+    if (codeOf(error) !== '' && !isCode(error, 'ELOOP')) throw error;
     return { why: 'cannot be read any more' };
-  }
-}
-
-function packed(dir: string, place: Place): Buffer | undefined {
-  const file = openIfThere(join(dir, place.pack));
-  if (file === undefined) return undefined;
-  try {
-    return bytesAt(file, place);
-  } finally {
-    closeSync(file);
-  }
-}
-
-function bytesAt(file: number, place: Place): Buffer {
-  const bytes = Buffer.alloc(place.size);
-  return bytes.subarray(0, readWhole(file, bytes, place.offset));
-}
-
-/** The bytes of a file of a tree, as the store has them; undefined where it does not. */
-export async function contentOf(
-  dir: string,
-  hash: string,
-  place: Place | undefined,
-): Promise<Buffer | undefined> {
-  const bytes = place === undefined ? plainOf(join(dir, 'large', hash)) : packed(dir, place);
-  return bytes !== undefined && sha256(bytes) === hash ? bytes : undefined;
-}
-
-/** Undefined for one that cannot be read, too. */
-function plainOf(path: string): Buffer | undefined {
-  try {
-    const read = readPlainBytes(path, Number.POSITIVE_INFINITY);
-    return read.kind === 'text' ? read.text : undefined;
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,5 +1,5 @@
 /** Whether anything below a folder has changed since a moment: by content, not by touch. */
-import { lstatSync } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { hashFile } from './content.ts';
 import { below } from './names.ts';
 import { type Found, targetOf, walk } from './walk.ts';
@@ -32,12 +32,12 @@ export function lookout(root: string): Lookout {
   return {
     begin() {
       const now = new Map<string, Seen>();
-      for (const found of walk(root)) now.set(found.path, untold(found));
+      if (topOf(root) !== undefined) for (const found of walk(root)) now.set(found.path, untold(found));
       last = now;
     },
     async changedSince(at) {
       const since = at.getTime() - slackMs;
-      const top = lstatSync(root, { throwIfNoEntry: false });
+      const top = topOf(root);
       // A workspace that has gone has changed.
       if (top === undefined) return true;
       const now = new Map<string, Seen>();
@@ -52,6 +52,12 @@ export function lookout(root: string): Lookout {
       return touched && (before === undefined || !isSame(before, now));
     },
   };
+}
+
+/** Undefined also for a link: it may lead to the whole disk, which nobody means to look at. */
+function topOf(root: string): Stats | undefined {
+  const stat = lstatSync(root, { throwIfNoEntry: false });
+  return stat?.isDirectory() === true ? stat : undefined;
 }
 
 /** A path whose content is not looked at. A folder is its names, which are looked at one by one. */

@@ -12,6 +12,7 @@ import {
   symlinkSync,
   unlinkSync,
 } from 'node:fs';
+import { monotonicMs } from '../system/clock.ts';
 import { named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { hashFile } from './content.ts';
@@ -87,6 +88,9 @@ const neighbourName = (): string => `.factory-restore.${randomBytes(8).toString(
 /** Longer paths may have no room for a neighbour's name: the system's limit is 4096 bytes, elsewhere 1024. */
 const longFrom = 900;
 
+/** Milliseconds for which a look at the folders counts. */
+const momentMs = 1;
+
 type Difference = 'none' | 'mode' | 'all';
 
 /** What is there. Of a file that the facts alone tell the difference of, nothing more need be known. */
@@ -115,6 +119,7 @@ class Work {
   /** Folders that were made accessible or have another mode than they shall have, with the mode they shall have. */
   private readonly modes = new Map<string, number>();
   private readonly realFolders = new Set<string>(['']);
+  private lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly r: Restore) {}
 
@@ -322,6 +327,13 @@ class Work {
 
   /** Makes a folder one that can be written in, after making sure that it and all above it are real folders. */
   private unlock(path: string): void {
+    // Somebody may be at work there still, and may put a link in a folder's place while a large file is written.
+    const now = monotonicMs();
+    if (now - this.lookedAt > momentMs) {
+      this.realFolders.clear();
+      this.realFolders.add('');
+      this.lookedAt = now;
+    }
     if (this.realFolders.has(path)) return;
     this.unlock(parentOf(path));
     const place = below(this.r.workspace, path);

@@ -21,7 +21,8 @@ export type Scan = {
   ) => Promise<{ readonly hash: string; readonly size: number }>;
 };
 
-/** A name in a folder: what it was when it was looked at last, and the way to it, made once where it is not long. */
+/** A name in a folder: what it was when it was looked at last, and the way to it, made once where it is not long, nor one
+ *  of very many. */
 type Child = {
   readonly path: string;
   readonly place: string | Buffer | undefined;
@@ -58,11 +59,16 @@ export class Scanner {
   private changed = false;
   /** Found by the last scan. */
   strays: Stray[] = [];
+  /** Made since nothing was known. */
+  private places = 0;
   private unread: { readonly child: Child; readonly stat: Facts }[] = [];
   /** The file system's own time, in milliseconds, before anything was listed or read in this scan. */
   private clock: number | undefined;
   /** The device on which a folder's times tell whether its names are the same. */
   private honest: number | undefined;
+  /** The workspace itself, as it was when nothing was mounted on it. */
+  private place: Pick<Stats, 'dev' | 'ino'> | undefined;
+  private isUnmounted = false;
 
   constructor(private readonly workspace: string) {}
 
@@ -79,7 +85,10 @@ export class Scanner {
       this.forget();
       return this.tree;
     }
-    nothingMounted(this.workspace);
+    this.isUnmounted = false;
+    const { dev, ino } = stat;
+    if (dev !== this.place?.dev || ino !== this.place.ino) this.unmounted();
+    this.place = { dev, ino };
     this.honest ??= tellsTimes(this.workspace) ? stat.dev : -1;
     // Asking for the time touches the top.
     this.top.facts = undefined;
@@ -96,6 +105,7 @@ export class Scanner {
 
   /** To be called when what was kept has not reached the store: nothing is known any more. */
   forget(): void {
+    this.places = 0;
     this.top = newFolder('');
     this.tree = new Map();
   }
@@ -109,12 +119,21 @@ export class Scanner {
         const stat = look(child, this.workspace);
         // The common case first and alone: everything else is rare.
         if (stat?.isFile() === true && isUntouched(stat, child.entry)) continue;
+        const known = child.folder?.facts;
+        if (stat === undefined || stat.ino !== known?.ino || stat.dev !== this.honest) this.unmounted();
         this.see(at.folder, child, stat, s);
         if (child.folder !== undefined && stat !== undefined) open.push({ folder: child.folder, stat });
       }
       // Not all of them at the end: there may be as many as files.
       if (this.unread.length >= manyUnread) await this.read(s);
     }
+  }
+
+  /** Throws a WorkspaceError where something is mounted. What is mounted somewhere shows another file or folder there than
+   *  the one that was: where everything is the very one of the last scan, nobody has to be asked. */
+  private unmounted(): void {
+    if (!this.isUnmounted) nothingMounted(this.workspace);
+    this.isUnmounted = true;
   }
 
   /** Brings the names of a folder up to date. */
@@ -128,7 +147,9 @@ export class Scanner {
     )
       return;
     const { ctimeMs, mtimeMs, ino } = stat;
-    folder.facts = stat.dev === this.honest && this.isPast(stat) ? { ctimeMs, mtimeMs, ino } : undefined;
+    // The top is listed each time.
+    const tells = folder !== this.top && stat.dev === this.honest && this.isPast(stat);
+    folder.facts = tells ? { ctimeMs, mtimeMs, ino } : undefined;
     const names = namesIn(this.workspace, folder.path);
     if (names.length === folder.names.length && names.every((name, n) => name === folder.names[n])) return;
     const known = new Map(folder.names.map((name, n) => [name, folder.children[n]]));
@@ -187,7 +208,9 @@ export class Scanner {
       try {
         const { hash, size } = await s.keep(child.place ?? below(this.workspace, child.path), stat.size);
         const facts = past && size === stat.size ? stat : oneOfSeveral(stat);
-        this.become(child, fileEntry(stat.mode & 0o7777, size, hash, facts));
+        // Of two texts that say the same, one is kept: they are most of what is known of a file.
+        const known = s.before.get(child.path)?.hash;
+        this.become(child, fileEntry(stat.mode & 0o7777, size, known === hash ? known : hash, facts));
       } catch (error) {
         if (!isMissing(error))
           throw trouble(isDenied(error) ? 'read' : 'keep the content of', child.path, error);
@@ -198,7 +221,9 @@ export class Scanner {
   }
 
   private placeOf(path: string): string | Buffer | undefined {
-    return path.length > longFrom ? undefined : below(this.workspace, path);
+    if (path.length > longFrom || this.places >= mostPlaces) return undefined;
+    this.places += 1;
+    return below(this.workspace, path);
   }
 
   private isPast(stat: Facts): boolean {
@@ -219,6 +244,8 @@ const manyUnread = 1000;
 
 /** From so many characters on a place is made anew each time: to keep it would take more than everything else. */
 const longFrom = 200;
+/** So many of them are kept: of a very large workspace they would take a third of all that is known of it. */
+const mostPlaces = 20_000;
 
 /** The coarsest step of a system's clock, twice. */
 const grainMs = 20;

@@ -1,7 +1,7 @@
 /** Snapshots of one workspace: taken by a stat walk that reads only what may have changed. */
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isNoFile, makeFolder, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { isCode, isNoFile, makeFolder, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
 import { checkoutTree } from './checkout.ts';
 import { copyTree } from './copy.ts';
@@ -143,6 +143,8 @@ export async function openSnapshots(where: {
     try {
       // Two trees in memory are enough: this one, and the one that is being found.
       const before = since?.tree ?? copies;
+      // What a copy or a restore of all that has left is let go before everything is looked at for the first time.
+      if (latest === empty && before.size >= many) collectGarbage();
       if (since !== undefined && held.has(since.id)) hold(since.id, before);
       keepOnly(1);
       const tree = await scanner.scan({
@@ -268,7 +270,7 @@ function readOrExplain(boot: string, path: string): ReturnType<typeof readTree> 
     if (isNoFile(error))
       throw new DamagedStore(`there is no snapshot ${basename(path, '.json')} in ${dirname(dirname(path))}`);
     // The system's own words say more.
-    if (codeOf(error) !== '') throw error;
+    if (codeOf(error) !== '' && !isCode(error, 'ELOOP')) throw error;
     throw new DamagedStore(`the snapshot ${path} is damaged: it cannot be read`, { cause: error });
   }
 }

@@ -1,6 +1,6 @@
 /** Contents by their SHA-256: small ones one after another in a pack, large ones in files of their own. */
 import { createHash, randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fchmodSync, openSync, readdirSync, statSync } from 'node:fs';
+import { closeSync, fchmodSync, lstatSync, openSync, readdirSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../model/sha256.ts';
@@ -8,7 +8,7 @@ import { beforeWrite } from '../system/fence.ts';
 import { isCode, isMissing, isNoFile } from '../system/files.ts';
 import { readPlainBytes } from '../system/read.ts';
 import { Batch } from './batch.ts';
-import { noFollow, pour, readWhole, writeWhole } from './content.ts';
+import { noFollow, plainSize, pour, readWhole, writeWhole } from './content.ts';
 import { firstPack, type Place, Places } from './places.ts';
 import { DamagedStore } from './trouble.ts';
 
@@ -45,9 +45,9 @@ export class Store {
       ends.set(place.pack, Math.max(ends.get(place.pack) ?? 0, place.offset + place.size));
     for (const [pack, end] of ends) {
       const path = join(this.dir, pack);
-      const stat = statSync(path, { throwIfNoEntry: false });
-      if (stat?.isFile() !== true) throw damaged(`${path} is missing`);
-      if (stat.size < end) throw damaged(`${path} has ${stat.size} bytes where ${end} were written`);
+      const size = plainSize(path);
+      if (size === undefined) throw damaged(`${path} is missing`);
+      if (size < end) throw damaged(`${path} has ${size} bytes where ${end} were written`);
     }
     this.places.addAll(places);
     for (const hash of hashes) if (!this.has(hash)) throw damaged(`${join(this.largeDir, hash)} is missing`);
@@ -129,7 +129,8 @@ export class Store {
   async writeTo(hash: string, path: string | Buffer, mode: number): Promise<void> {
     if (this.large.has(hash)) {
       const kept = join(this.largeDir, hash);
-      if (!existsSync(kept)) throw damaged(`${kept} is missing`);
+      const is = lstatSync(kept, { throwIfNoEntry: false });
+      if (is?.isFile() !== true) throw damaged(`${kept} is ${is === undefined ? 'missing' : 'no file'}`);
       if ((await pour(kept, path, { mode })).hash !== hash) throw this.wrong(hash);
       return;
     }

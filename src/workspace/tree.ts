@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import * as z from 'zod';
+import { collectGarbage } from '../system/memory.ts';
 import { largeFrom, readWhole } from './content.ts';
 import { firstPack, type Place, Places } from './places.ts';
 import type { Entry, EntryKind, Tree } from './snapshot.ts';
@@ -181,7 +182,10 @@ function treeOf(stored: StoredTree, rows: Iterable<unknown>, boot: string): Retu
   const places = new Places();
   const hasFacts = boot !== '' && stored.boot === boot;
   function* files(): Generator<Item> {
+    let count = 0;
     for (const row of rows) {
+      count += 1;
+      if (count % many === 0) collectGarbage();
       const [path, mode, size, hash, offset, text, pack = 0] = StoredFile.parse(row);
       yield [path, fileEntry(mode, size, hash, readFacts(text, hasFacts))];
       const name = pack === 0 ? firstPack : stored.packs?.[pack - 1];
@@ -199,6 +203,9 @@ function treeOf(stored: StoredTree, rows: Iterable<unknown>, boot: string): Retu
     if (leavesTop.test(path)) throw new Error(`${JSON.stringify(path)} is no path below the top`);
   return { tree, places };
 }
+
+/** After so many rows, what reading them has left in memory is worth a collection of garbage. */
+const many = 50_000;
 
 const hashForm = /^[0-9a-f]{64}$/;
 
@@ -246,24 +253,34 @@ function inOrder(lists: readonly Iterator<Item>[]): Tree {
 }
 
 const filesFollow = '"files":[\n';
-/** Bytes up to there, and of a file's line: nobody holds what never comes to an end. */
-const mostOfHead = 64 * 1024 * 1024;
+/** Bytes up to there (all folders and links), and of a file's line: nobody holds what never comes to an end. */
+const mostOfHead = 256 * 1024 * 1024;
 const mostOfLine = 1024 * 1024;
 
 /** The text without its files, and these one by one: taken as one value, a large tree would be in memory three times. */
 function apart(pieces: Iterator<Buffer>): { readonly head: unknown; readonly rows: Iterable<unknown> } {
-  let text = Buffer.alloc(0);
+  // Put together once: with each piece anew, a large beginning would be copied a thousand times.
+  const parts: Buffer[] = [];
+  let length = 0;
+  let end = Buffer.alloc(0);
   for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
-    if (text.length > mostOfHead) throw new Error('it does not come to its files');
-    const from = Math.max(0, text.length - filesFollow.length);
-    text = Buffer.concat([text, next.value]);
-    const to = text.indexOf(filesFollow, from) + filesFollow.length;
-    if (to < filesFollow.length) continue;
+    if (length > mostOfHead) throw new Error('it does not come to its files');
+    const seam = Buffer.concat([end, next.value]);
+    parts.push(seam.subarray(end.length));
+    const at = seam.indexOf(filesFollow);
+    if (at < 0) {
+      length += next.value.length;
+      end = seam.subarray(-filesFollow.length);
+      continue;
+    }
+    const text = Buffer.concat(parts);
+    const to = length - end.length + at + filesFollow.length;
     const head: unknown = JSON.parse(`${text.toString('utf8', 0, to)}]}`);
     return { head, rows: rowsOf(linesOf(text.subarray(to), pieces)) };
   }
   // As it was written before: everything on one line.
-  const head = z.looseObject({ files: z.array(z.unknown()) }).parse(JSON.parse(text.toString()));
+  const whole = Buffer.concat(parts).toString();
+  const head = z.looseObject({ files: z.array(z.unknown()) }).parse(JSON.parse(whole));
   return { head: { ...head, files: [] }, rows: head.files };
 }
 

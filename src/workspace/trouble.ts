@@ -38,7 +38,7 @@ const words: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk quota is used up',
   EFBIG: 'the file would be larger than the system allows; raise its limit (ulimit -f)',
   EROFS: 'the file system is read-only',
-  EMFILE: 'too many open files',
+  EMFILE: 'too many files are open; raise their limit (ulimit -n)',
 };
 
 /** The same of the run's own folder, which nobody can leave out. */

@@ -9,6 +9,7 @@ import type { Caps } from '../../src/engine/caps.ts';
 import { openDesk } from '../../src/engine/desk.ts';
 import { gather } from '../../src/engine/shared-budget.ts';
 import type { CallRecord } from '../../src/model/call-record.ts';
+import { Spent } from '../../src/model/spent.ts';
 import { openJournal } from '../../src/store/journal.ts';
 import { taskFor } from '../agents/contract.ts';
 
@@ -226,4 +227,20 @@ test('what a run of a stage has spent is taken over once, also by who follows an
   expect(books().run()).toEqual(later.run());
   expect(existsSync(join(nodeDir, 'spent.jsonl'))).toBe(false);
   rmSync(nodeDir, { recursive: true });
+});
+
+test('records of calls that tell what no call can have used leave books that can be written down', () => {
+  const stamp = {
+    schema_version: 1,
+    at: '2026-01-02T03:04:05.678Z',
+    node: 'a',
+    visit: 1,
+    attempt: 1,
+  } as const;
+  const usage = { model: 'm', input_tokens: -10, output_tokens: 1e300, cost_usd: -1 };
+  const ended = { ...stamp, type: 'CallEnded', ended: 'told', usage, cost_usd: -1 } as const;
+  const begun = { ...stamp, type: 'CallStarted', agent: 'openai', model: 'm', input_tokens: 5 } as const;
+  const noPrices = { dated: '2026-01-01', from: 'test', models: new Map() };
+  const spent = openBooks([begun, ended], noPrices, async () => {}).run();
+  expect(Spent.parse(spent)).toMatchObject({ calls: 1, input_tokens: 0, output_tokens: 0, cost_usd: 0 });
 });

@@ -1,5 +1,14 @@
 /** A node's folder between two visits: whatever a stage has left there, and while another engine takes the run over. */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { copyArtifacts } from '../../src/engine/fork-artifacts.ts';
@@ -82,4 +91,40 @@ test('a fork takes over what has such a name, of the latest visit and of earlier
   expect(names(it.at('to/n'))).toEqual(['odd\xff', 'plain', 'stage.json', 'visits']);
   expect(names(it.at('to/n'), odd)).toEqual(['odd\xff']);
   expect(names(it.at('to/n/visits/1'), odd)).toEqual(['odd\xff']);
+});
+
+// As a check of the disk after a power cut leaves it, where there is no journal.
+test.each([
+  ['two names of one file', (from: string, to: string) => linkSync(from, to)],
+  ['a folder in its place', (_: string, to: string) => mkdirSync(join(to, 'in'), { recursive: true })],
+  ['a link in its place', (_: string, to: string) => symlinkSync('/nowhere', to)],
+] as const)('a move that a power cut has left at both places is taken up again: %s', async (_, leave) => {
+  await using it = await temp();
+  const dir = it.at('check');
+  mkdirSync(join(dir, 'visits', '1'), { recursive: true });
+  const stage = { schema_version: 1, visit: 1, attempt: 1, marker: 'm', process: null };
+  for (const [name, text] of Object.entries({ 'prompt.md': 'one', 'stage.json': JSON.stringify(stage) })) {
+    writeFileSync(join(dir, name), text);
+    leave(join(dir, name), join(dir, 'visits', '1', name));
+  }
+  mkdirSync(join(dir, 'own'));
+  leave(join(dir, 'prompt.md'), join(dir, 'visits', '1', 'own'));
+  await openVisit(dir, 2, 'm');
+  expect(readdirSync(dir).sort()).toEqual(['stage.json', 'visits']);
+  expect(readdirSync(join(dir, 'visits', '1')).sort()).toEqual(['own', 'prompt.md', 'stage.json']);
+  expect(readFileSync(join(dir, 'visits', '1', 'prompt.md'), 'utf8')).toBe('one');
+  expect(JSON.parse(readFileSync(join(dir, 'visits', '1', 'stage.json'), 'utf8'))).toEqual(stage);
+});
+
+test('an archived visit’s folder that nobody may enter is opened for the rest of a cut move', async () => {
+  await using it = await temp();
+  const dir = it.at('check');
+  const archive = join(dir, 'visits', '1');
+  mkdirSync(archive, { recursive: true });
+  chmodSync(archive, 0);
+  const stage = { schema_version: 1, visit: 1, attempt: 1, marker: 'm', process: null };
+  writeFileSync(join(dir, 'stage.json'), JSON.stringify(stage));
+  await openVisit(dir, 2, 'm');
+  expect(statSync(archive).mode & 0o700).toBe(0o700);
+  expect(readdirSync(archive)).toEqual(['stage.json']);
 });

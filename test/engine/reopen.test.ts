@@ -37,6 +37,9 @@ test('links and pipes that a stage left go, and a folder is there again where it
   await writeFile(join(node, 'response.md'), '');
   reopen(node);
   expect((await readdir(node, { recursive: true })).sort()).toEqual(['response.md', 'x']);
+  await writeFile(join(node, 'visits'), '');
+  reopen(node);
+  expect((await readdir(node)).sort()).toEqual(['response.md', 'x']);
   for (const put of [() => symlink(join(dir.dir, 'away'), node), () => writeFile(node, ''), async () => {}]) {
     await rm(node, { recursive: true });
     await put();

@@ -108,3 +108,37 @@ test.for([
     expect(last).toEqual(['PipelineCompleted', 'PipelineCompleted']);
   },
 );
+
+test('a checkpoint counts no visit whose beginning is not on the disk: of the first stage, of one that follows itself, of the first after a resume', async () => {
+  await using it = await temp();
+  const again = 'test -e again || { touch again; exit 1; }';
+  writeFileSync(
+    it.at('p.dot'),
+    `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
+      a [shape=parallelogram, tool_command="${again}"]
+      start -> a; a -> a [condition="outcome=fail"]; a -> exit [condition="outcome=success"] }`,
+  );
+  mkdirSync(it.at('runs'));
+  const { graph } = await readPipeline('p.dot', it.dir);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  const at = layout(it.at('runs', 'r1'));
+  const vouched: string[] = [];
+  const event = (event: RunEvent) => {
+    if (event.type !== 'CheckpointSaved') return;
+    const { journals } = JSON.parse(readFileSync(at.checkpoint, 'utf8'));
+    const node = event.last_completed_node;
+    const begun = (path: string, name: string) =>
+      read(path)
+        .slice(0, journals[name]?.records ?? 0)
+        .filter((line) => isBegin(line, node)).length;
+    vouched.push(`${node} ${begun(at.events, 'events.jsonl')} ${begun(at.trace, 'trace.jsonl')}`);
+  };
+  const doors = (more: Record<string, string> = {}): Doors => {
+    const quiet = quietDoors(it.dir, { FACTORY_SANDBOX: 'none', ...more });
+    return { ...quiet, watcher: { ...quiet.watcher, event } };
+  };
+  const stop = doors({ ATTRACTION_TEST_STOP_AFTER_NODE: 'start' });
+  await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, plainFlags, stop);
+  expect(await resumeRun(it.at('runs', 'r1'), graph, plainFlags, doors())).toMatchObject({ code: 0 });
+  expect(vouched).toEqual(['start 1 1', 'a 1 1', 'a 2 2', 'exit 1 1']);
+});

@@ -103,6 +103,12 @@ describe('two traces', () => {
     );
   });
 
+  test('are the same where one was killed before it had told of itself, and resumed', () => {
+    const resumed = [session(true), { type: 'ResumeLoaded' }, ...whole.slice(1)];
+    expect(compareTraces(told('one', ...resumed), told('two', ...whole), [])).toEqual({ same: whole.length });
+    expect(compareTraces(told('one', ...whole), told('two', ...resumed), [])).toEqual({ same: whole.length });
+  });
+
   test('are the same where a kill lost the story of the stage before it', () => {
     const lost = [...whole.slice(0, 3), session(true), { type: 'ResumeLoaded' }, ...whole.slice(5)];
     expect(compareTraces(told('one', ...lost), told('two', ...whole), [])).toHaveProperty('same');

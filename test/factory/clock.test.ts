@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
+import { lostTime } from '../../src/factory/lost-time.ts';
 import { type Doors, readPipeline, resumeRun, startRun } from '../../src/factory.ts';
 import { newRunId } from '../../src/store/run-store.ts';
 import { type Clock, realClock } from '../../src/system/clock.ts';
@@ -33,6 +34,17 @@ const jumping = (hours: number): Clock => {
 
 const flags = { vars: {}, envPass: [], allowDirty: false, acceptChanges: false };
 
+const doorsIn =
+  (dir: string, clock: Doors['clock']) =>
+  (env: Doors['env']): Doors => ({
+    cwd: dir,
+    env: { PATH: process.env['PATH'], ...env },
+    clock,
+    signal: new AbortController().signal,
+    watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
+    log: () => {},
+  });
+
 test.for([{ hours: -7 }, { hours: 31 }])(
   'a clock that jumps $hours h at each look changes neither the route nor the time that a run took',
   async ({ hours }) => {
@@ -41,14 +53,7 @@ test.for([{ hours: -7 }, { hours: 31 }])(
     mkdirSync(it.at('runs'));
     const { graph } = await readPipeline('p.dot', it.dir);
     if (graph === undefined) throw new Error('the pipeline is sound');
-    const doors = (env: Doors['env']): Doors => ({
-      cwd: it.dir,
-      env: { PATH: process.env['PATH'], ...env },
-      clock: jumping(hours),
-      signal: new AbortController().signal,
-      watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
-      log: () => {},
-    });
+    const doors = doorsIn(it.dir, jumping(hours));
     const where = { runsDir: it.at('runs'), runId: 'r1' };
     const stopped = await startRun(graph, where, flags, doors({ ATTRACTION_TEST_STOP_AFTER_NODE: 'one' }));
     expect(stopped).toMatchObject({ code: 1, result: { reason: 'test_stop' } });
@@ -76,36 +81,58 @@ test.for([{ hours: -7 }, { hours: 31 }])(
   },
 );
 
-test('what a killed engine worked at a node counts for the time that the node may take', async () => {
-  await using it = await temp();
-  const limited = pipeline.replace('max_wall="1h"', '').replace('"true"]', '"true", max_wall=1h]');
-  writeFileSync(it.at('p.dot'), limited);
-  mkdirSync(it.at('runs'));
-  const { graph } = await readPipeline('p.dot', it.dir);
-  if (graph === undefined) throw new Error('the pipeline is sound');
-  const doors = (env: Doors['env']): Doors => ({
-    cwd: it.dir,
-    env: { PATH: process.env['PATH'], ...env },
-    clock: realClock,
-    signal: new AbortController().signal,
-    watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
-    log: () => {},
-  });
-  const where = { runsDir: it.at('runs'), runId: 'r1' };
-  await startRun(graph, where, flags, doors({ ATTRACTION_TEST_STOP_AFTER_NODE: 'one' }));
-  const dir = it.at('runs', 'r1');
-  const path = join(dir, 'lock', '000001.json');
-  const lock = JSON.parse(readFileSync(path, 'utf8'));
-  const heartbeat = new Date(Date.parse(lock.heartbeat) + 7_200_000).toISOString();
-  writeFileSync(
-    path,
-    JSON.stringify({ ...lock, start_time: '1', released: null, heartbeat, held_ms: 7_000_000 }),
-  );
-  const ended = await resumeRun(dir, graph, flags, doors({}));
-  expect(ended).toMatchObject({
-    code: 1,
-    result: { reason: expect.stringMatching(/^max_wall: node "two"/) },
-  });
+test.each(['an engine that was killed', 'one, and another that was killed right after it'])(
+  'what %s worked at a node counts for the time that the node may take',
+  async (killed) => {
+    await using it = await temp();
+    const limited = pipeline.replace('max_wall="1h"', '').replace('"true"]', '"true", max_wall=1h]');
+    writeFileSync(it.at('p.dot'), limited);
+    mkdirSync(it.at('runs'));
+    const { graph } = await readPipeline('p.dot', it.dir);
+    if (graph === undefined) throw new Error('the pipeline is sound');
+    const doors = doorsIn(it.dir, realClock);
+    const where = { runsDir: it.at('runs'), runId: 'r1' };
+    await startRun(graph, where, flags, doors({ ATTRACTION_TEST_STOP_AFTER_NODE: 'one' }));
+    const dir = it.at('runs', 'r1');
+    const lock = JSON.parse(readFileSync(join(dir, 'lock', '000001.json'), 'utf8'));
+    const held = killed.includes('another') ? [7_000_000, 0] : [7_000_000];
+    for (const [n, held_ms] of held.entries()) {
+      const epoch = n + 2;
+      const left = { ...lock, epoch, start_time: '1', released: null, held_ms };
+      writeFileSync(join(dir, 'lock', `00000${epoch}.json`), JSON.stringify(left));
+    }
+    const ended = await resumeRun(dir, graph, flags, doors({}));
+    expect(ended).toMatchObject({
+      code: 1,
+      result: { reason: expect.stringMatching(/^max_wall: node "two"/) },
+    });
+  },
+);
+
+const ms = Date.parse('2026-06-01T12:00:00Z');
+const owner = (epoch: number, seconds: number, released: string | null = null) => ({
+  epoch,
+  heartbeat: new Date(ms + seconds * 1000).toISOString(),
+  held_ms: seconds * 1000 + 400,
+  released,
+});
+
+test.each([
+  { status: 'running', owners: [owner(2, 100)], lost: 100_000, what: 'one that was killed' },
+  { status: 'running', owners: [owner(2, 100, 'then')], lost: 0, what: 'one that gave the run free' },
+  { status: 'interrupted', owners: [owner(2, 100)], lost: 0, what: 'one that had counted it' },
+  { status: 'paused_quota', owners: [owner(2, 100)], lost: 0, what: 'one that had counted it and waited' },
+  {
+    status: 'running',
+    owners: [owner(2, 100), owner(3, 50), owner(4, 20)],
+    lost: 170_800,
+    what: 'several, each of which was killed before its first checkpoint',
+  },
+  { status: 'interrupted', owners: [owner(2, 9, 'then'), owner(3, 50)], lost: 50_400, what: 'a later one' },
+  { status: 'running', owners: [owner(2, -7200)], lost: 0, what: 'one whose clock was set back' },
+] as const)('time that is lost with $what', ({ status, owners, lost }) => {
+  const at = new Date(ms).toISOString();
+  expect(lostTime({ at, epoch: 2, status }, owners)).toBe(lost);
 });
 
 test('run ids are never given twice, though the clock stands still or goes back', () => {

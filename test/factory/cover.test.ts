@@ -7,6 +7,7 @@ import { readPipeline, resumeRun, startRun } from '../../src/factory.ts';
 import { layout } from '../../src/model/layout.ts';
 import { loadCheckpoint } from '../../src/store/checkpoint.ts';
 import { readManifest } from '../../src/store/run-store.ts';
+import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { plainFlags, quietDoors } from '../support/doors.ts';
 import { temp } from '../system/temp.ts';
 
@@ -23,26 +24,27 @@ test('a change that follows a cut change leaves a manifest that is vouched for w
   await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, plainFlags, doors);
   const dir = it.at('runs', 'r1');
   const at = layout(dir);
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
   const change = async (maxSteps: number) => {
     const read = await readManifest(dir);
     const loaded = await loadCheckpoint(at.checkpoint);
     if (!read.ok || !loaded.ok) throw new Error('a run that nobody has touched');
     const { manifest } = read;
+    const from = { snapshots, snapshot: await snapshots.load(loaded.checkpoint.snapshot ?? '') };
     const next = { ...manifest, caps: { ...manifest.caps, max_steps: maxSteps } };
-    await carryOut({ manifest: next, files: {}, script: 'an answer' }, dir, loaded);
+    await carryOut({ manifest: next, files: {}, script: 'an answer' }, dir, loaded, from);
   };
   // The first is cut right after it, the second before the manifest stands there.
   await change(11);
   const first = readFileSync(at.manifest, 'utf8');
-  rmSync(at.inputs, { recursive: true, force: true });
-  writeFileSync(at.inputs, 'in the way');
+  writeFileSync(at.change, 'in the way');
   await expect(change(12)).rejects.toThrow();
   expect(readFileSync(at.manifest, 'utf8')).toBe(first);
   const loaded = await loadCheckpoint(at.checkpoint);
   expect(loaded.ok && [loaded.vouched.manifest_sha256, loaded.vouched.manifest_next]).toContain(
     manifestHash(JSON.parse(first)),
   );
-  rmSync(at.inputs);
+  rmSync(at.change);
   const ended = await resumeRun(dir, graph, plainFlags, { ...doors, env: { PATH: process.env['PATH'] } });
   expect(ended).toMatchObject({ code: 0 });
 });

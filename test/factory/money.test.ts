@@ -1,38 +1,68 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { defaultCaps } from '../../src/engine/caps.ts';
 import { openMoney } from '../../src/factory/money.ts';
+import { readPipeline, startRun } from '../../src/factory.ts';
 import { layout } from '../../src/model/layout.ts';
 import { openJournal } from '../../src/store/journal.ts';
 import { realClock } from '../../src/system/clock.ts';
+import { plainFlags, quietDoors } from '../support/doors.ts';
 import { freshState } from '../support/graph.ts';
 import { temp } from '../system/temp.ts';
 
-test('who is resumed within a stage tells its caller what the runs of its own cut stage have spent', async () => {
+// Every object seems to have a `constructor`.
+test.each(['a', 'constructor'])(
+  'who is resumed within a stage %s tells its caller what the runs of its own cut stage have spent',
+  async (node) => {
+    await using it = await temp();
+    const innermost = await openJournal(join(layout(it.dir).node(node), 'spent.jsonl'), {
+      runId: 'r3',
+      epoch: 1,
+    });
+    const about = { schema_version: 1, at: '2026-01-01T00:00:00Z', node: 'x', visit: 1, attempt: 1 };
+    innermost.append({ ...about, type: 'CallEnded', ended: 'untold', usage: null, cost_usd: 2 });
+    await innermost.close();
+    const money = await openMoney(
+      it.dir,
+      { runId: 'r2', epoch: 2 },
+      {
+        manifest: { run_id: 'r2' },
+        loaded: freshState(node),
+        resumed: true,
+        caps: { ...defaultCaps, maxWallMs: undefined },
+      },
+      { clock: realClock, env: { FACTORY_BUDGET: it.at('budget.json') } },
+    );
+    await money.close();
+    expect(money.books.run()).toMatchObject({ calls: 1 });
+    const told = readFileSync(it.at('spent.jsonl'), 'utf8').trim().split('\n');
+    expect(told.map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ type: 'CallEnded', run: 'r3', run_id: 'r2', node, visit: 1, cost_usd: 2 }),
+    ]);
+  },
+);
+
+test('a stage that tells of less than nothing gives nothing back, and the run goes on', async () => {
   await using it = await temp();
-  const innermost = await openJournal(join(layout(it.dir).node('a'), 'spent.jsonl'), {
-    runId: 'r3',
-    epoch: 1,
-  });
-  const about = { schema_version: 1, at: '2026-01-01T00:00:00Z', node: 'x', visit: 1, attempt: 1 };
-  innermost.append({ ...about, type: 'CallEnded', ended: 'untold', usage: null, cost_usd: 2 });
-  await innermost.close();
-  const money = await openMoney(
-    it.dir,
-    { runId: 'r2', epoch: 2 },
-    {
-      manifest: { run_id: 'r2' },
-      loaded: freshState('a'),
-      resumed: true,
-      caps: { ...defaultCaps, maxWallMs: undefined },
-    },
-    { clock: realClock, env: { FACTORY_BUDGET: it.at('budget.json') } },
+  const told = [2, -5].map((cost_usd, n) => ({
+    ...{ schema_version: 1, at: '2026-01-01T00:00:00Z', node: 'x', visit: 1, attempt: 1 },
+    ...{ type: 'CallEnded', ended: 'told', cost_usd, run_id: 'r3', seq: n + 1, epoch: 1 },
+    usage: { model: 'm', input_tokens: cost_usd, output_tokens: 1, cost_usd },
+  }));
+  writeFileSync(it.at('told'), told.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  writeFileSync(
+    it.at('p.dot'),
+    `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
+       a [shape=parallelogram, tool_command="cp $TOLD $FACTORY_NODE_DIR/spent.jsonl"]; start -> a -> exit }`,
   );
-  await money.close();
-  expect(money.books.run()).toMatchObject({ calls: 1 });
-  const told = readFileSync(it.at('spent.jsonl'), 'utf8').trim().split('\n');
-  expect(told.map((line) => JSON.parse(line))).toEqual([
-    expect.objectContaining({ type: 'CallEnded', run: 'r3', run_id: 'r2', cost_usd: 2 }),
-  ]);
+  mkdirSync(it.at('runs'));
+  const { graph } = await readPipeline('p.dot', it.dir);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  const doors = quietDoors(it.dir, { FACTORY_SANDBOX: 'none', TOLD: it.at('told') });
+  const ended = await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, plainFlags, doors);
+  expect(ended).toMatchObject({
+    code: 0,
+    result: { spent: { calls: 2, cost_usd: 2, input_tokens: 2, output_tokens: 2 } },
+  });
 });

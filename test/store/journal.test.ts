@@ -142,6 +142,15 @@ describe('damage', () => {
     expect(unreadable[1]?.why).toMatch(/not an object/);
   });
 
+  test('what a power cut has spoilt before a torn line goes with it, and spoils nothing that follows', async () => {
+    await using it = await temp();
+    await write(it.at('j'), 1, [{ n: 1 }]);
+    appendFileSync(it.at('j'), '\0\0\0\0\n{"n":3,"run');
+    expect(await readRecords(it.at('j'))).toMatchObject({ records: [{ n: 1 }], unreadable: [] });
+    await write(it.at('j'), 2, [{ n: 2 }]);
+    expect(await readRecords(it.at('j'))).toMatchObject({ records: [{ n: 1 }, { n: 2 }], unreadable: [] });
+  });
+
   test('a last line that has its end but is no JSON is dropped by readers, and cut off when the journal is opened', async () => {
     await using it = await temp();
     await write(it.at('j'), 1, [{ n: 1 }]);

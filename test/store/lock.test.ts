@@ -206,7 +206,7 @@ describe.skipIf(process.platform !== 'linux')('an owner on this host that is sto
     await using holder = await stoppedHolder();
     const { options, wake, beat } = hands();
     const held = await take(it.dir, { ...options, self: holder.self });
-    await take(it.dir, { ...options, stoppedYields: true, takeOver: true });
+    const heir = await take(it.dir, { ...options, stoppedYields: true, takeOver: true });
     expect(held.lost.aborted).toBe(false);
     wake();
     expect(held.lost.reason).toBeInstanceOf(Superseded);
@@ -216,6 +216,8 @@ describe.skipIf(process.platform !== 'linux')('an owner on this host that is sto
     beat();
     await held.release();
     expect(readFileSync(path, 'utf8')).toBe(was);
+    // The heir woke up too: what it wrote at that is waited for.
+    expect(await heir.stillOwner()).toBe(true);
   });
 
   test('loses nothing when it goes on before anybody came, however long it slept', async () => {
@@ -365,7 +367,7 @@ test('who was taken over and lives is known, however many have followed it', asy
   writeFileSync(file, first.replace(/"released": null/, '"released": "2026-01-01T00:00:00.000Z"'));
   await take(it.dir, of(2 ** 22 + 1));
   await take(it.dir, of(process.pid, 'elsewhere'));
-  expect(await livingOwners(it.dir)).toEqual([]);
+  expect(livingOwners(it.dir)).toEqual([]);
   writeFileSync(file, first);
-  expect(await livingOwners(it.dir)).toEqual([process.pid]);
+  expect(livingOwners(it.dir)).toEqual([process.pid]);
 });

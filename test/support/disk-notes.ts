@@ -4,8 +4,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import { vi } from 'vitest';
 
 /** From now on notes `flushed PATH` when a flush has ended and `moved PATH` when a file has another name; until it is
- *  disposed of. The doors take hold of Node's functions when they are loaded: import them anew after this. */
-export function noteDisk(): { readonly told: string[]; [Symbol.dispose](): void } {
+ *  disposed of. The disk reports an error where a flush of `broken` is asked for. The doors take hold of Node's functions when they are loaded: import them anew after this. */
+export function noteDisk(broken?: string): { readonly told: string[]; [Symbol.dispose](): void } {
   const { fsync, fdatasync, openSync, renameSync } = fs;
   const paths = new Map<number, string>();
   const told: string[] = [];
@@ -23,7 +23,7 @@ export function noteDisk(): { readonly told: string[]; [Symbol.dispose](): void 
       const path = paths.get(file);
       real(file, (error) => {
         told.push(`flushed ${path}`);
-        done(error);
+        done(path === broken ? Object.assign(new Error('EIO'), { code: 'EIO' }) : error);
       });
     }, real);
   fs.fsync = noting(fsync);

@@ -93,3 +93,14 @@ test('a locked tree goes with its folders, whatever bytes their names have', asy
   await asHeldByModes(it.dir, () => removeTree(top));
   expect(await readdir(it.dir)).toEqual([]);
 });
+
+test('a link that may not be removed is not followed: the folder that it leads to stays as it is', async () => {
+  await using it = await temp();
+  await mkdir(it.at('foreign/sub'), { recursive: true });
+  await mkdir(it.at('locked'));
+  await symlink('../foreign', it.at('locked/link'));
+  await chmod(it.at('locked'), 0o500);
+  await asHeldByModes(it.dir, () => expect(removeTree(it.at('locked/link'))).rejects.toThrow('EACCES'));
+  for (const folder of ['foreign', 'foreign/sub'])
+    expect((await stat(it.at(folder))).mode & 0o777).toBe(0o777 & ~process.umask());
+});

@@ -1,5 +1,6 @@
 /** Pipes for a program's output: where their names stand as long as they have any. */
-import { closeSync, readdirSync, readSync, writeSync } from 'node:fs';
+import fs, { closeSync, readdirSync, readSync, writeSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { expect, test, vi } from 'vitest';
 import { realPipes } from '../../src/system/outputs.ts';
 import { temp } from './temp.ts';
@@ -36,5 +37,36 @@ test('where the folder can have no pipes they are made in the one for temporary 
     expect(readdirSync(it.dir)).toEqual([]);
   } finally {
     vi.unstubAllEnvs();
+  }
+});
+
+test('where the descriptors run out in the middle of a pipe, its first end is closed again', async () => {
+  await using it = await temp();
+  const { openSync, closeSync } = fs;
+  const held = new Set<number>();
+  let opened = 0;
+  fs.openSync = (path, ...rest) => {
+    if (!String(path).includes('.pipes-')) return openSync(path, ...rest);
+    // The second end of the second pipe.
+    if (++opened % 4 === 0) throw Object.assign(new Error('too many open files'), { code: 'EMFILE', path });
+    const file = openSync(path, ...rest);
+    held.add(file);
+    return file;
+  };
+  fs.closeSync = (file) => {
+    held.delete(file);
+    closeSync(file);
+  };
+  syncBuiltinESMExports();
+  try {
+    // Those that are left from before come first.
+    for (let taken = 0; opened === 0 && taken < 18; taken += 2)
+      for (const { reader, writer } of (await realPipes(it.dir)) ?? [])
+        for (const end of [reader, writer]) closeSync(end);
+    expect(opened).toBeGreaterThan(0);
+    expect([...held]).toEqual([]);
+  } finally {
+    Object.assign(fs, { openSync, closeSync });
+    syncBuiltinESMExports();
   }
 });

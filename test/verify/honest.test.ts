@@ -45,6 +45,25 @@ test('completed, failed, stopped, resumed, forked, replayed and copied runs hold
   await holds('copied');
 });
 
+test('a visit that a power cut has kept from noting that it had begun takes none of the one before it', async () => {
+  let seen = 0;
+  const second = (line: string) => line.includes('stage started node=check') && ++seen === 2;
+  expect((await it.start('torn', 'p.dot', second)).code).toBe(130);
+  const stage = join(it.dir('torn'), 'check/stage.json');
+  expect(JSON.parse(readFileSync(stage, 'utf8')).visit).toBe(2);
+  // Its name was flushed with somebody else's, what it says was not; or not even its name.
+  for (const tear of [() => writeFileSync(stage, ''), () => rmSync(stage)]) {
+    tear();
+    expect((await it.verify('torn')).problems).toEqual([]);
+  }
+  expect((await it.resume('torn')).code).toBe(0);
+  expect((await it.verify('torn')).problems).toEqual([]);
+  // Where no visit can be under way, the file says whose the folder is.
+  rmSync(stage);
+  const [problem] = (await it.verify('torn')).problems;
+  expect(problem?.where).toBe('check/stage.json');
+});
+
 test('a visit that counts was carried to its end, also where a kill has kept its story from telling so', async () => {
   expect((await it.start('capped', 'loops.dot')).code).toBe(1);
   // As an engine leaves it that is killed right behind the last visit's checkpoint.
@@ -109,6 +128,17 @@ test('a run that an earlier version made is checked as far as it can be, and the
   const { problems, unchecked } = await it.verify('old');
   expect(problems).toEqual([]);
   expect(unchecked.join('\n')).toMatch(/manifest\.json as a whole[\s\S]*artifacts of write@1/);
+});
+
+test('a checkpoint that cannot be read is no sign of an earlier version', async () => {
+  cpSync(it.dir('done'), it.dir('unread'), { recursive: true, preserveTimestamps: true });
+  writeFileSync(join(it.dir('unread'), 'checkpoint.json'), '{');
+  const { problems, unchecked } = await it.verify('unread');
+  expect(problems.map(({ where }) => where)).toEqual(['checkpoint.json']);
+  expect(unchecked.join('\n')).toMatch(
+    /manifest\.json as a whole: the checkpoint, which has its hash, cannot be read/,
+  );
+  expect(unchecked.join('\n')).not.toContain('earlier version');
 });
 
 test('what carries the verdict is told: commands with exit codes and hashes of all inputs', async () => {

@@ -1,6 +1,7 @@
 /** A snapshot in another folder: all of it, exactly, or nothing. */
 import { spawnSync } from 'node:child_process';
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -13,6 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { modeLost } from '../../src/workspace/checkout.ts';
 import type { Entry } from '../../src/workspace/snapshot.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { treeId, writeTree } from '../../src/workspace/tree.ts';
@@ -43,6 +45,14 @@ async function rig() {
   const taken = await snapshots.take();
   return { ...it, ws, out: join(it.path, 'some/where'), was: picture(ws), snapshots, taken };
 }
+
+test('permissions that a disk has not kept are found, by one path of each kind and mode', async () => {
+  await using it = await rig();
+  await it.snapshots.checkout(it.taken.id, it.out);
+  expect(modeLost(it.taken.tree, it.out)).toBeUndefined();
+  chmodSync(join(it.out, 'exe'), 0o777);
+  expect(modeLost(it.taken.tree, it.out)).toEqual({ path: 'exe', is: 0o777, wanted: 0o4755 });
+});
 
 test('a snapshot is put into a folder that is missing, empty, or a link to an empty one', async () => {
   await using it = await rig();

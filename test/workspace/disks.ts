@@ -11,9 +11,10 @@ const mounts = {
   exFAT: (image: string, folder: string) =>
     did('mkfs.exfat', image) &&
     ['exfat', 'exfat-fuse'].some((type) => did('mount', '-o', 'loop', '-t', type, image, folder)),
+  tmpfs: (_: string, folder: string) => did('mount', '-t', 'tmpfs', 'tmpfs', folder),
 };
 
-export const kinds = ['FAT', 'exFAT'] as const;
+export const kinds = ['FAT', 'exFAT', 'tmpfs'] as const;
 
 /** Such a disk below `folder`; undefined where there is no program for it, or it is not permitted. */
 export function diskIn(folder: string, kind: (typeof kinds)[number]) {

@@ -35,6 +35,28 @@ test.for(['mnt', 'a folder\\of 040', ''])(
   },
 );
 
+test.for([
+  ['folder', 'outside'],
+  ['folder/file', 'outside/precious'],
+  ['a', 'outside/precious'],
+])('what is mounted at "%s", long known, is left alone', async ([name = '', what = ''], context) => {
+  await using it = await rig({ a: 'a', folder: {}, 'folder/file': 'x' });
+  const { snapshots } = it;
+  // Until all is old enough for its facts to vouch for it.
+  let last = it.before;
+  while ([...last.tree.values()].some(({ kind, ctimeMs }) => kind === 'file' && ctimeMs === undefined))
+    last = await snapshots.take(last);
+  expect(await snapshots.take(last)).toBe(last);
+  if (!shows(join(it.path, what), it.at(name))) return context.skip('nothing may be mounted here');
+  try {
+    await expect(snapshots.take(last)).rejects.toThrow(`is mounted at "${join(it.ws, name)}"`);
+    await expect(snapshots.restore(last)).rejects.toThrow('is mounted at');
+  } finally {
+    spawnSync('umount', [it.at(name)]);
+  }
+  expect((await snapshots.take(last)).id).toBe(last.id);
+});
+
 test('a folder that is a disk of its own may be checked out into', async (context) => {
   await using it = await rig({ a: 'a' });
   const disk = join(it.path, 'disk');

@@ -62,6 +62,18 @@ describe('a look', () => {
     expect(await look.changedSince(now())).toBe(false);
   });
 
+  test('does not look at what a link in the workspace’s place leads to', async () => {
+    await using it = await rig();
+    const before = lookout(it.w);
+    before.begin();
+    renameSync(it.w, it.at('other'));
+    symlinkSync('other', it.w);
+    for (const look of [before, lookout(it.w)]) {
+      look.begin();
+      expect(await look.changedSince(later())).toBe(true);
+    }
+  });
+
   test('finds nothing where nothing was touched since then', async () => {
     await using it = await rig();
     expect(await lookout(it.w).changedSince(later())).toBe(false);

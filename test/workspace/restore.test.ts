@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { fence } from '../../src/system/fence.ts';
 import { diff } from '../../src/workspace/changes.ts';
 import { openSnapshots, putBack } from '../../src/workspace/snapshots.ts';
 import { asHeldByModes, inodeOf, make, picture, type Wanted } from './folders.ts';
@@ -308,4 +309,19 @@ test('two files alike that a stage has made names of one are two files again', a
   await it.snapshots.restore(it.before);
   expect(picture(it.ws)).toEqual(it.was);
   expect(inodeOf(it.ws, 'a')).not.toBe(inodeOf(it.ws, 'b'));
+});
+
+test('a folder that somebody replaces by a link in the middle of a restore is not written through', async () => {
+  const size = 3_000_000;
+  await using it = await rig({ 'd/a': 'a'.repeat(size), 'd/precious': 'ours', 'd/z': 'z' });
+  for (const name of ['a', 'precious', 'z']) writeFileSync(it.at(`d/${name}`), 'changed');
+  const outside = picture(join(it.path, 'outside'));
+  const open = fence(it.ws, () => {
+    if (statSync(it.at('d/a')).size < size) return;
+    open();
+    renameSync(it.at('d'), it.at('moved'));
+    symlinkSync('../outside', it.at('d'));
+  });
+  await expect(it.snapshots.restore(it.before)).rejects.toThrow('stopped being a folder');
+  expect(picture(join(it.path, 'outside'))).toEqual(outside);
 });

@@ -336,3 +336,18 @@ test('of a large tree that is no longer in memory the snapshot tells the same, r
   await expect(it.snapshots.restore(first)).rejects.toThrow(/is damaged: it tells of another tree/);
   expect(readlinkSync(join(it.ws, 'l7'))).toBe('none');
 });
+
+test('a large file that is emptied while it is read does not hide the empty content that is there', async () => {
+  await using it = await rig({ empty: '', big: 'x'.repeat(1_100_000) });
+  const { tree } = await it.snapshots.take();
+  writeFileSync(join(it.ws, 'big'), 'y'.repeat(1_200_000));
+  let asked = 0;
+  // Asked before the file is opened, and then before each of its pieces.
+  const second = await it.snapshots.take(undefined, () => {
+    if (++asked === 2) truncateSync(join(it.ws, 'big'));
+  });
+  expect(second.tree.get('big')?.hash).toBe(tree.get('empty')?.hash);
+  rmSync(join(it.ws, 'empty'));
+  await it.snapshots.restore(second);
+  expect(readFileSync(join(it.ws, 'empty'), 'utf8')).toBe('');
+});

@@ -7,8 +7,10 @@ import fs, {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
   writeSync,
@@ -22,6 +24,7 @@ import { fence, Superseded } from '../../src/system/fence.ts';
 import { inspectStore } from '../../src/workspace/inspect.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { Store } from '../../src/workspace/store.ts';
+import { readTree, writeTree } from '../../src/workspace/tree.ts';
 import { DamagedStore, StoreTrouble, WorkspaceError } from '../../src/workspace/trouble.ts';
 import { make, picture, tempFolder, type Wanted } from './folders.ts';
 
@@ -179,6 +182,34 @@ test('a content goes into the store once, whoever has it and however often it co
   expect(statSync(join(it.dir, 'pack')).size).toBe(20);
 });
 
+test('a link in place of a pack or a large content is told, wherever it leads', async () => {
+  await using it = await rig({ a: 'a', big: 'x'.repeat(1_100_000) });
+  const { id } = await it.snapshots.take();
+  const big = `large/${readdirSync(join(it.dir, 'large'))[0]}`;
+  const problems = async () => (await inspectStore(it.dir)).problems.map((one) => `${one.file} ${one.what}`);
+  const checkout = async () => (await it.reopen()).checkout(id, join(it.path, 'out'));
+  for (const [file, to, said] of [
+    [big, join(it.path, 'elsewhere'), `${big} changed`],
+    [big, 'nowhere', `${big} changed`],
+    ['pack', 'pack', 'pack missing'],
+    ['pack', 'nowhere', 'pack missing'],
+    [`trees/${id}.json`, `${id}.json`, `trees/${id}.json changed`],
+  ] as const) {
+    renameSync(join(it.dir, file), join(it.path, 'elsewhere'));
+    symlinkSync(to, join(it.dir, file));
+    expect(await problems()).toContain(said);
+    await expect(checkout()).rejects.toThrow(DamagedStore);
+    rmSync(join(it.dir, file));
+    renameSync(join(it.path, 'elsewhere'), join(it.dir, file));
+  }
+  for (const to of ['nowhere', 'pack-0']) {
+    symlinkSync(to, join(it.dir, 'pack-0'));
+    expect(await problems()).toEqual(['pack-0 added']);
+    rmSync(join(it.dir, 'pack-0'));
+  }
+  expect(await problems()).toEqual([]);
+});
+
 /** Names of what is opened meanwhile; `b` may not be. */
 async function openedIn(act: () => Promise<unknown>): Promise<readonly string[]> {
   const { openSync } = fs;
@@ -319,4 +350,12 @@ test.for([
     batch.close();
     open();
   }
+});
+
+test('a tree of very many folders and links is read again as it was written', () => {
+  const target = 'x'.repeat(4000);
+  const paths = Array.from({ length: 17_000 }, (_, n) => `l${String(n).padStart(5, '0')}`);
+  const tree = new Map(paths.map((path) => [path, { kind: 'link', mode: 0o777, target } as const]));
+  const { pieces } = writeTree(tree, '', { packs: [], placeOf: () => undefined });
+  expect(readTree(pieces, '').tree).toEqual(tree);
 });

@@ -1,0 +1,72 @@
+/** Variables named as what every object has, and inputs that are no plain files. */
+import { execFileSync } from 'node:child_process';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { wantedHoldout } from '../../src/engine/holdout.ts';
+import { readInputs } from '../../src/engine/inputs.ts';
+import { readPipeline } from '../../src/factory.ts';
+import { temp } from '../system/temp.ts';
+
+const pipeline = (words: string) =>
+  `digraph g { workdir="none"; ${words}; start [shape=Mdiamond]; exit [shape=Msquare]; start -> exit }`;
+
+test.each(['constructor', 'toString', 'valueOf'])(
+  'a variable %s that nobody gives has its default',
+  async (name) => {
+    await using it = await temp();
+    writeFileSync(it.at('p.dot'), pipeline(`vars="${name}=abc"`));
+    const { graph } = await readPipeline('p.dot', it.dir);
+    if (graph === undefined) throw new Error('the pipeline is sound');
+    const read = await readInputs(graph, {}, it.dir);
+    expect('inputs' in read && Object.entries(read.inputs.variables)).toEqual([[name, { value: 'abc' }]]);
+  },
+);
+
+test('a device is no text, however much comes out of it', async () => {
+  await using it = await temp();
+  writeFileSync(it.at('p.dot'), pipeline('vars="spec=@spec.md"'));
+  const { graph } = await readPipeline('p.dot', it.dir);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  const read = await readInputs(graph, { spec: '@/dev/zero' }, it.dir);
+  expect(read).toMatchObject({
+    problems: [{ code: 'var-file', message: expect.stringContaining('device') }],
+  });
+});
+
+test.each([
+  ['a link that leads to itself', 'loop'],
+  ['a name that no folder can have', 'x'.repeat(300)],
+])('a holdout named by %s is refused', async (_, name) => {
+  await using it = await temp();
+  symlinkSync('loop', it.at('loop'));
+  writeFileSync(it.at('p.dot'), pipeline('goal="x"'));
+  const { graph } = await readPipeline('p.dot', it.dir);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  const where = { cwd: it.dir, workdir: undefined, runsDir: it.at('runs'), env: {} };
+  expect(await wantedHoldout(graph, { ...where, flag: name })).toMatchObject({
+    problem: { code: 'holdout' },
+  });
+});
+
+test('a pipe that nobody writes into is not waited for', async () => {
+  await using it = await temp();
+  writeFileSync(it.at('p.dot'), pipeline('vars="spec=@spec.md"'));
+  const { graph } = await readPipeline('p.dot', it.dir);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  execFileSync('mkfifo', [it.at('spec.md')]);
+  expect(await readInputs(graph, {}, it.dir)).toMatchObject({ problems: [{ code: 'var-file' }] });
+});
+
+test('a link that leads to itself beside the spec is no folder of scenarios', async () => {
+  await using it = await temp();
+  symlinkSync('scenarios', it.at('scenarios'));
+  writeFileSync(it.at('spec.md'), 'a spec\n');
+  writeFileSync(it.at('p.dot'), pipeline('vars="spec=@spec.md"; holdout_beside="spec"'));
+  const { graph } = await readPipeline('p.dot', it.dir);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  const read = await readInputs(graph, {}, it.dir);
+  if (!('inputs' in read)) throw new Error('the spec is there');
+  const { variables } = read.inputs;
+  const where = { flag: undefined, cwd: it.dir, workdir: undefined, runsDir: it.at('runs'), env: {} };
+  expect(await wantedHoldout(graph, { ...where, variables })).toEqual({ wanted: undefined });
+});

@@ -1,0 +1,94 @@
+/** A resume that takes over other texts, and is cut anywhere while it does. */
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { carryOut } from '../../src/factory/cover.ts';
+import { readPipeline, resumeRun, startRun } from '../../src/factory.ts';
+import { layout } from '../../src/model/layout.ts';
+import { sha256 } from '../../src/model/sha256.ts';
+import { loadCheckpoint } from '../../src/store/checkpoint.ts';
+import { readManifest } from '../../src/store/run-store.ts';
+import { fence } from '../../src/system/fence.ts';
+import { verifyRun } from '../../src/verify/verify.ts';
+import { openSnapshots } from '../../src/workspace/snapshots.ts';
+import { plainFlags, quietDoors } from '../support/doors.ts';
+import { temp } from '../system/temp.ts';
+
+const pipeline = `digraph g { workdir="none"; vars="spec=@spec.txt"
+  start [shape=Mdiamond]; a [prompt="x"]; b [shape=parallelogram, tool_command="cat .factory/in/spec.txt >said"]; exit [shape=Msquare]
+  start -> a -> b -> exit }`;
+
+const scriptOf = (answer: string) =>
+  `${JSON.stringify({ format: 'factory-script/1', answers: { a: [{ text: answer }] } }, null, 2)}\n`;
+
+test('wherever it is cut, the run goes on with all of the old texts or with all of the new ones', async () => {
+  await using it = await temp();
+  writeFileSync(it.at('p.dot'), pipeline);
+  writeFileSync(it.at('spec.txt'), 'old\n');
+  writeFileSync(it.at('script.json'), scriptOf('old'));
+  mkdirSync(it.at('runs'));
+  const { graph } = await readPipeline('p.dot', it.dir);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  const flags = { ...plainFlags, agent: 'scripted', script: 'script.json', vars: { spec: '@spec.txt' } };
+  const doors = quietDoors(it.dir, { FACTORY_SANDBOX: 'none' });
+  const stopped = { ...doors, env: { ...doors.env, ATTRACTION_TEST_STOP_AFTER_NODE: 'start' } };
+  expect(await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, stopped)).toHaveProperty(
+    'result',
+  );
+  const dir = it.at('runs', 'r1');
+  const at = layout(dir);
+  cpSync(dir, it.at('begun'), { recursive: true });
+  const ends = new Set<string>();
+  for (let cutAt = 0, whole = false; !whole; cutAt++) {
+    rmSync(dir, { recursive: true, force: true });
+    cpSync(it.at('begun'), dir, { recursive: true });
+    const read = await readManifest(dir);
+    const loaded = await loadCheckpoint(at.checkpoint);
+    if (!read.ok || !loaded.ok) throw new Error('a run that nobody has touched');
+    const { manifest } = read;
+    const { spec } = manifest.variables;
+    if (spec?.file === undefined || manifest.agent.script === undefined)
+      throw new Error('both texts are kept');
+    const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+    const from = { snapshots, snapshot: await snapshots.load(loaded.checkpoint.snapshot ?? '') };
+    const next = {
+      ...manifest,
+      variables: { spec: { ...spec, file: { ...spec.file, sha256: sha256('new\n') } } },
+      agent: {
+        ...manifest.agent,
+        script: { ...manifest.agent.script, sha256: sha256(scriptOf('new')) },
+      },
+    };
+    let writes = 0;
+    const open = fence(dir, () => {
+      if (writes++ >= cutAt) throw new Error('cut');
+    });
+    whole = await carryOut(
+      { manifest: next, files: { spec: 'new\n' }, script: scriptOf('new') },
+      dir,
+      loaded,
+      from,
+    ).then(
+      () => true,
+      () => false,
+    );
+    open();
+    const { problems } = await verifyRun({ runDir: dir, env: {} });
+    expect({ cutAt, wrong: problems.filter(({ where }) => /^(inputs|manifest)/.test(where)) }).toEqual({
+      cutAt,
+      wrong: [],
+    });
+    expect(await resumeRun(dir, graph, plainFlags, doors)).toMatchObject({ code: 0 });
+    const after = await readManifest(dir);
+    const kept = readFileSync(`${at.inputs}/spec.txt`, 'utf8');
+    expect(after.ok && after.manifest.variables['spec']?.file?.sha256).toBe(sha256(kept));
+    const said = [
+      kept,
+      readFileSync(`${at.workspace}/said`, 'utf8'),
+      `${readFileSync(`${at.node('a')}/response.md`, 'utf8').trim()}\n`,
+    ];
+    expect({ cutAt, said: new Set(said).size }).toEqual({ cutAt, said: 1 });
+    expect((await verifyRun({ runDir: dir, env: {} })).problems).toEqual([]);
+    ends.add(kept);
+  }
+  expect([...ends]).toEqual(['old\n', 'new\n']);
+});
