@@ -1,11 +1,12 @@
 /** Bringing a run's commits to where people want them: a branch of the source, or a new repository. */
 import { randomBytes } from 'node:crypto';
 import { copyFile, mkdtemp, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { DiskStop, isDisks, mendDisk } from '../system/disk-trouble.ts';
 import { isCode, isMissing, makeFolder, syncFolders, systemWords } from '../system/files.ts';
 import { type Environment, type Git, GitError, makeRepository, ownGit, sourceGit } from '../system/git.ts';
 import { isAbandoned, makerWord } from '../system/maker.ts';
+import { readPlain } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
 import { historyGit, inHistory } from './in-history.ts';
 import { said } from './scope.ts';
@@ -36,6 +37,8 @@ export async function branchTaken(
   const here = await realpath(source);
   for (const lines of trees.map((text) => text.split('\n'))) {
     const folder = (lines[0] ?? '').slice('worktree '.length);
+    if (lines.includes('detached') && (await isAmid(git, folder, branch)))
+      return `the branch "${branch}" is being rebased or bisected in a working tree of ${source}: ${folder}`;
     if (!lines.includes(`branch ${ref}`) || (own && folder === here)) continue;
     return `the branch "${branch}" is checked out in a working tree of ${source}: ${folder}`;
   }
@@ -50,6 +53,18 @@ export async function branchTaken(
     .find((other) => ref.startsWith(`${other}/`) || other.startsWith(`${ref}/`));
   if (inTheWay === undefined) return undefined;
   return `the branch "${inTheWay.slice('refs/heads/'.length)}" is in the way of "${branch}": git keeps both in one folder`;
+}
+
+/** Whether the working tree at `folder` stands beside the branch for a while only, and is to come back to it. */
+async function isAmid(git: Git, folder: string, branch: string): Promise<boolean> {
+  const names = ['rebase-merge/head-name', 'rebase-apply/head-name', 'BISECT_START'];
+  const asked = names.flatMap((name) => ['--git-path', name]);
+  const paths = await git.run(['-C', folder, 'rev-parse', ...asked]);
+  for (const path of paths.ok ? paths.text.split('\n') : []) {
+    const told = readPlain(resolve(folder, path));
+    if (told.kind === 'text' && told.text.trim().replace(/^refs\/heads\//, '') === branch) return true;
+  }
+  return false;
 }
 
 /** Makes `branch` in the repository `source` at `head`. Working tree, index and every other branch stay as they are. */

@@ -1,7 +1,7 @@
 /** A run's own history: a bare repository in the run folder that begins where the workdir's HEAD stands. */
 import { existsSync } from 'node:fs';
 import { realpath, rm } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { isSealedPath } from '../policy/holdout.ts';
 import { writeJson } from '../system/files.ts';
@@ -9,6 +9,7 @@ import {
   type Environment,
   type Git,
   GitError,
+  isNoTop,
   keepToLineEnds,
   makeRepository,
   processEnvironment,
@@ -72,7 +73,9 @@ export async function startHistory(options: Start): Promise<StartedHistory | Pro
       : problem(
           'git-history',
           `the history cannot be started: ${error.message}`,
-          error.unanswered ? startGitAgain : 'check the repository with git fsck',
+          error.unanswered
+            ? startGitAgain
+            : 'mend what git says of it (git fsck tells more), then start again',
         );
   }
 }
@@ -146,7 +149,8 @@ type Source = {
   readonly dirty: readonly string[];
 };
 
-/** The repository whose top `workdir` is; undefined when it is none, or one that git cannot read. */
+/** The repository whose top `workdir` is; undefined when it is none. Rejects where git cannot look at one (its settings or
+ *  the user's are broken): taken for a plain folder, it would get commits that do not follow its own. */
 async function lookAt(workdir: string, env: Environment): Promise<Source | undefined> {
   const git = sourceGit(workdir, env);
   const top = await git.run([
@@ -158,7 +162,8 @@ async function lookAt(workdir: string, env: Environment): Promise<Source | undef
   ]);
   if (!top.ok) {
     if (top.missing) throw new GitError(top.why, true);
-    return undefined;
+    if (!existsSync(join(workdir, '.git')) || isNoTop(top.why)) return undefined;
+    throw new GitError(`git cannot look at ${workdir}: ${top.why}`, false);
   }
   const [format = '', sparse = ''] = top.text.split('\n', 2);
   const folder = top.text.slice(format.length + sparse.length + 2);
@@ -182,7 +187,9 @@ export async function appliedOrders(
 ): Promise<Record<string, string>> {
   const git = sourceGit(repo, env);
   const format = '--format=%H%n%(trailers:key=Work-Order-Digest,valueonly)';
-  const log = await git.run(['log', '-n', '1000', '-z', format, tip]);
+  // What the user wants to see of signatures would stand among it, and what he takes for a trailer is his affair.
+  const trailers = ['-c', 'trailer.separators=:'];
+  const log = await git.run([...trailers, 'log', '-n', '1000', '-z', '--no-show-signature', format, tip]);
   const applied: Record<string, string> = {};
   if (!log.ok) return applied;
   for (const record of log.text.split('\0')) {

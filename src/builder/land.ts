@@ -4,7 +4,7 @@ import { type Environment, GitError, sourceGit } from '../system/git.ts';
 import type { Author } from './author.ts';
 import { branchTaken, bring, notMoved } from './deliver.ts';
 import { markedBy } from './landing.ts';
-import { dirtyPaths, type Refused } from './repository.ts';
+import { branchInUse, dirtyPaths, type Refused } from './repository.ts';
 
 export type Landed = { readonly switched: boolean; readonly notes: readonly string[] };
 
@@ -51,8 +51,7 @@ export async function land(options: {
   if (taken !== undefined) return { problem: taken, fix: gone };
   if (head !== base) await bring({ historyDir: options.historyDir, head, env: options.env }, [base], git);
 
-  const on = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
-  const here = on.ok ? on.text : undefined;
+  const here = await branchInUse(git);
   const dirty = await dirtyPaths(git);
   /** A move that the disk stopped, or that has changed files and failed, is for whoever comes next to finish. */
   const unfinished = async (why: string): Promise<void> => {
@@ -93,7 +92,9 @@ export async function land(options: {
   });
   if (dirty.length > 0) return stays(`it is not clean any more (${dirty.slice(0, 5).join(', ')})`);
   if (here !== options.startingBranch) return stays(`it is no longer on "${options.startingBranch}"`);
-  const switched = await git.run([...still, 'checkout', '--quiet', '--no-overwrite-ignore', branch, '--'], {
+  // Not by checkout, which forgets a merge or a series of patches that somebody is amid.
+  const how = ['--quiet', '--no-guess', '--no-overwrite-ignore'];
+  const switched = await git.run([...still, 'switch', ...how, branch], {
     env: by,
     apart: true,
   });

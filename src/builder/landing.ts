@@ -2,18 +2,18 @@
  *  how whoever works on the repository next brings the move to its end. */
 import { createHash } from 'node:crypto';
 import { lstat, readFile, readlink, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import * as z from 'zod';
 import type { Clock } from '../system/clock.ts';
 import { beforeWrite, mayWrite } from '../system/fence.ts';
 import { isMissing, removeNow, syncFolder, writeJson } from '../system/files.ts';
-import type { Environment, Git } from '../system/git.ts';
-import { sourceGit } from '../system/git.ts';
+import { type Environment, type Git, GitError, sourceGit } from '../system/git.ts';
+import { atWorkIn } from '../system/proc.ts';
 import { isFolder } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
 import { sweep } from '../system/sweep.ts';
 import { readRecord } from './record.ts';
-import { dirtyPaths, type Refused } from './repository.ts';
+import { branchInUse, dirtyPaths, type Refused } from './repository.ts';
 
 export const Landing = z.object({
   version: z.literal(1),
@@ -49,6 +49,8 @@ export async function beginLanding(gitDir: string, landing: Landing): Promise<vo
 export async function endLanding(gitDir: string, moved: readonly string[] = []): Promise<void> {
   if (moved.length > 0) await settleTree(moved);
   removeNow(journal(gitDir));
+  // A name that comes back may lead to what was written since.
+  await syncFolder(heldBy(gitDir));
 }
 
 /** The landing that was begun and has not ended; undefined when there is none. */
@@ -61,8 +63,8 @@ export async function cutLanding(gitDir: string): Promise<Landing | undefined> {
   }
 }
 
-/** `before`: nothing had moved. `landed`: all has, by now at least. `left`: somebody has gone on from there by hand, and
- *  nothing was touched. */
+/** `before`: nothing had moved, or nothing but the branch. `landed`: all has, by now at least. `left`: somebody has gone on
+ *  from there by hand, and nothing was touched. */
 export type Mended = 'before' | 'landed' | 'left';
 
 /** Ends what the dead landing left running, takes away its lock files and finishes the move, if it had begun. Only paths
@@ -79,16 +81,20 @@ export async function mendLanding(
   if (!isFolder(repo)) return 'left';
   const git = sourceGit(repo, doors.env, held);
   if (!(await git.run(['cat-file', '-e', `${head}^{commit}`])).ok) return 'before';
-  await removeLocks(git, landing, held, doors.clock);
+  const locked = await removeLocks(git, landing, held, doors.clock);
+  if (locked !== undefined) return locked;
   const ref = `refs/heads/${branch}`;
   const tip = await git.run(['rev-parse', '--verify', '--quiet', ref]);
-  const on = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
+  const on = await branchInUse(git);
   const moved = tip.ok && tip.text === head;
   const unmoved = landing.existed ? tip.ok && tip.text === base : !tip.ok;
-  if ((!moved && !unmoved) || !on.ok || (on.text !== branch && on.text !== from.branch)) return 'left';
+  if ((!moved && !unmoved) || on === undefined || (on !== branch && on !== from.branch)) return 'left';
   const dirty = await dirtyPaths(git, true);
   if (dirty.length === 0 && unmoved) return 'before';
-  if (dirty.length === 0 && on.text === branch) return 'landed';
+  if (dirty.length === 0 && on === branch) return 'landed';
+  const at = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD']);
+  // The index and the files are then of a commit that the switch did not begin with.
+  if (on !== branch && at.ok && at.text !== from.commit) return dirty.length === 0 ? 'before' : 'left';
 
   const changes = await changesOf(git, from.commit, head);
   const changed = new Set(changes.map(({ path }) => path));
@@ -100,21 +106,24 @@ export async function mendLanding(
   if (strange.length > 0) {
     return {
       problem: `the run ${landing.run_id} was cut while it switched ${repo} to "${branch}", and ${strange.slice(0, 5).join(', ')} changed since`,
-      fix: `save what you need, then: git reset --hard ${moved && on.text === branch ? head : from.commit}`,
+      fix: `save what you need, then: git reset --hard ${moved && on === branch ? head : from.commit}`,
     };
   }
   const call = { env: markedBy(landing.marker), apart: true };
-  const gone = changes.filter(({ deleted }) => deleted).map(({ path }) => path);
-  const here = changes.filter(({ deleted }) => !deleted).map(({ path }) => path);
+  const gone = changes.filter(({ deleted }) => deleted);
+  const here = changes.filter(({ deleted }) => !deleted);
   const only = ['--pathspec-from-file=-', '--pathspec-file-nul'];
-  const paths = (list: readonly string[]) => ({ ...call, input: `${list.join('\0')}\0` });
-  if (gone.length > 0)
+  const paths = (list: readonly Change[]) => ({ ...call, input: lines(list, '\0') });
+  if (gone.length > 0) {
     await git.text(['--literal-pathspecs', 'rm', '-q', '-f', '-r', '--ignore-unmatch', ...only], paths(gone));
+    // What a sparse checkout leaves out stays in the index else.
+    await git.text(['update-index', '--force-remove', '-z', '--stdin'], paths(gone));
+  }
   if (here.length > 0)
     await git.text(['--literal-pathspecs', 'checkout', '-q', '-f', head, ...only], paths(here));
   const old = landing.existed ? base : '0'.repeat(head.length);
   if (!moved) await git.text(['update-ref', '-m', 'factory order run', ref, head, old], call);
-  if (on.text !== branch) await git.text(['symbolic-ref', '-m', 'factory order run', 'HEAD', ref], call);
+  if (on !== branch) await git.text(['symbolic-ref', '-m', 'factory order run', 'HEAD', ref], call);
   return 'landed';
 }
 
@@ -124,18 +133,33 @@ export function markedBy(marker: string): Readonly<Record<string, string>> {
   return { [marker.slice(0, at)]: marker.slice(at + 1) };
 }
 
-type Change = { readonly path: string; readonly deleted: boolean; readonly blobs: readonly string[] };
+type Change = {
+  readonly path: string;
+  /** As git spells it: not all names are UTF-8. */
+  readonly bytes: Buffer;
+  readonly deleted: boolean;
+  readonly blobs: readonly [before: string, after: string];
+};
 
 async function changesOf(git: Git, from: string, to: string): Promise<Change[]> {
-  const raw = await git.list(['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to]);
+  const how = ['-r', '-z', '--raw', '--no-renames', '--no-abbrev'];
+  const told = await git.run(['diff-tree', ...how, from, to]);
+  if (!told.ok) throw new GitError(`git diff-tree: ${told.why}`, told.missing);
+  const raw = told.stdout.toString('latin1').split('\0');
   const changes: Change[] = [];
   // `:100644 100644 <old> <new> M` and the path, alternating.
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const [, , before = '', after = '', word = ''] = (raw[at] ?? '').split(' ');
-    changes.push({ path: raw[at + 1] ?? '', deleted: word === 'D', blobs: [before, after] });
+    const bytes = Buffer.from(raw[at + 1] ?? '', 'latin1');
+    changes.push({ path: bytes.toString(), bytes, deleted: word === 'D', blobs: [before, after] });
   }
   return changes;
 }
+
+const lines = (changes: readonly Change[], end: string): Buffer =>
+  Buffer.concat(changes.flatMap(({ bytes }) => [bytes, Buffer.from(end)]));
+
+const placeOf = (repo: string, { bytes }: Change): Buffer => Buffer.concat([Buffer.from(`${repo}/`), bytes]);
 
 /** Of the changed paths those where something stands that cannot come from the move: it makes the old content, the new, a
  *  part of it, or nothing. */
@@ -148,29 +172,32 @@ async function strangers(
   const strange: string[] = [];
   const files: Change[] = [];
   for (const change of changes) {
-    const place = join(repo, change.path);
+    const place = placeOf(repo, change);
     const found = await lstat(place).catch((error: unknown) => {
       if (isMissing(error)) return undefined;
       throw error;
     });
     if (found?.isFile() === true) files.push(change);
     else if (found?.isSymbolicLink() === true) {
-      const id = blobId(Buffer.from(await readlink(place)), head.length);
+      const id = blobId(await readlink(place, 'buffer'), head.length);
       if (!change.blobs.includes(id)) strange.push(change.path);
     } else if (found !== undefined) strange.push(change.path);
   }
   // Git itself hashes by path, so that line ends and filters count as they do for it; a name with a line end is last.
   const plain = files.filter(({ path }) => !/[\n"\\]/.test(path));
   const ids = await git.run(['hash-object', '--stdin-paths'], {
-    input: plain.map(({ path }) => `${path}\n`).join(''),
+    input: lines(plain, '\n'),
   });
   const hashed = ids.ok ? ids.text.split('\n') : [];
   for (const change of files) {
     if (change.blobs.includes(hashed[plain.indexOf(change)] ?? '-')) continue;
-    const id = await git.run(['hash-object', '--', change.path]);
-    if (id.ok && change.blobs.includes(id.text)) continue;
-    const whole = await git.run(['cat-file', '--filters', `${head}:${change.path}`]);
-    const part = await readFile(join(repo, change.path));
+    const isText = Buffer.from(change.path).equals(change.bytes);
+    const id = isText ? await git.run(['hash-object', '--', change.path]) : undefined;
+    if (id?.ok === true && change.blobs.includes(id.text)) continue;
+    // No program can be given a name that is no UTF-8.
+    const asked = isText ? ['--filters', `${head}:${change.path}`] : ['blob', change.blobs[1]];
+    const whole = await git.run(['cat-file', ...asked]);
+    const part = await readFile(placeOf(repo, change));
     const begun = whole.ok && whole.stdout.subarray(0, part.length).equals(part);
     if (!begun) strange.push(change.path);
   }
@@ -185,7 +212,12 @@ const blobId = (content: Buffer, digits: number): string =>
     .digest('hex');
 
 /** Lock files of git that came into being since the landing began: whoever made them was swept away. */
-async function removeLocks(git: Git, landing: Landing, held: string, clock: Clock): Promise<void> {
+async function removeLocks(
+  git: Git,
+  landing: Landing,
+  held: string,
+  clock: Clock,
+): Promise<Refused | undefined> {
   const names = [
     'index.lock',
     'HEAD.lock',
@@ -203,10 +235,19 @@ async function removeLocks(git: Git, landing: Landing, held: string, clock: Cloc
     });
     if (since === undefined || since.mtimeMs < Math.floor(Date.parse(landing.began_at) / 1000) * 1000)
       continue;
-    // Somebody else's git holds its locks for moments only.
+    // Somebody else's git holds its locks for moments only, but for a commit whose message is just being written.
     await clock.sleep(500);
     const now = await stat(path).catch(() => undefined);
+    if (now?.ino !== since.ino) continue;
+    const other = atWorkIn([landing.repo, dirname(held)], 'git');
+    if (other !== undefined) {
+      return {
+        problem: `the run ${landing.run_id} was cut while it landed, and ${path} may be the lock of the git that is at work there (process ${other})`,
+        fix: 'let that git end, then do it again',
+      };
+    }
     beforeWrite(held);
-    if (now?.ino === since.ino) removeNow(path);
+    removeNow(path);
   }
+  return undefined;
 }

@@ -9,6 +9,7 @@ import { splitWords } from '../policy/words.ts';
 import { isMissing } from '../system/files.ts';
 import { type Environment, withoutGit } from '../system/git.ts';
 import { readSome } from '../system/read.ts';
+import { temporaryOf } from '../system/temporary.ts';
 import { excerpt } from './brief.ts';
 import { checkOut, pathsOf, submodulesOf } from './commit.ts';
 import { historyGit, inHistory, readHistoryStart, writeProof } from './in-history.ts';
@@ -90,13 +91,13 @@ async function freshFolder(env: Environment): Promise<string> {
     for (const name of left) await rm(join(place, name), { recursive: true, force: true });
     return mkdtemp(join(place, prefix));
   };
-  const places = [env['TMPDIR'] ?? '/tmp', '/tmp', '/var/tmp'];
+  const places = [temporaryOf(env), '/tmp', '/var/tmp'];
   for (const place of places) {
     const real = await realpath(place).catch(() => undefined);
     if (real !== undefined && !(await isInRepository(real))) return make(real);
   }
   // Git is kept from looking upwards in any case.
-  return make(await realpath(places[0] ?? '/tmp'));
+  return make(await realpath(temporaryOf(env)));
 }
 
 async function isInRepository(path: string): Promise<boolean> {

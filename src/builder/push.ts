@@ -1,10 +1,13 @@
 /** Telling a remote about a branch. */
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { quoteWord } from '../policy/words.ts';
 import { beforeWrite } from '../system/fence.ts';
+import { systemWords } from '../system/files.ts';
 import { type Environment, sourceGit, withoutGit } from '../system/git.ts';
 import { readSome } from '../system/read.ts';
+import { settleTree } from '../system/settle.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { makeTemporary, temporaryOf } from '../system/temporary.ts';
 
@@ -27,6 +30,30 @@ const limit = 60_000;
 const wanted =
   /^GIT_(?:SSH|SSH_COMMAND|SSH_VARIANT|ASKPASS|SSL_|HTTP_|PROXY|CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)|EXEC_PATH)/;
 
+const flushing = 'core.fsync=objects,reference';
+
+/** The other end of a push where it is a folder of this machine: the power that cuts us cuts it too. */
+async function folderOf(repo: string, remote: string, env: Environment): Promise<string | undefined> {
+  const at = await sourceGit(repo, env).run(['remote', 'get-url', '--push', remote]);
+  const url = at.ok ? (at.text.split('\n')[0] ?? '') : '';
+  const folder = resolve(repo, url.replace(/^file:\/\//, ''));
+  return url !== '' && existsSync(folder) ? folder : undefined;
+}
+
+/** It has settings of its own, and shall flush as we do before it says that it has the branch. */
+const flushingThere = [`--receive-pack=git -c ${flushing} receive-pack`];
+
+/** Git flushes what it writes there, and not the names: where a disk keeps no order, the branch could be gone again.
+ *  Answers why it may be. */
+async function unsettledAt(folder: string): Promise<string | undefined> {
+  try {
+    await settleTree(folder);
+    return undefined;
+  } catch (error) {
+    return `${folder} has the branch, which cannot be flushed there: ${systemWords(error)}`;
+  }
+}
+
 /** Pushes `branch` to the first remote of `repo` and lets it follow. Never rejects for what git does, never asks. */
 export async function push(
   options: {
@@ -47,16 +74,13 @@ export async function push(
   try {
     const [stdoutFile, stderrFile] = [join(folder, 'out'), join(folder, 'err')];
     const keep = new Set(Object.keys(env).filter((name) => wanted.test(name)));
-    if (options.held !== undefined) beforeWrite(options.held);
-    const settings = [
-      'core.hooksPath=/dev/null',
-      'core.fsmonitor=false',
-      'gc.auto=0',
-      'core.fsync=objects,reference',
-    ];
+    const settings = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'gc.auto=0', flushing];
+    const there = await folderOf(repo, remote, env);
+    const its = there === undefined ? [] : flushingThere;
     const quiet = settings.flatMap((setting) => ['-c', setting]);
+    if (options.held !== undefined) beforeWrite(options.held);
     const ended = await spawn.run({
-      argv: ['git', ...quiet, 'push', '-u', remote, `refs/heads/${branch}:refs/heads/${branch}`],
+      argv: ['git', ...quiet, 'push', '-u', ...its, remote, `refs/heads/${branch}:refs/heads/${branch}`],
       cwd: repo,
       env: { ...withoutGit(env, keep), GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' },
       stdoutFile,
@@ -64,11 +88,14 @@ export async function push(
       timeoutMs: limit,
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
+    const isThere = ended.kind === 'exited' && ended.code === 0;
+    const unsettled = there !== undefined && isThere ? await unsettledAt(there) : undefined;
     const said = {
       remote,
       stdout: (await readSome(stdoutFile, 4000, 'tail')) ?? '',
       stderr: (await readSome(stderrFile, 4000, 'tail')) ?? '',
     };
+    if (unsettled !== undefined) return { ok: false, ...said, stderr: `${said.stderr}${unsettled}` };
     if (ended.kind === 'exited') return { ok: ended.code === 0, ...said };
     const why = ended.kind === 'timed_out' ? `[TIMEOUT] after ${limit / 1000} s` : `[${ended.kind}]`;
     return { ok: false, ...said, stderr: `${said.stderr}${why}` };

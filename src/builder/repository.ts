@@ -2,7 +2,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isCode } from '../system/files.ts';
-import { type Environment, type Git, sourceGit } from '../system/git.ts';
+import { type Environment, type Git, isNoTop, sourceGit } from '../system/git.ts';
 import { branchProblem, branchTaken } from './deliver.ts';
 
 export type Refused = { readonly problem: string; readonly fix: string };
@@ -24,9 +24,17 @@ export async function inspect(path: string, env: Environment): Promise<Repositor
   if (there?.isDirectory() !== true)
     return refuse(`the repository ${path} does not exist`, 'name a git repository with --repo');
   const git = sourceGit(path, env);
-  const found = await git.run(['rev-parse', '--is-inside-work-tree', '--show-toplevel', '--git-common-dir']);
-  const [inside, top, common] = found.ok ? found.text.split('\n') : [];
+  // A path that holds a line end is one all the same: it is last.
+  const found = await git.run(['rev-parse', '--is-inside-work-tree', '--show-toplevel']);
+  const [, inside, top] = /^(\w+)(?:\n(.*))?$/s.exec(found.ok ? found.text : '') ?? [];
   if (!found.ok && found.missing) return refuse(found.why, 'install git');
+  // What git says of its settings, or of whose a folder is, says nothing of whether there is a repository.
+  if (!found.ok && !isNoTop(found.why))
+    return refuse(
+      `git cannot look at ${path}: ${found.why}`,
+      'mend what git says, then the same command again',
+    );
+  const common = await commonGitDir(path, env);
   if (inside !== 'true' || top === undefined || common === undefined)
     return refuse(
       `${path} is not inside a git working tree`,
@@ -37,8 +45,9 @@ export async function inspect(path: string, env: Environment): Promise<Repositor
     return refuse(`${path} is a folder of the repository ${root}, not its top`, `--repo ${root}`);
   const head = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
   if (!head.ok) return refuse(`${path} has no commit yet`, 'make a first commit');
-  const branch = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
-  if (!branch.ok) return refuse(`${path} has a detached HEAD`, 'switch to a branch: git switch BRANCH');
+  const branch = await branchInUse(git);
+  if (branch === undefined)
+    return refuse(`${path} has a detached HEAD`, 'switch to a branch: git switch BRANCH');
   const dirty = await dirtyPaths(git);
   if (dirty.length > 0) {
     const more = dirty.length > 10 ? ` and ${dirty.length - 10} more` : '';
@@ -47,7 +56,14 @@ export async function inspect(path: string, env: Environment): Promise<Repositor
       'commit, stash or remove what has changed; ignored files do not count',
     );
   }
-  return { top: root, gitDir: await realpath(resolve(path, common)), head: head.text, branch: branch.text };
+  return { top: root, gitDir: common, head: head.text, branch };
+}
+
+/** The branch that HEAD is on, undefined for a detached one. By its whole name: where a tag has the same one, git's short
+ *  name for the branch is another. */
+export async function branchInUse(git: Git): Promise<string | undefined> {
+  const on = await git.run(['symbolic-ref', '--quiet', 'HEAD']);
+  return on.ok ? on.text.replace(/^refs\/heads\//, '') : undefined;
 }
 
 /** The git folder that all working trees of the repository at `path` share; undefined where there is none. */

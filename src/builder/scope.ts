@@ -7,6 +7,7 @@ import { emptySha256 } from '../model/proposal.ts';
 import { sha256 } from '../model/sha256.ts';
 import { normalizePath } from '../model/work-order.ts';
 import { forbiddenBy } from '../policy/forbidden.ts';
+import { namesGit } from '../policy/paths.ts';
 import { isMissing } from '../system/files.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 
@@ -78,11 +79,8 @@ export async function checkProposal(
   return { writes: found };
 }
 
-/** `.git` and `.factory`, at any depth for git: a repository may lie in a folder of the workspace. */
-const isKept = (path: string): boolean => {
-  const parts = path.toLowerCase().split('/');
-  return parts.includes('.git') || parts[0] === '.factory';
-};
+/** `.git` and `.factory`. */
+const isKept = (path: string): boolean => namesGit(path) || path.split('/')[0]?.toLowerCase() === '.factory';
 
 /** Characters of one name or message that are worth telling, and how many names are. */
 const tellable = { name: 200, message: 1000, names: 20 } as const;

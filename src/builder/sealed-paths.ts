@@ -1,7 +1,7 @@
 /** What is sealed is not git's to watch: it comes and goes in the workspace, and no order commits either. */
 import * as z from 'zod';
 import { isMissing, writeFileAtomic, writeJson } from '../system/files.ts';
-import type { Git } from '../system/git.ts';
+import { type Git, nobodysNews } from '../system/git.ts';
 import { inHistory } from './in-history.ts';
 import { readRecord } from './record.ts';
 
@@ -13,7 +13,7 @@ export async function noteSealed(historyDir: string, paths: readonly string[]): 
   const { sealed, exclude } = inHistory(historyDir);
   await writeJson(sealed, { version: 1, paths: [...paths] } satisfies z.infer<typeof SealedPaths>);
   const literal = (path: string) => path.replace(/[\\*?[\]!# ]/g, '\\$&');
-  await writeFileAtomic(exclude, paths.map((path) => `/${literal(path)}\n`).join(''));
+  await writeFileAtomic(exclude, nobodysNews + paths.map((path) => `/${literal(path)}\n`).join(''));
 }
 
 /** Has git take what the index holds at sealed paths for present and unchanged. `git` works on the index that commands

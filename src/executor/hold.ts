@@ -1,7 +1,9 @@
 /** One run at a time on a repository: a lock in its git folder, which all its working trees share and no commit holds. */
 import { cutLanding, endLanding, heldBy, type Landing, mendLanding } from '../builder/landing.ts';
+import { BadRecord } from '../builder/record.ts';
 import { commonGitDir } from '../builder/repository.ts';
 import type { Log } from '../engine/watch.ts';
+import { quoteWord } from '../policy/words.ts';
 import { acquireLock } from '../store/lock.ts';
 import type { Clock } from '../system/clock.ts';
 import { fence } from '../system/fence.ts';
@@ -41,7 +43,8 @@ export async function holding<T>(
   // Who is followed while it sleeps moves nothing of the repository when it wakes.
   const open = fence(place, lock.assertOwner, lock.successor);
   try {
-    const cut = await cutLanding(gitDir);
+    const cut = await cutLanding(gitDir).catch(unreadable(repo));
+    if (cut !== undefined && 'problem' in cut) return refused(1, cut.problem, cut.fix);
     const mended = cut === undefined ? undefined : await mendLanding(cut, gitDir, doors).catch(stuck(cut));
     if (cut === undefined || mended === undefined) return await act(undefined);
     if (typeof mended === 'object') return refused(1, mended.problem, mended.fix);
@@ -53,6 +56,15 @@ export async function holding<T>(
     open();
   }
 }
+
+/** A disk that keeps no order may leave another file's content there after a power cut. */
+const unreadable = (repo: string) => (error: unknown) => {
+  if (!(error instanceof BadRecord)) throw error;
+  return {
+    problem: `a run may have been cut while it landed on ${repo}, and its note cannot be read: ${error.message}`,
+    fix: `see that the repository stands as you want it (git -C ${quoteWord(repo)} status), remove that file, then do it again`,
+  };
+};
 
 /** What keeps git from finishing is not over yet. */
 const stuck = (cut: Landing) => (error: unknown) => {

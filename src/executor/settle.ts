@@ -6,10 +6,11 @@ import { headRef, historyGit, readHistoryStart } from '../builder/in-history.ts'
 import { land } from '../builder/land.ts';
 import { beginLanding, endLanding, heldBy, type Landing } from '../builder/landing.ts';
 import { type Pushed, push } from '../builder/push.ts';
+import { branchInUse } from '../builder/repository.ts';
 import type { Finished } from '../factory.ts';
 import { type Layout, layout } from '../model/layout.ts';
 import { isPaused } from '../model/park.ts';
-import { readManifest } from '../store/run-store.ts';
+import { namedRun, readManifest } from '../store/run-store.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { GitError, sourceGit } from '../system/git.ts';
 import { attemptsOf } from './evidence.ts';
@@ -25,6 +26,7 @@ export async function settle(
   doors: OrderDoors & { readonly gitDir: string | undefined },
 ): Promise<Told> {
   const run = layout(result.run_dir);
+  const named = namedRun(result.run_dir, doors.cwd);
   const notes = [...before];
   // A proposal that cannot be read is a failed attempt like any other; 4 is left for a model that gave no answer.
   let exit = result.status === 'failed' && code === 4 && (await unread(run)) ? 1 : code;
@@ -64,14 +66,14 @@ export async function settle(
       unanswered = error.unanswered;
       // The run is but one order of several.
       const whole = request.batch !== null && request.baseline_source === 'HEAD' && doors.called?.again;
-      const next = whole || `factory order run --resume --run-id ${request.run_id}`;
+      const next = whole || `factory order run --resume --run-id ${named}`;
       return { problem: error.message, fix: `check the repository, then: ${next}` };
     });
     if ('problem' in landed) {
       exit = 1;
       reason = landed.problem;
       commits = [];
-      notes.push(landed.fix.replace('factory deliver RUN ', `factory deliver ${request.run_id} `));
+      notes.push(landed.fix.replace('factory deliver RUN ', `factory deliver ${named} `));
     } else {
       home = true;
       notes.push(...landed.notes);
@@ -136,7 +138,7 @@ async function noted(
   doors: OrderDoors,
 ): Promise<Omit<Landing, 'run_dir' | 'head' | 'marker'>> {
   const git = sourceGit(request.repo, doors.env);
-  const on = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
+  const on = await branchInUse(git);
   const at = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
   return {
     version: 1,
@@ -146,7 +148,7 @@ async function noted(
     branch: request.branch,
     existed: request.branch_existed,
     base: request.baseline,
-    from: { branch: on.ok ? on.text : '', commit: at.ok ? at.text : request.baseline },
+    from: { branch: on ?? '', commit: at.ok ? at.text : request.baseline },
     began_at: doors.clock.now().toISOString(),
   };
 }

@@ -82,11 +82,18 @@ const Stage = z.object({ visit: z.number() });
 /** The folder of a node's n-th visit; undefined when there was none. */
 async function visitDir(dir: string, visit: number): Promise<string | undefined> {
   const at = nodeLayout(dir);
-  for (const candidate of [dir, join(at.visits, String(visit))]) {
-    const stage = await readIfThere(nodeLayout(candidate).stage);
-    if (stage !== undefined && Stage.safeParse(JSON.parse(stage)).data?.visit === visit) return candidate;
-  }
+  for (const candidate of [dir, join(at.visits, String(visit))])
+    if (visitIn(await readIfThere(nodeLayout(candidate).stage)) === visit) return candidate;
   return undefined;
+}
+
+/** The note of a visit that has just begun is not flushed: a power cut may leave it empty. */
+function visitIn(stage = ''): number | undefined {
+  try {
+    return Stage.safeParse(JSON.parse(stage)).data?.visit;
+  } catch {
+    return undefined;
+  }
 }
 
 async function asked(dir: string): Promise<Omit<AttemptEvidence, 'attempt' | 'checked'>> {

@@ -58,6 +58,12 @@ describe('a proposal', () => {
     ['.git', '.git'],
     ['sub/.git/hooks/post-checkout', 'sub/.git/hooks/post-checkout'],
     ['.GIT/config', '.GIT/config'],
+    // Names that git refuses to commit, because some systems take them for the same.
+    ['git~1/config', 'git~1/config'],
+    ['a/.git./x', 'a/.git./x'],
+    ['.Git /x', '.Git /x'],
+    ['.git::$INDEX_ALLOCATION/x', '.git::$INDEX_ALLOCATION/x'],
+    ['.g\u200cit/x', '.g\u200cit/x'],
     ['.factory/order/state.json', '.factory/order/state.json'],
     ['./.factory/x', '.factory/x'],
   ])('never writes %s, even where the order allows it', async ([path = '']) => {

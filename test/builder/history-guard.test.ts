@@ -1,7 +1,7 @@
 /** Git obeys the settings of a repository: in a run's history that somebody else may have made it is called only where
  *  there are no others than a run's own. */
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -53,4 +53,11 @@ test('nor where it would wait for a pipe', async () => {
   mkdirSync(join(history, 'config'));
   writeFileSync(join(history, 'config', 'x'), '');
   await expect(historyGit(history, env).text(['fsck'])).rejects.toThrow('config is a folder');
+});
+
+test('a repository that is made beside leaves the settings as they are: a power cut could take away what stands there', async () => {
+  const { settings: settingsFile } = inHistory(history);
+  const { ino, mtimeMs } = statSync(settingsFile);
+  await makeRepository(join(top, 'beside.git'), { settingsFile, bare: true, branch: 'main', env });
+  expect(statSync(settingsFile)).toMatchObject({ ino, mtimeMs });
 });

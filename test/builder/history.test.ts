@@ -63,6 +63,19 @@ describe('a history', () => {
     expect(dirty.started.notes.join()).toContain('sparse checkout');
   });
 
+  test('of a repository that git cannot look at is refused, and is not taken for a plain folder', async () => {
+    using it = folder({ 'src/a.txt': 'a\n', 'home/.gitconfig': '[broken\n' });
+    const workdir = join(it.path, 'src');
+    const env = { ...bareEnv(it.path), GIT_CONFIG_GLOBAL: join(it.path, 'home/.gitconfig') };
+    repository(workdir);
+    expect(await begin(it.path, workdir, { env })).toMatchObject({
+      problem: { code: 'git-history', message: expect.stringMatching(/cannot look at .*src: .*bad config/) },
+    });
+    // What git does not take for a repository is a folder like any other.
+    rmSync(join(workdir, '.git/HEAD'));
+    expect(await begin(it.path, workdir)).toMatchObject({ kind: 'folder' });
+  });
+
   test.for([
     ['changed', (dir: string) => put(dir, { 'a.txt': 'changed\n' })],
     ['removed', (dir: string) => rmSync(join(dir, 'a.txt'))],
@@ -428,4 +441,21 @@ test('the base is recorded once the workspace is there, whatever lies in its .fa
     }),
   ).toEqual({ firstCommit: null });
   expect((await readHistoryStart(begun.run.history)).left_out).toEqual([]);
+});
+
+test('git in the workspace says nothing of .factory, whether anything is sealed or not', async () => {
+  using it = folder();
+  const begun = await beginRun({
+    root: it.path,
+    workdir: undefined,
+    copy: (workspace) =>
+      put(workspace, { '.factory/in/spec.md': '# s\n', 'door/judge.sh': 'x\n', 'a.txt': 'a\n' }),
+  });
+  const { history, workspace } = begun.run;
+  const told = () =>
+    git(workspace, `--git-dir=${history}`, `--work-tree=${workspace}`, 'status', '--porcelain', '-z');
+  expect(told()).toBe('?? a.txt\0?? door/\0');
+  const base = { historyDir: history, workspace, runId: 'R', now: when, env: begun.env };
+  await recordBase({ ...base, sealed: ['door'] });
+  expect(told()).toBe('?? a.txt\0');
 });

@@ -50,4 +50,5 @@ test('a landing is on record, with all names that lead there, until the files th
   }
   for (const path of [repo, join(repo, 'new'), join(repo, 'new/f.txt')]) expect(flushed.get(path)).toBe(true);
   expect(fs.existsSync(note)).toBe(false);
+  expect(flushed.get(join(repo, '.git/factory'))).toBe(false);
 });

@@ -160,6 +160,26 @@ test.for<[string, boolean, (it: Landing) => void, string]>([
     'left',
   ],
   [
+    'after which somebody committed where it began',
+    false,
+    (it) => {
+      point(it);
+      put(it.repo, { 'keep.txt': 'mine' });
+      git(it.repo, 'commit', '-q', '-a', '-m', 'x');
+    },
+    'before',
+  ],
+  [
+    'amid which somebody committed where it began',
+    false,
+    (it) => {
+      point(it);
+      git(it.repo, 'commit', '-q', '--allow-empty', '-m', 'x');
+      put(it.repo, { 'a.txt': 'new a, and' });
+    },
+    'left',
+  ],
+  [
     'into a tree with changes',
     false,
     (it) => {

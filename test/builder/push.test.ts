@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { push } from '../../src/builder/push.ts';
 import { fence, Superseded } from '../../src/system/fence.ts';
 import { makerWord } from '../../src/system/maker.ts';
 import { realSpawn } from '../../src/system/processes.ts';
+import { noteDisk } from '../support/disk-notes.ts';
 import { bareEnv, folder, git, repository } from './support.ts';
 
 test('whoever has lost the repository to another run pushes nothing', async () => {
@@ -39,4 +40,58 @@ test('clears what a push that was killed has left among the temporary files, and
   const env = { ...bareEnv(it.path), TMPDIR: tmp };
   expect(await push({ repo, branch: 'main', env }, realSpawn)).toMatchObject({ ok: true });
   expect(readdirSync(tmp).sort()).toEqual(left.sort());
+});
+
+test('a remote that is a folder of this machine flushes what it takes before it says so', async () => {
+  using it = folder({ 'src/a.txt': 'a\n' });
+  const [repo, remote] = [join(it.path, 'src'), join(it.path, 'remote.git')];
+  repository(repo);
+  git(it.path, 'init', '-q', '--bare', 'remote.git');
+  git(repo, 'remote', 'add', 'origin', remote);
+  const hook = join(remote, 'hooks/pre-receive');
+  mkdirSync(join(remote, 'hooks'), { recursive: true });
+  writeFileSync(hook, '#!/bin/sh\ngit config core.fsync\n', { mode: 0o755 });
+  for (const [branch, url] of [
+    ['one', remote],
+    ['two', '../remote.git'],
+    ['three', `file://${remote}`],
+  ] as const) {
+    git(repo, 'branch', branch);
+    git(repo, 'remote', 'set-url', 'origin', url);
+    const { ok, stderr } = await push({ repo, branch, env: bareEnv(it.path) }, realSpawn);
+    expect({ branch, ok, stderr }).toMatchObject({
+      ok: true,
+      stderr: expect.stringContaining('objects,reference'),
+    });
+  }
+});
+
+test('the names that a folder of this machine has made of a push are on the disk before it is told', async () => {
+  using it = folder({ 'src/a.txt': 'a\n' });
+  const [repo, remote] = [join(it.path, 'src'), join(it.path, 'remote.git')];
+  repository(repo);
+  git(it.path, 'init', '-q', '--bare', 'remote.git');
+  git(repo, 'remote', 'add', 'origin', '../remote.git');
+  using disk = noteDisk();
+  const loaded = await import('../../src/builder/push.ts');
+  const env = bareEnv(it.path);
+  expect(await loaded.push({ repo, branch: 'main', env }, realSpawn)).toMatchObject({ ok: true });
+  const [objects = ''] = readdirSync(join(remote, 'objects')).filter((name) => name.length === 2);
+  for (const place of ['refs/heads', 'refs/heads/main', 'objects', `objects/${objects}`])
+    expect(disk.told).toContain(`flushed ${join(remote, place)}`);
+});
+
+test('a branch whose name cannot be flushed at the other end does not count as pushed', async () => {
+  using it = folder({ 'src/a.txt': 'a\n' });
+  const [repo, remote] = [join(it.path, 'src'), join(it.path, 'remote.git')];
+  repository(repo);
+  git(it.path, 'init', '-q', '--bare', 'remote.git');
+  git(repo, 'remote', 'add', 'origin', remote);
+  using _ = noteDisk(join(remote, 'refs/heads'));
+  const loaded = await import('../../src/builder/push.ts');
+  const pushed = await loaded.push({ repo, branch: 'main', env: bareEnv(it.path) }, realSpawn);
+  expect(pushed).toMatchObject({ ok: false, remote: 'origin' });
+  expect(pushed.stderr).toContain(
+    `${remote} has the branch, which cannot be flushed there: the disk reports`,
+  );
 });

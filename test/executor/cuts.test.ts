@@ -1,7 +1,7 @@
 /** `factory order run`, cut wherever it can be cut: the repository is as it was, or the branch has landed, and going on
  *  ends as if nothing had happened. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { isStopped, processId } from '../../src/system/proc.ts';
@@ -152,7 +152,7 @@ test.for<[string, 'again' | 'resume', ...[When, string][]]>([
     ['after', 'update-ref -m factory order run'],
     ['before', 'push -u'],
   ],
-  ['while the files are switched', 'resume', ['amid', 'checkout --quiet']],
+  ['while the files are switched', 'resume', ['amid', 'switch --quiet']],
 ])('killed %s, it lands whole when it is gone on with', async ([, how, ...kills]) => {
   await using it = await place('good\n');
   const env = killer(it.path, ...kills);
@@ -186,13 +186,13 @@ test('killed amid the files of the branch in use, it lands whole before the next
 });
 
 test.for([
-  ['is killed', 'lost', 'git checkout was ended by SIGKILL'],
+  ['is killed', 'lost', 'git switch was ended by SIGKILL'],
   ['finds no space', 'half', 'unable to write file'],
 ] as const)(
   'a git that %s amid the files leaves the landing to the next run, which finishes it',
   async ([, how, words]) => {
     await using it = await place('good\n');
-    const env = killer(it.path, [how, 'checkout --quiet'], ['full', 'checkout -q -f']);
+    const env = killer(it.path, [how, 'switch --quiet'], ['full', 'checkout -q -f']);
     const ran = await it.factory(it.command, { env });
     expect(ran.code, ran.stderr).toBe(1);
     expect(ran.stdout).toContain(words);
@@ -207,7 +207,7 @@ test.for([
 
 test.for([
   ['the branch in use moves', 'merge --ff-only', ['switch', '-q', '-c', 'mine']],
-  ['files are switched', 'checkout --quiet', ['status']],
+  ['files are switched', 'switch --quiet', ['status']],
 ] as const)(
   'a disk that is full right before %s is told as that, and the next run lands',
   async ([, words, first]) => {
@@ -229,7 +229,7 @@ test.for<[string, string, string[]]>([
   ['as a stage commits', 'commit-tree', ['--workdir', 'orders']],
   ['as a stage commits', 'commit-tree', ['--work-order', 'plan.json']],
   // The word that stands for a run in our texts may be in a path of the user's.
-  ['as the branch lands', 'checkout --quiet', ['--workdir', 'RUN-orders']],
+  ['as the branch lands', 'switch --quiet', ['--workdir', 'RUN-orders']],
 ])(
   'a batch that a full disk stops %s, %s, with %s, proposes the command that ends all of it',
   async ([, words, orders]) => {
@@ -268,6 +268,20 @@ test.for<[string, string, string[]]>([
     expect(git(it.repo, 'log', '--format=%s', 'main..')).toBe('WO-02: Two\nWO-01: One');
   },
 );
+
+test('a landing’s note that a power cut has made unreadable is told, with how to go on', async () => {
+  await using it = await place('good\n');
+  const note = join(it.repo, '.git/factory/landing.json');
+  put(it.repo, { '.git/factory/landing.json': '' });
+  const env = { FACTORY_SANDBOX: 'none' };
+  const ran = await it.factory(it.command, { env });
+  expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining(`${note} is not JSON`)]);
+  expect(ran.stderr).toContain('remove that file, then do it again');
+  rmSync(note);
+  const on = await it.factory(it.command, { env });
+  expect(on.code, on.stderr).toBe(0);
+  it.landed();
+});
 
 test('a disk that is full when a stage commits stops the run, which goes on to the same end', async () => {
   await using it = await place('good\n');

@@ -84,6 +84,31 @@ test('a batch lands on one branch order by order, stops at a failure, and goes o
   expect(git(it.repo, 'status', '--porcelain')).toBe('');
 });
 
+test('the branch in use moves with its files, also where a tag has its name', async () => {
+  await using it = await place([order(1)], answer('f1.txt', '1\n'));
+  git(it.repo, 'switch', '-q', '-c', 'mine');
+  git(it.repo, 'tag', 'mine', 'main');
+  const ran = await it.order('run', '--work-order', 'wos/WO-01.json', '--no-push', '--branch', 'mine');
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(git(it.repo, 'log', '--format=%s', 'main..heads/mine')).toBe('WO-01: Step 1');
+  expect(git(it.repo, 'status', '--porcelain')).toBe('');
+  expect(readFileSync(join(it.repo, 'f1.txt'), 'utf8')).toBe('1\n');
+});
+
+test('a merge that somebody is amid is not forgotten over the switch', async () => {
+  await using it = await place([order(1)], answer('f1.txt', '1\n'));
+  git(it.repo, 'switch', '-q', '-c', 'other');
+  git(it.repo, 'commit', '-q', '--allow-empty', '-m', 'other');
+  git(it.repo, 'switch', '-q', 'main');
+  git(it.repo, 'commit', '-q', '--allow-empty', '-m', 'main');
+  git(it.repo, 'merge', '-q', '--no-commit', '--no-ff', 'other');
+  const ran = await it.order('run', '--work-order', 'wos/WO-01.json', '--no-push', '--branch', 'mine');
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(ran.stderr).toContain('cannot switch branch while merging');
+  expect(git(it.repo, 'log', '--format=%s', 'main..mine')).toBe('WO-01: Step 1');
+  expect(git(it.repo, 'rev-parse', 'MERGE_HEAD')).toBe(git(it.repo, 'rev-parse', 'other'));
+});
+
 test('a temperature is asked for where one is given; the record says so, and which program was at work', async () => {
   await using it = await place([order(1)]);
   await using server = await startModelServer(() => answer('f1.txt', '1\n'));
@@ -303,4 +328,21 @@ test('a run id for which there is something already touches neither old artifact
     expect(ended.code).toBe(1);
   }
   for (const [path, text] of Object.entries(kept)) expect(await it.read(path)).toBe(text);
+});
+
+test("settings of the user's that git cannot read are told in git's own words", async () => {
+  await using it = await place([order(1)], answer('f1.txt', '1\n'));
+  writeFileSync(join(it.path, '.gitconfig'), '[core\n');
+  const ran = await it.order('run-all', '--workdir', 'wos', '--no-push');
+  expect(ran.code, ran.stderr).toBe(1);
+  expect(ran.stderr).toMatch(/git cannot look at .*repo: .*bad config/);
+  expect(ran.stderr).not.toContain('git init');
+});
+
+test('a TMPDIR that is a file keeps no order from its proof', async () => {
+  await using it = await place([order(1)], answer('f1.txt', '1\n'));
+  const env = { TMPDIR: join(it.path, 'script.json') };
+  const flags = ['--repo', 'repo', '--agent', 'scripted', '--script', 'script.json', '--no-push'];
+  const ran = await it.factory(['order', 'run-all', ...flags, '--workdir', 'wos'], { env });
+  expect(ran.code, ran.stderr).toBe(0);
 });

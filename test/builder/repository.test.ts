@@ -1,0 +1,62 @@
+/** The repository that a work order is for, and what its commits say was carried out. */
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { branchTaken } from '../../src/builder/deliver.ts';
+import { appliedOrders } from '../../src/builder/history.ts';
+import { inspect } from '../../src/builder/repository.ts';
+import { sourceGit } from '../../src/system/git.ts';
+import { bareEnv, folder, git, put, repository } from './support.ts';
+
+test('a repository whose path holds a line end is like any other, and so is a working tree of it', async () => {
+  using it = folder();
+  const repo = join(it.path, 'a\nb\n');
+  mkdirSync(repo);
+  const head = repository(repo);
+  const env = bareEnv(it.path);
+  const gitDir = join(repo, '.git');
+  expect(await inspect(repo, env)).toEqual({ top: repo, gitDir, head, branch: 'main' });
+  const other = join(it.path, 'c\n\nd');
+  git(repo, 'worktree', 'add', '-q', '-b', 'side', other);
+  expect(await inspect(other, env)).toEqual({ top: other, gitDir, head, branch: 'side' });
+});
+
+test('which orders were carried out is read from the commits, signed or not, and whatever the user wants to see', async () => {
+  using it = folder();
+  repository(it.path);
+  const signer = join(it.path, 'signer');
+  const says =
+    'case "$*" in *--verify*) echo "[GNUPG:] NEWSIG"; echo "[GNUPG:] GOODSIG 1234567890ABCDEF Ada"; echo "[GNUPG:] VALIDSIG 1 2 3"; echo Good >&2;;';
+  const signs = `*) cat > /dev/null; echo "[GNUPG:] SIG_CREATED D 1 8 00 1 1" >&2; echo '-----BEGIN PGP SIGNATURE-----';; esac`;
+  writeFileSync(signer, `#!/bin/sh\n${says} ${signs}\n`);
+  chmodSync(signer, 0o755);
+  git(it.path, 'config', 'gpg.program', signer);
+  git(it.path, 'config', 'log.showSignature', 'true');
+  git(it.path, 'config', 'trailer.separators', '#');
+  const digest = 'd'.repeat(64);
+  git(it.path, 'commit', '-q', '-S', '--allow-empty', '-m', `x\n\nWork-Order-Digest: ${digest}`);
+  expect(git(it.path, 'log', '-1', '--format=%H')).toContain('Good');
+  const head = git(it.path, 'rev-parse', 'HEAD');
+  expect(await appliedOrders(it.path, head, bareEnv(it.path))).toEqual({ [digest]: head });
+});
+
+test.for([
+  ['rebased', ['-c', 'sequence.editor=sed -i.bak 1s/pick/edit/', 'rebase', '-q', '-i', 'HEAD~2']],
+  ['bisected', ['bisect', 'start', 'HEAD', 'HEAD~2']],
+] as const)('a branch that is being %s in some working tree is not to be moved', async ([, how]) => {
+  using it = folder({ 'repo/x': '0' });
+  const repo = join(it.path, 'repo');
+  repository(repo);
+  const other = join(it.path, 'other');
+  git(repo, 'worktree', 'add', '-q', '-b', 'side', other);
+  for (const text of ['1', '2']) {
+    put(other, { x: text });
+    git(other, 'commit', '-q', '-a', '-m', text);
+  }
+  const source = sourceGit(repo, bareEnv(it.path));
+  git(other, ...how);
+  expect(await branchTaken(source, repo, 'side', true)).toMatch(
+    /^the branch "side" is being rebased or bisected in a working tree of .*other$/,
+  );
+  expect(await branchTaken(source, repo, 'sid', true)).toBeUndefined();
+});
