@@ -55,8 +55,8 @@ const io: Io = {
   err: (text) => void process.stderr.write(harmless(text)),
   outIsTerminal: process.stdout.isTTY === true,
   errIsTerminal: process.stderr.isTTY === true,
-  // A terminal that does not know its size says 0.
-  width: process.stderr.columns || 100,
+  // A terminal that does not know its size says 0. Either of the two may go somewhere else.
+  width: process.stderr.columns || process.stdout.columns || 100,
   called: { program, ...(again === undefined ? {} : { again }) },
 };
 

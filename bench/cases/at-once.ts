@@ -50,7 +50,8 @@ export const atOnce: Case = {
 };
 
 /** Peak memory is that of the largest run, processor time that of all. A run that ended well and has not all of its
- *  nodes on disk is as lost as one that failed. */
+ *  nodes on disk is as lost as one that failed; with one lost, only how many were is told: what the others took is
+ *  no figure of the whole. */
 function measuredRuns(
   wall_ms: number,
   runs: readonly PromiseSettledResult<PipelineRun>[],
@@ -68,6 +69,11 @@ function measuredRuns(
       lost.push(error.message);
     }
   }
+  if (lost.length > 0)
+    return {
+      sample: { lost_n: lost.length },
+      problem: `${lost.length} of ${runs.length} runs were lost. The first: ${lost[0]}`,
+    };
   const of = (quantity: Quantity) => figures.flatMap((each) => each[quantity] ?? []);
   const peaks = of('peak_mib');
   const cpu = of('cpu_ms');
@@ -76,10 +82,7 @@ function measuredRuns(
       wall_ms,
       ...(cpu.length > 0 ? { cpu_ms: cpu.reduce((sum, each) => sum + each, 0) } : {}),
       ...(peaks.length > 0 ? { peak_mib: Math.max(...peaks) } : {}),
-      lost_n: lost.length,
+      lost_n: 0,
     },
-    ...(lost.length === 0
-      ? {}
-      : { problem: `${lost.length} of ${runs.length} runs were lost. The first: ${lost[0]}` }),
   };
 }

@@ -9,7 +9,9 @@ import { messageOf } from '../store/problem.ts';
 import { findRun, readManifest } from '../store/run-store.ts';
 import { isCode, isMissing, systemWords } from '../system/files.ts';
 import { keepNurserySmall } from '../system/memory.ts';
+import { modeLost } from '../workspace/checkout.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
+import { shown } from '../workspace/names.ts';
 import type { Tree } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
@@ -74,6 +76,7 @@ export async function checkoutCommand(
   const read = await readManifest(wanted.runDir);
   const sealed = read.ok ? (read.manifest.holdout?.paths ?? []) : [];
   const counts = { files: count('file'), folders: count('dir'), links: count('link') };
+  const lost = modeLost(tree, folder);
   if (options.json === true) {
     const told = {
       schema_version: 1,
@@ -85,6 +88,7 @@ export async function checkoutCommand(
       dir: folder,
       ...counts,
       ...(sealed.length === 0 ? {} : { left_out: sealed }),
+      ...(lost === undefined ? {} : { modes_kept: false }),
     };
     io.out(`${JSON.stringify(told, null, 2)}\n`);
     return 0;
@@ -93,6 +97,12 @@ export async function checkoutCommand(
     wanted.named === true ? `at ${snapshot.slice(0, 12)}` : visit === 0 ? 'as it began' : momentText(wanted);
   io.out(`run ${runId} ${when}: ${some(counts.files, 'file')}${and(counts)} in ${folder}\n`);
   if (sealed.length > 0) io.out(`what is sealed is left out: ${sealed.join(', ')}\n`);
+  if (lost !== undefined) {
+    const { path, is, wanted: was } = lost;
+    io.out(
+      `the disk there does not keep permissions: "${shown(path)}" has ${octal(is)}, and had ${octal(was)} in the run\n`,
+    );
+  }
   return 0;
 }
 
@@ -101,6 +111,7 @@ async function refused(problem: Diagnostic, options: CheckoutOptions, io: Io, co
   return code;
 }
 
+const octal = (mode: number): string => mode.toString(8).padStart(3, '0');
 const some = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
 const and = ({ links }: { readonly links: number }): string =>
   links === 0 ? '' : `, ${some(links, 'link')}`;

@@ -13,7 +13,7 @@ import { closedRecord, openRecord, runText } from '../planner/records.ts';
 import { type PlanRequest, planRequestFile, readPlanRequest } from '../planner/request.ts';
 import { openShelf } from '../planner/shelf.ts';
 import { attemptsIn } from '../planner/state.ts';
-import { findRun, newRunId, validRunId } from '../store/run-store.ts';
+import { findRun, namedRun, newRunId, validRunId } from '../store/run-store.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
 import { Superseded } from '../system/fence.ts';
 import { writeFileAtomic } from '../system/files.ts';
@@ -160,7 +160,10 @@ async function resumeCompile(
   const request = await readPlanRequest(found.dir);
   if (request === undefined)
     return say(
-      wrong(usageWrong, `the run ${found.id} was not started by factory plan: factory resume ${found.id}`),
+      wrong(
+        usageWrong,
+        `the run ${found.id} was not started by factory plan: factory resume ${namedRun(found.dir, io.cwd)}`,
+      ),
     );
   const vars = {
     ...(specPath === undefined ? {} : { spec: resolve(io.cwd, specPath) }),

@@ -55,16 +55,19 @@ function cells(line: string, from: number): Cell[] {
 /** The line of `span`'s start, cut to a window, and the caret line below it. */
 function snippet(text: string, span: Span, widest: number): { line: string; caret: string } {
   const { offset } = span.start;
+  // A very long line is not taken whole, nor looked through: enough of it on both sides of the caret is.
+  const reach = 4 * widest;
+  const farthest = Math.max(0, offset - reach - 2);
   let begin = Math.min(offset, text.length);
-  while (begin > 0 && !/[\n\r]/.test(text[begin - 1] ?? '')) begin--;
+  while (begin > farthest && !/[\n\r]/.test(text[begin - 1] ?? '')) begin--;
   if (begin === 0 && text.startsWith('\uFEFF')) begin = 1;
-  const rest = /[\n\r]/g;
-  rest.lastIndex = Math.max(offset, begin);
-  const end = rest.exec(text)?.index ?? text.length;
-  // A very long line is not taken whole: enough of it on both sides of the caret is.
-  const near = Math.max(begin, offset - 4 * widest);
+  const from = Math.max(offset, begin);
+  const ahead = text.slice(from, from + reach + 1);
+  const stops = ahead.search(/[\n\r]/);
+  const end = from + (stops === -1 ? ahead.length : stops);
+  const near = Math.max(begin, offset - reach);
   const head = /[\uDC00-\uDFFF]/.test(text[near] ?? '') ? near - 1 : near;
-  const row = cells(text.slice(head, Math.min(end, offset + 4 * widest)), head);
+  const row = cells(text.slice(head, Math.min(end, offset + reach)), head);
 
   const first = row.findIndex((cell) => cell.offset >= offset);
   const at = first === -1 ? row.length : first;
@@ -80,7 +83,7 @@ function snippet(text: string, span: Span, widest: number): { line: string; care
       right++;
   }
   const before = left > 0 || head > begin ? cut : '';
-  const after = right < row.length || Math.min(end, offset + 4 * widest) < end ? cut : '';
+  const after = right < row.length || Math.min(end, offset + reach) < end ? cut : '';
   const shown = row.slice(left, right).map((cell) => cell.shown);
   const indent = ' '.repeat(before.length + wide(left, at));
   const under = '^'.repeat(Math.max(wide(at, Math.min(stop, right)), 1));

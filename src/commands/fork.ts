@@ -1,14 +1,15 @@
 /** `factory fork`: a new run that goes on from a moment of another one. */
 import { existsSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Finished, Refusal } from '../factory.ts';
 import { forkRun, readPipeline } from '../factory.ts';
 import type { Graph } from '../model/graph.ts';
 import { parsePoint } from '../model/point.ts';
+import { quoteWord } from '../policy/words.ts';
 import type { Moment } from '../store/moment.ts';
 import { findMoment, readSoFar } from '../store/moment.ts';
-import { findRun, newRunId, validRunId } from '../store/run-store.ts';
+import { findRun, namedRun, newRunId, validRunId } from '../store/run-store.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
 import type { RunDoors, RunOptions } from './run.ts';
 import { doorsOf, flagsOf, settle, usage } from './run.ts';
@@ -46,7 +47,7 @@ async function fork(
   if ('problems' in from) return from;
   const runsDir = options.runsdir === undefined ? dirname(from.dir) : resolve(io.cwd, options.runsdir);
   const runId = options.runId ?? newRunId(io.clock);
-  const wrong = await placeProblem(runsDir, runId, from.dir);
+  const wrong = await placeProblem(runsDir, runId, from.dir, io.cwd);
   if (wrong !== undefined) return wrong;
   let graph: Graph | undefined;
   if (options.pipeline !== undefined) {
@@ -74,8 +75,9 @@ async function runAndMoment(
 ): Promise<
   { readonly dir: string; readonly moment: Moment; readonly changed: string | undefined } | Refusal
 > {
+  const runs = options.runsdir === undefined ? '' : ` --runsdir ${quoteWord(options.runsdir)}`;
   if (options.at === undefined)
-    return usage('no moment is named', `for example: factory fork ${run} --at NODE@VISIT`);
+    return usage('no moment is named', `for example: factory fork ${quoteWord(run)}${runs} --at NODE@VISIT`);
   const point = parsePoint(options.at);
   if ('problem' in point) return usage(`--at ${point.problem}`, point.fix);
   const usual = resolve(io.cwd, '.factory/runs');
@@ -101,13 +103,14 @@ export async function placeProblem(
   runsDir: string,
   runId: string,
   from: string,
+  cwd: string,
 ): Promise<Refusal | undefined> {
   const bad = validRunId(runId);
   if (bad !== undefined) return usage(`--run-id: ${bad}`, 'for example --run-id try-1; or leave it out');
   if (existsSync(resolve(runsDir, runId)))
     return usage(
       `there is a run "${runId}" in ${runsDir} already`,
-      `go on with it: factory resume ${runId}; or leave out --run-id for a new one`,
+      `go on with it: factory resume ${namedRun(join(runsDir, runId), cwd)}; or leave out --run-id for a new one`,
     );
   const there = await stat(runsDir).catch(() => undefined);
   if (there !== undefined && !there.isDirectory())

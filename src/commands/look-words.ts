@@ -81,9 +81,11 @@ export function withLookCommands(
   program
     .command('trace <run>')
     .description("print a run's trace, contexts in full, one JSON record a line")
-    .option('--node <id>', 'only the records of one node')
-    .option('--type <type>', 'only the records of one type')
-    .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)')
+    .addOption(new Option('--node <id>', 'only the records of one node').argParser(present))
+    .addOption(new Option('--type <type>', 'only the records of one type').argParser(present))
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
     .action(async (run, options) => {
       const { traceCommand } = await import('./trace.ts');
       ended(await traceCommand(run, options, io));

@@ -20,7 +20,7 @@ import {
 } from '../executor/run.ts';
 import { readSources } from '../executor/source.ts';
 import { quoteWord } from '../policy/words.ts';
-import { findRun, newRunId, validRunId } from '../store/run-store.ts';
+import { findRun, namedRun, newRunId, validRunId } from '../store/run-store.ts';
 import { DiskStop, diskTrouble } from '../system/disk-trouble.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { asCalled } from './called.ts';
@@ -98,7 +98,7 @@ export async function orderRun(options: OrderRunOptions, io: OrderRunIo): Promis
     const there = await inspect(repo, io.env);
     if ('problem' in there) return refused(1, there.problem, there.fix);
     const runId = options.runId ?? newRunId(io.clock);
-    const taken = await idProblem(runId, wish.runsDir);
+    const taken = await idProblem(runId, wish.runsDir, io.cwd);
     return taken ?? runOrder(there, source, { ...wish, runId }, doors);
   };
   const told = holding(repo, doors, act);
@@ -157,7 +157,7 @@ type BatchEnd = BatchTold | (Refused & { readonly orders: BatchTold['orders'] })
 
 async function resume(options: OrderRunOptions, io: OrderRunIo, doors: OrderDoors): Promise<Told | Refused> {
   if (options.runId === undefined)
-    return refused(2, '--resume needs --run-id', 'order run --resume --run-id ID');
+    return refused(2, '--resume needs --run-id', 'factory order run --resume --run-id ID');
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), options.runId);
   if (!found.ok) return refused(2, found.why);
   const request = await readRequest(found.dir).catch(() => undefined);
@@ -165,7 +165,7 @@ async function resume(options: OrderRunOptions, io: OrderRunIo, doors: OrderDoor
     return refused(
       2,
       `${options.runId} was not started by "factory order run"`,
-      `factory resume ${options.runId}`,
+      `factory resume ${namedRun(found.dir, io.cwd)}`,
     );
   const wanted = { ...doors, takeOver: options.takeOver === true };
   return holding(request.repo, wanted, async (cut) => {
@@ -182,18 +182,22 @@ function wrongFlags(options: OrderRunOptions): Refused | undefined {
   if ((options.reuseBranch === true || options.createBranch === true) && options.branch === undefined)
     return refused(1, '--reuse-branch and --create-branch need --branch', '--branch NAME');
   if (options.takeOver === true && options.resume !== true)
-    return refused(2, '--take-over goes with --resume', 'order run --resume --run-id ID --take-over');
+    return refused(2, '--take-over goes with --resume', 'factory order run --resume --run-id ID --take-over');
   const bounds = boundsOf(options);
   return 'problems' in bounds ? { ...bounds, code: 2 } : undefined;
 }
 
-async function idProblem(runId: string, runsDir: string): Promise<Refused | undefined> {
+async function idProblem(runId: string, runsDir: string, cwd: string): Promise<Refused | undefined> {
   const bad = validRunId(runId);
   if (bad !== undefined) return refused(2, bad);
   const there = await stat(join(runsDir, runId)).catch(() => undefined);
   return there === undefined
     ? undefined
-    : refused(2, `there is a run "${runId}" in ${runsDir} already`, `order run --resume --run-id ${runId}`);
+    : refused(
+        2,
+        `there is a run "${runId}" in ${runsDir} already`,
+        `factory order run --resume --run-id ${namedRun(join(runsDir, runId), cwd)}`,
+      );
 }
 
 async function wishOf(

@@ -21,9 +21,12 @@ export function elapsedWords(ms: number): string {
   return `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, '0')}s`;
 }
 
-/** Blanks made one, and cut to `most` characters. */
+/** Blanks made one, colours of others dropped (the end of one may be cut away), and cut to `most` characters. */
 export const oneLine = (text: string, most: number): string => {
-  const flat = text.replace(/\s+/g, ' ').trim();
+  const flat = text
+    .replace(/\x1b\[[\d;]*m/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
   const characters = [...flat];
   return characters.length <= most ? flat : `${characters.slice(0, most - 1).join('')}…`;
 };

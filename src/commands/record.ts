@@ -6,6 +6,7 @@ import { storedGraph } from '../factory/fork.ts';
 import { damageIn } from '../factory/replay.ts';
 import { changedIn } from '../factory/vouched.ts';
 import { layout } from '../model/layout.ts';
+import { quoteWord } from '../policy/words.ts';
 import { DamagedExchange, readExchanges } from '../store/exchanges.ts';
 import { readSoFar } from '../store/moment.ts';
 import { findRun, readManifest } from '../store/run-store.ts';
@@ -76,7 +77,7 @@ export async function recordExport(run: string, options: RecordOptions, io: Io):
     const count = Object.values(script.answers).reduce((sum, list) => sum + list.length, 0);
     if (options.output !== undefined)
       io.err(
-        `${count} answers of run ${found.id} are in ${options.output}; play them with --agent scripted --script ${options.output}\n`,
+        `${count} answers of run ${found.id} are in ${options.output}; play them with --agent scripted --script ${quoteWord(options.output)}\n`,
       );
     return 0;
   } catch (error) {

@@ -72,7 +72,7 @@ async function wantedOf(run: string, options: ReplayOptions, io: RunDoors) {
   const dir = resolve(io.cwd, found.dir);
   const runsDir = options.runsdir === undefined ? dirname(dir) : given;
   const runId = options.runId ?? newRunId(io.clock);
-  const wrong = await placeProblem(runsDir, runId, dir);
+  const wrong = await placeProblem(runsDir, runId, dir, io.cwd);
   if (wrong !== undefined) return wrong;
   return { dir, from: from satisfies Point | undefined, runsDir, runId, flags, prompts: prompts.texts };
 }

@@ -11,7 +11,7 @@ import { layout } from '../model/layout.ts';
 import { readPlanRequest } from '../planner/request.ts';
 import { sandboxWords } from '../policy/confinement.ts';
 import { quoteWord } from '../policy/words.ts';
-import { findRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
+import { findRun, namedRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
 import { keepNurserySmall, keepSmall } from '../system/memory.ts';
 import { packageRoot } from '../system/package.ts';
 import { checkDirs } from '../workspace/dirs.ts';
@@ -126,8 +126,10 @@ async function runOrResume(
   io: RunDoors,
   view: View,
 ): Promise<Finished | Refusal> {
+  const runsDir = resolve(io.cwd, options.runsdir ?? '.factory/runs');
+  const runOf = (id: string) => namedRun(join(runsDir, id), io.cwd);
   if (pipeline === undefined && options.resume === true && options.runId !== undefined)
-    return usage('no pipeline file is named', `factory resume ${quoteWord(options.runId)}`);
+    return usage('no pipeline file is named', `factory resume ${runOf(options.runId)}`);
   if (pipeline === undefined)
     return usage(
       'no pipeline file is named',
@@ -145,14 +147,13 @@ async function runOrResume(
   const read = await readSmall(pipeline, io.cwd);
   for (const warning of read.found.filter((d) => d.severity === 'warning')) view.warn(warning, read.text);
   if (read.graph === undefined) return { problems: read.found.filter((d) => d.severity === 'error') };
-  const runsDir = resolve(io.cwd, options.runsdir ?? '.factory/runs');
   const runId = options.runId ?? newRunId(io.clock);
   const bad = validRunId(runId);
   if (bad !== undefined) return usage(`--run-id: ${bad}`, 'for example --run-id try-1; or leave it out');
   if (existsSync(resolve(runsDir, runId))) {
     return usage(
       `there is a run "${runId}" in ${runsDir} already`,
-      `go on with it: factory resume ${runId}; or leave out --run-id for a new one`,
+      `go on with it: factory resume ${runOf(runId)}; or leave out --run-id for a new one`,
     );
   }
   const workdir = workdirOf(read.graph, flags, io.cwd);

@@ -71,7 +71,7 @@ function table(runs: readonly RunSummary[], paint: Paint, width: number | undefi
     run.id,
     run.status,
     oneLine(basename(run.pipeline), 24) || '?',
-    run.startedAt === '' ? '?' : run.startedAt.slice(0, 16).replace('T', ' '),
+    oneLine(run.startedAt.slice(0, 16).replace('T', ' '), 16) || '?',
     elapsedWords(run.elapsedMs),
     storyOf(run),
   ]);

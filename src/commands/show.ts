@@ -9,7 +9,7 @@ import type { Prices } from '../model/prices.ts';
 import { toldOf } from '../model/sealed.ts';
 import type { Spent } from '../model/spent.ts';
 import type { VisitRecord } from '../model/visit-record.ts';
-import { readRecords } from '../store/journal.ts';
+import { readJournal, readRecords } from '../store/journal.ts';
 import { readSoFar } from '../store/moment.ts';
 import { findRun, readManifest, summaryOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
@@ -142,11 +142,13 @@ function holdoutLines({ holdout }: Manifest): string[][] {
 
 /** By node, what the trace says of its latest visit. */
 async function rungs(dir: string): Promise<ReadonlyMap<string, string>> {
-  const { records } = await readRecords(layout(dir).trace);
   const found = new Map<string, string>();
-  for (const record of records)
-    if (record['type'] === 'NodeInputCaptured' && typeof record['sandbox'] === 'string')
-      found.set(String(record['node_id']), record['sandbox']);
+  // One record after the other: a trace may be larger than the memory.
+  for await (const entry of readJournal(layout(dir).trace)) {
+    if (entry.kind !== 'record') continue;
+    const { type, sandbox, node_id } = entry.record;
+    if (type === 'NodeInputCaptured' && typeof sandbox === 'string') found.set(String(node_id), sandbox);
+  }
   return found;
 }
 

@@ -1,8 +1,8 @@
 /** `factory trace`: what each stage was given and gave, one JSON record a line, contexts in full. */
 import { resolve } from 'node:path';
-import { fullTrace } from '../engine/full-trace.ts';
+import { wholeRecords } from '../engine/full-trace.ts';
 import { layout } from '../model/layout.ts';
-import { readRecords } from '../store/journal.ts';
+import { readJournal } from '../store/journal.ts';
 import { findRun } from '../store/run-store.ts';
 import type { Io } from './io.ts';
 import { refuse } from './refuse.ts';
@@ -17,17 +17,47 @@ export async function traceCommand(
     await refuse([{ code: 'no-run', severity: 'error', message: found.why }], io, {});
     return 2;
   }
-  const { records, unreadable } = await readRecords(layout(resolve(io.cwd, found.dir)).trace);
-  for (const record of fullTrace(records)) {
-    if (
-      options.node !== undefined &&
-      record['node_id'] !== options.node &&
-      record['from_node'] !== options.node
-    )
+  const path = layout(resolve(io.cwd, found.dir)).trace;
+  const inWhole = wholeRecords();
+  const nodes = new Set<string>();
+  const types = new Set<string>();
+  let told = 0;
+  let unreadable = 0;
+  // One record after the other: a trace may be larger than the memory.
+  for await (const entry of readJournal(path)) {
+    if (entry.kind === 'unreadable') {
+      unreadable++;
       continue;
+    }
+    const record = inWhole(entry.record);
+    const ids = [record['node_id'], record['from_node']].filter((id) => typeof id === 'string');
+    for (const id of ids) nodes.add(id);
+    types.add(String(record['type']));
+    if (options.node !== undefined && !ids.includes(options.node)) continue;
     if (options.type !== undefined && record['type'] !== options.type) continue;
+    told++;
     io.out(`${JSON.stringify(record)}\n`);
   }
-  if (unreadable.length > 0) io.err(`${unreadable.length} lines of the trace cannot be read\n`);
+  if (unreadable > 0)
+    io.err(`${unreadable} line${unreadable === 1 ? '' : 's'} of the trace cannot be read\n`);
+  // Nothing at all could be the answer, or a slip.
+  if (told === 0) io.err(`${nothing(path, options, nodes, types)}\n`);
   return 0;
 }
+
+function nothing(
+  path: string,
+  { node, type }: { readonly node?: string; readonly type?: string },
+  nodes: ReadonlySet<string>,
+  types: ReadonlySet<string>,
+): string {
+  if (types.size === 0) return `there is no record in ${path}`;
+  if (node !== undefined && !nodes.has(node))
+    return `the trace has no node "${node}"; it has: ${some(nodes)}`;
+  if (type !== undefined && !types.has(type))
+    return `the trace has no record of type "${type}"; it has: ${some(types)}`;
+  return `the trace has no record of type "${type}" for node "${node}"`;
+}
+
+const some = (words: ReadonlySet<string>): string =>
+  [...words].slice(0, 20).join(', ') + (words.size > 20 ? ', …' : '');

@@ -10,7 +10,8 @@ import { refuse } from './refuse.ts';
 export async function tellTrouble(error: unknown, io: Io, given: readonly string[]): Promise<number> {
   const json = given.includes('--json');
   if (error instanceof Superseded) {
-    io.err(`error[run-taken]: ${error.message}\n  = fix: factory runs tells how the run stands\n`);
+    const fix = 'factory runs tells how the run stands';
+    await refuse([{ code: 'run-taken', severity: 'error', message: error.message, fix }], io, { json }, 1);
     return 1;
   }
   if (error instanceof GitError) {

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { ownerOf } from '../store/lock.ts';
-import { findRun } from '../store/run-store.ts';
+import { findRun, otherVersionOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
 import { keepNurserySmall } from '../system/memory.ts';
 import type { Problem } from '../verify/report.ts';
@@ -41,7 +41,7 @@ export type VerifyOptions = {
 };
 
 /** Checks a run; nothing is changed. Answers 0 where all holds, 1 where something was changed, 2 where there is no such
- *  run. */
+ *  run, or none that we can read. */
 export async function verifyCommand(
   run: string,
   options: VerifyOptions,
@@ -68,6 +68,9 @@ export async function verifyCommand(
       `run ${found.id} is going on: its files change under whoever checks them`,
       'wait for its end; factory runs tells how it stands',
     );
+  // What we cannot read nobody need have changed.
+  const other = await otherVersionOf(runDir);
+  if (other !== undefined) return no('run-files', `run ${found.id} ${other.what}`, other.fix);
   keepNurserySmall();
   const { repo, branch } = options;
   const verified = await verifyRun({

@@ -343,8 +343,8 @@ describe('its events as JSON lines', () => {
     ]);
   });
 
-  test('no tokens at all are tokens that nobody told', async () => {
-    const none = event({ type: 'turn.completed', usage: { input_tokens: 0, output_tokens: 0 } });
+  test.for([0, -1])('no tokens at all are tokens that nobody told (%d)', async (input_tokens) => {
+    const none = event({ type: 'turn.completed', usage: { input_tokens, output_tokens: 0 } });
     await using it = await codex(`${none}; ok`, { attributes: { 'codex.json': 'true' } });
     const report = await it.work();
     expect([report.kind, report.kind === 'finished' && report.usage]).toEqual(['finished', undefined]);

@@ -67,6 +67,19 @@ test('the prompt is sent as a streamed request, and the answer comes back as it 
   ).toBe('Half a {"json": ');
 });
 
+test.for(['responses', 'chat'] as const)(
+  'tokens that no call can have used are tokens that nobody told: %s',
+  async (api) => {
+    const usage = { input_tokens: -1, output_tokens: 1e300 };
+    await using server = await startModelServer([{ text: 'ok', usage }], [api]);
+    const task = taskFor({ attributes: { 'openai.api': api } });
+    const report = wellFormed(await agentAt(server).work(task, never()));
+    expect(report).toMatchObject({ kind: 'answered', text: 'ok' });
+    expect(report).toHaveProperty('usage.input_tokens', null);
+    expect(report).toHaveProperty('usage.output_tokens', null);
+  },
+);
+
 test('model and effort of the node win over those of the agent', async () => {
   const { requests } = await tell(
     [{ text: 'ok' }],

@@ -127,7 +127,11 @@ test('a program that fails is reported with its last words, and ours is measured
   expect(one?.failed['against']).toMatch(/ended with code 3:\s+no such thing: run/);
   expect(one?.measured['factory']?.wall_ms?.values).toHaveLength(1);
   expect(one?.compared.find(({ what }) => what === 'wall: factory / against')).not.toHaveProperty('value');
-  expect(named(report, 'at-once')?.failed['against']).toMatch(/^2 of 2 runs were lost/);
+  const atOnce = named(report, 'at-once');
+  expect(atOnce?.failed['against']).toMatch(/^2 of 2 runs were lost/);
+  // How soon it failed says nothing of how fast it is.
+  expect(atOnce?.measured['against']).toEqual({ lost_n: expect.objectContaining({ values: [2] }) });
+  expect(atOnce?.compared.find(({ what }) => what === 'wall: factory / against')).not.toHaveProperty('value');
   expect(text).toMatch(/against FAILED: sh -c .* ended with code 3/);
   expect(text).toMatch(/wall: factory \/ against +not measured/);
 });

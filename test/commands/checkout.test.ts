@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { house, treeOf } from '../support/house.ts';
+import { diskIn } from '../workspace/disks.ts';
 
 const pipeline = `digraph g {
   vars="fail=no"
@@ -48,6 +49,21 @@ describe('of one run', () => {
       folders: 2,
       links: 1,
     });
+  });
+
+  test('a disk that keeps no permissions is told', async (context) => {
+    mkdirSync(join(it.path, 'other'));
+    using disk = diskIn(join(it.path, 'other'), 'exFAT');
+    if (disk === undefined) return context.skip('no such disk can be made here');
+    const dir = join(disk.path, 'out');
+    const told = await it.checkout('base', dir, { at: 'start' });
+    expect(told.code, told.err).toBe(0);
+    expect(told.out).toBe(
+      `run base after start@1: 1 file in ${dir}\n` +
+        'the disk there does not keep permissions: "here.txt" has 777, and had 644 in the run\n',
+    );
+    const json = await it.checkout('base', `${dir}2`, { at: 'start', json: true });
+    expect(JSON.parse(json.out)).toMatchObject({ files: 1, modes_kept: false });
   });
 
   test.for([

@@ -228,6 +228,26 @@ describe('a compilation', () => {
     expect(Object.keys(files)).toContain('output/WO-01.json');
   });
 
+  test('whose stage had just begun at a power cut can be gone on with, and interrupted again', async () => {
+    await using it = await home({ 'spec.md': 'S', 's.json': script({ json: good }) });
+    const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'brief' };
+    const cut = await it.factory(['plan', 'spec.md', '--script', 's.json', '--run-id', 'R1'], { env });
+    expect(cut.code, cut.stderr).toBe(1);
+    // Its name was flushed with others, what it says was not.
+    const node = join(it.path, '.factory/runs/R1/plan');
+    await mkdir(node);
+    await writeFile(join(node, 'stage.json'), '');
+    const io = {
+      ...{ cwd: it.path, outIsTerminal: false, errIsTerminal: false, width: 80, clock: realClock },
+      ...{ env: { PATH: process.env['PATH'], HOME: it.path }, out: () => {}, err: () => {} },
+      every: () => () => {},
+    };
+    const options = { resume: true, runId: 'R1' };
+    const go = (signal: AbortSignal) => compileCommand('spec.md', options, { ...io, signal });
+    expect(await go(AbortSignal.abort('SIGTERM'))).toBe(130);
+    expect(await go(new AbortController().signal)).toBe(0);
+  });
+
   test('that is interrupted before its run began says so, and the same command starts it again', async () => {
     await using it = await home({ 'spec.md': 'S', 's.json': script({ json: good }) });
     const io = {

@@ -96,3 +96,11 @@ test('on a narrow terminal the line is cut to its width, with the caret in sight
   expect(line.length).toBeLessThanOrEqual(40);
   expect(line.slice(caret.indexOf('^'), caret.lastIndexOf('^') + 1)).toBe('bad');
 });
+
+test('a thousand findings in a line of a million characters are drawn at once', () => {
+  const text = `${'a'.repeat(500_000)}HERE${'b'.repeat(500_000)}`;
+  const span = positionsOf(text).span(500_000, 500_004);
+  const found: Diagnostic = { code: 'c', severity: 'error', message: 'm', place: { file: 'p.dot', span } };
+  const lines = Array.from({ length: 1000 }, () => draw(found, text).split('\n')[2]);
+  expect(new Set(lines)).toEqual(new Set([`1 | …${'a'.repeat(33)}HERE${'b'.repeat(63)}…`]));
+});

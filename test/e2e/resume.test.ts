@@ -159,7 +159,7 @@ describe('a resume refuses', () => {
       expect(await readFile(path, 'utf8')).not.toBe(whole);
       const refused = await it.factory(['resume', 'r1', '--accept-changes']);
       expect(refused.stderr).toMatch(
-        new RegExp(`records-changed\\]: \\S*${name} is no longer what .*\\n.*fork r1 --at`),
+        new RegExp(`records-changed\\]: \\S*${name} is no longer what .*\\n.*fork \\S*r1 --at`),
       );
       expect(refused.code).toBe(2);
       if (name === 'visits.jsonl') {
@@ -210,4 +210,33 @@ test('a run that was killed at its end, right before it could say so, does not k
   await writeFile(join(it.path, result), earlier);
   expect((await it.factory(['resume', 'r1'])).code).toBe(0);
   expect(await it.json(result)).toMatchObject({ status: 'completed', exit_node: 'exit' });
+});
+
+test('a text that a resume has given anew stays the run’s, though that resume is killed before its first checkpoint', async () => {
+  await using it = await home({
+    'p.dot': `digraph g {
+      graph [workdir="none", vars="spec=@spec.md"]
+      start [shape=Mdiamond]
+      a [shape=parallelogram, tool_command="cat .factory/in/spec.md > seen; test -z $CUT || kill -9 $PPID"]
+      done [shape=Msquare]
+      start -> a -> done
+    }`,
+    'spec.md': 'first\n',
+    'other.md': 'other\n',
+    'third.md': 'third\n',
+  });
+  const cut = { env: { CUT: 'yes' } };
+  const seen = () => it.read('.factory/runs/r1/workspace/seen');
+  expect(await it.factory(['run', 'p.dot', '--run-id', 'r1'], cut)).toMatchObject({ signal: 'SIGKILL' });
+  for (const name of ['other', 'third', 'other']) {
+    await it.factory(['resume', 'r1', '--accept-changes', '--var', `spec=@${name}.md`], cut);
+    expect(await seen()).toBe(`${name}\n`);
+    expect(await it.factory(['resume', 'r1'], cut)).toMatchObject({ signal: 'SIGKILL' });
+    expect(await seen()).toBe(`${name}\n`);
+  }
+  const ended = await it.factory(['resume', 'r1']);
+  expect(ended.code, ended.stderr).toBe(0);
+  expect(await seen()).toBe('other\n');
+  const held = await it.factory(['verify', 'r1']);
+  expect(held.code, held.stdout).toBe(0);
 });

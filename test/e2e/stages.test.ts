@@ -56,6 +56,13 @@ describe('$FACTORY_OUTPUT', () => {
         class: 'config',
       },
       {
+        says: 'more than 1 MiB is too much, in letters of several bytes too',
+        command: `printf '{\\"notes\\":\\"%0524288d\\"}' 0 | sed s/0/é/g > $FACTORY_OUTPUT`,
+        outcome: 'fail',
+        class: 'config',
+        reason: /larger than 1 MiB$/,
+      },
+      {
         says: 'a class on standard error counts',
         command: 'echo failure_class=infra >&2; exit 1',
         outcome: 'fail',

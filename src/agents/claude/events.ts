@@ -1,6 +1,7 @@
 /** The JSON lines of `claude -p --output-format stream-json`: what it says, does, spends and answers. */
 import * as z from 'zod';
 import type { Json } from '../../model/json.ts';
+import { ToldNumber } from '../../model/spent.ts';
 import type { AgentAction } from '../agent.ts';
 
 const Block = z.looseObject({
@@ -13,7 +14,7 @@ const Block = z.looseObject({
   tool_use_id: z.string().optional(),
   is_error: z.boolean().optional(),
 });
-const tokens = z.number().nonnegative().nullable().optional().catch(undefined);
+const tokens = ToldNumber.nullable().optional().catch(undefined);
 const Numbers = z.looseObject({
   input_tokens: tokens,
   cache_creation_input_tokens: tokens,
@@ -37,7 +38,7 @@ const Line = z.looseObject({
   api_error_status: z.number().nullable().optional(),
   result: z.string().optional(),
   errors: z.array(z.string()).optional().catch(undefined),
-  total_cost_usd: z.number().nonnegative().optional().catch(undefined),
+  total_cost_usd: ToldNumber.optional().catch(undefined),
   usage: Numbers.optional().catch(undefined),
   structured_output: z.json().optional(),
   rate_limit_info: z

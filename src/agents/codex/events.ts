@@ -1,5 +1,6 @@
 /** The JSON lines of `codex exec --json`: what it says, does and spends. */
 import * as z from 'zod';
+import { ToldNumber } from '../../model/spent.ts';
 import type { AgentAction } from '../agent.ts';
 
 const Item = z.looseObject({
@@ -19,12 +20,13 @@ const Event = z.looseObject({
   item: Item.optional(),
   usage: z
     .looseObject({
-      input_tokens: z.number(),
-      output_tokens: z.number(),
-      cached_input_tokens: z.number().optional(),
-      reasoning_output_tokens: z.number().optional(),
+      input_tokens: ToldNumber,
+      output_tokens: ToldNumber,
+      cached_input_tokens: ToldNumber.optional().catch(undefined),
+      reasoning_output_tokens: ToldNumber.optional().catch(undefined),
     })
-    .optional(),
+    .optional()
+    .catch(undefined),
   message: z.string().optional(),
   error: z.looseObject({ message: z.string().optional() }).nullable().optional(),
 });

@@ -1,6 +1,6 @@
 /** What a command says of its own calls of models: JSON objects in the file that it was named. */
 import * as z from 'zod';
-import { sumOfUsages, type Usage } from '../../model/spent.ts';
+import { sumOfUsages, ToldNumber, type Usage } from '../../model/spent.ts';
 import { readAnswer } from '../program/answer.ts';
 
 const count = z.int().nonnegative().nullish();
@@ -12,7 +12,7 @@ const Call = z.object({
   output_tokens: count,
   cached_input_tokens: count,
   reasoning_tokens: count,
-  cost_usd: z.number().nonnegative().nullish(),
+  cost_usd: ToldNumber.nullish(),
 });
 
 /** The sum of what the file at `path` tells: a JSON object, or one a line for each call. Undefined when there is no such

@@ -1,5 +1,6 @@
 /** The same exchange over the chat completions API, which servers speak that do not know the Responses API. */
 import * as z from 'zod';
+import { ToldNumber } from '../../model/spent.ts';
 import type { AgentTask } from '../agent.ts';
 import { bytesOf, clientFor, patient, type Request, readLimit } from './client.ts';
 import { type Arrived, type Exchange, tooLarge } from './ending.ts';
@@ -53,7 +54,7 @@ const Choice = z.object({
   message: Message.nullish(),
   finish_reason: Text,
 });
-const Count = z.number().nullish().catch(undefined);
+const Count = ToldNumber.nullish().catch(undefined);
 /** A whole answer, or a piece of a streamed one. */
 const Chunk = z.object({
   model: Text,

@@ -13,17 +13,24 @@ export async function* eventsIn(
   lineLimit: number,
 ): AsyncGenerator<unknown> {
   let data: string[] = [];
+  let size = 0;
   let lead: string | undefined;
   const take = (line: string): unknown[] => {
     if (line.startsWith('data:')) {
       const own = line.startsWith('data: ') ? 'data: ' : 'data:';
       if (line.trim() !== 'data:') lead ??= own;
       // A server spells its lines one way; a line of another spelling was put in by somebody else.
-      if (own === lead) data.push(line.slice(own.length));
+      if (own === lead) {
+        data.push(line.slice(own.length));
+        // Short lines add up, too, where no blank one ends the event.
+        size += line.length;
+        if (size > lineLimit) throw new TooLarge();
+      }
     }
     if (line !== '') return [];
     const lines = data;
     data = [];
+    size = 0;
     const whole = parsed(lines.join('\n'));
     // Where a line of noise stands next to an event, the lines count one by one.
     return (whole === undefined ? lines.map(parsed) : [whole]).filter((event) => event !== undefined);

@@ -1,5 +1,6 @@
 /** The part of the Responses API that is read: lax about everything else, since servers that speak it differ. */
 import * as z from 'zod';
+import { ToldNumber } from '../../model/spent.ts';
 
 const Text = z.string().nullish();
 
@@ -14,6 +15,8 @@ const Reasoning = z.object({
   content: Parts.nullish().catch(undefined),
 });
 
+const Count = ToldNumber.nullish().catch(undefined);
+
 const Body = z.object({
   id: Text.catch(undefined),
   status: z.string().optional(),
@@ -22,10 +25,10 @@ const Body = z.object({
   output: z.array(z.unknown()).nullish().catch(undefined),
   usage: z
     .object({
-      input_tokens: z.number().nullish(),
-      output_tokens: z.number().nullish(),
-      input_tokens_details: z.object({ cached_tokens: z.number().nullish() }).nullish().catch(undefined),
-      output_tokens_details: z.object({ reasoning_tokens: z.number().nullish() }).nullish().catch(undefined),
+      input_tokens: Count,
+      output_tokens: Count,
+      input_tokens_details: z.object({ cached_tokens: Count }).nullish().catch(undefined),
+      output_tokens_details: z.object({ reasoning_tokens: Count }).nullish().catch(undefined),
     })
     .nullish()
     .catch(undefined),

@@ -1,0 +1,83 @@
+/** `factory trace` and `factory show`: what they say of a trace that is huge, damaged, or lacks what is asked for. */
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { home } from '../support/cli.ts';
+
+const pipeline =
+  'digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]; a [shape=parallelogram, tool_command="true"]; start -> a; a -> exit [condition="outcome=success"] }';
+
+async function ran() {
+  const it = await home({ 'p.dot': pipeline });
+  const run = await it.factory(['run', 'p.dot', '--run-id', 'r', '-q']);
+  expect(run.code, run.stderr).toBe(0);
+  return { it, trace: join(it.path, '.factory/runs/r/trace.jsonl') };
+}
+
+test('a trace of 200 MiB is shown and printed in no more than 150 MiB', async () => {
+  const { it, trace } = await ran();
+  await using _ = it;
+  const peak = join(it.path, 'peak.cjs');
+  writeFileSync(
+    peak,
+    "process.on('exit', () => require('fs').writeFileSync('peak.txt', String(process.resourceUsage().maxRSS)))",
+  );
+  const record = { type: 'NodeInputCaptured', node_id: 'a', sandbox: 'group', context_before: {}, epoch: 1 };
+  const lines = `${JSON.stringify({ ...record, pad: 'x'.repeat(10_000) })}\n`.repeat(200);
+  for (let at = 0; at < 100; at++) appendFileSync(trace, lines);
+  const env = { NODE_OPTIONS: `--require ${peak}` };
+  for (const args of [
+    ['show', 'r'],
+    ['trace', 'r', '--node', 'exit'],
+  ]) {
+    const told = await it.factory(args, { env });
+    expect(told.code, told.stderr).toBe(0);
+    // Kilobytes, whatever the system counts in.
+    expect(Number(await it.read('peak.txt')), args.join(' ')).toBeLessThanOrEqual(150 * 1024);
+  }
+});
+
+test('a trace says why nothing is printed, and only records are on standard output', async () => {
+  const { it, trace } = await ran();
+  await using _ = it;
+  const told = async (...more: string[]) => {
+    const { code, stdout, stderr } = await it.factory(['trace', 'r', ...more]);
+    return { code, stdout, stderr };
+  };
+  const nothing = (stderr: string) => ({ code: 0, stdout: '', stderr: `${stderr}\n` });
+  expect(await told('--node', 'b')).toEqual(nothing('the trace has no node "b"; it has: start, a, exit'));
+  expect((await told('--type', 'Nope')).stderr).toMatch(/^the trace has no record of type "Nope"; it has: /);
+  expect((await told('--node', '')).code).toBe(2);
+  expect((await told('--runsdir', '')).stderr).toContain("option '--runsdir <dir>' argument '' is invalid");
+  appendFileSync(trace, 'no record\n{"type":"X","epoch":1}\n');
+  expect((await told('--type', 'X')).stderr).toBe('1 line of the trace cannot be read\n');
+  rmSync(trace);
+  expect(await told()).toEqual(nothing(`there is no record in ${trace}`));
+});
+
+test('a run of a newer version is refused by verify, and not called a changed one', async () => {
+  const { it } = await ran();
+  await using _ = it;
+  const newer = async (name: string) => {
+    const path = join(it.path, '.factory/runs/r', name);
+    const text = await it.read(`.factory/runs/r/${name}`);
+    writeFileSync(path, text.replace(/"schema_version": *1/, '"schema_version": 2'));
+  };
+  await newer('manifest.json');
+  expect((await it.factory(['verify', 'r'])).code).toBe(1);
+  await newer('checkpoint.json');
+  const { code, stdout, stderr } = await it.factory(['verify', 'r', '--json']);
+  expect({ code, status: JSON.parse(stdout).status }).toEqual({ code: 2, status: 'refused' });
+  expect(stderr).toContain('use the newer version of factory');
+});
+
+test('a time in a manifest that is none moves no cursor and paints nothing in the list of runs', async () => {
+  const { it } = await ran();
+  await using _ = it;
+  const path = join(it.path, '.factory/runs/r/manifest.json');
+  const manifest = JSON.parse(await it.read('.factory/runs/r/manifest.json'));
+  writeFileSync(path, JSON.stringify({ ...manifest, started_at: '\u001b[31mred\nline' }));
+  const { stdout } = await it.factory(['runs']);
+  expect(stdout).not.toContain('\u001b');
+  expect(stdout.split('\n')).toHaveLength(3);
+});

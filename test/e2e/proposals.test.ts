@@ -1,0 +1,91 @@
+/** A command that a message proposes does what it says when it is pasted into a shell, wherever the runs are kept. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cli, type Home, home } from '../support/cli.ts';
+
+const runs = "it's my runs";
+const pipeline = `digraph p {
+  workdir="none"
+  start [shape=Mdiamond]
+  work [shape=parallelogram, tool_command="test -e ok"]
+  exit [shape=Msquare]
+  start -> work
+  work -> exit [condition="outcome=success"]
+}`;
+
+const agents = `digraph a {
+  workdir="none"
+  start [shape=Mdiamond]
+  work [shape=box, prompt="work"]
+  exit [shape=Msquare]
+  start -> work
+  work -> exit [condition="outcome=success"]
+}`;
+
+let it: Home;
+const at = (run: string, file = '') => join(it.path, runs, run, file);
+beforeAll(async () => {
+  it = await home({ 'p.dot': pipeline });
+  const ran = await it.factory(['run', 'p.dot', '--runsdir', runs, '--run-id', 'r', '--quiet']);
+  expect(ran.code, ran.stderr).toBe(1);
+});
+afterAll(() => it[Symbol.asyncDispose]());
+
+/** Types the command that follows `before` in a shell. */
+function paste(said: string, before: string, change = (words: string) => words) {
+  const from = said.indexOf(before);
+  expect(from, said).toBeGreaterThanOrEqual(0);
+  const words = said.slice(from + before.length).split(/; or|$/m)[0] ?? '';
+  return spawnSync('sh', ['-c', change(words)], { cwd: it.path, encoding: 'utf8', env: envOf() });
+}
+const envOf = () => ({ PATH: process.env['PATH'], HOME: it.path, FACTORY_SANDBOX: 'none' });
+
+const resumed = { status: 1, stderr: expect.stringContaining('stage started node=work') };
+test.for([
+  ['a run of that name', ['run', 'p.dot', '--run-id', 'r'], 'go on with it: '],
+  ['a fork of that name', ['fork', 'r', '--at', 'start', '--run-id', 'r'], 'go on with it: '],
+  ['a resume without a pipeline', ['run', '--resume', '--run-id', 'r'], 'fix: '],
+  ['no order run', ['order', 'run', '--resume', '--run-id', 'r'], 'fix: '],
+  ['no compilation', ['plan', '--resume', '--run-id', 'r'], 'factory plan: '],
+] as const)('%s: the resume that is proposed finds the run', async ([, args, before]) => {
+  const ran = await it.factory([...args, '--runsdir', runs]);
+  expect(ran.code, ran.stderr).toBe(2);
+  const said = ran.stderr.replace(/by node .* plan: /, 'by factory plan: ');
+  expect(paste(said, before)).toMatchObject(resumed);
+});
+
+test.for([
+  ['an id', ['r', '--runsdir', runs]],
+  ['a path', [`${runs}/r`]],
+] as const)('a fork of %s without a moment is told in words that need only the moment', async ([, words]) => {
+  const ran = await it.factory(['fork', ...words]);
+  const forked = paste(ran.stderr, 'for example: ', (line) => line.replace('NODE@VISIT', 'start'));
+  expect(forked).toMatchObject(resumed);
+});
+
+test('what a run whose records were changed may do instead finds the run', async () => {
+  execFileSync('cp', ['-a', at('r'), at('changed')]);
+  const file = at('changed', 'events.jsonl');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"PipelineStarted"', '"PipelineBegun"'));
+  const ran = await it.factory(['resume', 'changed', '--runsdir', runs]);
+  expect(ran.stderr).toContain('records-changed');
+  expect(paste(ran.stderr, '(', (line) => line.replace(/ tells more.*/, ''))).toMatchObject({
+    status: 1,
+    stdout: expect.stringContaining('does not hold'),
+  });
+  expect(paste(ran.stderr, 'that you trust: ', (line) => line.replace('NODE@VISIT', 'start'))).toMatchObject(
+    resumed,
+  );
+});
+
+test('the flags that play an exported record are words of a shell', async () => {
+  await writeFile(join(it.path, 'a.dot'), agents);
+  const ran = await it.factory(['run', 'a.dot', '--agent', 'fake', '--run-id', 'a', '--quiet']);
+  expect(ran.code, ran.stderr).toBe(0);
+  const { stderr } = await it.factory(['record', 'export', 'a', '-o', "a's record.json"]);
+  const again = `'${process.execPath}' '${cli}' run a.dot`;
+  expect(paste(stderr, 'play them with', (flags) => `${again} ${flags}`)).toMatchObject({ status: 0 });
+});
