@@ -5,6 +5,7 @@ import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
+import { schemasWhenAsked } from './schemas-when-asked.mjs';
 
 // Built beside and swapped, so that a build that fails leaves the last one working.
 const out = `dist.${process.pid}.tmp`;
@@ -45,7 +46,7 @@ try {
     minifyWhitespace: true,
     charset: 'ascii',
     define: { 'import.meta.url': 'place' },
-    plugins: [whenCalled('node:fs/promises', 'node:worker_threads'), apart],
+    plugins: [whenCalled('node:fs/promises', 'node:worker_threads'), schemasWhenAsked, apart],
     banner: { js: '(function (require, place) {' },
     footer: { js: '})' },
   });

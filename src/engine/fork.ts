@@ -16,8 +16,6 @@ import { messageOf } from '../store/problem.ts';
 import { writeSealed } from '../store/sealed.ts';
 import { openVisits, stateAfter } from '../store/visits.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
-import { flushFile } from '../system/leftovers.ts';
-import { settleTree } from '../system/settle.ts';
 import { copyStore } from '../workspace/copy-store.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
@@ -106,17 +104,16 @@ async function fill(
       : undefined;
   await copyStore(from.snapshots, at.snapshots, named);
   await mkdir(at.workspace);
-  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots, sync: false });
   const then = await loaded(snapshots, wanted.snapshot);
   await snapshots.restore(then);
   await wanted.history?.(from.history, at.history, at.workspace);
   for (const [stored, text] of Object.entries(wanted.files)) {
-    await writeFileAtomic(join(at.inputs, stored), text, { sync: true });
+    await writeFileAtomic(join(at.inputs, stored), text);
     if (wanted.changed.has(stored))
       await writeFileAtomic(join(at.workspace, inWorkspace.inputs, stored), text);
   }
-  for (const [name, text] of Object.entries(wanted.keep))
-    await writeFileAtomic(join(at.inputs, name), text, { sync: true });
+  for (const [name, text] of Object.entries(wanted.keep)) await writeFileAtomic(join(at.inputs, name), text);
   const { id } = await snapshots.take(then);
 
   // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
@@ -135,7 +132,7 @@ async function fill(
   const taken = withGoal(wanted.records, wanted.goal);
   const records = withOwnPaths(withoutLost(taken, lost), [wanted.from, ...wanted.alsoCalled], final);
   const state = stateAfter(records);
-  const visits = await openVisits(at.visits, 0, { runId: wanted.runId, epoch: 1 });
+  const visits = await openVisits(at.visits, 0, { runId: wanted.runId, epoch: 1, sync: false });
   for (const record of records) visits.append(record);
   const { sha256: chain } = visits.marks().written;
   await visits.close();
@@ -144,10 +141,7 @@ async function fill(
     { runId: wanted.runId, epoch: 1 },
     records,
   );
-  // Copied without a flush; a power cut must not leave a run that cannot go on.
-  const nodes = Object.keys(state.visits).map((node) => at.node(node));
-  await settleTree([at.inputs, at.history, at.exchanges, at.followed, ...nodes]);
-  await writeJson(at.manifest, manifest, { sync: true, first: () => flushFile(at.barrier) });
+  await writeJson(at.manifest, manifest);
   const { completed_nodes: completed, ...rest } = state;
   await saveCheckpoint(
     at.checkpoint,
@@ -156,6 +150,7 @@ async function fill(
       seq: records.length,
       completed,
       sha256: chain,
+      sync: false,
       cover: { manifest_sha256: manifestHash(manifest), journals: {} },
     },
   );

@@ -16,9 +16,8 @@ import { dropKey, keyFileOf, keysFolder, mostSealedBytes, writeSealed } from '..
 import { stateAfter } from '../store/visits.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { isCode, makeFolder, syncFolders, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
-import { flushFile, flushTree } from '../system/leftovers.ts';
 import { makingFolder } from '../system/live.ts';
-import { isFolder } from '../system/read.ts';
+import { settleTree } from '../system/settle.ts';
 import type { HardLinks } from '../workspace/hard-links.ts';
 import { placeSealed, takeOutSealed } from '../workspace/sealed.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
@@ -132,6 +131,10 @@ export async function makeWhole(
       await clear();
       return made;
     }
+    // All at once, since nothing of it counts before it has its name; the workspace outlives a power cut in its snapshot,
+    // whose large contents are flushed already.
+    const { workspace, snapshots } = layout(building);
+    await settleTree(building, [workspace, join(snapshots, 'large')]);
     if (!takeName(building, final)) {
       await clear();
       return {
@@ -235,7 +238,7 @@ async function fill(
   if (begun !== undefined && 'problem' in begun) return begun;
   if (begun !== undefined) notes.push(...begun.notes);
 
-  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots, sync: false });
   const goOn = (): void => {
     if (wanted.signal.aborted) throw new Cut();
   };
@@ -309,9 +312,7 @@ async function fill(
   });
   const linked = hardLinks.length === 0 ? {} : { hard_links: hardLinks.map((names) => [...names]) };
   const manifest = { ...facts, ...linked, files: await keptFiles(building) };
-  // What is read again by a resume outlives a power cut from the beginning; the workspace does in its snapshot.
-  for (const folder of [at.inputs, at.history]) if (isFolder(folder)) await flushTree(folder);
-  await writeJson(at.manifest, manifest, { sync: true, first: () => flushFile(at.barrier) });
+  await writeJson(at.manifest, manifest);
   const state = firstState(wanted, snapshot.id);
   const start = {
     schema_version: 1,
@@ -322,7 +323,7 @@ async function fill(
     origins: state.origins,
     snapshot: snapshot.id,
   } as const;
-  const ledger = await openLedger(building, { runId: wanted.runId, epoch: state.epoch });
+  const ledger = await openLedger(building, { runId: wanted.runId, epoch: state.epoch, sync: false });
   try {
     await ledger.save(state, start, { manifest_sha256: manifestHash(manifest), journals: {} });
   } finally {

@@ -7,7 +7,7 @@ import { parseJson } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import { both, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { readPlain } from '../system/read.ts';
-import type { Journal } from './journal.ts';
+import type { Journal, JournalOptions } from './journal.ts';
 import { ownHashOf, withOwnHash } from './own-hash.ts';
 import { inALine, messageOf, otherVersion, type Unreadable, unreadable } from './problem.ts';
 import { openVisits, readVisits, stateAfter, type VisitFacts } from './visits.ts';
@@ -62,6 +62,8 @@ export type Beside = {
   readonly cover?: Cover;
   /** Puts the lines on the disk; begun beside the flush of the checkpoint, which takes its place only then. */
   readonly flush?: () => Promise<void>;
+  /** Whether the checkpoint goes to the disk. Default true. */
+  readonly sync?: boolean;
 };
 
 /** Settles when the name of the new checkpoint is flushed as well: from then on a power cut leaves the new one. */
@@ -110,11 +112,13 @@ async function putCheckpoint(path: string, state: RunState, beside: Beside): Pro
     ...(beside.sha256 === undefined ? {} : { visits_sha256: beside.sha256 }),
     ...beside.cover,
   };
+  const { sync = true } = beside;
   await writeFileAtomic(path, withOwnHash(content), {
-    sync: true,
+    sync,
     evenFolder: true,
     ...(beside.flush === undefined ? {} : { first: beside.flush }),
   });
+  if (!sync) return () => Promise.resolve();
   const named = syncFolder(dirname(path));
   // Whoever waits for it is told; it may fail before anybody does.
   named.catch(() => undefined);
@@ -139,10 +143,11 @@ export interface Ledger {
 }
 
 /** Opens the ledger of a run to go on from what `loadCheckpoint` has read; lines of visits that this checkpoint does not
- *  count are cut off. Without `from` a run begins, and there must be no `visits.jsonl` yet. */
+ *  count are cut off. Without `from` a run begins, and there must be no `visits.jsonl` yet. With `sync` false nothing is
+ *  flushed. */
 export async function openLedger(
   runDir: string,
-  options: { readonly runId: string; readonly epoch: number },
+  options: JournalOptions,
   from?: Pick<Loaded, 'checkpoint' | 'visits'>,
 ): Promise<Ledger> {
   const at = layout(runDir);
@@ -164,6 +169,7 @@ export async function openLedger(
       completed: count <= mostInline ? sorted : count,
       sha256: journal.marks().written.sha256,
       ...(cover === undefined ? {} : { cover }),
+      ...(options.sync === undefined ? {} : { sync: options.sync }),
       flush: () => both(beside?.(), journal.flush()),
     });
   };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { about } from './disk-trouble.ts';
 import { beforeWrite } from './fence.ts';
-import { isMissing, isOwnNeighbour, syncFolder } from './files.ts';
+import { isMissing, isOwnNeighbour } from './files.ts';
 
 const sync = promisify(fsync);
 
@@ -48,16 +48,6 @@ export async function removeGitLocks(repository: string): Promise<void> {
       beforeWrite(path);
       rmSync(path, { recursive: true, force: true });
     }
-}
-
-/** Flushes every file and folder of a tree to the disk; links are not followed. */
-export async function flushTree(folder: string): Promise<void> {
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) await flushTree(path);
-    else if (entry.isFile()) await flushFile(path);
-  }
-  await syncFolder(folder);
 }
 
 /** Flushes a file that others have written. */

@@ -20,6 +20,8 @@ export type Into = {
   /** Called when the pack is flushed, and its name. */
   keep(places: Places): void;
   keepLarge(hash: string): void;
+  /** False where somebody else flushes packs and their names, before anybody knows of them. */
+  readonly sync: boolean;
   /** Whether the names of all large contents that are there are known to be on the disk. */
   readonly largeNames: { flushed: boolean };
 };
@@ -64,6 +66,10 @@ export class Batch {
   async commit(): Promise<boolean> {
     if (this.pack === undefined) return false;
     this.flush();
+    if (!this.into.sync) {
+      this.into.keep(this.added);
+      return false;
+    }
     await flushed(this.pack.file);
     if (this.pack.isNew) await syncFolder(this.into.dir);
     this.into.keep(this.added);

@@ -18,12 +18,15 @@ export { putBack } from './restore.ts';
 /** Opens the snapshots kept in `dir` of the folder `workspace`; makes `dir` when it is missing. A workspace that is
  *  not there counts as an empty one, and so does one that a stage has replaced by a link or a file. What cannot be
  *  read, written or listed rejects with a WorkspaceError that names the path. `inStage` where a stage restores its own
- *  workspace. */
+ *  workspace. With `sync` false a take flushes large contents alone: for who flushes all of `dir` before anybody can know
+ *  of it. */
 export async function openSnapshots(where: {
   readonly workspace: string;
   readonly dir: string;
   readonly inStage?: true;
+  readonly sync?: false;
 }): Promise<Snapshots> {
+  const sync = where.sync ?? true;
   // The folders above are resolved, the workspace itself is not: a link in its place is a stage's doing, and
   // following it would restore a foreign folder to nothing.
   const given = resolve(where.workspace);
@@ -32,7 +35,7 @@ export async function openSnapshots(where: {
   const trees = join(dir, 'trees');
   // A folder whose name is not known to be on disk.
   let isNew = makeFolder(trees) !== undefined;
-  const store = new Store(realpathSync.native(dir));
+  const store = new Store(realpathSync.native(dir), sync);
   const boot = bootId();
   const pathOf = (id: string): string => join(trees, `${id}.json`);
   // Of the tree that was taken last, to tell what a restore finds untouched.
@@ -166,7 +169,7 @@ export async function openSnapshots(where: {
           }
         },
       });
-      if (!(await batch.commit()) && isNew) await syncFolder(dir);
+      if (!(await batch.commit()) && isNew && sync) await syncFolder(dir);
       isNew = false;
       latest = tree;
       copies = empty;
@@ -176,7 +179,7 @@ export async function openSnapshots(where: {
       if (!written.has(id) && existsSync(pathOf(id))) await syncFolder(trees);
       else if (!written.has(id)) {
         const { pieces, head } = writeTree(tree, boot, store);
-        await writeFileAtomic(pathOf(id), pieces, { mode: 0o600, sync: true, syncFolder: true, head });
+        await writeFileAtomic(pathOf(id), pieces, { mode: 0o600, sync, syncFolder: sync, head });
       }
       written.add(id);
       return snapshotOf(id, tree);

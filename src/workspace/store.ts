@@ -31,7 +31,11 @@ export class Store {
   private isOwnFlushed = false;
   private readonly largeNames = { flushed: false };
 
-  constructor(readonly dir: string) {
+  /** With `sync` false packs and their names are flushed by somebody else, before anybody knows of them. */
+  constructor(
+    readonly dir: string,
+    private readonly sync = true,
+  ) {
     this.largeDir = join(dir, 'large');
     this.findLarge();
   }
@@ -158,6 +162,7 @@ export class Store {
         this.places.addAll(places);
       },
       keepLarge: (hash) => this.large.add(hash),
+      sync: this.sync,
       largeNames: this.largeNames,
     });
   }

@@ -1,12 +1,11 @@
 /** A run that is refused takes back what it made, and nothing of anybody else. */
-import fs from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { syncBuiltinESMExports } from 'node:module';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeRun } from '../../src/engine/prepare.ts';
 import type { Manifest } from '../../src/model/manifest.ts';
 import { home } from '../support/cli.ts';
+import { noteDisk } from '../support/disk-notes.ts';
 
 const wanted = (runsDir: string, begin: () => Promise<unknown>) => ({
   runId: 'r1',
@@ -74,29 +73,33 @@ test('a signal while the workdir is copied ends the copy, and nothing of the run
   expect(await it.list('.')).toEqual(['work']);
 });
 
-test('what a run begins with is flushed, also where it begins with nothing', async () => {
-  await using it = await home();
-  const { historian: _, ...plain } = wanted(join(it.path, '.factory/runs'), async () => {});
-  const [openSync, open] = [fs.openSync, fs.promises.open];
-  const read: string[] = [];
-  const note = (path: unknown, flags: unknown) => {
-    if (flags === 'r') read.push(String(path).replace(/^.*\.new\//, ''));
-  };
-  fs.openSync = (path, flags, ...rest) => {
-    note(path, flags);
-    return openSync(path, flags, ...rest);
-  };
-  fs.promises.open = (path, flags, ...rest) => {
-    note(path, flags);
-    return open(path, flags, ...rest);
-  };
-  syncBuiltinESMExports();
-  try {
-    await makeRun({ ...plain, historian: undefined, manifest: () => ({}) as Manifest });
-  } finally {
-    fs.openSync = openSync;
-    fs.promises.open = open;
-    syncBuiltinESMExports();
-  }
-  expect(read).toEqual(expect.arrayContaining(['snapshots', 'snapshots/trees', 'package.json']));
-});
+test.each([
+  ['nothing', undefined, ''],
+  ['files', 'work', 'content'],
+])(
+  'a run that begins with %s gets its name when all of it is on the disk, and the name is flushed then',
+  async (_, workdir, content) => {
+    await using it = await home({ 'work/a.txt': content });
+    const runsDir = join(it.path, 'runs');
+    const { historian: _h, ...plain } = wanted(runsDir, async () => {});
+    using disk = noteDisk();
+    const prepare = await import('../../src/engine/prepare.ts');
+    const made = await prepare.makeRun({
+      ...plain,
+      workdir: workdir && join(it.path, workdir),
+      keep: { 'kept.json': '{}' },
+      historian: undefined,
+      manifest: () => ({}) as Manifest,
+    });
+    expect(made).toHaveProperty('runDir');
+    const named = disk.told.findLastIndex((what) => what.startsWith('moved') && what.endsWith('.new'));
+    const before = disk.told.slice(0, named).map((what) => what.replace(/^.*\.new/, 'flushed '));
+    // The workspace is there in its snapshot.
+    const all = await readdir(join(runsDir, 'r1'), { recursive: true });
+    const lasting = all.filter((path) => !path.startsWith('workspace/')).map((path) => `flushed /${path}`);
+    expect(lasting.length).toBeGreaterThan(8);
+    expect(before).toEqual(expect.arrayContaining(['flushed ', ...lasting]));
+    expect(all.some((path) => path.startsWith('snapshots/pack'))).toBe(content !== '');
+    expect(disk.told.slice(named)).toContain(`flushed ${runsDir}`);
+  },
+);

@@ -1,9 +1,9 @@
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fence, Superseded } from '../../src/system/fence.ts';
 import { writeFileAtomic } from '../../src/system/files.ts';
-import { flushTree, hasNeighbours, removeGitLocks, removeNeighbours } from '../../src/system/leftovers.ts';
+import { hasNeighbours, removeGitLocks, removeNeighbours } from '../../src/system/leftovers.ts';
 import { home } from '../support/cli.ts';
 
 test('what a killed writer left goes, and nothing that only looks alike', async () => {
@@ -67,11 +67,4 @@ test('a folder in place of a lock goes too', async () => {
   await removeGitLocks(it.path);
   expect(readdirSync(it.path).sort()).toEqual(['HEAD', 'refs']);
   expect(readdirSync(join(it.path, 'refs/heads'))).toEqual([]);
-});
-
-test('a tree with links that lead nowhere can be flushed', async () => {
-  await using it = await home({ 'a/b/c.txt': 'c' });
-  mkdirSync(join(it.path, 'a/empty'));
-  symlinkSync('nowhere', join(it.path, 'a/link'));
-  await expect(flushTree(it.path)).resolves.toBeUndefined();
 });

@@ -1,0 +1,110 @@
+import { readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { schemasWhenAsked } from '../../scripts/schemas-when-asked.mjs';
+import { tools } from '../../src/agents/openai/tools/index.ts';
+import { proposalSchemaOf } from '../../src/model/proposal.ts';
+import { home } from '../support/cli.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+/** What a module with this text exports when it is built with the plugin into `folder`. */
+async function built(text: string, folder: string, resolveDir = root) {
+  const outfile = join(folder, 'built.cjs');
+  await build({
+    stdin: { contents: text, resolveDir, loader: 'ts' },
+    bundle: true,
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20.19',
+    outfile,
+    logLevel: 'silent',
+    nodePaths: [join(root, 'node_modules')],
+    define: { 'import.meta.url': '__filename' },
+    plugins: [schemasWhenAsked],
+  });
+  return createRequire(import.meta.url)(outfile);
+}
+
+const isSchema = (value: unknown): value is z.ZodType => value instanceof z.ZodType;
+const samples = [
+  undefined,
+  null,
+  0,
+  -1,
+  1.5,
+  'a',
+  '',
+  true,
+  {},
+  [],
+  [1],
+  { schema_version: 1, type: 'Visit', id: 'a' },
+];
+const said = (schema: z.ZodType) => samples.map((sample) => JSON.stringify(schema.safeParse(sample)));
+
+test('a schema is made when it is first asked for anything, with the one that it is built on, and once', async () => {
+  await using it = await home({
+    'src/of.ts': `import * as z from 'zod';
+export const made: string[] = [];
+const text = (name: string) => {
+  made.push(name);
+  return z.string();
+};
+export const A = z.object({
+  a: text('a'),
+  list: z.array(z.string().transform((value) => {
+    const parts = value.split(',');
+    return parts;
+  })),
+});
+export const B = A.extend({ b: text('b') });
+export const after = 'a; "b"';
+`,
+  });
+  const { A, B, made, after } = await built(`export * from './src/of.ts';`, it.path, it.path);
+  expect(made).toEqual([]);
+  expect(after).toBe('a; "b"');
+  expect(A.parse({ a: 'x', list: ['1,2'] })).toEqual({ a: 'x', list: [['1', '2']] });
+  expect(made).toEqual(['a']);
+  expect(B.safeParse({ a: 'x', list: [] }).error.issues).toMatchObject([{ path: ['b'] }]);
+  expect(Object.keys(B.shape)).toEqual(['a', 'list', 'b']);
+  expect(B.parse({ a: 'x', list: [], b: 'y' })).toEqual({ a: 'x', list: [], b: 'y' });
+  expect(made).toEqual(['a', 'b']);
+});
+
+test('what models are told of the forms that they must keep is the same', async () => {
+  await using it = await home();
+  const program = await built(
+    `export { tools } from './src/agents/openai/tools/index.ts';
+     export { proposalSchemaOf } from './src/model/proposal.ts';`,
+    it.path,
+  );
+  const told = (all: typeof tools) => all.map(({ name, parameters }) => ({ name, parameters }));
+  expect(told(program.tools)).toEqual(told(tools));
+  expect(JSON.stringify(program.proposalSchemaOf())).toBe(JSON.stringify(proposalSchemaOf()));
+});
+
+test('all schemas of the model say the same', async () => {
+  await using it = await home();
+  const names = readdirSync(join(root, 'src/model')).filter((name) => name.endsWith('.ts'));
+  const program = await built(
+    names.map((name, i) => `export * as m${i} from './src/model/${name}';`).join('\n'),
+    it.path,
+  );
+  let compared = 0;
+  for (const [i, name] of names.entries()) {
+    const source: Record<string, unknown> = await import(join(root, 'src/model', name));
+    for (const [key, value] of Object.entries(source)) {
+      if (!isSchema(value)) continue;
+      const other: unknown = program[`m${i}`][key];
+      if (!isSchema(other)) throw new Error(`${name} has no schema ${key} when it is built`);
+      expect(said(other), `${key} of ${name}`).toEqual(said(value));
+      compared += 1;
+    }
+  }
+  expect(compared).toBeGreaterThan(30);
+});
