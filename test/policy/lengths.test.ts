@@ -59,6 +59,12 @@ test('a pattern of many stars costs no more than their number', () => {
   expect(forbiddenBy([`${'*a'.repeat(60)}`], 'a'.repeat(400))).toBeDefined();
 });
 
+test('a pattern of braces in braces names nothing once nobody means it any more', () => {
+  expect(forbiddenBy([`src/${'{'.repeat(100_000)}`], 'src/a')).toBeUndefined();
+  expect(forbiddenBy([`${'{'.repeat(100_000)}a${'}'.repeat(100_000)}`], 'a')).toBeUndefined();
+  expect(forbiddenBy([`${'{x,'.repeat(20)}a${'}'.repeat(20)}`], 'a')).toBeDefined();
+});
+
 test('a lock file whose every line is another now is read at once, and what it silences is found', () => {
   const lines = (version: number) =>
     Array.from(
