@@ -1,5 +1,5 @@
 /** A resume that takes over other texts, and is cut anywhere while it does. */
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { carryOut } from '../../src/factory/cover.ts';
 import { readPipeline, resumeRun, startRun } from '../../src/factory.ts';
@@ -77,7 +77,14 @@ test('wherever it is cut, the run goes on with all of the old texts or with all 
       cutAt,
       wrong: [],
     });
-    expect(await resumeRun(dir, graph, plainFlags, doors)).toMatchObject({ code: 0 });
+    if (whole)
+      expect([existsSync(at.change), readFileSync(`${at.inputs}/spec.txt`, 'utf8')]).toEqual([
+        false,
+        'new\n',
+      ]);
+    // With another limit, which makes another manifest of whichever stands there.
+    const resumed = await resumeRun(dir, graph, { ...plainFlags, maxSteps: 50 }, doors);
+    expect(resumed).toMatchObject({ code: 0 });
     const after = await readManifest(dir);
     const kept = readFileSync(`${at.inputs}/spec.txt`, 'utf8');
     expect(after.ok && after.manifest.variables['spec']?.file?.sha256).toBe(sha256(kept));
