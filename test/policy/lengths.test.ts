@@ -77,3 +77,13 @@ test('a lock file whose every line is another now is read at once, and what it s
     { code: 'check-silenced', before: 'npm test', after: 'npm test || true', line: 60_001 },
   ]);
 });
+
+test('a check that stays as it is beside one that may fail is not silenced', () => {
+  const change = { path: 'tests/a.sh', before: 'npm test\n', after: 'npm test\nnpm test || true\n' };
+  expect(tamperingIn([change])).toEqual([]);
+});
+
+test('a line ends as people end it anywhere', () => {
+  for (const end of ['\n', '\r\n', '\r'])
+    expect(saidIn(`x${end}failure_class=infra${end}y`, '')).toMatchObject({ class: 'infra' });
+});
