@@ -1,8 +1,8 @@
 /** A landing that was cut: what stands in the repository's git folder while a branch and the working tree are moved, and
  *  how whoever works on the repository next brings the move to its end. */
 import { createHash } from 'node:crypto';
-import { lstat, readFile, readlink, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { lstat, readdir, readFile, readlink, stat } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
 import * as z from 'zod';
 import type { Clock } from '../system/clock.ts';
 import { beforeWrite, mayWrite } from '../system/fence.ts';
@@ -114,8 +114,15 @@ export async function mendLanding(
   const here = changes.filter(({ deleted }) => !deleted);
   const only = ['--pathspec-from-file=-', '--pathspec-file-nul'];
   const paths = (list: readonly Change[]) => ({ ...call, input: lines(list, '\0') });
+  const folders = foldersOf(changes);
+  // A folder may stand there by now, or the checkout of what is in it makes one.
+  const files = gone.filter(({ path }) => !folders.has(path));
+  if (files.length > 0)
+    await git.text(
+      ['--literal-pathspecs', 'rm', '-q', '-f', '-r', '--ignore-unmatch', ...only],
+      paths(files),
+    );
   if (gone.length > 0) {
-    await git.text(['--literal-pathspecs', 'rm', '-q', '-f', '-r', '--ignore-unmatch', ...only], paths(gone));
     // What a sparse checkout leaves out stays in the index else.
     await git.text(['update-index', '--force-remove', '-z', '--stdin'], paths(gone));
   }
@@ -156,6 +163,15 @@ async function changesOf(git: Git, from: string, to: string): Promise<Change[]> 
   return changes;
 }
 
+/** All folders that changed paths lie in. */
+function foldersOf(changes: readonly Change[]): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const { path } of changes)
+    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1))
+      found.add(path.slice(0, at));
+  return found;
+}
+
 const lines = (changes: readonly Change[], end: string): Buffer =>
   Buffer.concat(changes.flatMap(({ bytes }) => [bytes, Buffer.from(end)]));
 
@@ -181,7 +197,8 @@ async function strangers(
     else if (found?.isSymbolicLink() === true) {
       const id = blobId(await readlink(place, 'buffer'), head.length);
       if (!change.blobs.includes(id)) strange.push(change.path);
-    } else if (found !== undefined) strange.push(change.path);
+    } else if (found !== undefined && !(found.isDirectory() && (await makesWay(repo, change, changes))))
+      strange.push(change.path);
   }
   // Git itself hashes by path, so that line ends and filters count as they do for it; a name with a line end is last.
   const plain = files.filter(({ path }) => !/[\n"\\]/.test(path));
@@ -202,6 +219,20 @@ async function strangers(
     if (!begun) strange.push(change.path);
   }
   return strange;
+}
+
+/** Whether a folder may stand where the move has a file, before it or after it: one that is to become a file goes with all
+ *  that is in it. */
+async function makesWay(
+  repo: string,
+  { path, deleted }: Change,
+  changes: readonly Change[],
+): Promise<boolean> {
+  if (!foldersOf(changes).has(path)) return false;
+  if (deleted) return true;
+  const known = new Set(changes.map((change) => change.path));
+  const there = await readdir(join(repo, path), { recursive: true, withFileTypes: true });
+  return there.every((one) => one.isDirectory() || known.has(relative(repo, join(one.parentPath, one.name))));
 }
 
 /** The id that git gives a content, in a repository whose ids have that many digits. */

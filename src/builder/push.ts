@@ -32,26 +32,36 @@ const wanted =
 
 const flushing = 'core.fsync=objects,reference';
 
-/** The other end of a push where it is a folder of this machine: the power that cuts us cuts it too. */
-async function folderOf(repo: string, remote: string, env: Environment): Promise<string | undefined> {
-  const at = await sourceGit(repo, env).run(['remote', 'get-url', '--push', remote]);
-  const url = at.ok ? (at.text.split('\n')[0] ?? '') : '';
-  const folder = resolve(repo, url.replace(/^file:\/\//, ''));
-  return url !== '' && existsSync(folder) ? folder : undefined;
+/** The other ends of a push that are folders of this machine: the power that cuts us cuts them too. `only`: there are no
+ *  others, and the user has no wish of his own about who takes it there. */
+async function foldersOf(
+  repo: string,
+  remote: string,
+  env: Environment,
+): Promise<{ readonly folders: readonly string[]; readonly only: boolean }> {
+  const git = sourceGit(repo, env);
+  const at = await git.run(['remote', 'get-url', '--push', '--all', remote]);
+  const urls = at.ok ? at.text.split('\n').filter((url) => url !== '') : [];
+  const folders = urls.map((url) => resolve(repo, url.replace(/^file:\/\//, ''))).filter(existsSync);
+  const own = await git.run(['config', '--get-all', `remote.${remote}.receivepack`]);
+  return { folders, only: urls.length > 0 && folders.length === urls.length && !own.ok };
 }
 
-/** It has settings of its own, and shall flush as we do before it says that it has the branch. */
+/** It has settings of its own, and shall flush as we do before it says that it has the branch. A host that takes pushes
+ *  only, and nobody's commands, refuses this. */
 const flushingThere = [`--receive-pack=git -c ${flushing} receive-pack`];
 
 /** Git flushes what it writes there, and not the names: where a disk keeps no order, the branch could be gone again.
  *  Answers why it may be. */
-async function unsettledAt(folder: string): Promise<string | undefined> {
-  try {
-    await settleTree(folder);
-    return undefined;
-  } catch (error) {
-    return `${folder} has the branch, which cannot be flushed there: ${systemWords(error)}`;
+async function unsettledAt(folders: readonly string[]): Promise<string | undefined> {
+  for (const folder of folders) {
+    try {
+      await settleTree(folder);
+    } catch (error) {
+      return `${folder} has the branch, which cannot be flushed there: ${systemWords(error)}`;
+    }
   }
+  return undefined;
 }
 
 /** Pushes `branch` to the first remote of `repo` and lets it follow. Never rejects for what git does, never asks. */
@@ -75,8 +85,8 @@ export async function push(
     const [stdoutFile, stderrFile] = [join(folder, 'out'), join(folder, 'err')];
     const keep = new Set(Object.keys(env).filter((name) => wanted.test(name)));
     const settings = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'gc.auto=0', flushing];
-    const there = await folderOf(repo, remote, env);
-    const its = there === undefined ? [] : flushingThere;
+    const { folders, only } = await foldersOf(repo, remote, env);
+    const its = only ? flushingThere : [];
     const quiet = settings.flatMap((setting) => ['-c', setting]);
     if (options.held !== undefined) beforeWrite(options.held);
     const ended = await spawn.run({
@@ -89,7 +99,7 @@ export async function push(
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
     const isThere = ended.kind === 'exited' && ended.code === 0;
-    const unsettled = there !== undefined && isThere ? await unsettledAt(there) : undefined;
+    const unsettled = isThere ? await unsettledAt(folders) : undefined;
     const said = {
       remote,
       stdout: (await readSome(stdoutFile, 4000, 'tail')) ?? '',

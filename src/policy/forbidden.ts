@@ -78,14 +78,19 @@ const many =
 const notSlash = (character: string): boolean => character !== '/';
 const any = (): boolean => true;
 
+/** Braces in braces; a pattern with more of them names nothing. */
+const mostNested = 100;
+
 /** `**` crosses folders, `*` and `?` do not; `[…]` and `{a,b}` as in a shell. A range that runs backwards names nothing. */
 function compiled(pattern: string): { test(path: string): boolean } {
   let at = 0;
-  const list = (nested: boolean): Piece[] => {
+  let isMeant = true;
+  const list = (depth: number): Piece[] => {
+    if (depth > mostNested) isMeant = false;
     const pieces: Piece[] = [];
-    for (; at < pattern.length; at++) {
+    for (; isMeant && at < pattern.length; at++) {
       const character = pattern.charAt(at);
-      if (nested && (character === ',' || character === '}')) break;
+      if (depth > 0 && (character === ',' || character === '}')) break;
       const set = character === '[' ? /^\[([!^]?)([^\]]+)\]/.exec(pattern.slice(at)) : null;
       if (character === '*') {
         const stars = /^\*+/.exec(pattern.slice(at))?.[0].length ?? 1;
@@ -102,15 +107,15 @@ function compiled(pattern: string): { test(path: string): boolean } {
         const branches: Piece[][] = [];
         do {
           at += 1;
-          branches.push(list(true));
+          branches.push(list(depth + 1));
         } while (pattern[at] === ',');
         pieces.push((path, from) => new Set(branches.flatMap((branch) => [...through(branch, path, from)])));
       } else pieces.push(oneOf((one) => one === character));
     }
     return pieces;
   };
-  const pieces = list(false);
-  return { test: (path) => isWhole(pieces, path) };
+  const pieces = list(0);
+  return { test: (path) => isMeant && isWhole(pieces, path) };
 }
 
 function setOf(inverted: boolean, characters: string): (character: string) => boolean {

@@ -71,6 +71,9 @@ describe('a history', () => {
     expect(await begin(it.path, workdir, { env })).toMatchObject({
       problem: { code: 'git-history', message: expect.stringMatching(/cannot look at .*src: .*bad config/) },
     });
+    // Where there is none, nobody asks what git can read.
+    put(it.path, { 'plain/a.txt': 'a\n' });
+    expect(await begin(it.path, join(it.path, 'plain'), { env })).toMatchObject({ kind: 'folder' });
     // What git does not take for a repository is a folder like any other.
     rmSync(join(workdir, '.git/HEAD'));
     expect(await begin(it.path, workdir)).toMatchObject({ kind: 'folder' });

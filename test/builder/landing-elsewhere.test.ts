@@ -100,3 +100,37 @@ test.runIf(hasProc)('the lock of a commit whose message is being written stays',
   expect(git(it.repo, 'status', '--porcelain')).toBe('');
   expect(await it.mend()).toBe('before');
 });
+
+const [asFile, asFolder]: [Files, Files] = [{ x: 'x\n' }, { 'x/y': 'y\n' }];
+test.for([
+  ['a file', asFile, 'a folder', asFolder, 'nothing has changed yet'],
+  ['a file', asFile, 'a folder', asFolder, 'the old one is gone'],
+  ['a file', asFile, 'a folder', asFolder, 'the new one is there'],
+  ['a folder', asFolder, 'a file', asFile, 'nothing has changed yet'],
+  ['a folder', asFolder, 'a file', asFile, 'the old one is gone'],
+  ['a folder', asFolder, 'a file', asFile, 'the new one is there'],
+] as const)('a landing that makes of $0 $2 of its name is finished where $4', async (row) => {
+  const [, before, , after, cut] = row;
+  using at = folder();
+  const it = landing(at.path, before, (repo) => {
+    rmSync(join(repo, 'x'), { recursive: true });
+    put(repo, after);
+  });
+  put(it.repo, { 'a.txt': 'new' });
+  if (!cut.startsWith('nothing')) rmSync(join(it.repo, 'x'), { recursive: true });
+  if (cut.startsWith('the new')) put(it.repo, after);
+  expect(await it.mend()).toBe('landed');
+  expect(git(it.repo, 'status', '--porcelain')).toBe('');
+  expect(tree(it.repo)).toEqual({ 'a.txt': 'new a\n', ...after });
+});
+
+test('a folder with a file that no commit has does not make way for a file of its name', async () => {
+  using at = folder();
+  const it = landing(at.path, { ...asFolder, '.gitignore': '*.log\n' }, (repo) => {
+    rmSync(join(repo, 'x'), { recursive: true });
+    put(repo, asFile);
+  });
+  put(it.repo, { 'a.txt': 'new', 'x/z.log': 'ignored\n' });
+  expect(await it.mend()).toMatchObject({ problem: expect.stringContaining('x changed since') });
+  expect(tree(it.repo)).toMatchObject({ 'x/z.log': 'ignored\n', 'x/y': 'y\n' });
+});

@@ -4,6 +4,8 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   unlinkSync,
@@ -244,4 +246,19 @@ test('a landing is on record from its begin to its end', async () => {
   expect(await cutLanding(gitDir)).toEqual(it);
   await endLanding(gitDir);
   expect(await cutLanding(gitDir)).toBeUndefined();
+});
+
+test('a lock that another git has taken meanwhile is not taken away', async () => {
+  using root = folder();
+  const it = landing(root.path, false);
+  const path = join(it.repo, '.git/index.lock');
+  point(it);
+  lock(it.repo, 'index.lock');
+  const sleep = async () => {
+    writeFileSync(`${path}.new`, 'of another');
+    renameSync(`${path}.new`, path);
+  };
+  const doors = { env: bareEnv(root.path), clock: { ...realClock, sleep } };
+  await mendLanding(it, join(it.repo, '.git'), doors).catch(() => undefined);
+  expect(readFileSync(path, 'utf8')).toBe('of another');
 });

@@ -66,6 +66,39 @@ test('a remote that is a folder of this machine flushes what it takes before it 
   }
 });
 
+test('a remote with another end than folders of this machine is asked as git asks it, and its folder is flushed', async () => {
+  using it = folder({ 'src/a.txt': 'a\n' });
+  const [repo, near, far] = [join(it.path, 'src'), join(it.path, 'near.git'), join(it.path, 'far.git')];
+  repository(repo);
+  for (const one of [near, far]) git(it.path, 'init', '-q', '--bare', one);
+  git(repo, 'remote', 'add', 'origin', near);
+  for (const url of [near, `ssh://host${far}`])
+    git(repo, 'remote', 'set-url', '--add', '--push', 'origin', url);
+  // As hosts do that take pushes only.
+  const ssh = join(it.path, 'ssh');
+  const lines = ['#!/bin/sh', 'for last; do :; done'];
+  lines.push('case "$last" in git-receive-pack\\ *) exec sh -c "$last" ;; esac', 'exit 1', '');
+  writeFileSync(ssh, lines.join('\n'), { mode: 0o755 });
+  using disk = noteDisk();
+  const loaded = await import('../../src/builder/push.ts');
+  const env = { ...bareEnv(it.path), GIT_SSH: ssh };
+  expect(await loaded.push({ repo, branch: 'main', env }, realSpawn)).toMatchObject({ ok: true });
+  for (const one of [near, far]) expect(git(one, 'branch')).toContain('main');
+  expect(disk.told).toContain(`flushed ${join(near, 'refs/heads')}`);
+});
+
+test('what the user has set to take his pushes takes ours too', async () => {
+  using it = folder({ 'src/a.txt': 'a\n' });
+  const [repo, remote, own] = [join(it.path, 'src'), join(it.path, 'remote.git'), join(it.path, 'own')];
+  repository(repo);
+  git(it.path, 'init', '-q', '--bare', remote);
+  git(repo, 'remote', 'add', 'origin', remote);
+  writeFileSync(own, '#!/bin/sh\necho my own >&2\nexec git receive-pack "$@"\n', { mode: 0o755 });
+  git(repo, 'config', 'remote.origin.receivepack', own);
+  const pushed = await push({ repo, branch: 'main', env: bareEnv(it.path) }, realSpawn);
+  expect(pushed).toMatchObject({ ok: true, stderr: expect.stringContaining('my own') });
+});
+
 test('the names that a folder of this machine has made of a push are on the disk before it is told', async () => {
   using it = folder({ 'src/a.txt': 'a\n' });
   const [repo, remote] = [join(it.path, 'src'), join(it.path, 'remote.git')];

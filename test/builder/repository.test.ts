@@ -60,3 +60,29 @@ test.for([
   );
   expect(await branchTaken(source, repo, 'sid', true)).toBeUndefined();
 });
+
+test('a branch whose patches are put onto another one is not to be moved', async () => {
+  using it = folder({ 'repo/x': '0' });
+  const repo = join(it.path, 'repo');
+  repository(repo);
+  for (const [branch, text] of [
+    ['side', '1'],
+    ['clash', '2'],
+  ] as const) {
+    git(repo, 'switch', '-q', '-c', branch, 'main');
+    put(repo, { x: text });
+    git(repo, 'commit', '-q', '-a', '-m', text);
+  }
+  expect(() => git(repo, 'rebase', '-q', '--apply', 'clash', 'side')).toThrow();
+  const source = sourceGit(repo, bareEnv(it.path));
+  expect(await branchTaken(source, repo, 'side', true)).toContain('is being rebased or bisected');
+});
+
+test("git's own folder is in no working tree, and nothing is to be mended about it", async () => {
+  using it = folder();
+  repository(it.path);
+  const gitDir = join(it.path, '.git');
+  expect(await inspect(gitDir, bareEnv(it.path))).toMatchObject({
+    problem: `${gitDir} is not inside a git working tree`,
+  });
+});

@@ -1,10 +1,11 @@
 /** Variables named as what every object has, and inputs that are no plain files. */
 import { execFileSync } from 'node:child_process';
-import { symlinkSync, writeFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { closeSync, openSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
+import { expect, test, vi } from 'vitest';
 import { wantedHoldout } from '../../src/engine/holdout.ts';
 import { readInputs } from '../../src/engine/inputs.ts';
 import { readPipeline } from '../../src/factory.ts';
+import { realClock } from '../../src/system/clock.ts';
 import { temp } from '../system/temp.ts';
 
 const pipeline = (words: string) =>
@@ -55,6 +56,43 @@ test('a pipe that nobody writes into is not waited for', async () => {
   if (graph === undefined) throw new Error('the pipeline is sound');
   execFileSync('mkfifo', [it.at('spec.md')]);
   expect(await readInputs(graph, {}, it.dir)).toMatchObject({ problems: [{ code: 'var-file' }] });
+});
+
+/** What comes of a pipe whose writer does `write` each time that somebody waits for it. */
+async function readPiped(write: (pipe: number) => void) {
+  await using it = await temp();
+  writeFileSync(it.at('p.dot'), pipeline('vars="spec=@spec.md"'));
+  const { graph } = await readPipeline('p.dot', it.dir);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  execFileSync('mkfifo', [it.at('spec.md')]);
+  const pipe = openSync(it.at('spec.md'), 'r+');
+  const waits = vi.spyOn(realClock, 'sleep').mockImplementation(async () => write(pipe));
+  try {
+    return await readInputs(graph, {}, it.dir);
+  } finally {
+    waits.mockRestore();
+  }
+}
+
+test('a pipe is waited for until its writer has closed it', async () => {
+  const pieces = ['a ', 'spec\n'];
+  const read = await readPiped((pipe) => {
+    writeSync(pipe, pieces.shift() ?? '');
+    if (pieces.length === 0) closeSync(pipe);
+  });
+  expect('inputs' in read && read.inputs.files).toEqual({ spec: 'a spec\n' });
+});
+
+test('a pipe that never ends is read to the limit of a text', async () => {
+  let open: number | undefined;
+  const read = await readPiped((pipe) => {
+    open = pipe;
+    writeSync(pipe, 'x'.repeat(60_000));
+  });
+  if (open !== undefined) closeSync(open);
+  expect(read).toMatchObject({
+    problems: [{ code: 'var-file', message: expect.stringContaining('larger than 10 MiB') }],
+  });
 });
 
 test('a link that leads to itself beside the spec is no folder of scenarios', async () => {

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -12,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { copyArtifacts } from '../../src/engine/fork-artifacts.ts';
-import { openVisit } from '../../src/engine/node-dir.ts';
+import { closeVisit, openVisit } from '../../src/engine/node-dir.ts';
 import type { VisitRecord } from '../../src/model/visit-record.ts';
 import { fence, Superseded } from '../../src/system/fence.ts';
 import { temp } from '../system/temp.ts';
@@ -128,3 +129,46 @@ test('an archived visit’s folder that nobody may enter is opened for the rest 
   expect(statSync(archive).mode & 0o700).toBe(0o700);
   expect(readdirSync(archive)).toEqual(['stage.json']);
 });
+
+const noted = (visit: number, marker = 'm') =>
+  JSON.stringify({ schema_version: 1, visit, attempt: 1, marker, process: null });
+
+test.each([
+  ['takes away', (path: string) => rmSync(path)],
+  ['writes another visit into', (path: string) => writeFileSync(path, noted(1))],
+  ['writes another run into', (path: string) => writeFileSync(path, noted(2, 'other'))],
+] as const)('a stage that %s its stage file is known by it all the same', async (_, act) => {
+  await using it = await temp();
+  const dir = it.at('n');
+  await openVisit(dir, 1, 'm');
+  await closeVisit(dir, 1, 'm');
+  await openVisit(dir, 2, 'm');
+  writeFileSync(join(dir, 'plain'), 'two');
+  act(join(dir, 'stage.json'));
+  mkdirSync(join(dir, 'visits/2/plain'), { recursive: true });
+  await closeVisit(dir, 2, 'm');
+  expect(JSON.parse(readFileSync(join(dir, 'stage.json'), 'utf8'))).toMatchObject({ visit: 2, marker: 'm' });
+  expect(names(join(dir, 'visits'))).toEqual(['1']);
+  await openVisit(dir, 3, 'm');
+  expect(readFileSync(join(dir, 'visits/2/plain'), 'utf8')).toBe('two');
+});
+
+test.each([1, 2])(
+  'a stage that was cut and called itself visit %i changes nothing of the finished ones',
+  async (said) => {
+    await using it = await temp();
+    const dir = it.at('n');
+    for (const visit of [1, 2]) {
+      await openVisit(dir, visit, 'm');
+      writeFileSync(join(dir, 'plain'), `of visit ${visit}`);
+      await closeVisit(dir, visit, 'm');
+    }
+    await openVisit(dir, 3, 'm');
+    const before = pictureOf(join(dir, 'visits'));
+    writeFileSync(join(dir, 'plain'), 'of the cut one');
+    writeFileSync(join(dir, 'stage.json'), noted(said));
+    await openVisit(dir, 3, 'm');
+    expect(pictureOf(join(dir, 'visits'))).toEqual(before);
+    expect(names(dir)).toEqual(['stage.json', 'visits']);
+  },
+);

@@ -311,3 +311,41 @@ test('a stage starts when the checkpoint before it is on the disk, and its story
   const between = log.join('; ').split(/\w+ saved/);
   for (const part of between.slice(1)) expect(part).toMatch(/on disk.*story/);
 });
+
+test('where a limit stops a run, what was told is flushed before the checkpoint that says so', async () => {
+  await using it = await temp();
+  const log: string[] = [];
+  const ready = await prepared(
+    it.dir,
+    graphOf(`
+      start [shape=Mdiamond]
+      a [shape=parallelogram]
+      done [shape=Msquare]
+      start -> a -> done
+    `),
+    {
+      kinds: [start, exit, work(() => succeeded())],
+      attempt: () => ({
+        run: async ({ before }) => ({ outcome: succeeded(), after: before, violations: [] }),
+      }),
+    },
+  );
+  const events = {
+    ...ready.events,
+    flush: async () => {
+      await ready.events.flush();
+      log.push('story');
+    },
+  };
+  await run({
+    ...ready,
+    caps: { ...ready.caps, maxSteps: 1 },
+    events,
+    save: async (state, visit) => {
+      log.push(state.status);
+      return ready.save(state, visit);
+    },
+  });
+  await ready.close();
+  expect(log.slice(log.indexOf('failed') - 1)).toEqual(['story', 'failed', 'story']);
+});

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { lostTime } from '../../src/factory/lost-time.ts';
 import { type Doors, readPipeline, resumeRun, startRun } from '../../src/factory.ts';
+import { layout } from '../../src/model/layout.ts';
+import { loadCheckpoint, saveCheckpoint } from '../../src/store/checkpoint.ts';
 import { newRunId } from '../../src/store/run-store.ts';
 import { type Clock, realClock } from '../../src/system/clock.ts';
 import { temp } from '../system/temp.ts';
@@ -108,6 +110,44 @@ test.each(['an engine that was killed', 'one, and another that was killed right 
     });
   },
 );
+
+test('what the engine that wrote the last checkpoint worked after it counts, too', async () => {
+  await using it = await temp();
+  const limited = pipeline.replace('max_wall="1h"', '').replace('"true"]', '"true", max_wall=1h]');
+  writeFileSync(it.at('p.dot'), limited);
+  mkdirSync(it.at('runs'));
+  const { graph } = await readPipeline('p.dot', it.dir);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  const doors = doorsIn(it.dir, realClock);
+  const where = { runsDir: it.at('runs'), runId: 'r1' };
+  await startRun(graph, where, flags, doors({ ATTRACTION_TEST_STOP_AFTER_NODE: 'one' }));
+  const at = layout(it.at('runs', 'r1'));
+  // As if it had been killed two hours after it.
+  const loaded = await loadCheckpoint(at.checkpoint);
+  if (!loaded.ok) throw new Error(loaded.why);
+  const { visits, vouched } = loaded;
+  const { completed_nodes: completed, ...state } = loaded.checkpoint;
+  await saveCheckpoint(
+    at.checkpoint,
+    { ...state, status: 'running', ended: null },
+    {
+      seq: visits.seq,
+      completed,
+      sha256: vouched.visits_sha256 ?? '',
+      cover: { manifest_sha256: vouched.manifest_sha256 ?? '', journals: vouched.journals ?? {} },
+    },
+  );
+  const path = join(at.locks, '000001.json');
+  const lock = JSON.parse(readFileSync(path, 'utf8'));
+  const heartbeat = new Date(Date.parse(state.at) + 7_000_000).toISOString();
+  const left = { ...lock, start_time: '1', released: null, heartbeat, held_ms: 7_100_000 };
+  writeFileSync(path, JSON.stringify(left));
+  const ended = await resumeRun(at.root, graph, flags, doors({}));
+  expect(ended).toMatchObject({
+    code: 1,
+    result: { reason: expect.stringMatching(/^max_wall: node "two"/) },
+  });
+});
 
 const ms = Date.parse('2026-06-01T12:00:00Z');
 const owner = (epoch: number, seconds: number, released: string | null = null) => ({

@@ -1,6 +1,8 @@
 /** A resume that takes over other texts, and is cut anywhere while it does. */
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { manifestHash } from '../../src/engine/kept.ts';
 import { carryOut } from '../../src/factory/cover.ts';
 import { readPipeline, resumeRun, startRun } from '../../src/factory.ts';
 import { layout } from '../../src/model/layout.ts';
@@ -10,6 +12,7 @@ import { readManifest } from '../../src/store/run-store.ts';
 import { fence } from '../../src/system/fence.ts';
 import { verifyRun } from '../../src/verify/verify.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
+import { noteDisk } from '../support/disk-notes.ts';
 import { plainFlags, quietDoors } from '../support/doors.ts';
 import { temp } from '../system/temp.ts';
 
@@ -77,7 +80,14 @@ test('wherever it is cut, the run goes on with all of the old texts or with all 
       cutAt,
       wrong: [],
     });
-    expect(await resumeRun(dir, graph, plainFlags, doors)).toMatchObject({ code: 0 });
+    if (whole)
+      expect([existsSync(at.change), readFileSync(`${at.inputs}/spec.txt`, 'utf8')]).toEqual([
+        false,
+        'new\n',
+      ]);
+    // With another limit, which makes another manifest of whichever stands there.
+    const resumed = await resumeRun(dir, graph, { ...plainFlags, maxSteps: 50 }, doors);
+    expect(resumed).toMatchObject({ code: 0 });
     const after = await readManifest(dir);
     const kept = readFileSync(`${at.inputs}/spec.txt`, 'utf8');
     expect(after.ok && after.manifest.variables['spec']?.file?.sha256).toBe(sha256(kept));
@@ -91,4 +101,41 @@ test('wherever it is cut, the run goes on with all of the old texts or with all 
     ends.add(kept);
   }
   expect([...ends]).toEqual(['old\n', 'new\n']);
+});
+
+test('new texts are on the disk before the manifest that tells of them, and in their place before the old names go', async () => {
+  await using it = await temp();
+  writeFileSync(it.at('p.dot'), pipeline.replace(/ b \[.*?\];/, '').replace(' -> b', ''));
+  writeFileSync(it.at('spec.txt'), 'old\n');
+  writeFileSync(it.at('script.json'), scriptOf('old'));
+  mkdirSync(it.at('runs'));
+  const { graph } = await readPipeline('p.dot', it.dir);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  const flags = { ...plainFlags, agent: 'scripted', script: 'script.json', vars: { spec: '@spec.txt' } };
+  const doors = quietDoors(it.dir, { FACTORY_SANDBOX: 'none', ATTRACTION_TEST_STOP_AFTER_NODE: 'start' });
+  await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, doors);
+  const dir = it.at('runs', 'r1');
+  const at = layout(dir);
+  const [read, loaded] = [await readManifest(dir), await loadCheckpoint(at.checkpoint)];
+  if (!read.ok || !loaded.ok) throw new Error('a run that nobody has touched');
+  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
+  const from = { snapshots, snapshot: await snapshots.load(loaded.checkpoint.snapshot ?? '') };
+  using disk = noteDisk();
+  const fresh = await import('../../src/factory/cover.ts');
+  await fresh.carryOut(
+    { manifest: read.manifest, files: { spec: 'new\n' }, script: undefined },
+    dir,
+    loaded,
+    from,
+  );
+  const last = (what: string) => disk.told.findLastIndex((line) => line.startsWith(what));
+  const first = (what: string) => disk.told.findIndex((line) => line.startsWith(what));
+  const folder = join(at.change, manifestHash(JSON.parse(readFileSync(at.manifest, 'utf8'))));
+  const isTold = disk.told.findIndex((line) => /^moved .*\bmanifest\.json[^/]*$/.test(line));
+  for (const place of [folder, at.change]) {
+    expect(disk.told).toContain(`flushed ${place}`);
+    expect(first(`flushed ${place}`)).toBeLessThan(isTold);
+  }
+  expect(last(`moved ${folder}/spec.txt`)).toBeGreaterThan(isTold);
+  expect(last(`flushed ${at.inputs}`)).toBeGreaterThan(last(`moved ${folder}/spec.txt`));
 });

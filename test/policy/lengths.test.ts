@@ -59,6 +59,12 @@ test('a pattern of many stars costs no more than their number', () => {
   expect(forbiddenBy([`${'*a'.repeat(60)}`], 'a'.repeat(400))).toBeDefined();
 });
 
+test('a pattern of braces in braces names nothing once nobody means it any more', () => {
+  expect(forbiddenBy([`src/${'{'.repeat(100_000)}`], 'src/a')).toBeUndefined();
+  expect(forbiddenBy([`${'{'.repeat(100_000)}a${'}'.repeat(100_000)}`], 'a')).toBeUndefined();
+  expect(forbiddenBy([`${'{x,'.repeat(20)}a${'}'.repeat(20)}`], 'a')).toBeDefined();
+});
+
 test('a lock file whose every line is another now is read at once, and what it silences is found', () => {
   const lines = (version: number) =>
     Array.from(
@@ -70,4 +76,14 @@ test('a lock file whose every line is another now is read at once, and what it s
   expect(tamperingIn([{ path: 'pnpm-lock.yaml', before, after }])).toMatchObject([
     { code: 'check-silenced', before: 'npm test', after: 'npm test || true', line: 60_001 },
   ]);
+});
+
+test('a check that stays as it is beside one that may fail is not silenced', () => {
+  const change = { path: 'tests/a.sh', before: 'npm test\n', after: 'npm test\nnpm test || true\n' };
+  expect(tamperingIn([change])).toEqual([]);
+});
+
+test('a line ends as people end it anywhere', () => {
+  for (const end of ['\n', '\r\n', '\r'])
+    expect(saidIn(`x${end}failure_class=infra${end}y`, '')).toMatchObject({ class: 'infra' });
 });

@@ -3,7 +3,14 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { describe, expect, test, vi } from 'vitest';
 import { openJournal } from '../../src/store/journal.ts';
-import { acquireLock, type Lock, type LockOptions, livingOwners, ownerOf } from '../../src/store/lock.ts';
+import {
+  acquireLock,
+  type Lock,
+  type LockOptions,
+  livingOwners,
+  notReleased,
+  ownerOf,
+} from '../../src/store/lock.ts';
 import type { Clock } from '../../src/system/clock.ts';
 import { Superseded } from '../../src/system/fence.ts';
 import { isStopped, processId, type Self, thisProcess } from '../../src/system/proc.ts';
@@ -370,4 +377,15 @@ test('who was taken over and lives is known, however many have followed it', asy
   expect(livingOwners(it.dir)).toEqual([]);
   writeFileSync(file, first);
   expect(livingOwners(it.dir)).toEqual([process.pid]);
+});
+
+test('who gave the run free before an engine says nothing of what that engine has done with it', async () => {
+  await using it = await temp();
+  const { options } = hands();
+  await (await take(it.dir, options)).release();
+  expect(await notReleased(it.dir, 1)).toBe(false);
+  const lock = await take(it.dir, options);
+  expect(await notReleased(it.dir, 2)).toBe(true);
+  await lock.release();
+  expect(await notReleased(it.dir, 2)).toBe(false);
 });

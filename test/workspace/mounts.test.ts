@@ -39,6 +39,7 @@ test.for([
   ['folder', 'outside'],
   ['folder/file', 'outside/precious'],
   ['a', 'outside/precious'],
+  ['', 'empty'],
 ])('what is mounted at "%s", long known, is left alone', async ([name = '', what = ''], context) => {
   await using it = await rig({ a: 'a', folder: {}, 'folder/file': 'x' });
   const { snapshots } = it;
@@ -47,6 +48,7 @@ test.for([
   while ([...last.tree.values()].some(({ kind, ctimeMs }) => kind === 'file' && ctimeMs === undefined))
     last = await snapshots.take(last);
   expect(await snapshots.take(last)).toBe(last);
+  mkdirSync(join(it.path, 'empty'));
   if (!shows(join(it.path, what), it.at(name))) return context.skip('nothing may be mounted here');
   try {
     await expect(snapshots.take(last)).rejects.toThrow(`is mounted at "${join(it.ws, name)}"`);
