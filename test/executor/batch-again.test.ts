@@ -1,5 +1,5 @@
 /** A batch that is asked for again, from elsewhere than where it ended. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { emptySha, git, put, repository } from '../builder/support.ts';
@@ -24,6 +24,9 @@ const answer = (n: number, more: object = {}) => ({
 const script = (...propose: object[]): string =>
   JSON.stringify({ format: 'factory-script/1', answers: { propose } });
 
+const usage = { input_tokens: 20, output_tokens: 10, cost_usd: 0 };
+const flags = ['--repo', 'repo', '--workdir', 'wos', '--artifacts-dir', 'art', '--no-push'];
+
 /** A repository, two orders, and a batch of them whose model gives these answers, one order after the other. */
 async function place() {
   const orders = { 'wos/WO-01.json': JSON.stringify(order(1)), 'wos/WO-02.json': JSON.stringify(order(2)) };
@@ -31,7 +34,6 @@ async function place() {
   const repo = join(it.path, 'repo');
   put(repo, { 'scripts/verify.sh': 'exit 0\n' });
   repository(repo);
-  const flags = ['--repo', 'repo', '--workdir', 'wos', '--artifacts-dir', 'art', '--no-push'];
   const agent = ['--agent', 'scripted', '--script', 'script.json', '--max-attempts', '1'];
   const batch = (answers: readonly object[], ...more: string[]) => {
     writeFileSync(join(it.path, 'script.json'), script(...answers));
@@ -68,4 +70,28 @@ test('from an older commit that is named: what a later one holds is made again',
   const none = await it.batch([], '--branch', 'other', '--commit-hash', 'nowhere');
   expect(none.stderr).toContain('there is no commit "nowhere"');
   expect(none.code).toBe(1);
+});
+
+test('an order that a batch goes on with keeps to the limits that are given now', async () => {
+  await using it = await place();
+  const ends = { ...order(1), acceptance_commands: ['bash -c "test -f ../go || sleep 20; false"'] };
+  put(it.path, {
+    'wos/WO-01.json': JSON.stringify(ends),
+    'script.json': script(answer(1, { usage }), answer(1, { usage })),
+  });
+  const begin = ['order', 'run-all', ...flags, '--agent', 'scripted', '--script', 'script.json'];
+  let cut = false;
+  const ran = await it.factory(begin, {
+    watch: (line, process) => {
+      if (cut || !line.includes('node=accept')) return;
+      cut = true;
+      process.kill('SIGTERM');
+    },
+  });
+  expect(ran.code, ran.stderr).toBe(130);
+  const [id = ''] = readdirSync(join(it.path, 'art/factory'));
+  put(it.path, { [`.factory/runs/${id}/go`]: '' });
+  const again = await it.factory([...begin, '--max-tokens', '10']);
+  expect(readdirSync(join(it.path, 'art/factory'))).toEqual([id]);
+  expect(again.stdout, again.stderr).toContain('30 tokens');
 });
