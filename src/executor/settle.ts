@@ -11,7 +11,9 @@ import type { Finished } from '../factory.ts';
 import { type Layout, layout } from '../model/layout.ts';
 import { isPaused } from '../model/park.ts';
 import { namedRun, readManifest } from '../store/run-store.ts';
+import { isDisks } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
+import { systemWords } from '../system/files.ts';
 import { GitError, sourceGit } from '../system/git.ts';
 import { attemptsOf } from './evidence.ts';
 import { closeRecords, type Ending } from './records.ts';
@@ -99,10 +101,8 @@ export async function settle(
   };
   const attempts = await closeRecords(request, result.run_dir, ending);
   if (request.out_dir !== null) {
-    const target = join(request.out_dir, request.run_id);
     if (gitDir !== undefined) beforeWrite(heldBy(gitDir));
-    await rm(target, { recursive: true, force: true });
-    await cp(request.artifacts, target, { recursive: true });
+    notes.push(...(await handOut(request, request.out_dir)));
   }
   // Only now is everything done that a run which was cut from here on would have to do again.
   // A git that was ended amid the move leaves its locks, and half of the files: what mends that needs the note.
@@ -124,6 +124,21 @@ export async function settle(
     push: pushed,
     notes,
   };
+}
+
+/** Copies the artifacts to `--out`. Where that cannot be done, a note tells: the landing must come to its end all the same,
+ *  or every other order on the repository would first do it over and fail alike. */
+async function handOut(request: Request, out: string): Promise<readonly string[]> {
+  const target = join(out, request.run_id);
+  try {
+    await rm(target, { recursive: true, force: true });
+    await cp(request.artifacts, target, { recursive: true });
+    return [];
+  } catch (error) {
+    // With space again it is made.
+    if (isDisks(error) || !(error instanceof Error && 'code' in error)) throw error;
+    return [`the artifacts could not be copied to ${target}: ${systemWords(error)}`];
+  }
 }
 
 async function markerOf(runDir: string): Promise<string> {
