@@ -125,6 +125,7 @@ test('a temperature is asked for where one is given; the record says so, and whi
   const own = existsSync(join(root, '.git')) ? git(root, 'rev-parse', 'HEAD').slice(0, 12) : null;
   expect(record.version.git_commit).toBe(own);
   expect((await run('--llm-temperature', '3', '--branch', 'three')).code).toBe(2);
+  expect((await run('--max-attempts', '99999999999999999999', '--branch', 'many')).code).toBe(2);
 });
 
 test('an order that was interrupted is gone on with, and the repository is untouched until it succeeds', async () => {
