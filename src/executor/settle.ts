@@ -2,6 +2,7 @@
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fixedAuthor } from '../builder/author.ts';
+import { unconverted } from '../builder/filtered.ts';
 import { headRef, historyGit, readHistoryStart } from '../builder/in-history.ts';
 import { land } from '../builder/land.ts';
 import { beginLanding, endLanding, heldBy, type Landing } from '../builder/landing.ts';
@@ -79,6 +80,7 @@ export async function settle(
     } else {
       home = true;
       notes.push(...landed.notes);
+      if (commit !== null) notes.push(...(await rawFiles(request, commit, doors)));
       if (gitDir !== undefined) beforeWrite(heldBy(gitDir));
       if (request.push && commit !== null)
         pushed = await push(
@@ -124,6 +126,22 @@ export async function settle(
     push: pushed,
     notes,
   };
+}
+
+/** A word about files that the user's git would have converted, before he relies on what was committed. */
+async function rawFiles(request: Request, head: string, doors: OrderDoors): Promise<readonly string[]> {
+  const git = sourceGit(request.repo, doors.env);
+  // It has landed: a git that does not answer this question must not keep that from its end.
+  const found = await unconverted(git, request.baseline, head).catch((error: unknown) => {
+    if (error instanceof GitError) return [];
+    throw error;
+  });
+  if (found.length === 0) return [];
+  const named = found.slice(0, 5).map(({ path, filter }) => `${path} (${filter})`);
+  const more = found.length > named.length ? ` and ${found.length - named.length} more` : '';
+  return [
+    `no filter of your git was run: in the commit these files stand as they were written: ${named.join(', ')}${more}`,
+  ];
 }
 
 /** Copies the artifacts to `--out`. Where that cannot be done, a note tells: the landing must come to its end all the same,
