@@ -9,7 +9,7 @@ import { branchInUse, dirtyPaths, type Refused } from './repository.ts';
 export type Landed = { readonly switched: boolean; readonly notes: readonly string[] };
 
 /** Moves `branch` from where it stood when the run began to `head`, then switches the working tree to it. Refused when
- *  the branch has moved meanwhile; a working tree that has changed meanwhile stays as it is, with a note. What a cut
+ *  the branch has moved meanwhile, and not to what holds `head`; a working tree that has changed meanwhile stays as it is, with a note. What a cut
  *  leaves half done is `mendLanding`'s to finish; after that it may be done again. */
 export async function land(options: {
   readonly historyDir: string;
@@ -39,6 +39,9 @@ export async function land(options: {
   const tip = await git.run(['rev-parse', '--verify', '--quiet', ref]);
   const short = (commit: string) => commit.slice(0, 12);
   if (tip.ok && tip.text !== head && (!options.existed || tip.text !== base)) {
+    // It has landed before, and work has gone on there.
+    if (head !== base && (await git.run(['merge-base', '--is-ancestor', head, tip.text])).ok)
+      return { switched: false, notes: [`the commits are on "${branch}" already, which has gone on since`] };
     const was = options.existed ? `the run began with ${short(base)}` : 'there was none when the run began';
     return {
       problem: `the branch "${branch}" has moved meanwhile: it stands at ${short(tip.text)}, and ${was}`,

@@ -87,7 +87,8 @@ export async function dirtyPaths(git: Git, each = false): Promise<string[]> {
     '-z',
     '--no-renames',
     '--ignore-submodules=dirty',
-    ...(each ? ['--untracked-files=all'] : []),
+    // Who has git be silent of them has them all the same, and the copy has them too.
+    `--untracked-files=${each ? 'all' : 'normal'}`,
   ]);
   return status
     .map((line) => line.slice(3))

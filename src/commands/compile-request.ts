@@ -66,6 +66,17 @@ export async function requestOf(
   if (!efforts.includes(effort))
     return wrong(usageWrong, `--effort ${effort} is unknown: ${efforts.join(', ')}`);
   const templatePath = options.template ?? bundled('plan.md');
+  for (const [what, path] of [
+    ['template', templatePath],
+    ['spec', specPath],
+  ] as const) {
+    const is = await stat(resolve(io.cwd, path)).catch(() => undefined);
+    if (is?.isFIFO() === true)
+      return wrong(
+        refusedByFiles,
+        `the ${what} ${path} is a pipe, which can be read only once: save it as a file`,
+      );
+  }
   const template = await readUserText(io.cwd, templatePath, 'template');
   const doctrine = await readDoctrine(io.cwd);
   if ('problem' in doctrine) throw new Error(`Internal: ${doctrine.problem}`);

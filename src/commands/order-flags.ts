@@ -10,8 +10,10 @@ export const defaultModel = 'gpt-5.2';
 export const orderDefaults = { maxAttempts: 5, timeoutSeconds: 600, push: true } as const;
 
 const whole = (word: string): number => {
-  if (!/^[+-]?\d+$/.test(word)) throw new InvalidArgumentError('a whole number is wanted.');
-  return Number(word);
+  const value = Number(word);
+  if (!/^[+-]?\d+$/.test(word) || !Number.isSafeInteger(value))
+    throw new InvalidArgumentError('a whole number is wanted.');
+  return value;
 };
 const number = (word: string): number => {
   if (word.trim() === '' || !Number.isFinite(Number(word)))

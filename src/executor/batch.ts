@@ -1,6 +1,8 @@
 /** Several work orders, one after the other, onto one branch. */
 import { appliedOrders } from '../builder/history.ts';
+import { headRef, historyGit } from '../builder/in-history.ts';
 import { inspect, type Repository } from '../builder/repository.ts';
+import { layout } from '../model/layout.ts';
 import { pausedWords } from '../model/park.ts';
 import { listRuns, newRunId } from '../store/run-store.ts';
 import { sourceGit } from '../system/git.ts';
@@ -55,12 +57,18 @@ export async function runBatch(
     tell.begins(at + 1, name, source.loaded.order.title);
     const there = await inspect(repo, doors.env);
     if ('problem' in there) return stop(refused(1, there.problem, there.fix));
-    const tip = await tipOf(there, branch, doors);
-    const commit = await committed(there, tip.commit, source, doors);
+    let tip = await tipOf(there, branch, wish.commit, doors);
+    let commit = await committed(there, tip.commit, source, doors);
+    if (commit === undefined && branch === undefined) {
+      branch = await wentFurther(there, source, wish, tip.commit, doors);
+      ours = branch !== undefined;
+      if (ours) tip = await tipOf(there, branch, undefined, doors);
+      if (ours) commit = await committed(there, tip.commit, source, doors);
+    }
     if (commit !== undefined) {
       // A branch that holds an order of this batch is this batch's branch.
       if (tip.exists) ours = true;
-      else if (branch === undefined && there.branch.startsWith('factory/'))
+      else if (branch === undefined && wish.commit === undefined && there.branch.startsWith('factory/'))
         [branch, ours] = [there.branch, true];
       tell.skips(commit);
       orders.push({ name, skipped: true, commit, work_order_id: source.loaded.order.id });
@@ -75,7 +83,8 @@ export async function runBatch(
       runId: newRunId(doors.clock),
     };
     const left = await leftBehind(there, source, asked, tip.commit, doors);
-    const resumed = left === undefined ? undefined : await resumeOrder(left, doors);
+    // What is given now counts for an order that goes on, too: it may be there to spend less.
+    const resumed = left === undefined ? undefined : await resumeOrder(left.dir, doors, wish.bounds);
     if (resumed !== undefined && 'problems' in resumed)
       doors.log(
         'warn',
@@ -94,29 +103,32 @@ export async function runBatch(
   return { exit_code: 0, branch: branch ?? null, orders };
 }
 
-/** Where the next order begins: the branch's own tip, else HEAD or what was asked for. */
+/** Where the next order begins: the branch's own tip, else what was asked for, or HEAD. No commit where what was asked for
+ *  is none: the order's own start refuses that. */
 async function tipOf(
   repo: Repository,
   branch: string | undefined,
+  asked: string | undefined,
   doors: OrderDoors,
-): Promise<{ readonly commit: string; readonly exists: boolean }> {
-  if (branch === undefined) return { commit: repo.head, exists: false };
-  const found = await sourceGit(repo.top, doors.env).run([
-    'rev-parse',
-    '--verify',
-    '--quiet',
-    `refs/heads/${branch}^{commit}`,
-  ]);
-  return found.ok ? { commit: found.text, exists: true } : { commit: repo.head, exists: false };
+): Promise<{ readonly commit: string | undefined; readonly exists: boolean }> {
+  const git = sourceGit(repo.top, doors.env);
+  const named = (revision: string) =>
+    git.run(['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]);
+  const found = branch === undefined ? undefined : await named(`refs/heads/${branch}`);
+  if (found?.ok === true) return { commit: found.text, exists: true };
+  if (asked === undefined) return { commit: repo.head, exists: false };
+  const from = await named(asked);
+  return { commit: from.ok ? from.text : undefined, exists: false };
 }
 
 /** The commit that carried the order out, as long as what it promised is still there. */
 async function committed(
   repo: Repository,
-  tip: string,
+  tip: string | undefined,
   source: Source,
   doors: OrderDoors,
 ): Promise<string | undefined> {
+  if (tip === undefined) return undefined;
   const commit = (await appliedOrders(repo.top, tip, doors.env))[source.loaded.digest];
   if (commit === undefined) return undefined;
   const git = sourceGit(repo.top, doors.env);
@@ -126,22 +138,42 @@ async function committed(
   return commit;
 }
 
+type Left = { readonly dir: string; readonly status: string; readonly branch: string };
+
 /** The newest run of the same order that begins at the same commit and was cut, or ended without its branch moved. */
 async function leftBehind(
   repo: Repository,
   source: Source,
-  wish: Wish,
-  baseline: string,
+  wish: Omit<Wish, 'runId'>,
+  baseline: string | undefined,
   doors: OrderDoors,
-): Promise<string | undefined> {
+): Promise<Left | undefined> {
   if (wish.batch === null || wish.commit !== undefined) return undefined;
-  for (const run of await listRuns(wish.runsDir, doors.clock)) {
-    if (!['interrupted', 'crashed', 'completed', ...pausedWords].includes(run.status)) continue;
-    const request = await readRequest(run.dir).catch(() => undefined);
+  for (const { dir, status } of await listRuns(wish.runsDir, doors.clock)) {
+    if (!['interrupted', 'crashed', 'completed', ...pausedWords].includes(status)) continue;
+    const request = await readRequest(dir).catch(() => undefined);
     if (request === undefined || request.batch !== wish.batch || request.repo !== repo.top) continue;
     if (request.digest !== source.loaded.digest || request.baseline !== baseline) continue;
     if (wish.branch === undefined ? request.branch_mode === 'auto' : request.branch === wish.branch)
-      return run.dir;
+      return { dir, status, branch: request.branch };
   }
   return undefined;
+}
+
+/** The branch of an earlier batch where it holds the order, and more than it by now: whoever has gone back to where that
+ *  batch began goes on with its branch. */
+async function wentFurther(
+  repo: Repository,
+  source: Source,
+  wish: Omit<Wish, 'runId'>,
+  baseline: string | undefined,
+  doors: OrderDoors,
+): Promise<string | undefined> {
+  const left = await leftBehind(repo, source, wish, baseline, doors);
+  if (left?.status !== 'completed') return undefined;
+  const tip = await tipOf(repo, left.branch, undefined, doors);
+  const head = await historyGit(layout(left.dir).history, doors.env).run(['rev-parse', headRef]);
+  if (!tip.exists || tip.commit === undefined || !head.ok || head.text === tip.commit) return undefined;
+  const way = ['merge-base', '--is-ancestor', head.text, tip.commit];
+  return (await sourceGit(repo.top, doors.env).run(way)).ok ? left.branch : undefined;
 }

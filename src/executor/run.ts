@@ -1,6 +1,7 @@
 /** One work order onto a branch of a repository: `build.dot` on a copy, then the branch is moved to what it made. */
-import { lstat, rm } from 'node:fs/promises';
-import { join, resolve, sep } from 'node:path';
+import { constants } from 'node:fs';
+import { access, lstat, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve, sep } from 'node:path';
 import { judgeExemption } from '../builder/exemption.ts';
 import { endLanding, type Landing } from '../builder/landing.ts';
 import type { LoadedOrder } from '../builder/orders.ts';
@@ -13,6 +14,7 @@ import type { JsonObject } from '../model/json.ts';
 import { readManifest } from '../store/run-store.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
 import { Superseded } from '../system/fence.ts';
+import { systemWords } from '../system/files.ts';
 import { sourceGit } from '../system/git.ts';
 import { ownCommit } from '../system/own-commit.ts';
 import { packageRoot } from '../system/package.ts';
@@ -291,6 +293,10 @@ async function placesProblem(repo: Repository, wish: Wish, doors: OrderDoors): P
         'name a folder outside the repository',
       );
   }
+  const closed =
+    (await closedProblem('--artifacts-dir', wish.artifacts)) ??
+    (wish.out === undefined ? undefined : await closedProblem('--out', wish.out));
+  if (closed !== undefined) return closed;
   // What comes to an end, or is refused, clears up after itself there: it must all be its own. Artifacts without a summary
   // are those of a start that was killed.
   const ended = join(artifactsOf(wish), 'run_summary.json');
@@ -298,6 +304,18 @@ async function placesProblem(repo: Repository, wish: Wish, doors: OrderDoors): P
     if (await isThere(path))
       return refused(1, `there is ${path} already, and it is not this run's`, 'choose another --run-id');
   return undefined;
+}
+
+/** Why nothing could be put below `path`: the last of it that is there is no folder, or is closed to us. */
+async function closedProblem(flag: string, path: string): Promise<Refused | undefined> {
+  const refuse = (why: string) => refused(1, `${flag} ${path} cannot be made: ${why}`, 'name another folder');
+  for (let at = path; ; at = dirname(at)) {
+    const is = await stat(at).catch(() => undefined);
+    if (is === undefined && at !== dirname(at)) continue;
+    if (is?.isDirectory() !== true) return refuse(`${at} is no folder`);
+    const closed = await access(at, constants.W_OK | constants.X_OK).catch((error: unknown) => error);
+    return closed === undefined ? undefined : refuse(`${at}: ${systemWords(closed)}`);
+  }
 }
 
 const artifactsOf = (wish: Wish): string => join(wish.artifacts, 'factory', wish.runId);

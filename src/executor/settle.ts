@@ -2,6 +2,7 @@
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fixedAuthor } from '../builder/author.ts';
+import { unconverted } from '../builder/filtered.ts';
 import { headRef, historyGit, readHistoryStart } from '../builder/in-history.ts';
 import { land } from '../builder/land.ts';
 import { beginLanding, endLanding, heldBy, type Landing } from '../builder/landing.ts';
@@ -11,7 +12,9 @@ import type { Finished } from '../factory.ts';
 import { type Layout, layout } from '../model/layout.ts';
 import { isPaused } from '../model/park.ts';
 import { namedRun, readManifest } from '../store/run-store.ts';
+import { isDisks } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
+import { systemWords } from '../system/files.ts';
 import { GitError, sourceGit } from '../system/git.ts';
 import { attemptsOf } from './evidence.ts';
 import { closeRecords, type Ending } from './records.ts';
@@ -77,6 +80,7 @@ export async function settle(
     } else {
       home = true;
       notes.push(...landed.notes);
+      if (commit !== null) notes.push(...(await rawFiles(request, commit, doors)));
       if (gitDir !== undefined) beforeWrite(heldBy(gitDir));
       if (request.push && commit !== null)
         pushed = await push(
@@ -99,10 +103,8 @@ export async function settle(
   };
   const attempts = await closeRecords(request, result.run_dir, ending);
   if (request.out_dir !== null) {
-    const target = join(request.out_dir, request.run_id);
     if (gitDir !== undefined) beforeWrite(heldBy(gitDir));
-    await rm(target, { recursive: true, force: true });
-    await cp(request.artifacts, target, { recursive: true });
+    notes.push(...(await handOut(request, request.out_dir)));
   }
   // Only now is everything done that a run which was cut from here on would have to do again.
   // A git that was ended amid the move leaves its locks, and half of the files: what mends that needs the note.
@@ -124,6 +126,37 @@ export async function settle(
     push: pushed,
     notes,
   };
+}
+
+/** A word about files that the user's git would have converted, before he relies on what was committed. */
+async function rawFiles(request: Request, head: string, doors: OrderDoors): Promise<readonly string[]> {
+  const git = sourceGit(request.repo, doors.env);
+  // It has landed: a git that does not answer this question must not keep that from its end.
+  const found = await unconverted(git, request.baseline, head).catch((error: unknown) => {
+    if (error instanceof GitError) return [];
+    throw error;
+  });
+  if (found.length === 0) return [];
+  const named = found.slice(0, 5).map(({ path, filter }) => `${path} (${filter})`);
+  const more = found.length > named.length ? ` and ${found.length - named.length} more` : '';
+  return [
+    `no filter of your git was run: in the commit these files stand as they were written: ${named.join(', ')}${more}`,
+  ];
+}
+
+/** Copies the artifacts to `--out`. Where that cannot be done, a note tells: the landing must come to its end all the same,
+ *  or every other order on the repository would first do it over and fail alike. */
+async function handOut(request: Request, out: string): Promise<readonly string[]> {
+  const target = join(out, request.run_id);
+  try {
+    await rm(target, { recursive: true, force: true });
+    await cp(request.artifacts, target, { recursive: true });
+    return [];
+  } catch (error) {
+    // With space again it is made.
+    if (isDisks(error) || !(error instanceof Error && 'code' in error)) throw error;
+    return [`the artifacts could not be copied to ${target}: ${systemWords(error)}`];
+  }
 }
 
 async function markerOf(runDir: string): Promise<string> {

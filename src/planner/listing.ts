@@ -38,7 +38,9 @@ export async function listRepoFiles(root: string, sealed: readonly string[] = []
       if (isSealedPath(path, sealed)) continue;
       if (entry.isDirectory()) {
         if (!toolFolders.has(entry.name) && path !== inWorkspace.factory) pending.push(path);
-      } else if (!(entry.isSymbolicLink() && isFolder(join(root, path)))) files.push(path);
+      } else if (entry.name !== '.git' && !(entry.isSymbolicLink() && isFolder(join(root, path))))
+        // A `.git` that is a file is of a working tree beside its repository, or of a submodule.
+        files.push(path);
     }
   }
   return files.sort();

@@ -28,10 +28,12 @@ const scenarioName = /(^|[_.-])(user_scenarios?|component_checks?|scenarios?)$/i
 /** What the harness itself consists of, and what scenarios only lean on. */
 const harness = /^(preflight|lint)_|^codex-wrapper/i;
 const helper = /^(lib|helper|common|util|setup|_|\.|readme|makefile|dockerfile|license)/i;
+/** Of a helper's words those that go on: `library_user_scenarios.sh` may be meant as a scenario. */
+const longer = /^(?!(?:lib|helper|util)s[_.-])(?:lib|helper|common|util|setup|license)[a-z0-9]/i;
 
 export type Discovered = {
   readonly scenarios: readonly Scenario[];
-  /** Scripts beside them that are none by their name. */
+  /** Scripts beside them that are none by their name; one that only begins like a helper's is told of, too. */
   readonly passedOver: readonly string[];
 };
 
@@ -44,15 +46,19 @@ export async function discover(place: string): Promise<Discovered> {
     return { scenarios: [one ?? { name: basename(place), folder, interpreter: [] }], passedOver: [] };
   }
   const scripts: Scenario[] = [];
+  const doubtful: string[] = [];
   for (const name of (await readdir(place)).sort()) {
-    if (harness.test(name) || helper.test(name)) continue;
+    if (harness.test(name)) continue;
+    const isHelper = helper.test(name);
+    if (isHelper && !(longer.test(name) && scenarioName.test(stem(name)))) continue;
     const script = await asScript(place, name);
-    if (script !== undefined) scripts.push(script);
+    if (isHelper && script !== undefined) doubtful.push(name);
+    else if (script !== undefined) scripts.push(script);
   }
   const named = scripts.filter(({ name }) => scenarioName.test(stem(name)));
   const scenarios = named.length > 0 ? named : scripts;
   const passedOver = scripts.filter((one) => !scenarios.includes(one)).map(({ name }) => name);
-  return { scenarios, passedOver };
+  return { scenarios, passedOver: [...passedOver, ...doubtful].sort() };
 }
 
 const stem = (name: string): string => basename(name, extname(name));

@@ -1,7 +1,7 @@
 /** One scenario and one product: the scenario by itself, then live, in a copy of both that nobody else sees. */
 import { randomBytes } from 'node:crypto';
-import { constants, lstatSync, type Stats } from 'node:fs';
-import { cp, mkdir, readFile, realpath } from 'node:fs/promises';
+import { type CopyOptions, constants, lstatSync, type Stats } from 'node:fs';
+import { cp, mkdir, readdir, readFile, realpath } from 'node:fs/promises';
 import { basename, join, relative, resolve, sep } from 'node:path';
 import { checkEnvironment } from '../policy/check-environment.ts';
 import { removeTree } from '../system/files.ts';
@@ -13,7 +13,7 @@ import { isComponentCheck, type Scenario } from './discover.ts';
 import { ownFiles } from './own-files.ts';
 import { type Doors, firstUnreachable, type PhaseEnd, runPhase } from './phase.ts';
 import type { Evidence, ScenarioOutcome } from './result.ts';
-import { makeRoom } from './rooms.ts';
+import { isRoomBeside, makeRoom } from './rooms.ts';
 import { knowsModes, needsOf } from './text.ts';
 
 export type JudgeOptions = {
@@ -46,8 +46,8 @@ export async function judgeOnce(scenario: Scenario, options: JudgeOptions, doors
     const temporary = join(room, 'tmp');
     const outputs = join(room, 'out');
     for (const made of [temporary, outputs]) await mkdir(made);
-    await copy(scenario.folder, folder, []);
-    await copy(options.app, app, [scenario.folder, room]);
+    await copy(scenario.folder, folder, room, []);
+    await copy(options.app, app, room, [scenario.folder]);
     const judged = await phases(scenario, options, doors, { app, folder, temporary, outputs, room });
     // The room is gone when this is read: `app/bin/x` says more than its place.
     const shorter = (text: string): string => text.replaceAll(`${room}/`, '');
@@ -209,21 +209,33 @@ const keptOfEngine: ReadonlySet<string> = new Set([
   'FACTORY_SANDBOX',
 ]);
 
-/** Copies a tree without `.git` and `.factory`, without `leaveOut` (absolute), sockets and pipes. */
-async function copy(from: string, to: string, leaveOut: readonly string[]): Promise<void> {
+/** Copies a tree without `.git` and `.factory`, without `leaveOut` (absolute), sockets and pipes, and without this room and
+ *  those beside it, where other scenarios lie. */
+async function copy(from: string, to: string, room: string, leaveOut: readonly string[]): Promise<void> {
   const top = await realpath(from);
   const out = await Promise.all(leaveOut.map((path) => realpath(path).catch(() => resolve(path))));
-  await cp(top, to, {
+  await copyInto(top, to, {
     recursive: true,
     verbatimSymlinks: true,
     preserveTimestamps: true,
     mode: constants.COPYFILE_FICLONE,
     filter: (path) => {
       if (path === top) return true;
-      if (out.includes(path) || basename(path) === '.git') return false;
+      if (out.includes(path) || basename(path) === '.git' || isRoomBeside(room, path)) return false;
       if (relative(top, path).split(sep)[0] === '.factory') return false;
       const is: Stats | undefined = lstatSync(path, { throwIfNoEntry: false });
       return is !== undefined && (is.isFile() || is.isDirectory() || is.isSymbolicLink());
     },
   });
+}
+
+type How = CopyOptions & { readonly filter: (path: string) => boolean };
+
+/** Folder by folder where the copy lies in the original, which `cp` refuses whatever is left out: a product may hold the
+ *  system's temporary folder. */
+async function copyInto(from: string, to: string, how: How): Promise<void> {
+  if (!to.startsWith(`${from}/`)) return cp(from, to, how);
+  await mkdir(to);
+  for (const name of await readdir(from))
+    if (how.filter(join(from, name))) await copyInto(join(from, name), join(to, name), how);
 }

@@ -21,6 +21,15 @@ test('a repository whose path holds a line end is like any other, and so is a wo
   expect(await inspect(other, env)).toEqual({ top: other, gitDir, head, branch: 'side' });
 });
 
+test('a file that git is told not to show is there all the same: the tree is not clean', async () => {
+  using it = folder();
+  repository(it.path);
+  git(it.path, 'config', 'status.showUntrackedFiles', 'no');
+  put(it.path, { 'new/file': '' });
+  const found = await inspect(it.path, bareEnv(it.path));
+  expect(found).toMatchObject({ problem: `${it.path} is not clean: new/` });
+});
+
 test('which orders were carried out is read from the commits, signed or not, and whatever the user wants to see', async () => {
   using it = folder();
   repository(it.path);

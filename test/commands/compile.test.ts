@@ -356,6 +356,7 @@ describe('before a model is paid', () => {
     ['two specs', { named: 'spec.md', spec: 'tpl.md' }, 2, /two specs/],
     ['a spec that is not there', { named: 'nope.md' }, 1, /spec nope\.md cannot be read/],
     ['a spec that is a folder', { named: 'full' }, 1, /it is a folder/],
+    ['a spec that is a pipe', { named: 'pipe' }, 1, /the spec pipe is a pipe, .*save it as a file/],
     ['a spec that is no text', { named: 'bytes' }, 2, /not UTF-8/],
     ['a template that is not there', { named: 'spec.md', template: 'nope.md' }, 1, /template nope\.md/],
     [
@@ -384,6 +385,7 @@ describe('before a model is paid', () => {
     async ([, given, code, words]) => {
       await using it = await home({ 'spec.md': 'S', 'tpl.md': '{{PRODUCT_SPEC}}', 'full/WO-07.json': '{}' });
       await writeFile(join(it.path, 'bytes'), Buffer.from([0xff, 0xfe, 0x41]));
+      spawnSync('mkfifo', [join(it.path, 'pipe')]);
       await using server = await startModelServer([]);
       const { named, ...options } = given;
       let err = '';

@@ -178,6 +178,22 @@ test('the room of one that was killed, and no other, is gone with the next run',
   expect((await readdir(it.path)).filter((name) => name.startsWith('scenario-'))).toEqual(others.sort());
 });
 
+test('a product that holds the temporary folder is judged like any other, and sees no room in it', async () => {
+  const look = 'find "$1" | sed "s|^$1||" | sort | tr "\\n" " " >&2; exit 1\n';
+  await using it = await home({
+    'app/bin': 'x',
+    'app/tmp/mine': 'x',
+    'app/tmp/deep/er': 'x',
+    's/a_scenario.sh': `${modes}${look}`,
+    's/b_scenario.sh': `${modes}${look}`,
+  });
+  const told = await run(it, { json: true, jobs: 2 }, { TMPDIR: `${it.path}/app/tmp` });
+  expect(told.code, told.err).toBe(1);
+  for (const { output } of reportOf(told).results)
+    expect(output.stderr.trim()).toBe('/bin /tmp /tmp/deep /tmp/deep/er /tmp/mine');
+  expect(await readdir(join(it.path, 'app/tmp'))).toEqual(['deep', 'mine']);
+});
+
 test('what the world lacks now and then is no flake of the scenario', async () => {
   const now = `${modes}[ -e "$MARK" ] && exit 0; : >"$MARK"; exit 86\n`;
   await using it = await home({ 's/a_scenario.sh': now, 'app/x': '' });

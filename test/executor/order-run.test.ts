@@ -95,6 +95,18 @@ test('the branch in use moves with its files, also where a tag has its name', as
   expect(readFileSync(join(it.repo, 'f1.txt'), 'utf8')).toBe('1\n');
 });
 
+test('a file that a filter of the user would have converted is told of', async () => {
+  await using it = await place([order(1)], answer('f1.txt', '1\n'));
+  put(it.repo, { '.gitattributes': '*.txt filter=turn\n*.sh filter=none\n' });
+  git(it.repo, 'add', '.');
+  git(it.repo, 'commit', '-q', '-m', 'attributes');
+  git(it.repo, 'config', 'filter.turn.clean', 'rev');
+  const ran = await it.order('run', '--work-order', 'wos/WO-01.json', '--no-push', '--branch', 'mine');
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(ran.stderr).toContain('WARNING: no filter of your git was run: ');
+  expect(ran.stderr).toContain('as they were written: f1.txt (turn)\n');
+});
+
 test('a merge that somebody is amid is not forgotten over the switch', async () => {
   await using it = await place([order(1)], answer('f1.txt', '1\n'));
   git(it.repo, 'switch', '-q', '-c', 'other');
@@ -125,6 +137,7 @@ test('a temperature is asked for where one is given; the record says so, and whi
   const own = existsSync(join(root, '.git')) ? git(root, 'rev-parse', 'HEAD').slice(0, 12) : null;
   expect(record.version.git_commit).toBe(own);
   expect((await run('--llm-temperature', '3', '--branch', 'three')).code).toBe(2);
+  expect((await run('--max-attempts', '99999999999999999999', '--branch', 'many')).code).toBe(2);
 });
 
 test('an order that was interrupted is gone on with, and the repository is untouched until it succeeds', async () => {

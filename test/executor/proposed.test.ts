@@ -51,3 +51,37 @@ test('a branch that has moved, and a run that is there already', async () => {
   const resumed = type(/fix: (.*)/.exec(again.stderr)?.[1]);
   expect(resumed.stdout, resumed.stderr).toContain('has moved meanwhile');
 });
+
+test('a run that has landed is told of as landed when it is gone on with, also where its branch has', async () => {
+  await using it = await home({
+    'order.json': JSON.stringify(order),
+    'script.json': JSON.stringify({ format: 'factory-script/1', answers }),
+  });
+  const repo = `${it.path}/repo`;
+  put(repo, { 'scripts/verify.sh': 'exit 0\n' });
+  repository(repo);
+  const begin = [
+    'order',
+    'run',
+    '--repo',
+    'repo',
+    '--work-order',
+    'order.json',
+    '--branch',
+    'mine',
+    '--run-id',
+    'o',
+  ];
+  const ran = await it.factory([...begin, '--agent', 'scripted', '--script', 'script.json', '--no-push']);
+  expect(ran.code, ran.stderr).toBe(0);
+  git(repo, 'commit', '-q', '--allow-empty', '-m', 'more');
+  const head = git(repo, 'rev-parse', 'HEAD');
+  const again = await it.factory(['order', 'run', '--resume', '--run-id', 'o']);
+  expect(again.stderr).toContain('WARNING: the commits are on "mine" already, which has gone on since');
+  expect(again.code, again.stdout).toBe(0);
+  expect(git(repo, 'rev-parse', 'mine')).toBe(head);
+  const { git_workflow } = (await it.json('artifacts/factory/o/run.json')) as {
+    git_workflow: { commit_hashes_created: string[] };
+  };
+  expect(git_workflow.commit_hashes_created).toEqual([git(repo, 'rev-parse', 'mine~')]);
+});

@@ -16,3 +16,10 @@ test('a folder whose name is no UTF-8 hides what is in it from plans and checks,
   expect(await verifyCommands(it.dir, { verify_exempt: false }, { files: [], probe: none })).toEqual([]);
   await expect(listRepoFiles(it.at('none'))).rejects.toThrow('ENOENT');
 });
+
+test('of a working tree beside its repository, and of a submodule, git is no file of the project', async () => {
+  await using it = await temp();
+  mkdirSync(it.at('sub'));
+  for (const name of ['.git', 'sub/.git', 'sub/x']) writeFileSync(it.at(name), 'gitdir: elsewhere\n');
+  expect(await listRepoFiles(it.dir)).toEqual(['sub/x']);
+});

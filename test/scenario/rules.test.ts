@@ -36,6 +36,19 @@ describe('which files are scenarios', () => {
     expect(found.passedOver).toEqual(['other.sh']);
   });
 
+  test('one that only begins like a helper is not run, and not passed over in silence', async () => {
+    await using it = await home({
+      's/a_user_scenarios.sh': '',
+      's/library_user_scenarios.sh': '',
+      's/settings.sh': '',
+      's/setups.sh': '',
+      's/utils_scenario.sh': '',
+    });
+    const found = await discover(join(it.path, 's'));
+    expect(found.scenarios.map(({ name }) => name)).toEqual(['a_user_scenarios.sh']);
+    expect(found.passedOver).toEqual(['library_user_scenarios.sh', 'settings.sh']);
+  });
+
   test('where none is called so, every script that is no helper; programs of other kinds by their executable bit', async () => {
     await using it = await home({
       's/check.sh': '',

@@ -1,0 +1,66 @@
+/** Folders that were asked for and cannot be made: told before a model is paid, and never in the way of the next order. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { emptySha, git, put, repository } from '../builder/support.ts';
+import { home } from '../support/cli.ts';
+
+const order = {
+  id: 'WO-01',
+  title: 'Step 1',
+  intent: 'One file.',
+  preconditions: [],
+  postconditions: [{ kind: 'file_exists', path: 'f.txt' }],
+  allowed_files: ['f.txt'],
+  forbidden: [],
+  acceptance_commands: ['grep -q 1 f.txt'],
+  context_files: ['f.txt'],
+  notes: null,
+};
+const answers = {
+  propose: [{ json: { summary: 's', writes: [{ path: 'f.txt', base_sha256: emptySha, content: '1\n' }] } }],
+};
+
+/** A repository whose check runs `verify`, and the command that carries out the order there. */
+async function place(verify: (path: string) => string) {
+  const it = await home({
+    'order.json': JSON.stringify(order),
+    'script.json': JSON.stringify({ format: 'factory-script/1', answers }),
+    'file.txt': '',
+  });
+  const repo = join(it.path, 'repo');
+  put(repo, { 'scripts/verify.sh': verify(it.path) });
+  repository(repo);
+  const begin = ['order', 'run', '--repo', 'repo', '--work-order', 'order.json', '--no-push'];
+  const agent = ['--agent', 'scripted', '--script', 'script.json'];
+  return Object.assign(it, {
+    repo,
+    order: (...more: string[]) => it.factory([...begin, ...agent, ...more]),
+  });
+}
+
+test('a folder below a file is refused before anything begins', async () => {
+  await using it = await place(() => 'exit 0\n');
+  for (const flag of ['--artifacts-dir', '--out']) {
+    const ran = await it.order(flag, 'file.txt/deep/er');
+    expect(ran.stderr).toContain(`error[order]: ${flag} ${it.path}/file.txt/deep/er cannot be made: `);
+    expect(ran.stderr).toContain(`${it.path}/file.txt is no folder`);
+    expect(ran.code).toBe(1);
+    expect(existsSync(join(it.path, '.factory/runs'))).toBe(false);
+  }
+});
+
+test('a copy of the artifacts that cannot be made is told of; the order has landed, and the next one runs', async () => {
+  await using it = await place((path) => `test -e '${path}/copy' || : > '${path}/copy'\n`);
+  const ran = await it.order('--out', 'copy', '--branch', 'one');
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(ran.stderr).toContain('WARNING: the artifacts could not be copied to ');
+  expect(git(it.repo, 'log', '--format=%s', 'main..one')).toBe('WO-01: Step 1');
+  const [id = ''] = readdirSync(join(it.path, 'artifacts/factory'));
+  const record = JSON.parse(readFileSync(join(it.path, 'artifacts/factory', id, 'run.json'), 'utf8'));
+  expect(record.verdict).toBe('PASS');
+  git(it.repo, 'switch', '-q', 'main');
+  const next = await it.order('--branch', 'two');
+  expect(next.code, next.stderr).toBe(0);
+  expect(readdirSync(join(it.path, 'artifacts/factory'))).toHaveLength(2);
+});
