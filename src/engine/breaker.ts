@@ -15,7 +15,7 @@ import type { NodeKind } from '../nodes/kind.ts';
 import { judgingAttributes } from '../nodes/kind.ts';
 import { leadsTo, loopOf } from '../policy/loops.ts';
 import { isRelevant, type Signature, signatureOf } from '../policy/signature.ts';
-import { readSome } from '../system/read.ts';
+import { mostAtOnce, readSome } from '../system/read.ts';
 import { diff } from '../workspace/changes.ts';
 import { type Ignore, readIgnore } from '../workspace/ignore.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
@@ -151,7 +151,7 @@ async function tail(path: string): Promise<string> {
 }
 
 async function lastResult(path: string): Promise<string[]> {
-  const text = await readSome(path, 8 * 1024 * 1024);
+  const text = await readSome(path, mostAtOnce);
   if (text === undefined) return [];
   let value: unknown;
   try {

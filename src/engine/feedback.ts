@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import type { Json } from '../model/json.ts';
 import { nodeLayout } from '../model/layout.ts';
 import type { Failure } from '../model/outcome.ts';
-import { head, readSome, tailOf } from '../system/read.ts';
+import { head, mostAtOnce, readSome, tailOf } from '../system/read.ts';
 import type { LeakGuard } from './leaks.ts';
 
 /** Bytes of each part of a summary, and of the whole. */
@@ -84,7 +84,7 @@ export async function printable(
 async function verificationTail(path: string, most: number): Promise<string> {
   let results: unknown;
   try {
-    results = JSON.parse((await readSome(path, 8 * 1024 * 1024)) ?? '');
+    results = JSON.parse((await readSome(path, mostAtOnce)) ?? '');
   } catch {
     return '';
   }

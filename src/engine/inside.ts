@@ -1,7 +1,9 @@
 /** Whether paths that a stage names stay where they belong. */
+import { mkdirSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isMissing } from '../system/files.ts';
+import { beforeWrite } from '../system/fence.ts';
+import { isCode, isMissing, writeFileAtomic } from '../system/files.ts';
 
 /** False when the path, or the nearest part of it that exists, leads out of the workspace by a link. */
 export async function staysInside(workspace: string, path: string): Promise<boolean> {
@@ -13,5 +15,32 @@ export async function staysInside(workspace: string, path: string): Promise<bool
     } catch (error) {
       if (!isMissing(error) || at === workspace) return false;
     }
+  }
+}
+
+/** What stands in the way of a file, by the system's words: a folder, a file or a link in a circle in its place or on the
+ *  way to it, a folder that is closed, a name that is too long. */
+const inTheWay = [
+  ...['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOENT', 'ENOTEMPTY', 'ELOOP', 'ENAMETOOLONG'],
+  ...['EACCES', 'EPERM'],
+] as const;
+
+/** Writes a file of the workspace, or answers why it cannot be there: earlier stages put into its place, or on the way to
+ *  it, what they like. */
+export async function writeInside(
+  workspace: string,
+  path: string,
+  content: string,
+): Promise<string | undefined> {
+  const place = join(workspace, path);
+  if (!(await staysInside(workspace, dirname(path)))) return 'it leads out of the workspace by a link';
+  try {
+    beforeWrite(place);
+    mkdirSync(dirname(place), { recursive: true });
+    await writeFileAtomic(place, content);
+    return undefined;
+  } catch (error) {
+    if (isCode(error, ...inTheWay)) return error instanceof Error ? error.message : String(error);
+    throw error;
   }
 }

@@ -50,5 +50,6 @@ export function retry(policy: RetryPolicy, attempt: number, outcome: Outcome): R
   return { again: false, outcome: failed(reason === '' ? 'retry_exhausted' : reason, 'product', said) };
 }
 
-const backedOff = (policy: RetryPolicy, attempt: number): number =>
-  Math.min(policy.delayMs * policy.backoff ** (attempt - 1), policy.maxDelayMs);
+/** No delay stays none, also where the power is beyond all numbers. */
+const backedOff = ({ delayMs, backoff, maxDelayMs }: RetryPolicy, attempt: number): number =>
+  delayMs === 0 ? 0 : Math.min(delayMs * backoff ** (attempt - 1), maxDelayMs);

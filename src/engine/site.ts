@@ -1,7 +1,6 @@
 /** What a node may touch while it runs: everything bounded to its workspace, its folder, its time and its secrets. */
-import { mkdirSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Agent, AgentAction, Usage } from '../agents/agent.ts';
 import { expand } from '../dot/expand.ts';
 import { graphAttributes } from '../lint/words.ts';
@@ -18,7 +17,6 @@ import { holdoutVariable, usualHoldout } from '../policy/holdout.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Clock } from '../system/clock.ts';
-import { beforeWrite } from '../system/fence.ts';
 import { isMissing, removeAside, writeFileAtomic, writeFresh } from '../system/files.ts';
 import { type ByteMasker, maskStream } from '../system/mask.ts';
 import { head, readSome } from '../system/read.ts';
@@ -31,7 +29,7 @@ import { runAgentProgram } from './agent-door.ts';
 import { keepText } from './artifacts.ts';
 import { confinementOf, type RunConfinement, rungOf } from './confine.ts';
 import type { Desk } from './desk.ts';
-import { staysInside } from './inside.ts';
+import { staysInside, writeInside } from './inside.ts';
 import type { LeakGuard } from './leaks.ts';
 import { note } from './ran.ts';
 import { type Hidden, type Recorder, recorder } from './recorder.ts';
@@ -335,14 +333,7 @@ export function siteFor(
     async readWorkspaceFile(path, limit) {
       return (await staysInside(setting.workspace, path)) ? readSome(inWorkspace(path), limit) : undefined;
     },
-    async writeWorkspaceFile(path, content) {
-      // An earlier stage may have made a link of any folder on the way.
-      if (!(await staysInside(setting.workspace, dirname(path))))
-        throw new Error(`"${path}" leads out of the workspace by a link`);
-      beforeWrite(inWorkspace(path));
-      mkdirSync(dirname(inWorkspace(path)), { recursive: true });
-      await writeFileAtomic(inWorkspace(path), content);
-    },
+    writeWorkspaceFile: (path, content) => writeInside(setting.workspace, path, content),
     async statWorkspace(path) {
       if (!(await staysInside(setting.workspace, path))) return undefined;
       try {

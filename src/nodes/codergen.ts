@@ -16,6 +16,7 @@ import {
 import type { JsonObject } from '../model/json.ts';
 import type { AnsweredBy, Outcome } from '../model/outcome.ts';
 import { failed, outcomeSynonyms, outcomeWords, saidNothing, succeeded } from '../model/outcome.ts';
+import { own } from '../model/own.ts';
 import { reservedKeyIn } from '../policy/reserved.ts';
 import { agentAttributes, stallAttributes } from './agent-attributes.ts';
 import { modelOf } from './escalation.ts';
@@ -257,8 +258,13 @@ async function settle(
       if (report.text.trim() === '') {
         return failed('the model answered nothing', 'agent', { broke: true, model: 'output' });
       }
-      if (wanted.response_file !== undefined)
-        await site.writeWorkspaceFile(wanted.response_file, report.text);
+      if (wanted.response_file !== undefined) {
+        const problem = await site.writeWorkspaceFile(wanted.response_file, report.text);
+        if (problem !== undefined)
+          return failed(`response_file "${wanted.response_file}" cannot be written: ${problem}`, 'config', {
+            broke: true,
+          });
+      }
       if (wanted.response_check === 'strict' && schema !== undefined) {
         const problem = schemaProblem(report.text, schema);
         if (problem !== undefined) {
@@ -326,7 +332,7 @@ function verdictIn(answer: string): Outcome {
   if (typeof said !== 'object' || said === null || !('outcome' in said) || typeof said.outcome !== 'string')
     return none;
   const spoken = said.outcome;
-  const outcome = outcomeSynonyms[spoken] ?? outcomeWords.find((w) => w === spoken);
+  const outcome = own(outcomeSynonyms, spoken) ?? outcomeWords.find((w) => w === spoken);
   const reason =
     'failure_reason' in said && typeof said.failure_reason === 'string' ? said.failure_reason : '';
   switch (outcome) {

@@ -86,7 +86,8 @@ export interface Site {
    *  bytes are read, from the beginning or (with `tail`) from the end. */
   readNodeFile(name: string, limit: number, tail?: 'tail'): Promise<string | undefined>;
   readWorkspaceFile(path: string, limit: number): Promise<string | undefined>;
-  writeWorkspaceFile(path: string, content: string): Promise<void>;
+  /** Answers why the file cannot be there, where something is in its way. */
+  writeWorkspaceFile(path: string, content: string): Promise<string | undefined>;
   /** `file`, `dir` or undefined, links followed as long as they stay in the workspace. */
   statWorkspace(path: string): Promise<'file' | 'dir' | undefined>;
   /** Expands `$goal`, `${var.x}`, `${ctx.key}`, `${node.id.key}` once. In `shell` mode values become quoted words. */

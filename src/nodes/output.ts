@@ -2,10 +2,11 @@
 import * as z from 'zod';
 import { type Json, type JsonObject, mostGivenLevels, parseJson } from '../model/json.ts';
 import { failureClasses, outcomeSynonyms, outcomeWords } from '../model/outcome.ts';
+import { own } from '../model/own.ts';
 import { reservedKeyIn } from '../policy/reserved.ts';
 
 const outcomeWord = z.preprocess(
-  (v) => (typeof v === 'string' ? (outcomeSynonyms[v] ?? v) : v),
+  (v) => (typeof v === 'string' ? (own(outcomeSynonyms, v) ?? v) : v),
   z.enum(outcomeWords),
 );
 const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;

@@ -159,8 +159,8 @@ export async function pathsToHide(
   named.push(...otherNames(workspace, named, linked));
   const inSight = only?.map(clean);
   const others = inSight === undefined ? [] : [...outside(workspace, '', inSight)];
-  const all = [...new Set([...named, ...others])].sort();
-  return all.filter((path) => !ancestorsOf(path).some((folder) => all.includes(folder)));
+  const all = new Set([...named, ...others]);
+  return [...all].sort().filter((path) => !ancestorsOf(path).some((folder) => all.has(folder)));
 }
 
 /** The path with the links on its way resolved, and what it leads to itself where that is in the workspace too. */

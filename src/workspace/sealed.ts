@@ -193,9 +193,8 @@ function isAsPlaced(workspace: string, found: Found, file: SealedFile, facts: St
 
 /** Paths of what is new; a folder only where nothing new is in it. */
 function withoutFull(strange: readonly Found[]): readonly string[] {
-  return strange
-    .filter(({ path, kind }) => kind !== 'dir' || !strange.some((one) => one.path.startsWith(`${path}/`)))
-    .map(({ path }) => path);
+  const full = new Set(strange.flatMap(({ path }) => ancestorsOf(path)));
+  return strange.filter(({ path, kind }) => kind !== 'dir' || !full.has(path)).map(({ path }) => path);
 }
 
 /** Makes a folder one that can be worked in; `locked` keeps how it was. */

@@ -173,3 +173,56 @@ test('limits of the graph hold for all its nodes, and a limit that is none is re
   expect(refused.stderr).toContain('stall_timeout');
   expect(refused.stderr).toContain('prompt_via');
 });
+
+test.for([
+  [
+    'a link that leads out of the workspace',
+    'ln -s "$ELSEWHERE" out',
+    'it leads out of the workspace by a link',
+  ],
+  ['a link that leads nowhere', 'ln -s nowhere out', 'ENOENT'],
+  ['a file in the place of its folder', 'echo x > out', 'EEXIST'],
+  ['a folder in its own place', 'mkdir -p out/answer.md/x', 'EISDIR'],
+] as const)(
+  'an answer in whose way an earlier stage put something is told as that, and asked for once: %s',
+  async ([, make, why]) => {
+    await using it = await project(
+      `
+    m [shape=parallelogram, tool_command="sh make.sh"]
+    a [prompt="Do it", response_file="out/answer.md"]
+    agent_script="s.json"
+    start -> m; m -> a [condition="outcome=success"]; m -> exit; a -> exit
+  `,
+      {
+        'w/make.sh': make,
+        's.json': '{"format":"factory-script/1","answers":{"a":[{"text":"said"}]}}',
+        'elsewhere/kept': '',
+      },
+    );
+    const ran = await run(it, { ELSEWHERE: join(it.path, 'elsewhere') });
+    expect(ran.code, ran.stderr).toBe(1);
+    expect(await it.json(`${dir}/a/status.json`)).toMatchObject({
+      failure_class: 'config',
+      failure_reason: expect.stringMatching(
+        new RegExp(`^response_file "out/answer\\.md" cannot be written: .*${why}`),
+      ),
+    });
+    expect(await it.read(`${dir}/a/response.md`)).toBe('said');
+    expect((await it.records(`${dir}/events.jsonl`)).map(({ type }) => type)).not.toContain('StageRetrying');
+    expect(await it.list('elsewhere')).toEqual(['kept']);
+  },
+);
+
+test.for(['constructor', '__proto__', 'toString'])('a verdict of %s is none', async (word) => {
+  await using it = await project(
+    'a [prompt="Do it", goal_gate=true] agent_script="s.json" start -> a -> exit',
+    {
+      's.json': JSON.stringify({
+        format: 'factory-script/1',
+        answers: { a: [{ text: `{"outcome":"${word}"}` }] },
+      }),
+    },
+  );
+  expect((await run(it, {})).code).toBe(4);
+  expect(await it.json(`${dir}/a/status.json`)).toMatchObject({ outcome: 'fail', failure_class: 'agent' });
+});

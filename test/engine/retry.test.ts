@@ -43,6 +43,12 @@ describe('an outcome of retry', () => {
   });
 });
 
+test('a delay of nothing stays nothing, however often it is multiplied', () => {
+  const eager = policy({ maxRetries: 9, delayMs: 0, backoff: 1e200, onFail: true });
+  expect(retry(eager, 3, again)).toEqual({ again: true, delayMs: 0 });
+  expect(retry(eager, 3, failed('x', 'product'))).toEqual({ again: true, delayMs: 0 });
+});
+
 describe('a failure', () => {
   test('is final by default', () => {
     expect(retry(policy({ maxRetries: 5 }), 1, failed('x', 'product'))).toMatchObject({ again: false });

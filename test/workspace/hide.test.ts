@@ -11,9 +11,9 @@ import {
 } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { fence, Superseded } from '../../src/system/fence.ts';
-import { bringBack, hide, type OutOfSight } from '../../src/workspace/hide.ts';
+import { bringBack, hide, type OutOfSight, pathsToHide } from '../../src/workspace/hide.ts';
 import { DamagedStore } from '../../src/workspace/trouble.ts';
 import { asHeldByModes, make, picture, tempFolder, type Wanted } from './folders.ts';
 
@@ -111,6 +111,23 @@ test.for(rows)('hidden and brought back: %s', async ([, what, seen]) => {
   expect(statSync(join(it.ws, 'scripts/scenarios/user.sh')).ino).toBe(inode);
   expect(statSync(join(it.ws, 'scripts/scenarios/user.sh'), { bigint: true }).mtimeNs).toBe(time);
   expect(existsSync(it.place.folder) || existsSync(it.place.list)).toBe(false);
+});
+
+test('one file in sight among many, deep down, is found without a look at all of them for each', async () => {
+  await using it = tempFolder();
+  const deep = Array.from({ length: 20 }, (_, n) => `folder${n}`).join('/');
+  mkdirSync(join(it.path, deep), { recursive: true });
+  for (let n = 0; n <= 500; n++) writeFileSync(join(it.path, deep, `${n}`), '');
+  const looks = vi.spyOn(Array.prototype, 'includes');
+  const paths = await pathsToHide(it.path, { hidden: [], only: [`${deep}/0`] });
+  const looked = looks.mock.contexts.reduce<number>(
+    (sum, list) => sum + (list as readonly unknown[]).length,
+    0,
+  );
+  looks.mockRestore();
+  expect(paths).toHaveLength(500);
+  expect(paths).not.toContain(`${deep}/0`);
+  expect(looked).toBeLessThan(50_000);
 });
 
 test('names in any bytes are hidden and brought back', async () => {

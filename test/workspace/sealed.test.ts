@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { fence, Superseded } from '../../src/system/fence.ts';
 import { type Placed, placeSealed, takeOutSealed } from '../../src/workspace/sealed.ts';
 import { readForSealing } from '../../src/workspace/to-seal.ts';
@@ -272,6 +272,22 @@ describe('sealed files', () => {
       }),
       { numRuns: 20 },
     );
+  });
+
+  it('are told from many folders that a stage has put beside them without a look at all for each', async () => {
+    await using it = tempFolder();
+    const packages = join(it.path, 'j/node_modules');
+    for (let n = 0; n < 500; n++) mkdirSync(join(packages, `p${n}/lib`), { recursive: true });
+    const looks = vi.spyOn(Array.prototype, 'some');
+    const { broken } = takeOutSealed(it.path, ['j'], [], undefined, never);
+    const looked = looks.mock.contexts.reduce<number>(
+      (sum, list) => sum + (list as readonly unknown[]).length,
+      0,
+    );
+    looks.mockRestore();
+    expect(broken).toHaveLength(500);
+    expect(broken).toContain('j/node_modules/p499/lib');
+    expect(looked).toBeLessThan(50_000);
   });
 });
 

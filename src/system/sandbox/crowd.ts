@@ -69,7 +69,8 @@ export function leaveCrowd(crowd: string): void {
 
 /** The argv, begun in the group: a shell text joins by itself, anything else by way of a shell. */
 export function within(crowd: string, argv: readonly [string, ...string[]]): readonly [string, ...string[]] {
-  const join = `echo 0 > ${crowd}/cgroup.procs`;
+  // The system writes what is special in the name of a unit with backslashes.
+  const join = `echo 0 > '${crowd.replaceAll("'", "'\\''")}/cgroup.procs'`;
   const [program, flag, text, ...rest] = argv;
   return program === 'sh' && flag === '-c' && text !== undefined
     ? ['sh', '-c', `${join};${text}`, ...rest]

@@ -39,10 +39,11 @@ async function runWithin(
   const start = (argv: readonly [string, ...string[]]) => (crowd === undefined ? argv : within(crowd, argv));
   switch (confinement.rung) {
     case 'group':
-      return outer(request, await spawn.run({ ...request, argv: start(limits) }));
+      return outer(request, limits, await spawn.run({ ...request, argv: start(limits) }));
     case 'unshare':
       return outer(
         request,
+        limits,
         await spawn.run({ ...request, argv: start(withoutNetwork(limits, confinement, ladder)) }),
       );
     case 'bwrap': {
@@ -51,7 +52,8 @@ async function runWithin(
       const third = bwrap.includes(filterWords[0]) ? openFilter() : undefined;
       const given = third === undefined ? {} : { third };
       try {
-        return inner(outer(request, await spawn.run({ ...request, ...given, argv, watched: true })));
+        const ended = await spawn.run({ ...request, ...given, argv, watched: true });
+        return inner(outer(request, limits, ended, 'bwrap'));
       } finally {
         if (third !== undefined) closeSync(third);
       }
@@ -74,21 +76,22 @@ function withoutNetwork(
   return first === undefined ? argv : [first, ...rest, ...argv];
 }
 
-/** A program that could not be started is told by whoever was to start it; then nothing of the stage's own ran. */
-function outer(request: SpawnRequest, ended: Exit): Exit {
+/** A program that could not be started is told by whoever was to start it; then nothing of the stage's own ran. A stage may
+ *  start others in the same ways: what it is told of those is its own affair. */
+function outer(request: SpawnRequest, limits: SpawnRequest['argv'], ended: Exit, by?: 'bwrap'): Exit {
   if (ended.kind !== 'exited' || ![1, 126, 127].includes(ended.code)) return ended;
   const said = words(request.stderrFile);
   const found =
-    /^(?:bwrap: execvp|prlimit: failed to execute|unshare: failed to execute|sh: (?:\d+: )?exec) (.*): ([^:]+)\n$/.exec(
+    /^(?:bwrap: execvp|prlimit: failed to execute|unshare: failed to execute|sh: (?:(?:line )?\d+: )?exec:) (.*): ([^:]+)\n$/.exec(
       said,
     );
-  if (found?.[1] !== undefined) {
+  if (found?.[1] === request.argv[0] || found?.[1] === limits[0]) {
     const program = request.argv[0];
     const why = whyNot(request, codes[found[2] ?? ''] ?? String(found[2]));
     return { kind: 'not_found', program, why: isHidden(request, why) ?? why };
   }
   const refused = /^bwrap: ([^\n]*)\n$/.exec(said)?.[1];
-  if (refused === undefined) return ended;
+  if (refused === undefined || found !== null || by === undefined) return ended;
   const why =
     whyNotHere(request) ?? `the sandbox could not be made: ${refused} (sandbox=none does without one)`;
   const noRoom = saysNoRoom(refused);

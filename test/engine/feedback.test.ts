@@ -1,0 +1,51 @@
+/** What the stages after a failed one are told of it. */
+import { writeFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { alikeAfter } from '../../src/engine/breaker.ts';
+import { feedback } from '../../src/engine/feedback.ts';
+import type { Alike } from '../../src/model/attribution.ts';
+import { failed } from '../../src/model/outcome.ts';
+import type { Snapshot } from '../../src/workspace/snapshot.ts';
+import { graphOf } from '../support/graph.ts';
+import { temp } from '../system/temp.ts';
+
+/** As many checks with much to say leave behind: escaped, a quoted stream takes up to six times its bytes. */
+const resultsOf = (last: string) => ({
+  checked_files: [],
+  commands: [
+    ...Array.from({ length: 8 }, (_, n) => ({
+      command: `npm run check${n}`,
+      exit_code: 0,
+      stdout: '\u001b'.repeat(256 * 1024),
+      stderr: '',
+    })),
+    { command: 'npm test', exit_code: 1, stdout: '', stderr: last },
+  ],
+});
+const no = failed('verification command failed: npm test (exit=1)', 'product', { exitCode: 1 });
+
+test('what the failed check of many printed is told, however much the others had to say', async () => {
+  await using it = await temp();
+  await writeFile(it.at('verification.results.json'), JSON.stringify(resultsOf('1 of 7 is wrong')));
+  const told = await feedback(it.dir, { node: 'check', type: 'verification', at: '' }, no);
+  expect(told['last_failure.summary']).toContain('1 of 7 is wrong');
+});
+
+test('two failures of it that say different things are not alike', async () => {
+  await using it = await temp();
+  const node = graphOf('start [shape=Mdiamond]; exit [shape=Msquare]; start -> exit').nodes.get('start');
+  if (node === undefined) throw new Error('no node');
+  const same: Snapshot = { id: 'same', tree: new Map() };
+  let alike: Alike | null | undefined;
+  for (const said of ['the sum is wrong', 'no such column']) {
+    await writeFile(it.at('verification.results.json'), JSON.stringify(resultsOf(said)));
+    const judged = { node, nodeDir: it.dir, workspace: it.dir, visit: 1, step: 3, outcome: no };
+    alike = await alikeAfter(
+      'verification',
+      { ...(alike == null ? {} : { alike: { start: alike } }), agent_step: 4 },
+      { ...judged, before: same, after: same },
+      async () => same,
+    );
+  }
+  expect(alike?.count).toBe(1);
+});
