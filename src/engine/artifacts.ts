@@ -1,6 +1,8 @@
 /** Writing into a node's folder, which the node's own programs can write into too. */
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { basename } from 'node:path';
-import { writeFileAtomic, writeFresh } from '../system/files.ts';
+import { isCode, isMissing, writeFileAtomic, writeFresh } from '../system/files.ts';
+import { maskStream } from '../system/mask.ts';
 
 /** Artifacts that somebody may look at as soon as they are there. */
 const lookedFor: ReadonlySet<string> = new Set(['status.json', 'response.md', 'verification.results.json']);
@@ -49,3 +51,28 @@ function* piecesOf(lists: Readonly<Record<string, readonly string[]>>): Generato
 }
 
 const pieceLength = 64 * 1024;
+
+/** Takes values out of an artifact of any size that a program has written by itself. Anything but a plain file stays. */
+export async function maskKept(path: string, values: readonly string[]): Promise<void> {
+  if (values.every((value) => value === '')) return;
+  let file: number;
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if (isMissing(error) || isCode(error, 'ELOOP', 'ENXIO')) return;
+    throw error;
+  }
+  try {
+    if (fstatSync(file).isFile()) await writeFileAtomic(path, maskedPieces(file, values));
+  } finally {
+    closeSync(file);
+  }
+}
+
+function* maskedPieces(file: number, values: readonly string[]): Generator<Buffer> {
+  const masker = maskStream(values);
+  const piece = Buffer.allocUnsafe(pieceLength);
+  for (let got = readSync(file, piece); got > 0; got = readSync(file, piece))
+    yield masker.push(piece.subarray(0, got));
+  yield masker.end();
+}

@@ -26,7 +26,7 @@ import { type HardLinks, otherNames } from '../workspace/hard-links.ts';
 import { type Lookout, lookout } from '../workspace/newest.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { runAgentProgram } from './agent-door.ts';
-import { keepText } from './artifacts.ts';
+import { keepText, maskKept } from './artifacts.ts';
 import { confinementOf, type RunConfinement, rungOf } from './confine.ts';
 import type { Desk } from './desk.ts';
 import { staysInside, writeInside } from './inside.ts';
@@ -329,6 +329,7 @@ export function siteFor(
     hidden,
     ran,
     keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
+    maskKept: (name) => maskKept(join(nodeDir, name), [...secret]),
     readNodeFile: (name, limit, tail) => readSome(join(nodeDir, name), limit, tail),
     async readWorkspaceFile(path, limit) {
       return (await staysInside(setting.workspace, path)) ? readSome(inWorkspace(path), limit) : undefined;

@@ -82,6 +82,8 @@ export interface Site {
   acted(action: AgentAction): void;
   /** Writes an artifact into the node's folder, secrets masked. */
   keep(name: string, content: string): Promise<void>;
+  /** Masks secrets in a file of the node's folder that a program has written there, whatever its size. */
+  maskKept(name: string): Promise<void>;
   /** Reads a file of the node's folder or of the workspace as UTF-8; undefined when it is not there. At most `limit`
    *  bytes are read, from the beginning or (with `tail`) from the end. */
   readNodeFile(name: string, limit: number, tail?: 'tail'): Promise<string | undefined>;

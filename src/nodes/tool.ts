@@ -53,6 +53,7 @@ export const tool = kind({
     const said = await site.readNodeFile('output.json', outputLimit + 4);
     // Written anew by us, so that no secret of the tool's stays in it.
     if (said !== undefined && Buffer.byteLength(said) <= outputLimit) await site.keep('output.json', said);
+    else if (said !== undefined) await site.maskKept('output.json');
     const written = parseOutput(said);
     const output = 'output' in written ? written.output : {};
     const blame = () =>

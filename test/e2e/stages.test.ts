@@ -86,6 +86,17 @@ describe('$FACTORY_OUTPUT', () => {
   });
 });
 
+test('no secret stays in a file that is too large to be read', async () => {
+  await using it = await withTool(
+    `env_pass="MY_TOKEN", tool_command="(yes filler-$MY_TOKEN-filler | head -n 70000) > $FACTORY_OUTPUT"`,
+  );
+  await run(it, [], { MY_TOKEN: 's3cret-value-9' });
+  const left = await it.read('.factory/runs/r1/t/output.json');
+  expect(left.slice(0, 35)).toBe('filler-***-filler\nfiller-***-filler');
+  expect(left).not.toContain('s3cret');
+  expect((await it.factory(['verify', 'r1'])).code).toBe(0);
+});
+
 test('a stage that runs past its time is ended with all its children, and leaves only by a condition', async () => {
   await using it = await home({
     'p.dot': pipeline(
