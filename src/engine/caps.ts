@@ -53,6 +53,16 @@ export function capHit(
   return undefined;
 }
 
+/** The flag with which a run goes on that one of these limits has ended: it doubles the limit. Undefined for any other
+ *  reason, and for a limit of a node, which only its pipeline can raise. */
+export function raisedLimit(reason: string): string | undefined {
+  const found = / its limit is ([\d.]+)(s?)\b[^()]*\([^()]*(--max-[a-z-]+)\)$/.exec(reason);
+  if (found === null) return undefined;
+  const [, limit, unit = '', flag] = found;
+  const twice = Number((Number(limit) * 2).toFixed(6));
+  return twice > 0 ? `${flag} ${twice}${unit}` : undefined;
+}
+
 const seconds = (ms: number): string => `${Math.round(ms / 1000)}s`;
 
 /** Limits on money and tokens, of the run or of one node. */

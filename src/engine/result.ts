@@ -14,6 +14,7 @@ import { quoteWord } from '../policy/words.ts';
 import { marksIn } from '../store/marks.ts';
 import { namedRun } from '../store/run-store.ts';
 import { readSome } from '../system/read.ts';
+import { raisedLimit } from './caps.ts';
 import { evidenceOf, visitsIn } from './evidence.ts';
 import type { RunEnd } from './run.ts';
 
@@ -87,7 +88,7 @@ export async function resultOf(
         exitNode: ending.exitNode,
         failed: last?.node,
         byModel: last?.model === 'api',
-        audited: ending.reason.startsWith('audit: '),
+        reason: ending.reason,
       },
       runDir,
       cwd,
@@ -145,8 +146,8 @@ export async function nextCommand(
     readonly exitNode: string | null;
     readonly failed: string | undefined;
     readonly byModel: boolean;
-    /** The audit at the end did not let it pass. */
-    readonly audited?: boolean;
+    /** Of one that has ended. */
+    readonly reason?: string;
   },
   runDir: string,
   cwd: string,
@@ -162,9 +163,10 @@ export async function nextCommand(
   const live = manifest.replay_of?.live === false && end.status === 'failed' ? ' --live' : '';
   if (end.exitNode === null) {
     const wait = end.status === 'paused_quota' ? ' --wait' : '';
-    return `${program} resume ${named}${wait}${live}`;
+    const raised = end.status === 'failed' ? raisedLimit(end.reason ?? '') : undefined;
+    return `${program} resume ${named}${wait}${live}${raised === undefined ? '' : ` ${raised}`}`;
   }
-  if (end.audited === true) return `${program} audit ${named}`;
+  if (end.reason?.startsWith('audit: ') === true) return `${program} audit ${named}`;
   // The run has reached an exit: a resume would change nothing.
   if (again !== undefined && (end.byModel || end.failed === undefined)) return again;
   return `${program} trace ${named}${end.failed === undefined ? '' : ` --node ${end.failed}`}`;

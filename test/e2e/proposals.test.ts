@@ -16,6 +16,16 @@ const pipeline = `digraph p {
   work -> exit [condition="outcome=success"]
 }`;
 
+const loop = `digraph l {
+  workdir="none"
+  start [shape=Mdiamond]
+  work [shape=parallelogram, tool_command="echo x >> log; exit 1"]
+  exit [shape=Msquare]
+  start -> work
+  work -> work [condition="outcome=fail"]
+  work -> exit [condition="outcome=success"]
+}`;
+
 const agents = `digraph a {
   workdir="none"
   start [shape=Mdiamond]
@@ -28,7 +38,7 @@ const agents = `digraph a {
 let it: Home;
 const at = (run: string, file = '') => join(it.path, runs, run, file);
 beforeAll(async () => {
-  it = await home({ 'p.dot': pipeline });
+  it = await home({ 'p.dot': pipeline, 'loop.dot': loop });
   const ran = await it.factory(['run', 'p.dot', '--runsdir', runs, '--run-id', 'r', '--quiet']);
   expect(ran.code, ran.stderr).toBe(1);
 });
@@ -79,6 +89,15 @@ test('what a run whose records were changed may do instead finds the run', async
   expect(paste(ran.stderr, 'that you trust: ', (line) => line.replace('NODE@VISIT', 'start'))).toMatchObject(
     resumed,
   );
+});
+
+test('a run that a limit has ended is told how to go on past it', async () => {
+  const ran = await it.factory(['run', 'loop.dot', '--runsdir', runs, '--run-id', 'l', '--max-steps', '3']);
+  expect(ran.code, ran.stderr).toBe(1);
+  const visits = () => readFileSync(at('l', 'workspace/log'), 'utf8').length / 2;
+  expect(visits()).toBe(2);
+  paste(ran.stdout, 'next ');
+  expect(visits()).toBe(5);
 });
 
 test('the flags that play an exported record are words of a shell', async () => {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { capHit } from '../../src/engine/caps.ts';
+import { capHit, raisedLimit, spendHit } from '../../src/engine/caps.ts';
 import { outOfEveryScope, truthGate } from '../../src/engine/unfixable.ts';
 import type { Attribution } from '../../src/model/attribution.ts';
 import type { LastFailure } from '../../src/model/checkpoint.ts';
+import { nothingSpent } from '../../src/model/spent.ts';
 import { kinds } from '../../src/nodes/index.ts';
 import { unfixableSource } from '../../src/policy/unfixable.ts';
 import { graphOf } from '../support/graph.ts';
@@ -17,6 +18,27 @@ describe('caps', () => {
     ['time of the run', node, { steps: 0, elapsedMs: 1000 }, 'max_wall'],
   ] as const)('%s', ([, at, run, wanted]) => {
     expect(capHit(caps, at, run)?.split(':')[0]).toBe(wanted);
+  });
+
+  const spent = { ...nothingSpent, calls: 1, cost_usd: 0.75, input_tokens: 90, output_tokens: 20 };
+  const purse = (limits: object) => ({ caps: limits, spent });
+  const next = { tokens: 1000, costUsd: 3, model: 'm' };
+  test.for<[string | undefined, string | undefined]>([
+    [capHit(caps, { ...node, visits: 3 }, { steps: 0, elapsedMs: 0 }), '--max-visits 6'],
+    [capHit(caps, node, { steps: 10, elapsedMs: 0 }), '--max-steps 20'],
+    [capHit({ maxSteps: 1, maxWallMs: 90_000 }, node, { steps: 0, elapsedMs: 90_000 }), '--max-wall 180s'],
+    [capHit(caps, { ...node, maxWallMs: 5, elapsedMs: 5 }, { steps: 0, elapsedMs: 0 }), undefined],
+    [spendHit(purse({ maxCostUsd: 0.7 }), undefined), '--max-cost-usd 1.4'],
+    [spendHit(purse({ maxTokens: 100 }), undefined), '--max-tokens 200'],
+    [spendHit(purse({ maxCostUsd: 0 }), undefined), undefined],
+    [spendHit({ ...purse({ maxTokens: 100 }), node: 'a' }, undefined), undefined],
+    [spendHit(purse({ maxTokens: 500 }), undefined, next, { usd: 0, tokens: 40 }), '--max-tokens 1000'],
+    [spendHit(purse({ maxCostUsd: 2 }), undefined, next), '--max-cost-usd 4'],
+    [spendHit({ ...purse({ maxCostUsd: 9 }), spent: { ...spent, unknown_cost: 1 } }, undefined), undefined],
+    ['stage a failed', undefined],
+  ])('the reason %j is answered with %j', ([reason, flag]) => {
+    expect(reason).toBeDefined();
+    expect(raisedLimit(reason ?? '')).toBe(flag);
   });
 });
 
