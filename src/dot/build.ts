@@ -31,7 +31,7 @@ type Draft = {
   token: Token;
   readonly first: Token;
   declared: boolean;
-  scopes: ScopeState[];
+  scopes: Set<ScopeState>;
 };
 
 /** A subgraph's label as a class: lower case, blanks to `-`, the rest dropped. */
@@ -41,30 +41,43 @@ export const classOf = (label: string): string =>
     .replace(/\s/g, '-')
     .replace(/[^a-z0-9-]/g, '');
 
+/** Of a subgraph that stands at an end of an edge, and so is closed: the members of those inside become its own, and
+ *  the next one around it does not look into them again. */
 function membersOf(scope: ScopeState): readonly string[] {
-  const found = new Set<string>();
-  const open = [scope];
+  const open = scope.inner.splice(0).reverse();
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    for (const id of next.members) found.add(id);
-    open.push(...[...next.inner].reverse());
+    for (const id of next.members) scope.members.add(id);
+    for (let i = next.inner.length - 1; i >= 0; i--) {
+      const inner = next.inner[i];
+      if (inner !== undefined) open.push(inner);
+    }
   }
-  return [...found];
+  return [...scope.members];
 }
 
-function classesOf(
-  scopes: readonly ScopeState[],
-  known: Map<ScopeState, readonly string[]>,
-): readonly string[] {
+type Classes = Map<ScopeState, readonly string[]>;
+
+/** The classes that a scope gives, the outermost first; the graph's own label is a title, not a class. */
+function classesWithin(scope: ScopeState, known: Classes): readonly string[] {
+  const inward: ScopeState[] = [];
+  for (let at = scope; at.parent !== undefined && !known.has(at); at = at.parent) inward.push(at);
+  let classes = known.get(inward.at(-1)?.parent ?? scope) ?? [];
+  for (let at = inward.pop(); at !== undefined; at = inward.pop()) {
+    const name = classOf(at.label);
+    // Scopes without a label of their own share one list, however deep they lie.
+    if (name !== '' && !classes.includes(name)) classes = [...classes, name];
+    known.set(at, classes);
+  }
+  return classes;
+}
+
+function classesOf(scopes: Iterable<ScopeState>, known: Classes): readonly string[] {
   const found = new Set<string>();
+  const told = new Set<readonly string[]>();
   for (const scope of scopes) {
-    let classes = known.get(scope);
-    if (classes === undefined) {
-      const inward: string[] = [];
-      // The graph's own label is a title, not a class.
-      for (let at = scope; at.parent !== undefined; at = at.parent) inward.push(classOf(at.label));
-      classes = inward.filter((name) => name !== '').reverse();
-      known.set(scope, classes);
-    }
+    const classes = classesWithin(scope, known);
+    if (told.has(classes)) continue;
+    told.add(classes);
     for (const name of classes) found.add(name);
   }
   return [...found];
@@ -146,7 +159,7 @@ export function build(
     state.members.add(id);
     if (!drafts.has(id)) {
       const attrs = new Map(state.nodeDefaults);
-      drafts.set(id, { id, attrs, token, first: token, declared: false, scopes: [state] });
+      drafts.set(id, { id, attrs, token, first: token, declared: false, scopes: new Set([state]) });
     }
     return id;
   };
@@ -157,12 +170,12 @@ export function build(
     let draft = drafts.get(id);
     if (draft === undefined || !draft.declared) {
       const attrs = new Map(state.nodeDefaults);
-      draft = { id, attrs, token, first: draft?.first ?? token, declared: true, scopes: [] };
+      draft = { id, attrs, token, first: draft?.first ?? token, declared: true, scopes: new Set() };
       // Setting an existing key keeps the order of first mention.
       drafts.set(id, draft);
     }
     for (const [key, attribute] of own) draft.attrs.set(key, attribute);
-    if (!draft.scopes.includes(state)) draft.scopes.push(state);
+    draft.scopes.add(state);
   };
 
   const connect = (ends: readonly { ids: readonly string[]; token: Token }[], attrs: Attributes): void => {
@@ -238,7 +251,8 @@ export function build(
           if (target.type !== 'NodeRef') return [];
           const at = token(target.id);
           const group = at.kind === '{' ? byBrace.get(at) : undefined;
-          return [{ token: at, ids: group === undefined ? [mention(at, state)] : membersOf(group) }];
+          if (group === undefined) return [{ token: at, ids: [mention(at, state)] }];
+          return [{ token: at, ids: full ? [] : membersOf(group) }];
         });
         connect(ends, attrs);
         break;
@@ -246,7 +260,7 @@ export function build(
     }
   }
 
-  const classes = new Map<ScopeState, readonly string[]>();
+  const classes: Classes = new Map();
   const nodes = new Map<string, Node>();
   for (const draft of [...drafts.values()].sort((a, b) => a.first.start - b.first.start)) {
     nodes.set(draft.id, {

@@ -1,6 +1,7 @@
 /** The condition language of edges: read, evaluated, printed. */
 import type { Condition, Operator } from '../model/condition.ts';
 import { outcomeSynonyms } from '../model/outcome.ts';
+import { own } from '../model/own.ts';
 
 /** Why a condition does not parse, and which part of it: `length` characters from `at` on. */
 export type ConditionProblem = { readonly message: string; readonly at: number; readonly length: number };
@@ -118,7 +119,7 @@ class Reader {
     const condition = this.#or();
     const rest = this.#peek();
     if (rest.kind === 'end') return condition;
-    const joiner = joiners[rest.text.toLowerCase()];
+    const joiner = own(joiners, rest.text.toLowerCase());
     if (rest.kind === 'word' && joiner !== undefined) this.#fail(`"${rest.text}" is written ${joiner}`, rest);
     if (rest.text === ')') this.#fail('this ) closes nothing', rest);
     if (rest.kind === 'word' || rest.kind === 'quoted')

@@ -23,6 +23,14 @@ const form = /\$\$\{|\$\{goal\}|\$\{(var|ctx|node)\.([^\s{}]*)\}|\$goal(?![A-Za-
 /** One single-quoted word of a POSIX shell, whatever the value holds. */
 export const shellWord = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`;
 
+/** The same where it is to stand: a shell takes one backslash off what is in backquotes before it reads the quotes, and
+ *  a comment is over where its line is. */
+function shellWordAt(value: string, where: Where | undefined): string {
+  if (where === 'comment') return shellWord(value.replace(/[\r\n]+/g, ' '));
+  const word = shellWord(value);
+  return where === 'backquoted' ? word.replace(/[\\`$]/g, '\\$&') : word;
+}
+
 const referenceAt = (match: RegExpExecArray): Reference | undefined => {
   const [written, kind, key = ''] = match;
   if (written === '$${') return undefined;
@@ -44,6 +52,7 @@ export function expand(
 ): { readonly text: string } | { readonly unknown: string } {
   let out = '';
   let from = 0;
+  const where = new Map(mode === 'shell' ? placed(text).map(([{ at }, of]) => [at, of]) : []);
   for (const match of text.matchAll(form)) {
     out += text.slice(from, match.index);
     from = match.index + match[0].length;
@@ -54,34 +63,72 @@ export function expand(
     }
     const { kind, key, written } = reference;
     const value = kind === 'goal' ? scope.goal : scope.lookup(kind, key);
-    if (value !== undefined) out += mode === 'shell' ? shellWord(value) : value;
+    if (value !== undefined) out += mode === 'shell' ? shellWordAt(value, where.get(match.index)) : value;
     else if (written === '$goal') out += written;
     else return { unknown: written.slice(2, -1) };
   }
   return { text: out + text.slice(from) };
 }
 
-/** The references of a shell command that stand inside quotes, where a quoted word would fall apart. Text within
- *  `$(…)` or backquotes is a command of its own, also inside double quotes. */
-export function quotedReferences(command: string): readonly Reference[] {
+/** Where a reference stands in a shell command. `escaped`: behind a backslash. */
+type Where = 'plain' | 'quoted' | 'escaped' | 'backquoted' | 'comment' | 'document';
+
+/** The references of a shell command that stand inside quotes, or behind a backslash, where a quoted word would fall
+ *  apart. Text within `$(…)` or backquotes is a command of its own, also inside double quotes; what a here-document
+ *  holds is none. */
+export const quotedReferences = (command: string): readonly Reference[] =>
+  placed(command).flatMap(([reference, where]) =>
+    where === 'quoted' || where === 'escaped' ? [reference] : [],
+  );
+
+const opensDocument = /<<(-?)[ \t]*(?:'([^'\n]*)'|"([^"\n]*)"|\\?([^\s;&|()<>'"`]+))/y;
+
+/** The offset of the end of the line that ends a here-document; undefined where there is none, so that it is no
+ *  here-document: `$((a << b))`. `endless` are those that have been looked for in vain. */
+function endOfDocument(command: string, from: number, opened: RegExpExecArray, endless: Set<string>) {
+  const [, dash = '', ...names] = opened;
+  const name = names.find((one) => one !== undefined) ?? '';
+  if (endless.has(`${dash} ${name}`)) return undefined;
+  for (let at = from; at < command.length; ) {
+    const newline = command.indexOf('\n', at);
+    const end = newline === -1 ? command.length : newline;
+    const line = command.slice(at, end);
+    if ((dash === '-' ? line.replace(/^\t+/, '') : line) === name) return end;
+    at = end + 1;
+  }
+  endless.add(`${dash} ${name}`);
+  return undefined;
+}
+
+/** Every reference of a shell command, in order, with where it stands. */
+function placed(command: string): readonly (readonly [Reference, Where])[] {
   const found = references(command);
-  const quoted: Reference[] = [];
+  const all: [Reference, Where][] = [];
   const around: string[] = [];
+  let documents: RegExpExecArray[] = [];
+  const endless = new Set<string>();
   let next = 0;
-  for (let at = 0; at < command.length; at++) {
+  let at = 0;
+  /** Leaves `from` to `to` out, with what references stand there. */
+  const skip = (to: number, where: Where) => {
+    for (let one = found[next]; one !== undefined && one.at < to; one = found[++next]) all.push([one, where]);
+    at = Math.max(at, to - 1);
+  };
+  for (; at < command.length; at++) {
     const inside = around.at(-1);
     const reference = found[next];
     if (reference !== undefined && reference.at === at) {
-      if (inside === "'" || inside === '"') quoted.push(reference);
-      next++;
-      at += reference.length - 1;
+      const isQuoted = inside === "'" || inside === '"';
+      skip(at + reference.length, isQuoted ? 'quoted' : around.includes('`') ? 'backquoted' : 'plain');
       continue;
     }
     const c = command[at];
     if (inside === "'") {
       if (c === "'") around.pop();
-    } else if (c === '\\') at++;
-    else if (c === '"') {
+    } else if (c === '\\') {
+      at++;
+      if (found[next]?.at === at) skip(at + (found[next]?.length ?? 1), 'escaped');
+    } else if (c === '"') {
       if (inside === '"') around.pop();
       else around.push('"');
     } else if (c === '`') {
@@ -96,10 +143,20 @@ export function quotedReferences(command: string): readonly Reference[] {
       else if (c === ')' && inside === ')') around.pop();
       else if (c === '#' && (at === 0 || /[\s;&|(]/.test(command[at - 1] ?? ''))) {
         const end = command.indexOf('\n', at);
-        at = (end === -1 ? command.length : end) - 1;
-        while (found[next] !== undefined && (found[next]?.at ?? 0) <= at) next++;
+        skip(end === -1 ? command.length : end, 'comment');
+      } else if (c === '<' && command[at + 1] === '<') {
+        opensDocument.lastIndex = at;
+        const opened = opensDocument.exec(command);
+        if (opened !== null) documents.push(opened);
+        at += command[at + 2] === '<' ? 2 : 1;
+      } else if (c === '\n') {
+        for (const opened of documents) {
+          const end = endOfDocument(command, at + 1, opened, endless);
+          if (end !== undefined) skip(end, 'document');
+        }
+        documents = [];
       }
     }
   }
-  return quoted;
+  return all;
 }

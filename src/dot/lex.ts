@@ -68,6 +68,8 @@ export function lex(text: string): Lexed {
   const bad: BadText[] = [];
   let cut = false;
   let inList = false;
+  // Once one is never closed, what follows it is not searched again for each of the signs in it.
+  let closesHtml = true;
   let at = 0;
 
   const push = (kind: Token['kind'], start: number, end: number, said = text.slice(start, end)) => {
@@ -120,8 +122,11 @@ export function lex(text: string): Lexed {
       push(c as Sign, at, at + 1); // `signs` holds nothing else
     } else if (c === '+' && previous?.kind === 'string') push('+', at, at + 1);
     else if (c === ':' && !inList && !afterEquals) push(':', at, at + 1);
-    else if (c === '<') push('html', at, endOfHtml(text, at) ?? at + 1);
-    else push('word', at, endOfWord(text, at, afterEquals ? 'value' : inList ? 'key' : 'id'));
+    else if (c === '<') {
+      const end: number | undefined = closesHtml ? endOfHtml(text, at) : undefined;
+      closesHtml = end !== undefined;
+      push('html', at, end ?? at + 1);
+    } else push('word', at, endOfWord(text, at, afterEquals ? 'value' : inList ? 'key' : 'id'));
   }
   tokens.push({ kind: 'end', text: '', start: text.length, end: text.length });
   return { tokens, bad, cut };

@@ -17,7 +17,7 @@ const nameForm = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 /** Entries between commas; a comma inside single or double quotes around a value is part of the value. */
 function entries(text: string): { text: string; at: number }[] {
   const found: { text: string; at: number }[] = [];
-  const entry = /(?:\s*[^\s,=]*\s*=\s*(?:"[^"]*"|'[^']*')\s*(?=,|$))|[^,]*/y;
+  const entry = /(?:\s*(?:[^\s,=]+\s*)?=\s*(?:"[^"]*"|'[^']*')\s*(?=,|$))|[^,]*/y;
   for (let at = 0; at <= text.length; ) {
     entry.lastIndex = at;
     const raw = entry.exec(text)?.[0] ?? '';
@@ -35,6 +35,7 @@ export function parseVars(text: string): {
   const vars: Variable[] = [];
   const problems: VariableProblem[] = [];
   if (text.trim() === '') return { vars, problems };
+  const names = new Set<string>();
   for (const { text: entry, at } of entries(text)) {
     const length = Math.max(entry.length, 1);
     const say = (message: string) =>
@@ -57,7 +58,7 @@ export function parseVars(text: string): {
       say(`"${name}" is no variable name: the records of a run cannot hold it`);
       continue;
     }
-    if (vars.some((v) => v.name === name)) {
+    if (names.has(name)) {
       say(`the variable "${name}" is declared twice`);
       continue;
     }
@@ -68,6 +69,7 @@ export function parseVars(text: string): {
       say(`the variable "${name}" names no file after @`);
       continue;
     }
+    names.add(name);
     vars.push({ name, value: file ? value.slice(1) : value, file, at, length });
   }
   return { vars, problems };

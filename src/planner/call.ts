@@ -5,7 +5,8 @@ import type { JavaScriptKind } from './javascript.ts';
 export type Call =
   | { readonly do: 'javascript'; readonly text: string; readonly kind: JavaScriptKind }
   | { readonly do: 'python'; readonly text: string }
-  | { readonly do: 'shell'; readonly text: string; readonly shell: string }
+  /** `stops`: it ends at the first command that fails, as its options say. */
+  | { readonly do: 'shell'; readonly text: string; readonly shell: string; readonly stops: boolean }
   /** `by`: the program that reads it; of Node's, a name without its extension will do. */
   | { readonly do: 'file'; readonly path: string; readonly by: string }
   | { readonly do: 'go'; readonly folder: string; readonly verb: string }
@@ -76,6 +77,7 @@ function node(args: readonly string[]): Call[] {
 
 function shell(program: string, args: readonly string[]): Call[] {
   let isText = false;
+  let stops = false;
   for (let at = 0; at < args.length; at++) {
     const word = args[at] ?? '';
     if (word === '-s') return [];
@@ -83,8 +85,9 @@ function shell(program: string, args: readonly string[]): Call[] {
     else if (word === '--' || word === '-') continue;
     else if (/^[-+]./.test(word)) {
       if (!word.startsWith('--') && word.startsWith('-') && word.includes('c')) isText = true;
+      if (/^-\w*e/.test(word) || (/^-\w*o$/.test(word) && args[at + 1] === 'errexit')) stops = true;
       if (/^[-+]\w*[oO]$/.test(word)) at++;
-    } else if (isText) return [{ do: 'shell', text: word, shell: program }];
+    } else if (isText) return [{ do: 'shell', text: word, shell: program, stops }];
     else return [{ do: 'file', path: word, by: program }];
   }
   return [];

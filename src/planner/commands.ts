@@ -121,7 +121,7 @@ function checkCall(call: Call, { isChecked }: Command, now: Now): Found[] {
     case 'shell': {
       const problem = shellGrammarProblem(call.text);
       if (problem !== undefined) return [['E204', `is not a valid ${call.shell} program: ${problem}`]];
-      return hidesFailures(call.text)
+      return !call.stops && hidesFailures(call.text)
         ? [['W202', 'has several commands in one, and only the last one decides whether it failed']]
         : [];
     }
@@ -200,7 +200,7 @@ const packagesOf: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** Whether a failure in the middle of a shell program can go unnoticed. Commands joined by `&&` stop at the first. */
 function hidesFailures(text: string): boolean {
-  if (/^\s*set\s+-\w*e/.test(text)) return false;
+  if (/^\s*set\s+-(?:\w*e|\w*o\s+errexit\b)/.test(text)) return false;
   const joined = text
     .trim()
     .replace(/\n/g, ';')

@@ -27,7 +27,7 @@ type Token = {
 const operator = /(?:\d+(?=[<>]))?(?:&>>?|&&|\|\||\|&|;;&|;&|;;|<<<|<<-?|<&|>&|<>|>>|>\||[|&;()<>])/y;
 /** `${…}` in forms that nothing can stand in but plain text. */
 const parameter = /\$\{[#!]?[\w@*?$!-]+[:=+?#%]*[\w./ -]*\}/y;
-const redirection = /^\d*(?:&>>?|<<<|<&|>&|<>|>>|>\||[<>])$/;
+const redirection = /^\d*(?:&>>?|<<<|<<-?|<&|>&|<>|>>|>\||[<>])$/;
 const ends = new Set(['then', 'elif', 'else', 'fi', 'do', 'done', 'esac', '}']);
 const beyond = new Set(['[[', 'function', 'select', 'coproc', 'time']);
 

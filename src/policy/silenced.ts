@@ -4,7 +4,8 @@ import { isTest, withoutComments } from './test-code.ts';
 
 const script =
   /\.(?:sh|bash|zsh|bats|ya?ml|mk|toml|cfg)$|(?:^|\/)(?:Makefile|Justfile|package\.json|tox\.ini|justfile)$/;
-const mute = /\s*(?:\|\|\s*(?:true|:|exit\s+0|return\s+0|echo\b.*)|;\s*true|-\s*\|\|\s*true)\s*["']?,?$/;
+const mute =
+  /(?<!\s)\s*(?:\|\|\s*(?:true|:|exit\s+0|return\s+0|echo\b.*)|;\s*true|-\s*\|\|\s*true)\s*["']?,?$/;
 
 /** A line without the quotes and commas that it ends with. */
 const bare = (line: string): string => line.replace(/["',]+$/, '');

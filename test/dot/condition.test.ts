@@ -140,3 +140,9 @@ test('any text is a condition or a problem inside the text', () => {
     { numRuns: 2000 },
   );
 });
+
+test('a word that every object knows is no joiner', () => {
+  expect(parseCondition('a constructor b')).toMatchObject({
+    message: expect.stringMatching(/^&& or \|\| is missing here/),
+  });
+});

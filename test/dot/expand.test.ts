@@ -64,6 +64,34 @@ test('a shell gives back exactly the value that was quoted for it', () => {
   );
 });
 
+test.for(['sh', 'bash'])(
+  'in backquotes %s gives back exactly the value too, and runs nothing of it',
+  (shell) => {
+    const values = ['a`; echo ran; `b', '\\`\\\\$(echo ran)\\', "it's $HOME", '`', '\\', '\\\\$'];
+    for (const value of values) {
+      for (const command of [
+        "printf %s `printf '<%s>' ${var.v}`",
+        'printf %s "`printf \'<%s>\' ${var.v}`"',
+      ]) {
+        const said = expand(command, { goal: undefined, lookup: () => value.replaceAll(' ', '') }, 'shell');
+        const text = 'text' in said ? said.text : '';
+        expect(execFileSync(shell, ['-c', text], { encoding: 'utf8' })).toBe(
+          `<${value.replaceAll(' ', '')}>`,
+        );
+      }
+    }
+  },
+);
+
+test('a value of several lines in a comment runs none of them', () => {
+  const said = expand(
+    '# see ${var.v}\necho done',
+    { goal: undefined, lookup: () => 'a\necho ran\r\n#' },
+    'shell',
+  );
+  expect(execFileSync('sh', ['-c', 'text' in said ? said.text : ''], { encoding: 'utf8' })).toBe('done\n');
+});
+
 test('references are told with their places', () => {
   expect(references('a ${var.x} $${var.y} $goal')).toEqual([
     { kind: 'var', key: 'x', written: '${var.x}', at: 2, length: 8 },
@@ -86,6 +114,14 @@ test.for([
   ['echo "it\'s" ${var.x}', []],
   ['( echo "$goal" )', ['$goal']],
   ['# ${var.x} "\necho "${var.y}"', ['${var.y}']],
+  // A backslash before a value takes its first quote away, inside double quotes or not.
+  ['echo \\${var.x}; cat "${var.y}" ${var.z}', ['${var.x}', '${var.y}']],
+  ['echo "\\$goal" ${var.x}', ['$goal']],
+  ['echo \\\\${var.x}', []],
+  ["cat <<EOF > x\nDon't\n${var.x}\nEOF\necho ${var.y} '${var.z}'", ['${var.z}']],
+  ["cat <<-'E O' <<B # it's\n'\n\tE O\n\"\nB\necho ${var.y} \"${var.z}\"", ['${var.z}']],
+  ["echo $((a << b))\necho '${var.x}'", ['${var.x}']],
+  ["cat <<< it's\n${var.x}'", ['${var.x}']],
 ] as const)('quoted references of %s are %j', ([command, wanted]) => {
   expect(quotedReferences(command).map((r) => r.written)).toEqual(wanted);
 });

@@ -355,6 +355,27 @@ test('ten thousand nested subgraphs are read', () => {
   expect(graph.nodes.get('a')?.classes).toEqual(['x']);
 });
 
+test('deep and wide nests of subgraphs that hold nodes and edges are read', () => {
+  const many = 40_000;
+  const deep = body(`${'{ a; '.repeat(many)} subgraph { label=x; b }${'}'.repeat(many)}`);
+  expect([...deep.nodes.values()].map(({ classes }) => classes)).toEqual([[], ['x']]);
+  expect(body(`${'{'.repeat(many)} a ${'} -> b'.repeat(many)}`).edges).toHaveLength(2 * many - 1);
+  const wide = body(`{ ${'{ a } { b }'.repeat(200_000)} } -> c`);
+  expect(wide.edges.map(({ from }) => from)).toEqual(['a', 'b']);
+});
+
+test('members of subgraphs keep their order, however often the ones around them stand in edges', () => {
+  const graph = body('{ a { b { c } d } e } -> { { { x } -> y } -> z }');
+  expect(graph.edges.map(({ from, to }) => `${from}${to}`).join(' ')).toBe(
+    'xy yz xz az ay ax ez ey ex bz by bx dz dy dx cz cy cx',
+  );
+});
+
+test('an HTML value that is never closed is refused, however many signs are in it', () => {
+  const { diagnostics } = readGraph('p.dot', `digraph { a [x=${'<'.repeat(400_000)}`);
+  expect(diagnostics.map(({ code }) => code)).toContain('html-value');
+});
+
 test('a product of subgraphs that would fill the memory is refused', () => {
   const many = Array.from({ length: 1500 }, (_, i) => `n${i}`).join(' ');
   expect(readGraph('p.dot', `digraph { {${many}} -> {${many}} }`).diagnostics).toMatchObject([

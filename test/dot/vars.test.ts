@@ -43,3 +43,8 @@ test('any text gives variables and problems inside it', () => {
     }),
   );
 });
+
+test('a row of blanks is looked at once', () => {
+  expect(parseVars(`a=1,${' '.repeat(1_000_000)}b=2`).vars.map(({ name }) => name)).toEqual(['a', 'b']);
+  expect(parseVars(`a=1,${' '.repeat(1_000_000)}b`).problems).toHaveLength(1);
+});

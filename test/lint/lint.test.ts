@@ -247,6 +247,9 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
     ),
   ],
   ['unknown-reference', around('prompt="$goal"')],
+  // Nobody expands these.
+  ['unknown-reference', around('shape=parallelogram, tool_command=true, label="uses ${var.nope}"')],
+  ['unknown-reference', around('prompt="the words ${var.nope}", prompt_expand=false')],
   ['quoted-reference', around('shape=parallelogram, tool_command="echo \\"$(cat ${ctx.x})\\" \'$goal\'"')],
   ['undeclared-node', around('')],
   ['empty-prompt', around('')],
@@ -392,6 +395,14 @@ test('a value that does not read is not also called missing', () => {
   expect(found(around('type=verification, verification.allowed_commands="a,,b"')).map((d) => d.code)).toEqual(
     ['attribute-value'],
   );
+});
+
+test('a value behind a backslash is told as that, and what comes after it is looked at', () => {
+  const pipeline = around('shape=parallelogram, tool_command="echo \\\\$goal; echo \\"$goal\\""', 'goal=g;');
+  expect(found(pipeline).map(({ message, fix }) => `${message}; ${fix}`)).toEqual([
+    '$goal stands behind a backslash, and its value is quoted already; take the backslash away: a value is always one word',
+    '$goal stands inside quotes, and its value is quoted already; close the quotes before it: a value is always one word',
+  ]);
 });
 
 test('a prompt file is searched for references when its text is given', () => {

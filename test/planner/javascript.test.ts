@@ -27,6 +27,9 @@ describe('programs that are JavaScript', () => {
     'const r = /[/"`]\\/import/g.test("a") / b / c; await r',
     'await `a${`b${c}` + "}"}d`',
     'a.export; a.import; let b = { import: 1, export: 2 }; await b',
+    '#!/usr/bin/env node\nimport "fs"',
+    'import a from "b"; a.return(); a?.return()',
+    'a()\nexport const b = 1\nconst c = [b]\nimport d from "d"\nlet e = 1; e++\nexport { e }',
     'if (a) { await b }\n[1].map((x) => { return x })',
   ])('%j', (source) => expect(readJavaScript(source, 'either').problem).toBeUndefined());
 });

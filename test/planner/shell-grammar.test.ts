@@ -24,6 +24,8 @@ describe('grammatical, or beyond what is judged', () => {
     'echo a#b \\" \'"\' "\'" ${x:-y} ${#z} $((1 + (2)))',
     'a \\\nb',
     'a <<E\nif\nE',
+    '<<E cat\nif\nE',
+    'a; <<-E b\nif\nE',
     '[[ a && b ]]',
     'x=(a b)',
     'echo !(a|b)',

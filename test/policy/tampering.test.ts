@@ -480,3 +480,9 @@ test.for([
   const found = tamperingIn([{ path: 'tests/test_a.py', before: calc, after: calc.replace(from, to) }]);
   expect(found.find(({ severity }) => severity === 'error')?.code).toBe(code);
 });
+
+test('a row of blanks in a script is looked at once', () => {
+  const after = `x${' '.repeat(700_000)}y\nnpm test || true\n`;
+  const found = tamperingIn([{ path: 'check.sh', before: 'npm test\n', after }]);
+  expect(found.map(({ code, line }) => `${code}:${line}`)).toEqual(['check-silenced:2']);
+});

@@ -11,10 +11,11 @@ export const quotedReference: Rule = function* ({ graph }) {
     if (command === undefined) continue;
     for (const { written, at, length } of quotedReferences(command.value.text)) {
       if (written === '$goal' && !hasGoal) continue;
+      const isEscaped = command.value.text[at - 1] === '\\';
       yield finding(graph, 'quoted-reference', 'error', {
-        message: `${written} stands inside quotes, and its value is quoted already`,
+        message: `${written} stands ${isEscaped ? 'behind a backslash' : 'inside quotes'}, and its value is quoted already`,
         span: spanInValue(graph, command, at, length),
-        fix: 'close the quotes before it: a value is always one word',
+        fix: `${isEscaped ? 'take the backslash away' : 'close the quotes before it'}: a value is always one word`,
       });
     }
   }

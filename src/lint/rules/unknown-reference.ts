@@ -2,8 +2,8 @@
 import { type Reference, references } from '../../dot/expand.ts';
 import { spanInValue } from '../../dot/literal.ts';
 import { parseVars } from '../../dot/vars.ts';
-import { present } from '../../model/attribute.ts';
-import type { Graph, Node } from '../../model/graph.ts';
+import { flag, present } from '../../model/attribute.ts';
+import type { Attribute, Graph, Node } from '../../model/graph.ts';
 import { nearestAmong } from '../../model/nearest.ts';
 import { finding, type Rule } from '../rule.ts';
 
@@ -47,11 +47,21 @@ function wrong(graph: Graph, names: Names, reference: Reference): Wrong | undefi
   }
 }
 
-/** The attributes of a node whose text is expanded when it runs. */
-function expanded(node: Node) {
-  const prompt = present(node.attrs, 'prompt') ?? present(node.attrs, 'prompt_file');
+/** The attributes of a node whose text is expanded when it runs. Only an agent is asked anything: the prompt and the
+ *  label of other nodes are text that nobody expands. */
+function expanded(node: Node, type: string) {
   const commands = ['tool_command', 'command.run'].map((key) => present(node.attrs, key));
-  return [prompt ?? present(node.attrs, 'label'), ...commands].filter((a) => a !== undefined);
+  const asked = type === 'codergen' ? asks(node) : undefined;
+  return [asked, ...commands].filter((a) => a !== undefined);
+}
+
+function asks({ attrs }: Node): Attribute | undefined {
+  const file = present(attrs, 'prompt_file');
+  if (file !== undefined) return file;
+  const expands = present(attrs, 'prompt_expand');
+  const read = expands === undefined ? undefined : flag().read(expands.value);
+  if (read?.ok === true && !read.value) return undefined;
+  return present(attrs, 'prompt') ?? present(attrs, 'label');
 }
 
 export const unknownReference: Rule = function* ({ graph, kindOf, options }) {
@@ -62,8 +72,9 @@ export const unknownReference: Rule = function* ({ graph, kindOf, options }) {
     nearestNode: nearestAmong([...graph.nodes.keys()]),
   };
   for (const node of graph.nodes.values()) {
-    if (kindOf.get(node.id)?.executable !== true) continue;
-    for (const attribute of expanded(node)) {
+    const kind = kindOf.get(node.id);
+    if (kind?.executable !== true) continue;
+    for (const attribute of expanded(node, kind.type)) {
       const own = attribute.value.text;
       const file = attribute.key === 'prompt' ? options.prompts?.get(own.trim()) : undefined;
       for (const reference of references(file ?? own)) {

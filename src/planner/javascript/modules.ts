@@ -21,7 +21,8 @@ const exported = new RegExp(`^export (?:(?:\\*|\\* as (?:\\w+|"")|${list}) from 
 /** Import declarations are blanked, exports lose their `export`, `import.meta` becomes `this`. */
 export function asFunction(source: string, tokens: readonly Token[]): AsFunction {
   let text = '';
-  let kept = 0;
+  // What names the program's interpreter stands before everything, and would not within a function.
+  let kept = /^#!.*/.exec(source)?.[0].length ?? 0;
   let isModule = tokens.some(({ kind, text: word }) => kind === 'name' && word === 'await');
   let problem: string | undefined;
   const replace = (from: number, to: number, by: string) => {
@@ -35,7 +36,7 @@ export function asFunction(source: string, tokens: readonly Token[]): AsFunction
     if (token.text === 'import' && next?.text === '.' && tokens[at + 2]?.text === 'meta') {
       isModule = true;
       replace(token.start, tokens[at + 2]?.end ?? token.end, 'this');
-    } else if (token.depth > 0 || !startsStatement(tokens[at - 1])) continue;
+    } else if (token.depth > 0 || !startsStatement(source, tokens[at - 1], token)) continue;
     else if (token.text === 'import' && next?.text !== '(') {
       isModule = true;
       const end = declarationEnd(tokens, at);
@@ -57,13 +58,19 @@ export function asFunction(source: string, tokens: readonly Token[]): AsFunction
     }
   }
   if (tokens.some(({ depth }) => depth < 0)) problem ??= 'a bracket is closed that was never opened';
-  if (tokens.some(({ depth, kind, text: word }) => depth === 0 && kind === 'name' && word === 'return'))
-    problem ??= 'a module cannot return';
+  const returns = ({ depth, kind, text: word }: Token, at: number) =>
+    depth === 0 && kind === 'name' && word === 'return' && tokens[at - 1]?.text !== '.';
+  if (tokens.some(returns)) problem ??= 'a module cannot return';
   return { isModule, problem, text: `(async () => {"use strict";\n${text}${source.slice(kept)}\n})` };
 }
 
-const startsStatement = (before: Token | undefined): boolean =>
-  before === undefined || before.text === ';' || before.text === '}' || before.kind !== 'punctuation';
+/** Both words are reserved: where a line begins with one, a statement that could end before it has. */
+const startsStatement = (source: string, before: Token | undefined, { start }: Token): boolean =>
+  before === undefined ||
+  before.text === ';' ||
+  before.text === '}' ||
+  before.kind !== 'punctuation' ||
+  (/^[)\]+-]$/.test(before.text) && /[\n\r\u2028\u2029]/.test(source.slice(before.end, start)));
 
 /** One past the last token of the declaration at `at`: its module's name with what may follow it, or the brace of a
  *  list that names none. */
