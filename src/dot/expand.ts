@@ -24,12 +24,17 @@ const form = /\$\$\{|\$\{goal\}|\$\{(var|ctx|node)\.([^\s{}]*)\}|\$goal(?![A-Za-
 export const shellWord = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`;
 
 /** The same where it is to stand: a shell takes one backslash off what is in backquotes before it reads the quotes, and
- *  a comment is over where its line is. */
+ *  a comment is over where its line is. A here-document knows no quotes: what it would run is escaped, and a line that
+ *  would end it gets a blank behind it. */
 function shellWordAt(value: string, where: Where | undefined): string {
   if (where === 'comment') return shellWord(value.replace(/[\r\n]+/g, ' '));
   const word = shellWord(value);
-  return where === 'backquoted' ? word.replace(/[\\`$]/g, '\\$&') : word;
+  if (typeof where !== 'object') return where === 'backquoted' ? escaped(word) : word;
+  const lines = word.split('\n').map((line) => (isEnd(line, where) ? `${line} ` : line));
+  return where.expands ? escaped(lines.join('\n')) : lines.join('\n');
 }
+
+const escaped = (text: string): string => text.replace(/[\\`$]/g, '\\$&');
 
 const referenceAt = (match: RegExpExecArray): Reference | undefined => {
   const [written, kind, key = ''] = match;
@@ -70,8 +75,11 @@ export function expand(
   return { text: out + text.slice(from) };
 }
 
+/** A here-document: the line that ends it, whether tabs may stand before that, and whether the shell expands what is in it. */
+type Document = { readonly end: string; readonly tabs: boolean; readonly expands: boolean };
+
 /** Where a reference stands in a shell command. `escaped`: behind a backslash. */
-type Where = 'plain' | 'quoted' | 'escaped' | 'backquoted' | 'comment' | 'document';
+type Where = 'plain' | 'quoted' | 'escaped' | 'backquoted' | 'comment' | Document;
 
 /** The references of a shell command that stand inside quotes, or behind a backslash, where a quoted word would fall
  *  apart. Text within `$(…)` or backquotes is a command of its own, also inside double quotes; what a here-document
@@ -81,22 +89,31 @@ export const quotedReferences = (command: string): readonly Reference[] =>
     where === 'quoted' || where === 'escaped' ? [reference] : [],
   );
 
-const opensDocument = /<<(-?)[ \t]*(?:'([^'\n]*)'|"([^"\n]*)"|\\?([^\s;&|()<>'"`]+))/y;
+const opensDocument = /<<(-?)[ \t]*(?:'([^'\n]*)'|"([^"\n]*)"|(\\?)([^\s;&|()<>'"`]+))/y;
+
+function documentAt(command: string, at: number): Document | undefined {
+  opensDocument.lastIndex = at;
+  const opened = opensDocument.exec(command);
+  if (opened === null) return undefined;
+  const [, dash, single, double, backslash, bare] = opened;
+  return { end: single ?? double ?? bare ?? '', tabs: dash === '-', expands: backslash === '' };
+}
+
+const isEnd = (line: string, { end, tabs }: Document): boolean =>
+  (tabs ? line.replace(/^\t+/, '') : line) === end;
 
 /** The offset of the end of the line that ends a here-document; undefined where there is none, so that it is no
  *  here-document: `$((a << b))`. `endless` are those that have been looked for in vain. */
-function endOfDocument(command: string, from: number, opened: RegExpExecArray, endless: Set<string>) {
-  const [, dash = '', ...names] = opened;
-  const name = names.find((one) => one !== undefined) ?? '';
-  if (endless.has(`${dash} ${name}`)) return undefined;
+function endOfDocument(command: string, from: number, opened: Document, endless: Set<string>) {
+  const name = `${opened.tabs} ${opened.end}`;
+  if (endless.has(name)) return undefined;
   for (let at = from; at < command.length; ) {
     const newline = command.indexOf('\n', at);
     const end = newline === -1 ? command.length : newline;
-    const line = command.slice(at, end);
-    if ((dash === '-' ? line.replace(/^\t+/, '') : line) === name) return end;
+    if (isEnd(command.slice(at, end), opened)) return end;
     at = end + 1;
   }
-  endless.add(`${dash} ${name}`);
+  endless.add(name);
   return undefined;
 }
 
@@ -105,7 +122,7 @@ function placed(command: string): readonly (readonly [Reference, Where])[] {
   const found = references(command);
   const all: [Reference, Where][] = [];
   const around: string[] = [];
-  let documents: RegExpExecArray[] = [];
+  let documents: Document[] = [];
   const endless = new Set<string>();
   let next = 0;
   let at = 0;
@@ -145,14 +162,13 @@ function placed(command: string): readonly (readonly [Reference, Where])[] {
         const end = command.indexOf('\n', at);
         skip(end === -1 ? command.length : end, 'comment');
       } else if (c === '<' && command[at + 1] === '<') {
-        opensDocument.lastIndex = at;
-        const opened = opensDocument.exec(command);
-        if (opened !== null) documents.push(opened);
+        const opened = documentAt(command, at);
+        if (opened !== undefined) documents.push(opened);
         at += command[at + 2] === '<' ? 2 : 1;
       } else if (c === '\n') {
         for (const opened of documents) {
           const end = endOfDocument(command, at + 1, opened, endless);
-          if (end !== undefined) skip(end, 'document');
+          if (end !== undefined) skip(end, opened);
         }
         documents = [];
       }

@@ -83,6 +83,31 @@ test.for(['sh', 'bash'])(
   },
 );
 
+test.for(['sh', 'bash'])(
+  'in a here-document %s runs nothing of a value, and comes to no end in it',
+  (shell) => {
+    const inDocument = (opens: string, ends: string, value: string) => {
+      const command = `cat ${opens}\nDon't: ${'${var.v}'}\n${ends}\necho done`;
+      const said = expand(command, { goal: undefined, lookup: () => value }, 'shell');
+      return execFileSync(shell, ['-c', 'text' in said ? said.text : ''], { encoding: 'utf8' });
+    };
+    const hostile = 'a $(echo ran) `echo ran` ${HOME} \\ \\$x';
+    for (const [opens, ends] of [
+      ['<<E', 'E'],
+      ['<<\\E', 'E'],
+      [`<<'E E'`, 'E E'],
+      ['<<-"E"', '\t\tE'],
+    ] as const) {
+      expect(inDocument(opens, ends, hostile), opens).toBe(`Don't: '${hostile}'\ndone\n`);
+      const name = ends.trim();
+      expect(inDocument(opens, ends, `a\n${name}\necho ran\n`), opens).toBe(
+        `Don't: 'a\n${name} \necho ran\n'\ndone\n`,
+      );
+      expect(inDocument(opens, ends, 'tame'), opens).toBe(`Don't: 'tame'\ndone\n`);
+    }
+  },
+);
+
 test('a value of several lines in a comment runs none of them', () => {
   const said = expand(
     '# see ${var.v}\necho done',
