@@ -9,6 +9,7 @@ import { cut, type Trouble, troubleOf, troubleOfFault } from './failure.ts';
 import { patience, worded } from './patience.ts';
 import { argumentsText, type FunctionCall, messagesOf } from './talk.ts';
 import type { Watch } from './watch.ts';
+import { Fault } from './wire.ts';
 
 /** What was learned about the server. */
 export type ChatWays = { noStream?: boolean };
@@ -42,8 +43,16 @@ const Call = z.object({
     .object({ name: Text, arguments: z.string().or(z.looseObject({})).nullish().catch(undefined) })
     .nullish(),
 });
+const Part = z.looseObject({ type: z.string(), text: Text });
+/** A text, or as some servers tell the thoughts of a model from its words, parts of which only these count. */
+const Content = z
+  .array(Part)
+  .transform((parts) => parts.map(({ type, text }) => (type === 'text' ? (text ?? '') : '')).join(''))
+  .or(z.string())
+  .nullish()
+  .catch(undefined);
 const Message = z.object({
-  content: Text,
+  content: Content,
   refusal: Text,
   reasoning_content: Text,
   reasoning: Text,
@@ -61,7 +70,7 @@ const Chunk = z.object({
   choices: z.array(Choice).nullish(),
   usage: z.object({ prompt_tokens: Count, completion_tokens: Count }).nullish().catch(undefined),
 });
-const Fault = z.object({ error: z.object({ code: Text, type: Text, message: Text }).or(z.string()) });
+const Failed = z.object({ error: Fault.or(z.string()) });
 
 /** Pieces of an answer, put together. */
 type Gathered = {
@@ -136,17 +145,10 @@ async function exchange(
 
   /** The end, when this event is a fault. */
   function take(event: unknown): Exchange | undefined {
-    const fault = Fault.safeParse(event);
-    if (fault.success) {
-      const { error } = fault.data;
-      return trouble(
-        troubleOfFault(
-          typeof error === 'string'
-            ? { code: null, type: null, message: error }
-            : { code: error.code, type: error.type, message: error.message },
-          request,
-        ),
-      );
+    const failed = Failed.safeParse(event);
+    if (failed.success) {
+      const { error } = failed.data;
+      return trouble(troubleOfFault(typeof error === 'string' ? { message: error } : error, request));
     }
     const chunk = Chunk.safeParse(event);
     if (!chunk.success) return undefined;
@@ -155,7 +157,9 @@ async function exchange(
     gathered.usage = usage ?? gathered.usage;
     const choice = choices?.[0];
     const piece = choice?.delta ?? choice?.message;
-    gathered.finish = choice?.finish_reason ?? (choice?.message == null ? gathered.finish : 'stop');
+    // Some servers have an empty reason in every piece but the last.
+    const finish = choice?.finish_reason || undefined;
+    gathered.finish = finish ?? (choice?.message == null ? gathered.finish : 'stop');
     if (piece == null) return undefined;
     const { content, refusal, tool_calls } = piece;
     const thought = piece.reasoning_content ?? piece.reasoning ?? '';

@@ -85,7 +85,7 @@ export const ended = (reason: string): Trouble => ({ report: api('agent', reason
 export function troubleOfFault(fault: Fault | null | undefined, facts: Facts): Trouble {
   const code = fault?.code ?? fault?.type ?? '';
   const said = short(fault?.message ?? (code === '' ? 'no reason given' : code));
-  const known = byCode(code, said, facts);
+  const known = /^[45]\d\d$/.test(code) ? byStatus(Number(code), '', said, facts) : byCode(code, said, facts);
   if (known !== undefined) return known;
   if (code === '') return ended(`${facts.shown} ended the answer as failed: ${said}`);
   return config(`${facts.shown} does not answer this prompt (${code}): ${said}`);
