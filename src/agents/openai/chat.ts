@@ -181,9 +181,14 @@ async function exchange(
     const args = piece.function?.arguments;
     const text = args == null ? '' : argumentsText(args);
     grow(text);
-    const same = index === undefined ? undefined : calls.findLast((call) => call.index === index);
-    // Some servers send calls whole and number all of them 0.
-    const another = same !== undefined && name !== '' && id !== '' && same.id !== '' && same.id !== id;
+    const same =
+      index === undefined
+        ? calls.findLast((call) => id !== '' && call.id === id)
+        : calls.findLast((call) => call.index === index);
+    // Some servers send calls whole and number all of them 0, give all of them one id, or none at all.
+    const others = id !== '' && same?.id !== '' && same?.id !== id;
+    const after = (id === '' || index === undefined) && text !== '' && isWhole(same?.arguments ?? '');
+    const another = name !== '' && (others || after);
     const known = another ? undefined : (same ?? (id === '' && name === '' ? calls.at(-1) : undefined));
     if (known === undefined) {
       calls.push({ index, id, name, arguments: text });
@@ -205,6 +210,17 @@ async function exchange(
     } catch {
       // A view that cannot show the text is no reason to lose it.
     }
+  }
+}
+
+/** Whether these are arguments that nothing can follow. */
+function isWhole(args: string): boolean {
+  if (!args.trimEnd().endsWith('}')) return false;
+  try {
+    JSON.parse(args);
+    return true;
+  } catch {
+    return false;
   }
 }
 
