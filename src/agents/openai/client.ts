@@ -15,6 +15,8 @@ export type Request = {
   readonly shown: string;
   readonly model: string;
   readonly effort: string | undefined;
+  /** The server tells nobody of us what its models think. */
+  readonly noSummary?: boolean;
   readonly temperature: number | undefined;
   /** Tokens. */
   readonly budget: number;
@@ -102,7 +104,12 @@ export const bodyFor = (request: Request) => ({
   ...(request.effort === undefined
     ? {}
     : // The server knows which efforts its model has, and says so.
-      { reasoning: { effort: request.effort as 'medium', summary: 'auto' as const } }),
+      {
+        reasoning: {
+          effort: request.effort as 'medium',
+          ...(request.noSummary === true ? {} : { summary: 'auto' as const }),
+        },
+      }),
   ...(request.schema === undefined
     ? {}
     : {

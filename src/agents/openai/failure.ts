@@ -43,7 +43,7 @@ export function troubleOf(error: unknown, openai: Package, facts: Facts): Troubl
     const warm = status === 400 && (error.param === 'temperature' || /\btemperature\b/i.test(error.message));
     const fix = warm ? ': leave out --llm-temperature for this model' : '';
     const trouble = byStatus(status, word, `${short(error.message)}${fix}`, facts);
-    const noStream = error.param === 'stream' || /\bstream(ing)?\b/i.test(error.message);
+    const noStream = error.param === 'stream' || /\bstream(ing|_options)?\b/i.test(error.message);
     // What the server asks for with a quota is when it is there again.
     const park: Park | undefined =
       status === 429 && retryAfterMs !== undefined && trouble.report.park?.kind !== 'billing'

@@ -70,3 +70,24 @@ test.for<[string, number | string, string, number, RegExp]>([
     expect(requests).toHaveLength(asked);
   },
 );
+
+test('a server that knows no stream_options is asked for the whole answer', async () => {
+  const error = { message: 'body.stream_options: extra fields are not permitted' };
+  const { report, requests } = await chat([{ status: 422, body: { error } }, { text: 'fine' }]);
+  expect(report).toMatchObject({ kind: 'answered', text: 'fine', usage: { input_tokens: 11 } });
+  expect(requests[1]?.body).not.toHaveProperty('stream_options');
+});
+
+test('who is told no summaries of thoughts is answered without them, from then on', async () => {
+  const message = 'Your organization must be verified to generate reasoning summaries.';
+  const refusal = { status: 400, body: { error: { message, param: 'reasoning.summary' } } };
+  await using server = await startModelServer([refusal, { text: 'fine' }, { text: 'fine' }]);
+  const agent = agentAt(server, agentClock(), { effort: 'high' });
+  for (let call = 1; call <= 2; call += 1)
+    expect(await agent.work(taskFor(), never())).toMatchObject({ kind: 'answered', text: 'fine' });
+  expect(server.requests.map(({ body }) => body?.['reasoning'])).toEqual([
+    { effort: 'high', summary: 'auto' },
+    { effort: 'high' },
+    { effort: 'high' },
+  ]);
+});
