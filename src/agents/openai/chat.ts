@@ -82,7 +82,8 @@ type Gathered = {
   usage:
     | { prompt_tokens?: number | null | undefined; completion_tokens?: number | null | undefined }
     | undefined;
-  readonly calls: { index: number | undefined; id: string; name: string; arguments: string }[];
+  /** `mayEnd`: the last piece of the arguments ends as they do. */
+  readonly calls: { id: string; name: string; arguments: string; mayEnd: boolean }[];
   size: number;
 };
 
@@ -105,6 +106,8 @@ async function exchange(
     calls: [],
     size: 0,
   };
+  /** The calls that came last under a number, or without one under a name. */
+  const latest = new Map<number | string, Gathered['calls'][number]>();
   const arrived = (): Arrived => ({ text: gathered.text, reasoning: gathered.reasoning.trim() });
   const trouble = (it: Trouble): Exchange => {
     request.record?.({ kind: 'trouble', reason: it.report.reason, status: it.status ?? null });
@@ -181,22 +184,23 @@ async function exchange(
     const args = piece.function?.arguments;
     const text = args == null ? '' : argumentsText(args);
     grow(text);
-    const same =
-      index === undefined
-        ? calls.findLast((call) => id !== '' && call.id === id)
-        : calls.findLast((call) => call.index === index);
+    const key = index ?? id;
+    const same = key === '' ? undefined : latest.get(key);
     // Some servers send calls whole and number all of them 0, give all of them one id, or none at all.
     const others = id !== '' && same?.id !== '' && same?.id !== id;
-    const after = (id === '' || index === undefined) && text !== '' && isWhole(same?.arguments ?? '');
+    const after = (id === '' || index === undefined) && text !== '' && same !== undefined && isWhole(same);
     const another = name !== '' && (others || after);
     const known = another ? undefined : (same ?? (id === '' && name === '' ? calls.at(-1) : undefined));
     if (known === undefined) {
-      calls.push({ index, id, name, arguments: text });
+      const call = { id, name, arguments: text, mayEnd: text.trimEnd().endsWith('}') };
+      calls.push(call);
+      if (key !== '') latest.set(key, call);
       return;
     }
     known.id ||= id;
     known.name ||= name;
     known.arguments += text;
+    if (text !== '') known.mayEnd = text.trimEnd().endsWith('}');
   }
 
   function grow(text: string): void {
@@ -214,8 +218,8 @@ async function exchange(
 }
 
 /** Whether these are arguments that nothing can follow. */
-function isWhole(args: string): boolean {
-  if (!args.trimEnd().endsWith('}')) return false;
+function isWhole({ mayEnd, arguments: args }: Gathered['calls'][number]): boolean {
+  if (!mayEnd) return false;
   try {
     JSON.parse(args);
     return true;
