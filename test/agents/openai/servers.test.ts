@@ -91,3 +91,13 @@ test('who is told no summaries of thoughts is answered without them, from then o
     { effort: 'high' },
   ]);
 });
+
+test('a key of digits, as local servers take any, spoils no record of what has numbers in it', async () => {
+  const recorded: unknown[] = [];
+  const text = { type: 'response.output_text.delta', delta: 'it is 123456', created: 1_712_345_678 };
+  const done = { type: 'response.completed', response: { id: 'r', status: 'completed', output: [] } };
+  const record = (item: unknown) => recorded.push(item);
+  const { report } = await tell([{ events: [text, done] }], { apiKey: '123456' }, { record });
+  expect(report).toMatchObject({ kind: 'answered', text: 'it is 123456' });
+  expect(recorded[1]).toMatchObject({ kind: 'event', event: { ...text, delta: 'it is ***' } });
+});
