@@ -29,7 +29,7 @@ export function fallbackAgent(agents: readonly Agent[]): Agent {
         const next = agents[failed.length];
         if (next === undefined) break;
         task.log('warn', `${agent.name} could not answer; ${next.name} is asked`, asFields(report));
-        if (signal.aborted) return { kind: 'cancelled' };
+        if (signal.aborted) return { kind: 'cancelled', ...spentBy(failed) };
       }
       return nobody(failed);
     },
@@ -63,7 +63,6 @@ function history(
   agent: string,
   failed: readonly { readonly agent: string; readonly report: Failed }[],
 ): { readonly by: AnsweredBy; readonly spentBefore?: readonly Usage[] } {
-  const before = failed.flatMap((one) => spent(one.agent, one.report));
   const tried = failed.map(({ agent: name, report }) => ({
     agent: name,
     class: report.class,
@@ -71,8 +70,16 @@ function history(
   }));
   return {
     by: { agent, ...(tried.length === 0 ? {} : { tried }) },
-    ...(before.length === 0 ? {} : { spentBefore: before }),
+    ...spentBy(failed),
   };
+}
+
+/** What those have used that were asked and could not answer. */
+function spentBy(failed: readonly { readonly agent: string; readonly report: Failed }[]): {
+  readonly spentBefore?: readonly Usage[];
+} {
+  const before = failed.flatMap((one) => spent(one.agent, one.report));
+  return before.length === 0 ? {} : { spentBefore: before };
 }
 
 /** One report for all: a limit that may be over soon, else what passes by itself, else one that waits for a quota, else the

@@ -157,8 +157,9 @@ export function openaiAgent(options: OpenaiOptions): Agent {
   /** A server that repeats the key must not have it recorded. */
   function withoutKey(item: ExchangeItem): ExchangeItem {
     const text = JSON.stringify(item);
-    const clean = mask(text);
-    return clean === text ? item : (JSON.parse(clean) as ExchangeItem);
+    // A key of digits may stand in a number, which has no room for stars.
+    const clean = (_: string, value: unknown): unknown => (typeof value === 'string' ? mask(value) : value);
+    return mask(text) === text ? item : (JSON.parse(text, clean) as ExchangeItem);
   }
 
   function idleLimit(task: AgentTask): number {

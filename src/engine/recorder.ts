@@ -19,6 +19,7 @@ import type { Exit } from '../system/spawn.ts';
 import { diff } from '../workspace/changes.ts';
 import type { Entry, Snapshot } from '../workspace/snapshot.ts';
 import { maskedValue } from './masked.ts';
+import { withoutSplit } from './pieces.ts';
 
 /** Characters that the items of one exchange may have, and bytes of a program's output that are kept with it. */
 const mostItems = 32 * 1024 * 1024;
@@ -200,25 +201,6 @@ const asStopped = (
   ...(by === undefined ? {} : { by }),
   spentBefore: [...spentBefore, ...(usage === undefined ? [] : [usage])],
 });
-
-/** A secret that a model spells out piece by piece stands in no single event: then the pieces are left out. */
-function withoutSplit(
-  items: readonly ExchangeItem[],
-  mask: (text: string) => string,
-): readonly ExchangeItem[] {
-  const whole = items.map((item) => (item.kind === 'event' ? (deltaOf(item.event) ?? '') : '')).join('');
-  if (mask(whole) === whole) return items;
-  return items.map((item) =>
-    item.kind === 'event' && deltaOf(item.event) !== undefined
-      ? { kind: 'event', event: { ...(item.event as object), delta: '***' } }
-      : item,
-  );
-}
-
-const deltaOf = (event: unknown): string | undefined =>
-  typeof event === 'object' && event !== null && 'delta' in event && typeof event.delta === 'string'
-    ? event.delta
-    : undefined;
 
 /** What happened to files, links and folders between two snapshots, with what each has become. */
 function changesBetween(before: Snapshot, after: Snapshot): FileChange[] {

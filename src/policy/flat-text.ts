@@ -131,15 +131,28 @@ export function* viewsOf(text: Buffer): Generator<View> {
 const mostUrls = 3;
 
 function* decoded(text: Buffer, letters: string): Generator<View> {
-  const base64 = letters.match(base64Run) ?? [];
+  const base64 = runsOf(letters, base64Run);
   for (let skip = 0; skip < 4 && base64.length > 0; skip++)
     yield { spelling: 'base64', text: fromBase64(base64, skip) };
-  const hex = letters.match(hexRun) ?? [];
+  const hex = runsOf(letters, hexRun);
   for (let skip = 0; skip < 2 && hex.length > 0; skip++) yield { spelling: 'hex', text: fromHex(hex, skip) };
   const dumped = [...letters.matchAll(dumpLine)].map(([, digits = '']) => digits).join('');
   if (dumped !== '') yield { spelling: 'hex', text: fromHex([dumped], 0) };
   const unpacked = inflated(text, letters);
   if (unpacked !== undefined) yield { spelling: 'compressed', text: unpacked };
+}
+
+/** Characters that are searched for runs at once, and how many of them are searched again with the next ones. */
+const atOnce = 1024 * 1024;
+const again = 64 * 1024;
+
+/** What a pattern finds, piece by piece: it remembers every step of a run, and of millions of them there is no room for
+ *  that. What a piece cuts in two stands whole in the next one. */
+function runsOf(letters: string, pattern: RegExp): readonly string[] {
+  const runs: string[] = [];
+  for (let at = 0; at === 0 || at + again < letters.length; at += atOnce - again)
+    for (const run of letters.slice(at, at + atOnce).match(pattern) ?? []) runs.push(run);
+  return runs;
 }
 
 /** A line of `xxd` or `hexdump -C`: an offset, bytes, and what they look like. */

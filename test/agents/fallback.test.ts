@@ -116,3 +116,19 @@ test('a stop in the midst tells who was at work, and what the others had spent',
     spentBefore: [{ agent: 'one', cost_usd: 2 }],
   });
 });
+
+test('a stop between two agents tells what the first one had spent', async () => {
+  const stop = new AbortController();
+  const first: Agent = {
+    ...answering('one'),
+    async work() {
+      stop.abort();
+      return { kind: 'failed', class: 'infra', reason: 'one broke', usage: used('x', 2) };
+    },
+  };
+  const report = await fallbackAgent([first, answering('two')]).work(taskFor(), stop.signal);
+  expect(wellFormed(report)).toEqual({
+    kind: 'cancelled',
+    spentBefore: [{ ...used('x', 2), agent: 'one' }],
+  });
+});

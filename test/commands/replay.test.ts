@@ -431,6 +431,26 @@ describe('a model over the network', () => {
     start -> ask -> exit
   }`;
 
+  test('of a key that is spelled out over chat completions nothing is kept', async () => {
+    const say = (content: string, finish_reason: string | null = null) => ({
+      choices: [{ index: 0, delta: { content }, finish_reason }],
+    });
+    const events = [say('the key is '), say(key.slice(0, 9)), say(key.slice(9), 'stop')];
+    await using server = await startModelServer([{ events }], ['chat']);
+    await using it = await house(
+      { 'p.dot': pipeline.replace('[prompt', '[openai.api=chat, prompt') },
+      () => ({
+        OPENAI_API_KEY: key,
+        OPENAI_BASE_URL: server.url,
+      }),
+    );
+    await started(it, 'p.dot', { model: 'some-model' });
+    const everything = treeText(join(dirOf(it, 'base'), 'exchanges'));
+    expect(everything).toContain('chat/completions');
+    expect(everything).not.toContain(key.slice(0, 9));
+    expect(everything).not.toContain(key.slice(9));
+  });
+
   test('what went over the wire is kept without the key, and is not asked for again', async () => {
     await using server = await startModelServer([{ text: `the key is ${key}, in pieces` }]);
     await using it = await house({ 'p.dot': pipeline }, () => ({

@@ -184,3 +184,19 @@ test('wherever and however indented a line stands in any text, it is found', () 
     { numRuns: 60 },
   );
 });
+
+test.for(['base64', 'hex'] as const)('a run of millions of symbols is read: %s', (encoding) => {
+  const each = encoding === 'hex' ? 2 : 4 / 3;
+  // In the midst, and where a piece of the run may end.
+  for (const [before, behind] of [
+    [6_000_000, 2_000_000],
+    [Math.floor(2 ** 20 / each) - 30, 100_000],
+  ] as const) {
+    const text = Buffer.concat([
+      Buffer.alloc(before, 1),
+      Buffer.from(`\n${line}\n`),
+      Buffer.alloc(behind, 2),
+    ]);
+    expect(canaries.find(text.toString(encoding))).toMatchObject([{ line: number, spelling: encoding }]);
+  }
+});

@@ -9,6 +9,7 @@ import { cut, type Trouble, troubleOf, troubleOfFault } from './failure.ts';
 import { patience, worded } from './patience.ts';
 import { argumentsText, type FunctionCall, messagesOf } from './talk.ts';
 import type { Watch } from './watch.ts';
+import { Fault } from './wire.ts';
 
 /** What was learned about the server. */
 export type ChatWays = { noStream?: boolean };
@@ -42,8 +43,16 @@ const Call = z.object({
     .object({ name: Text, arguments: z.string().or(z.looseObject({})).nullish().catch(undefined) })
     .nullish(),
 });
+const Part = z.looseObject({ type: z.string(), text: Text });
+/** A text, or as some servers tell the thoughts of a model from its words, parts of which only these count. */
+const Content = z
+  .array(Part)
+  .transform((parts) => parts.map(({ type, text }) => (type === 'text' ? (text ?? '') : '')).join(''))
+  .or(z.string())
+  .nullish()
+  .catch(undefined);
 const Message = z.object({
-  content: Text,
+  content: Content,
   refusal: Text,
   reasoning_content: Text,
   reasoning: Text,
@@ -61,7 +70,7 @@ const Chunk = z.object({
   choices: z.array(Choice).nullish(),
   usage: z.object({ prompt_tokens: Count, completion_tokens: Count }).nullish().catch(undefined),
 });
-const Fault = z.object({ error: z.object({ code: Text, type: Text, message: Text }).or(z.string()) });
+const Failed = z.object({ error: Fault.or(z.string()) });
 
 /** Pieces of an answer, put together. */
 type Gathered = {
@@ -73,7 +82,8 @@ type Gathered = {
   usage:
     | { prompt_tokens?: number | null | undefined; completion_tokens?: number | null | undefined }
     | undefined;
-  readonly calls: { index: number | undefined; id: string; name: string; arguments: string }[];
+  /** `mayEnd`: the last piece of the arguments ends as they do. */
+  readonly calls: { id: string; name: string; arguments: string; mayEnd: boolean }[];
   size: number;
 };
 
@@ -96,6 +106,8 @@ async function exchange(
     calls: [],
     size: 0,
   };
+  /** The calls that came last under a number, or without one under a name. */
+  const latest = new Map<number | string, Gathered['calls'][number]>();
   const arrived = (): Arrived => ({ text: gathered.text, reasoning: gathered.reasoning.trim() });
   const trouble = (it: Trouble): Exchange => {
     request.record?.({ kind: 'trouble', reason: it.report.reason, status: it.status ?? null });
@@ -136,17 +148,10 @@ async function exchange(
 
   /** The end, when this event is a fault. */
   function take(event: unknown): Exchange | undefined {
-    const fault = Fault.safeParse(event);
-    if (fault.success) {
-      const { error } = fault.data;
-      return trouble(
-        troubleOfFault(
-          typeof error === 'string'
-            ? { code: null, type: null, message: error }
-            : { code: error.code, type: error.type, message: error.message },
-          request,
-        ),
-      );
+    const failed = Failed.safeParse(event);
+    if (failed.success) {
+      const { error } = failed.data;
+      return trouble(troubleOfFault(typeof error === 'string' ? { message: error } : error, request));
     }
     const chunk = Chunk.safeParse(event);
     if (!chunk.success) return undefined;
@@ -155,7 +160,9 @@ async function exchange(
     gathered.usage = usage ?? gathered.usage;
     const choice = choices?.[0];
     const piece = choice?.delta ?? choice?.message;
-    gathered.finish = choice?.finish_reason ?? (choice?.message == null ? gathered.finish : 'stop');
+    // Some servers have an empty reason in every piece but the last.
+    const finish = choice?.finish_reason || undefined;
+    gathered.finish = finish ?? (choice?.message == null ? gathered.finish : 'stop');
     if (piece == null) return undefined;
     const { content, refusal, tool_calls } = piece;
     const thought = piece.reasoning_content ?? piece.reasoning ?? '';
@@ -177,17 +184,23 @@ async function exchange(
     const args = piece.function?.arguments;
     const text = args == null ? '' : argumentsText(args);
     grow(text);
-    const same = index === undefined ? undefined : calls.findLast((call) => call.index === index);
-    // Some servers send calls whole and number all of them 0.
-    const another = same !== undefined && name !== '' && id !== '' && same.id !== '' && same.id !== id;
+    const key = index ?? id;
+    const same = key === '' ? undefined : latest.get(key);
+    // Some servers send calls whole and number all of them 0, give all of them one id, or none at all.
+    const others = id !== '' && same?.id !== '' && same?.id !== id;
+    const after = (id === '' || index === undefined) && text !== '' && same !== undefined && isWhole(same);
+    const another = name !== '' && (others || after);
     const known = another ? undefined : (same ?? (id === '' && name === '' ? calls.at(-1) : undefined));
     if (known === undefined) {
-      calls.push({ index, id, name, arguments: text });
+      const call = { id, name, arguments: text, mayEnd: text.trimEnd().endsWith('}') };
+      calls.push(call);
+      if (key !== '') latest.set(key, call);
       return;
     }
     known.id ||= id;
     known.name ||= name;
     known.arguments += text;
+    if (text !== '') known.mayEnd = text.trimEnd().endsWith('}');
   }
 
   function grow(text: string): void {
@@ -201,6 +214,17 @@ async function exchange(
     } catch {
       // A view that cannot show the text is no reason to lose it.
     }
+  }
+}
+
+/** Whether these are arguments that nothing can follow. */
+function isWhole({ mayEnd, arguments: args }: Gathered['calls'][number]): boolean {
+  if (!mayEnd) return false;
+  try {
+    JSON.parse(args);
+    return true;
+  } catch {
+    return false;
   }
 }
 

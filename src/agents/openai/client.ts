@@ -15,6 +15,8 @@ export type Request = {
   readonly shown: string;
   readonly model: string;
   readonly effort: string | undefined;
+  /** The server tells nobody of us what its models think. */
+  readonly noSummary?: boolean;
   readonly temperature: number | undefined;
   /** Tokens. */
   readonly budget: number;
@@ -43,13 +45,23 @@ export function clientFor(request: Request, openai: Package): OpenAI {
   return new openai.OpenAI({
     apiKey: request.apiKey,
     adminAPIKey: null,
-    baseURL: request.baseURL,
+    ...addressOf(request.baseURL),
     // The package's own retries wait as long as the server likes, on the real clock, and no abort ends the wait.
     maxRetries: 0,
     timeout: 2 ** 31 - 1,
     logLevel: 'off',
     fetch: inShort(request.clock),
   });
+}
+
+/** A base URL without its query, which belongs behind the path of each request: the package would put the path behind the
+ *  query. */
+function addressOf(baseURL: string): Pick<ClientOptions, 'baseURL' | 'defaultQuery'> {
+  const url = new URL(baseURL);
+  const defaultQuery = Object.fromEntries(url.searchParams);
+  url.search = '';
+  url.hash = '';
+  return { baseURL: url.href, defaultQuery };
 }
 
 /** Bytes of a refusal that are read, and milliseconds that it may take: the package reads it to its end, which need not
@@ -92,7 +104,12 @@ export const bodyFor = (request: Request) => ({
   ...(request.effort === undefined
     ? {}
     : // The server knows which efforts its model has, and says so.
-      { reasoning: { effort: request.effort as 'medium', summary: 'auto' as const } }),
+      {
+        reasoning: {
+          effort: request.effort as 'medium',
+          ...(request.noSummary === true ? {} : { summary: 'auto' as const }),
+        },
+      }),
   ...(request.schema === undefined
     ? {}
     : {

@@ -43,7 +43,7 @@ export function troubleOf(error: unknown, openai: Package, facts: Facts): Troubl
     const warm = status === 400 && (error.param === 'temperature' || /\btemperature\b/i.test(error.message));
     const fix = warm ? ': leave out --llm-temperature for this model' : '';
     const trouble = byStatus(status, word, `${short(error.message)}${fix}`, facts);
-    const noStream = error.param === 'stream' || /\bstream(ing)?\b/i.test(error.message);
+    const noStream = error.param === 'stream' || /\bstream(ing|_options)?\b/i.test(error.message);
     // What the server asks for with a quota is when it is there again.
     const park: Park | undefined =
       status === 429 && retryAfterMs !== undefined && trouble.report.park?.kind !== 'billing'
@@ -85,7 +85,7 @@ export const ended = (reason: string): Trouble => ({ report: api('agent', reason
 export function troubleOfFault(fault: Fault | null | undefined, facts: Facts): Trouble {
   const code = fault?.code ?? fault?.type ?? '';
   const said = short(fault?.message ?? (code === '' ? 'no reason given' : code));
-  const known = byCode(code, said, facts);
+  const known = /^[45]\d\d$/.test(code) ? byStatus(Number(code), '', said, facts) : byCode(code, said, facts);
   if (known !== undefined) return known;
   if (code === '') return ended(`${facts.shown} ended the answer as failed: ${said}`);
   return config(`${facts.shown} does not answer this prompt (${code}): ${said}`);

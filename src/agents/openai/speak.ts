@@ -7,7 +7,7 @@ import type { Api } from './mode.ts';
 import { type Settled, settled, type TurnDeps } from './turn.ts';
 
 /** What is known of the server; it is kept from call to call. */
-export type Known = { api?: 'responses' | 'chat'; plain?: boolean };
+export type Known = { api?: 'responses' | 'chat'; plain?: boolean; noSummary?: boolean };
 
 export type SpeakDeps = Omit<TurnDeps, 'ask'> & {
   readonly api: Api;
@@ -41,8 +41,15 @@ export async function speak(request: Request, deps: SpeakDeps): Promise<Settled>
 async function byResponses(request: Request, deps: SpeakDeps): Promise<Settled> {
   const { known, watch, task, note, ways } = deps;
   const once = (plain: boolean) =>
-    settled(withPlain(request, plain), { ...deps, ask: (it) => ask(it, watch, task.onText, ways, note) });
-  const got = await once(known.plain === true);
+    settled(
+      { ...withPlain(request, plain), ...(known.noSummary === true ? { noSummary: true } : {}) },
+      { ...deps, ask: (it) => ask(it, watch, task.onText, ways, note) },
+    );
+  let got = await once(known.plain === true);
+  if (request.effort !== undefined && known.noSummary !== true && refusesSummary(got)) {
+    known.noSummary = true;
+    got = await once(known.plain === true);
+  }
   if (
     request.talk === undefined ||
     known.plain === true ||
@@ -60,6 +67,13 @@ async function byResponses(request: Request, deps: SpeakDeps): Promise<Settled> 
   known.plain = true;
   return plain;
 }
+
+/** OpenAI tells what its models think to those only whose organization it has verified; others know no summaries. */
+const refusesSummary = (got: Settled): boolean =>
+  'report' in got &&
+  (got.status === 400 || got.status === 422) &&
+  got.report.kind === 'failed' &&
+  /\bsummar(?:y|ies)\b/i.test(got.report.reason);
 
 const withPlain = (request: Request, plain: boolean): Request =>
   request.talk === undefined ? request : { ...request, talk: { ...request.talk, plain } };

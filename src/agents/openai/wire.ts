@@ -4,7 +4,13 @@ import { ToldNumber } from '../../model/spent.ts';
 
 const Text = z.string().nullish();
 
-const Fault = z.object({ code: Text, type: Text, message: Text });
+const Said = Text.catch(undefined);
+/** Routers in front of several providers have an HTTP status for a code. */
+const Code = z
+  .union([z.string(), z.number().transform(String)])
+  .nullish()
+  .catch(undefined);
+export const Fault = z.object({ code: Code, type: Said, message: Said });
 
 const Part = z.object({ type: z.string(), text: Text, refusal: Text });
 const Parts = z.array(Part.or(z.unknown()));

@@ -1,7 +1,7 @@
 /** Finding an agent's program, and why it cannot be run. */
 import { constants, type Stats } from 'node:fs';
 import { access, open, realpath, stat } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { delimiter, resolve } from 'node:path';
 import { isMissing } from '../../system/files.ts';
 
 export type Executable = { readonly path: string } | { readonly problem: string };
@@ -23,7 +23,8 @@ export async function findExecutable(
   }
   let barred: string | undefined;
   for (const folder of (searchPath ?? '').split(delimiter)) {
-    const candidate = join(folder === '' ? '.' : folder, path);
+    // The program starts in another folder than the one that a relative entry is meant from.
+    const candidate = resolve(folder, path);
     const problem = await whyNot(candidate);
     if (problem === undefined) return { path: candidate };
     if (!problem.startsWith('not found')) barred ??= candidate;

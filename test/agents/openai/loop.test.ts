@@ -536,22 +536,53 @@ test.for(['tear', 'hang'] as const)(
   },
 );
 
-test('calls that a server sends whole, all under the number 0, are told apart', async () => {
-  const whole = (id: string, path: string) => ({
+type Piece = { readonly index?: number; readonly id?: string; readonly name?: string; readonly said: string };
+const wholeA = JSON.stringify({ path: 'a', content: 'x' });
+const wholeB = JSON.stringify({ path: 'b', content: 'y' });
+
+test.for<[string, readonly Piece[]]>([
+  [
+    'whole, all under the number 0',
+    [
+      { index: 0, id: 'x', name: 'write', said: wholeA },
+      { index: 0, id: 'y', name: 'write', said: wholeB },
+    ],
+  ],
+  [
+    'whole, all under the number 0 and without a name',
+    [
+      { index: 0, id: '', name: 'write', said: wholeA },
+      { index: 0, id: '', name: 'write', said: wholeB },
+    ],
+  ],
+  [
+    'whole, all under one name',
+    [
+      { id: 'x', name: 'write', said: wholeA },
+      { id: 'x', name: 'write', said: wholeB },
+    ],
+  ],
+  [
+    'in pieces without a number, each with the name',
+    [
+      { id: 'x', name: 'write', said: wholeA.slice(0, 6) },
+      { id: 'x', name: 'write', said: wholeA.slice(6) },
+      { id: 'y', name: 'write', said: wholeB.slice(0, 6) },
+      { id: 'y', name: 'write', said: wholeB.slice(6) },
+    ],
+  ],
+])('calls that a server sends %s are told apart', async ([, pieces]) => {
+  const events = pieces.map(({ said, name, ...rest }) => ({
     choices: [
       {
         index: 0,
-        delta: {
-          tool_calls: [
-            { index: 0, id, function: { name: 'write', arguments: JSON.stringify({ path, content: id }) } },
-          ],
-        },
+        delta: { tool_calls: [{ ...rest, function: { name, arguments: said } }] },
         finish_reason: null,
       },
     ],
-  });
+  }));
   const end = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
-  await using it = await job([{ events: [whole('x', 'a'), whole('y', 'b'), end] }, calls(done())], {
+  await using it = await job([{ events: [...events, end] }, calls(done())], {
     speaks: ['chat'],
     attributes: { 'openai.api': 'chat' },
   });

@@ -89,6 +89,33 @@ test.for([
   }
 });
 
+test('what is hidden below a folder stays out of sight by a link to that folder too', async () => {
+  await using it = await desk(
+    {
+      'scripts/scenarios/judge.sh': 'hush\n',
+      'scripts/x.sh': 'hush in sight\n',
+      'scripts/.git/config': 'hush of git\n',
+    },
+    { only: ['scripts/'] },
+  );
+  mkdirSync(it.at('scripts/doors'));
+  symlinkSync('..', it.at('scripts/doors/up'));
+  expect((await it.use('search', { pattern: 'hush', path: 'scripts/doors/up' })).text).toBe(
+    'scripts/doors/up/x.sh:1: hush in sight',
+  );
+  const { text } = await it.use('list', { path: 'scripts/doors/up', depth: 5 });
+  expect(text).toMatch(/^scripts\/doors\/up: 3 entries\n/);
+  expect(text).not.toMatch(/judge|git|scenarios/);
+  expect(text).toContain('scripts/doors/up/x.sh 14');
+});
+
+test('a link to the folder above a narrow read scope shows no more than the scope', async () => {
+  await using it = await desk({ 'docs/a.md': 'x', 'src/b.ts': 'x' }, { only: ['docs/'] });
+  symlinkSync('..', it.at('docs/up'));
+  expect((await it.use('search', { pattern: 'x', path: 'docs/up' })).text).toBe('docs/up/docs/a.md:1: x');
+  expect((await it.use('list', { path: 'docs/up', depth: 3 })).text).not.toContain('src');
+});
+
 test('hidden files are neither read, listed nor found, by whatever name', async () => {
   await using it = await desk(
     {

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { sightProblem } from '../../../policy/tool-paths.ts';
 import { systemWords } from '../../../system/files.ts';
 import { bounded } from './bounded.ts';
-import { placeToSee } from './place.ts';
+import { placeToSee, within } from './place.ts';
 import { type Desk, did, refused, tool } from './tool.ts';
 
 /** Entries of the longest list. */
@@ -59,12 +59,13 @@ async function row(path: string, entry: Kind, place: string): Promise<string> {
   return size === undefined ? path : `${path} ${size}`;
 }
 
-/** Everything below a folder that may be seen, in order of names, at most `depth` levels; links are not followed.
- *  `skip` leaves folders of that name out. */
+/** Everything below a folder that may be seen, in order of names, at most `depth` levels; links are not followed, but
+ *  one may have led to the folder: what may be seen by that name must be in sight where it really is. `skip` leaves
+ *  folders of that name out. */
 export async function* entriesBelow(
   real: string,
   path: string,
-  desk: Pick<Desk, 'scope' | 'signal'>,
+  desk: Pick<Desk, 'root' | 'scope' | 'signal'>,
   depth: number,
   skip: readonly string[] = [],
 ): AsyncGenerator<{ readonly path: string; readonly real: string; readonly entry: Kind }> {
@@ -72,8 +73,10 @@ export async function* entriesBelow(
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (desk.signal.aborted) return;
     const at = path === '' ? entry.name : `${path}/${entry.name}`;
-    if (sightProblem(at, desk.scope) !== undefined || skip.includes(entry.name)) continue;
     const there = join(real, entry.name);
+    const names = new Set([at, within(desk.root, there) ?? '']);
+    if (skip.includes(entry.name) || [...names].some((name) => sightProblem(name, desk.scope) !== undefined))
+      continue;
     yield { path: at, real: there, entry };
     if (entry.isDirectory() && depth > 1) {
       try {

@@ -1,0 +1,103 @@
+/** Servers that speak an API in a way of their own. */
+import { expect, test } from 'vitest';
+import { type Reaction, startModelServer } from '../../support/model-server.ts';
+import { agentClock } from '../clock.ts';
+import { taskFor, wellFormed } from '../contract.ts';
+import { agentAt, never, tell } from './tell.ts';
+
+/** One call over chat completions. */
+async function chat(reactions: readonly Reaction[]) {
+  await using server = await startModelServer(reactions, ['chat']);
+  const task = taskFor({ attributes: { 'openai.api': 'chat' } });
+  const report = wellFormed(await agentAt(server).work(task, never()));
+  return { report, requests: server.requests };
+}
+
+const chunk = (delta: object, finish_reason: string | null): object => ({
+  choices: [{ index: 0, delta, finish_reason }],
+});
+
+test('the query of a base URL stands behind the path of each request', async () => {
+  await using server = await startModelServer([]);
+  const baseURL = `${server.url}/?api-version=preview&a=b%26c`;
+  await agentAt(server, agentClock(), { baseURL }).work(taskFor(), never());
+  expect(server.requests[0]?.path).toBe('/v1/responses?api-version=preview&a=b%26c');
+});
+
+test('an empty reason to end is none: half an answer is not taken for a whole one', async () => {
+  const { report, requests } = await chat([
+    { events: [chunk({ content: 'half' }, '')] },
+    { events: [chunk({ content: 'all of ' }, ''), chunk({ content: 'it' }, 'stop'), chunk({}, '')] },
+  ]);
+  expect(report).toMatchObject({ kind: 'answered', text: 'all of it' });
+  expect(requests).toHaveLength(2);
+});
+
+test('an answer in parts is put together from those that are text', async () => {
+  const thinking = { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] };
+  const text = (words: string) => ({ type: 'text', text: words });
+  const whole = { choices: [{ message: { content: [thinking, text('all '), text('of it')] } }] };
+  expect((await chat([{ status: 200, body: whole }])).report).toMatchObject({ text: 'all of it' });
+  const events = [chunk({ content: [thinking] }, null), chunk({ content: [text('all')] }, 'stop')];
+  expect((await chat([{ events }])).report).toMatchObject({ text: 'all' });
+});
+
+const fault = (code: number | string, message: string) => ({ error: { code, message } });
+
+test.for<[string, number | string, string, number, RegExp]>([
+  ['a provider in trouble', 502, 'infra', 3, /is in trouble \(gone away\)/],
+  ['a provider in trouble, in words', '503', 'infra', 3, /is in trouble \(gone away\)/],
+  ['too many requests', 429, 'infra', 3, /too many requests.*gone away/],
+  ['a wrong key', 401, 'config', 1, /the key was refused.*gone away/],
+  ['a request that is not understood', 400, 'config', 1, /does not accept the request.*gone away/],
+])(
+  'a status that stands for a code in the midst of an answer is understood: %s',
+  async ([, code, failureClass, asked, reason]) => {
+    const wanted = { kind: 'failed', class: failureClass, reason: expect.stringMatching(reason) };
+    const failed = { status: 'failed', error: fault(code, 'gone away').error };
+    for (const event of [
+      { type: 'error', ...fault(code, 'gone away') },
+      { type: 'error', ...fault(code, 'gone away').error },
+      { type: 'response.failed', response: failed },
+    ]) {
+      const { report, requests } = await tell(new Array<Reaction>(3).fill({ events: [event] }));
+      expect(report).toMatchObject(wanted);
+      expect(requests).toHaveLength(asked);
+    }
+    const event = { ...fault(code, 'gone away'), ...chunk({ content: '' }, 'error') };
+    const { report, requests } = await chat(new Array<Reaction>(3).fill({ events: [event] }));
+    expect(report).toMatchObject(wanted);
+    expect(requests).toHaveLength(asked);
+  },
+);
+
+test('a server that knows no stream_options is asked for the whole answer', async () => {
+  const error = { message: 'body.stream_options: extra fields are not permitted' };
+  const { report, requests } = await chat([{ status: 422, body: { error } }, { text: 'fine' }]);
+  expect(report).toMatchObject({ kind: 'answered', text: 'fine', usage: { input_tokens: 11 } });
+  expect(requests[1]?.body).not.toHaveProperty('stream_options');
+});
+
+test('who is told no summaries of thoughts is answered without them, from then on', async () => {
+  const message = 'Your organization must be verified to generate reasoning summaries.';
+  const refusal = { status: 400, body: { error: { message, param: 'reasoning.summary' } } };
+  await using server = await startModelServer([refusal, { text: 'fine' }, { text: 'fine' }]);
+  const agent = agentAt(server, agentClock(), { effort: 'high' });
+  for (let call = 1; call <= 2; call += 1)
+    expect(await agent.work(taskFor(), never())).toMatchObject({ kind: 'answered', text: 'fine' });
+  expect(server.requests.map(({ body }) => body?.['reasoning'])).toEqual([
+    { effort: 'high', summary: 'auto' },
+    { effort: 'high' },
+    { effort: 'high' },
+  ]);
+});
+
+test('a key of digits, as local servers take any, spoils no record of what has numbers in it', async () => {
+  const recorded: unknown[] = [];
+  const text = { type: 'response.output_text.delta', delta: 'it is 123456', created: 1_712_345_678 };
+  const done = { type: 'response.completed', response: { id: 'r', status: 'completed', output: [] } };
+  const record = (item: unknown) => recorded.push(item);
+  const { report } = await tell([{ events: [text, done] }], { apiKey: '123456' }, { record });
+  expect(report).toMatchObject({ kind: 'answered', text: 'it is 123456' });
+  expect(recorded[1]).toMatchObject({ kind: 'event', event: { ...text, delta: 'it is ***' } });
+});
