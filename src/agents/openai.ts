@@ -157,9 +157,15 @@ export function openaiAgent(options: OpenaiOptions): Agent {
   /** A server that repeats the key must not have it recorded. */
   function withoutKey(item: ExchangeItem): ExchangeItem {
     const text = JSON.stringify(item);
-    // A key of digits may stand in a number, which has no room for stars.
-    const clean = (_: string, value: unknown): unknown => (typeof value === 'string' ? mask(value) : value);
-    return mask(text) === text ? item : (JSON.parse(text, clean) as ExchangeItem);
+    const clean = mask(text);
+    if (clean === text) return item;
+    try {
+      return JSON.parse(clean) as ExchangeItem;
+    } catch {
+      // A key of digits may stand in a number, which has no room for stars.
+      const masked = (_: string, value: unknown) => (typeof value === 'string' ? mask(value) : value);
+      return JSON.parse(text, masked) as ExchangeItem;
+    }
   }
 
   function idleLimit(task: AgentTask): number {
