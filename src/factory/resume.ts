@@ -14,6 +14,7 @@ import type { Made, NotMade } from '../engine/prepare.ts';
 import { readPriceFile } from '../engine/price-file.ts';
 import { resultOf } from '../engine/result.ts';
 import { flagsOfAgent, whatChanged } from '../engine/resume.ts';
+import { budgetGiven } from '../engine/shared-budget.ts';
 import type { Texts } from '../engine/texts.ts';
 import { textsOf, textsOfManifest } from '../engine/texts.ts';
 import { lint } from '../lint/lint.ts';
@@ -249,6 +250,8 @@ export async function goOn(
     }
   | Refusal
 > {
+  const budget = budgetGiven(doors.env);
+  if (budget !== undefined && 'problems' in budget) return budget;
   let script: LoadedScript | undefined;
   let keptText: string | undefined;
   if (given.script !== undefined) {
