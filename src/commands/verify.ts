@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { ownerOf } from '../store/lock.ts';
-import { findRun, otherVersionOf } from '../store/run-store.ts';
+import { findRun, listingOf, otherVersionOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
 import { keepNurserySmall } from '../system/memory.ts';
 import type { Problem } from '../verify/report.ts';
@@ -66,7 +66,7 @@ export async function verifyCommand(
     return no(
       'run-going',
       `run ${found.id} is going on: its files change under whoever checks them`,
-      'wait for its end; factory runs tells how it stands',
+      `wait for its end; ${listingOf(runDir, io.cwd)} tells how it stands`,
     );
   // What we cannot read nobody need have changed.
   const other = await otherVersionOf(runDir);

@@ -34,6 +34,7 @@ import { completeResult, finishedRun, untoldEnd } from './ended.ts';
 import { standing } from './stands.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
+import { changedRecords } from './vouched.ts';
 
 /** Milliseconds between two looks at the clock while a run sleeps: the machine may sleep too. */
 const lookMs = 60_000;
@@ -142,6 +143,8 @@ async function resumeOnce(
   const { checkpoint } = loadedState;
   const finished = await finishedRun(manifest, checkpoint, runDir, doors);
   if (finished !== undefined) {
+    const changed = await changedRecords(runDir, manifest.run_id, loadedState);
+    if (changed !== undefined) return changed;
     const { snapshot } = checkpoint;
     const takeOver = flags.takeOver === true;
     return (await completeResult(runDir, manifest, snapshot, finished.result, takeOver, doors)) ?? finished;
