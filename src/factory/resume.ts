@@ -13,7 +13,7 @@ import { goalOf } from '../engine/pipeline.ts';
 import type { Made, NotMade } from '../engine/prepare.ts';
 import { readPriceFile } from '../engine/price-file.ts';
 import { resultOf } from '../engine/result.ts';
-import { flagsOfAgent, whatChanged } from '../engine/resume.ts';
+import { flagsOfAgent, varNotTaken, whatChanged } from '../engine/resume.ts';
 import { budgetGiven } from '../engine/shared-budget.ts';
 import type { Texts } from '../engine/texts.ts';
 import { textsOf, textsOfManifest } from '../engine/texts.ts';
@@ -164,6 +164,8 @@ async function resumeOnce(
         )
       : await whatChanged(manifest, graph, flags, doors.cwd);
   if (differs.length > 0 && !flags.acceptChanges) return { problems: differs };
+  const lost = await varNotTaken(manifest, graph, flags, doors.cwd);
+  if (lost !== undefined) return { problems: [lost] };
   const { holdout } = manifest;
   if (flags.holdout !== undefined && resolve(doors.cwd, flags.holdout) !== holdout?.from)
     return refused(
@@ -177,6 +179,7 @@ async function resumeOnce(
   }
   for (const change of differs) doors.log('warn', `accepted: ${change.message}`);
   const accepts = flags.acceptChanges && !replays;
+  if (accepts && graph === undefined) doors.log('warn', 'the run goes on with the texts that it keeps');
   const current = accepts && graph !== undefined ? graph : stored;
   if (current === undefined || (accepts && hasErrors(lint(current, kinds)))) {
     return refused('resume-pipeline', 'the pipeline of this run cannot be read any more', 'start a new run');
