@@ -77,6 +77,16 @@ test('a run of a newer version is refused by verify, and not called a changed on
   );
 });
 
+test('verify with a repository that is none refuses, and says nothing of the run', async () => {
+  const { it } = await ran();
+  await using _ = it;
+  for (const repo of ['gone', 'p.dot', 'p.dot/x', '.factory']) {
+    const { code, stdout, stderr } = await it.factory(['verify', 'r', '--repo', repo]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`--repo: ${join(it.path, repo)} is no git repository`);
+  }
+});
+
 test('a run that has ended is not told as it was when its records were changed since', async () => {
   const { it } = await ran();
   await using _ = it;
