@@ -85,7 +85,7 @@ async function attempt(run: string, options: DeliverOptions, io: CommandIo): Pro
     );
   }
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
-  if (!found.ok) return refuse(2, found.why, 'factory runs lists the runs there are');
+  if (!found.ok) return refuse(2, found.why, 'name one of those, or another place with --runsdir');
   const dir = resolve(io.cwd, found.dir);
   const read = await readManifest(dir);
   if (!read.ok) return refuse(2, read.why, 'a run without its manifest cannot be delivered');
@@ -153,7 +153,7 @@ async function deliverRun(
       return refuse(
         2,
         `run ${run_id} is still running`,
-        'deliver it when it has ended: factory runs tells how it stands',
+        `deliver it when it has ended: factory runs${runs} tells how it stands`,
       );
     return refuse(
       2,

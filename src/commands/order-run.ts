@@ -81,6 +81,10 @@ export async function orderRun(options: OrderRunOptions, io: OrderRunIo): Promis
     return settle(refused(2, 'order run needs --repo and --work-order'), options, io);
   const sources = await readSources(resolve(io.cwd, options.workOrder));
   if ('problems' in sources) return settle(sources, options, io);
+  if (options.runId !== undefined && sources.length > 1) {
+    const why = `--run-id names one run, and ${options.workOrder} holds ${sources.length} work orders, each with a run of its own`;
+    return settle(refused(2, why, 'leave out --run-id; each run is told with its order'), options, io);
+  }
   const repo = resolve(io.cwd, options.repo);
   const wish = await wishOf(options, io, repo, null);
   const [source] = sources;

@@ -10,7 +10,7 @@ import { quoteWord } from '../policy/words.ts';
 import { DamagedExchange, readExchanges } from '../store/exchanges.ts';
 import { readSoFar } from '../store/moment.ts';
 import { findRun, readManifest } from '../store/run-store.ts';
-import { writeFileAtomic } from '../system/files.ts';
+import { isCode, writeFileAtomic } from '../system/files.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import type { Io } from './io.ts';
@@ -62,7 +62,11 @@ export async function recordExport(run: string, options: RecordOptions, io: Io):
     );
     const text = `${JSON.stringify(script, null, 2)}\n`;
     if (options.output === undefined) io.out(text);
-    else await writeFileAtomic(resolve(io.cwd, options.output), text);
+    else {
+      const why = await notWritten(resolve(io.cwd, options.output), text);
+      if (why !== undefined)
+        return no('usage', `-o ${options.output}: ${why}`, 'name a file that can be made');
+    }
     for (const call of unanswered)
       io.err(
         `factory: call ${call.split(' ')[1]} of node "${call.split(' ')[0]}" asked nobody, or has no record: the script fails it\n`,
@@ -77,12 +81,24 @@ export async function recordExport(run: string, options: RecordOptions, io: Io):
     const count = Object.values(script.answers).reduce((sum, list) => sum + list.length, 0);
     if (options.output !== undefined)
       io.err(
-        `${count} answers of run ${found.id} are in ${options.output}; play them with --agent scripted --script ${quoteWord(options.output)}\n`,
+        `${count} ${count === 1 ? 'answer' : 'answers'} of run ${found.id} ${count === 1 ? 'is' : 'are'} in ${options.output}; play ${count === 1 ? 'it' : 'them'} with --agent scripted --script ${quoteWord(options.output)}\n`,
       );
     return 0;
   } catch (error) {
     if (error instanceof DamagedExchange || error instanceof WorkspaceError)
       return no('record-damaged', error.message, 'put back a copy of that file');
+    throw error;
+  }
+}
+
+/** Writes a file, or says why none can lie there. */
+async function notWritten(path: string, text: string): Promise<string | undefined> {
+  try {
+    await writeFileAtomic(path, text);
+    return undefined;
+  } catch (error) {
+    if (isCode(error, 'EISDIR')) return 'it is a folder';
+    if (isCode(error, 'EEXIST', 'ENOTDIR')) return 'a part of the path is no folder';
     throw error;
   }
 }

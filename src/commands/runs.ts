@@ -141,9 +141,11 @@ function nextOf({ id, status, nextNode, failedNode }: RunSummary, program: strin
     case 'failed':
       if (nextNode !== '') return `${program} resume ${id}${place}`;
       return `${program} trace ${id}${place}${failedNode === '' ? '' : ` --node ${failedNode}`}`;
+    // It says which file is damaged, and who made what is not ours.
+    case 'unreadable':
+      return `${program} verify ${id}${place}`;
     case 'completed':
     case 'running':
-    case 'unreadable':
       return '';
     default:
       return unreachable(status);

@@ -1,9 +1,11 @@
 /** `factory verify`: whether a run's directory is still what the run has written. */
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { ownerOf } from '../store/lock.ts';
-import { findRun, otherVersionOf } from '../store/run-store.ts';
+import { findRun, listingOf, otherVersionOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
+import { sourceGit } from '../system/git.ts';
 import { keepNurserySmall } from '../system/memory.ts';
 import type { Problem } from '../verify/report.ts';
 import { type Verified, verifyRun } from '../verify/verify.ts';
@@ -59,6 +61,9 @@ export async function verifyCommand(
       '--chain wants the hash of the visits, or at least 4 digits of its beginning',
       'the summary of the run has it: evidence … visits HASH',
     );
+  const repo = options.repo === undefined ? undefined : resolve(io.cwd, options.repo);
+  if (repo !== undefined && !(await isRepository(repo, io.env)))
+    return no('usage', `--repo: ${repo} is no git repository`, 'name the one that has the branch');
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
   if (!found.ok) return no('no-run', found.why);
   const runDir = resolve(io.cwd, found.dir);
@@ -66,21 +71,18 @@ export async function verifyCommand(
     return no(
       'run-going',
       `run ${found.id} is going on: its files change under whoever checks them`,
-      'wait for its end; factory runs tells how it stands',
+      `wait for its end; ${listingOf(runDir, io.cwd)} tells how it stands`,
     );
   // What we cannot read nobody need have changed.
   const other = await otherVersionOf(runDir);
   if (other !== undefined) return no('run-files', `run ${found.id} ${other.what}`, other.fix);
   keepNurserySmall();
-  const { repo, branch } = options;
+  const { branch } = options;
   const verified = await verifyRun({
     runDir,
     env: io.env,
     chain: options.chain,
-    delivered:
-      repo === undefined
-        ? undefined
-        : { repo: resolve(io.cwd, repo), ...(branch === undefined ? {} : { branch }) },
+    delivered: repo === undefined ? undefined : { repo, ...(branch === undefined ? {} : { branch }) },
   });
   const code = verified.problems.length === 0 ? 0 : 1;
   const { manifest, ...report } = verified;
@@ -99,6 +101,12 @@ export async function verifyCommand(
   const paint = painter(paints(io, io.outIsTerminal, options.color));
   io.out(`${words(verified, found.id, paint).join('\n')}\n`);
   return code;
+}
+
+/** A slip in the path of a repository says nothing of the run. */
+async function isRepository(path: string, env: Io['env']): Promise<boolean> {
+  const is = await stat(path).catch(() => undefined);
+  return is?.isDirectory() === true && (await sourceGit(path, env).run(['rev-parse', '--git-dir'])).ok;
 }
 
 /** Notes and gaps of one kind are no news after so many. */

@@ -69,15 +69,8 @@ export async function whatChanged(
     else if (sha256(now) !== prompt.sha256)
       found.push(changed(`the file ${reference} (${prompt.path}) has changed since the run began`));
   }
-  for (const [name, value] of Object.entries(flags.vars)) {
-    const was = manifest.variables[name];
-    const path = resolve(cwd, value.replace(/^@/, ''));
-    const same =
-      was?.file === undefined
-        ? was?.value === value
-        : was.file.source === path && sha256(await readFile(path).catch(() => '')) === was.file.sha256;
-    if (!same) found.push(changed(`--var ${name} differs from the run's`));
-  }
+  for (const name of await otherVars(manifest, flags.vars, cwd))
+    found.push(changed(`--var ${name} differs from the run's`));
   const { flags: said = {} } = manifest.agent;
   if (flags.agent !== undefined && ![said.agent, manifest.agent.name].includes(flags.agent)) {
     found.push(
@@ -103,6 +96,44 @@ export async function whatChanged(
     );
   }
   return found;
+}
+
+/** The variables that are given other values than the run has. */
+async function otherVars(manifest: Manifest, vars: Given['vars'], cwd: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const [name, value] of Object.entries(vars)) {
+    const was = manifest.variables[name];
+    const path = resolve(cwd, value.replace(/^@/, ''));
+    const same =
+      was?.file === undefined
+        ? was?.value === value
+        : was.file.source === path && sha256(await readFile(path).catch(() => '')) === was.file.sha256;
+    if (!same) found.push(name);
+  }
+  return found;
+}
+
+/** A variable that a run is to go on with but would not: a replay keeps what it follows, and without its pipeline a run
+ *  keeps all its texts. */
+export async function varNotTaken(
+  manifest: Manifest,
+  graph: Graph | undefined,
+  { vars }: Given,
+  cwd: string,
+): Promise<Diagnostic | undefined> {
+  const replays = manifest.replay_of !== undefined;
+  if (graph !== undefined && !replays) return undefined;
+  const [name] = await otherVars(manifest, vars, cwd);
+  if (name === undefined) return undefined;
+  const why = replays
+    ? `run ${manifest.run_id} is a replay, which keeps what the run that it follows was begun with`
+    : `the pipeline ${manifest.pipeline_path} cannot be read any more, or has errors`;
+  return {
+    code: 'resume-changed',
+    severity: 'error',
+    message: `--var ${name} cannot be taken over: ${why}`,
+    fix: `leave out --var${replays ? '' : ', or mend the pipeline'}`,
+  };
 }
 
 /** Whether two paths name one folder; one that is gone still has its name. */

@@ -1,7 +1,6 @@
 /** A budget that a run shares with the runs that its stages start: what is left is told to them, and they tell what they
  *  spend. */
-import { existsSync, statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { CallRecord } from '../model/call-record.ts';
@@ -10,10 +9,11 @@ import { Parked, parkKinds, pausedBy } from '../model/park.ts';
 import { sha256 } from '../model/sha256.ts';
 import { type Spent, tokensOf } from '../model/spent.ts';
 import { type Journal, openJournal, readRecords } from '../store/journal.ts';
-import { isMissing, removeNow, writeJson } from '../system/files.ts';
-import { readSome } from '../system/read.ts';
+import { removeNow, systemWords, writeJson } from '../system/files.ts';
+import { readPlain, readSome } from '../system/read.ts';
 import { type Books, endedCalls, type Stamp } from './books.ts';
 import type { Caps, SpendCaps } from './caps.ts';
+import type { Refusal } from './casting.ts';
 
 /** The variable that names the file. */
 export const budgetVariable = 'FACTORY_BUDGET';
@@ -102,6 +102,36 @@ function fromJson(text: string): unknown {
   }
 }
 
+type Given = { readonly path: string; readonly budget: z.infer<typeof Budget> | undefined };
+
+/** What the environment says a run may spend, before anything of it is made; undefined where it says nothing. A file that
+ *  is not there sets no limit, but its folder is where the run tells what it spends. */
+export function budgetGiven(env: Readonly<Record<string, string | undefined>>): Given | Refusal | undefined {
+  const path = env[budgetVariable]?.trim() ?? '';
+  if (path === '') return undefined;
+  const wrong = (why: string): Refusal => ({
+    problems: [
+      {
+        code: 'budget',
+        severity: 'error',
+        message: `${budgetVariable} names ${path}, ${why}`,
+        fix: `unset ${budgetVariable}: a stage sets it for the runs that it starts itself; limits are set by --max-cost-usd, --max-tokens and --max-wall`,
+      },
+    ],
+  });
+  try {
+    if (!statSync(dirname(path)).isDirectory()) return wrong('which lies in no folder');
+    accessSync(dirname(path), constants.W_OK);
+    const read = readPlain(path);
+    if (read.kind === 'none') return wrong(`which ${read.why}`);
+    if (read.kind === 'missing') return { path, budget: undefined };
+    const { data } = z.string().transform(fromJson).pipe(Budget).safeParse(read.text);
+    return data === undefined ? wrong('which is no budget of a stage') : { path, budget: data };
+  } catch (error) {
+    return wrong(`which cannot be used: ${systemWords(error)}`);
+  }
+}
+
 /** The other end: this run's limits with those of the stage that started it, and where it tells what it spends. */
 export async function sharedBudget(
   env: Readonly<Record<string, string | undefined>>,
@@ -117,13 +147,11 @@ export async function sharedBudget(
     }
   | undefined
 > {
-  const path = env[budgetVariable]?.trim() ?? '';
-  if (path === '') return undefined;
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    if (isMissing(error)) return undefined;
-    throw error;
-  });
-  const budget = text === undefined ? undefined : Budget.parse(JSON.parse(text));
+  const given = budgetGiven(env);
+  if (given === undefined) return undefined;
+  // It was sound right before the run began.
+  if ('problems' in given) throw new Error(given.problems[0]?.message);
+  const { path, budget } = given;
   const least = (cap: number | undefined, rest: number | null | undefined, used: number) =>
     rest == null ? cap : Math.min(cap ?? Number.POSITIVE_INFINITY, used + rest);
   let journal: Journal | undefined;

@@ -34,6 +34,7 @@ import { allOpen, openJournal } from '../store/journal.ts';
 import { acquireLock, type Before, livingOwners, locksIn } from '../store/lock.ts';
 import { marksByPath } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
+import { listingOf } from '../store/run-store.ts';
 import { brandOf, brandOurselves } from '../system/brand.ts';
 import { diskTrouble, isDisks } from '../system/disk-trouble.ts';
 import { beforeWrite, fence, Superseded } from '../system/fence.ts';
@@ -64,7 +65,8 @@ import { changedRecords } from './vouched.ts';
  *  all of them. */
 const oneSignalMs = 100;
 
-const waitFor = 'wait for its end, or stop it with Ctrl-C where it runs; factory runs tells how it stands';
+const waitFor = (runDir: string, cwd: string): string =>
+  `wait for its end, or stop it with Ctrl-C where it runs; ${listingOf(runDir, cwd)} tells how it stands`;
 
 /** Takes the run over, brings its workspace to the checkpoint, and runs it to its end. */
 export async function drive(
@@ -80,7 +82,8 @@ export async function drive(
     takeOver: flags.takeOver === true,
     stoppedYields: true,
   });
-  if (answer.kind === 'refused') return refused('run-locked', answer.why, answer.fix ?? waitFor);
+  if (answer.kind === 'refused')
+    return refused('run-locked', answer.why, answer.fix ?? waitFor(runDir, doors.cwd));
   const { lock } = answer;
   const over = new AbortController();
   const signal = AbortSignal.any([doors.signal, lock.lost]);

@@ -26,6 +26,7 @@ import { packageVersion } from '../system/package.ts';
 import { readPlain } from '../system/read.ts';
 import { readJudge } from './judge.ts';
 import { driveMade, goOn } from './resume.ts';
+import { sandboxOf } from './sandbox.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 
@@ -84,6 +85,13 @@ export async function forkRun(
   const judge = await readJudge(resolve(runDir), old, doors.env);
   if ('problems' in judge) return judge;
   const { sealed } = judge;
+  const sandbox = await sandboxOf(
+    current,
+    { runsDir: where.runsDir, workdir: old.original_workdir, holdoutFrom: old.holdout?.from },
+    flags.sandbox ?? (old.sandbox?.by === '--sandbox' ? old.sandbox.asked : undefined),
+    doors,
+  );
+  if ('problems' in sandbox) return sandbox;
   const kept = ready.manifest.agent.script;
   const script = ready.script ?? (kept === undefined ? undefined : ready.answers?.text);
   const startedAt = doors.clock.now().toISOString();

@@ -13,7 +13,8 @@ import { goalOf } from '../engine/pipeline.ts';
 import type { Made, NotMade } from '../engine/prepare.ts';
 import { readPriceFile } from '../engine/price-file.ts';
 import { resultOf } from '../engine/result.ts';
-import { flagsOfAgent, whatChanged } from '../engine/resume.ts';
+import { flagsOfAgent, varNotTaken, whatChanged } from '../engine/resume.ts';
+import { budgetGiven } from '../engine/shared-budget.ts';
 import type { Texts } from '../engine/texts.ts';
 import { textsOf, textsOfManifest } from '../engine/texts.ts';
 import { lint } from '../lint/lint.ts';
@@ -33,6 +34,7 @@ import { completeResult, finishedRun, untoldEnd } from './ended.ts';
 import { standing } from './stands.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
+import { changedRecords } from './vouched.ts';
 
 /** Milliseconds between two looks at the clock while a run sleeps: the machine may sleep too. */
 const lookMs = 60_000;
@@ -141,6 +143,8 @@ async function resumeOnce(
   const { checkpoint } = loadedState;
   const finished = await finishedRun(manifest, checkpoint, runDir, doors);
   if (finished !== undefined) {
+    const changed = await changedRecords(runDir, manifest.run_id, loadedState);
+    if (changed !== undefined) return changed;
     const { snapshot } = checkpoint;
     const takeOver = flags.takeOver === true;
     return (await completeResult(runDir, manifest, snapshot, finished.result, takeOver, doors)) ?? finished;
@@ -160,6 +164,8 @@ async function resumeOnce(
         )
       : await whatChanged(manifest, graph, flags, doors.cwd);
   if (differs.length > 0 && !flags.acceptChanges) return { problems: differs };
+  const lost = await varNotTaken(manifest, graph, flags, doors.cwd);
+  if (lost !== undefined) return { problems: [lost] };
   const { holdout } = manifest;
   if (flags.holdout !== undefined && resolve(doors.cwd, flags.holdout) !== holdout?.from)
     return refused(
@@ -173,6 +179,7 @@ async function resumeOnce(
   }
   for (const change of differs) doors.log('warn', `accepted: ${change.message}`);
   const accepts = flags.acceptChanges && !replays;
+  if (accepts && graph === undefined) doors.log('warn', 'the run goes on with the texts that it keeps');
   const current = accepts && graph !== undefined ? graph : stored;
   if (current === undefined || (accepts && hasErrors(lint(current, kinds)))) {
     return refused('resume-pipeline', 'the pipeline of this run cannot be read any more', 'start a new run');
@@ -249,6 +256,8 @@ export async function goOn(
     }
   | Refusal
 > {
+  const budget = budgetGiven(doors.env);
+  if (budget !== undefined && 'problems' in budget) return budget;
   let script: LoadedScript | undefined;
   let keptText: string | undefined;
   if (given.script !== undefined) {

@@ -18,6 +18,7 @@ import { buildsHistory, goalOf, startOf, workdirOf } from '../engine/pipeline.ts
 import { makeRun } from '../engine/prepare.ts';
 import { readPriceFile } from '../engine/price-file.ts';
 import { flagsOfAgent } from '../engine/resume.ts';
+import { budgetGiven } from '../engine/shared-budget.ts';
 import { textsOf } from '../engine/texts.ts';
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
@@ -104,6 +105,8 @@ export async function startRun(
   };
   const priced = await readPriceFile(graph, flags.prices, doors.env, doors.cwd);
   if ('problems' in priced) return priced;
+  const budget = budgetGiven(doors.env);
+  if (budget !== undefined && 'problems' in budget) return budget;
   const goal = goalOf(graph);
   const marker = `${where.runId}.${sha256(`${where.runsDir}\0${doors.clock.now().toISOString()}\0${doors.clock.monotonic()}`).slice(0, 16)}`;
   const startedAt = doors.clock.now().toISOString();

@@ -58,8 +58,15 @@ export function namedRun(runDir: string, cwd: string): string {
   // A folder that was copied or renamed is found by the name that it has now; by its path, where no run is called so.
   const name = basename(resolve(runDir));
   if (!runIdForm.test(name)) return quoteWord(resolve(runDir));
-  return `${name}${runs === resolve(cwd, '.factory/runs') ? '' : ` --runsdir ${quoteWord(runs)}`}`;
+  return `${name}${placeOf(runs, cwd)}`;
 }
+
+const placeOf = (runsDir: string, cwd: string): string =>
+  runsDir === resolve(cwd, '.factory/runs') ? '' : ` --runsdir ${quoteWord(runsDir)}`;
+
+/** The command that lists a run among its neighbours. */
+export const listingOf = (runDir: string, cwd: string): string =>
+  `factory runs${placeOf(resolve(cwd, runDir, '..'), cwd)}`;
 
 /** Finds a run by its id, by a beginning that only one id has, or by the path of its directory. */
 export async function findRun(runsDir: string, nameOrPath: string): Promise<RunDir | Unreadable> {
@@ -175,9 +182,13 @@ const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 export async function summaryOf(id: string, dir: string, clock: Clock): Promise<RunSummary> {
   const at = layout(dir);
   const story = Story.safeParse(await jsonOf(at.manifest));
-  const saved = Saved.safeParse(await jsonOf(at.checkpoint));
+  const checkpoint = await jsonOf(at.checkpoint);
+  const saved = Saved.safeParse(checkpoint);
   const said = saved.success ? saved.data.status : 'unreadable';
-  const status = said === 'running' && (await ownerOf(dir, clock)) === undefined ? 'crashed' : said;
+  const isOwned = said === 'running' && (await ownerOf(dir, clock)) !== undefined;
+  // What its words mean is for another version to say, and nothing of ours goes on with it.
+  const other = isOwned ? undefined : otherVersion(checkpoint);
+  const status = other !== undefined ? 'unreadable' : said === 'running' && !isOwned ? 'crashed' : said;
   return {
     id,
     dir,
@@ -188,6 +199,7 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
     spent: (saved.success && saved.data.spent) || nothingSpent,
     wakeAt: (saved.success && isPaused(status) && saved.data.parked?.wake_at) || null,
     reason:
+      (other !== undefined && `${other.fix}: it ${other.what}`) ||
       (saved.success && (saved.data.ended?.reason ?? (isPaused(status) ? saved.data.parked?.reason : ''))) ||
       '',
     nextNode: (saved.success && saved.data.status !== 'completed' && saved.data.next_node) || '',

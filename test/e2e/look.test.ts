@@ -2,6 +2,8 @@
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { acquireLock } from '../../src/store/lock.ts';
+import { realClock } from '../../src/system/clock.ts';
 import { home } from '../support/cli.ts';
 
 const pipeline =
@@ -69,6 +71,42 @@ test('a run of a newer version is refused by verify, and not called a changed on
   const { code, stdout, stderr } = await it.factory(['verify', 'r', '--json']);
   expect({ code, status: JSON.parse(stdout).status }).toEqual({ code: 2, status: 'refused' });
   expect(stderr).toContain('use the newer version of factory');
+  // Neither does the list propose what would be refused.
+  expect((await it.factory(['runs'])).stdout).toMatch(
+    /^r +unreadable .* use the newer version of factory that made the run[^\n]*\nnext: \S.* verify r$/m,
+  );
+});
+
+test('verify with a repository that is none refuses, and says nothing of the run', async () => {
+  const { it } = await ran();
+  await using _ = it;
+  for (const repo of ['gone', 'p.dot', 'p.dot/x', '.factory']) {
+    const { code, stdout, stderr } = await it.factory(['verify', 'r', '--repo', repo]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`--repo: ${join(it.path, repo)} is no git repository`);
+  }
+});
+
+test('a run that has ended is not told as it was when its records were changed since', async () => {
+  const { it } = await ran();
+  await using _ = it;
+  const path = join(it.path, '.factory/runs/r/visits.jsonl');
+  writeFileSync(path, (await it.read('.factory/runs/r/visits.jsonl')).replace('success', 'fail'));
+  const { code, stdout, stderr } = await it.factory(['resume', 'r']);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(/records-changed\]: \S*visits\.jsonl is no longer what/);
+});
+
+test('whoever waits for a run in another place is told the command that lists it', async () => {
+  await using it = await home({ 'p.dot': pipeline });
+  const place = ['--runsdir', 'other runs'];
+  expect((await it.factory(['run', 'p.dot', '--run-id', 'r', '-q', ...place])).code).toBe(0);
+  const held = await acquireLock(join(it.path, 'other runs/r'), { clock: realClock });
+  if (held.kind !== 'acquired') throw new Error(held.why);
+  rmSync(join(it.path, 'other runs/r/result.json'));
+  const { stderr } = await it.factory(['verify', 'r', ...place]);
+  await held.lock.release();
+  expect(stderr).toMatch(/ runs --runsdir '\/\S*\/other runs' tells how it stands$/m);
 });
 
 test('a time in a manifest that is none moves no cursor and paints nothing in the list of runs', async () => {

@@ -46,6 +46,16 @@ test('a run that was killed in a call and resumed replays as one, from a record 
   expect(JSON.parse(script.stdout).answers.a).toMatchObject([
     { finished: { outcome: 'success' }, files: [{ path: 'made.txt', content: 'whole\n', mode: '644' }] },
   ]);
+  const kept = await it.factory(['record', 'export', 'base', '-o', 'one.json']);
+  expect(kept.stderr).toContain('1 answer of run base is in one.json; play it with');
+  for (const [out, why] of [
+    ['.factory', 'it is a folder'],
+    ['one.json/x', 'a part of the path is no folder'],
+  ] as const) {
+    const refused = await it.factory(['record', 'export', 'base', '-o', out]);
+    expect(refused.stderr).toContain(`-o ${out}: ${why}`);
+    expect(refused.code).toBe(2);
+  }
   const wrong = await it.factory(['replay', 'base', '--agent', 'fake']);
   expect(wrong.code).toBe(2);
   expect(wrong.stderr).toContain('add --live');

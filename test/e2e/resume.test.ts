@@ -141,6 +141,23 @@ describe('a resume refuses', () => {
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain('--workdir');
   });
+  test('a variable that it could not take over, with the pipeline gone or in a replay', async () => {
+    await using it = await stopped();
+    const { rename } = await import('node:fs/promises');
+    const other = ['--accept-changes', '--var', 'n=other'];
+    await rename(join(it.path, 'p.dot'), join(it.path, 'q.dot'));
+    const gone = await it.factory(['resume', 'r1', ...other]);
+    expect(gone.stderr).toContain('--var n cannot be taken over: the pipeline p.dot cannot be read any more');
+    expect(gone.code).toBe(2);
+    const kept = await it.factory(['resume', 'r1', '--accept-changes']);
+    expect(kept.stderr).toContain('the run goes on with the texts that it keeps');
+    expect(kept.code, kept.stderr).toBe(0);
+    const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'one' };
+    await it.factory(['replay', 'r1', '--run-id', 'r2'], { env });
+    const replay = await it.factory(['resume', 'r2', ...other]);
+    expect(replay.stderr).toContain('--var n cannot be taken over: run r2 is a replay');
+    expect(replay.code).toBe(2);
+  });
   test('records that are not what was written there, and names the file', async () => {
     await using it = await stopped();
     const { appendFile, readFile, writeFile } = await import('node:fs/promises');

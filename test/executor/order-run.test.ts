@@ -246,6 +246,15 @@ test('a record tells a plan that asks for what is not there, and the command tha
   expect(await brief(2)).toMatchObject({ stage: 'acceptance_failed', command: 'echo "x', exit_code: null });
 });
 
+test('a name for one run is refused where a plan of several orders makes several', async () => {
+  await using it = await place([order(1), order(2)], answer('f1.txt', '1\n'));
+  writeFileSync(join(it.path, 'plan.json'), JSON.stringify({ work_orders: [order(1), order(2)] }));
+  const ran = await it.order('run', '--work-order', 'plan.json', '--run-id', 'mine');
+  expect(ran.code).toBe(2);
+  expect(ran.stderr).toContain('--run-id names one run, and plan.json holds 2 work orders');
+  expect(existsSync(join(it.path, 'art'))).toBe(false);
+});
+
 test('a repository that another run holds is refused, and it is said who holds it', async () => {
   await using it = await place([order(1)], answer('f1.txt', '1\n'));
   const held = await acquireLock(join(it.repo, '.git/factory'), { clock: realClock });
