@@ -79,9 +79,10 @@ export async function recordExport(run: string, options: RecordOptions, io: Io):
         );
     }
     const count = Object.values(script.answers).reduce((sum, list) => sum + list.length, 0);
+    const [answers, them] = count === 1 ? ['1 answer', 'it'] : [`${count} answers`, 'them'];
     if (options.output !== undefined)
       io.err(
-        `${count} ${count === 1 ? 'answer' : 'answers'} of run ${found.id} ${count === 1 ? 'is' : 'are'} in ${options.output}; play ${count === 1 ? 'it' : 'them'} with --agent scripted --script ${quoteWord(options.output)}\n`,
+        `${options.output} has ${answers} of run ${found.id}; play ${them} with --agent scripted --script ${quoteWord(options.output)}\n`,
       );
     return 0;
   } catch (error) {

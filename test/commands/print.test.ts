@@ -71,7 +71,9 @@ test.for([
   'a run that its limit has ended is told that a resume wants a higher %s',
   ([flag, reason = '']) => {
     const wanted = `a resume stops there again: give it a higher ${flag}`;
-    expect(hintOf({ ...result, exit_node: null, reason })).toBe(wanted);
+    expect(hintOf({ ...result, exit_node: null, reason, next: 'factory resume r1' })).toBe(wanted);
+    const next = `factory resume r1 ${flag} 20`;
+    expect(hintOf({ ...result, exit_node: null, reason, next })).toBeUndefined();
     // A node's own limit is raised in the pipeline.
     expect(
       hintOf({

@@ -106,5 +106,5 @@ test('the flags that play an exported record are words of a shell', async () => 
   expect(ran.code, ran.stderr).toBe(0);
   const { stderr } = await it.factory(['record', 'export', 'a', '-o', "a's record.json"]);
   const again = `'${process.execPath}' '${cli}' run a.dot`;
-  expect(paste(stderr, 'play them with', (flags) => `${again} ${flags}`)).toMatchObject({ status: 0 });
+  expect(paste(stderr, 'play it with', (flags) => `${again} ${flags}`)).toMatchObject({ status: 0 });
 });

@@ -47,7 +47,7 @@ test('a run that was killed in a call and resumed replays as one, from a record 
     { finished: { outcome: 'success' }, files: [{ path: 'made.txt', content: 'whole\n', mode: '644' }] },
   ]);
   const kept = await it.factory(['record', 'export', 'base', '-o', 'one.json']);
-  expect(kept.stderr).toContain('1 answer of run base is in one.json; play it with');
+  expect(kept.stderr).toContain('one.json has 1 answer of run base; play it with');
   for (const [out, why] of [
     ['.factory', 'it is a folder'],
     ['one.json/x', 'a part of the path is no folder'],
