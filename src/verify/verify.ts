@@ -57,8 +57,9 @@ export async function verifyRun(asked: Asked): Promise<Verified> {
   const begins = manifest.forked_from?.seq ?? 1;
   const story = await checkStory(runDir, checkpoint.run_id, standing, countedBy(result), begins, found);
   await checkArtifacts(runDir, manifest, records, checkpoint.next_node, found);
-  await checkWorkspace(runDir, manifest, checkpoint, story.underWay, found);
   const { underWay } = story;
+  const isTold = result?.isLatest === true;
+  await checkWorkspace(runDir, manifest, checkpoint, { underWay, isTold }, found);
   await checkHistory({ dir: runDir, manifest, checkpoint, records, underWay }, env, found);
   if (result !== undefined) await checkResult(runDir, manifest, checkpoint, result, story.trace.facts, found);
   if (asked.delivered !== undefined) {

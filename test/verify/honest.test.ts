@@ -85,6 +85,19 @@ test('a visit that counts was carried to its end, also where a kill has kept its
   expect(checked['workspace files']).toBeGreaterThan(0);
 });
 
+test.each(['done', 'failed'])(
+  'of a power cut right before the result of a run that has %s only that is told',
+  async (id) => {
+    const cut = `${id}-cut`;
+    cpSync(it.dir(id), it.dir(cut), { recursive: true, preserveTimestamps: true });
+    rmSync(join(it.dir(cut), 'result.json'));
+    writeFileSync(join(it.dir(cut), 'workspace/keep.txt'), '');
+    const { problems, unchecked } = await it.verify(cut);
+    expect(problems).toMatchObject([{ code: 'missing', where: 'result.json' }]);
+    expect(unchecked.join()).toContain('the files in workspace/');
+  },
+);
+
 test('a verification changes nothing, counts what it has checked and names what it could not', async () => {
   const before = treeOf(it.path);
   const { checked, unchecked } = await it.verify('done');
