@@ -1,6 +1,8 @@
 /** A run's commits come home: the branch in the repository is moved to them, and switched to. */
+import { resolve } from 'node:path';
 import { tellsOfDisk } from '../system/disk-trouble.ts';
 import { type Environment, GitError, sourceGit } from '../system/git.ts';
+import { flushFile } from '../system/leftovers.ts';
 import type { Author } from './author.ts';
 import { branchTaken, bring, notMoved } from './deliver.ts';
 import { markedBy } from './landing.ts';
@@ -102,6 +104,8 @@ export async function land(options: {
     apart: true,
   });
   if (!switched.ok) await unfinished(switched.why);
+  // Git flushes no HEAD: a power cut during the push that follows would leave an empty one, and with it no repository.
+  else await flushFile(resolve(repo, await git.text(['rev-parse', '--git-path', 'HEAD'])));
   return switched.ok ? { switched: true, notes: [] } : stays(switched.why);
 }
 
