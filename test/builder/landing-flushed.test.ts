@@ -75,5 +75,5 @@ test('what names the branch that a repository was switched to is on the disk bef
   });
   expect(landed).toMatchObject({ switched: true });
   expect(git(repo, 'symbolic-ref', 'HEAD').trim()).toBe('refs/heads/other');
-  expect(disk.told).toContain(`flushed ${join(repo, '.git/HEAD')}`);
+  for (const name of ['index', 'HEAD']) expect(disk.told).toContain(`flushed ${join(repo, '.git', name)}`);
 });
