@@ -1,6 +1,8 @@
 /** A run's commits come home: the branch in the repository is moved to them, and switched to. */
+import { resolve } from 'node:path';
 import { tellsOfDisk } from '../system/disk-trouble.ts';
 import { type Environment, GitError, sourceGit } from '../system/git.ts';
+import { settleTree } from '../system/settle.ts';
 import type { Author } from './author.ts';
 import { branchTaken, bring, notMoved } from './deliver.ts';
 import { markedBy } from './landing.ts';
@@ -61,6 +63,14 @@ export async function land(options: {
     if (tellsOfDisk(why) || (await dirtyPaths(git)).join('\0') !== dirty.join('\0'))
       throw new GitError(why, false, true);
   };
+  /** Git flushes neither of them: a power cut during the push that follows would leave empty ones, and with those no
+   *  repository that anybody, or who mends the landing, could go on with. */
+  const settled = async (): Promise<void> => {
+    const paths = await Promise.all(
+      ['index', 'HEAD'].map((name) => git.text(['rev-parse', '--git-path', name])),
+    );
+    await settleTree(paths.map((path) => resolve(repo, path)));
+  };
   if (here === branch) {
     const at = await git.run(['rev-parse', 'HEAD']);
     if (at.ok && at.text === head && dirty.length === 0) return { switched: true, notes: [] };
@@ -73,7 +83,10 @@ export async function land(options: {
         apart: true,
       },
     );
-    if (merged.ok) return { switched: true, notes: [] };
+    if (merged.ok) {
+      await settled();
+      return { switched: true, notes: [] };
+    }
     await unfinished(merged.why);
     return {
       problem: `${repo} has changed meanwhile, so "${branch}" stays where it is: ${merged.why}`,
@@ -102,6 +115,7 @@ export async function land(options: {
     apart: true,
   });
   if (!switched.ok) await unfinished(switched.why);
+  else await settled();
   return switched.ok ? { switched: true, notes: [] } : stays(switched.why);
 }
 

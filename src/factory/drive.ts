@@ -335,7 +335,8 @@ export async function drive(
     stopped = undefined; // What is there is not put there again: a disk that is full by then would take it away.
     // Nothing restores the workspace of a run that has ended; its result needs room.
     snapshots.rest();
-    if (end.ending.exitNode !== null) await settleTree(at.workspace);
+    // That of one that only waits is put right by its resume.
+    if (!end.interrupted && parked === undefined) await settleTree(at.workspace);
     const marks = marksOf('written');
     const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called, marks);
     await writeFileAtomic(at.result, withOwnHash(result), flushed);

@@ -38,12 +38,12 @@ export async function checkSnapshots(
       found.add('missing', `snapshots/trees/${id}.json`, 'visits name this snapshot, and it is gone');
 }
 
-/** The workspace against the snapshot of the last stage. */
+/** The workspace against the snapshot of the last stage. `isTold`: the result of that end is there. */
 export async function checkWorkspace(
   runDir: string,
   manifest: Manifest,
   checkpoint: Checkpoint,
-  underWay: boolean,
+  { underWay, isTold }: { readonly underWay: boolean; readonly isTold: boolean },
   found: Findings,
 ): Promise<void> {
   const { snapshot, status } = checkpoint;
@@ -51,6 +51,12 @@ export async function checkWorkspace(
   if (status !== 'completed' && (underWay || status !== 'failed')) {
     found.cannot(
       'the files in workspace/: the run was stopped in the middle of a stage, and a resume puts them right',
+    );
+    return;
+  }
+  if (!isTold) {
+    found.cannot(
+      'the files in workspace/: they are flushed right before the result of the end is written, which is not there; a resume puts them right',
     );
     return;
   }

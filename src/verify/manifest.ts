@@ -12,6 +12,11 @@ import { readSealed } from '../store/sealed.ts';
 import { namesIn } from '../system/read.ts';
 import type { Findings } from './report.ts';
 
+/** Whether the manifest is the one that the checkpoint said would take the place of its own. */
+export const isNext = async (runDir: string, { manifest_next }: Vouched): Promise<boolean> =>
+  manifest_next !== undefined &&
+  manifestHash(JSON.parse(await readFile(layout(runDir).manifest, 'utf8')) as object) === manifest_next;
+
 /** The manifest, as far as it can be read; what is wrong with it is among the findings. */
 export async function checkManifest(
   runDir: string,

@@ -83,15 +83,21 @@ const shortJson = (value: Json): string => {
   return text.length > 200 ? `${text.slice(0, 199)}…` : text;
 };
 
-/** The journals of a run and what `result.json` counted of them, where it tells of the run's latest end. */
+/** The journals of a run and what `result.json` counted of them, where it tells of the run's latest end. `hasNext`: the
+ *  manifest is the one that the checkpoint expected. `wentOn` in the answer: a resume has begun since that end. */
 export async function checkStory(
   runDir: string,
   runId: string,
   standing: Standing,
   counted: Readonly<Record<string, Mark>> | undefined,
-  begins: number,
+  { begins, hasNext }: { readonly begins: number; readonly hasNext: boolean },
   found: Findings,
-): Promise<{ readonly events: ReadFacts; readonly trace: ReadFacts; readonly underWay: boolean }> {
+): Promise<{
+  readonly events: ReadFacts;
+  readonly trace: ReadFacts;
+  readonly underWay: boolean;
+  readonly wentOn: boolean;
+}> {
   const at = layout(runDir);
   const { vouched, records, checkpoint } = standing;
   const read = (path: string, where: string) => readFacts(path, where, runId, found);
@@ -122,9 +128,14 @@ export async function checkStory(
   for (const [where, mark] of Object.entries(vouched.journals ?? {}))
     checkMark(all[where] ?? visits, where, mark, 'the checkpoint', found);
   const sessions = (facts: readonly Fact[], from: number) => facts.slice(from).map(({ type }) => type);
-  /** An engine that was killed since the run's end was told has begun to tell more. */
+  // Nothing goes on behind an exit.
+  const goesOn = checkpoint.status !== 'completed' && checkpoint.ended?.exit_node == null;
+  /** An engine that was killed since the run's end was told has begun to tell more, or has taken changes over; a power cut
+   *  may have cost what it told, and kept what it then did. */
   const wentOn =
     counted === undefined ||
+    (goesOn && visits.hashes.length > vouched.visits_seq) ||
+    (goesOn && hasNext && checkpoint.parked === undefined) ||
     sessions(events.facts, counted['events.jsonl']?.records ?? 0)[0] === 'PipelineStarted' ||
     sessions(trace.facts, counted['trace.jsonl']?.records ?? 0)[0] === 'SessionInitialized';
   const killed = wentOn || checkpoint.status === 'running';
@@ -139,7 +150,7 @@ export async function checkStory(
           is: `${one.hashes.length} records`,
         });
     }
-    if (one.torn > 0 && !killed)
+    if (one.torn > 0 && !killed && !goesOn)
       found.add('added', where, `the last ${one.torn} bytes are no whole line, and the run was not cut off`);
   }
   if (killed && counted === undefined)
@@ -153,7 +164,7 @@ export async function checkStory(
   const lacks = ({ facts }: ReadFacts) => killed || facts.at(-1)?.type.startsWith('Pipeline') !== true;
   followVisits(events.facts, 'events.jsonl', endsStage, 'PipelineStarted', finished, lacks(events), found);
   followVisits(trace.facts, 'trace.jsonl', endsNode, 'SessionInitialized', finished, lacks(trace), found);
-  return { events, trace, underWay: isUnderWay(trace.facts, records) };
+  return { events, trace, underWay: isUnderWay(trace.facts, records), wentOn: wentOn && goesOn };
 }
 
 /** The exchanges, whose lines carry hashes of their own and no numbers. */

@@ -5,7 +5,7 @@ import type { Environment } from '../system/git.ts';
 import { checkArtifacts } from './artifacts.ts';
 import { checkExchanges, checkSnapshots, checkWorkspace } from './contents.ts';
 import { checkDelivery, checkHistory } from './history.ts';
-import { checkKept, checkManifest, checkSealed, noteSources } from './manifest.ts';
+import { checkKept, checkManifest, checkSealed, isNext, noteSources } from './manifest.ts';
 import { checkStanding, checkStory } from './records.ts';
 import { Findings, type Report } from './report.ts';
 import { checkResult, countedBy, readResult } from './result.ts';
@@ -54,13 +54,20 @@ export async function verifyRun(asked: Asked): Promise<Verified> {
       is: manifest.run_id,
     });
   const result = await readResult(runDir, checkpoint, found);
-  const begins = manifest.forked_from?.seq ?? 1;
-  const story = await checkStory(runDir, checkpoint.run_id, standing, countedBy(result), begins, found);
+  const told = {
+    begins: manifest.forked_from?.seq ?? 1,
+    hasNext: await isNext(runDir, standing.vouched),
+  };
+  const story = await checkStory(runDir, checkpoint.run_id, standing, countedBy(result), told, found);
   await checkArtifacts(runDir, manifest, records, checkpoint.next_node, found);
-  await checkWorkspace(runDir, manifest, checkpoint, story.underWay, found);
   const { underWay } = story;
+  const isTold = result?.isLatest === true && !story.wentOn;
+  await checkWorkspace(runDir, manifest, checkpoint, { underWay, isTold }, found);
   await checkHistory({ dir: runDir, manifest, checkpoint, records, underWay }, env, found);
-  if (result !== undefined) await checkResult(runDir, manifest, checkpoint, result, story.trace.facts, found);
+  if (result !== undefined) {
+    const latest = { ...result, isLatest: isTold };
+    await checkResult(runDir, manifest, checkpoint, latest, story.trace.facts, found);
+  }
   if (asked.delivered !== undefined) {
     const { repo, branch = `factory/${manifest.run_id}` } = asked.delivered;
     await checkDelivery(checkpoint, { repo, branch }, env, found);

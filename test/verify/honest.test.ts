@@ -2,6 +2,7 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { manifestHash } from '../../src/engine/kept.ts';
 import { withOwnHash } from '../../src/store/own-hash.ts';
 import { type Told, treeOf } from '../support/house.ts';
 import { files, type Ground, ground } from './ground.ts';
@@ -83,6 +84,54 @@ test('a visit that counts was carried to its end, also where a kill has kept its
   const { problems, unchecked, checked } = await it.verify('capped');
   expect({ problems, unchecked }).toEqual({ problems: [], unchecked: [] });
   expect(checked['workspace files']).toBeGreaterThan(0);
+});
+
+test.each(['done', 'failed'])(
+  'of a power cut right before the result of a run that has %s only that is told',
+  async (id) => {
+    const cut = `${id}-cut`;
+    cpSync(it.dir(id), it.dir(cut), { recursive: true, preserveTimestamps: true });
+    rmSync(join(it.dir(cut), 'result.json'));
+    writeFileSync(join(it.dir(cut), 'workspace/keep.txt'), '');
+    const { problems, unchecked } = await it.verify(cut);
+    expect(problems).toMatchObject([{ code: 'missing', where: 'result.json' }]);
+    expect(unchecked.join()).toContain('the files in workspace/');
+  },
+);
+
+test('a resume that was killed, or cut by a power cut, is no change of the result before it', async () => {
+  let seen = 0;
+  const second = (line: string) => line.includes('stage started node=check') && ++seen === 2;
+  expect((await it.start('halted', 'p.dot', second)).code).toBe(130);
+  const at = (name: string) => join(it.dir('halted'), name);
+  const kept = ['checkpoint.json', 'result.json', 'visits.jsonl', 'events.jsonl', 'trace.jsonl'];
+  const before = new Map(kept.map((name) => [name, readFileSync(at(name), 'utf8')]));
+  const back = (...names: string[]) => {
+    for (const name of names) writeFileSync(at(name), before.get(name) ?? '');
+  };
+  const holds = async () => {
+    const { problems, unchecked } = await it.verify('halted');
+    // Folders of stages that the resume has made are left as they are.
+    expect(problems.filter(({ where }) => /\.jsonl?$/.test(where) && !where.includes('/'))).toEqual([]);
+    return unchecked.join();
+  };
+  // The first line that the resume told is torn.
+  writeFileSync(at('events.jsonl'), `${before.get('events.jsonl')}{"schema_version":1,"ty`);
+  await holds();
+  back('events.jsonl');
+  // It had taken changes over, and nothing more is left of it than those.
+  writeFileSync(join(it.path, 'p.dot'), `${files['p.dot']}\n`);
+  expect((await it.resume('halted', { acceptChanges: true })).code).toBe(0);
+  writeFileSync(join(it.path, 'p.dot'), files['p.dot']);
+  const { sha256: _, ...checkpoint } = JSON.parse(before.get('checkpoint.json') ?? '');
+  const next = manifestHash(JSON.parse(readFileSync(at('manifest.json'), 'utf8')));
+  const visits = readFileSync(at('visits.jsonl'), 'utf8').slice(before.get('visits.jsonl')?.length);
+  back(...kept);
+  writeFileSync(at('checkpoint.json'), withOwnHash({ ...checkpoint, manifest_next: next }));
+  expect(await holds()).toContain('what result.json says');
+  // Or the line of a stage's visit, which no checkpoint counts yet.
+  writeFileSync(at('visits.jsonl'), `${before.get('visits.jsonl')}${visits.split('\n')[0]}\n`);
+  expect(await holds()).toContain('what result.json says');
 });
 
 test('a verification changes nothing, counts what it has checked and names what it could not', async () => {
