@@ -31,7 +31,8 @@ function shellWordAt(value: string, where: Where | undefined): string {
   const word = shellWord(value);
   if (typeof where !== 'object') return where === 'backquoted' ? escaped(word) : word;
   const lines = word.split('\n').map((line) => (isEnd(line, where) ? `${line} ` : line));
-  return where.expands ? escaped(lines.join('\n')) : lines.join('\n');
+  const text = where.expands ? escaped(lines.join('\n')) : lines.join('\n');
+  return where.backquoted ? escaped(text) : text;
 }
 
 const escaped = (text: string): string => text.replace(/[\\`$]/g, '\\$&');
@@ -75,8 +76,14 @@ export function expand(
   return { text: out + text.slice(from) };
 }
 
-/** A here-document: the line that ends it, whether tabs may stand before that, and whether the shell expands what is in it. */
-type Document = { readonly end: string; readonly tabs: boolean; readonly expands: boolean };
+/** A here-document: the line that ends it, whether tabs may stand before that, whether the shell expands what is in it, and
+ *  whether it stands within backquotes. */
+type Document = {
+  readonly end: string;
+  readonly tabs: boolean;
+  readonly expands: boolean;
+  readonly backquoted: boolean;
+};
 
 /** Where a reference stands in a shell command. `escaped`: behind a backslash. */
 type Where = 'plain' | 'quoted' | 'escaped' | 'backquoted' | 'comment' | Document;
@@ -89,14 +96,15 @@ export const quotedReferences = (command: string): readonly Reference[] =>
     where === 'quoted' || where === 'escaped' ? [reference] : [],
   );
 
-const opensDocument = /<<(-?)[ \t]*(?:'([^'\n]*)'|"([^"\n]*)"|(\\?)([^\s;&|()<>'"`]+))/y;
+const opensDocument = /<<(-?)[ \t]*((?:'[^'\n]*'|"[^"\n]*"|\\.|[^\s;&|()<>'"`\\])+)/y;
 
-function documentAt(command: string, at: number): Document | undefined {
+function documentAt(command: string, at: number, backquoted: boolean): Document | undefined {
   opensDocument.lastIndex = at;
   const opened = opensDocument.exec(command);
   if (opened === null) return undefined;
-  const [, dash, single, double, backslash, bare] = opened;
-  return { end: single ?? double ?? bare ?? '', tabs: dash === '-', expands: backslash === '' };
+  const [, dash, name = ''] = opened;
+  const end = name.replace(/'([^']*)'|"([^"]*)"|\\(.)/g, '$1$2$3');
+  return { end, tabs: dash === '-', expands: end === name, backquoted };
 }
 
 const isEnd = (line: string, { end, tabs }: Document): boolean =>
@@ -117,6 +125,12 @@ function endOfDocument(command: string, from: number, opened: Document, endless:
   return undefined;
 }
 
+/** The end of the comment at `at`: that of its line, or of the backquotes that it stands in. */
+function endOfComment(command: string, at: number, backquoted: boolean): number {
+  const rest = command.slice(at).search(backquoted ? /[\n`]/ : /\n/);
+  return rest === -1 ? command.length : at + rest;
+}
+
 /** Every reference of a shell command, in order, with where it stands. */
 function placed(command: string): readonly (readonly [Reference, Where])[] {
   const found = references(command);
@@ -126,6 +140,10 @@ function placed(command: string): readonly (readonly [Reference, Where])[] {
   const endless = new Set<string>();
   let next = 0;
   let at = 0;
+  /** The character before, as the shell reads it: a line that goes on in the next one leaves none behind. */
+  let before = '\n';
+  let read = '\n';
+  const isBackquoted = () => around.includes('`');
   /** Leaves `from` to `to` out, with what references stand there. */
   const skip = (to: number, where: Where) => {
     for (let one = found[next]; one !== undefined && one.at < to; one = found[++next]) all.push([one, where]);
@@ -133,10 +151,12 @@ function placed(command: string): readonly (readonly [Reference, Where])[] {
   };
   for (; at < command.length; at++) {
     const inside = around.at(-1);
+    before = read;
+    read = command[at] ?? '';
     const reference = found[next];
     if (reference !== undefined && reference.at === at) {
       const isQuoted = inside === "'" || inside === '"';
-      skip(at + reference.length, isQuoted ? 'quoted' : around.includes('`') ? 'backquoted' : 'plain');
+      skip(at + reference.length, isQuoted ? 'quoted' : isBackquoted() ? 'backquoted' : 'plain');
       continue;
     }
     const c = command[at];
@@ -144,6 +164,7 @@ function placed(command: string): readonly (readonly [Reference, Where])[] {
       if (c === "'") around.pop();
     } else if (c === '\\') {
       at++;
+      read = command[at] === '\n' ? before : c;
       if (found[next]?.at === at) skip(at + (found[next]?.length ?? 1), 'escaped');
     } else if (c === '"') {
       if (inside === '"') around.pop();
@@ -154,15 +175,18 @@ function placed(command: string): readonly (readonly [Reference, Where])[] {
     } else if (c === '$' && command[at + 1] === '(') {
       around.push(')');
       at++;
+      read = '(';
     } else if (inside !== '"') {
       if (c === "'") around.push("'");
-      else if (c === '(') around.push(')');
+      else if (c === '$' && command[at + 1] === '{') around.push('}');
+      else if (inside === '}') {
+        if (c === '}') around.pop();
+      } else if (c === '(') around.push(')');
       else if (c === ')' && inside === ')') around.pop();
-      else if (c === '#' && (at === 0 || /[\s;&|(]/.test(command[at - 1] ?? ''))) {
-        const end = command.indexOf('\n', at);
-        skip(end === -1 ? command.length : end, 'comment');
+      else if (c === '#' && (/[\s;&|(]/.test(before) || (before === '`' && inside === '`'))) {
+        skip(endOfComment(command, at, isBackquoted()), 'comment');
       } else if (c === '<' && command[at + 1] === '<') {
-        const opened = documentAt(command, at);
+        const opened = documentAt(command, at, isBackquoted());
         if (opened !== undefined) documents.push(opened);
         at += command[at + 2] === '<' ? 2 : 1;
       } else if (c === '\n') {

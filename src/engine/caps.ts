@@ -53,14 +53,18 @@ export function capHit(
   return undefined;
 }
 
-/** The flag with which a run goes on that one of these limits has ended: it doubles the limit. Undefined for any other
- *  reason, and for a limit of a node, which only its pipeline can raise. */
+/** The flag with which a run goes on that one of these limits has ended: it doubles the limit until the run, with the call
+ *  that was to come, is below it. Undefined for any other reason, and for a limit of a node, which only its pipeline can
+ *  raise. */
 export function raisedLimit(reason: string): string | undefined {
-  const found = / its limit is ([\d.]+)(s?)\b[^()]*\([^()]*(--max-[a-z-]+)\)$/.exec(reason);
+  const found = /^max_\w+: (.*) its limit is ([\d.]+)(s?)\b([^()]*)\([^()]*(--max-[a-z-]+)\)$/.exec(reason);
   if (found === null) return undefined;
-  const [, limit, unit = '', flag] = found;
-  const twice = Number((Number(limit) * 2).toFixed(6));
-  return twice > 0 ? `${flag} ${twice}${unit}` : undefined;
+  const [, told = '', limit, unit = '', kept = '', flag] = found;
+  const amounts = `${told}${kept}`.matchAll(/ (?:visited|made|took|spent|about|with) ([\d.]+)/g);
+  const needs = [...amounts].reduce((sum, [, amount]) => sum + Number(amount), 0);
+  let raised = Number(limit) * 2;
+  while (raised > 0 && raised <= needs) raised *= 2;
+  return raised > 0 ? `${flag} ${Number(raised.toFixed(6))}${unit}` : undefined;
 }
 
 const seconds = (ms: number): string => `${Math.round(ms / 1000)}s`;

@@ -133,12 +133,12 @@ export async function checkStory(
   /** An engine that was killed since the run's end was told has begun to tell more, or has taken changes over; a power cut
    *  may have cost what it told, and kept what it then did. */
   const wentOn =
-    counted === undefined ||
     (goesOn && visits.hashes.length > vouched.visits_seq) ||
     (goesOn && hasNext && checkpoint.parked === undefined) ||
-    sessions(events.facts, counted['events.jsonl']?.records ?? 0)[0] === 'PipelineStarted' ||
-    sessions(trace.facts, counted['trace.jsonl']?.records ?? 0)[0] === 'SessionInitialized';
-  const killed = wentOn || checkpoint.status === 'running';
+    (counted !== undefined &&
+      (sessions(events.facts, counted['events.jsonl']?.records ?? 0)[0] === 'PipelineStarted' ||
+        sessions(trace.facts, counted['trace.jsonl']?.records ?? 0)[0] === 'SessionInitialized'));
+  const killed = counted === undefined || wentOn || checkpoint.status === 'running';
   for (const [where, one] of Object.entries(all)) {
     found.count('records', one.hashes.length);
     const mark = counted?.[where];

@@ -62,6 +62,13 @@ export async function readResult(
   else if (own.is !== own.says)
     found.add('changed', where, 'the file is not what was written there', { should: own.says, is: own.is });
   const isLatest = checkpoint.status !== 'running' && result.stages === checkpoint.steps;
+  // Else who makes it an older one would keep the workspace from being looked at.
+  if (!isLatest && checkpoint.status !== 'running')
+    found.add(
+      'missing',
+      where,
+      'it tells of an earlier end than the run has come to: it was changed, or the engine was killed right before it wrote that of this one (factory resume writes it)',
+    );
   // RunResult has read it, so it is an object.
   return { result, value: value as Readonly<Record<string, Json>>, isLatest };
 }

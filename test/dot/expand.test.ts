@@ -117,6 +117,42 @@ test('a value of several lines in a comment runs none of them', () => {
   expect(execFileSync('sh', ['-c', 'text' in said ? said.text : ''], { encoding: 'utf8' })).toBe('done\n');
 });
 
+test.for(['sh', 'bash'])(
+  'what only looks like a comment, or like none, leaves a value to %s as it is',
+  (shell) => {
+    const value = 'a\\b $HOME `echo ran`\n"c';
+    for (const [command, before] of [
+      // Backquotes end a comment that stands in them.
+      ['printf "<%s>" a ` # note` ${var.v}', '<a>'],
+      ["printf '<%s>' a `# it's a note` ${var.v}", '<a>'],
+      ['printf "<%s>" `echo a # note` ${var.v}', '<a>'],
+      // A sign within a word, or within braces, begins none.
+      ['v="a #b"; printf "<%s>" ${v% #*} ${var.v}', '<a>'],
+      ['v="a #b"; printf "<%s>" $${v%%[ #]*} ${var.v}', '<a>'],
+      ['printf "<%s>" a\\ #b ${var.v}', '<a #b>'],
+      ['printf "<%s>" a\\\n#b ${var.v}', '<a#b>'],
+      // A here-document ends where its name does, however that is quoted.
+      ['cat <<"E"F; printf "<%s>" ${var.v}\nit`s\nEF', 'it`s\n'],
+      ["cat <<E\\O'F'; printf '<%s>' ${var.v} # ${var.v}\nit`s\nEOF\n: `\n`", 'it`s\n'],
+      ['cat <<E\\OF\nit`s\nEOF\nprintf "<%s>" ${var.v}', 'it`s\n'],
+    ] as const) {
+      const said = expand(command, { goal: undefined, lookup: () => value }, 'shell');
+      const out = execFileSync(shell, ['-c', 'text' in said ? said.text : ''], { encoding: 'utf8' });
+      expect(out, command).toBe(`${before}<${value}>`);
+    }
+  },
+);
+
+test.for(['sh', 'bash'])('in a here-document within backquotes %s runs nothing of a value', (shell) => {
+  const value = 'a $(echo ran) `echo ran` \\ $HOME';
+  for (const opens of ['E', '\\E', "'E'"]) {
+    const command = `printf %s "\`cat <<${opens}\n${'${var.v}'}\nE\n\`"`;
+    const said = expand(command, { goal: undefined, lookup: () => value }, 'shell');
+    const out = execFileSync(shell, ['-c', 'text' in said ? said.text : ''], { encoding: 'utf8' });
+    expect(out, opens).toBe(`'${value}'`);
+  }
+});
+
 test('references are told with their places', () => {
   expect(references('a ${var.x} $${var.y} $goal')).toEqual([
     { kind: 'var', key: 'x', written: '${var.x}', at: 2, length: 8 },
@@ -147,6 +183,9 @@ test.for([
   ["cat <<-'E O' <<B # it's\n'\n\tE O\n\"\nB\necho ${var.y} \"${var.z}\"", ['${var.z}']],
   ["echo $((a << b))\necho '${var.x}'", ['${var.x}']],
   ["cat <<< it's\n${var.x}'", ['${var.x}']],
+  ["make `# don't stop` ${var.x}", []],
+  ['cat ${x:-it\'s "${var.x}"\'} ${var.y}', ['${var.x}']],
+  ["cat <<E'O'F\nDon't\nEOF\necho ${var.x}", []],
 ] as const)('quoted references of %s are %j', ([command, wanted]) => {
   expect(quotedReferences(command).map((r) => r.written)).toEqual(wanted);
 });

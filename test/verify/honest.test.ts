@@ -99,6 +99,24 @@ test.each(['done', 'failed'])(
   },
 );
 
+test.each(['done', 'failed'])(
+  'a result that is no longer that of the end of a run that has %s hides no change of its workspace',
+  async (id) => {
+    const changed = `${id}-changed`;
+    cpSync(it.dir(id), it.dir(changed), { recursive: true, preserveTimestamps: true });
+    writeFileSync(join(it.dir(changed), 'workspace/keep.txt'), 'changed');
+    const { sha256: _, ...result } = it.json(`.factory/runs/${id}/result.json`);
+    const found = async (instead: object) => {
+      writeFileSync(join(it.dir(changed), 'result.json'), withOwnHash(instead));
+      const { problems } = await it.verify(changed);
+      return problems.map(({ code, where }) => `${code} ${where}`);
+    };
+    expect(await found({ ...result, stages: result.stages - 1 })).toEqual(['missing result.json']);
+    const { evidence: _evidence, ...old } = result;
+    expect(await found(old)).toContain('changed workspace/keep.txt');
+  },
+);
+
 test('a resume that was killed, or cut by a power cut, is no change of the result before it', async () => {
   let seen = 0;
   const second = (line: string) => line.includes('stage started node=check') && ++seen === 2;
