@@ -150,8 +150,12 @@ export async function checkStory(
           is: `${one.hashes.length} records`,
         });
     }
-    if (one.torn > 0 && !killed && !goesOn)
-      found.add('added', where, `the last ${one.torn} bytes are no whole line, and the run was not cut off`);
+    if (one.torn > 0 && !killed) {
+      const what = `the last ${one.torn} bytes are no whole line`;
+      if (goesOn)
+        found.cannot(`the end of ${where}: ${what}, as a resume that was killed at once leaves them`);
+      else found.add('added', where, `${what}, and the run was not cut off`);
+    }
   }
   if (killed && counted === undefined)
     found.cannot(
