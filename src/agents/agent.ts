@@ -83,11 +83,12 @@ export type AgentTask = {
   /** Something the agent did, for `events.jsonl`. */
   acted(action: AgentAction): void;
   /** Asked by a backend that makes many calls, before each but the first: what the limits of run and node leave, with
-   *  what this task has `used` so far and what the next call `sends` at least. `empty` tells why it may not be made. */
+   *  what this task has `used` so far and what the next call `sends` at least. `empty` tells why it may not be made. Settles
+   *  when both are written down: whoever is killed once the call is on its way has counted it. */
   purse?(
     used: Usage | undefined,
     sends: number,
-  ): { readonly empty: string } | { readonly tokens: number | undefined };
+  ): Promise<{ readonly empty: string } | { readonly tokens: number | undefined }>;
   /** What this task is known to have used so far. */
   used?(usage: Usage): void;
   /** What went over the wire, for the record of the exchange; without keys. Programs are recorded by `run` itself. */

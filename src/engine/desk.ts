@@ -70,12 +70,12 @@ export function openDesk(at: DeskSetting): Desk {
   function purseOf(
     agent: Agent,
     task: AgentTask,
-    told: (used: Usage, sends: number) => void,
+    told: (used: Usage, sends: number) => Promise<boolean>,
   ): Pick<AgentTask, 'purse' | 'used'> {
     if (agent.free === true) return {};
     return {
-      used: (usage) => told(usage, 0),
-      purse(used, sends) {
+      used: (usage) => void told(usage, 0),
+      async purse(used, sends) {
         const model = used?.model ?? agent.modelFor?.(task) ?? '';
         const costUsd = agent.tellsCost === true ? undefined : inputCost(books.prices, model, sends);
         const next: NextCall = { tokens: sends, costUsd, model };
@@ -87,7 +87,8 @@ export function openDesk(at: DeskSetting): Desk {
         stop ??= hit;
         const empty = hit ?? spendHit(run, caps.unknownCost, next, at.kept);
         if (empty !== undefined) return { empty };
-        if (used !== undefined) told(used, sends);
+        if (used !== undefined && !(await told(used, sends)))
+          return { empty: 'what it has used cannot be written down' };
         const left = [
           own.caps.maxTokens === undefined ? [] : own.caps.maxTokens - tokensOf(own.spent),
           caps.maxTokens === undefined ? [] : caps.maxTokens - at.kept.tokens - tokensOf(run.spent),
@@ -154,13 +155,15 @@ function teller(write: (usage: Usage, sends: number) => Promise<void>) {
     writing = undefined;
   };
   return {
-    tell(usage: Usage, sends: number): void {
-      if (ended) return;
+    /** Whether this, or what was told after it, is written; why it could not be is told by `end`. */
+    tell(usage: Usage, sends: number): Promise<boolean> {
+      if (ended) return Promise.resolve(true);
       latest = [usage, sends];
-      if (writing !== undefined) return;
-      writing = work();
-      // Awaited at the end; until then what cannot be written must not count as nobody's error.
-      writing.catch(() => {});
+      writing ??= work();
+      return writing.then(
+        () => true,
+        () => false,
+      );
     },
     async end(): Promise<void> {
       ended = true;

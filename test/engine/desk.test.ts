@@ -40,7 +40,7 @@ const broken = (more: object = {}): AgentReport => ({
 });
 const answered = (usage: Usage): AgentReport => ({ kind: 'answered', text: 'ok', usage });
 
-function counter(caps: Partial<Caps>) {
+function counter(caps: Partial<Caps>, slow = async () => {}) {
   const records: CallRecord[] = [];
   const prices = {
     dated: '2026-01-01',
@@ -50,7 +50,10 @@ function counter(caps: Partial<Caps>) {
       ['dear', { input: 100, output: 1 }],
     ]),
   };
-  const books = openBooks([], prices, async (record) => void records.push(record));
+  const books = openBooks([], prices, async (record) => {
+    records.push(record);
+    await slow();
+  });
   const desk = openDesk({
     books,
     caps: { maxSteps: 9, maxWallMs: undefined, ...caps },
@@ -120,8 +123,8 @@ test('an agent of many calls is told before each what the limits leave, and when
     describe: 'many',
     modelFor: () => 'cheap',
     async work(task) {
-      told.push(task.purse?.(undefined, 10), task.purse?.(used('cheap', null), 10));
-      told.push(task.purse?.({ ...used('cheap', null), output_tokens: 1_999_995 }, 10), desk.stop);
+      told.push(await task.purse?.(undefined, 10), await task.purse?.(used('cheap', null), 10));
+      told.push(await task.purse?.({ ...used('cheap', null), output_tokens: 1_999_995 }, 10), desk.stop);
       return answered(used('cheap', null));
     },
   };
@@ -129,6 +132,45 @@ test('an agent of many calls is told before each what the limits leave, and when
   const hit =
     'max_tokens: the run has spent 2999995 tokens, the next call would send about 10, and its limit is 3000000 tokens (max_tokens on the graph, --max-tokens)';
   expect(told).toEqual([{ tokens: 3_000_000 }, { tokens: 2_000_000 }, { empty: hit }, hit]);
+});
+
+test('a call is not made before it is written down that it is on its way, however slow the disk is', async () => {
+  const { desk, records } = counter({}, async () => {
+    await new Promise(setImmediate);
+  });
+  const sends = () => records.flatMap((record) => (record.type === 'CallTold' ? record.sends : []));
+  const agent: Agent = {
+    name: 'many',
+    describe: 'many',
+    async work(task) {
+      task.used?.(used('cheap', null));
+      await task.purse?.(used('cheap', null), 10);
+      expect(sends()).toEqual([0, 10]);
+      return answered(used('cheap', null));
+    },
+  };
+  await desk.paying(agent, 1).work(taskFor(), new AbortController().signal);
+  expect(sends()).toEqual([0, 10]);
+});
+
+test('no more calls are made when what they use cannot be written down, and the work fails of that', async () => {
+  let full = false;
+  const { desk } = counter({}, async () => {
+    if (full) throw new Error('no space');
+  });
+  let more: unknown;
+  const agent: Agent = {
+    name: 'many',
+    describe: 'many',
+    async work(task) {
+      full = true;
+      more = await task.purse?.(used('cheap', null), 10);
+      return answered(used('cheap', null));
+    },
+  };
+  const work = desk.paying(agent, 1).work(taskFor(), new AbortController().signal);
+  await expect(work).rejects.toThrow('no space');
+  expect(more).toEqual({ empty: 'what it has used cannot be written down' });
 });
 
 test('within the work, too, a limit on money counts by price', async () => {
@@ -139,7 +181,7 @@ test('within the work, too, a limit on money counts by price', async () => {
     describe: 'many',
     modelFor: () => 'dear',
     async work(task) {
-      told.push(task.purse?.(undefined, 10), task.purse?.(used('dear', null), 10_000));
+      told.push(await task.purse?.(undefined, 10), await task.purse?.(used('dear', null), 10_000));
       return answered(used('dear', null));
     },
   };
@@ -160,7 +202,7 @@ const cutInTheMidst = (more: Partial<Agent>, ...told: readonly Usage[]): Agent =
   ...more,
   async work(task) {
     for (const usage of told) task.used?.(usage);
-    if (told.length > 0 && more.unseen !== true) task.purse?.(told.at(-1), 500_000);
+    if (told.length > 0 && more.unseen !== true) await task.purse?.(told.at(-1), 500_000);
     return { kind: 'cancelled' };
   },
 });

@@ -84,7 +84,7 @@ export async function toolLoop(
     const taken = { turn, tokens, sends, elapsedMs: clock.monotonic() - began };
     const cap = capReached(loop, taken);
     if (cap !== undefined) return end(agentFailed(cap));
-    const purse = task.purse?.(deps.used(), sends);
+    const purse = await task.purse?.(deps.used(), sends);
     if (purse !== undefined && 'empty' in purse)
       return end({ kind: 'failed', class: 'budget', reason: purse.empty });
     addNote(turns, near(taken));

@@ -437,7 +437,7 @@ test('limits of the run hold within the work, too', async () => {
   const asked: (readonly [number | null | undefined, number])[] = [];
   await using it = await job([calls(call('list')), calls(call('list', { depth: 2 })), calls(done())], {
     task: {
-      purse(used, sends) {
+      async purse(used, sends) {
         asked.push([used?.input_tokens, sends]);
         return asked.length < 3
           ? { tokens: 500 - asked.length }
