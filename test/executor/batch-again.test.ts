@@ -2,25 +2,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { emptySha, git, put, repository } from '../builder/support.ts';
+import { git, put, repository } from '../builder/support.ts';
 import { home } from '../support/cli.ts';
+import { answer, order } from './support.ts';
 
-const order = (n: number) => ({
-  id: `WO-0${n}`,
-  title: `Step ${n}`,
-  intent: 'One file.',
-  preconditions: [],
-  postconditions: [{ kind: 'file_exists', path: `f${n}.txt` }],
-  allowed_files: [`f${n}.txt`],
-  forbidden: [],
-  acceptance_commands: [`grep -q ${n} f${n}.txt`],
-  context_files: [`f${n}.txt`],
-  notes: null,
-});
-const answer = (n: number, more: object = {}) => ({
-  json: { summary: 's', writes: [{ path: `f${n}.txt`, base_sha256: emptySha, content: `${n}\n` }] },
-  ...more,
-});
+const answered = (n: number, more: object = {}) => answer(`f${n}.txt`, `${n}\n`, more);
 const script = (...propose: object[]): string =>
   JSON.stringify({ format: 'factory-script/1', answers: { propose } });
 
@@ -44,11 +30,11 @@ async function place() {
 
 test('from where the batch began: what is on its branch is stepped over, and told of as it was', async () => {
   await using it = await place();
-  expect((await it.batch([answer(1)])).code).toBe(1);
+  expect((await it.batch([answered(1)])).code).toBe(1);
   const branch = git(it.repo, 'branch', '--show-current');
   const record = join(it.path, 'art', branch.replace(/^factory\/adhoc/, 'factory'), 'run.json');
   const before = readFileSync(record, 'utf8');
-  expect((await it.batch([answer(2)])).code).toBe(0);
+  expect((await it.batch([answered(2)])).code).toBe(0);
   git(it.repo, 'switch', '-q', 'main');
   const again = await it.batch([]);
   expect(again.code, again.stdout + again.stderr).toBe(0);
@@ -59,13 +45,13 @@ test('from where the batch began: what is on its branch is stepped over, and tol
 
 test('from an older commit that is named: what a later one holds is made again', async () => {
   await using it = await place();
-  expect((await it.batch([answer(1)])).code).toBe(1);
-  const older = await it.batch([answer(1)], '--branch', 'mine', '--commit-hash', 'main');
+  expect((await it.batch([answered(1)])).code).toBe(1);
+  const older = await it.batch([answered(1)], '--branch', 'mine', '--commit-hash', 'main');
   expect(older.code).toBe(1);
   expect(older.stdout).not.toContain('already committed');
   expect(git(it.repo, 'log', '--format=%s', 'main..mine')).toBe('WO-01: Step 1');
   git(it.repo, 'switch', '-q', '-');
-  const auto = await it.batch([answer(1)], '--commit-hash', 'main');
+  const auto = await it.batch([answered(1)], '--commit-hash', 'main');
   expect(auto.stdout).not.toContain('already committed');
   const none = await it.batch([], '--branch', 'other', '--commit-hash', 'nowhere');
   expect(none.stderr).toContain('there is no commit "nowhere"');
@@ -77,7 +63,7 @@ test('an order that a batch goes on with keeps to the limits that are given now'
   const ends = { ...order(1), acceptance_commands: ['bash -c "test -f ../go || sleep 20; false"'] };
   put(it.path, {
     'wos/WO-01.json': JSON.stringify(ends),
-    'script.json': script(answer(1, { usage }), answer(1, { usage })),
+    'script.json': script(answered(1, { usage }), answered(1, { usage })),
   });
   const begin = ['order', 'run-all', ...flags, '--agent', 'scripted', '--script', 'script.json'];
   let cut = false;

@@ -2,29 +2,16 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { emptySha, git, put, repository } from '../builder/support.ts';
+import { git, put, repository } from '../builder/support.ts';
 import { home } from '../support/cli.ts';
+import { answer, order } from './support.ts';
 
-const order = {
-  id: 'WO-01',
-  title: 'Step 1',
-  intent: 'One file.',
-  preconditions: [],
-  postconditions: [{ kind: 'file_exists', path: 'f.txt' }],
-  allowed_files: ['f.txt'],
-  forbidden: [],
-  acceptance_commands: ['grep -q 1 f.txt'],
-  context_files: ['f.txt'],
-  notes: null,
-};
-const answers = {
-  propose: [{ json: { summary: 's', writes: [{ path: 'f.txt', base_sha256: emptySha, content: '1\n' }] } }],
-};
+const answers = { propose: [answer('f1.txt', '1\n')] };
 
 /** A repository whose check runs `verify`, and the command that carries out the order there. */
 async function place(verify: (path: string) => string) {
   const it = await home({
-    'order.json': JSON.stringify(order),
+    'order.json': JSON.stringify(order(1)),
     'script.json': JSON.stringify({ format: 'factory-script/1', answers }),
     'file.txt': '',
   });

@@ -7,26 +7,11 @@ import { orderRunCommands } from '../../src/commands/order-flags.ts';
 import { acquireLock } from '../../src/store/lock.ts';
 import { realClock } from '../../src/system/clock.ts';
 import { realSpawn } from '../../src/system/processes.ts';
-import { bareEnv, emptySha, git, put, repository } from '../builder/support.ts';
+import { bareEnv, git, put, repository } from '../builder/support.ts';
 import { home, root } from '../support/cli.ts';
 import { startModelServer } from '../support/model-server.ts';
+import { answer, order } from './support.ts';
 
-const order = (n: number, more: object = {}) => ({
-  id: `WO-0${n}`,
-  title: `Step ${n}`,
-  intent: 'One file.',
-  preconditions: [],
-  postconditions: [{ kind: 'file_exists', path: `f${n}.txt` }],
-  allowed_files: [`f${n}.txt`],
-  forbidden: [],
-  acceptance_commands: [`grep -q ${n} f${n}.txt`],
-  context_files: [`f${n}.txt`],
-  notes: null,
-  ...more,
-});
-const answer = (path: string, content: string) => ({
-  json: { summary: 's', writes: [{ path, base_sha256: emptySha, content }] },
-});
 const script = (...propose: object[]): string =>
   JSON.stringify({ format: 'factory-script/1', answers: { propose } });
 

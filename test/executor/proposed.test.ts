@@ -1,28 +1,15 @@
 /** What `factory order run` proposes when it cannot go on, typed as it stands: with the runs in a folder of its own. */
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { emptySha, git, put, repository } from '../builder/support.ts';
+import { git, put, repository } from '../builder/support.ts';
 import { cleanEnv, home } from '../support/cli.ts';
+import { answer, order } from './support.ts';
 
-const order = {
-  id: 'WO-01',
-  title: 'Step 1',
-  intent: 'One file.',
-  preconditions: [],
-  postconditions: [{ kind: 'file_exists', path: 'f.txt' }],
-  allowed_files: ['f.txt'],
-  forbidden: [],
-  acceptance_commands: ['grep -q 1 f.txt'],
-  context_files: ['f.txt'],
-  notes: null,
-};
-const answers = {
-  propose: [{ json: { summary: 's', writes: [{ path: 'f.txt', base_sha256: emptySha, content: '1\n' }] } }],
-};
+const answers = { propose: [answer('f1.txt', '1\n')] };
 
 test('a branch that has moved, and a run that is there already', async () => {
   await using it = await home({
-    'order.json': JSON.stringify(order),
+    'order.json': JSON.stringify(order(1)),
     'script.json': JSON.stringify({ format: 'factory-script/1', answers }),
   });
   const repo = `${it.path}/repo`;
@@ -54,7 +41,7 @@ test('a branch that has moved, and a run that is there already', async () => {
 
 test('a run that has landed is told of as landed when it is gone on with, also where its branch has', async () => {
   await using it = await home({
-    'order.json': JSON.stringify(order),
+    'order.json': JSON.stringify(order(1)),
     'script.json': JSON.stringify({ format: 'factory-script/1', answers }),
   });
   const repo = `${it.path}/repo`;
