@@ -38,16 +38,9 @@ const hints: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** A limit that has ended a run, and the flag that raises it. */
-const limitOfRun = /^max_\w+: .*, and its limit is .*(--max-[a-z-]+)\)$/s;
-
 /** One line, or nothing where the reason says all there is to say. */
-export function hintOf({ status, exit_code, exit_node, reason, next }: RunResult): string | undefined {
-  if (status !== 'failed') return undefined;
-  const limit = exit_node === null ? limitOfRun.exec(reason)?.[1] : undefined;
-  if (limit !== undefined)
-    return next.includes(limit) ? undefined : `a resume stops there again: give it a higher ${limit}`;
-  if (exit_code !== 3 && exit_code !== 4) return undefined;
+export function hintOf({ status, exit_code, reason }: RunResult): string | undefined {
+  if (status !== 'failed' || (exit_code !== 3 && exit_code !== 4)) return undefined;
   const known = exit_code === 3 ? hints.find(([words]) => words.test(reason))?.[1] : undefined;
   if (known !== undefined) return known;
   if (/larger than \d+ MiB|does not fit into \d+ tokens/.test(reason))

@@ -54,7 +54,7 @@ export function capHit(
 }
 
 /** The flag with which a run goes on that one of these limits has ended: it doubles the limit until the run, with the call
- *  that was to come, is below it. Undefined for any other reason, and for a limit of a node, which only its pipeline can
+ *  that was to come, is below it, and what the run has come to where nothing was allowed. Undefined for any other reason, and for a limit of a node, which only its pipeline can
  *  raise. */
 export function raisedLimit(reason: string): string | undefined {
   const found = /^max_\w+: (.*) its limit is ([\d.]+)(s?)\b([^()]*)\([^()]*(--max-[a-z-]+)\)$/.exec(reason);
@@ -62,7 +62,7 @@ export function raisedLimit(reason: string): string | undefined {
   const [, told = '', limit, unit = '', kept = '', flag] = found;
   const amounts = `${told}${kept}`.matchAll(/ (?:visited|made|took|spent|about|with) ([\d.]+)/g);
   const needs = [...amounts].reduce((sum, [, amount]) => sum + Number(amount), 0);
-  let raised = Number(limit) * 2;
+  let raised = (Number(limit) || needs) * 2;
   while (raised > 0 && raised <= needs) raised *= 2;
   return raised > 0 ? `${flag} ${Number(raised.toFixed(6))}${unit}` : undefined;
 }

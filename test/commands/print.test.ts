@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { hintOf } from '../../src/commands/hints.ts';
 import { harmless } from '../../src/commands/io.ts';
 import { painter, summary } from '../../src/commands/print.ts';
-import { capHit, spendHit } from '../../src/engine/caps.ts';
 import type { RunResult } from '../../src/model/result.ts';
 import { nothingSpent } from '../../src/model/spent.ts';
 
@@ -58,32 +57,6 @@ test.for([
   expect(hintOf({ ...result, reason, exit_code })).toMatch(wanted);
   expect(summary({ ...result, reason, exit_code }, painter(false))).toMatch(wanted);
 });
-
-const limits = { maxSteps: 9, maxWallMs: 2000, maxCostUsd: 2, maxTokens: 9 };
-const spent = { ...nothingSpent, calls: 1, cost_usd: 3, input_tokens: 10 };
-test.for([
-  ['--max-visits', capHit(limits, { id: 'a', maxVisits: 1, visits: 1 }, { steps: 1, elapsedMs: 1 })],
-  ['--max-steps', capHit(limits, { id: 'a', maxVisits: 9, visits: 1 }, { steps: 9, elapsedMs: 1 })],
-  ['--max-wall', capHit(limits, { id: 'a', maxVisits: 9, visits: 1 }, { steps: 1, elapsedMs: 9000 })],
-  ['--max-cost-usd', spendHit({ caps: { maxCostUsd: 2 }, spent }, undefined)],
-  ['--max-tokens', spendHit({ caps: { maxTokens: 9 }, spent }, undefined)],
-] as const)(
-  'a run that its limit has ended is told that a resume wants a higher %s',
-  ([flag, reason = '']) => {
-    const wanted = `a resume stops there again: give it a higher ${flag}`;
-    expect(hintOf({ ...result, exit_node: null, reason, next: 'factory resume r1' })).toBe(wanted);
-    const next = `factory resume r1 ${flag} 20`;
-    expect(hintOf({ ...result, exit_node: null, reason, next })).toBeUndefined();
-    // A node's own limit is raised in the pipeline.
-    expect(
-      hintOf({
-        ...result,
-        exit_node: null,
-        reason: 'max_wall: node "a" took 3s, and its limit is 2s (max_wall on the node)',
-      }),
-    ).toBeUndefined();
-  },
-);
 
 test('a failure that no model made has no such hint', () => {
   expect(hintOf({ ...result, reason: 'tool: 429 tests failed' })).toBeUndefined();

@@ -30,7 +30,7 @@ describe('caps', () => {
     [capHit(caps, { ...node, maxWallMs: 5, elapsedMs: 5 }, { steps: 0, elapsedMs: 0 }), undefined],
     [spendHit(purse({ maxCostUsd: 0.7 }), undefined), '--max-cost-usd 1.4'],
     [spendHit(purse({ maxTokens: 100 }), undefined), '--max-tokens 200'],
-    [spendHit(purse({ maxCostUsd: 0 }), undefined), undefined],
+    [spendHit(purse({ maxCostUsd: 0 }), undefined), '--max-cost-usd 1.5'],
     [spendHit({ ...purse({ maxTokens: 100 }), node: 'a' }, undefined), undefined],
     [spendHit(purse({ maxTokens: 500 }), undefined, next, { usd: 0, tokens: 40 }), '--max-tokens 2000'],
     // What was spent, taken or is to come may be far beyond the limit by then.
