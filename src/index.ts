@@ -1,4 +1,4 @@
-/** What the library offers. Version 0: it may change. */
+/** What the library offers (docs/library.md). Version 0: it may change. */
 export type { Agent, AgentReport, AgentTask, Usage } from './agents/agent.ts';
 export { type Applied, applyProposal } from './builder/apply.ts';
 export { parseProposal } from './builder/proposal.ts';
@@ -6,9 +6,21 @@ export type { OrderScope } from './builder/scope.ts';
 export { type FailureStage, failureStages, type StageFailure } from './builder/stage.ts';
 export { evaluate, parseCondition } from './dot/condition.ts';
 export { readGraph } from './dot/read.ts';
+export type { ReadPipeline } from './engine/pipeline.ts';
 export type { Log, Watcher } from './engine/watch.ts';
-export type { Doors, Finished, Refusal, RunFlags } from './factory.ts';
-export { readPipeline, resumeRun, startRun } from './factory.ts';
+/** Runs: each settles when the run has ended (`result`) or was refused (`problems`). */
+export {
+  forkRun,
+  plainDoors,
+  plainFlags,
+  replayRun,
+  resumeRun,
+  startRun,
+  type Where,
+} from './factory/embedded.ts';
+export type { ReplayRequest } from './factory/replay.ts';
+export type { Doors, Environment, Finished, Refusal, RunFlags } from './factory/types.ts';
+export { readPipeline } from './factory.ts';
 export { lint } from './lint/lint.ts';
 export type { Diagnostic, Place, Position, Span } from './model/diagnostic.ts';
 export { RunEvent } from './model/event.ts';
@@ -45,3 +57,8 @@ export {
 } from './planner/finding.ts';
 /** `listRepoFiles(root)` lists what of a folder counts as its files: what `checkPlan` and `emitPlan` take. */
 export { listRepoFiles } from './planner/listing.ts';
+export { readRecords } from './store/journal.ts';
+/** What is there: runs of a runs directory, the moments of one, its journals. */
+export { findMoment, type Moment, readSoFar } from './store/moment.ts';
+export { findRun, listRuns, newRunId, type RunSummary } from './store/run-store.ts';
+export { type Clock, realClock } from './system/clock.ts';

@@ -1,0 +1,49 @@
+/** Writes the declarations of the library beside the build: what TypeScript and an editor read of `import 'factory'`.
+ *  `node scripts/types.mjs [FOLDER]`; the folder is `types` where none is named, and is replaced. */
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const house = fileURLToPath(new URL('..', import.meta.url));
+const out = resolve(process.argv[2] ?? join(house, 'types'));
+/** How a declaration names another one; only these are taken along. */
+const named = /((?:from|import)\s*\(?\s*['"])(\.{1,2}\/[^'"]+)\.ts(['"])/g;
+
+await mkdir(dirname(out), { recursive: true });
+const work = await mkdtemp(`${out}.`);
+try {
+  const all = join(work, 'all');
+  declare(all);
+  const reached = new Map();
+  const open = [join(all, 'index.d.ts')];
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    if (reached.has(path)) continue;
+    const text = await readFile(path, 'utf8');
+    reached.set(path, text);
+    for (const [, , other] of text.matchAll(named)) open.push(join(dirname(path), `${other}.d.ts`));
+  }
+  const kept = join(work, 'kept');
+  for (const [path, text] of reached) {
+    const at = join(kept, relative(all, path));
+    await mkdir(dirname(at), { recursive: true });
+    // A name that every version of TypeScript finds the declaration by.
+    await writeFile(at, text.replace(named, '$1$2.js$3'));
+  }
+  await rm(out, { recursive: true, force: true });
+  await rename(kept, out);
+} finally {
+  await rm(work, { recursive: true, force: true });
+}
+
+function declare(folder) {
+  const compiler = join(
+    dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
+    'bin/tsc',
+  );
+  const args = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--outDir', folder];
+  execFileSync(process.execPath, [compiler, '-p', join(house, 'tsconfig.types.json'), ...args], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+}

@@ -1,0 +1,125 @@
+/** Runs from a program, by what the library offers. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type Doors,
+  type Finished,
+  findMoment,
+  forkRun,
+  plainDoors,
+  plainFlags,
+  type Refusal,
+  type RunEvent,
+  readPipeline,
+  readSoFar,
+  replayRun,
+  resumeRun,
+  startRun,
+} from '../../src/index.ts';
+
+let folder: string;
+let told: string[];
+let doors: Doors;
+const stop = { at: '' };
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'factory-embedded-'));
+  told = [];
+  stop.at = '';
+  const controller = new AbortController();
+  const event = (event: RunEvent) => {
+    told.push(event.type);
+    if ('node_id' in event && event.node_id === stop.at && event.type === 'StageStarted')
+      controller.abort('test');
+  };
+  doors = plainDoors({
+    cwd: folder,
+    env: { ...process.env, FACTORY_SANDBOX: 'none' },
+    signal: controller.signal,
+    watcher: { event, streamed() {}, spent() {} },
+  });
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const where = (runId: string) => ({ runsDir: 'runs', runId });
+
+async function graphOf(text: string) {
+  writeFileSync(join(folder, 'p.dot'), text);
+  const { graph, found } = await readPipeline('p.dot', folder);
+  if (graph === undefined) throw new Error(JSON.stringify(found));
+  return graph;
+}
+const twoSteps = () =>
+  graphOf(
+    `digraph { workdir="none"; start -> one -> two -> end
+      one [shape=parallelogram, tool_command="echo one >> steps.txt"]
+      two [shape=parallelogram, tool_command="echo two >> steps.txt"] }`,
+  );
+const ran = (ended: Finished | Refusal) => {
+  if ('problems' in ended) throw new Error(JSON.stringify(ended.problems));
+  return ended.result;
+};
+const steps = (workspace: string) => readFileSync(join(workspace, 'steps.txt'), 'utf8');
+
+describe('a run from a program', () => {
+  it('is made below the folder that the doors name, by a relative path as well', async () => {
+    const result = ran(await startRun(await twoSteps(), where('a'), plainFlags(), doors));
+    expect(result).toMatchObject({ status: 'completed', run_dir: join(folder, 'runs/a') });
+    expect(isAbsolute(result.workspace)).toBe(true);
+    expect(steps(result.workspace)).toBe('one\ntwo\n');
+    expect(told.filter((type) => type === 'StageCompleted')).toHaveLength(4);
+  });
+
+  it('stops when its signal fires, and is gone on with', async () => {
+    stop.at = 'two';
+    const graph = await twoSteps();
+    const cut = ran(await startRun(graph, where('a'), plainFlags(), doors));
+    expect(cut).toMatchObject({ status: 'interrupted', exit_code: 130 });
+    const { signal } = new AbortController();
+    const whole = ran(await resumeRun('runs/a', undefined, plainFlags(), { ...doors, signal }));
+    expect(whole.status).toBe('completed');
+    expect(steps(whole.workspace)).toBe('one\ntwo\n');
+  });
+
+  it('is begun again at a moment of its own, and from its record', async () => {
+    ran(await startRun(await twoSteps(), where('a'), plainFlags(), doors));
+    const dir = join(folder, 'runs/a');
+    const read = await readSoFar(dir);
+    if (!read.ok) throw new Error(read.why);
+    const moment = findMoment(read.records, { node: 'one', visit: undefined }, false);
+    if (!moment.ok) throw new Error(moment.why);
+    const fork = ran(await forkRun('runs/a', moment, undefined, where('b'), plainFlags(), doors));
+    expect([fork.status, steps(fork.workspace)]).toEqual(['completed', 'one\ntwo\n']);
+    const request = { from: undefined, prompts: {}, runTools: false };
+    const replay = ran(await replayRun('runs/a', request, where('c'), plainFlags(), doors));
+    expect([replay.status, steps(replay.workspace)]).toEqual(['completed', 'one\ntwo\n']);
+  });
+
+  it.each([
+    ['an id that leaves the folder', { runsDir: 'runs', runId: '../a' }, /run id/],
+    ['an id that is taken', { runsDir: 'runs', runId: 'taken' }, /already/],
+  ])('is refused for %s, with nothing left behind', async (_, place, why) => {
+    mkdirSync(join(folder, 'runs/taken'), { recursive: true });
+    const refusal = await startRun(await twoSteps(), place, plainFlags(), doors);
+    expect(refusal).toMatchObject({ problems: [{ code: 'run-id', message: expect.stringMatching(why) }] });
+    expect(existsSync(join(folder, 'a'))).toBe(false);
+    expect(told).toEqual([]);
+  });
+
+  it('is refused where its folder would hold the tree that is copied', async () => {
+    const graph = await graphOf('digraph { start -> end }');
+    const refusal = await startRun(
+      graph,
+      { runsDir: '.', runId: 'a' },
+      plainFlags({ workdir: 'tree' }),
+      doors,
+    );
+    expect(refusal).toMatchObject({ problems: [{ code: 'workdir' }] });
+    mkdirSync(join(folder, 'tree'));
+    expect(
+      await startRun(graph, { runsDir: '.', runId: 'a' }, plainFlags({ workdir: 'tree' }), doors),
+    ).toMatchObject({ problems: [{ code: 'runsdir', message: expect.stringContaining('contains') }] });
+  });
+});

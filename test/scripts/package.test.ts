@@ -1,0 +1,66 @@
+/** The package as a stranger installs it: its types, and the program that docs/library.md shows. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+const house = mkdtempSync(join(tmpdir(), 'factory-package-'));
+const installed = join(house, 'node_modules/factory');
+const shown = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(root, 'docs/library.md'), 'utf8'))?.[1] ?? '';
+
+beforeAll(() => {
+  mkdirSync(installed, { recursive: true });
+  const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { files: string[] };
+  for (const part of ['package.json', ...files.filter((name) => name !== 'types')])
+    cpSync(join(root, part), join(installed, part), { recursive: true });
+  execFileSync(process.execPath, [join(root, 'scripts/types.mjs'), join(installed, 'types')]);
+  // Its dependencies, as they would be beside it.
+  for (const name of ['zod', 'openai', 'execa', 'commander', 'picocolors', 'ulid', '@ts-graphviz', '@types'])
+    symlinkSync(join(root, 'node_modules', name), join(house, 'node_modules', name));
+  writeFileSync(join(house, 'package.json'), '{ "type": "module" }');
+  writeFileSync(join(house, 'mine.ts'), shown);
+  // Without its types this is JavaScript already.
+  writeFileSync(join(house, 'mine.mjs'), shown);
+  writeFileSync(
+    join(house, 'greet.dot'),
+    'digraph { workdir="none"; vars="name=world"; start -> greet -> end; greet [shape=parallelogram, tool_command="echo ${var.name} > hello.txt"] }',
+  );
+});
+afterAll(() => rmSync(house, { recursive: true, force: true }));
+
+const compile = (source: string): string => {
+  writeFileSync(join(house, 'mine.ts'), source);
+  const options = { target: 'es2023', module: 'nodenext', strict: true, noEmit: true, types: ['node'] };
+  writeFileSync(
+    join(house, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions: { ...options, exactOptionalPropertyTypes: true }, files: ['mine.ts'] }),
+  );
+  try {
+    return execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', house], {
+      encoding: 'utf8',
+    });
+  } catch (error) {
+    return (error as { stdout: string }).stdout;
+  }
+};
+
+describe('the package', () => {
+  it('has types for the program in its own documentation, in every file of theirs', () => {
+    expect(compile(shown)).toBe('');
+  });
+
+  it('has types that refuse what would fail', () => {
+    const wrong = shown.replace("readPipeline('greet.dot', process.cwd())", "readPipeline('greet.dot')");
+    expect(compile(wrong)).toMatch(/mine\.ts\(\d+,\d+\): error TS2554: Expected 2 arguments/);
+  });
+
+  it('runs that program', () => {
+    const said = execFileSync(process.execPath, ['mine.mjs'], { cwd: house, encoding: 'utf8' }).split('\n');
+    expect(said.filter((line) => line === 'StageCompleted')).toHaveLength(3);
+    const [, workspace = ''] = said.find((line) => line.startsWith('completed '))?.split(' ') ?? [];
+    expect(readFileSync(join(workspace, 'hello.txt'), 'utf8')).toBe('Ada\n');
+    expect(said.at(-2)).toMatch(/^\d+ events$/);
+  });
+});
