@@ -40,7 +40,8 @@ lint() {
       fi
       for line in $(lines "(^|[^A-Za-z0-9_])$models=$literal" "$file") \
         $(lines "[{]$models:?[-=]$literal" "$file"); do
-        finding "$file" "$line" 'a model has a name by default here: leave it empty and ask the provider which there are'
+        name=$(sed -n "${line}p" "$file" | grep -oE "$models" | head -n 1)
+        finding "$file" "$line" "$name names a model by default: leave it empty and ask the provider which there are"
       done
       ;;
   esac

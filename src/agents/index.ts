@@ -331,7 +331,7 @@ function unknownAgent(word: string, chosenBy: string): { readonly problem: Diagn
   const near = nearest(word, agentNames);
   return problem(
     'agent-unknown',
-    `${chosenBy} asks for the agent "${word}", which is unknown; ${there}`,
+    `unknown agent backend: ${word} (${chosenBy}); ${there}`,
     near === undefined ? 'choose one of those' : `did you mean "${near}"?`,
   );
 }

@@ -157,9 +157,9 @@ async function commandsOf(
 const cutShort = (reason: string): string =>
   reason.startsWith('timeout:') ? '\n[TIMEOUT]' : `\n[${reason}]`;
 
-/** Head and tail, for those who read the records without the files. */
+/** Head and tail, for those who read the records without the files: 2,000 characters and a mark of 15, never more. */
 function trunc(text: string): string {
   const characters = [...text];
   if (characters.length <= 2000) return text;
-  return `${characters.slice(0, 600).join('')}\n...[truncated]\n${characters.slice(-1400).join('')}`;
+  return `${characters.slice(0, 600).join('')}\n...[truncated]\n${characters.slice(-1399).join('')}`;
 }

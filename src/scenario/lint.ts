@@ -71,6 +71,7 @@ const literalModel = [
   new RegExp(`\\{${model}:?[-=]["']?[A-Za-z0-9]`),
   new RegExp(`(?<!\\w)${model}["'\\]]*\\s*(?:,|\\?\\?|\\|\\||=|:)\\s*["'][A-Za-z0-9]`),
 ];
+const modelName = new RegExp(model);
 const fixedPlace = /(?<![\w})./])\/(?:var\/|private\/)?tmp\/[\w.$-]/;
 
 /** The rules that look at the text alone. Pure. */
@@ -88,7 +89,7 @@ export function lintText(name: string, text: string, shown: string): readonly Fi
         ? [
             finding(
               at,
-              'a model has a name by default here: leave it empty and ask the provider which there are',
+              `${modelName.exec(line)?.[0]} names a model by default: leave it empty and ask the provider which there are`,
             ),
           ]
         : []),

@@ -172,7 +172,10 @@ test.for([
 ] as const)('of an unknown word "%s" the nearest known one is %s', ([word, near]) => {
   const chosen = chooseAgent({ env: key, flag: word, script });
   expect(chosen).toMatchObject({
-    problem: { code: 'agent-unknown', message: expect.stringContaining(`"${word}"`) },
+    problem: {
+      code: 'agent-unknown',
+      message: expect.stringContaining(`unknown agent backend: ${word} (--agent); there are`),
+    },
   });
   expect('problem' in chosen && chosen.problem.fix).toBe(
     near === undefined ? 'choose one of those' : `did you mean "${near}"?`,

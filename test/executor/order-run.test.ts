@@ -231,6 +231,18 @@ test('a record tells a plan that asks for what is not there, and the command tha
   expect(await brief(2)).toMatchObject({ stage: 'acceptance_failed', command: 'echo "x', exit_code: null });
 });
 
+test('of long output a record keeps the head and the tail, the file beside it everything', async () => {
+  const prints = order(1, { acceptance_commands: ['seq 2000'] });
+  await using it = await place([prints], answer('f1.txt', '1\n'));
+  const run = await it.order('run', '--work-order', 'wos/WO-01.json', '--branch', 'w', '--no-push');
+  expect(run.code, run.stderr).toBe(0);
+  const [told] = it.newest('attempt_1/acceptance_result.json');
+  expect(told.stdout_trunc).toMatch(/^1\n2\n[\s\S]*\n\.\.\.\[truncated\]\n[\s\S]*\n2000\n$/);
+  // 2,000 characters and the mark, however it is divided.
+  expect(told.stdout_trunc).toHaveLength(2015);
+  expect(readFileSync(told.stdout_path, 'utf8')).toMatch(/^1\n[\s\S]*\n1000\n[\s\S]*\n2000\n$/);
+});
+
 test('a name for one run is refused where a plan of several orders makes several', async () => {
   await using it = await place([order(1), order(2)], answer('f1.txt', '1\n'));
   writeFileSync(join(it.path, 'plan.json'), JSON.stringify({ work_orders: [order(1), order(2)] }));

@@ -207,6 +207,24 @@ describe('lint_scenarios.sh', () => {
   });
 });
 
+test('a finding about a model names the variable, in bash and by the command alike', async () => {
+  const text = 'm=$SCENARIO_MODE\nX="${ANTHROPIC_LIVE_MODEL:-claude-x}"\n';
+  await using place = await home({ 's/a_user_scenarios.sh': text });
+  const words = /a_user_scenarios\.sh:2: ANTHROPIC_LIVE_MODEL names a model by default/;
+  expect((await bash('lint_scenarios.sh', ['s'], { cwd: place.path })).stdout).toMatch(words);
+  const told = await place.factory(['scenario', 'lint', 's']);
+  expect(told.stdout + told.stderr).toMatch(words);
+});
+
+test('codex-wrapper.sh starts codex without its server of memories, arguments as they are', async () => {
+  await using place = await home({ 'bin/codex': '#!/bin/sh\nprintf "%s\\n" "$@"\nexit 7\n' });
+  await chmod(join(place.path, 'bin/codex'), 0o755);
+  const env = { PATH: `${join(place.path, 'bin')}:${process.env['PATH']}` };
+  const ran = await bash('../codex-wrapper.sh', ['exec', 'a b'], { cwd: place.path, env });
+  expect(ran.stdout.split('\n')).toEqual(['-c', 'mcp_servers.memory_ops.enabled=false', 'exec', 'a b']);
+  expect(ran.exitCode).toBe(7);
+});
+
 describe('preflight_provider_live.sh', () => {
   const keys = { openai: 'sk-open-"0123456789', anthropic: 'sk-ant-9876543210' };
 

@@ -4,13 +4,16 @@ import { fetched, inBackground } from './background.ts';
 import type { Request } from './client.ts';
 import type { Exchange } from './ending.ts';
 import { exchange } from './exchange.ts';
+import type { Trouble } from './failure.ts';
 import { patience, worded } from './patience.ts';
 import type { Watch } from './watch.ts';
+
+type TroubledExchange = Extract<Exchange, { kind: 'trouble' }>;
 
 /** What a call has learned about its server; it is kept from budget to budget. */
 export type Ways = {
   /** The server refuses to stream. */
-  noStream?: Extract<Exchange, { kind: 'trouble' }>;
+  noStream?: TroubledExchange;
   /** The server refuses to work in the background. */
   noBackground?: boolean;
 };
@@ -36,15 +39,24 @@ export async function ask(
       if (got.trouble.way === 'lost') onWay(got);
       const later = await inBackground(request, watch, onWay);
       if (later.kind !== 'trouble') return later;
-      const { status } = later.trouble;
-      if (watch.stopped !== undefined || (status !== 400 && status !== 422)) return withRest(later, got);
-      // It does not know what "background" is; what went wrong with the stream is what there is to tell.
+      if (watch.stopped !== undefined || !knowsNoBackground(later.trouble, got)) return withRest(later, got);
+      // What went wrong with the stream is what there is to tell.
       ways.noBackground = true;
     }
     if (!(await tries.wait(got.trouble))) return worded(got, got.trouble, tries.tries);
     onWay(got);
   }
 }
+
+/** Whether it is "background" that the server does not take, and not the prompt. One that does not say so took the
+ *  prompt when it began to stream an answer. A status is only there where the prompt was handed in. */
+const knowsNoBackground = ({ status, names }: Trouble, stream: TroubledExchange): boolean =>
+  status === 422 ||
+  (status === 400 &&
+    (names === 'background' ||
+      stream.trouble.way === 'refused' ||
+      stream.text !== '' ||
+      stream.reasoning !== ''));
 
 /** What a broken stream had brought is better than nothing. */
 const withRest = (later: Exchange, broken: Exchange): Exchange => ({

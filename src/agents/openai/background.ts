@@ -94,7 +94,8 @@ export async function fetched(
     if (!(await tries.wait(got.trouble)) && watch.stopped === undefined) {
       // Handing the prompt in again would have the server work on both.
       await farewell(client, id);
-      const lost: Trouble = { ...got.trouble, again: false };
+      const { status: _ofTheLook, ...trouble } = got.trouble;
+      const lost: Trouble = { ...trouble, again: false };
       return worded(got, lost, tries.tries, 'looking for the answer in the background');
     }
   }

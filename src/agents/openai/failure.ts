@@ -14,6 +14,8 @@ export type Trouble = {
   /** No model worked on it: the server said no, or was never reached. */
   readonly unbilled?: true;
   readonly way?: 'lost' | 'refused';
+  /** What of the request the server says that it does not take. */
+  readonly names?: 'background';
 };
 
 export type Facts = {
@@ -44,6 +46,7 @@ export function troubleOf(error: unknown, openai: Package, facts: Facts): Troubl
     const fix = warm ? ': leave out --llm-temperature for this model' : '';
     const trouble = byStatus(status, word, `${short(error.message)}${fix}`, facts);
     const noStream = error.param === 'stream' || /\bstream(ing|_options)?\b/i.test(error.message);
+    const noBackground = error.param === 'background' || /\bbackground\b/i.test(error.message);
     // What the server asks for with a quota is when it is there again.
     const park: Park | undefined =
       status === 429 && retryAfterMs !== undefined && trouble.report.park?.kind !== 'billing'
@@ -55,6 +58,7 @@ export function troubleOf(error: unknown, openai: Package, facts: Facts): Troubl
       unbilled: true,
       again: told === 'false' ? false : trouble.again,
       ...((status === 400 || status === 422) && noStream ? { way: 'refused' } : {}),
+      ...(noBackground ? { names: 'background' } : {}),
       report: {
         ...trouble.report,
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),

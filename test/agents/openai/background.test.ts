@@ -207,6 +207,28 @@ test('a job that cannot be looked at is given up after three tries, and not begu
   expect(asked(requests).slice(2)).toEqual([...new Array(3).fill('GET resp_7'), 'cancel resp_7']);
 });
 
+test('a look that is refused begins no second answer', async () => {
+  const refused: Reaction = { status: 400, body: { error: { message: 'no' } } };
+  const { report, requests } = await tell([drop, is('queued'), refused, { text: 'a second one' }]);
+  expect(report).toMatchObject({ kind: 'failed', class: 'config', model: 'api' });
+  expect(asked(requests).slice(2)).toEqual(['GET resp_7', 'cancel resp_7']);
+});
+
+test('a prompt that is refused in the background is not streamed again', async () => {
+  const refused: Reaction = { status: 400, body: { error: { message: 'your prompt is too long' } } };
+  const { report, requests } = await tell([drop, refused, { text: 'too late' }]);
+  expect(report).toMatchObject({ kind: 'failed', class: 'config', model: 'api' });
+  expect(reasonOf(report)).toMatch(/your prompt is too long \(in the background\)$/);
+  expect(asked(requests)).toEqual(['stream', 'background']);
+});
+
+test('a server that began to stream took the prompt, and refuses the background for what it is', async () => {
+  const refused: Reaction = { status: 400, body: { error: { message: 'no' } } };
+  const torn: Reaction = { cutAfter: 1, text: 'one two' };
+  const { report } = await tell([torn, refused, { text: 'whole' }]);
+  expect(report).toMatchObject({ kind: 'answered', text: 'whole' });
+});
+
 test('what a torn stream had brought is in the report when the background brings nothing', async () => {
   const { report } = await tell([{ cutAfter: 2, text: 'one two three' }, is('queued'), is('cancelled')]);
   expect(report).toMatchObject({ kind: 'failed', response: 'one two ' });
