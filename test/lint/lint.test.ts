@@ -151,6 +151,12 @@ const bad: readonly Row[] = [
   ['empty-prompt', whole(`${ends} a; start -> a -> exit`), 'a'],
   ['attribute-kind', around('tool_command="x"'), 'tool_command'],
   ['attribute-kind', around('type=verification, "verification.allowed_commands"=ls, prompt=x'), 'prompt'],
+  ['attribute-kind', around('', 'max_visits=9;'), 'max_visits'],
+  ['attribute-kind', edge('label=x').replace('[label=x]', 'condition="outcome=fail"'), 'condition'],
+  ['attribute-kind', edge('max_retries=1'), 'max_retries'],
+  ['attribute-kind', around('condition="outcome=fail"'), 'condition'],
+  ['attribute-kind', around('').replace('a [label=a, ]', 'a [label=a] { prompt="x" }'), 'prompt'],
+  ['attribute-kind', around('', 'subgraph { label=l; graph [goal=g, color=red]; }'), 'goal'],
   ['unknown-attribute', around('max_retris=1'), 'max_retris'],
   ['unknown-attribute', around('max-retries=1'), 'max-retries'],
   ['unknown-attribute', around('tool_comand="x"'), 'tool_comand'],
@@ -263,6 +269,10 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
     around('fidelity=full, thread_id=t, reasoning_effort=high, cwd=".", inputs=x, class=c'),
   ],
   ['attribute-kind', around('max_retries=1', 'node [tool_command="x"];')],
+  [
+    'attribute-kind',
+    around('fidelity=full, weight=2', 'fidelity=full; edge [fidelity=x]; subgraph { rank=same; x=y }'),
+  ],
   ['unknown-attribute', around('type=verification, tool_comand="x", "verification.allowed_commands"=ls')],
   ['unknown-attribute', around('', 'rankdir=LR; bgcolor=white; node [fontsize=10, tool_command="x"];')],
   ['gate-without-retry', around('goal_gate=true, retry_target=a')],
@@ -370,6 +380,29 @@ test("an attribute of another kind's warns, also misspelt, but not as a default 
         .replace('start -> a', 'start -> b -> a'),
     ).map(([code]) => code),
   ).not.toContain('attribute-kind');
+});
+
+test.for([
+  [
+    around('', 'max_visits=9;'),
+    'max_visits has no effect on the graph: only a node reads it',
+    'default_max_visits=…',
+  ],
+  [
+    around('', '{ timeout=9s }'),
+    'timeout has no effect on a subgraph: only a node reads it',
+    'default_timeout=…',
+  ],
+  [around('', 'prompt=x;'), 'prompt has no effect on the graph: only a node reads it', 'node [prompt=…]'],
+  [
+    around('condition=x'),
+    'condition has no effect on the node "a": only an edge reads it',
+    'a -> b [condition=…]',
+  ],
+] as const)('%s: %s', ([pipeline, message, mended]) => {
+  const [warning] = found(pipeline);
+  expect(warning).toMatchObject({ severity: 'warning', message });
+  expect(warning?.fix).toContain(mended);
 });
 
 test('an orphan is called one', () => {
