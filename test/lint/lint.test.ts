@@ -127,6 +127,9 @@ const bad: readonly Row[] = [
   ['unknown-outcome', edge('condition="outcome=done"'), 'done'],
   ['unknown-outcome', edge('condition="context.x=\\"a\\" || !outcome != \\"sucess\\""'), '\\"sucess\\"'],
   ['unknown-outcome', edge('condition="outcome=SUCCESS"'), 'SUCCESS'],
+  ['condition-key', edge('condition="x=1 || Outcome=fail"'), 'Outcome'],
+  ['condition-key', edge('condition="!failure_clas"'), 'failure_clas'],
+  ['condition-key', edge('condition="ctx.n<3"'), 'ctx.n'],
   ['target-missing', around('goal_gate=true, retry_target=nowhere'), 'nowhere'],
   ['target-missing', around('fallback_retry_target="nowhere"'), '"nowhere"'],
   ['target-missing', around('required_tool_node=nowhere'), 'nowhere'],
@@ -239,6 +242,7 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['verification', around('type=verification, verification.allowed_commands="go test"')],
   ['condition-syntax', edge('condition="outcome=success && !(a.b contains \\"x y\\" || n>=5)"')],
   ['condition-syntax', edge('condition="  "')],
+  ['condition-key', edge('condition="context.outcome=x && came && context.ctx.x=1 && outcome_of_tests=1"')],
   ['unknown-outcome', edge('condition="outcome=pass || outcome=skipped || context.outcome=any"')],
   ['target-missing', around('goal_gate=true, retry_target=a, required_tool_node=" "')],
   ['vars-syntax', around('', 'vars="a=1, b=@x.md";')],
@@ -449,7 +453,7 @@ test('a prompt file is searched for references when its text is given', () => {
   });
 });
 
-test('undeclared nodes, empty prompts, unknown attributes, open gates and where runs lead are warnings; the rest are errors', () => {
+test('undeclared nodes, empty prompts, unknown attributes and keys, open gates and where runs lead are warnings; the rest are errors', () => {
   const severity = new Map(bad.flatMap(([, pipeline]) => found(pipeline)).map((d) => [d.code, d.severity]));
   expect(
     [...severity]
@@ -458,6 +462,7 @@ test('undeclared nodes, empty prompts, unknown attributes, open gates and where 
       .sort(),
   ).toEqual([
     'attribute-kind',
+    'condition-key',
     'edge-never-taken',
     'empty-prompt',
     'endless-cycle',
