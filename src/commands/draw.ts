@@ -27,8 +27,16 @@ function width(character: string): number {
   return wide ? 2 : 1;
 }
 
-/** Text of a message on one line, with nothing in it that could move the cursor. */
-const clean = (text: string): string => text.replace(/\s*[\n\r]\s*/g, ' ').replace(/\p{Cc}/gu, '·');
+// Joiners of emoji are none of these.
+const unseen = /[\u00A0\u00AD\u2000-\u200B\u200E\u200F\u2028-\u202F\u205F-\u2069\u3000\uFEFF]/g;
+const named = (c: string): string => `<U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}>`;
+
+/** Text of a message on one line, with nothing in it that could move the cursor or that nobody sees. */
+const clean = (text: string): string =>
+  text
+    .replace(/\s*[\n\r]\s*/g, ' ')
+    .replace(unseen, named)
+    .replace(/\p{Cc}/gu, '·');
 
 type Cell = { readonly shown: string; readonly width: number; readonly offset: number };
 

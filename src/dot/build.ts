@@ -109,6 +109,7 @@ export function build(
   const graphAttrs: Attrs = new Map();
   const drafts = new Map<string, Draft>();
   const edges: Edge[] = [];
+  const ofSubgraphs: Attribute[] = [];
   const conditions = new Map<string, Condition | undefined>();
   const badIds = new Set<Token>();
   let full = false;
@@ -222,6 +223,7 @@ export function build(
         const attribute = attributeOf(token(tree.key), token(tree.value), positions);
         if (state.parent === undefined) graphAttrs.set(attribute.key, attribute);
         else if (attribute.key === 'label') state.label = attribute.value.text;
+        else ofSubgraphs.push(attribute);
         break;
       }
       case 'AttributeList': {
@@ -234,8 +236,10 @@ export function build(
                 ? graphAttrs
                 : new Map();
         readAttrs(tree.children, token, into);
-        if (tree.kind === 'Graph' && state.parent !== undefined)
+        if (tree.kind === 'Graph' && state.parent !== undefined) {
           state.label = into.get('label')?.value.text ?? state.label;
+          ofSubgraphs.push(...[...into.values()].filter(({ key }) => key !== 'label'));
+        }
         break;
       }
       case 'Node': {
@@ -278,6 +282,7 @@ export function build(
     attrs: graphAttrs,
     nodes,
     edges,
+    ofSubgraphs,
     span: positions.span(header.token.start, header.token.end),
   };
   return { graph, bad };

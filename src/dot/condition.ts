@@ -14,6 +14,9 @@ export type Compared = {
   readonly length: number;
 };
 
+/** A key of a condition, with its place. */
+export type KeyNamed = { readonly key: string; readonly at: number; readonly length: number };
+
 const signs = ['&&', '||', '!=', '<=', '>=', '==', '=', '<', '>', '!', '(', ')'] as const;
 const tests: ReadonlySet<string> = new Set(['=', '!=', '<', '<=', '>', '>=', 'contains', 'matches']);
 const keyForm = /^[A-Za-z_][\w-]*(\.[\w-]+)*$/;
@@ -80,12 +83,14 @@ function pieces(text: string): Piece[] {
   return found;
 }
 
+const misspelt: Readonly<Record<string, string>> = { '=>': '>=', '=<': '<=', '<>': '!=', '=!': '!=' };
 const joiners: Readonly<Record<string, string>> = { and: '&&', or: '||', not: '!', '&': '&&', '|': '||' };
 
 class Reader {
   #next = 0;
   #depth = 0;
   readonly compared: Compared[] = [];
+  readonly keys: KeyNamed[] = [];
   readonly #pieces: readonly Piece[];
   constructor(text: string) {
     this.#pieces = pieces(text);
@@ -165,14 +170,27 @@ class Reader {
       this.#fail(`"${key.text}" is no key: a key is made of words joined by dots`, key);
     if (this.compared.length >= longest) this.#fail('the condition has too many comparisons', key);
 
+    this.keys.push({ key: key.text, at: key.at, length: key.length });
+
     const test = this.#peek();
     if (test.text === '==' && test.kind === 'sign') this.#fail('== is written =', test);
+    const joiner = own(joiners, key.text.toLowerCase());
+    if (joiner !== undefined && (test.kind === 'word' || test.text === '(') && !tests.has(test.text))
+      this.#fail(`"${key.text}" is written ${joiner}`, key);
     if (test.kind === 'end' || test.kind === 'quoted' || !tests.has(test.text)) {
       this.compared.push({ key: key.text, test: '=', literal: '', at: key.at, length: 0 });
       return { op: 'truthy', key: key.text };
     }
     this.#next++;
     const literal = this.#take();
+    const meant = literal.kind === 'sign' ? own(misspelt, test.text + literal.text) : undefined;
+    if (meant !== undefined && literal.at === test.at + test.length)
+      this.#fail(`${test.text}${literal.text} is written ${meant}`, {
+        ...test,
+        length: test.length + literal.length,
+      });
+    if (literal.kind === 'word' && /^[“”„‟«»‘’‚‛]/.test(literal.text))
+      this.#fail('only straight quotes, " or \', stand around a text', literal);
     if (literal.kind !== 'word' && literal.kind !== 'quoted')
       this.#fail(
         `a value is missing after ${test.text}; the empty text is written ""`,
@@ -198,13 +216,18 @@ class Reader {
   }
 }
 
-/** Reads a condition. `compared` lists its comparisons with the places of their literals. */
-export function parseCondition(
-  text: string,
-): { readonly condition: Condition; readonly compared: readonly Compared[] } | ConditionProblem {
+/** Reads a condition. `compared` lists its comparisons with the places of their literals, `keys` every key. */
+export function parseCondition(text: string):
+  | {
+      readonly condition: Condition;
+      readonly compared: readonly Compared[];
+      readonly keys: readonly KeyNamed[];
+    }
+  | ConditionProblem {
   try {
     const reader = new Reader(text);
-    return { condition: reader.whole(), compared: reader.compared.filter((c) => c.length > 0) };
+    const condition = reader.whole();
+    return { condition, compared: reader.compared.filter((c) => c.length > 0), keys: reader.keys };
   } catch (error) {
     if (error instanceof Problem) return { message: error.message, at: error.at, length: error.length };
     throw error;

@@ -3,7 +3,7 @@
  *
  *  Subgraphs are taken out here: what they hold becomes statements of a scope of their own. So nesting has no limit,
  *  and a subgraph may stand at either end of an edge. */
-import { type BadText, lex, type Token } from './lex.ts';
+import { type BadText, lex, type Token, type Turned } from './lex.ts';
 
 /** One pair of braces: the graph's own (no parent) or a subgraph's. */
 export type Scope = { readonly parent: Scope | undefined; readonly open: Token };
@@ -27,6 +27,8 @@ export type Outline = {
   readonly bad: readonly BadText[];
   /** False when something was left out that a graph would need to be complete. */
   readonly whole: boolean;
+  /** Where quotes seem to be turned inside out. */
+  readonly turned: Turned | undefined;
 };
 
 const keywords: ReadonlySet<string> = new Set(['graph', 'node', 'edge', 'digraph', 'subgraph', 'strict']);
@@ -66,7 +68,9 @@ const quote = (text: string): string => `"${text.length > 40 ? `${text.slice(0, 
 
 /** Never throws; what is refused is in `bad`, and the rest is still read. */
 export function outline(text: string): Outline {
-  const { tokens, bad: badTokens, cut } = lex(text);
+  const { tokens, bad: badTokens, cut, turned } = lex(text);
+  const large = badTokens.find(({ code }) => code === 'too-large');
+  if (large !== undefined) return { header: undefined, items: [], bad: [large], whole: false, turned };
   const bad: BadText[] = [...badTokens];
   const items: Item[] = [];
   let whole = !cut;
@@ -80,6 +84,13 @@ export function outline(text: string): Outline {
   const checkLiteral = (token: Token) => {
     if (token.kind === 'html')
       refuse('html-value', token, 'HTML values are not supported', 'write the value in double quotes');
+    if (token.kind === 'word' && /^[“”„‟«»‘’‚‛]/.test(token.text))
+      refuse(
+        'curly-quotes',
+        token,
+        'only straight quotes make a string',
+        'write the value in double quotes: "…"',
+      );
     if (token.kind === 'word' && token.text.startsWith("'"))
       refuse(
         'single-quotes',
@@ -159,7 +170,7 @@ export function outline(text: string): Outline {
           'stray-list',
           list.open,
           'a subgraph takes no attribute list',
-          'write its attributes inside its braces',
+          'write what its nodes share as node [ … ] inside its braces',
         );
       return;
     }
@@ -229,7 +240,9 @@ export function outline(text: string): Outline {
       if (token.kind === 'end') {
         finish(frame);
         whole = false;
-        if (!cut) refuse('unclosed-brace', frame.scope.open, 'this brace is never closed', 'close it with }');
+        // A list that is never closed may have taken the brace with it.
+        if (!cut && !bad.some(({ code }) => code === 'unclosed-list'))
+          refuse('unclosed-brace', frame.scope.open, 'this brace is never closed', 'close it with }');
         return;
       }
       if (token.kind === '}') {
@@ -311,7 +324,7 @@ export function outline(text: string): Outline {
         text.trim() === '' ? 'the file is empty' : 'there is no graph in this file',
         'write digraph name { … }',
       );
-    return { header: undefined, items, bad, whole: false };
+    return { header: undefined, items, bad, whole: false, turned };
   }
   if (!isHeader(begin)) {
     refuse(
@@ -320,7 +333,7 @@ export function outline(text: string): Outline {
       `a pipeline begins with the word digraph, not with ${quote(begin.text)}`,
       'write digraph name { … }',
     );
-    return { header: undefined, items, bad, whole: false };
+    return { header: undefined, items, bad, whole: false, turned };
   }
   if (isKeyword(begin, 'strict')) {
     refuse('strict-graph', begin, 'strict graphs are not supported', 'remove the word strict');
@@ -345,7 +358,7 @@ export function outline(text: string): Outline {
       const at = brace.kind === 'end' ? header.token : brace;
       refuse('no-body', at, 'the graph has no body: { is missing', 'write digraph name { … }');
     }
-    return { header, items, bad, whole: false };
+    return { header, items, bad, whole: false, turned };
   }
   index++;
   body({ parent: undefined, open: brace });
@@ -369,5 +382,5 @@ export function outline(text: string): Outline {
       );
     }
   }
-  return { header, items, bad, whole };
+  return { header, items, bad, whole, turned };
 }

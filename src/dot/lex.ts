@@ -26,7 +26,15 @@ export type Lexed = {
   readonly bad: readonly BadText[];
   /** True when a string or comment runs to the end of the text, so that what is missing after it is no news. */
   readonly cut: boolean;
+  /** The first string that looks like what should stand between two: a quote before it is missing or one too many. */
+  readonly turned: Turned | undefined;
 };
+
+/** From its opening quote to its closing one, and the text that is stuck to that. */
+export type Turned = { readonly start: number; readonly end: number; readonly before: string };
+
+// Each takes many times the memory of its text.
+const mostTokens = 4_000_000;
 
 const signs: ReadonlySet<string> = new Set(['{', '}', '[', ']', ';', ',', '=']);
 const stops = /[\s"[\]{};,#]/;
@@ -62,11 +70,33 @@ function endOfHtml(text: string, start: number): number | undefined {
   return undefined;
 }
 
+// What is meant as an arrow and is none; only where an id may stand.
+const noArrow = /-{2,}\s*>+|-{3,}|->>+|-\s+>|<-+>?|[\u2010-\u2015\u2212]+\s*>?|[→⇒⟶⟹➔➜]/y;
+// Blanks to the eye, or nothing at all, but no blanks of the language.
+const noBlank = /[\u00A0\u00AD\u0085\u1680\u2000-\u200B\u2028\u2029\u202F\u205F\u2060\u3000\uFEFF]/y;
+
+const foundAt = (form: RegExp, text: string, at: number): string | undefined => {
+  form.lastIndex = at;
+  return form.exec(text)?.[0];
+};
+
+/** Where quotes are turned inside out, a text ends as the sign before a string does, and the string's first word is
+ *  stuck to it: `="`, `+ "`, `-> "`. */
+function turnedAt(text: string, previous: Token | undefined, at: number): number | undefined {
+  if (previous?.kind !== 'string' || previous.end !== at) return undefined;
+  // Of strings joined by + the last one.
+  let start = previous.start;
+  for (let end = endOfString(text, start); end !== undefined && end < at; end = endOfString(text, start))
+    start = text.indexOf('"', end);
+  return /(?:=|\+|->)\s*$/.test(text.slice(Math.max(start + 1, at - 20), at - 1)) ? start : undefined;
+}
+
 /** Takes a text apart. Never throws. */
 export function lex(text: string): Lexed {
   const tokens: Token[] = [];
   const bad: BadText[] = [];
   let cut = false;
+  let turned: Turned | undefined;
   let inList = false;
   // Once one is never closed, what follows it is not searched again for each of the signs in it.
   let closesHtml = true;
@@ -77,7 +107,22 @@ export function lex(text: string): Lexed {
     at = end;
   };
 
+  /** The end of a value that a comment would cut short, which is refused. */
+  const commented = (from: number): number => {
+    const end = from + text.slice(from, from + 1000).search(/[\s"[\]{};,]|$/);
+    bad.push({
+      code: 'syntax',
+      message: `${text[from] === '#' ? '#' : '//'} begins a comment, also in a value without quotes`,
+      start: from,
+      end,
+      fix: 'write the value in double quotes',
+    });
+    return end;
+  };
+
   for (;;) {
+    if (text[at] === '#' && tokens.at(-1)?.kind === '=' && tokens.at(-1)?.end === at)
+      push('word', at, commented(at));
     const blank = skipBlank(text, at);
     at = blank.at;
     if (blank.unclosed !== undefined) {
@@ -91,11 +136,51 @@ export function lex(text: string): Lexed {
       });
     }
     if (at >= text.length) break;
+    if (tokens.length >= mostTokens) {
+      cut = true;
+      bad.push({
+        code: 'too-large',
+        message: `the file has more than ${mostTokens} words and signs`,
+        start: at,
+        end: at,
+        fix: 'split the pipeline',
+      });
+      break;
+    }
 
     const c = text[at] ?? '';
     const previous = tokens.at(-1);
     const afterEquals = previous?.kind === '=';
-    if (c === '"') {
+    const odd = c < '\x80' ? undefined : foundAt(noBlank, text, at);
+    if (odd !== undefined) {
+      const name = `U+${(odd.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+      bad.push({
+        code: 'invisible',
+        message: `the character ${name} stands here, which cannot be seen and is no blank of the language`,
+        start: at,
+        end: at + odd.length,
+        fix: 'remove it, or write a plain blank',
+      });
+      at += odd.length;
+      continue;
+    }
+    const start = turned === undefined && !/[{}[\];,=+:-]/.test(c) ? turnedAt(text, previous, at) : undefined;
+    if (start !== undefined) {
+      const before = text.slice(at, c === '"' ? at + 1 : endOfWord(text, at, 'id'));
+      turned = { start, end: at, before };
+    }
+    const mayBeArrow = !inList && !afterEquals && (c === '-' || c === '<' || c >= '\x80');
+    const arrow = mayBeArrow ? foundAt(noArrow, text, at) : undefined;
+    if (arrow !== undefined) {
+      bad.push({
+        code: 'syntax',
+        message: `${arrow} is no arrow`,
+        start: at,
+        end: at + arrow.length,
+        fix: arrow.startsWith('<') ? 'edges lead from left to right: write b -> a for a <- b' : 'write ->',
+      });
+      push('->', at, at + arrow.length);
+    } else if (c === '"') {
       const end = endOfString(text, at);
       if (end === undefined) {
         cut = true;
@@ -126,8 +211,13 @@ export function lex(text: string): Lexed {
       const end: number | undefined = closesHtml ? endOfHtml(text, at) : undefined;
       closesHtml = end !== undefined;
       push('html', at, end ?? at + 1);
-    } else push('word', at, endOfWord(text, at, afterEquals ? 'value' : inList ? 'key' : 'id'));
+    } else {
+      const role = afterEquals ? 'value' : inList ? 'key' : 'id';
+      const end = endOfWord(text, at, role);
+      const cutValue = role === 'value' && text[end - 1] === ':' && text.startsWith('//', end);
+      push('word', at, cutValue ? commented(at) : end);
+    }
   }
   tokens.push({ kind: 'end', text: '', start: text.length, end: text.length });
-  return { tokens, bad, cut };
+  return { tokens, bad, cut, turned };
 }

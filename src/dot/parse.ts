@@ -99,6 +99,11 @@ function explain(statement: Statement, error: unknown): BadText {
   if (before?.kind === '=')
     return bad(`a value is missing after ${shown(tokens[i - 2] ?? before)} =`, 'write a value', before);
   if (before?.kind === '->') return bad('this edge leads to nothing', 'name the node it leads to', before);
+  if (token?.kind === ',' && !inList)
+    return bad(
+      'a comma can part attributes in [ ] only',
+      'write ; between statements, { a b } for several nodes at one end of an edge, quotes around a value with a comma',
+    );
   if (inList && token?.kind === '+' && before?.kind === 'string')
     return bad('only strings in double quotes are joined by +', 'write what follows in double quotes too');
   if (inList && isLiteral(before)) {
@@ -110,6 +115,12 @@ function explain(statement: Statement, error: unknown): BadText {
           `this string has ended, and ${shown(before)} is no attribute`,
           'write \\" for a quote inside a string',
           before,
+        );
+      if (before.kind === 'string' && before.start === earlier.end)
+        return bad(
+          `this quote opens a string behind ${shown(earlier)}`,
+          `write a quote before ${earlier.text.slice(0, 40)} too, or take this one away`,
+          { ...before, end: before.start + 1 },
         );
       return bad('a value with blanks must be in quotes', 'write the whole value in double quotes', earlier);
     }

@@ -3,12 +3,40 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Graph } from '../model/graph.ts';
 import { build } from './build.ts';
 import { outline } from './dialect.ts';
-import type { BadText } from './lex.ts';
+import type { BadText, Turned } from './lex.ts';
 import { treesOf } from './parse.ts';
-import { positionsOf } from './positions.ts';
+import { type Positions, positionsOf } from './positions.ts';
 
 const mostCharacters = 64 * 1024 * 1024;
 const mostFindings = 500;
+
+/** Behind a quote that is missing or one too many, strings and what stands between them have changed places: nothing
+ *  that is found from there on is worth telling. Where something is wrong before it, that comes first. */
+function blamed(
+  { start, end, before }: Turned,
+  all: readonly BadText[],
+  positions: Positions,
+): readonly BadText[] {
+  const unclosed = ({ code }: BadText) => code.startsWith('unclosed-');
+  const earlier = all.filter((one) => one.start < start && !unclosed(one));
+  if (earlier.some(({ code }) => code === 'syntax')) return all;
+  if (!all.some((one) => one.start >= start || unclosed(one))) return all;
+  const line = positions.at(end).line;
+  const where = line === positions.at(start).line ? '' : ` in line ${line},`;
+  const message = `this string ends${where} right before ${quoted(before)}: a quote is missing, or one too many`;
+  return [
+    ...earlier,
+    {
+      code: 'unclosed-string',
+      message,
+      start,
+      end: start + 1,
+      fix: 'close the string where it should end, take the quote away, or write \\" for one inside a string',
+    },
+  ];
+}
+
+const quoted = (text: string): string => (text === '"' ? 'another quote' : `"${text.slice(0, 40)}"`);
 
 /** The graph that a pipeline text describes, and everything in the text that is refused. Never throws.
  *
@@ -55,14 +83,15 @@ export function readGraph(
       ],
     };
 
-  const { header, items, bad: refused, whole } = outline(text);
+  const { header, items, bad: refused, whole, turned } = outline(text);
   const statements = items.flatMap((item) => (item.kind === 'statement' ? [item] : []));
   const trees = treesOf(statements);
   const built = header === undefined ? undefined : build({ file, text, positions }, header, items, trees);
   const unread = trees.bad();
-  const bad = [...refused, ...unread, ...(built?.bad ?? [])].sort((a, b) => a.start - b.start);
+  const all = [...refused, ...unread, ...(built?.bad ?? [])].sort((a, b) => a.start - b.start);
+  const bad = turned === undefined ? all : blamed(turned, all, positions);
   return {
-    graph: whole && unread.length === 0 ? built?.graph : undefined,
+    graph: whole && unread.length === 0 && bad === all ? built?.graph : undefined,
     diagnostics: bad.slice(0, mostFindings).map(say),
   };
 }

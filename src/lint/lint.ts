@@ -4,6 +4,7 @@ import type { Graph } from '../model/graph.ts';
 import { type LintKind, type LintOptions, type Rule, subjectOf } from './rule.ts';
 import { attributeKind } from './rules/attribute-kind.ts';
 import { attributeValue } from './rules/attribute-value.ts';
+import { conditionKey } from './rules/condition-key.ts';
 import { conditionSyntax } from './rules/condition-syntax.ts';
 import { edgeNeverTaken } from './rules/edge-never-taken.ts';
 import { emptyPrompt } from './rules/empty-prompt.ts';
@@ -48,6 +49,7 @@ const rules: readonly Rule[] = [
   holdout,
   kindCheck,
   conditionSyntax,
+  conditionKey,
   unknownOutcome,
   targetMissing,
   varsSyntax,

@@ -97,6 +97,8 @@ const wider = words(`
   stack.child_autostart stack.child_dotfile stack.child_workdir tool_hooks.pre tool_hooks.post llm_model llm_provider
   temperature max_tokens timeout prompt_file context_keys read_only question options`);
 
+/** What Graphviz itself reads, wherever it stands. */
+export const drawn: ReadonlySet<string> = new Set(drawing);
 export const unchecked: ReadonlySet<string> = new Set([...drawing, ...wider]);
 
 /** Shapes and types of the wider language. */

@@ -58,6 +58,8 @@ export type Graph = {
   /** In order of first appearance. */
   readonly nodes: ReadonlyMap<string, Node>;
   readonly edges: readonly Edge[];
+  /** What subgraphs set for themselves beside their label: nothing reads it. */
+  readonly ofSubgraphs: readonly Attribute[];
   /** The graph's id or its `digraph` keyword: where a finding about the whole graph points. */
   readonly span: Span;
 };

@@ -104,3 +104,11 @@ test('a thousand findings in a line of a million characters are drawn at once', 
   const lines = Array.from({ length: 1000 }, () => draw(found, text).split('\n')[2]);
   expect(new Set(lines)).toEqual(new Set([`1 | …${'a'.repeat(33)}HERE${'b'.repeat(63)}…`]));
 });
+
+test('what nobody sees in a message is named, and what joins an emoji is left', () => {
+  const said = draw(
+    { code: 'x', severity: 'error', message: '"a\u200B", "b\u00A0\u202E", "👩\u200D👧"' },
+    undefined,
+  );
+  expect(said).toBe('error[x]: "a<U+200B>", "b<U+00A0><U+202E>", "👩\u200D👧"');
+});

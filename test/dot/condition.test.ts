@@ -146,3 +146,19 @@ test('a word that every object knows is no joiner', () => {
     message: expect.stringMatching(/^&& or \|\| is missing here/),
   });
 });
+
+test.for([
+  ['n=>5', '=> is written >=', 1, 2],
+  ['n =< 5', '=< is written <=', 2, 2],
+  ['x <> y', '<> is written !=', 2, 2],
+  ['not x', '"not" is written !', 0, 3],
+  ['a && NOT (b=1)', '"NOT" is written !', 5, 3],
+  ['x=“a”', 'only straight quotes, " or \', stand around a text', 2, 3],
+  ['x = > 5', 'a value is missing after =; the empty text is written ""', 4, 1],
+] as const)('%s is refused: %s', ([text, message, at, length]) => {
+  expect(parseCondition(text)).toEqual({ message, at, length });
+});
+
+test('words that join in other languages are keys here', () => {
+  expect(print(parsed('not=1 && or && and contains x'))).toBe('not=1 && or && and contains x');
+});

@@ -292,6 +292,22 @@ test.for([
   ['digraph G { a -> b (x=1) }', 'syntax', '1:20'],
   ['digraph G { a, b }', 'syntax', '1:14'],
   ['digraph G { a\0 }', 'binary-text', '1:14'],
+  ['digraph G { a --> b }', 'syntax', '1:15'],
+  ['digraph G { a <- b }', 'syntax', '1:15'],
+  ['digraph G { a <-> b }', 'syntax', '1:15'],
+  ['digraph G { a - > b }', 'syntax', '1:15'],
+  ['digraph G { a ->> b }', 'syntax', '1:15'],
+  ['digraph G { a –> b → c }', 'syntax', '1:15 1:20'],
+  ['digraph G { a [x=“y”] }', 'curly-quotes', '1:18'],
+  ['digraph G { a\u00A0-> b }', 'invisible', '1:14'],
+  ['digraph G { a [x=\u200B1,\u00A0y=2] }', 'invisible', '1:18 1:21'],
+  ['digraph G { a [u=http://x.y/z, v=1] }', 'syntax', '1:18'],
+  ['digraph G { a [color=#ff0000] b }', 'syntax', '1:22'],
+  ['digraph G { a [x=1, y=2', 'unclosed-list', '1:15'],
+  ['digraph G { a [x="one, y="two"] }', 'unclosed-string', '1:18'],
+  ['digraph G { a [x="one""]\n b [y="two words"]\n}', 'unclosed-string', '1:23'],
+  ['digraph G { a [x="1]\n b [y="2"]\n c [z="3"] # "\n}', 'unclosed-string', '1:18'],
+  ['digraph G { a ["x="1"] }', 'unclosed-string', '1:16'],
 ] as const)('%j is refused as %s at %s', ([text, code, places]) => {
   const { diagnostics } = readGraph('p.dot', text);
   const where = diagnostics
@@ -396,6 +412,42 @@ test.for([
   ['a [x="y" z: 3]', 'write z=…'],
   ['a [x="say "hi" now"]', 'write \\" for a quote inside a string'],
   ['a => b', 'write ->'],
+  ['a --> b', 'write ->'],
+  ['a <- b', 'edges lead from left to right: write b -> a for a <- b'],
+  ['a [x=one" y=1 "]', 'write a quote before one too, or take this one away'],
+  ['a [x=#fff]', 'write the value in double quotes'],
+  [
+    'a, b -> c',
+    'write ; between statements, { a b } for several nodes at one end of an edge, quotes around a value with a comma',
+  ],
+  ['{ a b } [x=1]', 'write what its nodes share as node [ … ] inside its braces'],
 ] as const)('the way to mend %s is %s', ([statement, fix]) => {
   expect(readGraph('p.dot', `digraph G { ${statement} }`).diagnostics.map((d) => d.fix)).toEqual([fix]);
+});
+
+test('what runs on for want of a quote is told once, with the line where it ends', () => {
+  const text = `digraph G {
+  a [prompt="say, max_visits=3]
+  b [prompt="go on", label="B"]
+  a -> b [condition="outcome=success"]
+}`;
+  const { graph, diagnostics } = readGraph('p.dot', text);
+  expect(graph).toBeUndefined();
+  expect(diagnostics).toMatchObject([
+    {
+      message: 'this string ends in line 3, right before "go": a quote is missing, or one too many',
+      place: { span: { start: { line: 2, column: 13 }, end: { line: 2, column: 14 } } },
+    },
+  ]);
+});
+
+test('a string that ends in = and is stuck to what follows is no fault of its own', () => {
+  expect(plain(body('a [x="q="y=1]').nodes.get('a')?.attrs)).toEqual({ x: 'q=', y: '1' });
+  expect(hops(body('a [x=1]//c\nb -> c#d\n'))).toEqual(['b>c']);
+});
+
+test('a text of more words and signs than the memory has room for is refused', () => {
+  const { graph, diagnostics } = readGraph('p.dot', `digraph { ${';'.repeat(4_000_000)} }`);
+  expect(graph).toBeUndefined();
+  expect(diagnostics.map(({ code }) => code)).toEqual(['too-large']);
 });

@@ -127,6 +127,9 @@ const bad: readonly Row[] = [
   ['unknown-outcome', edge('condition="outcome=done"'), 'done'],
   ['unknown-outcome', edge('condition="context.x=\\"a\\" || !outcome != \\"sucess\\""'), '\\"sucess\\"'],
   ['unknown-outcome', edge('condition="outcome=SUCCESS"'), 'SUCCESS'],
+  ['condition-key', edge('condition="x=1 || Outcome=fail"'), 'Outcome'],
+  ['condition-key', edge('condition="!failure_clas"'), 'failure_clas'],
+  ['condition-key', edge('condition="ctx.n<3"'), 'ctx.n'],
   ['target-missing', around('goal_gate=true, retry_target=nowhere'), 'nowhere'],
   ['target-missing', around('fallback_retry_target="nowhere"'), '"nowhere"'],
   ['target-missing', around('required_tool_node=nowhere'), 'nowhere'],
@@ -151,6 +154,12 @@ const bad: readonly Row[] = [
   ['empty-prompt', whole(`${ends} a; start -> a -> exit`), 'a'],
   ['attribute-kind', around('tool_command="x"'), 'tool_command'],
   ['attribute-kind', around('type=verification, "verification.allowed_commands"=ls, prompt=x'), 'prompt'],
+  ['attribute-kind', around('', 'max_visits=9;'), 'max_visits'],
+  ['attribute-kind', edge('label=x').replace('[label=x]', 'condition="outcome=fail"'), 'condition'],
+  ['attribute-kind', edge('max_retries=1'), 'max_retries'],
+  ['attribute-kind', around('condition="outcome=fail"'), 'condition'],
+  ['attribute-kind', around('').replace('a [label=a, ]', 'a [label=a] { prompt="x" }'), 'prompt'],
+  ['attribute-kind', around('', 'subgraph { label=l; graph [goal=g, color=red]; }'), 'goal'],
   ['unknown-attribute', around('max_retris=1'), 'max_retris'],
   ['unknown-attribute', around('max-retries=1'), 'max-retries'],
   ['unknown-attribute', around('tool_comand="x"'), 'tool_comand'],
@@ -233,6 +242,7 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['verification', around('type=verification, verification.allowed_commands="go test"')],
   ['condition-syntax', edge('condition="outcome=success && !(a.b contains \\"x y\\" || n>=5)"')],
   ['condition-syntax', edge('condition="  "')],
+  ['condition-key', edge('condition="context.outcome=x && came && context.ctx.x=1 && outcome_of_tests=1"')],
   ['unknown-outcome', edge('condition="outcome=pass || outcome=skipped || context.outcome=any"')],
   ['target-missing', around('goal_gate=true, retry_target=a, required_tool_node=" "')],
   ['vars-syntax', around('', 'vars="a=1, b=@x.md";')],
@@ -263,6 +273,10 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
     around('fidelity=full, thread_id=t, reasoning_effort=high, cwd=".", inputs=x, class=c'),
   ],
   ['attribute-kind', around('max_retries=1', 'node [tool_command="x"];')],
+  [
+    'attribute-kind',
+    around('fidelity=full, weight=2', 'fidelity=full; edge [fidelity=x]; subgraph { rank=same; x=y }'),
+  ],
   ['unknown-attribute', around('type=verification, tool_comand="x", "verification.allowed_commands"=ls')],
   ['unknown-attribute', around('', 'rankdir=LR; bgcolor=white; node [fontsize=10, tool_command="x"];')],
   ['gate-without-retry', around('goal_gate=true, retry_target=a')],
@@ -372,6 +386,29 @@ test("an attribute of another kind's warns, also misspelt, but not as a default 
   ).not.toContain('attribute-kind');
 });
 
+test.for([
+  [
+    around('', 'max_visits=9;'),
+    'max_visits has no effect on the graph: only a node reads it',
+    'default_max_visits=…',
+  ],
+  [
+    around('', '{ timeout=9s }'),
+    'timeout has no effect on a subgraph: only a node reads it',
+    'default_timeout=…',
+  ],
+  [around('', 'prompt=x;'), 'prompt has no effect on the graph: only a node reads it', 'node [prompt=…]'],
+  [
+    around('condition=x'),
+    'condition has no effect on the node "a": only an edge reads it',
+    'a -> b [condition=…]',
+  ],
+] as const)('%s: %s', ([pipeline, message, mended]) => {
+  const [warning] = found(pipeline);
+  expect(warning).toMatchObject({ severity: 'warning', message });
+  expect(warning?.fix).toContain(mended);
+});
+
 test('an orphan is called one', () => {
   expect(found(whole(`${ends} x [label=x]; start -> exit`))[0]?.message).toContain('unreachable (orphan)');
 });
@@ -416,7 +453,7 @@ test('a prompt file is searched for references when its text is given', () => {
   });
 });
 
-test('undeclared nodes, empty prompts, unknown attributes, open gates and where runs lead are warnings; the rest are errors', () => {
+test('undeclared nodes, empty prompts, unknown attributes and keys, open gates and where runs lead are warnings; the rest are errors', () => {
   const severity = new Map(bad.flatMap(([, pipeline]) => found(pipeline)).map((d) => [d.code, d.severity]));
   expect(
     [...severity]
@@ -425,6 +462,7 @@ test('undeclared nodes, empty prompts, unknown attributes, open gates and where 
       .sort(),
   ).toEqual([
     'attribute-kind',
+    'condition-key',
     'edge-never-taken',
     'empty-prompt',
     'endless-cycle',

@@ -1,8 +1,10 @@
 /** An attribute does something on the node that carries it. */
+
+import type { AttributeTable } from '../../model/attribute.ts';
 import type { Diagnostic } from '../../model/diagnostic.ts';
-import type { Attribute, Graph, Node } from '../../model/graph.ts';
+import type { Attribute, Attributes, Graph, Node } from '../../model/graph.ts';
 import { finding, type LintKind, type Rule } from '../rule.ts';
-import { unchecked } from '../words.ts';
+import { drawn, edgeAttributes, graphAttributes, unchecked } from '../words.ts';
 
 /** An attribute that only other kinds read, set on this very node: the shape or type was probably forgotten. A default
  *  for all nodes is written once, and is nobody's mistake. */
@@ -39,10 +41,70 @@ function defaultsOf(graph: Graph): ReadonlySet<Attribute> {
   return more;
 }
 
+/** Whose attributes there are, and how to write one of them. */
+type Reader = {
+  readonly keys: ReadonlySet<string>;
+  readonly name: string;
+  readonly say: (key: string) => string;
+};
+
+/** Attributes that stand where nobody reads them, and that something else would read: brackets or a word were
+ *  probably forgotten, and what is set is not set. */
+function* misplaced(
+  graph: Graph,
+  attributes: Iterable<Attribute>,
+  where: string,
+  readers: readonly Reader[],
+): Generator<Diagnostic> {
+  for (const { key, written, keySpan } of attributes) {
+    const reader = readers.find(({ keys }) => keys.has(key));
+    if (reader === undefined || drawn.has(key)) continue;
+    yield finding(graph, 'attribute-kind', 'warning', {
+      message: `${written} has no effect ${where}: only ${reader.name} reads it`,
+      span: keySpan,
+      fix: reader.say(key),
+    });
+  }
+}
+
+const keysOf = (table: AttributeTable): ReadonlySet<string> => new Set(Object.keys(table));
+const without = (attrs: Attributes, keys: ReadonlySet<string>): readonly Attribute[] =>
+  [...attrs.values()].filter(({ key }) => !keys.has(key));
+
+function* ofElsewhere(graph: Graph, kinds: readonly LintKind[]): Generator<Diagnostic> {
+  const ofGraph: Reader = {
+    keys: keysOf(graphAttributes),
+    name: 'the graph',
+    say: (key) => `write ${key}=… outside of every subgraph`,
+  };
+  const ofNodes: Reader = {
+    keys: new Set(kinds.flatMap((kind) => Object.keys(kind.attributes))),
+    name: 'a node',
+    say: (key) =>
+      Object.hasOwn(graphAttributes, `default_${key}`)
+        ? `write it into the [ ] of a node, or default_${key}=… on the graph`
+        : `write it into the [ ] of a node, or node [${key}=…] for all that follow`,
+  };
+  const ofEdges: Reader = {
+    // The others mean something on nodes and graphs of the wider language.
+    keys: new Set(Object.keys(edgeAttributes).filter((key) => !unchecked.has(key))),
+    name: 'an edge',
+    say: (key) => `write it into the [ ] of an edge: a -> b [${key}=…]`,
+  };
+  const readOnEdges = keysOf(edgeAttributes);
+  yield* misplaced(graph, without(graph.attrs, ofGraph.keys), 'on the graph', [ofNodes, ofEdges]);
+  yield* misplaced(graph, graph.ofSubgraphs, 'on a subgraph', [ofNodes, ofEdges, ofGraph]);
+  for (const { id, attrs } of graph.nodes.values())
+    yield* misplaced(graph, without(attrs, ofNodes.keys), `on the node "${id}"`, [ofEdges]);
+  for (const { attrs } of graph.edges)
+    yield* misplaced(graph, without(attrs, readOnEdges), 'on an edge', [ofNodes]);
+}
+
 export const attributeKind: Rule = function* ({ graph, kinds, kindOf }) {
   const shared = defaultsOf(graph);
   for (const node of graph.nodes.values()) {
     const kind = kindOf.get(node.id);
     if (kind !== undefined) yield* ofOthers(graph, node, kind, kinds, shared);
   }
+  yield* ofElsewhere(graph, kinds);
 };

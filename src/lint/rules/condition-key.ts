@@ -1,0 +1,36 @@
+/** A key that is nobody's is empty for ever, and its comparison never holds: one that looks like another is misspelt. */
+import { type KeyNamed, parseCondition } from '../../dot/condition.ts';
+import { spanInValue } from '../../dot/literal.ts';
+import { present } from '../../model/attribute.ts';
+import type { Attribute } from '../../model/graph.ts';
+import { nearest } from '../../model/nearest.ts';
+import { finding, type Rule } from '../rule.ts';
+
+const words = ['outcome', 'preferred_label', 'failure_class'];
+
+/** The key that was probably meant: a stage's own word, or `context.x` where a prompt says `${ctx.x}`. */
+function meantBy({ key }: KeyNamed): string | undefined {
+  if (words.includes(key)) return undefined;
+  if (key.startsWith('ctx.')) return `context.${key.slice('ctx.'.length)}`;
+  return nearest(key, words);
+}
+
+export const conditionKey: Rule = function* ({ graph }) {
+  const seen = new Set<Attribute>();
+  for (const edge of graph.edges) {
+    const attribute = present(edge.attrs, 'condition');
+    if (attribute === undefined || edge.condition === undefined || seen.has(attribute)) continue;
+    seen.add(attribute);
+    const read = parseCondition(attribute.value.text);
+    if (!('condition' in read)) continue;
+    for (const named of read.keys) {
+      const meant = meantBy(named);
+      if (meant === undefined) continue;
+      yield finding(graph, 'condition-key', 'warning', {
+        message: `"${named.key}" is a context key like any other, and empty unless a stage sets it`,
+        span: spanInValue(graph, attribute, named.at, named.length),
+        fix: `write ${meant}`,
+      });
+    }
+  }
+};
