@@ -46,7 +46,7 @@ try {
     minifyWhitespace: true,
     charset: 'ascii',
     define: { 'import.meta.url': 'place' },
-    plugins: [whenCalled('node:fs/promises', 'node:worker_threads'), schemasWhenAsked, apart],
+    plugins: [whenCalled('node:fs/promises', 'node:worker_threads', 'node:zlib'), schemasWhenAsked, apart],
     banner: { js: '(function (require, place) {' },
     footer: { js: '})' },
   });

@@ -1,6 +1,6 @@
-/** Runs a small pipeline with the built program, and keeps what V8 compiled for it as `program.cache`: functions that ran
- *  are then there at the next start, the others are compiled when they are called. `warm.mjs DIST SCRATCH` */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+/** Runs a small pipeline with the built program, and keeps what V8 compiled for it as
+ *  `program-….cache`: functions that ran are then there at the next start, the others are compiled when they are called. `warm.mjs DIST SCRATCH` */
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -14,7 +14,10 @@ const filename = join(dist, 'program.cjs');
 const script = new Script(readFileSync(filename, 'latin1'), { filename });
 process.on('exit', (code) => {
   if (code !== 0) throw new Error(`the run ended with ${code}`);
-  writeFileSync(join(dist, 'program.cache'), script.createCachedData());
+  // For this build of Node alone: see src/cli.ts.
+  const { version, platform, arch, execPath } = process;
+  const maker = [version, platform, arch, statSync(execPath).size].join('-');
+  writeFileSync(join(dist, `program-${maker}.cache`), script.createCachedData());
 });
 const pipeline = join(scratch, 'warm.dot');
 writeFileSync(

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The door in: answers `--version` at once, and loads the program for everything else. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,14 +11,18 @@ import { packageVersion } from './system/package.ts';
 type Program = (require: NodeJS.Require, place: string) => void;
 
 /** One script and what V8 made of it when it was built: compiling it again at every start takes longer than a short run.
- *  V8 turns away what another version of it has made, and compiles anew. */
+ *  It is taken from the very build of Node that runs us, else all is compiled anew: V8 turns away what another version of
+ *  it has made, but not what its like in another Node has made, and that ends the process. */
 function load(): Program {
   const folder = dirname(fileURLToPath(import.meta.url));
   const filename = join(folder, 'program.cjs');
   const source = readFileSync(filename, 'latin1');
   let cachedData: Buffer | undefined;
   try {
-    cachedData = readFileSync(join(folder, 'program.cache'));
+    // Named as in scripts/warm.mjs.
+    const { version, platform, arch, execPath } = process;
+    const maker = [version, platform, arch, statSync(execPath).size].join('-');
+    cachedData = readFileSync(join(folder, `program-${maker}.cache`));
   } catch {
     // It only makes the start faster.
   }

@@ -1,4 +1,5 @@
 /** What lies compressed in bytes: gzip, zlib (as in objects and packs of git) and the entries of zip archives. */
+import { constants, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
 
 /** Bytes of what one stream holds, and of all together; streams that are tried. */
 const mostOfStream = 32 * 1024 * 1024;
@@ -25,8 +26,6 @@ export function inflated(bytes: Buffer, letters: string): Buffer | undefined {
 
 /** What the stream says as far as it goes: one that is cut counts too. */
 function streamAt(bytes: Buffer, head: string): Buffer | undefined {
-  // Loaded where something compressed was found: most runs never have any.
-  const { constants, gunzipSync, inflateRawSync, inflateSync } = process.getBuiltinModule('node:zlib');
   const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: mostOfStream };
   try {
     if (head.startsWith('\x78')) return inflateSync(bytes, options);

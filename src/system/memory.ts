@@ -8,8 +8,7 @@ import { runInNewContext } from 'node:vm';
  *  of pages that are never needed again. */
 export function keepNurserySmall(): void {
   isKeptSmall = true;
-  // An engine that does not know a flag says so to whoever looks at the terminal.
-  if (knowsFlags) setFlagsFromString('--semi-space-growth-factor=1');
+  if (knowsGrowth) setFlagsFromString('--semi-space-growth-factor=1');
 }
 
 /** To be called when a thread has started: to make a heap for it, the engine sets the growth of all of them back. */
@@ -18,7 +17,10 @@ export function keepNurseryAsItWas(): void {
 }
 
 let isKeptSmall = false;
-const knowsFlags = Number.parseInt(process.versions.node, 10) <= 24;
+// An engine that does not know a flag throws nothing: it says so to whoever looks at the terminal.
+const major = Number.parseInt(process.versions.node, 10);
+const knowsGrowth = major <= 24;
+const knowsBudget = major <= 20;
 
 /** The same for a process that starts programs again and again. To be called when the large work before the first of
  *  them is done, which the compilers make faster. */
@@ -26,7 +28,7 @@ export function keepSmall(): void {
   keepNurserySmall();
   // Functions have to be much hotter than usual before they are compiled once more, for speed: what a stage needs of us
   // is little, and its compilers dirty pages which the next program's start has to copy.
-  if (knowsFlags) setFlagsFromString('--interrupt-budget=1000000');
+  if (knowsBudget) setFlagsFromString('--interrupt-budget=1000000');
   collectGarbage();
 }
 
@@ -39,7 +41,7 @@ export function collectGarbage(): void {
   // Asked of V8 alone: Node's own answer has the process's size in it too, and fails where there is no /proc.
   if (getHeapStatistics().used_heap_size < much) return;
   // From now on not half as much again is let grow before the next look.
-  if (knowsFlags) setFlagsFromString('--heap-growing-percent=20');
+  if (knowsGrowth) setFlagsFromString('--heap-growing-percent=20');
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');
   if (typeof collect === 'function') collect();

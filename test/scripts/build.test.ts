@@ -1,18 +1,29 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Script } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
+const { version, platform, arch, execPath } = process;
+const cache = `program-${[version, platform, arch, statSync(execPath).size].join('-')}.cache`;
 
 describe('the built program', () => {
   it('comes with code that V8 takes as it is', () => {
     const filename = join(root, 'dist/program.cjs');
     const script = new Script(readFileSync(filename, 'latin1'), {
       filename,
-      cachedData: readFileSync(join(root, 'dist/program.cache')),
+      cachedData: readFileSync(join(root, 'dist', cache)),
     });
     expect(script.cachedDataRejected).toBe(false);
   });
@@ -23,10 +34,10 @@ describe('the built program', () => {
   });
 
   it.each([
-    ['without that code', (dist: string) => rmSync(join(dist, 'program.cache'))],
+    ['without that code', (dist: string) => rmSync(join(dist, cache))],
     [
       'with code that another V8 has made',
-      (dist: string) => writeFileSync(join(dist, 'program.cache'), 'made elsewhere'),
+      (dist: string) => writeFileSync(join(dist, cache), 'made elsewhere'),
     ],
   ])('works %s', (_, change) => {
     const folder = mkdtempSync(join(tmpdir(), 'factory-built-'));
@@ -39,6 +50,32 @@ describe('the built program', () => {
         encoding: 'utf8',
       });
       expect(help).toContain('factory validate');
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  it.each([
+    ['is taken by the Node that made it', '', true],
+    // V8 is the same in many versions of Node, and crashes on what it has made in another one.
+    ['is not taken by another version of Node', "'version', { value: 'v20.19.99' }", false],
+    ['is not taken by another build of that Node', "'execPath', { value: __filename }", false],
+  ])('that code %s', (_, change, taken) => {
+    const folder = mkdtempSync(join(tmpdir(), 'factory-built-'));
+    try {
+      const [hook, seen] = [join(folder, 'hook.cjs'), join(folder, 'seen')];
+      writeFileSync(
+        hook,
+        `${change === '' ? '' : `Object.defineProperty(process, ${change});`}
+        const vm = require('node:vm');
+        const { Script } = vm;
+        vm.Script = function (source, options) {
+          require('node:fs').writeFileSync(${JSON.stringify(seen)}, String(options.cachedData !== undefined));
+          return new Script(source, options);
+        };`,
+      );
+      execFileSync(process.execPath, ['--require', hook, 'dist/cli.js', 'validate', '--help'], { cwd: root });
+      expect(readFileSync(seen, 'utf8')).toBe(String(taken));
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
