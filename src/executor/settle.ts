@@ -42,6 +42,7 @@ export async function settle(
   const held = gitDir === undefined ? {} : { held: heldBy(gitDir) };
   let unanswered = false;
   let home = false;
+  let stopped = false;
   if (result.status === 'completed') {
     const history = historyGit(run.history, doors.env);
     const head = await history.text(['rev-parse', headRef]);
@@ -87,11 +88,14 @@ export async function settle(
           { repo: request.repo, branch: request.branch, env: doors.env, signal: doors.signal, ...held },
           doors.spawn,
         );
+      // Whoever stops the push has not given it up: the run is not at its end, and whoever comes next pushes.
+      stopped = doors.signal.aborted && pushed?.ok === false && pushed.remote !== '';
+      if (stopped) [exit, reason] = [130, 'interrupted before the branch was pushed'];
     }
   }
   // A run that is parked is as little at its end as one that was stopped.
-  const interrupted = result.status === 'interrupted' || isPaused(result.status);
-  const verdict = result.status === 'completed' ? 'PASS' : interrupted ? 'ERROR' : 'FAIL';
+  const interrupted = stopped || result.status === 'interrupted' || isPaused(result.status);
+  const verdict = interrupted ? 'ERROR' : result.status === 'completed' ? 'PASS' : 'FAIL';
   const ending: Ending = {
     verdict,
     reason,
@@ -108,7 +112,7 @@ export async function settle(
   }
   // Only now is everything done that a run which was cut from here on would have to do again.
   // A git that was ended amid the move leaves its locks, and half of the files: what mends that needs the note.
-  if (gitDir !== undefined && !unanswered)
+  if (gitDir !== undefined && !unanswered && !stopped)
     await endLanding(gitDir, home ? [request.repo, gitDir, request.artifacts] : []);
   const last = attempts.at(-1)?.failure_brief;
   return {

@@ -118,10 +118,10 @@ test('a signal at any stage leaves the repository byte for byte, and the run goe
 /** For whoever waits until a process stands still. */
 const patient = { timeout: 30_000, interval: 20 };
 
-type When = 'before' | 'after' | 'amid' | 'stopped' | 'lost' | 'half' | 'full';
+type When = 'before' | 'after' | 'amid' | 'stopped' | 'asked' | 'lost' | 'half' | 'full';
 
 /** A `git` that kills the engine at a call with certain words, once for each: before it, after it, or in the middle; or
- *  stops it; or is killed itself, or finds no space on the disk. */
+ *  stops it, or asks it to stop; or is killed itself, or finds no space on the disk. */
 function killer(path: string, ...kills: [When, string][]): Record<string, string> {
   const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
   const amid = `printf x > "$(${real} rev-parse --git-path index.lock)"; mkdir d; printf go > d/f.txt`;
@@ -131,6 +131,7 @@ function killer(path: string, ...kills: [When, string][]): Record<string, string
     after: `${real} "$@"`,
     amid,
     stopped: `kill -STOP $PPID; exec ${real} "$@"`,
+    asked: `kill -INT $PPID; exec sleep 1000`,
     lost: `${amid}; kill -9 $$`,
     half: `${amid}; ${full}`,
     full,
@@ -166,6 +167,29 @@ test.for<[string, 'again' | 'resume', ...[When, string][]]>([
     next = how === 'again' ? it.command : ['resume', run];
   }
   const on = await it.factory(next, { env });
+  expect(on.code, on.stderr).toBe(0);
+  expect(readdirSync(join(it.path, '.factory/runs'))).toEqual([run]);
+  it.landed();
+});
+
+test.for([
+  ['an order', ['run', '--work-order', 'wo.json']],
+  ['a batch', ['run-all', '--workdir', 'orders']],
+] as const)('Ctrl-C while %s is pushed is told as that, and the same command pushes', async ([, which]) => {
+  await using it = await place('good\n');
+  put(it.path, { 'orders/WO-01.json': order });
+  const others = it.command.slice(2).filter((word) => !/work-order|wo\.json/.test(word));
+  const command = ['order', ...which, ...others];
+  const env = killer(it.path, ['asked', 'push -u']);
+  const ran = await it.factory(command, { env });
+  expect(ran.code, ran.stderr).toBe(130);
+  expect(ran.stdout).not.toContain('PASS');
+  const [run = ''] = readdirSync(join(it.path, 'art/factory'));
+  expect(await it.json(`art/factory/${run}/run.json`)).toMatchObject({
+    verdict: null,
+    status: 'interrupted',
+  });
+  const on = await it.factory(command, { env });
   expect(on.code, on.stderr).toBe(0);
   expect(readdirSync(join(it.path, '.factory/runs'))).toEqual([run]);
   it.landed();
