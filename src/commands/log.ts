@@ -2,6 +2,7 @@
 import type { Log } from '../engine/watch.ts';
 import type { RunEvent } from '../model/event.ts';
 import { unreachable } from '../model/json.ts';
+import { toldReason } from '../model/outcome.ts';
 import { forkWords } from '../model/point.ts';
 import type { Clock } from '../system/clock.ts';
 
@@ -130,7 +131,7 @@ export function recordOf(event: RunEvent): Parameters<Log> {
         'stage failed',
         {
           node: event.node_id,
-          reason: event.failure_reason,
+          reason: toldReason(event.failure_reason, event.attribution),
           class: event.failure_class,
           elapsed_ms: event.elapsed_ms,
           ...(event.replayed === true ? { replayed: true } : {}),

@@ -5,6 +5,7 @@ import { auditWords } from '../model/audit.ts';
 import type { RunEvent } from '../model/event.ts';
 import type { Evidence, EvidenceCommand } from '../model/evidence.ts';
 import { unreachable } from '../model/json.ts';
+import { toldReason } from '../model/outcome.ts';
 import { isPaused, type PausedWord } from '../model/park.ts';
 import { forkWords } from '../model/point.ts';
 import type { RunResult } from '../model/result.ts';
@@ -108,7 +109,7 @@ export function liveLine(event: RunEvent, clock: number, paint: Paint, width: nu
       return fitted(
         (p) =>
           `${at(p)} ${p.red('✗')} ${event.node_id}${p.dim(`${again} ${elapsedWords(event.elapsed_ms)}`)}`,
-        event.failure_reason === '' ? 'failed' : event.failure_reason,
+        event.failure_reason === '' ? 'failed' : toldReason(event.failure_reason, event.attribution),
         paint,
         width,
       );

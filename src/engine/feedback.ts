@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import type { Json } from '../model/json.ts';
 import { nodeLayout } from '../model/layout.ts';
-import type { Failure } from '../model/outcome.ts';
+import { type Failure, toldReason } from '../model/outcome.ts';
 import { head, mostAtOnce, readSome, tailOf } from '../system/read.ts';
 import type { LeakGuard } from './leaks.ts';
 
@@ -38,7 +38,7 @@ export async function feedback(
   const parts = [
     `failed_node=${stage.node}`,
     `failed_node_type=${stage.type}`,
-    `failure_reason=${head(failure.reason, limits.reason)}`,
+    `failure_reason=${head(toldReason(failure.reason, failure.attribution), limits.reason)}`,
     `failure_class=${failure.class}`,
   ];
   if (artifacts['tool_exitcode'] !== undefined)

@@ -5,7 +5,7 @@ import { type LastFailure, nodeOutcome, type RunState } from '../model/checkpoin
 import type { Graph } from '../model/graph.ts';
 import type { Json } from '../model/json.ts';
 import type { Context, Outcome } from '../model/outcome.ts';
-import { reasonOf } from '../model/outcome.ts';
+import { reasonOf, toldReason } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 import { conditionLookup } from './context.ts';
 import type { Route } from './route.ts';
@@ -46,7 +46,8 @@ export function step(graph: Graph, before: RunState, stage: StageFacts, outcome:
   if (stage.type === 'exit') return atExit(graph, before, change);
   const way = route(graph, stage.node, outcome, conditionLookup(change.now.context, outcome));
   if (way.edge === undefined) {
-    const because = reasonOf(outcome);
+    const because =
+      outcome.status === 'fail' ? toldReason(outcome.reason, outcome.attribution) : reasonOf(outcome);
     const noRoute = `no route from node ${stage.node} for outcome ${outcome.status}${because === '' ? '' : `: ${because}`}`;
     // Without a way to verification the limit is what ends the run.
     const reason = outcome.status === 'fail' && outcome.class === 'budget' ? outcome.reason : noRoute;

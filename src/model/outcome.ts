@@ -114,3 +114,10 @@ export const failed = (
 
 /** The stage's own reason, empty when it has none. */
 export const reasonOf = (o: Outcome): string => (o.status === 'fail' || o.status === 'retry' ? o.reason : '');
+
+/** Of a tool that a signal has ended: it has no exit code. */
+export const endedBySignal = 'tool_exit_code_-1';
+
+/** A reason as people are told it: a code that stands for a signal does not say for which. */
+export const toldReason = (reason: string, attribution: Attribution | undefined): string =>
+  reason === endedBySignal && attribution?.how === 'evidence' ? `${reason} (${attribution.why})` : reason;

@@ -1,6 +1,7 @@
 /** What a tool says beyond its exit code: the JSON object in the file named by `$FACTORY_OUTPUT`. */
 import * as z from 'zod';
 import { type Json, type JsonObject, mostGivenLevels, parseJson } from '../model/json.ts';
+import { nearest } from '../model/nearest.ts';
 import { failureClasses, outcomeSynonyms, outcomeWords } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 import { reservedKeyIn } from '../policy/reserved.ts';
@@ -27,6 +28,14 @@ export type ToolOutput = z.infer<typeof ToolOutput>;
 /** Bytes; a larger file is refused. */
 export const outputLimit = 1024 * 1024;
 
+/** Of a key that there is not, the one that was probably meant, or which there are. */
+function meant(issue: z.core.$ZodIssue | undefined): string {
+  if (issue?.code !== 'unrecognized_keys' || issue.path.length > 0) return '';
+  const keys = Object.keys(ToolOutput.unwrap().shape);
+  const near = nearest(issue.keys[0] ?? '', keys);
+  return near === undefined ? `; there are ${keys.join(', ')}` : `; did you mean "${near}"?`;
+}
+
 /** The object, or why it is not a valid answer. `text` is undefined when the tool wrote nothing. */
 export function parseOutput(
   text: string | undefined,
@@ -45,7 +54,7 @@ export function parseOutput(
   if (!read.success) {
     const first = read.error.issues[0];
     const where = first === undefined || first.path.length === 0 ? '' : ` at ${first.path.join('.')}`;
-    return { problem: `$FACTORY_OUTPUT is not valid${where}: ${first?.message ?? 'unknown'}` };
+    return { problem: `$FACTORY_OUTPUT is not valid${where}: ${first?.message ?? 'unknown'}${meant(first)}` };
   }
   const reserved = reservedKeyIn((read.data.context_updates ?? {}) as JsonObject);
   if (reserved !== undefined)

@@ -1,7 +1,7 @@
 /** A shell command in the workspace; its exit code and `$FACTORY_OUTPUT` are its verdict. */
 import { text } from '../model/attribute.ts';
 import type { Failure, Outcome, Said } from '../model/outcome.ts';
-import { failed, saidNothing } from '../model/outcome.ts';
+import { endedBySignal, failed, saidNothing } from '../model/outcome.ts';
 import { toolCommandProblem } from '../policy/commands.ts';
 import { codeToldBy, stoppedByDisk } from '../system/disk-trouble.ts';
 import { blamed } from './blamed.ts';
@@ -77,7 +77,7 @@ export const tool = kind({
           { broke: true },
         );
       case 'signalled':
-        return fail(`tool_exit_code_-1 (ended by ${ended.signal})`, { broke: true });
+        return fail(endedBySignal, { broke: true, notes: `ended by ${ended.signal}` });
       case 'exited': {
         // An exit code that tells of failure is an answer; one of success, with this beside it, is none.
         if ('problem' in written)

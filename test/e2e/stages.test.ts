@@ -187,3 +187,27 @@ test('a cap ends the run with its own reason, and a higher one lets it go on', a
   expect(on.code, on.stderr).toBe(0);
   expect((await it.read('.factory/runs/r1/workspace/n')).split('\n')).toHaveLength(7);
 });
+
+test('a tool that a signal ends has the code that stands for it as its reason, and people are told which', async () => {
+  const it = await home({
+    'p.dot': pipeline(
+      't [shape=parallelogram, tool_command="kill -9 $$"]',
+      't; t -> exit [condition="outcome=success"]; t -> bad [condition="outcome=retry"]',
+    ),
+    'w/seed.txt': 'seed\n',
+  });
+  const ran = await run(it);
+  expect(ran.code).toBe(1);
+  expect(await status(it, 't')).toMatchObject({
+    failure_reason: 'tool_exit_code_-1',
+    notes: 'ended by SIGKILL',
+    attribution: { why: 'ended by SIGKILL' },
+  });
+  expect(ran.stderr).toContain('stage failed node=t reason="tool_exit_code_-1 (ended by SIGKILL)"');
+  expect(ran.stderr).toContain('for outcome fail: tool_exit_code_-1 (ended by SIGKILL)');
+  const { context } = (await it.json('.factory/runs/r1/checkpoint.json')) as {
+    context: Record<string, string>;
+  };
+  expect(context['last_failure.reason']).toBe('tool_exit_code_-1');
+  expect(context['last_failure.summary']).toContain('(ended by SIGKILL)');
+});
