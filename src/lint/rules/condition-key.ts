@@ -17,20 +17,25 @@ function meantBy({ key }: KeyNamed): string | undefined {
 
 export const conditionKey: Rule = function* ({ graph }) {
   const seen = new Set<Attribute>();
+  // Most edges of a graph say one of a few things.
+  const slips = new Map<string, readonly KeyNamed[]>();
   for (const edge of graph.edges) {
     const attribute = present(edge.attrs, 'condition');
     if (attribute === undefined || edge.condition === undefined || seen.has(attribute)) continue;
     seen.add(attribute);
-    const read = parseCondition(attribute.value.text);
-    if (!('condition' in read)) continue;
-    for (const named of read.keys) {
-      const meant = meantBy(named);
-      if (meant === undefined) continue;
+    const { text } = attribute.value;
+    const found = slips.get(text) ?? slipsIn(text);
+    slips.set(text, found);
+    for (const named of found)
       yield finding(graph, 'condition-key', 'warning', {
         message: `"${named.key}" is a context key like any other, and empty unless a stage sets it`,
         span: spanInValue(graph, attribute, named.at, named.length),
-        fix: `write ${meant}`,
+        fix: `write ${meantBy(named)}`,
       });
-    }
   }
 };
+
+function slipsIn(text: string): readonly KeyNamed[] {
+  const read = parseCondition(text);
+  return 'condition' in read ? read.keys.filter((named) => meantBy(named) !== undefined) : [];
+}
