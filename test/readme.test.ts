@@ -24,12 +24,25 @@ test.for(blocks)('a pipeline of the README is valid, and runs as it says', async
   expect(await it.read('.factory/runs/r1/workspace/hello.txt')).toBe('Hello, Ada!\n');
 });
 
+const drawn = readdirSync(join(root, 'docs')).flatMap((name) =>
+  [...readFileSync(join(root, 'docs', name), 'utf8').matchAll(/```dot\n(digraph [\s\S]*?)```/g)].map(
+    (found) => [name, found[1] ?? ''] as const,
+  ),
+);
+
+test.for(drawn)('a pipeline of docs/%s is valid, without a warning', ([name, text]) => {
+  const { graph, diagnostics } = readGraph(name, text);
+  expect([...diagnostics, ...(graph === undefined ? [] : lint(graph, kinds))]).toEqual([]);
+});
+
 test.for(readdirSync(join(root, 'pipelines')))('pipelines/%s is valid, without a warning', (name) => {
   const { graph, diagnostics } = readGraph(name, readFileSync(join(root, 'pipelines', name), 'utf8'));
   expect([...diagnostics, ...(graph === undefined ? [] : lint(graph, kinds))]).toEqual([]);
 });
 
-test.for(['README.md', 'AGENTS.md', 'CHANGELOG.md'])('the links of %s lead somewhere', (name) => {
+const pages = readdirSync(join(root, 'docs')).map((name) => `docs/${name}`);
+
+test.for(['README.md', 'AGENTS.md', 'CHANGELOG.md', ...pages])('the links of %s lead somewhere', (name) => {
   const text = readFileSync(join(root, name), 'utf8');
   const targets = [...text.matchAll(/\]\(([^)#:]+)\)/g)].map((found) => found[1] ?? '');
   expect(targets.filter((target) => !existsSync(join(root, dirname(name), target)))).toEqual([]);

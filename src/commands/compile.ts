@@ -34,7 +34,7 @@ import { paints } from './io.ts';
 import { painter } from './print.ts';
 import { refuse } from './refuse.ts';
 import { boundsOf, checkedBounds, doorsOf, type RunDoors } from './run.ts';
-import { withBounds } from './run-words.ts';
+import { everyAgent, withBounds } from './run-words.ts';
 import { openView, type View } from './view.ts';
 
 /** Registers the compilation on `factory plan` itself; its steps are sub-commands with options of their own. */
@@ -59,7 +59,7 @@ export function withCompile(
     .option('--model <name>', `the model (default: ${compileDefaults.model})`)
     .option('--effort <level>', `its reasoning effort (default: ${compileDefaults.effort})`)
     .option('--max-attempts <n>', `answers that may be checked (default: ${compileDefaults.attempts})`)
-    .option('--agent <name>', 'who answers: openai, scripted, fake, stub')
+    .option('--agent <name>', `who answers: ${everyAgent}`)
     .option('--script <file>', 'an agent script with prepared answers for the nodes plan and revise')
     .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)')
     .option('--run-id <id>', 'name of the run (default: a ULID)')

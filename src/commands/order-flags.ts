@@ -1,7 +1,7 @@
 /** The flags of `factory order run` and `factory order run-all`. What they do is loaded when they are called. */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { OrderRunIo, OrderRunOptions } from './order-run.ts';
-import { withBounds } from './run-words.ts';
+import { everyAgent, withBounds } from './run-words.ts';
 
 /** The model that is asked where nobody names one. */
 export const defaultModel = 'gpt-5.2';
@@ -55,7 +55,7 @@ export function orderRunCommands(
       .option('--no-push', 'do not push to the first remote')
       .option('--allow-verify-exempt', 'orders may be exempt from verification by their own word')
       .option('--python <path>', 'accepted; not needed')
-      .option('--agent <name>', 'who answers: openai, scripted, fake, stub')
+      .option('--agent <name>', `who answers: ${everyAgent}`)
       .option('--script <file>', 'an agent script with prepared answers')
       .option('--json', 'the result as JSON on standard output')
       .option('-q, --quiet', 'only the verdict and what went wrong')

@@ -7,6 +7,10 @@ export const present = (value: string): string => {
   return value;
 };
 
+/** What `--agent` may be given. */
+export const everyAgent =
+  'openai, codex, claude, command, scripted, fake, stub; several with commas are asked in order';
+
 /** The flags of whatever begins or resumes a run. */
 export function withRunOptions(command: Command): Command {
   return withAnswerers(
@@ -30,12 +34,7 @@ export function withRunOptions(command: Command): Command {
 export function withAnswerers(command: Command): Command {
   return withBounds(command)
     .option('--var <name=value>', 'sets a variable of the pipeline; repeatable', collect)
-    .addOption(
-      new Option(
-        '--agent <name>',
-        'who answers: openai, codex, claude, command, scripted, fake, stub; several with commas are asked in order',
-      ).argParser(present),
-    )
+    .addOption(new Option('--agent <name>', `who answers: ${everyAgent}`).argParser(present))
     .addOption(new Option('--model <name>', 'the model, for nodes that name none').argParser(present))
     .addOption(
       new Option(

@@ -39,8 +39,6 @@ export const graphAttributes = {
   retry_target: text(),
   fallback_retry_target: text(),
   agent_script: text(),
-  'agent.backend': text(),
-  llm_model: text(),
   llm_provider: text(),
   holdout: paths(),
   holdout_beside: text(),

@@ -48,8 +48,12 @@ test('a tool that sees the judge hands nothing on in a packed file or in the nam
   }
 });
 
-test('a node that may read the judge is told, says and writes what it likes', async () => {
-  const agent = 'codex.allow_read_scenarios=true,';
+test.for([
+  'codex.allow_read_scenarios=true',
+  'openai.allow_read_scenarios="True"',
+  'claude.allow_read_scenarios="1"',
+])('a node with %s is told, says and writes what it likes', async (said) => {
+  const agent = `${said},`;
   const answers = script(done({ notes: line }, [{ path: 'src/notes.md', content: five }]));
   await using it = await home({
     ...base,

@@ -15,7 +15,7 @@ test('every rule has its line in docs/lint.md, and so have the findings of node 
   const rules = readdirSync(join(import.meta.dirname, '../../src/lint/rules')).map((name) =>
     name.replace(/\.ts$/, ''),
   );
-  const ofKinds = ['tool-command', 'verification-commands'];
+  const ofKinds = ['sees-holdout', 'tool-command', 'verification-commands'];
   expect(rows.map(([code]) => code).sort()).toEqual(
     [...rules.filter((name) => name !== 'kind-check'), ...ofKinds].sort(),
   );

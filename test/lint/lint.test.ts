@@ -45,7 +45,13 @@ const kinds: readonly LintKind[] = [
     shapes: ['box'],
     ids: [],
     executable: true,
-    attributes: { ...executable, prompt: text(), prompt_file: text() },
+    attributes: {
+      ...executable,
+      prompt: text(),
+      prompt_file: text(),
+      'agent.backend': text(),
+      llm_model: text(),
+    },
   },
 ];
 
@@ -155,6 +161,8 @@ const bad: readonly Row[] = [
   ['attribute-kind', around('tool_command="x"'), 'tool_command'],
   ['attribute-kind', around('type=verification, "verification.allowed_commands"=ls, prompt=x'), 'prompt'],
   ['attribute-kind', around('', 'max_visits=9;'), 'max_visits'],
+  ['attribute-kind', around('', 'agent=codex;'), 'agent'],
+  ['attribute-kind', around('', 'llm_model=m;'), 'llm_model'],
   ['attribute-kind', edge('label=x').replace('[label=x]', 'condition="outcome=fail"'), 'condition'],
   ['attribute-kind', edge('max_retries=1'), 'max_retries'],
   ['attribute-kind', around('condition="outcome=fail"'), 'condition'],
