@@ -85,16 +85,20 @@ is_below() {
   esac
 }
 
+# stands PID: the folder that a process works in, as /proc tells it, else lsof, which every Mac has.
+stands() { readlink "/proc/$1/cwd" 2>/dev/null || lsof -a -d cwd -p "$1" -Fn 2>/dev/null | sed -n 's/^n//p'; }
+
 # products_run GROUP: whether a program of the product is among a process group: one whose command line names a file of
 # the product, or that works in its folder and is none of the tools that a scenario waits with. Yes where nobody can tell.
 products_run() {
-  ps -A -o pid= -o pgid= -o args= >"$work/ps" 2>/dev/null || return 0
+  # The whole of each line: ps cuts at the width of a terminal, on macOS also where there is none.
+  ps -A -ww -o pid= -o pgid= -o args= >"$work/ps" 2>/dev/null || return 0
   while read -r one group args; do
     # The script and its subshells have the product's folder as an argument.
     [ "$group" = "$1" ] && [ "$args" != "bash $script $app" ] || continue
     case "$args " in *"$app"/* | *"$(real "$app")"/*) return 0 ;; esac
     case $(basename "${args%% *}") in sleep | curl | wget | nc | tail | cat | tee) continue ;; esac
-    at=$(readlink "/proc/$one/cwd" 2>/dev/null) && in_app "$at" && return 0
+    at=$(stands "$one") && in_app "$at" && return 0
   done <"$work/ps"
   return 1
 }

@@ -122,18 +122,18 @@ export function productRuns(
   { app, argv }: { readonly app: string; readonly argv: readonly string[] },
 ): boolean | undefined {
   const own = argv.join('\0');
-  return programs?.some(({ args, cwd }) => {
+  if (programs === undefined) return undefined;
+  let untold = false;
+  for (const { args, cwd } of programs) {
     // The script and its subshells have the product's folder as an argument.
-    if (args.join('\0') === own) return false;
+    if (args.join('\0') === own) continue;
     if (args.some((word) => word.startsWith(`${app}/`))) return true;
     const name = args[0]?.split('/').at(-1) ?? '';
-    return (
-      cwd !== undefined &&
-      (cwd === app || cwd.startsWith(`${app}/`)) &&
-      !waiting.has(name) &&
-      !isOwnShell(args, argv)
-    );
-  });
+    if (waiting.has(name) || isOwnShell(args, argv)) continue;
+    if (cwd === app || cwd?.startsWith(`${app}/`) === true) return true;
+    untold ||= cwd === undefined;
+  }
+  return untold ? undefined : false;
 }
 
 /** The interpreter by its own path, with the same script. */

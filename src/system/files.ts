@@ -342,7 +342,13 @@ export async function writeJson(path: string, value: unknown, options: WriteOpti
 
 /** True for an error of the system with one of these codes (`EEXIST`, …). */
 export const isCode = (error: unknown, ...codes: readonly string[]): boolean =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code);
+  error instanceof Error &&
+  'code' in error &&
+  typeof error.code === 'string' &&
+  codes.includes(error.code === openedSocket ? 'ENXIO' : error.code);
+
+/** What macOS says when a socket is opened as a file, an error that Node has no name for; Linux says ENXIO. */
+const openedSocket = 'Unknown system error -102';
 
 /** True for the error of a path that is not there. */
 export const isMissing = (error: unknown): boolean => isCode(error, 'ENOENT', 'ENOTDIR');

@@ -1,7 +1,8 @@
 /** What the kernel says about processes: who is alive, whose child it is, what its environment holds. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { hostname, uptime } from 'node:os';
+import { realClock } from './clock.ts';
 import type { ProcessId } from './spawn.ts';
 
 /** Whether the kernel's process files are there (Linux). Without them only groups can be followed. */
@@ -135,7 +136,14 @@ const bootId = (): string => {
 
 /** False when the identity says that it is of another boot: nothing of that one lives. */
 export const isOfThisBoot = (id: ProcessId): boolean =>
-  id.boot === undefined || !hasProc || id.boot === bootId();
+  hasProc
+    ? id.boot === undefined || id.boot === bootId()
+    : id.boot === undefined && isSince(id.startTime, realClock.now().getTime() - uptime() * 1000);
+
+/** Whether a process that began when `ps` says (`lstart`, in UTC) began after the system did, at `boot` in milliseconds
+ *  since 1970; what has no such time is nothing that we have noted. A minute is spared: clocks are set after a start. */
+export const isSince = (lstart: string, boot: number): boolean =>
+  Date.parse(`${lstart} UTC`) >= boot - 60_000;
 
 /** The identity of a process that exists now (a zombie has one too), or undefined. */
 export function processId(pid: number): ProcessId | undefined {

@@ -1,5 +1,5 @@
 /** Which programs a process group consists of, for whoever wants to know what it was at. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { allPids, factsOf, hasProc } from './proc.ts';
 
@@ -22,15 +22,39 @@ export function programsOf(group: number): readonly Program[] | undefined {
   });
 }
 
-function fromPs(group: number): readonly Program[] | undefined {
+/** As `ps` tells it, whole: it cuts lines at the width of a terminal, and on macOS also where there is none. */
+export function fromPs(group: number): readonly Program[] | undefined {
   try {
-    const said = execFileSync('ps', ['-A', '-o', 'pgid=,args='], { encoding: 'utf8' });
-    return said
+    const said = execFileSync('ps', ['-A', '-ww', '-o', 'pgid=,pid=,args='], { encoding: 'utf8' });
+    const members = said
       .split('\n')
       .map((line) => line.trim().split(/\s+/))
-      .filter(([first]) => first === String(group))
-      .map(([, ...args]) => ({ args }));
+      .filter(([first]) => first === String(group));
+    const folders = foldersOf(members.map(([, pid = '']) => pid));
+    return members.map(([, pid = '', ...args]) => {
+      const cwd = folders.get(pid);
+      return cwd === undefined ? { args } : { args, cwd };
+    });
   } catch {
     return undefined;
   }
 }
+
+/** Where these processes stand, by pid, as far as `lsof` tells, which every Mac has. */
+function foldersOf(pids: readonly string[]): ReadonlyMap<string, string> {
+  const folders = new Map<string, string>();
+  if (pids.length === 0) return folders;
+  let pid = '';
+  for (const line of openFolders(pids).split('\n')) {
+    if (line.startsWith('p')) pid = line.slice(1);
+    if (line.startsWith('n/')) folders.set(pid, line.slice(1));
+  }
+  return folders;
+}
+
+/** It ends with an error where one of them has ended meanwhile, and tells of the others all the same. */
+const openFolders = (pids: readonly string[]): string =>
+  spawnSync('lsof', ['-a', '-d', 'cwd', '-p', pids.join(','), '-Fn'], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }).stdout ?? '';

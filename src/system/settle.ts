@@ -25,8 +25,9 @@ export async function settleTree(
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     places.push(at);
     for (const entry of shut.has(at) ? [] : entriesOf(at)) {
-      if (entry.isDirectory()) open.push(`${at}/${entry.name}`);
-      else if (entry.isFile()) places.push(`${at}/${entry.name}`);
+      const name = entry.name.toString('latin1');
+      if (entry.isDirectory()) open.push(`${at}/${name}`);
+      else if (entry.isFile()) places.push(`${at}/${name}`);
     }
     if (oneByOne || places.length + open.length <= mostOneByOne) continue;
     // Not every system has such a program; and where it is the disk that fails, it says so of a file as well.
@@ -50,7 +51,8 @@ const latin = (path: string): string => Buffer.from(path).toString('latin1');
 
 function entriesOf(folder: string) {
   try {
-    return readdirSync(Buffer.from(folder, 'latin1'), { withFileTypes: true, encoding: 'latin1' });
+    // Bytes in and out: where the file system does not tell what an entry is, Node joins the two itself to look.
+    return readdirSync(Buffer.from(folder, 'latin1'), { withFileTypes: true, encoding: 'buffer' });
   } catch (error) {
     if (isMissing(error) || isCode(error, 'EACCES', 'EPERM', 'ENAMETOOLONG')) return [];
     throw error;

@@ -172,10 +172,9 @@ export async function groupGone(leader: ProcessId, mostMs: number): Promise<void
 }
 
 function groupLives(leader: ProcessId): boolean {
-  if (!hasProc) return send(-leader.pid, 0);
-  if (!isTheirs(leader)) return false;
   // Signal 0 is cheap and mostly enough; it also counts zombies, which nobody may ever collect.
-  if (!send(-leader.pid, 0)) return false;
+  if (!send(-leader.pid, 0) || !isTheirs(leader)) return false;
+  if (!hasProc) return true;
   return allPids().some((pid) => {
     const facts = factsOf(pid);
     return facts?.alive === true && facts.group === leader.pid;

@@ -155,6 +155,9 @@ test.for([
   [[{ args: ['node', 'bin/x.js'], cwd: '/app' }], true],
   [[{ args: ['node', 'bin/x.js'], cwd: '/apples' }], false],
   [undefined, undefined],
+  [[{ args: ['node', 'bin/x.js'] }], undefined],
+  [[{ args: ['node', 'bin/x.js'] }, { args: ['node', '/app/bin/x.js'] }], true],
+  [[{ args: ['/bin/sleep', '9'] }, { args: ['bash', '/s/x.sh', '/app'] }], false],
 ] as const)('whether a program of the product is among %j', ([programs, is]) => {
   expect(productRuns(programs, { app: '/app', argv: ['bash', '/s/x.sh', '/app'] })).toBe(is);
 });

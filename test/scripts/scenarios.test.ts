@@ -1,5 +1,5 @@
 /** Scenario harnesses, the scripts and the command, over failures whose owner is known. */
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -134,6 +134,34 @@ describe('preflight_scenario.sh', () => {
     });
     expect(ran.exitCode).toBe(0);
     expect(ran.stdout).toMatch(/selftest passed\n\[preflight\] live skipped/);
+  });
+
+  test.for([
+    [
+      'a narrow terminal cuts nothing off',
+      `node -e 'setInterval(Object,9)' ${'x'.repeat(99)} "$1"/here.txt`,
+      { COLUMNS: '60' },
+    ],
+    [
+      'where there is no /proc, lsof tells where a program stands',
+      'cd "$1" && exec node -e \'setInterval(Object,9)\'',
+      {},
+    ],
+  ] as const)("a product that hangs is the product's failure: %s", async ([, line, narrow]) => {
+    const tools = join(it.path, 'tools');
+    await mkdir(tools, { recursive: true });
+    // As on a Mac: no link leads to the folder of a process.
+    const app = await realpath(join(it.path, 'app'));
+    await writeFile(join(tools, 'readlink'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    await writeFile(join(tools, 'lsof'), `#!/bin/sh\nprintf 'p%s\\nfcwd\\nn%s\\n' "$5" '${app}'\n`, {
+      mode: 0o755,
+    });
+    const script = join(it.path, 'hangs_scenario.sh');
+    await writeFile(script, `[ "$SCENARIO_MODE" = selftest ] || { ${line}; }\n`);
+    const PATH = 'COLUMNS' in narrow ? `${process.env['PATH']}` : `${tools}:${process.env['PATH']}`;
+    const env = { ...narrow, PATH, SCENARIO_TIMEOUT: '1s', SCENARIO_GRACE: '1' };
+    const ran = await bash('preflight_scenario.sh', [script, app], { cwd: '/', env });
+    expect([ran.exitCode, last(ran.stderr)]).toEqual([124, 'failure_class=product']);
   });
 
   test('Ctrl-C ends the script with all it has started, and leaves no folder', async () => {

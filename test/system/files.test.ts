@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeFolder, overwriteJson, removeTree, writeFileAtomic } from '../../src/system/files.ts';
+import { isCode, makeFolder, overwriteJson, removeTree, writeFileAtomic } from '../../src/system/files.ts';
 import { asHeldByModes } from '../workspace/folders.ts';
 import { temp } from './temp.ts';
 
@@ -103,4 +103,9 @@ test('a link that may not be removed is not followed: the folder that it leads t
   await asHeldByModes(it.dir, () => expect(removeTree(it.at('locked/link'))).rejects.toThrow('EACCES'));
   for (const folder of ['foreign', 'foreign/sub'])
     expect((await stat(it.at(folder))).mode & 0o777).toBe(0o777 & ~process.umask());
+});
+
+test('a socket that is opened as a file is told from other trouble, also where Node has no name for the error', () => {
+  const opened = Object.assign(new Error(), { code: 'Unknown system error -102' });
+  expect([isCode(opened, 'ELOOP', 'ENXIO'), isCode(opened, 'ELOOP')]).toEqual([true, false]);
 });

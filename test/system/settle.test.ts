@@ -80,3 +80,30 @@ async function openedBy(work: () => Promise<void>): Promise<string[]> {
   }
   return opened;
 }
+
+test('where the file system does not tell what the entries of a folder are, each is looked at', async () => {
+  await using it = await temp();
+  mkdirSync(it.at('ä/deep'), { recursive: true });
+  writeFileSync(it.at('ä/deep/ö'), 'x');
+  const opened = await untold(() => openedBy(() => settleTree(it.at('ä'))));
+  const places = ['ä', 'ä/deep', 'ä/deep/ö'];
+  expect(opened).toEqual(places.map((path) => Buffer.from(it.at(path)).toString('latin1')));
+});
+
+type Listing = (...given: readonly unknown[]) => readonly [readonly unknown[], readonly number[]];
+
+/** Node's own calls meet a file system that names the entries of a folder and no more, as some do over a network. */
+async function untold<T>(act: () => Promise<T>): Promise<T> {
+  const { binding } = process as unknown as { binding: (name: 'fs') => { readdir: Listing } };
+  const calls = binding('fs');
+  const real = calls.readdir;
+  calls.readdir = (...given) => {
+    const [names, kinds] = real(...given);
+    return [names, kinds.map(() => 0)];
+  };
+  try {
+    return await act();
+  } finally {
+    calls.readdir = real;
+  }
+}

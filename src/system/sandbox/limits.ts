@@ -26,8 +26,10 @@ function shellLimits({ fileSize, memory, processes }: Limits): string {
   const set: string[] = [];
   if (fileSize !== undefined) set.push(`ulimit -f ${Math.ceil(fileSize / 512)}`);
   if (memory !== undefined) set.push(`ulimit -v ${Math.ceil(memory / 1024)}`);
-  // The letter differs from shell to shell.
-  if (processes !== undefined) set.push(`ulimit -p ${processes} 2>/dev/null || ulimit -u ${processes}`);
+  // The letter differs from shell to shell. Where the system does not tell us what we have (macOS), it may be less: that
+  // holds then, and is nothing to tell on the stage's standard error.
+  if (processes !== undefined)
+    set.push(`ulimit -p ${processes} 2>/dev/null || ulimit -u ${processes} 2>/dev/null || :`);
   return set.map((one) => `${one};`).join('');
 }
 
