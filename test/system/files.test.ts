@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeFolder, overwriteJson, removeTree, writeFileAtomic } from '../../src/system/files.ts';
@@ -103,4 +103,11 @@ test('a link that may not be removed is not followed: the folder that it leads t
   await asHeldByModes(it.dir, () => expect(removeTree(it.at('locked/link'))).rejects.toThrow('EACCES'));
   for (const folder of ['foreign', 'foreign/sub'])
     expect((await stat(it.at(folder))).mode & 0o777).toBe(0o777 & ~process.umask());
+});
+
+test('it is not written over one that somebody has made larger than memory', async () => {
+  await using it = await temp();
+  await writeFile(it.at('a.json'), '{}\n');
+  await truncate(it.at('a.json'), 2 ** 40);
+  expect(overwriteJson(it.at('a.json'), { x: 1 })).toBe(false);
 });
