@@ -11,7 +11,7 @@ import type { Loaded } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
 import { dropKey, keyFileOf } from '../store/sealed.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
-import { isCode, makeFolder, syncFolders, systemWords } from '../system/files.ts';
+import { isCode, makeFolder, removeTree, syncFolders, systemWords } from '../system/files.ts';
 import { makingFolder } from '../system/live.ts';
 import { isAbandoned, makerWord } from '../system/maker.ts';
 import { settleTree } from '../system/settle.ts';
@@ -59,7 +59,7 @@ export async function makeWhole(
   };
   const clear = async () => {
     await dropKey(building, env);
-    await rm(building, { recursive: true, force: true });
+    await removeTree(building);
     settled();
     if (first !== undefined) await removeEmpty(runsDir, first);
   };
@@ -104,19 +104,20 @@ async function named(building: string, final: string, first: string | undefined)
     // A run in folders that are lost is lost.
     await syncFolders(runsDir, first === undefined ? runsDir : dirname(first));
   } catch (error) {
-    await rm(final, { recursive: true, force: true });
+    await removeTree(final);
     throw error;
   }
   return true;
 }
 
-/** Gives the run its name; false when another one has it. A rename never replaces a folder that holds anything. */
+/** Gives the run its name; false when something else has it. A rename never replaces a folder that holds anything, nor what
+ *  is no folder. */
 function takeName(building: string, final: string): boolean {
   try {
     renameSync(building, final);
     return true;
   } catch (error) {
-    if (isCode(error, 'ENOTEMPTY') || isCode(error, 'EEXIST')) return false;
+    if (isCode(error, 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) return false;
     throw error;
   }
 }
@@ -198,7 +199,7 @@ export async function removeAbandoned(
     if ((await isAbandoned(maker, path, now)) !== true) continue;
     // The key first: without the folder nobody would know it for one that opens nothing.
     await dropKey(path, env);
-    await rm(path, { recursive: true, force: true }).catch(onlyDenied);
+    await removeTree(path).catch(onlyDenied);
   }
 }
 
