@@ -10,6 +10,7 @@ import { isCode, neighbourOf, syncFolder } from '../system/files.ts';
 import { hashFile, pour, readSmall, writeAt } from './content.ts';
 import { Places } from './places.ts';
 
+/** What a batch needs of the store. */
 export type Into = {
   /** The store's folder, and the one in it for large contents. */
   readonly dir: string;

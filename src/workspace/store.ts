@@ -1,12 +1,12 @@
 /** Contents by their SHA-256: small ones one after another in a pack, large ones in files of their own. */
 import { createHash, randomBytes } from 'node:crypto';
-import { closeSync, constants, fchmodSync, lstatSync, openSync, readdirSync, statSync } from 'node:fs';
+import { closeSync, constants, fchmodSync, lstatSync, openSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../model/sha256.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, isMissing, isNoFile } from '../system/files.ts';
-import { readPlainBytes } from '../system/read.ts';
+import { isCode, isNoFile } from '../system/files.ts';
+import { namesIn, readPlainBytes } from '../system/read.ts';
 import { Batch } from './batch.ts';
 import { noFollow, plainSize, pour, readWhole, writeWhole } from './content.ts';
 import { firstPack, type Place, Places } from './places.ts';
@@ -235,12 +235,3 @@ const none = Buffer.alloc(0);
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 
 const damaged = (what: string): DamagedStore => new DamagedStore(`the snapshot store is damaged: ${what}`);
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
-}
