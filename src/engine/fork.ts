@@ -21,10 +21,10 @@ import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { callRecords, openBooks } from './books.ts';
+import { type Made, makeWhole, type NotMade } from './building.ts';
 import { copyArtifacts, withOwnPaths } from './fork-artifacts.ts';
 import { copyExchanges, copyFollowed } from './fork-exchanges.ts';
 import { keptFiles, manifestHash } from './kept.ts';
-import { type Made, makeWhole, type NotMade } from './prepare.ts';
 import { pricesOf } from './price-file.ts';
 
 export type NewFork = {

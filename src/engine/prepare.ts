@@ -1,7 +1,6 @@
-/** A run's beginning: its folder is made whole under another name and renamed, so that it exists entirely or not. */
-import { lstatSync, renameSync, statSync } from 'node:fs';
-import { readdir, rm, rmdir } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+/** A run's beginning: what its folder holds before the first stage. */
+import { lstatSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { RunState } from '../model/checkpoint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Json } from '../model/json.ts';
@@ -9,21 +8,15 @@ import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Holdout, SealedFile } from '../model/sealed.ts';
 import { isAtOrBelow } from '../policy/holdout.ts';
-import { quoteWord } from '../policy/words.ts';
 import { type Loaded, openLedger } from '../store/checkpoint.ts';
-import { makeRunsDir } from '../store/run-store.ts';
-import { dropKey, keyFileOf, keysFolder, mostSealedBytes, writeSealed } from '../store/sealed.ts';
+import { keysFolder, mostSealedBytes, writeSealed } from '../store/sealed.ts';
 import { stateAfter } from '../store/visits.ts';
-import { diskTrouble } from '../system/disk-trouble.ts';
-import { isCode, makeFolder, syncFolders, systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
-import { makingFolder } from '../system/live.ts';
-import { settleTree } from '../system/settle.ts';
+import { makeFolder, writeFileAtomic, writeJson } from '../system/files.ts';
 import type { HardLinks } from '../workspace/hard-links.ts';
 import { placeSealed, takeOutSealed } from '../workspace/sealed.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { readForSealing } from '../workspace/to-seal.ts';
-import { WorkspaceError } from '../workspace/trouble.ts';
-import { buildingName, removeAbandoned } from './building.ts';
+import { Cut, type Filled, type Made, makeWhole, type NotMade, type Wanted } from './building.ts';
 import { secondName, type WantedHoldout } from './holdout.ts';
 import type { Inputs } from './inputs.ts';
 import { keptFiles, manifestHash } from './kept.ts';
@@ -52,11 +45,7 @@ export interface Historian {
   ): Promise<{ readonly problem: Diagnostic } | object>;
 }
 
-export type NewRun = {
-  readonly runId: string;
-  /** A word that no other process uses. */
-  readonly unique: string;
-  readonly runsDir: string;
+export type NewRun = Wanted & {
   /** Absolute; undefined to begin with an empty tree. */
   readonly workdir: string | undefined;
   /** Absolute folders that are left out of the copy; the runs directory is anyway. */
@@ -64,14 +53,10 @@ export type NewRun = {
   readonly inputs: Inputs;
   /** Undefined where nothing is sealed. */
   readonly holdout: WantedHoldout | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
   /** Undefined for a pipeline that builds no history. */
   readonly historian: Historian | undefined;
   readonly goal: Json | undefined;
   readonly startNode: string;
-  readonly startedAt: string;
-  /** Fires: what was made until then goes. */
-  readonly signal: AbortSignal;
   /** Files of the agent's that the run keeps, by name in `inputs/`. */
   readonly keep: Readonly<Record<string, string>>;
   readonly manifest: (facts: {
@@ -82,148 +67,9 @@ export type NewRun = {
   }) => Manifest;
 };
 
-/** How a run stands that has just been made: what reading its manifest and its checkpoint would tell. */
-export type Begun = { readonly manifest: Manifest; readonly read: Loaded };
-export type Made = { readonly runDir: string; readonly notes: readonly string[]; readonly begun?: Begun };
-type Filled = Omit<Made, 'runDir'>;
-/** Why there is no run directory; with a code where the process shall end by another one than for wrong input. */
-export type NotMade = { readonly problem: Diagnostic; readonly code?: number };
-
 /** Makes the run directory. Nothing is left behind when it refuses or fails. */
 export const makeRun = (wanted: NewRun): Promise<Made | NotMade> =>
   makeWhole(wanted, 'workdir', (building, final) => fill(wanted, building, final));
-
-/** Makes a run directory by `fillIn`, which is given the folder to fill and the one that it will be; nothing is left
- *  behind when it refuses or fails. A WorkspaceError of its becomes a refusal with this code. */
-export async function makeWhole(
-  wanted: Pick<NewRun, 'runId' | 'unique' | 'runsDir' | 'signal' | 'startedAt' | 'env'>,
-  code: 'workdir' | 'snapshots',
-  fillIn: (building: string, final: string) => Promise<Filled | { problem: Diagnostic }>,
-): Promise<Made | NotMade> {
-  const final = join(wanted.runsDir, wanted.runId);
-  // A folder of this process's own: two that want the same id must not fill one folder.
-  const building = join(wanted.runsDir, buildingName(wanted.runId, wanted.unique));
-  let first: string | undefined;
-  try {
-    first = makeFolder(wanted.runsDir);
-  } catch (error) {
-    return unwritable(wanted.runsDir, 'cannot be made', error);
-  }
-  const settling: (() => void)[] = [];
-  const settled = () => {
-    for (const settle of settling) settle();
-  };
-  const clear = async () => {
-    await dropKey(building, wanted.env);
-    await rm(building, { recursive: true, force: true });
-    settled();
-    if (first !== undefined) await removeEmpty(wanted.runsDir, first);
-  };
-  try {
-    await makeRunsDir(wanted.runsDir);
-    await removeAbandoned(wanted.runsDir, Date.parse(wanted.startedAt), wanted.env);
-    const key = keyFileOf(building, wanted.env);
-    for (const path of key === undefined ? [building] : [key, building]) settling.push(makingFolder(path));
-    makeFolder(building);
-    const made = await fillIn(building, final);
-    if (wanted.signal.aborted) throw new Cut();
-    if ('problem' in made) {
-      await clear();
-      return made;
-    }
-    // All at once, since nothing of it counts before it has its name; the workspace outlives a power cut in its snapshot,
-    // whose large contents are flushed already.
-    const { workspace, snapshots } = layout(building);
-    await settleTree(building, [workspace, join(snapshots, 'large')]);
-    if (!takeName(building, final)) {
-      await clear();
-      return {
-        problem: {
-          code: 'usage',
-          severity: 'error',
-          message: `there is a run "${wanted.runId}" in ${wanted.runsDir} already`,
-          fix: `go on with it: factory resume ${quoteWord(final)}; or leave out --run-id for a new one`,
-        },
-      };
-    }
-    try {
-      // A run in folders that are lost is lost.
-      await syncFolders(wanted.runsDir, first === undefined ? wanted.runsDir : dirname(first));
-    } catch (error) {
-      await rm(final, { recursive: true, force: true });
-      throw error;
-    }
-    settled();
-    return { runDir: final, ...made };
-  } catch (error) {
-    await clear();
-    if (error instanceof Cut) return { problem: cutShort(wanted.signal), code: 130 };
-    const trouble = diskTrouble(error);
-    if (trouble !== undefined && (trouble.path ?? building).startsWith(wanted.runsDir))
-      return unwritable(wanted.runsDir, 'cannot be written to', trouble.error);
-    if (error instanceof WorkspaceError) {
-      return {
-        problem: {
-          code,
-          severity: 'error',
-          message: error.message,
-          fix:
-            code === 'snapshots'
-              ? 'nothing was made; a moment that another snapshot holds can still be forked'
-              : 'mend that in the workdir, or leave it out of the copy by naming it in .factoryignore',
-        },
-      };
-    }
-    if (trouble !== undefined || isCode(error, 'ENAMETOOLONG'))
-      return unwritable(wanted.runsDir, 'cannot be written to', error);
-    throw error;
-  }
-}
-
-/** Thrown inside, when the signal fires. */
-class Cut extends Error {}
-
-const cutShort = ({ reason }: AbortSignal): Diagnostic => ({
-  code: 'interrupted',
-  severity: 'error',
-  message: `interrupted by ${String(reason)} before the run began; nothing of it is left`,
-  fix: 'the same command starts it again',
-});
-
-/** Gives the run its name; false when another one has it. A rename never replaces a folder that holds anything. */
-function takeName(building: string, final: string): boolean {
-  try {
-    renameSync(building, final);
-    return true;
-  } catch (error) {
-    if (isCode(error, 'ENOTEMPTY') || isCode(error, 'EEXIST')) return false;
-    throw error;
-  }
-}
-
-const unwritable = (runsDir: string, what: string, error: unknown): { readonly problem: Diagnostic } => ({
-  problem: {
-    code: 'runsdir',
-    severity: 'error',
-    message: `the folder for runs ${runsDir} ${what}: ${systemWords(error)}`,
-    fix: 'name another folder with --runsdir',
-  },
-});
-
-/** Takes back the folders that were made for a run that is refused, from the runs directory up to the first of them; a
- *  folder that holds anything else by now is another run's. */
-async function removeEmpty(runsDir: string, first: string): Promise<void> {
-  for (let at = runsDir; at.length >= first.length; at = dirname(at)) {
-    const ours = at === dirname(runsDir) && basename(at) === '.factory';
-    if (ours && (await readdir(at)).join() === '.gitignore')
-      await rm(join(at, '.gitignore'), { force: true });
-    const gone = await rmdir(at).then(
-      () => true,
-      () => false,
-    );
-    if (!gone) return;
-  }
-}
 
 async function fill(
   wanted: NewRun,

@@ -149,8 +149,8 @@ export function replayOf(
     }
     for (const { name, content } of exchange.artifacts) await task.keep(name, await text(content));
     for (const action of exchange.actions) task.acted(action);
-    door.hidden.paths.push(...exchange.hidden.paths);
-    door.hidden.made.push(...exchange.hidden.made);
+    for (const path of exchange.hidden.paths) door.hidden.paths.push(path);
+    for (const path of exchange.hidden.made) door.hidden.made.push(path);
     door.hidden.sealed.push(...(exchange.hidden.sealed ?? []));
     door.replayed(line);
     // It was written by this program, and its hash was checked.

@@ -293,8 +293,9 @@ export function siteFor(
         },
         spawned: (process) => visit.spawned(process),
         wasHidden(paths, made) {
-          hidden.paths.push(...paths);
-          hidden.made.push(...made);
+          // One by one: there may be more than a call takes arguments.
+          for (const path of paths) hidden.paths.push(path);
+          for (const path of made) hidden.made.push(path);
         },
       });
       await visit.desk.gather(nodeDir, visit.attempt);

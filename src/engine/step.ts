@@ -199,5 +199,5 @@ function retryTarget(graph: Graph, gate: string): string | undefined {
 }
 
 /** 3 when a model's API or network is the final cause, 4 when its output is, else 1. */
-export const failureCode = (last: LastFailure | null): number =>
+const failureCode = (last: LastFailure | null): number =>
   last?.model === 'api' ? 3 : last?.model === 'output' ? 4 : 1;

@@ -1,8 +1,8 @@
 /** Runs that are at their end, or whose disk is: what is said of them, and what is left of their files. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Begun } from '../engine/building.ts';
 import type { Refusal } from '../engine/casting.ts';
-import type { Begun } from '../engine/prepare.ts';
 import { resultOf } from '../engine/result.ts';
 import { retell } from '../engine/retell.ts';
 import { testStop } from '../engine/run.ts';

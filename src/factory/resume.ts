@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path';
 import { readGraph } from '../dot/read.ts';
+import type { Made, NotMade } from '../engine/building.ts';
 import type { Caps } from '../engine/caps.ts';
 import { defaultCaps, spendCapsOf } from '../engine/caps.ts';
 import type { Casting, LoadedScript, Refusal } from '../engine/casting.ts';
@@ -10,7 +11,6 @@ import type { Inputs } from '../engine/inputs.ts';
 import { readInputs } from '../engine/inputs.ts';
 import { inputPath } from '../engine/kept.ts';
 import { goalOf } from '../engine/pipeline.ts';
-import type { Made, NotMade } from '../engine/prepare.ts';
 import { readPriceFile } from '../engine/price-file.ts';
 import { resultOf } from '../engine/result.ts';
 import { flagsOfAgent, varNotTaken, whatChanged } from '../engine/resume.ts';

@@ -1,8 +1,8 @@
 /** How a run stands, as its own records tell it. */
 import { readFile } from 'node:fs/promises';
+import type { Begun } from '../engine/building.ts';
 import type { Refusal } from '../engine/casting.ts';
 import { manifestHash } from '../engine/kept.ts';
-import type { Begun } from '../engine/prepare.ts';
 import { layout } from '../model/layout.ts';
 import { type Loaded, loadCheckpoint } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';

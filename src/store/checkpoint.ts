@@ -1,6 +1,6 @@
 /** `checkpoint.json` on disk: replaced as a whole, flushed before anybody is told of it. What would grow with the run
  *  stands in `visits.jsonl` beside it, and the checkpoint says how much of that counts. */
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import * as z from 'zod';
 import { BoundedCheckpoint, Checkpoint, Cover, type RunState } from '../model/checkpoint.ts';
 import { parseJson } from '../model/json.ts';
@@ -15,7 +15,7 @@ import { openVisits, readVisits, stateAfter, type VisitFacts } from './visits.ts
 /** Up to this many entries of a list stand in the checkpoint itself; more are told by `visits.jsonl` alone, so that
  *  saving stays cheap. */
 const mostInline = 1000;
-const visitsName = 'visits.jsonl';
+const visitsName = basename(layout('').visits);
 
 const InFile = z.object({
   ...BoundedCheckpoint.shape,
@@ -23,7 +23,7 @@ const InFile = z.object({
   completed_nodes_file: z.string().optional().describe('Whose lines of type Visit name the nodes'),
   completed_nodes_count: z.int().min(0).optional().describe('How many different ones they name'),
   retry_counts: Checkpoint.shape.retry_counts.optional().describe('Left out where there are more than 1,000'),
-  visits_file: z.string().regex(/^[A-Za-z0-9_.-]+$/),
+  visits_file: z.literal(visitsName),
   visits_seq: z.int().positive().describe('Number of the last line of that file that counts'),
   visits_sha256: z.string().optional().describe('Of those lines, each hashed with the hash before it'),
   ...Cover.partial().shape,

@@ -7,7 +7,6 @@ import {
   ftruncateSync,
   mkdirSync,
   openSync,
-  readFileSync,
   writeSync,
 } from 'node:fs';
 import { promisify } from 'node:util';
@@ -20,11 +19,12 @@ import { beforeWrite } from '../system/fence.ts';
 import { syncFolder, writeFileAtomic } from '../system/files.ts';
 import { readPlainBytes } from '../system/read.ts';
 import { LineChain } from './chain.ts';
+import { lines } from './journal-read.ts';
 import { inALine, type Unreadable, unreadable } from './problem.ts';
 
 const datasync = promisify(fdatasync);
 
-/** Bytes of all lines together that are read: long texts lie elsewhere. */
+/** Bytes of all lines together that are read to answer from them: long texts lie elsewhere. */
 const mostOfCalls = 512 * 1024 * 1024 - 64 * 1024;
 
 /** Bytes of a text that stands in the line itself. */
@@ -48,15 +48,15 @@ export function openExchanges(dir: string): ExchangeLog {
   let file: number | undefined;
   let newBodies = false;
   let bodiesNamed = false;
-  const known = new Set<string>();
-  let lines: LineChain | undefined;
-  const chain = (): LineChain => (lines ??= chainOf(at.calls));
+  const kept = new Set<string>();
+  let known: LineChain | undefined;
+  const chain = (): LineChain => (known ??= chainOf(at.calls));
   const opened = async (): Promise<number> => {
     if (file !== undefined) return file;
     beforeWrite(at.calls);
     file = openSync(at.calls, 'a+', 0o644);
-    const bytes = readFileSync(at.calls);
-    if (bytes.length > 0 && bytes.at(-1) !== 10) ftruncateSync(file, bytes.lastIndexOf(10) + 1);
+    const end = endOf(at.calls);
+    if (fstatSync(file).size > end) ftruncateSync(file, end);
     await syncFolder(dir);
     return file;
   };
@@ -65,11 +65,11 @@ export function openExchanges(dir: string): ExchangeLog {
       const bytes = Buffer.from(text);
       if (bytes.length <= inlineBytes) return text;
       const hash = sha256(bytes);
-      if (known.has(hash)) return { sha256: hash, bytes: bytes.length };
+      if (kept.has(hash)) return { sha256: hash, bytes: bytes.length };
       if (!existsSync(at.body(hash))) await writeFileAtomic(at.body(hash), bytes, { sync: true });
       // Also for one that was there: an engine may have been killed before it had flushed the name.
       newBodies = true;
-      known.add(hash);
+      kept.add(hash);
       return { sha256: hash, bytes: bytes.length };
     },
     async append(exchange) {
@@ -101,24 +101,17 @@ export function openExchanges(dir: string): ExchangeLog {
   };
 }
 
-/** The whole lines of the file, and how many bytes of a torn line stand behind them. */
-export function linesOf(calls: string): { readonly lines: readonly Buffer[]; readonly torn: number } {
-  const read = readPlainBytes(calls, mostOfCalls);
-  if (read.kind !== 'text') return { lines: [], torn: 0 };
-  const bytes = read.text;
-  const lines: Buffer[] = [];
-  let from = 0;
-  for (let to = bytes.indexOf(10); to >= 0; to = bytes.indexOf(10, from)) {
-    lines.push(bytes.subarray(from, to));
-    from = to + 1;
-  }
-  return { lines, torn: bytes.length - from };
+/** Bytes of the file up to the end of its last whole line. */
+export function endOf(calls: string): number {
+  let end = 0;
+  for (const line of lines(calls)) if (line.whole) end = line.end;
+  return end;
 }
 
-/** The hash of those lines, or of the first `watch` of them. */
+/** The hash of the whole lines, or of the first `watch` of them. */
 export function chainOf(calls: string, watch?: number): LineChain {
   const chain = new LineChain(watch);
-  for (const [n, line] of linesOf(calls).lines.entries()) chain.add(line, n + 1, 0);
+  for (const { bytes, number, whole } of lines(calls)) if (whole) chain.add(bytes, number, 0);
   return chain;
 }
 
@@ -162,11 +155,11 @@ export async function readExchanges(dir: string): Promise<ReadExchanges> {
     };
   const bytes = found.text;
   const exchanges: StoredExchange[] = [];
-  const lines = bytes.toString('utf8').split('\n');
-  for (const [index, line] of lines.entries()) {
+  const texts = bytes.toString('utf8').split('\n');
+  for (const [index, line] of texts.entries()) {
     // What was being written when the process was killed has no hash yet; a whole line has one, whatever became of its
     // end.
-    if (index === lines.length - 1) {
+    if (index === texts.length - 1) {
       if (/,"sha256":"[0-9a-f]{64}"\}/.test(line))
         return damaged(index + 1, `(${whereOf(line)}) has lost its end`);
       break;

@@ -37,7 +37,7 @@ export async function* readJournal(path: string, from: Cursor = beginning): Asyn
   // The last line is only known to be the last when the file ends, so trouble waits for a whole line that follows it: what
   // was written last may have come to the disk in another order.
   let trouble: JournalEntry | undefined;
-  for await (const line of lines(path, from)) {
+  for (const line of lines(path, from)) {
     if (!line.whole) return;
     if (trouble !== undefined) yield trouble;
     trouble = undefined;
@@ -87,7 +87,7 @@ export async function scan(
   let size = 0;
   let lastStart = 0;
   let lastIsRecord = true;
-  for await (const line of lines(path, beginning)) {
+  for (const line of lines(path)) {
     size = line.end;
     if (!line.whole) break;
     lastStart = end;
@@ -118,7 +118,9 @@ const chunkBytes = 1 << 16;
 /** Pieces of one line, which is held in memory. */
 const mostPending = 4096;
 
-async function* lines(path: string, from: Cursor): AsyncGenerator<Line> {
+/** The lines of a file from a cursor on, with no more in memory than the longest; what is no plain file has none. Throws a
+ *  DiskStop for a line that nobody can have written. */
+export function* lines(path: string, from: Cursor = beginning): Generator<Line> {
   let pending: Buffer[] = [];
   let end = from.offset;
   let number = from.line;

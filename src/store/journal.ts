@@ -1,4 +1,5 @@
-/** Append-only journals (`events.jsonl`, `trace.jsonl`): one JSON object a line, in the order things happened. */
+/** Append-only journals (`visits.jsonl`, `events.jsonl`, `trace.jsonl`, …): one JSON object a line, in the order things
+ *  happened. */
 import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';

@@ -5,7 +5,7 @@ import { exchangesLayout, layout } from '../model/layout.ts';
 import type { Mark } from '../model/mark.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { flushFile } from '../system/leftovers.ts';
-import { chainOf, linesOf } from './exchanges.ts';
+import { chainOf, endOf } from './exchanges.ts';
 import { scan } from './journal-read.ts';
 
 export type Marks = Readonly<Record<'events' | 'trace' | 'calls' | 'exchanges', Mark | undefined>>;
@@ -55,7 +55,7 @@ export async function mendJournals(run: string): Promise<void> {
   for (const path of Object.values(paths)) {
     const size = statSync(path, { throwIfNoEntry: false })?.size;
     if (size === undefined) continue;
-    const end = path === paths.exchanges ? size - linesOf(path).torn : (await scan(path)).end;
+    const end = path === paths.exchanges ? endOf(path) : (await scan(path)).end;
     beforeWrite(path);
     if (end < size) truncateSync(path, end);
     await flushFile(path);

@@ -144,10 +144,13 @@ export function writeFresh(path: string, text: string, mode: number): boolean {
   return true;
 }
 
+/** Bytes of a file that is written over; a larger one was made so by somebody else. */
+const mostOverwritten = 64 * 1024;
+
 /** Writes a short JSON text over one that is there, in one call: whoever is killed leaves the old or the new one, and a
  *  reader meets either. A power cut may leave neither. What it saves is the rename, which some file systems make wait
- *  for the data when it replaces a file. False where there is no plain file of that name, or where the disk did not take
- *  it whole: then it must be written in another way. */
+ *  for the data when it replaces a file. False where there is no plain file of that name or one that is large, or where the
+ *  disk did not take it whole: then it must be written in another way. */
 export function overwriteJson(path: string, value: unknown): boolean {
   beforeWrite(path);
   let file: number;
@@ -158,7 +161,7 @@ export function overwriteJson(path: string, value: unknown): boolean {
   }
   try {
     const is = fstatSync(file);
-    if (!is.isFile()) return false;
+    if (!is.isFile() || is.size > mostOverwritten) return false;
     const text = Buffer.from(JSON.stringify(value, null, 2));
     // Blanks at its end are part of a JSON text; cutting the file would be a second call.
     const bytes = Buffer.alloc(Math.max(text.length + 1, is.size), ' ');

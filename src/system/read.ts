@@ -1,4 +1,4 @@
-/** Reading the beginning or the end of a file that may be of any size. */
+/** Reading what may be of any size, or no file at all: whole up to a limit, or its beginning or end. */
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { isCode, isMissing } from './files.ts';
 

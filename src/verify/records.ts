@@ -9,7 +9,7 @@ import type { Mark } from '../model/mark.ts';
 import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
 import { linkOf } from '../store/chain.ts';
 import { type Loaded, loadCheckpoint, type Vouched } from '../store/checkpoint.ts';
-import { linesOf } from '../store/exchanges.ts';
+import { lines } from '../store/journal-read.ts';
 import { ownHashOf } from '../store/own-hash.ts';
 import { readVisits, stateAfter } from '../store/visits.ts';
 import { checkMark, type Fact, type ReadFacts, readFacts } from './journals.ts';
@@ -173,9 +173,12 @@ export async function checkStory(
 
 /** The exchanges, whose lines carry hashes of their own and no numbers. */
 function linesIn(path: string): ReadFacts {
-  const { lines, torn } = linesOf(path);
   const hashes: string[] = [];
-  for (const line of lines) hashes.push(linkOf(hashes.at(-1) ?? '', line));
+  let torn = 0;
+  for (const { bytes, whole } of lines(path)) {
+    if (whole) hashes.push(linkOf(hashes.at(-1) ?? '', bytes));
+    else torn = bytes.length;
+  }
   return { facts: [], hashes, torn };
 }
 

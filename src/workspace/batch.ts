@@ -10,6 +10,7 @@ import { isCode, neighbourOf, syncFolder } from '../system/files.ts';
 import { hashFile, pour, readSmall, writeAt } from './content.ts';
 import { Places } from './places.ts';
 
+/** What a batch needs of the store. */
 export type Into = {
   /** The store's folder, and the one in it for large contents. */
   readonly dir: string;
@@ -37,6 +38,8 @@ export class Batch {
   private chunk = Buffer.alloc(0);
   private filled = 0;
   private end = 0;
+  /** Sizes of the large contents that are there; looked up when the first large file comes. */
+  private sizes: Set<number> | undefined;
 
   constructor(private readonly into: Into) {}
 
@@ -128,6 +131,7 @@ export class Batch {
       }
       await this.flushLargeNames();
       if (isNew) this.into.keepLarge(stored.hash);
+      this.sizes?.add(stored.size);
       return stored;
     } catch (error) {
       // Only what is written can fail so, and the error of an open file names none.
@@ -147,9 +151,8 @@ export class Batch {
 
   /** A large file whose size the store knows is read before anything is written: it was probably only touched. */
   private async knownLarge(path: string | Buffer, goOn: (() => void) | undefined): Promise<Kept | undefined> {
-    const size = lstatSync(path).size;
-    const sizes = namesOf(this.into.largeDir).map((name) => sizeOf(join(this.into.largeDir, name)));
-    if (!sizes.includes(size)) return undefined;
+    this.sizes ??= sizesIn(this.into.largeDir);
+    if (!this.sizes.has(lstatSync(path).size)) return undefined;
     const found = await hashFile(path, goOn);
     return this.into.has(found.hash) ? found : undefined;
   }
@@ -177,4 +180,11 @@ const namesOf = (folder: string): readonly string[] => {
   }
 };
 
-const sizeOf = (path: string): number | undefined => lstatSync(path, { throwIfNoEntry: false })?.size;
+function sizesIn(folder: string): Set<number> {
+  const sizes = new Set<number>();
+  for (const name of namesOf(folder)) {
+    const size = lstatSync(join(folder, name), { throwIfNoEntry: false })?.size;
+    if (size !== undefined) sizes.add(size);
+  }
+  return sizes;
+}

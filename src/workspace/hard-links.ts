@@ -1,7 +1,7 @@
 /** Files that have several names: what is out of sight under one of them must not be read by another. */
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { below, fromBytes } from './names.ts';
+import { ancestorsOf, below, fromBytes } from './names.ts';
 import { kindOf, look, orUndefined } from './walk.ts';
 
 /** Names of one file each, relative to the same folder. */
@@ -56,8 +56,13 @@ export function otherNames(workspace: string, hidden: readonly string[], known: 
   const found = new Set(known.filter((names) => names.some(isHidden)).flat());
   if (inodes.size > 0)
     for (const { path, stat } of filesAt(workspace, '')) if (inodes.has(inode(stat))) found.add(path);
-  return [...found].filter((path) => !isHidden(path) && look(workspace, path) !== undefined).sort();
+  return [...found].filter((path) => !isHidden(path) && isThere(workspace, path)).sort();
 }
+
+/** Whether something is at a path, with nothing but folders above it: by a link there it would be another's. */
+const isThere = (workspace: string, path: string): boolean =>
+  ancestorsOf(path).every((folder) => look(workspace, folder)?.kind === 'dir') &&
+  look(workspace, path) !== undefined;
 
 const inode = ({ dev, ino }: Pick<Stats, 'dev' | 'ino'>): string => `${dev} ${ino}`;
 

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { innerPath } from '../model/safe-names.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isMissing, writeJson } from '../system/files.ts';
 import { readPlain } from '../system/read.ts';
@@ -24,12 +25,20 @@ export type OutOfSight = {
   readonly linked?: HardLinks;
 };
 
-/** The n-th path waits under the name n. `mode` is the permission bits of a folder, null for anything else. */
-const HiddenList = z.object({
-  schema_version: z.literal(1),
-  paths: z.array(z.object({ path: z.string(), mode: z.number().nullable() })),
-  folders: z.array(z.object({ path: z.string(), mode: z.number() })),
-});
+const permissions = z.int().min(0).max(0o7777);
+
+/** The n-th path waits under the name n. `mode` is the permission bits of a folder, null for anything else. `folders` are
+ *  all those above the paths: what is brought back goes through them and through no link. */
+const HiddenList = z
+  .object({
+    schema_version: z.literal(1),
+    paths: z.array(z.object({ path: innerPath, mode: permissions.nullable() })),
+    folders: z.array(z.object({ path: innerPath, mode: permissions })),
+  })
+  .refine(({ paths, folders }) => {
+    const named = new Set(folders.map(({ path }) => path));
+    return paths.every(({ path }) => ancestorsOf(path).every((folder) => named.has(folder)));
+  }, 'folders are missing');
 type HiddenList = z.infer<typeof HiddenList>;
 
 /** Moves the paths away and answers which; what lies below them is meant too. Rejects with a WorkspaceError when one of
@@ -81,10 +90,10 @@ export async function hide(
 export async function bringBack(workspace: string, place: HidingPlace): Promise<readonly string[]> {
   const list = readList(place.list);
   if (list === undefined) return [];
-  const conflicts: string[] = [];
+  const conflicts = new Set<string>();
   // Who took the run over may be hiding again: nothing is done without asking, and in no other call than the next.
   const remove = (path: string): void => {
-    conflicts.push(...filesAt(workspace, path));
+    for (const file of filesAt(workspace, path)) conflicts.add(file);
     clear(workspace, path);
   };
   beforeWrite(place.list);
@@ -116,7 +125,7 @@ export async function bringBack(workspace: string, place: HidingPlace): Promise<
   } catch (error) {
     throw trouble('bring hidden files back to', workspace, error);
   }
-  return [...new Set(conflicts)].sort();
+  return [...conflicts].sort();
 }
 
 /** An agent may have taken the whole workspace away. */
@@ -156,10 +165,10 @@ export async function pathsToHide(
 ): Promise<readonly string[]> {
   const named: string[] = [];
   for (const entry of hidden) named.push(...(await real(workspace, clean(entry))));
-  named.push(...otherNames(workspace, named, linked));
+  const names = [...named, ...otherNames(workspace, named, linked)];
   const inSight = only?.map(clean);
   const others = inSight === undefined ? [] : [...outside(workspace, '', inSight)];
-  const all = new Set([...named, ...others]);
+  const all = new Set([...names, ...others]);
   return [...all].sort().filter((path) => !ancestorsOf(path).some((folder) => all.has(folder)));
 }
 

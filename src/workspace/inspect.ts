@@ -1,9 +1,10 @@
 /** A store of snapshots looked at without changing anything: every tree, every content. */
-import { closeSync, lstatSync, openSync, readdirSync } from 'node:fs';
+import { closeSync, lstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256 } from '../model/sha256.ts';
-import { isCode, isMissing, isNoFile } from '../system/files.ts';
+import { isCode, isNoFile } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
+import { namesIn } from '../system/read.ts';
 import { hashFile, plainSize, readWhole } from './content.ts';
 import { below } from './names.ts';
 import { type Place, Places } from './places.ts';
@@ -195,15 +196,6 @@ export async function treeOf(
     if (isNoFile(error)) return { why: 'there is no such snapshot' };
     if (codeOf(error) !== '' && !isCode(error, 'ELOOP')) throw error;
     return { why: 'cannot be read any more' };
-  }
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder).sort();
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
   }
 }
 

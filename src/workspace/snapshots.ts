@@ -10,7 +10,7 @@ import { restoreTree } from './restore.ts';
 import { Scanner } from './scan.ts';
 import type { Entry, Snapshot, Snapshots, Tree } from './snapshot.ts';
 import { Store } from './store.ts';
-import { isSame, piecesOf, readTree, treeId, writeTree } from './tree.ts';
+import { asWritten, isSame, piecesOf, readTree, treeId, writeTree } from './tree.ts';
 import { codeOf, DamagedStore, StoreTrouble, trouble } from './trouble.ts';
 
 export { putBack } from './restore.ts';
@@ -268,7 +268,8 @@ function bootId(): string {
 
 function readOrExplain(boot: string, path: string): ReturnType<typeof readTree> {
   try {
-    return readTree(piecesOf(path), boot);
+    // The tree's name says nothing of where its contents lie, and the next snapshot would take that over.
+    return readTree(asWritten(piecesOf(path)), boot);
   } catch (error) {
     if (isNoFile(error))
       throw new DamagedStore(`there is no snapshot ${basename(path, '.json')} in ${dirname(dirname(path))}`);

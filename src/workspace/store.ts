@@ -1,12 +1,12 @@
 /** Contents by their SHA-256: small ones one after another in a pack, large ones in files of their own. */
 import { createHash, randomBytes } from 'node:crypto';
-import { closeSync, fchmodSync, lstatSync, openSync, readdirSync, statSync } from 'node:fs';
+import { closeSync, constants, fchmodSync, lstatSync, openSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../model/sha256.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, isMissing, isNoFile } from '../system/files.ts';
-import { readPlainBytes } from '../system/read.ts';
+import { isCode, isNoFile } from '../system/files.ts';
+import { namesIn, readPlainBytes } from '../system/read.ts';
 import { Batch } from './batch.ts';
 import { noFollow, plainSize, pour, readWhole, writeWhole } from './content.ts';
 import { firstPack, type Place, Places } from './places.ts';
@@ -204,15 +204,22 @@ export class Store {
   private readPacked(hash: string, into = none): Buffer {
     const place = this.places.get(hash);
     if (place === undefined) throw new Error(`the snapshot store knows of no content ${hash}`);
-    const file = openSync(join(this.dir, place.pack), 'r');
+    const bytes = place.size <= into.length ? into.subarray(0, place.size) : Buffer.alloc(place.size);
+    if (this.readPack(place, bytes) < place.size) throw this.wrong(hash);
+    return bytes;
+  }
+
+  /** How many bytes there were to read. */
+  private readPack({ pack, offset }: Place, into: Buffer): number {
+    const path = join(this.dir, pack);
+    let file: number | undefined;
     try {
-      const bytes = place.size <= into.length ? into.subarray(0, place.size) : Buffer.alloc(place.size);
-      if (readWhole(file, bytes, place.offset) < place.size) throw this.wrong(hash);
-      return bytes;
+      file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+      return readWhole(file, into, offset);
     } catch (error) {
-      throw isNoFile(error) ? damaged(`${join(this.dir, place.pack)} is missing`) : error;
+      throw isNoFile(error) ? damaged(`${path} is missing`) : error;
     } finally {
-      closeSync(file);
+      if (file !== undefined) closeSync(file);
     }
   }
 
@@ -228,12 +235,3 @@ const none = Buffer.alloc(0);
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 
 const damaged = (what: string): DamagedStore => new DamagedStore(`the snapshot store is damaged: ${what}`);
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
-}

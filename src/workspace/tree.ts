@@ -128,21 +128,44 @@ const headWith = (hash: string): Buffer => Buffer.from(`{"schema_version":1,"sha
 
 /** The hash of a tree's file and the hash that the file itself states: equal in one that is as it was written, both empty
  *  in one of an earlier version. `begin` is how the text begins. */
-export function treeHash(pieces: Iterable<Buffer>): { is: string; says: string; begin: string } {
-  const whole = createHash('sha256');
-  let begin: string | undefined;
-  let says = '';
+export function treeHash(pieces: Iterable<Buffer>): ReturnType<TextHash['end']> {
+  const hash = new TextHash();
+  for (const piece of pieces) hash.add(piece);
+  return hash.end();
+}
+
+/** Hands the pieces of a tree's file on, and throws after the last where the text is not as it was written. */
+export function* asWritten(pieces: Iterable<Buffer>): Generator<Buffer> {
+  const hash = new TextHash();
   for (const piece of pieces) {
-    if (begin !== undefined) whole.update(piece);
-    else {
-      // The head is short: the first piece has it.
-      begin = piece.toString('latin1', 0, 200);
-      const found = /^\{"schema_version":1,"sha256":"([0-9a-f]{64})",/.exec(begin);
-      says = found?.[1] ?? '';
-      whole.update(piece.subarray(found?.[0].length ?? 0));
-    }
+    hash.add(piece);
+    yield piece;
   }
-  return { is: says === '' ? '' : whole.digest('hex'), says, begin: begin ?? '' };
+  const { is, says } = hash.end();
+  if (is !== says) throw new Error('its hash is another one');
+}
+
+class TextHash {
+  private readonly whole = createHash('sha256');
+  private begin: string | undefined;
+  private says = '';
+
+  add(piece: Buffer): void {
+    if (this.begin !== undefined) {
+      this.whole.update(piece);
+      return;
+    }
+    // The head is short: the first piece has it.
+    this.begin = piece.toString('latin1', 0, 200);
+    const found = /^\{"schema_version":1,"sha256":"([0-9a-f]{64})",/.exec(this.begin);
+    this.says = found?.[1] ?? '';
+    this.whole.update(piece.subarray(found?.[0].length ?? 0));
+  }
+
+  end(): { readonly is: string; readonly says: string; readonly begin: string } {
+    const { says, begin = '' } = this;
+    return { is: says === '' ? '' : this.whole.digest('hex'), says, begin };
+  }
 }
 
 /** The pieces of a tree's file, each good until the next is asked for. */

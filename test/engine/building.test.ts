@@ -1,12 +1,13 @@
 /** What makers of runs that were killed left in the runs directory. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { buildingName, removeAbandoned } from '../../src/engine/building.ts';
 import { keyFileOf, writeSealed } from '../../src/store/sealed.ts';
 import { home } from '../support/cli.ts';
+import { asHeldByModes } from '../workspace/folders.ts';
 
 test('of a maker that has ended it goes, of one at work it stays', async () => {
   await using it = await home();
@@ -41,4 +42,15 @@ test('of a maker that cannot be seen from here it stays for a day', async () => 
   expect(readdirSync(it.path)).toEqual([name]);
   await removeAbandoned(it.path, made + 25 * 3_600_000, {});
   expect(readdirSync(it.path)).toEqual([]);
+});
+
+test('it goes also where a folder in it may not be written in', async () => {
+  await using it = await home();
+  const name = buildingName('r1', 'x').replace(/\.(\d+)\.[0-9a-f]{8}\.new$/, '.$1.00000000.new');
+  mkdirSync(join(it.path, name, 'workspace/locked/in'), { recursive: true });
+  chmodSync(join(it.path, name, 'workspace/locked'), 0o555);
+  await asHeldByModes(it.path, async () => {
+    await removeAbandoned(it.path, 0, {});
+    expect(readdirSync(it.path)).toEqual([]);
+  });
 });

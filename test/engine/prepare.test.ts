@@ -1,11 +1,12 @@
 /** A run that is refused takes back what it made, and nothing of anybody else. */
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeRun } from '../../src/engine/prepare.ts';
 import type { Manifest } from '../../src/model/manifest.ts';
 import { home } from '../support/cli.ts';
 import { noteDisk } from '../support/disk-notes.ts';
+import { asHeldByModes } from '../workspace/folders.ts';
 
 const wanted = (runsDir: string, begin: () => Promise<unknown>) => ({
   runId: 'r1',
@@ -103,3 +104,25 @@ test.each([
     expect(disk.told.slice(named)).toContain(`flushed ${runsDir}`);
   },
 );
+
+test('what it copied goes again also where a folder of it may not be written in', async () => {
+  await using it = await home({ 'work/locked/a.txt': 'a' });
+  await symlink('elsewhere', join(it.path, 'work/.factory'));
+  await chmod(join(it.path, 'work/locked'), 0o555);
+  await asHeldByModes(it.path, async () => {
+    const { historian: _, ...plain } = wanted(join(it.path, 'runs'), async () => {});
+    const made = await makeRun({ ...plain, historian: undefined, workdir: join(it.path, 'work') });
+    expect(made).toMatchObject({ problem: { message: expect.stringContaining('.factory in the workdir') } });
+    expect(await it.list('.')).toEqual(['work']);
+  });
+  await chmod(join(it.path, 'work/locked'), 0o755);
+});
+
+test.for(['nowhere', 'work'])('a link to %s that has its name is told as a run that is there', async (to) => {
+  await using it = await home({ 'work/a.txt': 'a', 'runs/other/a.txt': 'a' });
+  await symlink(to, join(it.path, 'runs/r1'));
+  const { historian: _, ...plain } = wanted(join(it.path, 'runs'), async () => {});
+  const made = await makeRun({ ...plain, historian: undefined, manifest: () => ({}) as Manifest });
+  expect(made).toMatchObject({ problem: { code: 'usage', message: expect.stringContaining('a run "r1"') } });
+  expect(await it.list('runs')).toEqual(['other', 'r1']);
+});

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Checkpoint, RunState } from '../../src/model/checkpoint.ts';
@@ -337,6 +337,20 @@ test.for([
 test('a checkpoint of a version that kept no visits is told', async () => {
   await using it = await temp();
   writeFileSync(it.at('checkpoint.json'), JSON.stringify({ ...fresh(), completed_nodes: [] }));
+  expect(await loadCheckpoint(it.at('checkpoint.json'))).toMatchObject({
+    ok: false,
+    why: expect.stringMatching(/no checkpoint of this version \(visits_file: /),
+  });
+});
+
+test('a checkpoint that counts the lines of another file is refused: a resume would cut its own by them', async () => {
+  await using it = await temp();
+  const ledger = await begun(it.dir);
+  await visitAll(ledger, fresh(), ['a', 'b']);
+  await ledger.close();
+  copyFileSync(it.at('visits.jsonl'), it.at('other.jsonl'));
+  const text = readFileSync(it.at('checkpoint.json'), 'utf8');
+  writeFileSync(it.at('checkpoint.json'), text.replace('"visits.jsonl"', '"other.jsonl"'));
   expect(await loadCheckpoint(it.at('checkpoint.json'))).toMatchObject({
     ok: false,
     why: expect.stringMatching(/no checkpoint of this version \(visits_file: /),

@@ -1,11 +1,19 @@
 /** Recorded exchanges on disk: every byte of them counts. */
-import fs, { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import fs, {
+  appendFileSync,
+  closeSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Exchange } from '../../src/model/exchange.ts';
 import { exchangesLayout } from '../../src/model/layout.ts';
-import { openExchanges, readBody, readExchanges } from '../../src/store/exchanges.ts';
+import { chainOf, openExchanges, readBody, readExchanges } from '../../src/store/exchanges.ts';
 import { temp } from '../system/temp.ts';
 
 const exchange = (call: number, more: Partial<Exchange> = {}): Exchange => ({
@@ -130,4 +138,14 @@ test('a long text is kept once, under its hash, and held against it', async () =
   const path = exchangesLayout(dir).body(body.sha256);
   writeFileSync(path, text.replace('long', 'song'));
   await expect(readBody(dir, body)).rejects.toThrow(`${path} is not what was written there`);
+});
+
+test('records of more than half a GiB are vouched for like any', async () => {
+  await using it = await temp();
+  const file = openSync(it.at('calls.jsonl'), 'w');
+  for (let n = 1; n <= 6; n++) writeSync(file, '\n', n * 100_000_000);
+  ftruncateSync(file, 600_000_010);
+  closeSync(file);
+  expect(chainOf(it.at('calls.jsonl')).mark().records).toBe(6);
+  expect(chainOf(it.at('calls.jsonl'), 2).mark().records).toBe(2);
 });

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isCode, makeFolder, overwriteJson, removeTree, writeFileAtomic } from '../../src/system/files.ts';
@@ -108,4 +108,11 @@ test('a link that may not be removed is not followed: the folder that it leads t
 test('a socket that is opened as a file is told from other trouble, also where Node has no name for the error', () => {
   const opened = Object.assign(new Error(), { code: 'Unknown system error -102' });
   expect([isCode(opened, 'ELOOP', 'ENXIO'), isCode(opened, 'ELOOP')]).toEqual([true, false]);
+});
+
+test('it is not written over one that somebody has made larger than memory', async () => {
+  await using it = await temp();
+  await writeFile(it.at('a.json'), '{}\n');
+  await truncate(it.at('a.json'), 2 ** 40);
+  expect(overwriteJson(it.at('a.json'), { x: 1 })).toBe(false);
 });

@@ -290,3 +290,39 @@ test('a list that is not what was written is told with its path, and nothing is 
     expect(it.seen()).toEqual(seen);
   }
 });
+
+test.for([
+  ['climbs', '../outside/x', []],
+  ['is absolute', '/outside/x', []],
+  ['lies behind a folder that it does not name', 'way/x', []],
+  ['is the workspace itself', '', []],
+] as const)('a list with a path that %s moves nothing out of the workspace', async ([, path, folders]) => {
+  await using it = rig({ ...tree, way: { link: '../outside' } });
+  make(it.path, { 'outside/x': 'precious', '.hidden/0': 'moved' });
+  const list = { schema_version: 1, paths: [{ path, mode: null }], folders };
+  writeFileSync(it.place.list, JSON.stringify(list));
+  const was = picture(it.path);
+  const error = await it.back().catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(DamagedStore);
+  expect(picture(it.path)).toEqual(was);
+});
+
+test('as many files as a stage likes may lie where a hidden folder belongs', async () => {
+  await using it = rig({ 'out/real': 'real' });
+  await it.hide({ hidden: ['out'] });
+  const many = 130_000;
+  mkdirSync(join(it.ws, 'out'));
+  for (let n = 0; n < many; n++) writeFileSync(join(it.ws, 'out', `${n}`), '');
+  expect(await it.back()).toHaveLength(many);
+  expect(picture(it.ws)).toEqual(it.was);
+});
+
+test('what a link leads to is no second name of a hidden file, and stays where it is', async () => {
+  await using it = rig({ 'README.md': 'r', agent: { link: '../outside' } });
+  make(it.path, { 'outside/main.txt': 'not ours' });
+  const hidden = await it.hide({ hidden: ['README.md'], linked: [['README.md', 'agent/main.txt']] });
+  expect(hidden).toEqual(['README.md']);
+  expect(readdirSync(join(it.path, 'outside'))).toEqual(['main.txt']);
+  expect(await it.back()).toEqual([]);
+  expect(picture(it.ws)).toEqual(it.was);
+});

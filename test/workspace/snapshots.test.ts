@@ -205,7 +205,8 @@ test('stat facts of another start of the system are not believed', async () => {
   rmSync(file);
   await (await it.reopen()).take(settled);
   expect((await it.snapshots.load(settled.id)).tree.get('a')?.ctimeMs).toBeDefined();
-  const stored = JSON.parse(readFileSync(file, 'utf8'));
+  // As an earlier version wrote it, without a hash.
+  const { sha256: _, ...stored } = JSON.parse(readFileSync(file, 'utf8'));
   writeFileSync(file, JSON.stringify({ ...stored, boot: 'another' }));
   expect((await it.snapshots.load(settled.id)).tree.get('a')?.ctimeMs).toBeUndefined();
 });
@@ -332,7 +333,10 @@ test('of a large tree that is no longer in memory the snapshot tells the same, r
   // Another text in its place is no tree of this name, however well it reads.
   it.snapshots.rest();
   const file = join(it.dir, 'trees', `${first.id}.json`);
-  writeFileSync(file, readFileSync(file, 'utf8').replace('["l7","none"]', '["l7","nine"]'));
+  const other = readFileSync(file, 'utf8').replace('["l7","none"]', '["l7","nine"]');
+  writeFileSync(file, other);
+  await expect(it.snapshots.restore(first)).rejects.toThrow(/is damaged: it cannot be read/);
+  writeFileSync(file, other.replace(/"sha256":"[0-9a-f]{64}",/, ''));
   await expect(it.snapshots.restore(first)).rejects.toThrow(/is damaged: it tells of another tree/);
   expect(readlinkSync(join(it.ws, 'l7'))).toBe('none');
 });

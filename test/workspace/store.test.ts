@@ -359,3 +359,37 @@ test('a tree of very many folders and links is read again as it was written', ()
   const { pieces } = writeTree(tree, '', { packs: [], placeOf: () => undefined });
   expect(readTree(pieces, '').tree).toEqual(tree);
 });
+
+test('large files are told from those in the store without a look at all of them for each', async () => {
+  await using it = await rig({});
+  const files = 30;
+  for (let n = 0; n < files; n++) {
+    writeFileSync(join(it.ws, `f${n}`), `${n}`);
+    truncateSync(join(it.ws, `f${n}`), 1_100_000 + n);
+  }
+  const { lstatSync } = fs;
+  let looks = 0;
+  const counting = (path: fs.PathLike, options?: fs.StatSyncOptions) => {
+    if (String(path).startsWith(join(it.dir, 'large'))) looks += 1;
+    return lstatSync(path, options);
+  };
+  Object.assign(fs, { lstatSync: counting });
+  syncBuiltinESMExports();
+  try {
+    await it.snapshots.take();
+  } finally {
+    Object.assign(fs, { lstatSync });
+    syncBuiltinESMExports();
+  }
+  expect(readdirSync(join(it.dir, 'large'))).toHaveLength(files);
+  expect(looks).toBeLessThan(3 * files);
+});
+
+test('a pack that goes while a process has it open is told as damage of the store', async () => {
+  await using it = await rig({ a: 'first' });
+  const { tree } = await it.snapshots.take();
+  rmSync(join(it.dir, 'pack'));
+  const error = await it.snapshots.read(tree.get('a')?.hash ?? '').catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(DamagedStore);
+  expect(String(error)).toContain('snaps/pack is missing');
+});
