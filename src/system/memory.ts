@@ -19,7 +19,7 @@ export function keepNurseryAsItWas(): void {
 let isKeptSmall = false;
 // An engine that does not know a flag throws nothing: it says so to whoever looks at the terminal.
 const major = Number.parseInt(process.versions.node, 10);
-const knowsGrowth = major <= 24;
+const knowsGrowth = major <= 26;
 const knowsBudget = major <= 20;
 
 /** The same for a process that starts programs again and again. To be called when the large work before the first of

@@ -153,7 +153,7 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       says: 'an agent that does not exist, though no node needs one',
       args: ['run', 'p.dot', '--agent', 'nope'],
       files: { 'p.dot': good },
-      wants: ['"nope"', 'openai'],
+      wants: [': nope (--agent)', 'openai'],
     },
     {
       says: 'a script that is missing, though no node needs one',
