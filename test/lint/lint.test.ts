@@ -417,6 +417,13 @@ test.for([
   expect(warning?.fix).toContain(mended);
 });
 
+test('a default for all nodes that only edges read is told once', () => {
+  const told = found(around('', 'node [condition="outcome=success"];'));
+  expect(told.filter(({ code }) => code === 'attribute-kind').map(({ message }) => message)).toEqual([
+    'condition has no effect on nodes: only an edge reads it',
+  ]);
+});
+
 test('an orphan is called one', () => {
   expect(found(whole(`${ends} x [label=x]; start -> exit`))[0]?.message).toContain('unreachable (orphan)');
 });

@@ -71,7 +71,11 @@ const keysOf = (table: AttributeTable): ReadonlySet<string> => new Set(Object.ke
 const without = (attrs: Attributes, keys: ReadonlySet<string>): readonly Attribute[] =>
   [...attrs.values()].filter(({ key }) => !keys.has(key));
 
-function* ofElsewhere(graph: Graph, kinds: readonly LintKind[]): Generator<Diagnostic> {
+function* ofElsewhere(
+  graph: Graph,
+  kinds: readonly LintKind[],
+  shared: ReadonlySet<Attribute>,
+): Generator<Diagnostic> {
   const ofGraph: Reader = {
     keys: keysOf(graphAttributes),
     name: 'the graph',
@@ -94,8 +98,14 @@ function* ofElsewhere(graph: Graph, kinds: readonly LintKind[]): Generator<Diagn
   const readOnEdges = keysOf(edgeAttributes);
   yield* misplaced(graph, without(graph.attrs, ofGraph.keys), 'on the graph', [ofNodes, ofEdges]);
   yield* misplaced(graph, graph.ofSubgraphs, 'on a subgraph', [ofNodes, ofEdges, ofGraph]);
-  for (const { id, attrs } of graph.nodes.values())
-    yield* misplaced(graph, without(attrs, ofNodes.keys), `on the node "${id}"`, [ofEdges]);
+  const ofDefaults = new Set<Attribute>();
+  for (const { id, attrs } of graph.nodes.values()) {
+    const own = without(attrs, ofNodes.keys);
+    for (const attribute of own) if (shared.has(attribute)) ofDefaults.add(attribute);
+    const alone = own.filter((attribute) => !shared.has(attribute));
+    yield* misplaced(graph, alone, `on the node "${id}"`, [ofEdges]);
+  }
+  yield* misplaced(graph, ofDefaults, 'on nodes', [ofEdges]);
   for (const { attrs } of graph.edges)
     yield* misplaced(graph, without(attrs, readOnEdges), 'on an edge', [ofNodes]);
 }
@@ -106,5 +116,5 @@ export const attributeKind: Rule = function* ({ graph, kinds, kindOf }) {
     const kind = kindOf.get(node.id);
     if (kind !== undefined) yield* ofOthers(graph, node, kind, kinds, shared);
   }
-  yield* ofElsewhere(graph, kinds);
+  yield* ofElsewhere(graph, kinds, shared);
 };
