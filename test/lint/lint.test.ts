@@ -424,6 +424,15 @@ test('a default for all nodes that only edges read is told once', () => {
   ]);
 });
 
+test.for([
+  ['mds', []],
+  ['gpt-x', ['model has no effect on the graph: only a node reads it']],
+] as const)('model=%s on the graph: %j', ([model, messages]) => {
+  expect(found(around('', `layout=neato; model="${model}";`)).map(({ message }) => message)).toEqual(
+    messages,
+  );
+});
+
 test('an orphan is called one', () => {
   expect(found(whole(`${ends} x [label=x]; start -> exit`))[0]?.message).toContain('unreachable (orphan)');
 });

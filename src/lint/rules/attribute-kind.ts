@@ -48,6 +48,9 @@ type Reader = {
   readonly say: (key: string) => string;
 };
 
+/** What Graphviz's own `model` of a graph may be; else that is another name of a node's llm_model. */
+const layoutModels: ReadonlySet<string> = new Set(['circuit', 'subset', 'mds', 'shortpath']);
+
 /** Attributes that stand where nobody reads them, and that something else would read: brackets or a word were
  *  probably forgotten, and what is set is not set. */
 function* misplaced(
@@ -56,7 +59,8 @@ function* misplaced(
   where: string,
   readers: readonly Reader[],
 ): Generator<Diagnostic> {
-  for (const { key, written, keySpan } of attributes) {
+  for (const { key, written, keySpan, value } of attributes) {
+    if (written === 'model' && layoutModels.has(value.text)) continue;
     const reader = readers.find(({ keys }) => keys.has(key));
     if (reader === undefined || drawn.has(key)) continue;
     yield finding(graph, 'attribute-kind', 'warning', {
