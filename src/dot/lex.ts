@@ -121,8 +121,9 @@ export function lex(text: string): Lexed {
   };
 
   for (;;) {
-    if (text[at] === '#' && tokens.at(-1)?.kind === '=' && tokens.at(-1)?.end === at)
-      push('word', at, commented(at));
+    // With a blank behind it, it is meant as a comment.
+    const hash = text[at] === '#' && /\S/.test(text[at + 1] ?? '');
+    if (hash && tokens.at(-1)?.kind === '=' && tokens.at(-1)?.end === at) push('word', at, commented(at));
     const blank = skipBlank(text, at);
     at = blank.at;
     if (blank.unclosed !== undefined) {

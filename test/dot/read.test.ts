@@ -49,6 +49,7 @@ test.for([
     2,
   ],
   ['comments at the end of lines', 'digraph G { # one\na -> b // two\nc [x=1] # three\n}', 3],
+  ['a comment right behind =', 'digraph G { a -> b; c [x=# one\n1, y=#\n2] }', 3],
   ['no separators', 'digraph G{a b c a->b b->c[x=1]d}', 4],
   ['separators everywhere', 'digraph G{;;a;;b;}; ;', 2],
   ['carriage returns', 'digraph G {\r\na\r\n-> b\r\n}\r\n', 2],

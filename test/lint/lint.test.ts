@@ -417,6 +417,22 @@ test.for([
   expect(warning?.fix).toContain(mended);
 });
 
+test('a default for all nodes that only edges read is told once', () => {
+  const told = found(around('', 'node [condition="outcome=success"];'));
+  expect(told.filter(({ code }) => code === 'attribute-kind').map(({ message }) => message)).toEqual([
+    'condition has no effect on nodes: only an edge reads it',
+  ]);
+});
+
+test.for([
+  ['mds', []],
+  ['gpt-x', ['model has no effect on the graph: only a node reads it']],
+] as const)('model=%s on the graph: %j', ([model, messages]) => {
+  expect(found(around('', `layout=neato; model="${model}";`)).map(({ message }) => message)).toEqual(
+    messages,
+  );
+});
+
 test('an orphan is called one', () => {
   expect(found(whole(`${ends} x [label=x]; start -> exit`))[0]?.message).toContain('unreachable (orphan)');
 });

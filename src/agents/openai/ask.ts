@@ -49,14 +49,10 @@ export async function ask(
 }
 
 /** Whether it is "background" that the server does not take, and not the prompt. One that does not say so took the
- *  prompt when it began to stream an answer. A status is only there where the prompt was handed in. */
+ *  prompt when it began to stream. A status is only there where the prompt was handed in. */
 const knowsNoBackground = ({ status, names }: Trouble, stream: TroubledExchange): boolean =>
   status === 422 ||
-  (status === 400 &&
-    (names === 'background' ||
-      stream.trouble.way === 'refused' ||
-      stream.text !== '' ||
-      stream.reasoning !== ''));
+  (status === 400 && (names === 'background' || stream.trouble.way === 'refused' || stream.begun === true));
 
 /** What a broken stream had brought is better than nothing. */
 const withRest = (later: Exchange, broken: Exchange): Exchange => ({

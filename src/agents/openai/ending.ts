@@ -17,6 +17,8 @@ export type Arrived = {
   readonly reasoning: string;
   readonly usage?: Usage;
   readonly evidence?: Evidence;
+  /** The server had begun to stream: it took the prompt. */
+  readonly begun?: true;
   /** In a tool loop: what the model said as the server spells it, and the calls in it. */
   readonly items?: readonly unknown[];
   readonly calls?: readonly FunctionCall[];

@@ -24,10 +24,12 @@ export async function exchange(
   let size = 0;
   let reasoning = '';
   let betweenParagraphs = false;
+  let begun = false;
   const items: unknown[] = [];
   const arrived = (): Arrived => ({
     text,
     reasoning: reasoning.trim(),
+    ...(begun ? { begun } : {}),
     ...(request.talk === undefined ? {} : { items }),
   });
   const trouble = (it: Trouble): Exchange => {
@@ -50,6 +52,7 @@ export async function exchange(
       return whole ?? trouble(cut(`${shown} answered with something that is no response`));
     }
     for await (const event of eventsIn(body, ear.heard, readLimit(request))) {
+      begun = true;
       request.record?.({ kind: 'event', event });
       const end = take(hear(event));
       if (end !== undefined) return end;

@@ -14,7 +14,7 @@ export type Trouble = {
   /** No model worked on it: the server said no, or was never reached. */
   readonly unbilled?: true;
   readonly way?: 'lost' | 'refused';
-  /** What of the request the server says that it does not take. */
+  /** What of the request the server says that it does not take: also `store`, which the background needs. */
   readonly names?: 'background';
 };
 
@@ -46,7 +46,7 @@ export function troubleOf(error: unknown, openai: Package, facts: Facts): Troubl
     const fix = warm ? ': leave out --llm-temperature for this model' : '';
     const trouble = byStatus(status, word, `${short(error.message)}${fix}`, facts);
     const noStream = error.param === 'stream' || /\bstream(ing|_options)?\b/i.test(error.message);
-    const noBackground = error.param === 'background' || /\bbackground\b/i.test(error.message);
+    const noBackground = /\b(?:background|store)\b/i.test(`${error.param ?? ''} ${error.message}`);
     // What the server asks for with a quota is when it is there again.
     const park: Park | undefined =
       status === 429 && retryAfterMs !== undefined && trouble.report.park?.kind !== 'billing'

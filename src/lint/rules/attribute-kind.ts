@@ -48,6 +48,9 @@ type Reader = {
   readonly say: (key: string) => string;
 };
 
+/** What Graphviz's own `model` of a graph may be; else that is another name of a node's llm_model. */
+const layoutModels: ReadonlySet<string> = new Set(['circuit', 'subset', 'mds', 'shortpath']);
+
 /** Attributes that stand where nobody reads them, and that something else would read: brackets or a word were
  *  probably forgotten, and what is set is not set. */
 function* misplaced(
@@ -56,7 +59,8 @@ function* misplaced(
   where: string,
   readers: readonly Reader[],
 ): Generator<Diagnostic> {
-  for (const { key, written, keySpan } of attributes) {
+  for (const { key, written, keySpan, value } of attributes) {
+    if (written === 'model' && layoutModels.has(value.text)) continue;
     const reader = readers.find(({ keys }) => keys.has(key));
     if (reader === undefined || drawn.has(key)) continue;
     yield finding(graph, 'attribute-kind', 'warning', {
@@ -71,7 +75,11 @@ const keysOf = (table: AttributeTable): ReadonlySet<string> => new Set(Object.ke
 const without = (attrs: Attributes, keys: ReadonlySet<string>): readonly Attribute[] =>
   [...attrs.values()].filter(({ key }) => !keys.has(key));
 
-function* ofElsewhere(graph: Graph, kinds: readonly LintKind[]): Generator<Diagnostic> {
+function* ofElsewhere(
+  graph: Graph,
+  kinds: readonly LintKind[],
+  shared: ReadonlySet<Attribute>,
+): Generator<Diagnostic> {
   const ofGraph: Reader = {
     keys: keysOf(graphAttributes),
     name: 'the graph',
@@ -94,8 +102,14 @@ function* ofElsewhere(graph: Graph, kinds: readonly LintKind[]): Generator<Diagn
   const readOnEdges = keysOf(edgeAttributes);
   yield* misplaced(graph, without(graph.attrs, ofGraph.keys), 'on the graph', [ofNodes, ofEdges]);
   yield* misplaced(graph, graph.ofSubgraphs, 'on a subgraph', [ofNodes, ofEdges, ofGraph]);
-  for (const { id, attrs } of graph.nodes.values())
-    yield* misplaced(graph, without(attrs, ofNodes.keys), `on the node "${id}"`, [ofEdges]);
+  const ofDefaults = new Set<Attribute>();
+  for (const { id, attrs } of graph.nodes.values()) {
+    const own = without(attrs, ofNodes.keys);
+    for (const attribute of own) if (shared.has(attribute)) ofDefaults.add(attribute);
+    const alone = own.filter((attribute) => !shared.has(attribute));
+    yield* misplaced(graph, alone, `on the node "${id}"`, [ofEdges]);
+  }
+  yield* misplaced(graph, ofDefaults, 'on nodes', [ofEdges]);
   for (const { attrs } of graph.edges)
     yield* misplaced(graph, without(attrs, readOnEdges), 'on an edge', [ofNodes]);
 }
@@ -106,5 +120,5 @@ export const attributeKind: Rule = function* ({ graph, kinds, kindOf }) {
     const kind = kindOf.get(node.id);
     if (kind !== undefined) yield* ofOthers(graph, node, kind, kinds, shared);
   }
-  yield* ofElsewhere(graph, kinds);
+  yield* ofElsewhere(graph, kinds, shared);
 };

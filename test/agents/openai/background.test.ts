@@ -229,6 +229,14 @@ test('a server that began to stream took the prompt, and refuses the background 
   expect(report).toMatchObject({ kind: 'answered', text: 'whole' });
 });
 
+test('a stream that had begun without a word yet shows that the prompt was taken', async () => {
+  const refused: Reaction = { status: 400, body: { error: { message: 'no' } } };
+  const begun = { type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } };
+  const { report, requests } = await tell([{ events: [begun] }, refused, { text: 'whole' }]);
+  expect(report).toMatchObject({ kind: 'answered', text: 'whole' });
+  expect(asked(requests)).toEqual(['stream', 'background', 'stream']);
+});
+
 test('what a torn stream had brought is in the report when the background brings nothing', async () => {
   const { report } = await tell([{ cutAfter: 2, text: 'one two three' }, is('queued'), is('cancelled')]);
   expect(report).toMatchObject({ kind: 'failed', response: 'one two ' });

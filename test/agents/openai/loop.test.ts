@@ -509,6 +509,20 @@ test('a stream that is cut in the middle of a call is asked for again, and the h
   expect(background).toMatchObject({ background: true, store: true });
 });
 
+test('a server that does not take "store", which only the background needs, is streamed to again', async () => {
+  const plain: Reaction = { status: 400, body: { error: { message: 'Unknown parameter: include' } } };
+  const refused: Reaction = { status: 400, body: { error: { message: 'Unknown parameter: store' } } };
+  await using it = await job([plain, calls(call('list')), { drop: true }, refused, calls(done())]);
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  expect(it.server.requests.map(({ body }) => body?.['store'])).toEqual([
+    false,
+    undefined,
+    undefined,
+    true,
+    undefined,
+  ]);
+});
+
 test('over chat completions a cut stream is asked for again too', async () => {
   const piece = {
     tool_calls: [{ index: 0, id: 'c', function: { name: 'write', arguments: '{"path":"a"' } }],
