@@ -2,7 +2,6 @@
  *  happened. */
 import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { promisify } from 'node:util';
 import type { Mark } from '../model/mark.ts';
 import { about, named } from '../system/disk-trouble.ts';
 import { beforeWrite, Superseded } from '../system/fence.ts';
@@ -23,7 +22,8 @@ export interface Journal {
   /** Adds `seq`, `run_id` and `epoch`, writes the line as a whole and answers its `seq` (1 is the first of a file).
    *  Throws when it cannot be written; nothing of the line is left then. */
   append(record: object): number;
-  /** Settles when all that was appended is on the disk (fdatasync); rejects when that fails. */
+  /** Settles when all that was appended is on the disk (fdatasync); rejects when that fails, and ever after: what was
+   *  lost then stays lost, though the system reports it only once. */
   flush(): Promise<void>;
   /** The hash of all that stands in the file, and of as much of it as is known to be on the disk. */
   marks(): { readonly written: Mark; readonly flushed: Mark };
@@ -31,7 +31,8 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-const datasync = promisify(fdatasync);
+const datasync = (file: number): Promise<void> =>
+  new Promise((settle, reject) => fdatasync(file, (error) => (error === null ? settle() : reject(error))));
 
 /** Settles when all of them are open. Where one cannot be opened, the others are closed before this rejects. */
 export async function allOpen<const T extends readonly Promise<{ close(): Promise<void> }>[]>(opening: T) {
@@ -64,6 +65,7 @@ export async function openJournal(path: string, options: JournalOptions): Promis
   const { chain } = before;
   let flushed: Mark = { records: 0, sha256: '' };
   let dirty = false;
+  let lost: unknown;
   let open = true;
   try {
     beforeWrite(path);
@@ -75,6 +77,7 @@ export async function openJournal(path: string, options: JournalOptions): Promis
   }
 
   const flushNow = async (): Promise<void> => {
+    if (lost !== undefined) throw lost;
     if (!dirty) return;
     dirty = false;
     const written = chain.mark();
@@ -82,7 +85,7 @@ export async function openJournal(path: string, options: JournalOptions): Promis
       if (options.sync !== false) await about(path, datasync(file));
       flushed = written;
     } catch (error) {
-      dirty = true;
+      lost = error;
       throw error;
     }
   };

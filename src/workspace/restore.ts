@@ -18,7 +18,7 @@ import { beforeWrite } from '../system/fence.ts';
 import { hashFile } from './content.ts';
 import { nothingMounted } from './mounts.ts';
 import { below, fromBytes, parentOf, toBytes } from './names.ts';
-import type { Entry, Snapshot, Snapshots, Tree } from './snapshot.ts';
+import type { Entry, Tree } from './snapshot.ts';
 import type { Store } from './store.ts';
 import { codeOf, isTooLong, trouble, WorkspaceError } from './trouble.ts';
 import { type Facts, type Found, factsOf, isUntouched, look, orUndefined, targetOf, walk } from './walk.ts';
@@ -52,34 +52,6 @@ export async function restoreTree(r: Restore): Promise<void> {
   work.makeFolders();
   await work.write();
   work.setFolderModes();
-}
-
-/** Puts the paths of a guardrail violation back exactly as they were in `before`; every other change stays. Folders
- *  that came into being for them go too, with what else is in them and not `allowed`. `allowed` is asked with the
- *  path, for a folder also with a slash at its end. */
-export async function putBack(
-  snapshots: Snapshots,
-  before: Snapshot,
-  offending: readonly string[],
-  allowed: (path: string) => boolean,
-): Promise<void> {
-  const paths = new Set(offending);
-  const isNew = (folder: string): boolean => folder !== '' && before.tree.get(folder)?.kind !== 'dir';
-  const newFolders = new Set<string>();
-  for (const path of offending) {
-    if (before.tree.get(path)?.kind !== 'dir') newFolders.add(path);
-    for (let folder = parentOf(path); isNew(folder); folder = parentOf(folder)) newFolders.add(folder);
-  }
-  const liesInNew = (path: string): boolean => {
-    for (let folder = parentOf(path); folder !== ''; folder = parentOf(folder)) {
-      if (newFolders.has(folder)) return true;
-    }
-    return false;
-  };
-  await snapshots.restore(
-    before,
-    (path) => paths.has(path) || (liesInNew(path) && !allowed(path) && !allowed(`${path}/`)),
-  );
 }
 
 // What a restore that was killed has left under such a name is in no tree: the next whole restore takes it away.
@@ -128,27 +100,32 @@ class Work {
   }
 
   async compare(): Promise<void> {
-    const { to } = this.r;
     this.lookAround();
+    const needed = await this.findWrites();
+    this.findRemovals(needed);
+    this.findFolders(needed);
+  }
 
-    // Folders that something needs: their own way is cleared and they are made, chosen or not.
+  /** Answers with the folders that something needs: their own way is cleared and they are made, chosen or not. */
+  private async findWrites(): Promise<ReadonlySet<string>> {
     const needed = new Set<string>();
-    for (const [path, entry] of to) {
+    for (const [path, entry] of this.r.to) {
       if (!this.chosen(path)) continue;
-      const found = this.present.get(path);
-      const difference = await this.difference(path, entry, found);
+      const difference = await this.difference(path, entry, this.present.get(path));
       if (difference === 'none') continue;
-      for (let folder = parentOf(path); folder !== '' && !needed.has(folder); folder = parentOf(folder)) {
+      for (let folder = parentOf(path); folder !== '' && !needed.has(folder); folder = parentOf(folder))
         needed.add(folder);
-      }
       if (entry.kind === 'dir') needed.add(path);
       else this.writes.push({ path, entry, modeOnly: difference === 'mode' });
     }
+    return needed;
+  }
 
+  private findRemovals(needed: ReadonlySet<string>): void {
     // A folder goes with everything in it where a file or a link takes its place.
     const doomed = new Set<string>();
     for (const [path, found] of this.present) {
-      const wanted = to.get(path);
+      const wanted = this.r.to.get(path);
       const inDoomed = doomed.has(parentOf(path));
       const inTheWay =
         wanted === undefined
@@ -158,16 +135,18 @@ class Work {
       if (goes) this.removals.push(path);
       if (found.kind === 'dir' && (inDoomed || (goes && wanted !== undefined))) doomed.add(path);
     }
-    for (const [path, entry] of to) {
+  }
+
+  private findFolders(needed: ReadonlySet<string>): void {
+    for (const [path, entry] of this.r.to) {
       if (entry.kind !== 'dir') continue;
       const found = this.present.get(path);
-      const made = needed.has(path) && found?.kind !== 'dir';
-      const mode = modeOf(found);
-      if (made) this.folders.push(path);
-      // What an unlocking walk has opened is set right at the end, too.
-      if (made || (found?.kind === 'dir' && this.chosen(path) && mode !== entry.mode))
-        this.modes.set(path, entry.mode);
+      const isMissing = needed.has(path) && found?.kind !== 'dir';
+      if (isMissing) this.folders.push(path);
+      const hasOtherMode = found?.kind === 'dir' && this.chosen(path) && found.mode !== entry.mode;
+      if (isMissing || hasOtherMode) this.modes.set(path, entry.mode);
     }
+    // What an unlocking walk has opened is set right at the end, too.
     for (const [path, found] of this.present) {
       const mode = modeOf(found);
       if (mode !== undefined && (mode & 0o500) !== 0o500 && !this.modes.has(path)) this.modes.set(path, mode);

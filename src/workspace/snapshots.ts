@@ -1,253 +1,254 @@
 /** Snapshots of one workspace: taken by a stat walk that reads only what may have changed. */
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isCode, isNoFile, makeFolder, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { syncFolder } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
+import type { Batch, Kept } from './batch.ts';
 import { checkoutTree } from './checkout.ts';
 import { copyTree } from './copy.ts';
 import { realOf } from './dirs.ts';
+import { Manifests, many } from './manifests.ts';
 import { restoreTree } from './restore.ts';
 import { Scanner } from './scan.ts';
-import type { Entry, Snapshot, Snapshots, Tree } from './snapshot.ts';
+import type { Copied, CopyOptions, Entry, Snapshot, Snapshots, Stray, Tree } from './snapshot.ts';
 import { Store } from './store.ts';
-import { asWritten, isSame, piecesOf, readTree, treeId, writeTree } from './tree.ts';
-import { codeOf, DamagedStore, StoreTrouble, trouble } from './trouble.ts';
+import { isSame, treeId } from './tree.ts';
+import { StoreTrouble, trouble } from './trouble.ts';
 
-export { putBack } from './restore.ts';
+type Where = {
+  readonly workspace: string;
+  readonly dir: string;
+  readonly inStage?: true;
+  readonly sync?: false;
+};
 
 /** Opens the snapshots kept in `dir` of the folder `workspace`; makes `dir` when it is missing. A workspace that is
  *  not there counts as an empty one, and so does one that a stage has replaced by a link or a file. What cannot be
  *  read, written or listed rejects with a WorkspaceError that names the path. `inStage` where a stage restores its own
  *  workspace. With `sync` false a take flushes large contents alone: for who flushes all of `dir` before anybody can know
  *  of it. */
-export async function openSnapshots(where: {
-  readonly workspace: string;
-  readonly dir: string;
-  readonly inStage?: true;
-  readonly sync?: false;
-}): Promise<Snapshots> {
-  const sync = where.sync ?? true;
-  // The folders above are resolved, the workspace itself is not: a link in its place is a stage's doing, and
-  // following it would restore a foreign folder to nothing.
-  const given = resolve(where.workspace);
-  const workspace = join(realOf(dirname(given)), basename(given));
-  const dir = resolve(where.dir);
-  const trees = join(dir, 'trees');
-  // A folder whose name is not known to be on disk.
-  let isNew = makeFolder(trees) !== undefined;
-  const store = new Store(realpathSync.native(dir), sync);
-  const boot = bootId();
-  const pathOf = (id: string): string => join(trees, `${id}.json`);
-  // Of the tree that was taken last, to tell what a restore finds untouched.
-  let latest: Tree = empty;
-  // Of the files that a copy has read, until the first take has seen them.
-  let copies: Tree = empty;
-  let taking: Promise<unknown> = Promise.resolve();
-  // Names of trees that are known to be on disk.
-  const written = new Set<string>();
-  const scanner = new Scanner(workspace);
-  const unwritten = (error: unknown): Error => trouble('write a snapshot into', dir, error, StoreTrouble);
+export async function openSnapshots(where: Where): Promise<Snapshots> {
+  return new KeptSnapshots(where);
+}
 
-  // Large trees in memory, by their names, the latest last. A run goes on from the last two; of an older one, whoever
-  // still has it, the tree is read again when it is asked for.
-  const held = new Map<string, Tree>();
-  const keepOnly = (most: number): void => {
-    for (const id of held.keys()) if (held.size > most) held.delete(id);
-  };
-  const hold = (id: string, tree: Tree): Tree => {
-    held.delete(id);
-    held.set(id, tree);
-    keepOnly(2);
-    return tree;
-  };
-  const treeAgain = (id: string) => {
-    const read = readOrExplain(boot, pathOf(id));
-    if (treeId(read.tree) !== id)
-      throw new DamagedStore(`the snapshot ${pathOf(id)} is damaged: it tells of another tree`);
-    return read;
-  };
-  const snapshotOf = (id: string, of: Tree): Snapshot => {
-    if (of.size < many) return { id, tree: of };
-    hold(id, of);
-    return {
-      id,
-      get tree() {
-        return held.get(id) ?? hold(id, treeAgain(id).tree);
-      },
-    };
-  };
+class KeptSnapshots implements Snapshots {
+  private readonly workspace: string;
+  private readonly dir: string;
+  private readonly inStage: true | undefined;
+  private readonly sync: boolean;
+  private readonly manifests: Manifests;
+  private readonly store: Store;
+  private readonly scanner: Scanner;
+  /** A folder of ours whose name is not known to be on disk. */
+  private isNew: boolean;
+  /** The tree that was taken last, to tell what a restore finds untouched. */
+  private latest: Tree = empty;
+  /** The files that a copy has read, until the first take has seen them. */
+  private copies: Tree = empty;
+  /** Takes that have not ended, and the end of the last of them. */
+  private takes = 0;
+  private taking: Promise<unknown> = Promise.resolve();
+  /** Where older contents lie is looked up again when it is asked for. */
+  private hasForgotten = false;
 
-  // What a take has found known must be so until its manifest is written.
-  let takes = 0;
-  // Where older contents lie is looked up again when it is asked for.
-  let hasForgotten = false;
-  const forgetOld = (tree: Tree): void => {
-    const kept = new Set([latest, tree, ...held.values()]);
-    const entries = [...kept].reduce((sum, { size }) => sum + size, 0);
-    if (takes > 0 || store.known < many + entries + entries / 2) return;
-    hasForgotten = true;
-    store.forgetAllBut(
-      (function* () {
-        for (const one of kept) yield* hashesOf(one);
-      })(),
-    );
-  };
-  const findAgain = (hash: string): void => {
-    if (!hasForgotten || store.has(hash)) return;
-    for (const id of [...written].reverse()) {
-      const { places } = treeAgain(id);
-      if (!places.has(hash)) continue;
-      store.learn(places, []);
-      return;
-    }
-  };
+  constructor(where: Where) {
+    // The folders above are resolved, the workspace itself is not: a link in its place is a stage's doing, and
+    // following it would restore a foreign folder to nothing.
+    const given = resolve(where.workspace);
+    this.workspace = join(realOf(dirname(given)), basename(given));
+    this.dir = resolve(where.dir);
+    this.inStage = where.inStage;
+    this.sync = where.sync ?? true;
+    this.manifests = new Manifests(this.dir, this.sync);
+    this.isNew = this.manifests.areNew;
+    this.store = new Store(realpathSync.native(this.dir), this.sync);
+    this.scanner = new Scanner(this.workspace);
+  }
 
-  const load = async (id: string): Promise<Snapshot> => {
-    if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`"${id}" is no name of a snapshot`);
-    const here = held.get(id);
-    if (here !== undefined && every(hashesOf(here), (hash) => store.has(hash))) return snapshotOf(id, here);
-    keepOnly(1);
-    const { tree, places } = treeAgain(id);
-    store.learn(places, hashesOf(tree));
-    written.add(id);
-    const snapshot = snapshotOf(id, tree);
-    forgetOld(tree);
-    if (tree.size >= many) collectGarbage();
-    return snapshot;
-  };
-
-  const copyIn: Snapshots['copyIn'] = async (from, options) => {
-    const batch = store.begin();
+  async copyIn(from: string, options: CopyOptions): Promise<Copied> {
+    const batch = this.store.begin();
     const read = new Map<string, Entry>();
     try {
-      const copied = await copyTree(from, workspace, options, (path, bytes, stat, hash) => {
+      const copied = await copyTree(from, this.workspace, options, (path, bytes, stat, hash) => {
         const { mtimeMs, ctimeMs, ino } = stat;
         const mode = stat.mode & 0o7777;
         try {
           read.set(path, { kind: 'file', mode, ...batch.addBytes(bytes, hash), mtimeMs, ctimeMs, ino });
         } catch (error) {
-          throw unwritten(error);
+          throw this.unwritten(error);
         }
       });
-      if (await batch.commit()) isNew = false;
-      copies = read;
+      if (await batch.commit()) this.isNew = false;
+      this.copies = read;
       return copied;
     } catch (error) {
-      throw unwritten(error);
+      throw this.unwritten(error);
     } finally {
       batch.close();
     }
-  };
+  }
 
-  const take: Snapshots['take'] = async (since, goOn) => {
+  take(since?: Snapshot, goOn?: () => void): Promise<Snapshot> {
+    // One at a time: what the scanner knows and where the pack ends belong to one take.
+    const taken = this.taking.then(() => this.takeNow(since, goOn));
+    this.taking = taken.catch(() => undefined);
+    return taken;
+  }
+
+  strays(): readonly Stray[] {
+    return this.scanner.strays;
+  }
+
+  async load(id: string): Promise<Snapshot> {
+    if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`"${id}" is no name of a snapshot`);
+    const { manifests, store } = this;
+    const here = manifests.inMemory(id);
+    if (here !== undefined && this.hasContents(here)) return manifests.snapshotOf(id, here);
+    manifests.letGoOfAllBut(1);
+    const { tree, places } = manifests.read(id);
+    store.learn(places, hashesOf(tree));
+    const snapshot = manifests.snapshotOf(id, tree);
+    this.forgetOldPlaces(tree);
+    if (tree.size >= many) collectGarbage();
+    return snapshot;
+  }
+
+  async restore(to: Snapshot, only?: (path: string) => boolean): Promise<void> {
+    const { workspace, store, inStage } = this;
+    const { tree } = to;
+    // A snapshot that another opening has taken: where its contents lie stands on disk.
+    if (!this.hasContents(tree)) await this.load(to.id);
+    return restoreTree({ workspace, to: tree, known: [this.latest, tree], store, only, inStage });
+  }
+
+  async checkout(id: string, folder: string): Promise<Tree> {
+    const { tree } = await this.load(id);
+    await checkoutTree(tree, folder, this.store);
+    return tree;
+  }
+
+  letGo({ id }: Snapshot): void {
+    this.manifests.letGo(id);
+  }
+
+  rest(): void {
+    this.manifests.letGoOfAllBut(0);
+    this.scanner.forget();
+    this.latest = empty;
+    collectGarbage();
+  }
+
+  async read(hash: string): Promise<Buffer> {
+    this.findAgain(hash);
+    return this.store.read(hash);
+  }
+
+  async *pieces(hash: string): AsyncGenerator<Buffer> {
+    this.findAgain(hash);
+    yield* this.store.pieces(hash);
+  }
+
+  private async takeNow(since: Snapshot | undefined, goOn: GoOn): Promise<Snapshot> {
+    const { store, manifests } = this;
     const batch = store.begin();
     let kept = 0;
-    takes += 1;
+    this.takes += 1;
     try {
-      // Two trees in memory are enough: this one, and the one that is being found.
-      const before = since?.tree ?? copies;
-      // What a copy or a restore of all that has left is let go before everything is looked at for the first time.
-      if (latest === empty && before.size >= many) collectGarbage();
-      if (since !== undefined && held.has(since.id)) hold(since.id, before);
-      keepOnly(1);
-      const tree = await scanner.scan({
+      const before = this.before(since);
+      const tree = await this.scanner.scan({
         before,
         has: (hash) => store.has(hash),
-        keep: async (place, expected) => {
+        keep: (place, expected) => {
           goOn?.();
           kept += 1;
           if (kept % many === 0) collectGarbage();
-          try {
-            return await batch.addFile(place, expected, goOn);
-          } catch (error) {
-            // Told apart here: the scan can only say which file of the workspace it was about.
-            const ours =
-              error instanceof Error &&
-              'path' in error &&
-              [dir, store.dir].some((at) => String(error.path).startsWith(at));
-            throw ours ? unwritten(error) : error;
-          }
+          return this.keep(batch, place, expected, goOn);
         },
       });
-      if (!(await batch.commit()) && isNew && sync) await syncFolder(dir);
-      isNew = false;
-      latest = tree;
-      copies = empty;
+      if (!(await batch.commit()) && this.isNew && this.sync) await syncFolder(this.dir);
+      this.isNew = false;
+      this.latest = tree;
+      this.copies = empty;
       if (since !== undefined && tree === before) return since;
       const id = since !== undefined && isSameTree(tree, before) ? since.id : treeId(tree);
-      // Whoever put it there may have been killed before its name was on the disk.
-      if (!written.has(id) && existsSync(pathOf(id))) await syncFolder(trees);
-      else if (!written.has(id)) {
-        const { pieces, head } = writeTree(tree, boot, store);
-        await writeFileAtomic(pathOf(id), pieces, { mode: 0o600, sync, syncFolder: sync, head });
-      }
-      written.add(id);
-      return snapshotOf(id, tree);
+      await manifests.write(id, tree, store);
+      return manifests.snapshotOf(id, tree);
     } catch (error) {
-      scanner.forget();
-      throw unwritten(error);
+      this.scanner.forget();
+      throw this.unwritten(error);
     } finally {
       batch.close();
-      takes -= 1;
-      forgetOld(latest);
+      this.takes -= 1;
+      this.forgetOldPlaces(this.latest);
       if (kept > many) collectGarbage();
     }
-  };
+  }
 
-  return {
-    copyIn,
-    take: (since, goOn) => {
-      // One at a time: what the scanner knows and where the pack ends belong to one take.
-      const taken = taking.then(() => take(since, goOn));
-      taking = taken.catch(() => undefined);
-      return taken;
-    },
-    strays: () => scanner.strays,
-    load,
-    async restore(to, only) {
-      // A snapshot that another opening has taken: where its contents lie stands on disk.
-      const { tree } = to;
-      if (!every(hashesOf(tree), (hash) => store.has(hash))) await load(to.id);
-      return restoreTree({ workspace, to: tree, known: [latest, tree], store, only, inStage: where.inStage });
-    },
-    async checkout(id, folder) {
-      const { tree } = await load(id);
-      await checkoutTree(tree, folder, store);
-      return tree;
-    },
-    letGo: ({ id }) => void held.delete(id),
-    rest() {
-      held.clear();
-      scanner.forget();
-      latest = empty;
-      collectGarbage();
-    },
-    async read(hash) {
-      findAgain(hash);
-      return store.read(hash);
-    },
-    async *pieces(hash) {
-      findAgain(hash);
-      yield* store.pieces(hash);
-    },
-  };
+  /** The tree that a take begins from. Two trees in memory are enough: this one, and the one that is being found. */
+  private before(since: Snapshot | undefined): Tree {
+    const { manifests } = this;
+    const before = since?.tree ?? this.copies;
+    // What a copy or a restore of all that has left is let go before everything is looked at for the first time.
+    if (this.latest === empty && before.size >= many) collectGarbage();
+    if (since !== undefined && manifests.inMemory(since.id) !== undefined) manifests.hold(since.id, before);
+    manifests.letGoOfAllBut(1);
+    return before;
+  }
+
+  private async keep(batch: Batch, place: string | Buffer, expected: number, goOn: GoOn): Promise<Kept> {
+    try {
+      return await batch.addFile(place, expected, goOn);
+    } catch (error) {
+      // Told apart here: the scan can only say which file of the workspace it was about.
+      throw this.isAboutOurs(error) ? this.unwritten(error) : error;
+    }
+  }
+
+  private isAboutOurs(error: unknown): boolean {
+    if (!(error instanceof Error && 'path' in error)) return false;
+    const path = String(error.path);
+    return path.startsWith(this.dir) || path.startsWith(this.store.dir);
+  }
+
+  private unwritten(error: unknown): Error {
+    return trouble('write a snapshot into', this.dir, error, StoreTrouble);
+  }
+
+  private hasContents(tree: Tree): boolean {
+    for (const hash of hashesOf(tree)) if (!this.store.has(hash)) return false;
+    return true;
+  }
+
+  /** Keeps in mind where the contents of the latest trees and of this one lie, once there are many others. */
+  private forgetOldPlaces(tree: Tree): void {
+    const kept = new Set([this.latest, tree, ...this.manifests.allInMemory()]);
+    const entries = [...kept].reduce((sum, { size }) => sum + size, 0);
+    // What a take has found known must be so until its manifest is written.
+    if (this.takes > 0 || this.store.known < many + entries + entries / 2) return;
+    this.hasForgotten = true;
+    this.store.forgetAllBut(
+      (function* () {
+        for (const one of kept) yield* hashesOf(one);
+      })(),
+    );
+  }
+
+  private findAgain(hash: string): void {
+    if (!this.hasForgotten || this.store.has(hash)) return;
+    const places = this.manifests.placesOf(hash);
+    if (places !== undefined) this.store.learn(places, []);
+  }
 }
 
-const empty: Tree = new Map();
+type GoOn = (() => void) | undefined;
 
-/** From so many files on, what is left in memory by reading them is worth a collection of garbage. */
-const many = 10_000;
+const empty: Tree = new Map();
 
 function* hashesOf(tree: Tree): Generator<string> {
   for (const entry of tree.values()) if (entry.hash !== undefined) yield entry.hash;
 }
 
-function every<T>(items: Iterable<T>, test: (item: T) => boolean): boolean {
-  for (const item of items) if (!test(item)) return false;
-  return true;
-}
-
-const isSameTree = (a: Tree, b: Tree): boolean => {
+function isSameTree(a: Tree, b: Tree): boolean {
   if (a === b) return true;
   if (a.size !== b.size) return false;
   for (const [path, entry] of a) {
@@ -255,26 +256,4 @@ const isSameTree = (a: Tree, b: Tree): boolean => {
     if (other === undefined || !isSame(entry, other)) return false;
   }
   return true;
-};
-
-/** Names this start of the system; empty where the system does not tell. */
-function bootId(): string {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  } catch {
-    return '';
-  }
-}
-
-function readOrExplain(boot: string, path: string): ReturnType<typeof readTree> {
-  try {
-    // The tree's name says nothing of where its contents lie, and the next snapshot would take that over.
-    return readTree(asWritten(piecesOf(path)), boot);
-  } catch (error) {
-    if (isNoFile(error))
-      throw new DamagedStore(`there is no snapshot ${basename(path, '.json')} in ${dirname(dirname(path))}`);
-    // The system's own words say more.
-    if (codeOf(error) !== '' && !isCode(error, 'ELOOP')) throw error;
-    throw new DamagedStore(`the snapshot ${path} is damaged: it cannot be read`, { cause: error });
-  }
 }

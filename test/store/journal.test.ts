@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import fs, { appendFileSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { build } from 'esbuild';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -257,4 +258,25 @@ test('a flush settles when the one under way has, also where it finds nothing le
   await Promise.all([closed, second, first]);
   expect(settled).toEqual(['first', 'second', 'closed']);
   expect(journal.marks().flushed).toEqual(journal.marks().written);
+});
+
+test('what a failed flush has lost is vouched for by no later one, which the system lets pass', async () => {
+  await using it = await temp();
+  const journal = await openJournal(it.at('j'), { runId, epoch: 1 });
+  const { fdatasync } = fs;
+  journal.append({ n: 1 });
+  fs.fdatasync = ((_file, done) =>
+    done(Object.assign(new Error('EIO: i/o error'), { code: 'EIO' }))) as typeof fdatasync;
+  syncBuiltinESMExports();
+  try {
+    await expect(journal.flush()).rejects.toMatchObject({ code: 'EIO', path: it.at('j') });
+  } finally {
+    fs.fdatasync = fdatasync;
+    syncBuiltinESMExports();
+  }
+  journal.append({ n: 2 });
+  await expect(journal.flush()).rejects.toMatchObject({ code: 'EIO' });
+  await expect(journal.close()).rejects.toMatchObject({ code: 'EIO' });
+  expect(journal.marks().flushed.records).toBe(0);
+  expect((await readRecords(it.at('j'))).records).toMatchObject([{ n: 1 }, { n: 2 }]);
 });

@@ -307,10 +307,10 @@ test('a copy, and a take, can be ended in the middle of a large file', async () 
 
   asked = 0;
   const snaps = join(it.path, 'snaps');
-  const { take } = await openSnapshots({ workspace: join(it.path, 'work'), dir: snaps });
-  await expect(take(undefined, goOn)).rejects.toThrow(/^enough$/);
+  const snapshots = await openSnapshots({ workspace: join(it.path, 'work'), dir: snaps });
+  await expect(snapshots.take(undefined, goOn)).rejects.toThrow(/^enough$/);
   expect(readdirSync(join(snaps, 'large'))).toEqual([]);
-  expect((await take()).tree.get('large')?.size).toBe(64 * 1024 * 1024);
+  expect((await snapshots.take()).tree.get('large')?.size).toBe(64 * 1024 * 1024);
 });
 
 test('a folder that cannot be listed is named', async () => {

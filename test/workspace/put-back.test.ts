@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { diff } from '../../src/workspace/changes.ts';
-import { putBack } from '../../src/workspace/snapshots.ts';
+import { putBack } from '../../src/workspace/put-back.ts';
 import { make, picture } from './folders.ts';
 import { rig } from './rig.ts';
 

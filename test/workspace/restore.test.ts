@@ -16,7 +16,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fence } from '../../src/system/fence.ts';
 import { diff } from '../../src/workspace/changes.ts';
-import { openSnapshots, putBack } from '../../src/workspace/snapshots.ts';
+import { putBack } from '../../src/workspace/put-back.ts';
+import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { asHeldByModes, inodeOf, make, picture, type Wanted } from './folders.ts';
 import { rig } from './rig.ts';
 

@@ -17,8 +17,9 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { diff } from '../../src/workspace/changes.ts';
+import { putBack } from '../../src/workspace/put-back.ts';
 import type { Changes } from '../../src/workspace/snapshot.ts';
-import { openSnapshots, putBack } from '../../src/workspace/snapshots.ts';
+import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { make, picture, tempFolder } from './folders.ts';
 
 const name = fc.constantFrom('a', 'b', 'a-b', 'd', 'd.x', '.git', 'ü');
