@@ -88,6 +88,7 @@ class Contents {
   private readonly packed = new Places();
   /** The few that lie in a second place, or in none: with their hash. */
   private readonly others = new Map<string, Place | undefined>();
+  /** Packs that are open, the last used last; undefined for one that is missing. */
   private readonly files = new Map<string, number | undefined>();
   private scratch = Buffer.alloc(0);
 
@@ -170,10 +171,20 @@ class Contents {
   }
 
   private file(pack: string): number | undefined {
-    if (!this.files.has(pack)) this.files.set(pack, openIfThere(join(this.dir, pack)));
-    return this.files.get(pack);
+    const file = this.files.has(pack) ? this.files.get(pack) : openIfThere(join(this.dir, pack));
+    this.files.delete(pack);
+    this.files.set(pack, file);
+    for (const [longest, its] of this.files) {
+      if (this.files.size <= mostOpen) break;
+      this.files.delete(longest);
+      if (its !== undefined) closeSync(its);
+    }
+    return file;
   }
 }
+
+/** Each owner of a run has a pack: one that was resumed often has more than a process may open. */
+const mostOpen = 16;
 
 /** Undefined also where something else than a file is. */
 const openIfThere = (path: string): number | undefined =>
