@@ -29,7 +29,7 @@ export async function tellTrouble(error: unknown, io: Io, given: readonly string
     const problem =
       error instanceof DiskStop
         ? { message: error.message, fix: error.fix }
-        : { message: diskWords(trouble), fix: "check the permissions and the disk's space" };
+        : { message: diskWords(trouble), fix: mending(trouble.code) };
     await refuse([{ code: 'system', severity: 'error', ...problem }], io, { json }, 1);
     return isDisks(error) ? exitOfDisk(given[0] ?? '', io.env) : 1;
   }
@@ -37,6 +37,27 @@ export async function tellTrouble(error: unknown, io: Io, given: readonly string
     `factory: an error of factory itself: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
   );
   return 70;
+}
+
+function mending(code: string): string {
+  switch (code) {
+    case 'EMFILE':
+      return 'raise the limit, e.g. ulimit -n 4096';
+    case 'ENFILE':
+      return 'end programs that have many files open, or raise the limit of the whole system (fs.file-max)';
+    case 'EACCES':
+    case 'EPERM':
+      return 'check who owns it, its permissions and those of the folders above it';
+    case 'EROFS':
+      return 'use a place that can be written to, or mount that one with writing allowed';
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return 'make room there (files, or a larger quota)';
+    case 'EFBIG':
+      return 'raise the limit of file sizes (ulimit -f), or use a file system that has larger ones';
+    default:
+      return 'check the disk, and what the system says of it (dmesg)';
+  }
 }
 
 /** What the disk has said, and about which file. */
