@@ -4,7 +4,6 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createAgents } from '../agents/index.ts';
 import { inHistory } from '../builder/in-history.ts';
-import { hidingPlace } from '../engine/agent-door.ts';
 import { localAttempt } from '../engine/attempt.ts';
 import type { Begun } from '../engine/building.ts';
 import type { Caps } from '../engine/caps.ts';
@@ -24,19 +23,17 @@ import type { RunState } from '../model/checkpoint.ts';
 import type { Graph } from '../model/graph.ts';
 import { unreachable } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
-import type { Manifest } from '../model/manifest.ts';
 import type { RunResult } from '../model/result.ts';
-import { toldOf } from '../model/sealed.ts';
 import { kinds } from '../nodes/index.ts';
 import { quoteWord } from '../policy/words.ts';
 import { openLedger } from '../store/checkpoint.ts';
-import { allOpen, openJournal } from '../store/journal.ts';
+import { allOpen, type Closing, closeAll, openJournal } from '../store/journal.ts';
 import { acquireLock, type Before, livingOwners, locksIn } from '../store/lock.ts';
 import { marksByPath } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
 import { listingOf } from '../store/run-store.ts';
 import { brandOf, brandOurselves } from '../system/brand.ts';
-import { diskTrouble, isDisks } from '../system/disk-trouble.ts';
+import { diskTrouble } from '../system/disk-trouble.ts';
 import { beforeWrite, fence, Superseded } from '../system/fence.ts';
 import { removeTree, writeFileAtomic, writeJson } from '../system/files.ts';
 import { collectGarbage, keepSmall } from '../system/memory.ts';
@@ -44,14 +41,12 @@ import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
 import { confining } from '../system/sandbox/spawn.ts';
 import { settleTree } from '../system/settle.ts';
-import { bringBack } from '../workspace/hide.ts';
-import type { Snapshot } from '../workspace/snapshot.ts';
-import { openSnapshots } from '../workspace/snapshots.ts';
-import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
 import { auditOf } from './audit.ts';
+import { tellBeginning } from './beginning.ts';
 import { openBeside } from './beside.ts';
-import { type Change, carryOut, settleTexts } from './cover.ts';
+import { type Change, settleTexts } from './cover.ts';
 import { diskStop, finishedRun, flushed, giveFree, tidy } from './ended.ts';
+import { groundOf } from './ground.ts';
 import { readJudge, unseal, unsealIfPossible } from './judge.ts';
 import { lostTime } from './lost-time.ts';
 import { openMoney } from './money.ts';
@@ -95,6 +90,8 @@ export async function drive(
   let again: string | undefined;
   let stopped: Sealed | undefined;
   let told: RunResult | undefined;
+  /** What writes into the run. */
+  const open: Closing[] = [];
   try {
     // What this process has just made nobody else has had yet.
     const stands = lock.epoch === 1 && given.begun !== undefined ? given.begun : await standing(runDir);
@@ -151,35 +148,16 @@ export async function drive(
       doors.log('warn', `stages are not confined: ${account.why}`, { missing: account.missing });
     // What read a large pipeline or copied a large workdir in has left much behind.
     keepSmall();
-    const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
-    if (loaded.snapshot === null) throw new Error('Internal: a checkpoint without a snapshot');
-    let snapshot: Snapshot;
-    try {
-      // What a killed engine had hidden from its agent comes back first: what is restored next is the whole workspace.
-      await bringBack(at.workspace, hidingPlace(runDir));
-      snapshot = await snapshots.load(loaded.snapshot);
-      if (resumed) {
-        await snapshots.restore(snapshot);
-        if (given.change !== undefined)
-          await carryOut({ ...given.change, manifest: enforcing }, runDir, read, { snapshots, snapshot });
-        snapshot = await snapshots.take(snapshot);
-      }
-    } catch (error) {
-      if (error instanceof DamagedStore)
-        return refused(
-          'snapshot',
-          error.message,
-          'put that file back from a copy of the run directory, or begin a new run; nothing of it was used',
-        );
-      if (error instanceof WorkspaceError && !isDisks(error))
-        return refused('workspace', error.message, 'mend that in the run’s workspace and resume again');
-      throw error;
-    }
+    const { change } = given;
+    const ground = await groundOf(runDir, loaded.snapshot, { resumed, change, manifest: enforcing, read });
+    if ('problems' in ground) return ground;
+    const { snapshots, snapshot } = ground;
     const { variables } = given.inputs;
     const about = { graph, runDir, manifest, loaded, resumed, variables, snapshots, sealed };
     const beside = await openBeside(about, doors);
     if ('problems' in beside) return beside;
     const { exchanges, replay, leaks } = beside;
+    if (exchanges !== undefined) open.push(exchanges);
     const started = JSON.parse(readFileSync(at.manifest, 'utf8')) as object;
     const manifestIs = manifestHash(started);
     const options = { runId: manifest.run_id, epoch: lock.epoch };
@@ -190,6 +168,7 @@ export async function drive(
       openLedger(runDir, options, read),
       openMoney(runDir, options, { manifest, loaded, resumed, caps: given.caps }, doors),
     ]);
+    open.push(events, trace, ledger, money);
     const { books } = money;
     const agents = await createAgents(given.casting.plans, {
       env: doors.env,
@@ -249,50 +228,8 @@ export async function drive(
     if (resumed) await retell(runDir, stands.manifest, read, tell);
     const answers = given.casting.main !== undefined || (replay !== undefined && manifest.agent.name !== '');
     const agent = answers ? manifest.agent.describe : 'none';
-    if (manifest.replay_of !== undefined)
-      doors.log('info', 'replaying: what the record has is answered from it', {
-        of: manifest.replay_of.run_id,
-        live: manifest.replay_of.live,
-      });
-    await tell.trace({
-      type: 'SessionInitialized',
-      pipeline_path: manifest.pipeline_path,
-      workdir: manifest.original_workdir,
-      workspace: at.workspace,
-      resume: resumed,
-      agent,
-      sandbox: { asked: sandbox.account.asked, used: sandbox.account.used, why: sandbox.account.why },
-      ...(manifest.holdout === undefined ? {} : { holdout: toldOf(manifest.holdout) }),
-    });
-    if (resumed) {
-      await tell.trace({
-        type: 'ResumeLoaded',
-        last_completed_node: state.last_completed_node,
-        last_outcome: state.last_outcome?.status ?? '',
-        completed_nodes,
-        ...(lock.takenOver === undefined ? {} : { taken_over_from: previous(lock.takenOver) }),
-        processes_ended: ended,
-      });
-    }
-    const fork = forkPoint(manifest);
-    // A fork that was cut before its first stage tells it when it is taken up again.
-    if (fork !== undefined && state.steps === fork.steps) {
-      const { last_completed_node, context } = state;
-      await tell.trace({
-        type: 'ForkLoaded',
-        forked_from: fork.from,
-        last_completed_node,
-        context: { ...context },
-      });
-    }
-    await tell.event({
-      type: 'PipelineStarted',
-      agent,
-      resumed,
-      ...(fork === undefined ? {} : { forked_from: fork.from }),
-    });
-    if (manifest.holdout !== undefined) doors.log('info', 'sealed', toldOf(manifest.holdout));
-    await tell.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
+    const telling = { manifest, workspace: at.workspace, sandbox, agent, loaded, state, resumed, ended };
+    await tellBeginning(tell, { ...telling, takenOver: lock.takenOver }, doors.log);
     collectGarbage();
     const end = await run({
       setting,
@@ -351,16 +288,10 @@ export async function drive(
     throw diskStop(runDir, trouble, error, again ?? `factory resume ${quoteWord(runDir)}`);
   } finally {
     over.abort();
+    await closeAll(open);
     await giveFree(lock, told, doors);
     for (const open of fences) open();
   }
-}
-
-/** Where a forked run began, and how many steps it had then. */
-function forkPoint({ forked_from }: Manifest) {
-  if (forked_from === undefined) return undefined;
-  const { run_id, node, visit, before, seq } = forked_from;
-  return { from: { run_id, node, visit, before }, steps: seq - 1 };
 }
 
 /** Tells at the first signal what it does and what another one would do. */
@@ -389,8 +320,6 @@ function takeoverNotice({ pid, host, how, heartbeat }: Before): [string, Record<
       return unreachable(how);
   }
 }
-
-const previous = ({ pid, host, epoch, heartbeat }: Before) => ({ pid, host, epoch, heartbeat });
 
 const historyEnvironment = (history: string, workspace: string): Readonly<Record<string, string>> => ({
   GIT_DIR: history,

@@ -34,14 +34,27 @@ export interface Journal {
 const datasync = (file: number): Promise<void> =>
   new Promise((settle, reject) => fdatasync(file, (error) => (error === null ? settle() : reject(error))));
 
+/** Something that is open, whose `close` does nothing the second time. */
+export type Closing = { close(): Promise<void> | void };
+
 /** Settles when all of them are open. Where one cannot be opened, the others are closed before this rejects. */
-export async function allOpen<const T extends readonly Promise<{ close(): Promise<void> }>[]>(opening: T) {
+export async function allOpen<const T extends readonly Promise<Closing>[]>(opening: T) {
   try {
     return await Promise.all(opening);
   } catch (error) {
-    for (const one of await Promise.allSettled(opening))
-      if (one.status === 'fulfilled') await one.value.close().catch(() => {});
+    const opened = await Promise.allSettled(opening);
+    await closeAll(opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])));
     throw error;
+  }
+}
+
+/** Closes those that are open still. Rejects never: for a clean-up while another error is on its way, which says more
+ *  than one of this would. */
+export async function closeAll(all: Iterable<Closing>): Promise<void> {
+  for (const one of all) {
+    try {
+      await one.close();
+    } catch {}
   }
 }
 

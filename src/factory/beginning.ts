@@ -1,0 +1,83 @@
+/** What is told before the first stage: on which run, by whom, from where. */
+import type { Teller } from '../engine/teller.ts';
+import type { Checkpoint, RunState } from '../model/checkpoint.ts';
+import type { Manifest } from '../model/manifest.ts';
+import { toldOf } from '../model/sealed.ts';
+import type { Before } from '../store/lock.ts';
+import type { Sandbox } from './sandbox.ts';
+import type { Doors } from './types.ts';
+
+/** Tells the journals and the log that the run begins, is taken up again, or is forked off. */
+export async function tellBeginning(
+  tell: Teller,
+  run: {
+    readonly manifest: Manifest;
+    readonly workspace: string;
+    readonly sandbox: Sandbox;
+    /** How the agent is named to people. */
+    readonly agent: string;
+    readonly loaded: Checkpoint;
+    readonly state: RunState;
+    readonly resumed: boolean;
+    readonly takenOver: Before | undefined;
+    /** Processes of an earlier engine that were ended. */
+    readonly ended: number;
+  },
+  log: Doors['log'],
+): Promise<void> {
+  const { manifest, state, resumed, agent } = run;
+  const { replay_of, holdout } = manifest;
+  if (replay_of !== undefined)
+    log('info', 'replaying: what the record has is answered from it', {
+      of: replay_of.run_id,
+      live: replay_of.live,
+    });
+  const { asked, used, why } = run.sandbox.account;
+  await tell.trace({
+    type: 'SessionInitialized',
+    pipeline_path: manifest.pipeline_path,
+    workdir: manifest.original_workdir,
+    workspace: run.workspace,
+    resume: resumed,
+    agent,
+    sandbox: { asked, used, why },
+    ...(holdout === undefined ? {} : { holdout: toldOf(holdout) }),
+  });
+  if (resumed)
+    await tell.trace({
+      type: 'ResumeLoaded',
+      last_completed_node: state.last_completed_node,
+      last_outcome: state.last_outcome?.status ?? '',
+      completed_nodes: run.loaded.completed_nodes,
+      ...(run.takenOver === undefined ? {} : { taken_over_from: previous(run.takenOver) }),
+      processes_ended: run.ended,
+    });
+  const fork = forkPoint(manifest);
+  // A fork that was cut before its first stage tells it when it is taken up again.
+  if (fork !== undefined && state.steps === fork.steps) {
+    const { last_completed_node, context } = state;
+    await tell.trace({
+      type: 'ForkLoaded',
+      forked_from: fork.from,
+      last_completed_node,
+      context: { ...context },
+    });
+  }
+  await tell.event({
+    type: 'PipelineStarted',
+    agent,
+    resumed,
+    ...(fork === undefined ? {} : { forked_from: fork.from }),
+  });
+  if (holdout !== undefined) log('info', 'sealed', toldOf(holdout));
+  await tell.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
+}
+
+/** Where a forked run began, and how many steps it had then. */
+function forkPoint({ forked_from }: Manifest) {
+  if (forked_from === undefined) return undefined;
+  const { run_id, node, visit, before, seq } = forked_from;
+  return { from: { run_id, node, visit, before }, steps: seq - 1 };
+}
+
+const previous = ({ pid, host, epoch, heartbeat }: Before) => ({ pid, host, epoch, heartbeat });
