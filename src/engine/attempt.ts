@@ -13,6 +13,7 @@ import { folderInScope, outsideScope } from '../policy/paths.ts';
 import { isDisks } from '../system/disk-trouble.ts';
 import { removeNow } from '../system/files.ts';
 import { diff } from '../workspace/changes.ts';
+import { liesIn } from '../workspace/names.ts';
 import { putBack } from '../workspace/put-back.ts';
 import { standing } from '../workspace/restore.ts';
 import type { TakenOut } from '../workspace/sealed.ts';
@@ -123,8 +124,8 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         scope.allowed_write_paths === undefined ? undefined : implicitScope(visit, scope.allowed_write_paths);
       // A program that has ended leaves its sockets behind; pipes and devices are made.
       const strays = found.strays.filter(({ isSocket }) => !isSocket).map(({ path }) => path);
-      const isHidden = (path: string) =>
-        site.hidden.paths.some((folder) => path === folder || path.startsWith(`${folder}/`));
+      const hidden = new Set(site.hidden.paths);
+      const isHidden = (path: string): boolean => liesIn(hidden, path);
       // Whoever was not to read a file cannot have changed it either, wherever it was found.
       const touched = [...changes.created, ...changes.modified, ...changes.deleted].filter(isHidden);
       const copied = sealing?.copies(before, found.after, judge.length > 0) ?? [];

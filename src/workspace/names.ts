@@ -43,6 +43,12 @@ export function ancestorsOf(path: string): string[] {
   return found;
 }
 
+/** Whether a slash path is one of `paths` or lies below one. */
+export function liesIn(paths: ReadonlySet<string>, path: string): boolean {
+  for (let at = path; at !== ''; at = parentOf(at)) if (paths.has(at)) return true;
+  return false;
+}
+
 /** How a path is shown to people: other bytes and control characters as `\xNN`. */
 export const shown = (path: string): string =>
   path.replace(/[\uDC80-\uDCFF\x00-\x1f\x7f]/gu, (character) => {

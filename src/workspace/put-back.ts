@@ -1,5 +1,5 @@
 /** Undoes what a stage did where it may not. */
-import { parentOf } from './names.ts';
+import { liesIn, parentOf } from './names.ts';
 import type { Snapshot, Snapshots } from './snapshot.ts';
 
 /** Puts the paths of a guardrail violation back exactly as they were in `before`; every other change stays. Folders
@@ -18,14 +18,9 @@ export async function putBack(
     if (before.tree.get(path)?.kind !== 'dir') newFolders.add(path);
     for (let folder = parentOf(path); isNew(folder); folder = parentOf(folder)) newFolders.add(folder);
   }
-  const liesInNew = (path: string): boolean => {
-    for (let folder = parentOf(path); folder !== ''; folder = parentOf(folder)) {
-      if (newFolders.has(folder)) return true;
-    }
-    return false;
-  };
+  const isInNew = (path: string): boolean => liesIn(newFolders, parentOf(path));
   await snapshots.restore(
     before,
-    (path) => paths.has(path) || (liesInNew(path) && !allowed(path) && !allowed(`${path}/`)),
+    (path) => paths.has(path) || (isInNew(path) && !allowed(path) && !allowed(`${path}/`)),
   );
 }

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fromBytes, parentOf, shown, toBytes } from '../../src/workspace/names.ts';
+import { fromBytes, liesIn, parentOf, shown, toBytes } from '../../src/workspace/names.ts';
 
 const bytes = fc.uint8Array({ maxLength: 12 }).map((array) => Buffer.from(array));
 const text = fc.string({ unit: 'binary', maxLength: 8 });
@@ -44,3 +44,9 @@ test.for([
   ['a', ''],
   ['', ''],
 ] as const)('the folder of "%s" is "%s"', ([path, folder]) => expect(parentOf(path)).toBe(folder));
+
+test('what lies in a set of paths is one of them or below one', () => {
+  const paths = new Set(['a/b', 'c']);
+  expect(['a/b', 'a/b/x/y', 'c', 'c/d'].filter((path) => !liesIn(paths, path))).toEqual([]);
+  expect(['', 'a', 'a/bc', 'a/b-c', 'cd', 'x/c'].filter((path) => liesIn(paths, path))).toEqual([]);
+});
