@@ -321,6 +321,15 @@ test.for([
       ),
     why: /tells of run R after 2 stages \("b" was the last\), but the lines of visits\.jsonl .* end at run Q after 2/,
   },
+  {
+    what: 'of as many lines but not as many stages',
+    harm: (dir: string) =>
+      writeFileSync(
+        `${dir}/visits.jsonl`,
+        readFileSync(`${dir}/visits.jsonl`, 'utf8').replace('"steps":2', '"steps":3'),
+      ),
+    why: /tells of run R after 2 stages .* end at run R after 3 stages/,
+  },
 ])('visits that are $what are told', async ({ harm, why }) => {
   await using it = await temp();
   const ledger = await begun(it.dir);

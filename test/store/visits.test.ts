@@ -210,6 +210,18 @@ test.for([
     text: (t: string) => t.replace(/^.*\n/, ''),
     why: /is damaged: line 1 is number 2, not 1/,
   },
+  {
+    what: 'begun by a visit',
+    text: (t: string) =>
+      t.replace(/^.*\n(.*\n)/, (_, visit: string) => visit.replace('"seq":2', '"seq":1') + visit),
+    why: /is damaged: line 1 is a Visit record where none belongs/,
+  },
+  {
+    what: 'begun twice',
+    text: (t: string) =>
+      t.replace(/^(.*\n).*\n/, (_, first: string) => first + first.replace('"seq":1', '"seq":2')),
+    why: /is damaged: line 2 is a Start record where none belongs/,
+  },
 ])('a file that is $what is refused in words', async ({ text, why }) => {
   await using it = await temp();
   const path = it.at('visits.jsonl');
