@@ -1,5 +1,5 @@
 /** What of a run's records is on the disk, and in which order: what a power cut would leave. */
-import { appendFileSync, mkdirSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Exchange } from '../../src/model/exchange.ts';
@@ -163,6 +163,7 @@ test('journals of a killed engine are flushed before anything vouches for them a
   for (const path of [events, trace, calls]) appendFileSync(path, '{"seq":1,"epoch":1}\n{"seq":2,');
   await mendJournals(it.dir);
   expect(disk.told).toEqual([events, trace, calls].map((path) => `flushed ${path}`));
+  for (const path of [events, trace, calls]) expect(readFileSync(path, 'utf8')).toBe('{"seq":1,"epoch":1}\n');
 });
 
 test('a new journal has its name on the disk when it is open, and its lines when a flush has settled', async () => {

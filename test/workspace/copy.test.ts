@@ -393,3 +393,18 @@ test('a tree too deep for the place of its copy is refused with the reason', asy
   });
   await expect(copying).rejects.toThrow('longer than the system allows');
 });
+
+test.for([
+  [0o751, 0o751],
+  [0o055, 0o755],
+] as const)(
+  'a top of mode %o is copied as one of mode %o: its owner must be able to write',
+  async ([is, becomes]) => {
+    await using it = tempFolder();
+    const [from, to] = [join(it.path, 'from'), join(it.path, 'to')];
+    make(it.path, { 'from/a': 'a', from: { mode: is } });
+    if (process.geteuid?.() !== 0 && (is & 0o500) !== 0o500) return;
+    await copyTree(from, to, { exclude: [] });
+    expect(statSync(to).mode & 0o7777).toBe(becomes);
+  },
+);
