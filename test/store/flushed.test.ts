@@ -1,7 +1,8 @@
 /** What of a run's records is on the disk, and in which order: what a power cut would leave. */
-import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
+import fs, { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Exchange } from '../../src/model/exchange.ts';
 import { exchangesLayout, layout } from '../../src/model/layout.ts';
 import { succeeded } from '../../src/model/outcome.ts';
@@ -112,6 +113,19 @@ test('a long text of an exchange is on the disk with its name before the line th
   }
 });
 
+test('the first line of the exchanges is on the disk with the name of its file', async () => {
+  await using it = await temp();
+  using disk = noteDisk();
+  const { openExchanges } = await import('../../src/store/exchanges.ts');
+  const log = openExchanges(it.at('exchanges'));
+  await log.append(exchange('short'));
+  log.close();
+  expect(disk.told).toEqual([
+    `flushed ${it.at('exchanges')}`,
+    `flushed ${exchangesLayout(it.at('exchanges')).calls}`,
+  ]);
+});
+
 test('a lock is on the disk before it has its name, its name before the run is ours, and so is each heartbeat', async () => {
   await using it = await temp();
   using disk = noteDisk();
@@ -134,6 +148,47 @@ test('a lock is on the disk before it has its name, its name before the run is o
   const moved = /^moved .*\/lock\/\.000001\.json\./;
   expect(orderOf(disk.told.slice(before), text, moved)).toEqual([text.source, moved.source]);
   await answer.lock.release();
+});
+
+test('a lock that is given free while a heartbeat is being written is free, whichever comes to the disk first', async () => {
+  await using it = await temp();
+  const { fdatasync } = fs;
+  const held: (() => void)[] = [];
+  let isHeld = false;
+  const holding: typeof fdatasync = Object.assign((file: number, done: fs.NoParamCallback) => {
+    if (isHeld) held.push(() => fdatasync(file, done));
+    else fdatasync(file, done);
+  }, fdatasync);
+  fs.fdatasync = holding;
+  syncBuiltinESMExports();
+  vi.resetModules();
+  try {
+    const { acquireLock } = await import('../../src/store/lock.ts');
+    const { realClock } = await import('../../src/system/clock.ts');
+    let beat = () => {};
+    const answer = await acquireLock(it.dir, {
+      clock: realClock,
+      every: (_, work) => {
+        beat = work;
+        return () => {};
+      },
+    });
+    if (answer.kind !== 'acquired') throw new Error(answer.why);
+    isHeld = true;
+    beat();
+    await vi.waitFor(() => expect(held).toHaveLength(1), { interval: 1 });
+    isHeld = false;
+    const free = answer.lock.release();
+    // Whoever would not wait for the heartbeat would be done by now.
+    for (let turn = 0; turn < 50; turn++) await new Promise((next) => setImmediate(next));
+    for (const goOn of held) goOn();
+    await free;
+    await answer.lock.stillOwner();
+  } finally {
+    fs.fdatasync = fdatasync;
+    syncBuiltinESMExports();
+  }
+  expect(JSON.parse(readFileSync(it.at('lock', '000001.json'), 'utf8')).released).not.toBeNull();
 });
 
 test('sealed files and the key that opens them are on the disk, with the names of all folders that are new', async () => {

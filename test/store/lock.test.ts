@@ -95,10 +95,13 @@ test('a run has one owner, who is named to whoever else wants it', async () => {
 
 test('a released run is taken without a notice, with the next epoch', async () => {
   await using it = await temp();
-  const { options, listening } = hands();
+  const { options, listening, pass } = hands();
   const first = await take(it.dir, options);
   await first.release();
+  const text = readFileSync(it.at('lock', '000001.json'), 'utf8');
+  pass(5);
   await first.release();
+  expect(readFileSync(it.at('lock', '000001.json'), 'utf8')).toBe(text);
   expect(listening()).toBe(0);
   expect(await first.stillOwner()).toBe(false);
   expect(await ownerOf(it.dir, options.clock)).toBeUndefined();
@@ -348,6 +351,18 @@ test('a heartbeat does not bring back a run directory that was removed', async (
   expect(await lock.stillOwner()).toBe(false);
   await lock.release();
   expect(existsSync(it.at('run'))).toBe(false);
+});
+
+test('an owner that has lost its run stays without it, though the lock of its follower goes', async () => {
+  await using it = await temp();
+  const { options } = hands();
+  const lost = await take(it.dir, { ...options, self: elsewhere });
+  await take(it.dir, { ...options, takeOver: true });
+  aMomentLater();
+  expect(() => lost.assertOwner()).toThrow(Superseded);
+  rmSync(it.at('lock', '000002.json'));
+  expect(() => lost.assertOwner()).toThrow(Superseded);
+  expect(await lost.stillOwner()).toBe(false);
 });
 
 test('a heartbeat that cannot be written is told, until one can', async () => {
