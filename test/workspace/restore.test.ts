@@ -330,8 +330,10 @@ test('a mode that was changed by a second name outside the workspace stays chang
   await using it = await rig({ a: 'a' });
   linkSync(it.at('a'), join(it.path, 'outside/second'));
   chmodSync(it.at('a'), 0o600);
-  // Its facts are known now, so that nothing of it need be read.
-  await it.snapshots.take(await it.snapshots.take(it.before));
+  // Until its facts are known, so that nothing of it need be read.
+  let now = it.before;
+  do now = await it.snapshots.take(now);
+  while (now.tree.get('a')?.ctimeMs === undefined);
   await it.snapshots.restore(it.before);
   expect(statSync(it.at('a')).mode & 0o777).toBe(0o644);
   expect(statSync(join(it.path, 'outside/second')).mode & 0o777).toBe(0o600);
