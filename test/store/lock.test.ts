@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs, {
+  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -25,6 +26,7 @@ import { type Clock, monotonicMs } from '../../src/system/clock.ts';
 import { Superseded } from '../../src/system/fence.ts';
 import { isStopped, processId, type Self, thisProcess } from '../../src/system/proc.ts';
 import { temp } from '../system/temp.ts';
+import { asHeldByModes } from '../workspace/folders.ts';
 
 /** A clock and a timer that the test moves. */
 function hands() {
@@ -340,6 +342,35 @@ test('a lock tells how long it was held by a clock that is never set', async () 
   beat();
   await first.stillOwner();
   expect((await take(it.dir, { ...options, takeOver: true })).takenOver).toMatchObject({ heldMs: 20_000 });
+});
+
+test('a lock that is given free still tells of the last sign of life', async () => {
+  await using it = await temp();
+  const { options, pass, beat } = hands();
+  const lock = await take(it.dir, options);
+  pass(20);
+  beat();
+  await lock.stillOwner();
+  const heartbeat = options.clock.now().toISOString();
+  pass(5);
+  await lock.release();
+  expect(JSON.parse(readFileSync(it.at('lock', '000001.json'), 'utf8'))).toMatchObject({
+    heartbeat,
+    held_ms: 20_000,
+    released: options.clock.now().toISOString(),
+  });
+});
+
+test('a lock that somebody has closed to its owner says nothing: the run stays its own', async () => {
+  await using it = await temp();
+  const { options } = hands();
+  await asHeldByModes(it.dir, async () => {
+    const lock = await take(it.dir, options);
+    chmodSync(it.at('lock', '000001.json'), 0);
+    expect(await lock.stillOwner()).toBe(true);
+    chmodSync(it.at('lock', '000001.json'), 0o644);
+    await lock.release();
+  });
 });
 
 test('a heartbeat does not bring back a run directory that was removed', async () => {
