@@ -166,3 +166,40 @@ test('a tree that is removed aside goes, with the folder that held nothing else'
   await removeAside(it.at('a', 'other'));
   expect(await readdir(it.dir)).toEqual([]);
 });
+
+test('of folders that are made together none stays when one cannot be made', async () => {
+  await using it = await temp();
+  const { mkdirSync } = fs;
+  const full: typeof mkdirSync = (path, ...rest) => {
+    if (String(path).endsWith('c'))
+      throw Object.assign(new Error('ENOSPC: no space left on device, mkdir'), { code: 'ENOSPC' });
+    return mkdirSync(path, ...rest);
+  };
+  fs.mkdirSync = full;
+  syncBuiltinESMExports();
+  try {
+    expect(() => makeFolder(it.at('a', 'b', 'c', 'd'))).toThrow('ENOSPC');
+  } finally {
+    fs.mkdirSync = mkdirSync;
+    syncBuiltinESMExports();
+  }
+  expect(await readdir(it.dir)).toEqual([]);
+});
+
+test('a folder that somebody else makes at the same moment is as good', async () => {
+  await using it = await temp();
+  const { mkdirSync } = fs;
+  const raced: typeof mkdirSync = (path, ...rest) => {
+    mkdirSync(path, ...rest);
+    return mkdirSync(path, ...rest);
+  };
+  fs.mkdirSync = raced;
+  syncBuiltinESMExports();
+  try {
+    makeFolder(it.at('a', 'b'));
+  } finally {
+    fs.mkdirSync = mkdirSync;
+    syncBuiltinESMExports();
+  }
+  expect(await isFolder(it.at('a', 'b'))).toBe(true);
+});

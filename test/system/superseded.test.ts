@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { beforeWrite, fence, mayWrite, Superseded } from '../../src/system/fence.ts';
 import { removeAside, removeNow, writeFileAtomic } from '../../src/system/files.ts';
@@ -78,6 +78,19 @@ test('nothing is written or removed any more, in whatever way', async () => {
   expect(() => removeNow(it.at('a'))).toThrow(Superseded);
   open();
   expect(readdirSync(it.dir)).toEqual(['a']);
+});
+
+test('the folder of a tree that took long to remove is left to who has followed meanwhile', async () => {
+  await using it = await temp();
+  mkdirSync(it.at('a', 'tree'), { recursive: true });
+  let asked = 0;
+  const open = fence(it.dir, () => {
+    if (++asked > 1) throw new Superseded();
+  });
+  await expect(removeAside(it.at('a', 'tree'))).rejects.toThrow(Superseded);
+  open();
+  expect(readdirSync(it.dir)).toEqual(['a']);
+  expect(readdirSync(it.at('a'))).toEqual([]);
 });
 
 test('a fence holds for its folder and what is in it, not for one whose name only begins so', () => {
