@@ -42,6 +42,19 @@ test('contents are on the disk, and their names, before a snapshot names them, a
   expect(told.slice(moved, next)).toContain(`flushed ${large}`);
 });
 
+test('of a copy that holds nothing the place of its snapshots is on the disk all the same', async () => {
+  await using it = tempFolder();
+  const [from, workspace, dir] = [join(it.path, 'from'), join(it.path, 'ws'), join(it.path, 'snaps')];
+  make(it.path, { from: {} });
+  using disk = noteDisk();
+  const { openSnapshots } = await import('../../src/workspace/snapshots.ts');
+  const snapshots = await openSnapshots({ workspace, dir });
+  await snapshots.copyIn(from, { exclude: [] });
+  await snapshots.take();
+  const tree = span(disk.told, `moved ${join(dir, 'trees')}/.`).first;
+  expect(disk.told.slice(0, tree)).toContain(`flushed ${dir}`);
+});
+
 test('the list of what is hidden is on the disk, name and all, before anything is moved', async () => {
   await using it = tempFolder();
   const ws = join(it.path, 'ws');
