@@ -408,3 +408,12 @@ test.for([
     expect(statSync(to).mode & 0o7777).toBe(becomes);
   },
 );
+
+test('a large file keeps its time like a small one', async () => {
+  await using it = tempFolder();
+  make(it.path, { 'from/large': 'x'.repeat(1_100_000), 'from/small': 'x' });
+  for (const name of ['large', 'small']) utimesSync(join(it.path, 'from', name), 1000, 2000);
+  await copyTree(join(it.path, 'from'), join(it.path, 'to'), { exclude: [] });
+  const times = ['large', 'small'].map((name) => statSync(join(it.path, 'to', name)).mtimeMs);
+  expect(times).toEqual([2_000_000, 2_000_000]);
+});
