@@ -190,17 +190,18 @@ function hold(folder: string, first: LockFile, takenOver: Before | undefined, op
   const next = fileOf(folder, first.epoch + 1);
   let lookedAt = Number.NEGATIVE_INFINITY;
   const assertOwner = (): void => {
+    // What was lost once is not ours again, though somebody removes the lock of who has it.
+    lost.signal.throwIfAborted();
     // Nobody takes a run from an owner that was awake a moment ago; one that slept finds that the moment has passed.
     const now = monotonicMs();
-    if (now - lookedAt < momentMs && !lost.signal.aborted) return;
+    if (now - lookedAt < momentMs) return;
     // Epochs are numbered without a gap, so that whoever took the run after us has made this very name.
     if (!existsSync(next)) {
       lookedAt = now;
       return;
     }
-    const error = new Superseded(takenBy(folder, first.epoch + 1));
-    if (!lost.signal.aborted) lost.abort(error);
-    throw error;
+    lost.abort(new Superseded(takenBy(folder, first.epoch + 1)));
+    lost.signal.throwIfAborted();
   };
   const isOurs = (): boolean => {
     try {

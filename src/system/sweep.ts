@@ -95,7 +95,8 @@ function look(pids: readonly number[], quarry: Quarry, spared: ReadonlySet<numbe
     const facts = factsOf(pid);
     if (facts === undefined || !facts.alive || facts.kernel) continue;
     if (leader !== undefined && Number(facts.startTime) < Number(leader.startTime)) continue;
-    const related = named !== undefined && (facts.session === named || facts.group === named);
+    // Whoever is in its group is in its session.
+    const related = named !== undefined && facts.session === named;
     const marked = related || (marker !== undefined && carries(pid, marker));
     const branded = marked !== true && brand !== undefined && brandOn(pid)?.startsWith(brand) === true;
     if (marked === true || branded) ours.set(pid, facts);

@@ -90,8 +90,6 @@ export class Scanner {
     if (dev !== this.place?.dev || ino !== this.place.ino) this.unmounted();
     this.place = { dev, ino };
     this.honest ??= tellsTimes(this.workspace) ? stat.dev : -1;
-    // Asking for the time touches the top.
-    this.top.facts = undefined;
     try {
       await this.enter(stat, s);
       await this.read(s);
@@ -147,7 +145,7 @@ export class Scanner {
     )
       return;
     const { ctimeMs, mtimeMs, ino } = stat;
-    // The top is listed each time.
+    // The top is listed each time: asking for the time touches it.
     const tells = folder !== this.top && stat.dev === this.honest && this.isPast(stat);
     folder.facts = tells ? { ctimeMs, mtimeMs, ino } : undefined;
     const names = namesIn(this.workspace, folder.path);

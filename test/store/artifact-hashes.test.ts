@@ -1,9 +1,9 @@
 /** What lies in a node's folder: whatever a stage leaves there, it is hashed or passed over. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { sha256 } from '../../src/model/sha256.ts';
-import { hashArtifacts } from '../../src/store/artifact-hashes.ts';
+import { hashArtifacts, hashFile } from '../../src/store/artifact-hashes.ts';
 import { temp } from '../system/temp.ts';
 
 test('folders deeper than a path reaches are passed over, and so is a name that no record can hold', async () => {
@@ -17,4 +17,23 @@ test('folders deeper than a path reaches are passed over, and so is a name that 
   // Node cannot remove them either.
   execFileSync('rm', ['-rf', it.dir]);
   expect(hashed).toEqual({ hashes: { 'sub/a': sha256('a') }, more: 0 });
+});
+
+test('what is no plain file has no hash, is not followed and not waited for', async () => {
+  await using it = await temp();
+  writeFileSync(it.at('a'), 'a');
+  symlinkSync('a', it.at('link'));
+  execFileSync('mkfifo', [it.at('pipe')]);
+  mkdirSync(it.at('folder'));
+  const hashes = await Promise.all(
+    ['a', 'link', 'pipe', 'folder', 'none'].map((name) => hashFile(it.at(name))),
+  );
+  expect(hashes).toEqual([sha256('a'), ...Array(4).fill(undefined)]);
+});
+
+test('of very many files 2,000 are vouched for, and the others are counted', async () => {
+  await using it = await temp();
+  for (let n = 0; n < 2003; n++) writeFileSync(it.at(`f${n}`), '');
+  const { hashes, more } = await hashArtifacts(it.dir);
+  expect([Object.keys(hashes).length, more]).toEqual([2000, 3]);
 });

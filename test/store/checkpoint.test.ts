@@ -321,6 +321,15 @@ test.for([
       ),
     why: /tells of run R after 2 stages \("b" was the last\), but the lines of visits\.jsonl .* end at run Q after 2/,
   },
+  {
+    what: 'of as many lines but not as many stages',
+    harm: (dir: string) =>
+      writeFileSync(
+        `${dir}/visits.jsonl`,
+        readFileSync(`${dir}/visits.jsonl`, 'utf8').replace('"steps":2', '"steps":3'),
+      ),
+    why: /tells of run R after 2 stages .* end at run R after 3 stages/,
+  },
 ])('visits that are $what are told', async ({ harm, why }) => {
   await using it = await temp();
   const ledger = await begun(it.dir);
@@ -355,4 +364,42 @@ test('a checkpoint that counts the lines of another file is refused: a resume wo
     ok: false,
     why: expect.stringMatching(/no checkpoint of this version \(visits_file: /),
   });
+});
+
+test.for([
+  {
+    what: 'the checkpoint',
+    file: 'checkpoint.json',
+    harm: (t: string) => t.replace('"elapsed_ms": 0', '"elapsed_ms": 1'),
+  },
+  {
+    what: 'its hash',
+    file: 'checkpoint.json',
+    harm: (t: string) => t.replace(/,\n {2}"sha256": ".*"\n}/, '\n}'),
+  },
+  {
+    what: 'a line that it counts',
+    file: 'visits.jsonl',
+    harm: (t: string) => t.replace('"calls":0', '"calls":1'),
+  },
+])('that somebody has changed $what is told, though it can be read', async ({ file, harm }) => {
+  await using it = await temp();
+  const ledger = await begun(it.dir);
+  await visitAll(ledger, fresh(), ['a', 'b']);
+  await ledger.close();
+  expect((await load(it.dir)).changed).toBeUndefined();
+  const text = readFileSync(it.at(file), 'utf8');
+  expect(harm(text)).not.toBe(text);
+  writeFileSync(it.at(file), harm(text));
+  expect((await load(it.dir)).changed).toBe(it.at(file));
+});
+
+test('what a checkpoint vouches for is what was said when it was saved', async () => {
+  await using it = await temp();
+  const ledger = await begun(it.dir);
+  const { state, line } = after(fresh(), 'a');
+  const cover = { manifest_sha256: 'm', journals: { 'events.jsonl': { records: 3, sha256: 'e' } } };
+  await ledger.save(state, line, cover);
+  await ledger.close();
+  expect((await load(it.dir)).vouched).toMatchObject(cover);
 });

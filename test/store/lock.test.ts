@@ -1,6 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import fs, {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { describe, expect, test, vi } from 'vitest';
 import { openJournal } from '../../src/store/journal.ts';
 import {
@@ -11,10 +22,11 @@ import {
   notReleased,
   ownerOf,
 } from '../../src/store/lock.ts';
-import type { Clock } from '../../src/system/clock.ts';
+import { type Clock, monotonicMs } from '../../src/system/clock.ts';
 import { Superseded } from '../../src/system/fence.ts';
 import { isStopped, processId, type Self, thisProcess } from '../../src/system/proc.ts';
 import { temp } from '../system/temp.ts';
+import { asHeldByModes } from '../workspace/folders.ts';
 
 /** A clock and a timer that the test moves. */
 function hands() {
@@ -50,7 +62,8 @@ function hands() {
     beat: () => {
       for (const work of beats) work();
     },
-    beating: () => beats.size,
+    /** Timers and listeners that are not taken away again. */
+    listening: () => beats.size + wakes.size,
   };
 }
 
@@ -58,6 +71,11 @@ async function take(dir: string, options: LockOptions): Promise<Lock> {
   const answer = await acquireLock(dir, options);
   if (answer.kind === 'refused') throw new Error(answer.why);
   return answer.lock;
+}
+
+/** What an owner has seen counts for a millisecond; on a fast disk the run changes hands in less. */
+function aMomentLater(): void {
+  for (const from = monotonicMs(); monotonicMs() - from < 2; );
 }
 
 const elsewhere: Self = { ...thisProcess(), host: 'elsewhere' };
@@ -79,11 +97,14 @@ test('a run has one owner, who is named to whoever else wants it', async () => {
 
 test('a released run is taken without a notice, with the next epoch', async () => {
   await using it = await temp();
-  const { options, beating } = hands();
+  const { options, listening, pass } = hands();
   const first = await take(it.dir, options);
   await first.release();
+  const text = readFileSync(it.at('lock', '000001.json'), 'utf8');
+  pass(5);
   await first.release();
-  expect(beating()).toBe(0);
+  expect(readFileSync(it.at('lock', '000001.json'), 'utf8')).toBe(text);
+  expect(listening()).toBe(0);
   expect(await first.stillOwner()).toBe(false);
   expect(await ownerOf(it.dir, options.clock)).toBeUndefined();
   const second = await take(it.dir, options);
@@ -148,6 +169,7 @@ describe('an owner that cannot be seen from here', () => {
       pass(2);
       const lock = await take(it.dir, options);
       expect(lock.takenOver).toMatchObject({ host: self.host, epoch: 1 });
+      aMomentLater();
       expect(await far.stillOwner()).toBe(false);
     },
   );
@@ -215,6 +237,7 @@ describe.skipIf(process.platform !== 'linux')('an owner on this host that is sto
     const held = await take(it.dir, { ...options, self: holder.self });
     const heir = await take(it.dir, { ...options, stoppedYields: true, takeOver: true });
     expect(held.lost.aborted).toBe(false);
+    aMomentLater();
     wake();
     expect(held.lost.reason).toBeInstanceOf(Superseded);
     expect(() => held.assertOwner()).toThrow(`taken over by process ${process.pid} on ${thisProcess().host}`);
@@ -242,6 +265,10 @@ describe.skipIf(process.platform !== 'linux')('an owner on this host that is sto
       });
     wake();
     expect(await held.stillOwner()).toBe(true);
+    // It says at once that it is alive: by the next heartbeat somebody may have come who sees nothing but the silence.
+    expect(JSON.parse(readFileSync(it.at('lock', '000001.json'), 'utf8'))).toMatchObject({
+      heartbeat: options.clock.now().toISOString(),
+    });
   });
 
   test('never loses what it would not look after before each write', async () => {
@@ -317,6 +344,35 @@ test('a lock tells how long it was held by a clock that is never set', async () 
   expect((await take(it.dir, { ...options, takeOver: true })).takenOver).toMatchObject({ heldMs: 20_000 });
 });
 
+test('a lock that is given free still tells of the last sign of life', async () => {
+  await using it = await temp();
+  const { options, pass, beat } = hands();
+  const lock = await take(it.dir, options);
+  pass(20);
+  beat();
+  await lock.stillOwner();
+  const heartbeat = options.clock.now().toISOString();
+  pass(5);
+  await lock.release();
+  expect(JSON.parse(readFileSync(it.at('lock', '000001.json'), 'utf8'))).toMatchObject({
+    heartbeat,
+    held_ms: 20_000,
+    released: options.clock.now().toISOString(),
+  });
+});
+
+test('a lock that somebody has closed to its owner says nothing: the run stays its own', async () => {
+  await using it = await temp();
+  const { options } = hands();
+  await asHeldByModes(it.dir, async () => {
+    const lock = await take(it.dir, options);
+    chmodSync(it.at('lock', '000001.json'), 0);
+    expect(await lock.stillOwner()).toBe(true);
+    chmodSync(it.at('lock', '000001.json'), 0o644);
+    await lock.release();
+  });
+});
+
 test('a heartbeat does not bring back a run directory that was removed', async () => {
   await using it = await temp();
   const { options, beat } = hands();
@@ -326,6 +382,71 @@ test('a heartbeat does not bring back a run directory that was removed', async (
   expect(await lock.stillOwner()).toBe(false);
   await lock.release();
   expect(existsSync(it.at('run'))).toBe(false);
+});
+
+test('an owner that has lost its run stays without it, though the lock of its follower goes', async () => {
+  await using it = await temp();
+  const { options } = hands();
+  const lost = await take(it.dir, { ...options, self: elsewhere });
+  await take(it.dir, { ...options, takeOver: true });
+  aMomentLater();
+  expect(() => lost.assertOwner()).toThrow(Superseded);
+  rmSync(it.at('lock', '000002.json'));
+  expect(() => lost.assertOwner()).toThrow(Superseded);
+  expect(await lost.stillOwner()).toBe(false);
+});
+
+test('a heartbeat that cannot be written is told, until one can', async () => {
+  await using it = await temp();
+  const { options, beat } = hands();
+  const lock = await take(it.dir, options);
+  const path = it.at('lock', '000001.json');
+  const text = readFileSync(path);
+  rmSync(path);
+  mkdirSync(path);
+  beat();
+  await expect(lock.stillOwner()).rejects.toThrow(path);
+  rmdirSync(path);
+  writeFileSync(path, text);
+  beat();
+  expect(await lock.stillOwner()).toBe(true);
+});
+
+test('a new run that this very process has begun in place of an old one is not disturbed by it', async () => {
+  await using it = await temp();
+  const { options, pass, beat } = hands();
+  const old = await take(it.dir, options);
+  rmSync(it.at('lock'), { recursive: true });
+  pass(1);
+  const lock = await take(it.dir, options);
+  const path = it.at('lock', '000001.json');
+  const text = readFileSync(path, 'utf8');
+  pass(1);
+  await old.release();
+  expect(readFileSync(path, 'utf8')).toBe(text);
+  expect(await old.stillOwner()).toBe(false);
+  beat();
+  expect(await lock.stillOwner()).toBe(true);
+});
+
+test('a lock whose text somebody tidied away before it got its name is made once more', async () => {
+  await using it = await temp();
+  const { options } = hands();
+  const { linkSync } = fs;
+  let tries = 0;
+  fs.linkSync = (from, to) => {
+    if (tries++ === 0) rmSync(from);
+    linkSync(from, to);
+  };
+  syncBuiltinESMExports();
+  try {
+    expect(await take(it.dir, options)).toMatchObject({ epoch: 1 });
+  } finally {
+    fs.linkSync = linkSync;
+    syncBuiltinESMExports();
+  }
+  expect(tries).toBe(2);
+  expect(readdirSync(it.at('lock'))).toEqual(['000001.json']);
 });
 
 test('an unreadable lock is respected until it is old', async () => {
@@ -385,6 +506,10 @@ test('who gave the run free before an engine says nothing of what that engine ha
   await (await take(it.dir, options)).release();
   expect(await notReleased(it.dir, 1)).toBe(false);
   const lock = await take(it.dir, options);
+  expect(await notReleased(it.dir, 2)).toBe(true);
+  const events = await openJournal(it.at('events.jsonl'), { runId: 'r', epoch: 2, sync: false });
+  events.append({ type: 'x' });
+  await events.close();
   expect(await notReleased(it.dir, 2)).toBe(true);
   await lock.release();
   expect(await notReleased(it.dir, 2)).toBe(false);

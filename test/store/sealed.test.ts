@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,6 +42,8 @@ describe('the sealed store', () => {
       [...files].sort((a, b) => (a.path < b.path ? -1 : 1)),
     );
     expect(holdout.files).toBe(4);
+    const store = await readFile(join(run, '.sealed'));
+    expect(holdout.store_sha256).toBe(createHash('sha256').update(store).digest('hex'));
   });
 
   it('shows neither names nor contents, and keeps its key where only its owner reads it', async () => {

@@ -2,6 +2,7 @@ import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } fro
 import { expect, test } from 'vitest';
 import { failed, succeeded } from '../../src/model/outcome.ts';
 import type { VisitRecord } from '../../src/model/visit-record.ts';
+import { linkOf } from '../../src/store/chain.ts';
 import { openVisits, readVisits, stateAfter, type VisitFacts } from '../../src/store/visits.ts';
 import { fence, Superseded } from '../../src/system/fence.ts';
 import { temp } from '../system/temp.ts';
@@ -129,6 +130,19 @@ test('folded up to a record, they give the state after that visit', async () => 
   expect(stateAfter(records, 2)).toEqual(stateAfter((await read(it.at('visits.jsonl'), 2)).records));
 });
 
+test('times add up, repeated failures are kept until one is none, and the last stage of an agent is known', () => {
+  const alike = { signature: 'x', head: 'no', count: 2, visits: [1, 2], step: 2, after: 's1' };
+  const facts = [
+    visit('b', { took_ms: 5, alike, node_type: 'codergen' }),
+    visit('a', { took_ms: 1, steps: 2, alike }),
+    visit('b', { took_ms: 7, steps: 3, visit: 2, alike: null }),
+  ];
+  const records = [start, ...facts].map((record, n) => ({ ...record, run_id: 'R', epoch: 1, seq: n + 1 }));
+  expect(stateAfter(records)).toMatchObject({ node_ms: { a: 1, b: 12 }, agent_step: 1 });
+  expect(stateAfter(records, 2).alike).toEqual({ b: alike });
+  expect(stateAfter(records).alike).toEqual({ a: alike });
+});
+
 test('a node or context key called __proto__ is a key like any other', () => {
   const odd = JSON.parse('{"__proto__": 1}');
   const stamp = { run_id: 'R', epoch: 1 };
@@ -178,8 +192,13 @@ test("an owner that woke up after it was followed changes nothing: the follower'
   line({ ...visit('late', { steps: 2 }), run_id: 'R', seq: 3, epoch: 1 });
   line({ ...visit('ours', { steps: 2 }), run_id: 'R', seq: 3, epoch: 2 });
   line({ ...visit('later', { steps: 3 }), run_id: 'R', seq: 4, epoch: 1 });
-  const { records } = await read(path, 3);
+  const { records, end, sha256 } = await read(path, 3);
   expect(stateAfter(records).visits).toEqual({ b: 1, ours: 1 });
+  // What is cut off behind it, and what the checkpoint vouches for, is told by the line that counts.
+  const lines = readFileSync(path, 'utf8').split('\n');
+  expect(end).toBe(Buffer.byteLength(`${lines.slice(0, 4).join('\n')}\n`));
+  const counting = [0, 1, 3].map((n) => Buffer.from(lines[n] ?? ''));
+  expect(sha256).toBe(counting.reduce((before, line) => linkOf(before, line), ''));
 });
 
 test.for([
@@ -209,6 +228,18 @@ test.for([
     what: 'lacking its first line',
     text: (t: string) => t.replace(/^.*\n/, ''),
     why: /is damaged: line 1 is number 2, not 1/,
+  },
+  {
+    what: 'begun by a visit',
+    text: (t: string) =>
+      t.replace(/^.*\n(.*\n)/, (_, visit: string) => visit.replace('"seq":2', '"seq":1') + visit),
+    why: /is damaged: line 1 is a Visit record where none belongs/,
+  },
+  {
+    what: 'begun twice',
+    text: (t: string) =>
+      t.replace(/^(.*\n).*\n/, (_, first: string) => first + first.replace('"seq":1', '"seq":2')),
+    why: /is damaged: line 2 is a Start record where none belongs/,
   },
 ])('a file that is $what is refused in words', async ({ text, why }) => {
   await using it = await temp();

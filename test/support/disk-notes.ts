@@ -5,10 +5,17 @@ import { vi } from 'vitest';
 
 /** From now on notes `flushed PATH` when a flush has ended and `moved PATH` when a file has another name; until it is
  *  disposed of. The disk reports an error where a flush of `broken` is asked for. The doors take hold of Node's functions when they are loaded: import them anew after this. */
-export function noteDisk(broken?: string): { readonly told: string[]; [Symbol.dispose](): void } {
+export function noteDisk(broken?: string): {
+  readonly told: string[];
+  /** The disk is well from now on. */
+  mend(): void;
+  [Symbol.dispose](): void;
+} {
   const { fsync, fdatasync, openSync, renameSync } = fs;
+  const { open } = fs.promises;
   const paths = new Map<number, string>();
   const told: string[] = [];
+  let isBroken = true;
   fs.openSync = (path, ...rest) => {
     const file = openSync(path, ...rest);
     paths.set(file, String(path));
@@ -23,17 +30,30 @@ export function noteDisk(broken?: string): { readonly told: string[]; [Symbol.di
       const path = paths.get(file);
       real(file, (error) => {
         told.push(`flushed ${path}`);
-        done(path === broken ? Object.assign(new Error('EIO'), { code: 'EIO' }) : error);
+        done(isBroken && path === broken ? Object.assign(new Error('EIO'), { code: 'EIO' }) : error);
       });
     }, real);
+  fs.promises.open = async (path, ...rest) => {
+    const file = await open(path, ...rest);
+    const sync = file.sync.bind(file);
+    file.sync = async () => {
+      await sync();
+      told.push(`flushed ${String(path)}`);
+    };
+    return file;
+  };
   fs.fsync = noting(fsync);
   fs.fdatasync = noting(fdatasync);
   syncBuiltinESMExports();
   vi.resetModules();
   return {
     told,
+    mend() {
+      isBroken = false;
+    },
     [Symbol.dispose]() {
       Object.assign(fs, { fsync, fdatasync, openSync, renameSync });
+      fs.promises.open = open;
       syncBuiltinESMExports();
     },
   };

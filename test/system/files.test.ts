@@ -1,7 +1,18 @@
+import fs from 'node:fs';
 import { chmod, mkdir, readdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isCode, makeFolder, overwriteJson, removeTree, writeFileAtomic } from '../../src/system/files.ts';
+import {
+  isCode,
+  makeFolder,
+  overwriteJson,
+  removeAside,
+  removeTree,
+  writeFileAtomic,
+  writeFresh,
+  writeNewFile,
+} from '../../src/system/files.ts';
 import { asHeldByModes } from '../workspace/folders.ts';
 import { temp } from './temp.ts';
 
@@ -115,4 +126,80 @@ test('it is not written over one that somebody has made larger than memory', asy
   await writeFile(it.at('a.json'), '{}\n');
   await truncate(it.at('a.json'), 2 ** 40);
   expect(overwriteJson(it.at('a.json'), { x: 1 })).toBe(false);
+});
+
+test('the mode of a new file is the one that was named, whatever the umask', async () => {
+  await using it = await temp();
+  const mode = async (name: string) => (await stat(it.at(name))).mode & 0o777;
+  await writeNewFile(it.at('a'), 'a', 0o666);
+  await writeFileAtomic(it.at('b'), 'b', { mode: 0o666 });
+  expect([await mode('a'), await mode('b')]).toEqual([0o666, 0o666]);
+  // Where the umask would take something away it is not written in this way at all.
+  const isMasked = (0o666 & process.umask()) !== 0;
+  expect(writeFresh(it.at('c'), 'c', 0o666)).toBe(!isMasked);
+  expect(writeFresh(it.at('d'), 'd', 0o600)).toBe(true);
+  expect(await mode('d')).toBe(0o600);
+});
+
+test('a fresh file that the disk does not take leaves nothing', async () => {
+  await using it = await temp();
+  const { writeSync } = fs;
+  fs.writeSync = () => {
+    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  };
+  syncBuiltinESMExports();
+  try {
+    expect(() => writeFresh(it.at('a'), 'a', 0o600)).toThrow('ENOSPC');
+  } finally {
+    fs.writeSync = writeSync;
+    syncBuiltinESMExports();
+  }
+  expect(await readdir(it.dir)).toEqual([]);
+});
+
+test('a tree that is removed aside goes, with the folder that held nothing else', async () => {
+  await using it = await temp();
+  await mkdir(it.at('a', 'b', 'c'), { recursive: true });
+  await mkdir(it.at('a', 'other'));
+  await removeAside(it.at('a', 'b'));
+  expect(await readdir(it.at('a'))).toEqual(['other']);
+  await removeAside(it.at('a', 'other'));
+  expect(await readdir(it.dir)).toEqual([]);
+});
+
+test('of folders that are made together none stays when one cannot be made', async () => {
+  await using it = await temp();
+  const { mkdirSync } = fs;
+  const full: typeof mkdirSync = (path, ...rest) => {
+    if (String(path).endsWith('c'))
+      throw Object.assign(new Error('ENOSPC: no space left on device, mkdir'), { code: 'ENOSPC' });
+    return mkdirSync(path, ...rest);
+  };
+  fs.mkdirSync = full;
+  syncBuiltinESMExports();
+  try {
+    expect(() => makeFolder(it.at('a', 'b', 'c', 'd'))).toThrow('ENOSPC');
+  } finally {
+    fs.mkdirSync = mkdirSync;
+    syncBuiltinESMExports();
+  }
+  expect(await readdir(it.dir)).toEqual([]);
+});
+
+test('a folder that somebody else makes at the same moment is as good', async () => {
+  await using it = await temp();
+  const { mkdirSync } = fs;
+  const raced: typeof mkdirSync = (path, ...rest) => {
+    mkdirSync(path, ...rest);
+    return mkdirSync(path, ...rest);
+  };
+  fs.mkdirSync = raced;
+  syncBuiltinESMExports();
+  try {
+    makeFolder(it.at('a', 'b'));
+  } finally {
+    fs.mkdirSync = mkdirSync;
+    syncBuiltinESMExports();
+  }
+  expect(await isFolder(it.at('a', 'b'))).toBe(true);
 });

@@ -41,6 +41,12 @@ test('a group without its leader is ended', async () => {
   expect(proc.isAlive(member)).toBe(false);
 });
 
+test('all that a stage leaves behind there is its group, which is ended and waited for', async () => {
+  const { id, member } = await leaderless();
+  expect(await sweep.endAll({ leader: id })).toBe(0);
+  expect(proc.isAlive(member)).toBe(false);
+});
+
 test.for([
   ['of before the system was started', 'Mon Jan  1 00:00:00 2001'],
   ['of which no start is known', ''],

@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { fence, Superseded } from '../../src/system/fence.ts';
-import { writeFileAtomic } from '../../src/system/files.ts';
+import { beforeWrite, fence, mayWrite, Superseded } from '../../src/system/fence.ts';
+import { removeAside, removeNow, writeFileAtomic } from '../../src/system/files.ts';
 import { realSpawn, sweep } from '../../src/system/processes.ts';
 import { temp } from './temp.ts';
 
@@ -36,6 +36,90 @@ test('what we own does not come back by us when somebody has removed the whole o
   await expect(writeFileAtomic(it.at('run', 'a', 'status.json'), '')).rejects.toThrow(/run was removed/);
   open();
   expect(existsSync(it.at('run'))).toBe(false);
+});
+
+test('a file that it was just flushing does not get its name, and nothing of it stays', async () => {
+  await using it = await temp();
+  writeFileSync(it.at('a'), 'theirs');
+  let isOurs = true;
+  const open = fence(it.dir, () => {
+    if (!isOurs) throw new Superseded();
+  });
+  const first = async () => {
+    isOurs = false;
+  };
+  await expect(writeFileAtomic(it.at('a'), 'ours', { first })).rejects.toThrow(Superseded);
+  open();
+  expect(readFileSync(it.at('a'), 'utf8')).toBe('theirs');
+  expect(readdirSync(it.dir)).toEqual(['a']);
+});
+
+test('who is followed is told so, and not that its own file is gone, which the follower has tidied away', async () => {
+  await using it = await temp();
+  let asked = 0;
+  const open = fence(it.dir, () => {
+    if (++asked > 2) throw new Superseded();
+  });
+  const first = async () => {
+    for (const name of readdirSync(it.dir)) rmSync(it.at(name));
+  };
+  await expect(writeFileAtomic(it.at('a'), 'ours', { first })).rejects.toThrow(Superseded);
+  open();
+});
+
+test('nothing is written or removed any more, in whatever way', async () => {
+  await using it = await temp();
+  writeFileSync(it.at('a'), 'theirs');
+  const open = fence(it.dir, () => {
+    throw new Superseded();
+  });
+  await expect(writeFileAtomic(it.at('a'), 'ours')).rejects.toThrow(Superseded);
+  await expect(removeAside(it.at('a'))).rejects.toThrow(Superseded);
+  expect(() => removeNow(it.at('a'))).toThrow(Superseded);
+  open();
+  expect(readdirSync(it.dir)).toEqual(['a']);
+});
+
+test('the folder of a tree that took long to remove is left to who has followed meanwhile', async () => {
+  await using it = await temp();
+  mkdirSync(it.at('a', 'tree'), { recursive: true });
+  let asked = 0;
+  const open = fence(it.dir, () => {
+    if (++asked > 1) throw new Superseded();
+  });
+  await expect(removeAside(it.at('a', 'tree'))).rejects.toThrow(Superseded);
+  open();
+  expect(readdirSync(it.dir)).toEqual(['a']);
+  expect(readdirSync(it.at('a'))).toEqual([]);
+});
+
+test('a fence holds for its folder and what is in it, not for one whose name only begins so', () => {
+  const open = fence('/runs/r1', () => {
+    throw new Superseded();
+  });
+  expect(['/runs/r1', '/runs/r1/a'].map(mayWrite)).toEqual([false, false]);
+  expect(['/runs/r10', '/runs/r10/a', '/runs'].map(mayWrite)).toEqual([true, true, true]);
+  open();
+  expect(mayWrite('/runs/r1/a')).toBe(true);
+});
+
+test('a fence that another has followed takes away none but itself', () => {
+  const first = fence('/runs/r1', () => {});
+  const second = fence('/runs/r1', () => {
+    throw new Superseded();
+  });
+  first();
+  expect(mayWrite('/runs/r1/a')).toBe(false);
+  second();
+});
+
+test('trouble in looking whether something is ours is no answer', () => {
+  const open = fence('/runs/r1', () => {
+    throw new Error('the disk is gone');
+  });
+  expect(() => mayWrite('/runs/r1/a')).toThrow('the disk is gone');
+  expect(() => beforeWrite('/runs/r1/a')).toThrow('the disk is gone');
+  open();
 });
 
 test('a shell that starts when the run is somebody else’s does nothing', async () => {

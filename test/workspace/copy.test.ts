@@ -393,3 +393,27 @@ test('a tree too deep for the place of its copy is refused with the reason', asy
   });
   await expect(copying).rejects.toThrow('longer than the system allows');
 });
+
+test.for([
+  [0o751, 0o751],
+  [0o055, 0o755],
+] as const)(
+  'a top of mode %o is copied as one of mode %o: its owner must be able to write',
+  async ([is, becomes]) => {
+    await using it = tempFolder();
+    const [from, to] = [join(it.path, 'from'), join(it.path, 'to')];
+    make(it.path, { 'from/a': 'a', from: { mode: is } });
+    if (process.geteuid?.() !== 0 && (is & 0o500) !== 0o500) return;
+    await copyTree(from, to, { exclude: [] });
+    expect(statSync(to).mode & 0o7777).toBe(becomes);
+  },
+);
+
+test('a large file keeps its time like a small one', async () => {
+  await using it = tempFolder();
+  make(it.path, { 'from/large': 'x'.repeat(1_100_000), 'from/small': 'x' });
+  for (const name of ['large', 'small']) utimesSync(join(it.path, 'from', name), 1000, 2000);
+  await copyTree(join(it.path, 'from'), join(it.path, 'to'), { exclude: [] });
+  const times = ['large', 'small'].map((name) => statSync(join(it.path, 'to', name)).mtimeMs);
+  expect(times).toEqual([2_000_000, 2_000_000]);
+});

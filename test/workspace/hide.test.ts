@@ -1,4 +1,4 @@
-import {
+import fs, {
   chmodSync,
   existsSync,
   linkSync,
@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { rename } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { fence, Superseded } from '../../src/system/fence.ts';
@@ -225,6 +226,52 @@ test('what cannot be moved is an error that names it, and everything is where it
   await expect(it.hide({ hidden: ['.'] })).rejects.toThrow('cannot hide the whole workspace');
   expect(picture(it.ws)).toEqual(it.was);
   expect(existsSync(it.place.list)).toBe(false);
+});
+
+test('where the disk fails amid it, what was moved is back', async () => {
+  await using it = rig(tree);
+  const { renameSync } = fs;
+  fs.renameSync = (from, to) => {
+    if (String(to) === join(it.place.folder, '1'))
+      throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' });
+    renameSync(from, to);
+  };
+  syncBuiltinESMExports();
+  try {
+    await expect(it.hide({ hidden: ['README.md', 'agent', 'scripts/scenarios'] })).rejects.toThrow(
+      'cannot hide "agent"',
+    );
+  } finally {
+    fs.renameSync = renameSync;
+    syncBuiltinESMExports();
+  }
+  expect(picture(it.ws)).toEqual(it.was);
+  expect(existsSync(it.place.list)).toBe(false);
+});
+
+test('what was hidden when the engine was killed is not lost to what the next one hides', async () => {
+  await using it = rig(tree);
+  await it.hide({ hidden: ['README.md', 'agent'] });
+  expect(await it.hide({ hidden: ['scripts/scenarios'] })).toEqual(['scripts/scenarios']);
+  expect(it.seen()).toContain('README.md');
+  expect(await it.back()).toEqual([]);
+  expect(picture(it.ws)).toEqual(it.was);
+});
+
+test('a link to the workspace itself is hidden, not the workspace', async () => {
+  await using it = rig({ ...tree, self: { link: '.' } });
+  expect(await it.hide({ hidden: ['self'] })).toEqual(['self']);
+  expect(it.seen()).toContain('README.md');
+  await it.back();
+  expect(picture(it.ws)).toEqual(it.was);
+});
+
+test('the folder that something is hidden from has its mode meanwhile', async () => {
+  await using it = rig(tree);
+  await it.hide({ hidden: ['scripts/scenarios/user.sh'] });
+  expect(statSync(join(it.ws, 'scripts/scenarios')).mode & 0o777).toBe(0o550);
+  await it.back();
+  expect(picture(it.ws)).toEqual(it.was);
 });
 
 test('a user whom modes hold hides, brings back, and finds the door closed meanwhile', async () => {

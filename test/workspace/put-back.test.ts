@@ -133,3 +133,26 @@ test.for([
   expect(picture(it.ws).map((line) => line.split(' ')[0])).toEqual(expected);
   if (expected.length > 0) expect(picture(it.ws)).toEqual(it.was);
 });
+
+test('a folder in place of a file goes with all that is in it, though the file alone is to be put back', async () => {
+  await using it = await rig({ a: 'a' });
+  rmSync(it.at('a'));
+  make(it.ws, { 'a/b/c': 'c', 'a/d': 'd' });
+  await it.snapshots.restore(it.before, (path) => path === 'a');
+  expect(picture(it.ws)).toEqual(it.was);
+});
+
+test('of a new folder that is to go only what is to go with it does', async () => {
+  await using it = await rig({ a: 'a' });
+  make(it.ws, { 'new/bad': 'bad', 'new/mine/ok': 'ok', 'new/ok': 'ok' });
+  await it.snapshots.restore(it.before, (path) => path === 'new' || path === 'new/bad');
+  expect(readdirSync(it.at('new'))).toEqual(['mine', 'ok']);
+  expect(readdirSync(it.at('new/mine'))).toEqual(['ok']);
+});
+
+test('an empty folder that was allowed by its name and a slash stays in a new one', async () => {
+  await using it = await rig({ a: 'a' });
+  make(it.ws, { 'new/bad': 'bad', 'new/mine': {}, 'new/other': {} });
+  await putBack(it.snapshots, it.before, ['new/bad'], (path) => path === 'new/mine/');
+  expect(readdirSync(it.at('new'))).toEqual(['mine']);
+});

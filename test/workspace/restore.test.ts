@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fence } from '../../src/system/fence.ts';
+import { fence, Superseded } from '../../src/system/fence.ts';
 import { diff } from '../../src/workspace/changes.ts';
 import { putBack } from '../../src/workspace/put-back.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
@@ -325,4 +325,50 @@ test('a folder that somebody replaces by a link in the middle of a restore is no
   });
   await expect(it.snapshots.restore(it.before)).rejects.toThrow('stopped being a folder');
   expect(picture(join(it.path, 'outside'))).toEqual(outside);
+});
+
+test('a mode that was changed by a second name outside the workspace stays changed there alone', async () => {
+  await using it = await rig({ a: 'a' });
+  linkSync(it.at('a'), join(it.path, 'outside/second'));
+  chmodSync(it.at('a'), 0o600);
+  // Until its facts are known, so that nothing of it need be read.
+  let now = it.before;
+  do now = await it.snapshots.take(now);
+  while (now.tree.get('a')?.ctimeMs === undefined);
+  await it.snapshots.restore(it.before);
+  expect(statSync(it.at('a')).mode & 0o777).toBe(0o644);
+  expect(statSync(join(it.path, 'outside/second')).mode & 0o777).toBe(0o600);
+});
+
+test('a file that was written when the run was taken over does not take its place, and nothing of it stays', async () => {
+  await using it = await rig({ a: 'a'.repeat(1_100_000) });
+  writeFileSync(it.at('a'), 'theirs');
+  const open = fence(it.ws, () => {
+    if (readdirSync(it.ws).length > 1) throw new Superseded();
+  });
+  try {
+    await expect(it.snapshots.restore(it.before)).rejects.toThrow(Superseded);
+  } finally {
+    open();
+  }
+  expect(readFileSync(it.at('a'), 'utf8')).toBe('theirs');
+  expect(readdirSync(it.ws)).toEqual(['a']);
+});
+
+test('the top keeps the rights of others when its owner gets them back', async () => {
+  await using it = await rig({ a: 'a' });
+  chmodSync(it.ws, 0o055);
+  await it.snapshots.restore(it.before);
+  expect(statSync(it.ws).mode & 0o777).toBe(0o755);
+});
+
+test('a closed folder that is none of the paths to restore is closed afterwards', async () => {
+  await using it = await rig({ a: 'a', 'closed/b': 'b' });
+  await asHeldByModes(it.path, async () => {
+    writeFileSync(it.at('a'), 'new');
+    chmodSync(it.at('closed'), 0o300);
+    await it.snapshots.restore(it.before, (path) => path === 'a');
+    expect(statSync(it.at('closed')).mode & 0o777).toBe(0o300);
+    expect(readFileSync(it.at('a'), 'utf8')).toBe('a');
+  });
 });

@@ -125,6 +125,14 @@ describe('sealed files', () => {
       },
       ['a.sh'],
     ],
+    [
+      'replaced by a copy of the same bytes and times',
+      (ws) => {
+        execFileSync('cp', ['-p', at(ws, 'a.sh'), join(ws, 'copy')]);
+        renameSync(join(ws, 'copy'), at(ws, 'a.sh'));
+      },
+      ['a.sh'],
+    ],
   ])('that were %s are told, and are the old ones the next time', async ([, act, broken]) => {
     await using it = await scene();
     const placed = placeSealed(it.ws, paths, it.files);
@@ -153,6 +161,28 @@ describe('sealed files', () => {
       broken: [],
       touched: ['scripts/scenarios/a.sh'],
     });
+  });
+
+  it('that are caches and came with the judge may be removed', async () => {
+    await using it = await scene();
+    const cache = { path: 'scripts/scenarios/old__pycache__', kind: 'file', mode: 0o644 } as const;
+    const files = [...it.files, { ...cache, content: Buffer.from('x') }];
+    const placed = placeSealed(it.ws, paths, files);
+    rmSync(at(it.ws, 'old__pycache__'));
+    expect(takeOutSealed(it.ws, paths, files, placed, caches).broken).toEqual([]);
+  });
+
+  it('that are large and were changed with their times put back are told', async () => {
+    await using it = await scene();
+    const large = { path: 'scripts/scenarios/large', kind: 'file', mode: 0o644 } as const;
+    const files = [...it.files, { ...large, content: Buffer.alloc(1_100_000, 'x') }];
+    const placed = placeSealed(it.ws, paths, files);
+    execFileSync('cp', ['-p', at(it.ws, 'large'), join(it.temp.path, 'times')]);
+    const file = openSync(at(it.ws, 'large'), 'r+');
+    writeSync(file, 'y', 1_000_000);
+    closeSync(file);
+    execFileSync('touch', ['-r', join(it.temp.path, 'times'), at(it.ws, 'large')]);
+    expect(takeOutSealed(it.ws, paths, files, placed, never).broken).toEqual(['scripts/scenarios/large']);
   });
 
   it('of whoever took the run over are not taken out by an owner that was stopped amid it', async () => {

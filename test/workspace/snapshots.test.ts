@@ -19,6 +19,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { diff } from '../../src/workspace/changes.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
+import { DamagedStore } from '../../src/workspace/trouble.ts';
 import { asHeldByModes, make, tempFolder, type Wanted } from './folders.ts';
 
 /** A workspace `ws` with what is wanted, and its snapshots in `snaps`. */
@@ -293,6 +294,33 @@ test('sockets, pipes and devices are no part of a snapshot', async () => {
   const before = await it.snapshots.take();
   execFileSync('mkfifo', [join(it.ws, 'pipe')]);
   expect((await it.snapshots.take(before)).id).toBe(before.id);
+  expect(it.snapshots.strays()).toEqual([{ path: 'pipe', isSocket: false }]);
+  rmSync(join(it.ws, 'pipe'));
+  await it.snapshots.take(before);
+  expect(it.snapshots.strays()).toEqual([]);
+});
+
+test('a file in place of the only folder of a folder hides what was in it', async () => {
+  await using it = await rig({ 'p/d/x': 'x' });
+  const before = await it.snapshots.take();
+  rmSync(join(it.ws, 'p/d'), { recursive: true });
+  writeFileSync(join(it.ws, 'p/d'), 'file');
+  const now = await it.snapshots.take(before);
+  expect([...now.tree.keys()]).toEqual(['p', 'p/d']);
+  rmSync(join(it.ws, 'p/d'));
+  make(it.ws, { 'p/d/y': 'y' });
+  expect([...(await it.snapshots.take(now)).tree.keys()]).toEqual(['p', 'p/d', 'p/d/y']);
+});
+
+test('a content that is read and is not what was kept is refused, in a pack and in a file of its own', async () => {
+  await using it = await rig({ small: 'small', large: 'x'.repeat(1_100_000) });
+  const { tree } = await it.snapshots.take();
+  const [small, large] = ['small', 'large'].map((path) => tree.get(path)?.hash ?? '');
+  if (small === undefined || large === undefined) throw new Error('there are two');
+  writeFileSync(join(it.dir, 'pack'), 'smalL');
+  writeFileSync(join(it.dir, 'large', large), `${'x'.repeat(1_099_999)}y`);
+  await expect(it.snapshots.read(small)).rejects.toThrow(DamagedStore);
+  await expect(it.snapshots.read(large)).rejects.toThrow(DamagedStore);
 });
 
 test('a workspace that is gone, or replaced by a link, counts as an empty one and comes back', async () => {

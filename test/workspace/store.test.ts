@@ -12,6 +12,7 @@ import fs, {
   statSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -392,4 +393,61 @@ test('a pack that goes while a process has it open is told as damage of the stor
   const error = await it.snapshots.read(tree.get('a')?.hash ?? '').catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(DamagedStore);
   expect(String(error)).toContain('snaps/pack is missing');
+});
+
+test('of two large files of one size each has its own content', async () => {
+  await using it = await rig({ a: 'a'.repeat(1_100_000) });
+  const before = await it.snapshots.take();
+  make(it.ws, { b: 'b'.repeat(1_100_000) });
+  const was = picture(it.ws);
+  const both = await it.snapshots.take(before);
+  rmSync(join(it.ws, 'a'));
+  rmSync(join(it.ws, 'b'));
+  await it.snapshots.restore(both);
+  expect(picture(it.ws)).toEqual(was);
+});
+
+test('what takes that were cut off have left goes after a day, and nothing else does', async () => {
+  await using it = await rig({ a: 'a'.repeat(1_100_000) });
+  const { tree } = await it.snapshots.take();
+  const large = join(it.dir, 'large');
+  make(large, { '.content.old.tmp': 'half', '.content.young.tmp': 'half' });
+  const twoDaysAgo = new Date(Date.now() - 48 * 3600 * 1000);
+  const kept = tree.get('a')?.hash ?? '';
+  for (const name of ['.content.old.tmp', kept]) utimesSync(join(large, name), twoDaysAgo, twoDaysAgo);
+  rmSync(join(it.ws, 'a'));
+  make(it.ws, { b: 'b'.repeat(1_200_000) });
+  const later = await (await it.reopen()).take();
+  expect(readdirSync(large).sort()).toEqual(
+    ['.content.young.tmp', kept, later.tree.get('b')?.hash ?? ''].sort(),
+  );
+});
+
+test('a large content that was read when the run was taken over gets no name', async () => {
+  await using it = await rig({ a: 'a'.repeat(1_100_000) });
+  let pieces = 0;
+  const open = fence(it.dir, () => {
+    if (pieces > 1) throw new Superseded();
+  });
+  const goOn = () => {
+    pieces += 1;
+  };
+  try {
+    await expect(it.snapshots.take(undefined, goOn)).rejects.toThrow(Superseded);
+  } finally {
+    open();
+  }
+  expect(readdirSync(join(it.dir, 'large'))).toEqual([]);
+});
+
+test('contents that just fill what is written at once come back', async () => {
+  const sizes = [1024 * 1024, 1024 * 1024 - 3, 5, 1024 * 1024, 1024 * 1024 - 2, 2, 1];
+  await using it = await rig(
+    Object.fromEntries(sizes.map((size, n) => [`f${n}`, String.fromCharCode(97 + n).repeat(size)])),
+  );
+  const was = picture(it.ws);
+  const taken = await it.snapshots.take();
+  for (const n of sizes.keys()) rmSync(join(it.ws, `f${n}`));
+  await it.snapshots.restore(taken);
+  expect(picture(it.ws)).toEqual(was);
 });
