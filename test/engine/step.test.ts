@@ -183,6 +183,15 @@ test('no edge: the run fails with the node and its outcome, and a resume visits 
   expect(end.state.next_node).toBe('a');
 });
 
+test('no edge for what is kept for verification: the limit itself is why the run fails', () => {
+  const end = play(graphOf('a; b; a -> b [condition="outcome=success"]'), [
+    ['a', 'codergen', failed('max_tokens: the run has spent 9 tokens', 'budget')],
+  ]);
+  expect(end.decision).toMatchObject({
+    ending: { ok: false, reason: 'max_tokens: the run has spent 9 tokens' },
+  });
+});
+
 test('updates are merged, the engine keeps outcome and current_node, and it is known who set what', () => {
   const graph = graphOf('a; b; c; a -> b -> c');
   const { state } = play(graph, [
