@@ -120,6 +120,20 @@ describe('goal gates', () => {
     ]);
     expect(end.decision).toEqual({ do: 'run', node: 'b' });
   });
+  test.for([
+    ['its own', 'retry_target=b, fallback_retry_target=c', 'retry_target=c', 'b'],
+    ['its own second one', 'fallback_retry_target=b', 'retry_target=c', 'b'],
+    ["the graph's", '', 'retry_target=b; fallback_retry_target=c', 'b'],
+    ["the graph's second one", '', 'fallback_retry_target=b', 'b'],
+  ] as const)('of several retry targets it goes to %s', ([, own, all, target]) => {
+    const graph = graphOf(`${all}; c; b -> c; ${gate.replace('goal_gate=true', `goal_gate=true, ${own}`)}`);
+    const end = play(graph, [
+      ['g', 'codergen', failed('not yet', 'product')],
+      ['b', 'tool', succeeded()],
+      ['exit', 'exit', succeeded()],
+    ]);
+    expect(end.decision).toEqual({ do: 'run', node: target });
+  });
   test('a gate that was never visited does not block', () => {
     const graph = graphOf(
       'b; g [goal_gate=true]; exit [shape=Msquare]; b -> exit; b -> g [condition="outcome=fail"]; g -> exit',
@@ -153,6 +167,14 @@ describe('what is remembered of a failure', () => {
     ]);
     expect(state.context['last_failure.node_id']).toBe('a');
     expect(state.last_failure?.executable_success_since).toBe(true);
+  });
+  test('of a partial success it notes nothing, and settles nothing of other nodes', () => {
+    const state = played([
+      ['a', 'tool', failed('x', 'product')],
+      ['b', 'tool', { ...succeeded(), status: 'partial_success' }],
+      ['v', 'verification', { ...succeeded(), status: 'partial_success' }],
+    ]);
+    expect(state.last_failure).toMatchObject({ node: 'a', executable_success_since: false });
   });
   test('a later success of the same node clears it', () => {
     const state = played([
