@@ -76,6 +76,22 @@ test('a stage that broke and wrote outside of its scope leaves by no edge withou
   expect(existsSync(join(it.path, ws, 'stray'))).toBe(false);
 });
 
+test.for([
+  ['0', 1, 'no route from node t'],
+  ['3', 0, ''],
+] as const)(
+  'a tool that says nonsense and exits with %s leaves by an edge without a condition: %i',
+  async ([exit, code, why]) => {
+    const { it, told } = await ran('', {
+      command: `echo nonsense > $FACTORY_OUTPUT; exit ${exit}`,
+      edges: 't -> other; t -> exit [condition="outcome=success"]',
+    });
+    await using _ = it;
+    expect(told.code, told.err + told.out).toBe(code);
+    expect(JSON.parse(told.out).reason).toContain(why);
+  },
+);
+
 test('an attempt that says nothing says nothing of what the one before it said', async () => {
   const said = '{"outcome":"retry","preferred_next_label":"bad","context_updates":{"x":1},"notes":"old"}';
   const { it, told, status } = await ran(
