@@ -166,9 +166,12 @@ export function leakGuard(from: {
       const { hash } = entry ?? {};
       if (hash === undefined || clean.has(hash)) continue;
       const seen = await seenIn(hash);
-      if (seen[0] === undefined) clean.add(hash);
-      // What stood there before this stage is not its doing.
-      else if (!(await hadAlready(before, path, seen))) return told(where, seen[0]);
+      if (seen.length === 0) {
+        clean.add(hash);
+        continue;
+      }
+      const [fresh] = await withoutEarlier(before, path, seen);
+      if (fresh !== undefined) return told(where, fresh);
     }
     return undefined;
   }
@@ -185,11 +188,16 @@ export function leakGuard(from: {
     return seen;
   }
 
-  async function hadAlready(before: Snapshot, path: string, seen: readonly Sighting[]): Promise<boolean> {
-    const key = ({ file, line }: { file: number; line: number }) => `${file}:${line}`;
+  /** What stood there before the stage is not its doing. */
+  async function withoutEarlier(
+    before: Snapshot,
+    path: string,
+    seen: readonly Sighting[],
+  ): Promise<readonly Sighting[]> {
+    const key = ({ file, line }: Sighting) => `${file}:${line}`;
     const was = before.tree.get(path)?.hash;
     const had = new Set(was === undefined ? [] : (await seenIn(was)).map(key));
-    return seen.every((sighting) => had.has(key(sighting)));
+    return seen.filter((sighting) => !had.has(key(sighting)));
   }
 }
 

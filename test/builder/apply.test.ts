@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readlinkSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -66,6 +66,7 @@ describe('a proposal', () => {
     ['.g\u200cit/x', '.g\u200cit/x'],
     ['.factory/order/state.json', '.factory/order/state.json'],
     ['./.factory/x', '.factory/x'],
+    ['.Factory/x', '.Factory/x'],
   ])('never writes %s, even where the order allows it', async ([path = '']) => {
     using it = folder({ 'a.txt': 'a' });
     const parsed = parseProposal(JSON.stringify({ summary: '', writes: [write(path, 'x')] }));
@@ -84,6 +85,24 @@ describe('a proposal', () => {
       reason: expect.stringContaining('lib'),
     });
     expect(tree(it.path)['src/app.py']).toBe('x\n');
+  });
+
+  test.for([
+    ['to git', 'settings', '.git/config', /^settings is a link to \.git\/config, which is never written$/],
+    ['to a place of the factory', 'state', '.factory/x', /^state is a link to \.factory\/x, which is never/],
+    ['to a neighbour whose name begins alike', 'next', '../w-private/secret', /leaves the workspace$/],
+    ['outside, over a link to a folder', 'far', 'door/secret', /leaves the workspace$/],
+    ['to nothing, outside', 'new', 'door/none', /leaves the workspace$/],
+  ] as const)('is refused where a file is a link %s', async ([, path, target, why]) => {
+    using it = folder({ 'w/.git/config': 'c', 'w/.factory/x': 'c', 'w-private/secret': 'c' });
+    const root = join(it.path, 'w');
+    symlinkSync('../w-private', join(root, 'door'));
+    symlinkSync(target, join(root, path));
+    for (const base of ['c', '']) {
+      const { failure } = await apply(root, [path], write(path, 'mine', base));
+      expect(failure).toMatchObject({ stage: 'write_scope_violation', reason: expect.stringMatching(why) });
+    }
+    expect(readlinkSync(join(root, path))).toBe(target);
   });
 
   test('is an ordinary failure for a folder, a pipe, a circle of links, a file as a folder, and an endless name', async () => {

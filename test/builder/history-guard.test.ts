@@ -1,7 +1,17 @@
 /** Git obeys the settings of a repository: in a run's history that somebody else may have made it is called only where
  *  there are no others than a run's own. */
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -53,6 +63,15 @@ test('nor where it would wait for a pipe', async () => {
   mkdirSync(join(history, 'config'));
   writeFileSync(join(history, 'config', 'x'), '');
   await expect(historyGit(history, env).text(['fsck'])).rejects.toThrow('config is a folder');
+});
+
+test('nor where it is a link or a file by now', async () => {
+  renameSync(history, join(top, 'elsewhere.git'));
+  symlinkSync('elsewhere.git', history);
+  await expect(historyGit(history, env).run(['fsck'])).rejects.toThrow('is no folder');
+  rmSync(history);
+  writeFileSync(history, 'gitdir: elsewhere.git\n');
+  await expect(historyGit(history, env).run(['fsck'])).rejects.toThrow('is no folder');
 });
 
 test('a repository that is made beside leaves the settings as they are: a power cut could take away what stands there', async () => {

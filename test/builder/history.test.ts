@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { putFiles } from '../../src/builder/commit.ts';
 import { recordBase, startHistory } from '../../src/builder/history.ts';
 import { headRef, readHistoryStart } from '../../src/builder/in-history.ts';
 import { bareEnv, beginRun, commitPaths, folder, git, put, repository, when } from './support.ts';
@@ -404,6 +405,36 @@ describe('a commit', () => {
     const run = await begun(it.path);
     expect(await run.commit(['a.txt'])).toMatchObject({ commit: null });
     expect(git(run.run.history, 'rev-parse', headRef)).toBe(run.first);
+  });
+
+  test('that was cut behind its head leaves the head where it was, where nothing is changed any more', async () => {
+    using it = folder();
+    const run = await begun(it.path);
+    put(run.run.workspace, { 'a.txt': 'new\n' });
+    await run.commit(['a.txt']);
+    put(run.run.workspace, { 'a.txt': 'a\n' });
+    expect(await run.commit(['a.txt'])).toMatchObject({ commit: null });
+    expect(git(run.run.history, 'rev-parse', headRef)).toBe(run.first);
+  });
+
+  test('is made though a stage left a lock on the index that it is shown', async () => {
+    using it = folder();
+    const run = await begun(it.path);
+    put(run.run.workspace, { 'a.txt': 'new\n' });
+    writeFileSync(join(run.run.history, 'index.lock'), '');
+    expect(await run.commit(['a.txt'])).toMatchObject({ commit: expect.any(String) });
+    expect(existsSync(join(run.run.history, 'index.lock'))).toBe(false);
+  });
+
+  test('gives single files back with the permission bits that are asked for', async () => {
+    using it = folder();
+    const run = await begun(it.path);
+    const { history: historyDir, workspace } = run.run;
+    rmSync(join(workspace, 'a.txt'));
+    const tree = git(historyDir, 'rev-parse', `${headRef}^{tree}`);
+    await putFiles({ historyDir, workspace, env: run.env }, tree, [{ path: 'a.txt', mode: 0o640 }]);
+    expect(readFileSync(join(workspace, 'a.txt'), 'utf8')).toBe('a\n');
+    expect(statSync(join(workspace, 'a.txt')).mode & 0o777).toBe(0o640);
   });
 
   test('can be the first, replace a folder by a file, and remove what is gone', async () => {

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { excerpt } from '../../src/builder/brief.ts';
 import { unittestCommand } from '../../src/builder/unittest.ts';
-import { type Probe, verifyCommands } from '../../src/builder/verify.ts';
+import { foretold, type Probe, verifyCommands } from '../../src/builder/verify.ts';
 import { plannedCommandProblem } from '../../src/policy/commands.ts';
 import { splitWords } from '../../src/policy/words.ts';
 import { type Files, folder, tree } from './support.ts';
@@ -39,6 +39,13 @@ const rows: readonly Row[] = [
     { 'node_modules/m/a.test.js': '', 'a.js': '' },
     ['node --check a.js'],
     { files: ['a.js'] },
+  ],
+  ['no test in a hidden folder', { '.cache/a.test.js': '', 'a.js': '' }, []],
+  [
+    'no file whose name no planned command may hold',
+    { '~x.js': '', 'a.js': '' },
+    ['node --check a.js'],
+    { files: ['~x.js', 'a.js'] },
   ],
   ['no word in a name for a test', { 'contest.js': '', 'latest/a.js': '' }, []],
   ["python's own tests", { 'tests/test_a.py': '' }, [unittestCommand]],
@@ -84,6 +91,34 @@ test.for(rows)('a project is checked by %s', async ([, files, commands, more = {
   expect(await verifyCommands(it.path, { verify_exempt: exempt }, { files: touched, probe })).toEqual(
     commands,
   );
+});
+
+test.for<[string, Files, string[], boolean, boolean]>([
+  [
+    'the commands, where nothing of the order decides about them',
+    { 'package.json': pkg('x') },
+    ['a.js'],
+    true,
+    false,
+  ],
+  [
+    'the rule, where the order may write package.json',
+    { 'package.json': pkg('x') },
+    ['package.json'],
+    false,
+    false,
+  ],
+  ['the rule, where the order may write a test', { 'package.json': pkg('x') }, ['test/a.js'], false, false],
+  ['the rule, where nothing is there yet', {}, ['a.js'], false, false],
+  ['the script, whatever else the order may write', { 'scripts/verify.sh': '' }, ['a.test.js'], true, false],
+  ['whether it parses, of an exempt order', { 'package.json': pkg('x') }, ['a.js'], true, true],
+])('a programmer is told beforehand %s', async ([, files, allowed_files, settled, verify_exempt]) => {
+  using it = folder(files);
+  const told = await foretold(it.path, { verify_exempt, allowed_files }, all);
+  expect(told.length === 1).toBe(settled);
+  if (!settled) expect(told[0]).toContain('whichever of these comes first');
+  else if (!verify_exempt)
+    expect(told).toEqual(await verifyCommands(it.path, { verify_exempt }, { files: [], probe: all }));
 });
 
 test.for([

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { house, treeOf } from '../support/house.ts';
+import { base, script, pipeline as sealedPipeline, wrote } from '../support/sealed-run.ts';
 
 const runs = '.factory/runs';
 type House = Awaited<ReturnType<typeof house>>;
@@ -157,4 +158,22 @@ describe('tools and checks of a replay', () => {
     expect((await it.replay('base', { runId: 'r', quiet: true })).code).toBe(0);
     expect(statSync(join(dirOf(it, 'r'), 'pay/context.json')).mode & 0o777).toBe(0o444);
   });
+});
+
+test('what an agent did to the judge is a violation in a replay as well', async () => {
+  await using it = await house({
+    ...base,
+    'p.dot': sealedPipeline().replace(
+      'start -> work -> tool',
+      'start -> work; work -> tool [condition="outcome=fail"]',
+    ),
+    'agent.json': script(wrote('scripts/scenarios/judge.sh', 'exit 0\n')),
+  });
+  const told = await it.run('p.dot', { workdir: 'w', runId: 'base', quiet: true });
+  expect(told.code, told.err + told.out).toBe(0);
+  const status = (run: string) => it.json(`${runs}/${run}/work/status.json`);
+  expect(status('base').failure_reason).toContain('wrote disallowed files: scripts/scenarios/judge.sh');
+  const checked = await it.replay('base', { runId: 'r', check: true });
+  expect(checked.out, checked.err).toMatch(/^equal/);
+  expect(status('r')).toEqual(status('base'));
 });

@@ -120,6 +120,10 @@ test('whatever a builder leaves or does at sealed paths is undone, told, and nev
     ],
     locked: ['mkdir -p scripts/scenarios/x; chmod 0 scripts/scenarios', 'scripts/scenarios/x'],
     file: ['echo x > scripts/scenarios', 'scripts/scenarios'],
+    cached: [
+      'mkdir -p scripts/scenarios/__pycache__; echo x > scripts/scenarios/__pycache__/judge.pyc',
+      'scripts/scenarios/__pycache__/judge.pyc',
+    ],
     linked: ['rm -rf scripts; ln -s /tmp scripts', 'scripts'],
     inTheWay: ['rm -rf scripts; echo x > scripts', 'scripts'],
     led: ['ln -s ../a.txt scripts/scenarios', 'scripts/scenarios'],

@@ -136,6 +136,32 @@ describe('failures count as alike', () => {
     expect(await standing(dir.dir, [visit, { before: other }], gone)).toEqual([1, 1]);
   });
 
+  test('a folder whose mode was changed counts as a change', async () => {
+    await using dir = await temp();
+    const folder = (mode: number): Snapshot => ({
+      id: String(mode),
+      tree: new Map([['src', { kind: 'dir', mode }]]),
+    });
+    const visits = [{ before: folder(0o755) }, { before: folder(0o700) }];
+    expect(await standing(dir.dir, visits, async (id) => folder(Number(id)))).toEqual([1, 1]);
+  });
+
+  test.for(['stdout', 'stderr'])('the last command of a check says it on its %s as well', async (stream) => {
+    await using dir = await temp();
+    const checked = async (says: string, alike: Alike | undefined) => {
+      const ran = { command: 'x', exit_code: 1, stdout: '', stderr: '', [stream]: says };
+      const results = { checked_files: [], commands: [{ ...ran, [stream]: 'earlier' }, ran] };
+      await writeFile(join(dir.dir, 'verification.results.json'), JSON.stringify(results));
+      const judged = { node: node('judge'), nodeDir: dir.dir, workspace: dir.dir, visit: 2, step: 9 };
+      const state = alike === undefined ? {} : { alike: { judge: alike }, agent_step: 9 };
+      const at = { ...judged, outcome: no, before: same, after: same };
+      return (await alikeAfter('verification', state, at, kept)) ?? undefined;
+    };
+    const first = await checked('no', undefined);
+    expect((await checked('no', first))?.count).toBe(2);
+    expect((await checked('not that', first))?.count).toBe(1);
+  });
+
   test('the failures of agents are not counted here', async () => {
     const judged = {
       node: node('fix'),

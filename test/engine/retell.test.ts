@@ -13,7 +13,9 @@ const dot = (label: string) => `digraph g { workdir="none"; start [shape=Mdiamon
   a [shape=parallelogram, tool_command="exit 3"]; b [shape=parallelogram, tool_command="true"]
   long [shape=parallelogram, tool_command="true", label="${label}"]
   asks [prompt="ask", max_retries=1, retry_delay="1ms"]
-  start -> a; a -> b [condition="outcome=fail"]; a -> exit; b -> asks -> long -> exit }`;
+  dies [shape=parallelogram, tool_command="kill -9 $$"]
+  start -> a; a -> b [condition="outcome=fail"]; a -> exit; b -> asks -> long -> dies
+  dies -> exit [condition="outcome=fail"] }`;
 
 const used = (cost_usd: number) => ({ model: 'm', input_tokens: 100, output_tokens: 50, cost_usd });
 const script = JSON.stringify({
@@ -76,6 +78,9 @@ async function killedAfter(node: string, kept: { readonly events: number; readon
   return {
     whole,
     told: { events: ofVisit(events, node), trace: ofVisit(trace, node) },
+    took: events.find((line) => line['node_id'] === node && 'elapsed_ms' in line)?.['elapsed_ms'],
+    until: read(at.visits).map((line) => Number(line['elapsed_ms'])),
+    visit: read(at.visits).findIndex((line) => line['node'] === node),
     last: [events.at(-1)?.['type'], trace.at(-1)?.['type']],
   };
 }
@@ -98,13 +103,18 @@ test.for([
   ['b', 1, 1],
   ['asks', 2, 1],
   ['long', 1, 1],
+  ['dies', 3, 1],
+  ['dies', 1, 2],
   ['exit', 1, 1],
   ['exit', 2, 2],
 ] as const)(
   'killed after the checkpoint of %s, with %i events and %i records of its trace',
   async ([node, events, trace]) => {
-    const { whole, told, last } = await killedAfter(node, { events, trace });
+    const { whole, told, last, took, until, visit } = await killedAfter(node, { events, trace });
     expect(told).toEqual(whole);
+    // How long the stage took, not the run.
+    const before = until[visit - 1] ?? 0;
+    if (events === 1 && before > 0) expect(took).toBe((until[visit] ?? 0) - before);
     expect(last).toEqual(['PipelineCompleted', 'PipelineCompleted']);
   },
 );

@@ -80,9 +80,17 @@ describe('a failure', () => {
     const limited = failed('x', 'infra', { retryAfterMs: 7000 });
     expect(retry(policy({ isAgent: true }), 1, limited)).toEqual({ again: true, delayMs: 7000 });
   });
-  test('of a guardrail is final whatever the node asks for', () => {
-    expect(retry(policy({ maxRetries: 3, onFail: true }), 1, failed('x', 'guardrail'))).toMatchObject({
-      again: false,
-    });
+  test('waits no longer for a server than a run waits for anything', () => {
+    const day = failed('x', 'infra', { retryAfterMs: 86_400_000 });
+    const waits = (more: Partial<RetryPolicy>) => retry(policy({ isAgent: true, ...more }), 1, day);
+    expect(waits({})).toEqual({ again: true, delayMs: 120_000 });
+    expect(waits({ maxDelayMs: 600_000 })).toEqual({ again: true, delayMs: 600_000 });
   });
+  test.for(['guardrail', 'cancelled', 'budget'] as const)(
+    'of class %s is final whatever the node asks for',
+    (of) => {
+      const eager = policy({ maxRetries: 3, onFail: true });
+      expect(retry(eager, 1, failed('x', of))).toMatchObject({ again: false });
+    },
+  );
 });

@@ -16,6 +16,8 @@ describe('caps', () => {
     ['visits of the node', { ...node, visits: 3 }, { steps: 0, elapsedMs: 0 }, 'max_visits'],
     ['steps of the run', node, { steps: 10, elapsedMs: 0 }, 'max_steps'],
     ['time of the run', node, { steps: 0, elapsedMs: 1000 }, 'max_wall'],
+    ['the last visit, step and moment', { ...node, visits: 2 }, { steps: 9, elapsedMs: 999 }, undefined],
+    ['time of the node', { ...node, maxWallMs: 5, elapsedMs: 5 }, { steps: 0, elapsedMs: 0 }, 'max_wall'],
   ] as const)('%s', ([, at, run, wanted]) => {
     expect(capHit(caps, at, run)?.split(':')[0]).toBe(wanted);
   });
@@ -23,6 +25,26 @@ describe('caps', () => {
   const spent = { ...nothingSpent, calls: 1, cost_usd: 0.75, input_tokens: 90, output_tokens: 20 };
   const purse = (limits: object) => ({ caps: limits, spent });
   const next = { tokens: 1000, costUsd: 3, model: 'm' };
+  const small = { tokens: 10, costUsd: 0.1, model: 'm' };
+  test.for<[string, object, Parameters<typeof spendHit>[2], Parameters<typeof spendHit>[3], boolean]>([
+    ['all of the money is not more than all', { maxCostUsd: 0.75 }, undefined, undefined, false],
+    ['all of the tokens are not more than all', { maxTokens: 110 }, undefined, undefined, false],
+    ['but nothing is left of it for a call', { maxCostUsd: 0.75 }, { ...small, costUsd: 0 }, undefined, true],
+    ['nor of the tokens', { maxTokens: 110 }, { ...small, tokens: 0 }, undefined, true],
+    ['a call that fits', { maxCostUsd: 0.9, maxTokens: 120 }, small, undefined, false],
+    ['a call into the money that is kept', { maxCostUsd: 1 }, small, { usd: 0.2, tokens: 0 }, true],
+    ['a call into the tokens that are kept', { maxTokens: 130 }, small, { usd: 0, tokens: 11 }, true],
+    ['a call beside what is kept', { maxTokens: 130 }, small, { usd: 9, tokens: 10 }, false],
+  ])('%s', ([, limits, call, kept, hit]) => {
+    expect(spendHit(purse(limits), undefined, call, kept) !== undefined).toBe(hit);
+  });
+  test('one call that tells nothing is enough for a limit to be held by nobody', () => {
+    const untold = { ...spent, unknown_tokens: 1, unknown_cost: 1 };
+    for (const limits of [{ maxTokens: 500 }, { maxCostUsd: 5 }]) {
+      expect(spendHit({ caps: limits, spent: untold }, undefined)).toContain('1 call');
+      expect(spendHit({ caps: limits, spent: untold }, 'allow')).toBeUndefined();
+    }
+  });
   test.for<[string | undefined, string | undefined]>([
     [capHit(caps, { ...node, visits: 3 }, { steps: 0, elapsedMs: 0 }), '--max-visits 6'],
     [capHit(caps, node, { steps: 10, elapsedMs: 0 }), '--max-steps 20'],

@@ -120,6 +120,20 @@ describe('goal gates', () => {
     ]);
     expect(end.decision).toEqual({ do: 'run', node: 'b' });
   });
+  test.for([
+    ['its own', 'retry_target=b, fallback_retry_target=c', 'retry_target=c', 'b'],
+    ['its own second one', 'fallback_retry_target=b', 'retry_target=c', 'b'],
+    ["the graph's", '', 'retry_target=b; fallback_retry_target=c', 'b'],
+    ["the graph's second one", '', 'fallback_retry_target=b', 'b'],
+  ] as const)('of several retry targets it goes to %s', ([, own, all, target]) => {
+    const graph = graphOf(`${all}; c; b -> c; ${gate.replace('goal_gate=true', `goal_gate=true, ${own}`)}`);
+    const end = play(graph, [
+      ['g', 'codergen', failed('not yet', 'product')],
+      ['b', 'tool', succeeded()],
+      ['exit', 'exit', succeeded()],
+    ]);
+    expect(end.decision).toEqual({ do: 'run', node: target });
+  });
   test('a gate that was never visited does not block', () => {
     const graph = graphOf(
       'b; g [goal_gate=true]; exit [shape=Msquare]; b -> exit; b -> g [condition="outcome=fail"]; g -> exit',
@@ -154,6 +168,14 @@ describe('what is remembered of a failure', () => {
     expect(state.context['last_failure.node_id']).toBe('a');
     expect(state.last_failure?.executable_success_since).toBe(true);
   });
+  test('of a partial success it notes nothing, and settles nothing of other nodes', () => {
+    const state = played([
+      ['a', 'tool', failed('x', 'product')],
+      ['b', 'tool', { ...succeeded(), status: 'partial_success' }],
+      ['v', 'verification', { ...succeeded(), status: 'partial_success' }],
+    ]);
+    expect(state.last_failure).toMatchObject({ node: 'a', executable_success_since: false });
+  });
   test('a later success of the same node clears it', () => {
     const state = played([
       ['a', 'tool', failed('x', 'product')],
@@ -181,6 +203,15 @@ test('no edge: the run fails with the node and its outcome, and a resume visits 
     ending: { ok: false, exitNode: null, reason: 'no route from node a for outcome fail: x' },
   });
   expect(end.state.next_node).toBe('a');
+});
+
+test('no edge for what is kept for verification: the limit itself is why the run fails', () => {
+  const end = play(graphOf('a; b; a -> b [condition="outcome=success"]'), [
+    ['a', 'codergen', failed('max_tokens: the run has spent 9 tokens', 'budget')],
+  ]);
+  expect(end.decision).toMatchObject({
+    ending: { ok: false, reason: 'max_tokens: the run has spent 9 tokens' },
+  });
 });
 
 test('updates are merged, the engine keeps outcome and current_node, and it is known who set what', () => {

@@ -43,6 +43,20 @@ test('from where the batch began: what is on its branch is stepped over, and tol
   expect(git(it.repo, 'for-each-ref', '--format=%(refname:short)', 'refs/heads')).toBe(`${branch}\nmain`);
 });
 
+test('an order is made again whose promised file somebody has taken away since', async () => {
+  await using it = await place();
+  const all = ['--branch', 'mine', '--reuse-branch'];
+  expect((await it.batch([answered(1)], '--branch', 'mine')).code).toBe(1);
+  git(it.repo, 'rm', '-q', 'f1.txt');
+  git(it.repo, 'commit', '-q', '-m', 'not wanted');
+  await it.batch([answered(1)], ...all);
+  expect(git(it.repo, 'log', '--format=%s', 'main..mine').split('\n')).toEqual([
+    'WO-01: Step 1',
+    'not wanted',
+    'WO-01: Step 1',
+  ]);
+});
+
 test('from an older commit that is named: what a later one holds is made again', async () => {
   await using it = await place();
   expect((await it.batch([answered(1)])).code).toBe(1);

@@ -23,6 +23,18 @@ const leaks: readonly (readonly [string, Parameters<typeof pipeline>[0], object[
     'a context update of node "work" shows line 3',
   ],
   [
+    'in the names of the nodes that it suggests',
+    {},
+    [done({ suggested_next_ids: ['tool', 'zx81-blue-heron'] })],
+    'what node "work" reports shows line 3',
+  ],
+  [
+    'in what a link points at',
+    { tool: 'ln -s zx81-blue-heron src/door' },
+    [done()],
+    'src/door:1, written by node "tool", shows line 3',
+  ],
+  [
     'in a file',
     {},
     [wrote('src/notes.md', `so:\n\n    ${line}\n`)],
@@ -111,4 +123,64 @@ test('a marker in the file of a variable ends the run before anybody is asked', 
   expect(JSON.parse(ran.out).reason).toBe(
     'holdout_leak: the file of the variable "spec" shows line 3 of a sealed file',
   );
+});
+
+const failsFirst = (command: string) =>
+  pipeline({ tool: command }).replace('start -> work', 'start -> tool work');
+
+test('a line that a tool puts into the context ends the run before the next agent is asked', async () => {
+  const says =
+    'printf \'{\\"context_updates\\":{\\"seen\\":[\\"zx81-blue-heron\\"]}}\' > $FACTORY_OUTPUT; exit 1';
+  await using it = await house({ ...base, 'p.dot': failsFirst(says), 'agent.json': script(done()) });
+  const ran = await it.run('p.dot', { workdir: 'w', runId: 'r1', quiet: true, json: true });
+  expect(JSON.parse(ran.out).reason).toBe(
+    'holdout_leak: the context that node "work" is given shows line 3 of a sealed file',
+  );
+  expect(readdirSync(join(it.path, at, 'work'))).not.toContain('response.md');
+});
+
+test("a tool's copy of the whole judge is put back and told, and the run goes on", async () => {
+  const copies = 'test -e src/done || { cp scripts/scenarios/judge.sh src/mine; touch src/done; }';
+  await using it = await house({
+    ...base,
+    'p.dot': failsFirst(copies),
+    'agent.json': script(wrote('src/done', '')),
+  });
+  const ran = await it.run('p.dot', { workdir: 'w', runId: 'r1', quiet: true, json: true });
+  expect(ran.code, ran.err + ran.out).toBe(0);
+  expect(it.json(`${at}/tool/visits/1/status.json`)).toMatchObject({
+    failure_class: 'guardrail',
+    failure_reason: expect.stringContaining('src/mine (1 of them copies of sealed files)'),
+  });
+  expect(readdirSync(join(it.path, at, 'workspace/src')).sort()).toEqual(['app.py', 'done']);
+});
+
+test('a file that is no secret stays one though a sealed file has the same bytes', async () => {
+  const rows = 'heron 17 berthed\ngannet 4 at sea, kittiwake 9\n';
+  await using it = await house({
+    ...base,
+    'w/rows.txt': rows,
+    'w/scripts/scenarios/rows.txt': rows,
+    'p.dot': pipeline({ tool: 'cp rows.txt src/rows.txt' }),
+    'agent.json': script(done()),
+  });
+  const ran = await it.run('p.dot', { workdir: 'w', runId: 'r1', quiet: true, json: true });
+  expect(ran.code, ran.err + ran.out).toBe(0);
+  expect(it.read(`${at}/workspace/src/rows.txt`)).toBe(rows);
+});
+
+test('of a file that showed a sealed line before, the line that is new ends the run and is named', async () => {
+  await using it = await house({
+    ...base,
+    'p.dot': pipeline({
+      agent: 'codex.allow_read_scenarios=true,',
+      tool: 'sed -n 8p scripts/scenarios/judge.sh >> src/notes.md',
+    }),
+    'agent.json': script(wrote('src/notes.md', `${line}\n`)),
+  });
+  const ran = await it.run('p.dot', { workdir: 'w', runId: 'r1', quiet: true, json: true });
+  expect(JSON.parse(ran.out).reason).toBe(
+    'holdout_leak: src/notes.md:2, written by node "tool", shows line 8 of a sealed file',
+  );
+  expect(it.read(`${at}/workspace/src/notes.md`)).toBe(`${line}\n`);
 });

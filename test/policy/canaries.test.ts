@@ -115,6 +115,12 @@ test('a marker of less than eight characters is none', () => {
   expect(chooseCanaries([sealed('a', '# canary: seven77\n')]).chosen().size).toBe(0);
 });
 
+test('what an author marks in letters of another script is found as well', () => {
+  const found = chooseCanaries([sealed('a', '# canary: синяя цапля\n')]).chosen();
+  expect(found.find('она видела: «синяя цапля»')).toMatchObject([{ line: 1, marked: true }]);
+  expect(found.find('она видела: «серая цапля»')).toEqual([]);
+});
+
 test('a line that the workspace or the spec had is no canary, but a marker stays one', () => {
   const choosing = chooseCanaries(judge);
   choosing.known(Buffer.from(`The spec says:\n\n    ${line}\n\nand zx81-blue`));

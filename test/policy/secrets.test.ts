@@ -41,6 +41,15 @@ test('a stage gets the secrets that are named, and all values are masked', () =>
   });
 });
 
+test('what is a secret whatever it is called reaches the stage, and is masked', () => {
+  const env = { LOGIN: 'value-of-login', A_KEY: 'value-of-a' };
+  expect(stageEnvironment(env, [], ['LOGIN', 'A_KEY'])).toEqual({
+    env,
+    withheld: [],
+    mask: ['value-of-a', 'value-of-login'],
+  });
+});
+
 test('a value is masked as JSON spells it, and without the blanks around it', () => {
   const { mask } = stageEnvironment({ A_KEY: ' quo"te\\d\nkey \n', B_KEY: '       x       ' }, []);
   const hide = masker(mask);

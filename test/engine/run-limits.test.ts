@@ -1,0 +1,84 @@
+/** Limits in the midst of a run: between attempts, and over visits that were cut. */
+import { expect, test } from 'vitest';
+import type { AttemptRequest } from '../../src/engine/attempt.ts';
+import { type PreparedRun, run } from '../../src/engine/run.ts';
+import type { Outcome } from '../../src/model/outcome.ts';
+import { succeeded } from '../../src/model/outcome.ts';
+import { nothingSpent } from '../../src/model/spent.ts';
+import { exit } from '../../src/nodes/exit.ts';
+import { graphOf } from '../support/graph.ts';
+import { temp } from '../system/temp.ts';
+import { prepared, work } from './prepared-run.ts';
+
+const again: Outcome = { ...succeeded(), status: 'retry', reason: 'not yet' };
+
+/** Runs `a`, then `b`; answers with how the run ended and the attempts that were made. */
+async function ended(
+  nodes: string,
+  outcome: (attempts: number) => Outcome,
+  more: (ready: PreparedRun, attempts: () => number) => Partial<PreparedRun>,
+) {
+  await using it = await temp();
+  const made: AttemptRequest[] = [];
+  const graph = graphOf(`${nodes}; done [shape=Msquare]; a -> b -> done`);
+  const ready = await prepared(it.dir, graph, {
+    kinds: [work(() => succeeded()), exit],
+    attempt: () => ({
+      run: async (request) => {
+        if (request.kind.executable) made.push(request);
+        return {
+          outcome: request.kind.executable ? outcome(made.length) : succeeded(),
+          after: request.before,
+          violations: [],
+        };
+      },
+    }),
+  });
+  const { ending, state } = await run({ ...ready, ...more(ready, () => made.length) });
+  await ready.close();
+  return { ending, state, made: made.map(({ visit }) => ({ node: visit.node.id, ms: visit.timeout.ms })) };
+}
+
+test('no attempt follows one that has spent more than the run may', async () => {
+  const { ending, made } = await ended(
+    'a [shape=parallelogram, max_retries=3]; b [shape=parallelogram]',
+    () => again,
+    (ready, attempts) => ({
+      caps: { ...ready.caps, maxTokens: 10 },
+      books: { ...ready.books, run: () => ({ ...nothingSpent, input_tokens: 6 * attempts() }) },
+    }),
+  );
+  expect(ending).toMatchObject({
+    ok: false,
+    reason: expect.stringMatching(/^max_tokens: the run has spent 12/),
+  });
+  expect(made).toHaveLength(2);
+});
+
+test('no wait between attempts is longer than what is left of the time', async () => {
+  const waits: number[] = [];
+  const { ending } = await ended(
+    'a [shape=parallelogram, max_retries=1, retry_delay="10s", max_wall="2s"]; b [shape=parallelogram]',
+    (attempts) => (attempts === 1 ? again : succeeded()),
+    ({ setting }) => ({
+      setting: { ...setting, clock: { ...setting.clock, sleep: async (ms) => void waits.push(ms) } },
+    }),
+  );
+  expect(ending.ok).toBe(true);
+  expect(waits).toEqual([2000]);
+});
+
+test('the time of a visit that was cut counts for the next one of its node, and for no other node', async () => {
+  const { ending, state, made } = await ended(
+    'a [shape=parallelogram, max_wall="400ms"]; b [shape=parallelogram, max_wall="250ms"]',
+    () => succeeded(),
+    (ready) => ({ state: { ...ready.state, cut_ms: 300 } }),
+  );
+  expect(ending).toMatchObject({ ok: true });
+  expect(made).toEqual([
+    { node: 'a', ms: 100 },
+    { node: 'b', ms: 250 },
+  ]);
+  expect(state.node_ms).toEqual({ a: 300 });
+  expect(state).not.toHaveProperty('cut_ms');
+});

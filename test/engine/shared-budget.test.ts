@@ -1,0 +1,63 @@
+/** What a stage and the runs that it starts tell each other: what may be spent, and what they wait for. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { openBooks } from '../../src/engine/books.ts';
+import { budgetFile, share, waitingWithin } from '../../src/engine/shared-budget.ts';
+import { failed, succeeded } from '../../src/model/outcome.ts';
+import type { Parked } from '../../src/model/park.ts';
+import { nothingSpent } from '../../src/model/spent.ts';
+import { temp } from '../system/temp.ts';
+
+const waits: Parked = {
+  status: 'paused_auth',
+  node: 'inner',
+  reason: 'no key',
+  wake_at: null,
+  since: '2026-01-01T00:00:00.000Z',
+};
+
+test.for([
+  ['fails with the code of a run that waits', failed('tool_exit_code_75', 'product', { exitCode: 75 }), true],
+  ['fails with another one', failed('tool_exit_code_1', 'product', { exitCode: 1 }), false],
+  ['succeeds', succeeded(), false],
+] as const)(
+  'a stage that %s after a run of its own was parked waits as well: %s',
+  async ([, outcome, is]) => {
+    await using it = await temp();
+    writeFileSync(it.at('parked.json'), JSON.stringify(waits));
+    const told = await waitingWithin(it.dir, outcome);
+    if (is)
+      expect(told).toMatchObject({
+        class: 'config',
+        reason: 'a run that it started is parked: inner: no key',
+        park: { kind: 'auth', within: true },
+      });
+    else expect(told).toEqual(outcome);
+    // The next attempt is told nothing of it.
+    expect(existsSync(it.at('parked.json'))).toBe(false);
+  },
+);
+
+test('a stage may hand on what is left of the run and of itself, whichever is less', async () => {
+  const caps = { maxSteps: 9, maxWallMs: undefined, maxTokens: 1000, maxCostUsd: 5 };
+  const spent = { ...nothingSpent, input_tokens: 100, cost_usd: 1 };
+  const told = async (node: { maxTokens?: number; maxCostUsd?: number }) => {
+    await using it = await temp();
+    await share(it.dir, caps, node, { run: spent, node: spent, wallLeftMs: Number.POSITIVE_INFINITY });
+    return JSON.parse(readFileSync(budgetFile(it.dir), 'utf8'));
+  };
+  expect(await told({})).toMatchObject({ tokens: 900, usd: 4, ms: null, unknown_cost: 'stop' });
+  expect(await told({ maxTokens: 150, maxCostUsd: 9 })).toMatchObject({ tokens: 50, usd: 4 });
+  expect(await told({ maxTokens: 9999, maxCostUsd: 1.5 })).toMatchObject({ tokens: 900, usd: 0.5 });
+  expect(await told({ maxTokens: 10 })).toMatchObject({ tokens: 0 });
+});
+
+test('a call without an end counts also where the next one has begun behind it', () => {
+  const at = { schema_version: 1, at: '2026-01-01T00:00:00.000Z', node: 'a', visit: 1, attempt: 1 } as const;
+  const begun = { ...at, type: 'CallStarted', agent: 'x', model: 'm', input_tokens: 7 } as const;
+  const usage = { model: 'm', input_tokens: 2, output_tokens: 0, cost_usd: 1 };
+  const ended = { ...at, type: 'CallEnded', ended: 'told', usage, cost_usd: 1 } as const;
+  const prices = { dated: '2026-01-01', from: 'test', models: new Map() };
+  const books = openBooks([begun, begun, ended], prices, async () => {});
+  expect(books.run()).toMatchObject({ calls: 2, cut: 1, input_tokens: 9 });
+});
