@@ -67,6 +67,13 @@ export const usage = (message: string, fix: string): Refusal => ({
   problems: [{ code: 'usage', severity: 'error', message, fix }],
 });
 
+/** Flags that mean nothing where a run begins. */
+const resumeOnly = [
+  ['takeOver', '--take-over'],
+  ['now', '--now'],
+  ['acceptChanges', '--accept-changes'],
+] as const;
+
 /** Runs a pipeline, or with `--resume --run-id` goes on with a run. Answers with the exit code. */
 export async function runCommand(
   pipeline: string | undefined,
@@ -140,8 +147,9 @@ async function runOrResume(
       return usage('--resume needs --run-id', 'factory run PIPELINE --resume --run-id ID');
     return resumeById(options.runId, pipeline, options, io, view);
   }
-  if (options.takeOver === true)
-    return usage('--take-over goes with --resume', 'factory resume ID --take-over');
+  const resumes = resumeOnly.find(([name]) => options[name] === true);
+  if (resumes !== undefined)
+    return usage(`${resumes[1]} goes with --resume`, `factory resume ID ${resumes[1]}`);
   const flags = flagsOf(options);
   if ('problems' in flags) return flags;
   const read = await readSmall(pipeline, io.cwd);

@@ -41,6 +41,8 @@ export function cast(
     effort: string | undefined;
     temperature?: number | undefined;
     script: LoadedScript | undefined;
+    /** Whether a flag names it. */
+    scriptNamed: boolean;
   },
 ): Casting | Refusal {
   const plans = new Map<string, AgentPlan>();
@@ -55,7 +57,7 @@ export function cast(
       ...(choice.model === undefined ? {} : { model: choice.model }),
       ...(choice.effort === undefined ? {} : { effort: choice.effort }),
       ...(choice.temperature === undefined ? {} : { temperature: choice.temperature }),
-      ...(choice.script === undefined ? {} : { script: choice.script }),
+      ...(choice.script === undefined ? {} : { script: choice.script, scriptNamed: choice.scriptNamed }),
     });
     if ('plan' in chosen) plans.set(backend, chosen.plan);
     else problems.push({ ...chosen.problem, place: { file: graph.file, span: node.span } });

@@ -228,6 +228,26 @@ describe('a compilation', () => {
     expect(Object.keys(files)).toContain('output/WO-01.json');
   });
 
+  test('goes on as it began: a flag that says otherwise is refused', async () => {
+    await using it = await home({ 'spec.md': 'S', 's.json': script({ json: good }) });
+    const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'brief' };
+    const begin = ['plan', 'spec.md', '--script', 's.json', '--run-id', 'R1', '--outdir', 'out'];
+    expect((await it.factory([...begin, '--accept-changes'])).stderr).toContain('goes with --resume');
+    expect((await it.factory(begin, { env })).code).toBe(1);
+    for (const [wants, ...flags] of [
+      ["--outdir other is not the run's", '--outdir', 'other'],
+      ["--artifacts-dir other is not the run's", '--artifacts-dir', 'other'],
+      ['--overwrite was not given then', '--overwrite'],
+      ["--var rules differs from the run's", '--strict'],
+    ] as const) {
+      const refused = await it.factory(['plan', '--resume', '--run-id', 'R1', ...flags]);
+      expect(refused.stderr).toContain(wants);
+      expect(refused.code).toBe(2);
+    }
+    const resumed = await it.factory([...begin, '--resume']);
+    expect(resumed.code, resumed.stderr).toBe(0);
+  });
+
   test('whose stage had just begun at a power cut can be gone on with, and interrupted again', async () => {
     await using it = await home({ 'spec.md': 'S', 's.json': script({ json: good }) });
     const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'brief' };

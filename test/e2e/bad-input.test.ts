@@ -168,6 +168,12 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
     },
     { says: 'an agent that does not exist', args: ['run', job, '--agent', 'opnai'], wants: ['openai'] },
     { says: 'openai without a key', args: ['run', job, '--agent', 'openai'], wants: ['OPENAI_API_KEY'] },
+    ...['--now', '--accept-changes', '--take-over'].map((flag) => ({
+      says: `${flag} of a run that begins`,
+      args: ['run', 'p.dot', flag],
+      files: { 'p.dot': good },
+      wants: [`error[usage]: ${flag} goes with --resume`, `resume ID ${flag}`],
+    })),
     {
       says: 'a resume without an id',
       args: ['run', 'p.dot', '--resume'],
