@@ -6,7 +6,7 @@ import { readPipeline } from '../factory/pipeline.ts';
 import { resumeRun } from '../factory/resume.ts';
 import { startRun } from '../factory/start.ts';
 import type { Bounds, Environment, Finished, Refusal, RunFlags } from '../factory.ts';
-import { durationMs } from '../model/attribute.ts';
+import { duration, tooLarge } from '../model/attribute.ts';
 import { layout } from '../model/layout.ts';
 import { readPlanRequest } from '../planner/request.ts';
 import { sandboxWords } from '../policy/confinement.ts';
@@ -230,26 +230,14 @@ export function flagsOf(options: RunOptions): RunFlags | Refusal {
     vars[pair.slice(0, at)] = pair.slice(at + 1);
   }
   const maxSteps = options.maxSteps === undefined ? undefined : Number(options.maxSteps);
-  if (maxSteps !== undefined && (!Number.isSafeInteger(maxSteps) || maxSteps < 1)) {
-    return usage(
-      `--max-steps ${options.maxSteps} is not a whole number of at least 1`,
-      'for example --max-steps 500',
-    );
-  }
+  if (maxSteps !== undefined && (!Number.isSafeInteger(maxSteps) || maxSteps < 1))
+    return notWhole('--max-steps', options.maxSteps, 1, 500);
   const maxVisits = options.maxVisits === undefined ? undefined : Number(options.maxVisits);
-  if (maxVisits !== undefined && (!Number.isSafeInteger(maxVisits) || maxVisits < 1)) {
-    return usage(
-      `--max-visits ${options.maxVisits} is not a whole number of at least 1`,
-      'for example --max-visits 100',
-    );
-  }
-  const maxWallMs =
-    options.maxWall === undefined
-      ? undefined
-      : (durationMs(options.maxWall) ??
-        (/^\d+$/.test(options.maxWall) ? Number(options.maxWall) * 1000 : Number.NaN));
-  if (Number.isNaN(maxWallMs))
-    return usage(`--max-wall ${options.maxWall} is not a duration`, 'for example --max-wall 2h');
+  if (maxVisits !== undefined && (!Number.isSafeInteger(maxVisits) || maxVisits < 1))
+    return notWhole('--max-visits', options.maxVisits, 1, 100);
+  const maxWallMs = options.maxWall === undefined ? undefined : lengthOf(options.maxWall);
+  if (typeof maxWallMs === 'string')
+    return usage(`--max-wall ${options.maxWall} ${maxWallMs}`, 'for example --max-wall 2h');
   const limits = boundsOf(options);
   if ('problems' in limits) return limits;
   return {
@@ -275,6 +263,19 @@ export function flagsOf(options: RunOptions): RunFlags | Refusal {
   };
 }
 
+/** Why what was given is not the whole number that is wanted. */
+function notWhole(flag: string, given = '', least: number, example: number): Refusal {
+  const large = /^\d+$/.test(given.trim()) && Number(given) > Number.MAX_SAFE_INTEGER;
+  const why = large ? tooLarge : `is not a whole number of at least ${least}`;
+  return usage(`${flag} ${given} ${why}`, `for example ${flag} ${example}`);
+}
+
+/** Milliseconds, or why it is no length of time. */
+function lengthOf(text: string): number | string {
+  const read = duration().read({ kind: 'string', text });
+  return read.ok ? read.value : read.why;
+}
+
 /** Flags that bound what a run may do; every command that begins one has them. */
 export type BoundOptions = Pick<
   RunOptions,
@@ -292,22 +293,18 @@ export function boundsOf(options: BoundOptions): Bounds | Refusal {
   const { maxCostUsd: usd, maxTokens: tokens, unknownCost, prices, parkAfter, wait, now } = options;
   if (usd !== undefined && !/^\d+(?:\.\d+)?$/.test(usd.trim()))
     return usage(`--max-cost-usd ${usd} is not a number of at least 0`, 'for example --max-cost-usd 2.50');
+  if (usd !== undefined && !Number.isFinite(Number(usd)))
+    return usage(`--max-cost-usd ${usd} is too large`, 'for example --max-cost-usd 2.50');
   if (tokens !== undefined && !(/^\d+$/.test(tokens.trim()) && Number.isSafeInteger(Number(tokens))))
-    return usage(
-      `--max-tokens ${tokens} is not a whole number of at least 0`,
-      'for example --max-tokens 500000',
-    );
+    return notWhole('--max-tokens', tokens, 0, 500_000);
   if (unknownCost !== undefined && unknownCost !== 'stop' && unknownCost !== 'allow')
     return usage(
       `--unknown-cost ${unknownCost} is neither stop nor allow`,
       'for example --unknown-cost allow',
     );
-  const parkAfterMs =
-    parkAfter === undefined
-      ? undefined
-      : (durationMs(parkAfter) ?? (/^\d+$/.test(parkAfter) ? Number(parkAfter) * 1000 : Number.NaN));
-  if (Number.isNaN(parkAfterMs))
-    return usage(`--park-after ${parkAfter} is not a duration`, 'for example --park-after 10m');
+  const parkAfterMs = parkAfter === undefined ? undefined : lengthOf(parkAfter);
+  if (typeof parkAfterMs === 'string')
+    return usage(`--park-after ${parkAfter} ${parkAfterMs}`, 'for example --park-after 10m');
   return {
     ...(sandbox === undefined ? {} : { sandbox }),
     ...(usd === undefined ? {} : { maxCostUsd: Number(usd) }),

@@ -168,6 +168,18 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
     },
     { says: 'an agent that does not exist', args: ['run', job, '--agent', 'opnai'], wants: ['openai'] },
     { says: 'openai without a key', args: ['run', job, '--agent', 'openai'], wants: ['OPENAI_API_KEY'] },
+    ...[
+      ['--max-tokens', '9'.repeat(20), 'is too large: the most is 9007199254740991'],
+      ['--max-steps', '9'.repeat(20), 'is too large: the most is 9007199254740991'],
+      ['--max-visits', 'many', 'is not a whole number of at least 1'],
+      ['--max-cost-usd', '9'.repeat(400), 'is too large'],
+      ['--max-wall', '9'.repeat(400), 'is too long: the most is 104249991d'],
+    ].map(([flag = '', value = '', why = '']) => ({
+      says: `${flag} ${value.slice(0, 20)}`,
+      args: ['run', 'p.dot', flag, value],
+      files: { 'p.dot': good },
+      wants: [`error[usage]: ${flag} ${value} ${why}`],
+    })),
     ...['--now', '--accept-changes', '--take-over'].map((flag) => ({
       says: `${flag} of a run that begins`,
       args: ['run', 'p.dot', flag],
