@@ -22,6 +22,11 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       args: ['run', 'nowhere.dot'],
       wants: ['there is no pipeline file nowhere.dot'],
     },
+    {
+      says: 'a dash for standard input, which is a name like another',
+      args: ['run', '-'],
+      wants: ['there is no pipeline file -', 'standard input is /dev/stdin'],
+    },
     { says: 'a folder', args: ['run', 'folder'], files: { 'folder/x': '' }, wants: ['folder is a folder'] },
     {
       says: 'a file below a file',
