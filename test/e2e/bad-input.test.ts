@@ -173,6 +173,12 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
     },
     { says: 'an agent that does not exist', args: ['run', job, '--agent', 'opnai'], wants: ['openai'] },
     { says: 'openai without a key', args: ['run', job, '--agent', 'openai'], wants: ['OPENAI_API_KEY'] },
+    {
+      says: 'a workdir that is the whole file system',
+      args: ['run', 'p.dot', '--workdir', '/'],
+      files: { 'p.dot': good },
+      wants: ['the workdir / is the whole file system'],
+    },
     ...[
       ['--max-tokens', '9'.repeat(20), 'is too large: the most is 9007199254740991'],
       ['--max-steps', '9'.repeat(20), 'is too large: the most is 9007199254740991'],
