@@ -9,7 +9,7 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import { kindOf } from '../model/resolve.ts';
 import type { NodeKind } from '../nodes/kind.ts';
-import { isMissing } from '../system/files.ts';
+import { isMissing, unreadable } from '../system/files.ts';
 import type { Inputs } from './inputs.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -92,7 +92,7 @@ export async function loadScript(
   } catch (error) {
     const message = isMissing(error)
       ? `there is no agent script ${path}`
-      : `the agent script ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+      : `the agent script ${path} cannot be read: ${unreadable(error)}`;
     const place =
       flag === undefined && bundled !== undefined
         ? { place: { file: graph.file, span: bundled.valueSpan } }
@@ -138,7 +138,7 @@ export async function selfContained(loaded: LoadedScript): Promise<AgentScript |
         const { file, ...rest } = { ...answer, ...(answer.files === undefined ? {} : { files }) };
         inlined.push(file === undefined ? rest : { ...rest, text: (await read(file)).toString('utf8') });
       } catch (error) {
-        const message = `the agent script ${loaded.path} names ${named} for node "${node}", which cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+        const message = `the agent script ${loaded.path} names ${named} for node "${node}", which cannot be read: ${unreadable(error)}`;
         return {
           problems: [
             {

@@ -167,6 +167,27 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       wants: ['there is no agent script', 'nope.json'],
     },
     {
+      says: 'a script that is a folder',
+      args: ['run', 'p.dot', '--script', 'folder'],
+      files: { 'p.dot': good, 'folder/x': '' },
+      wants: ['folder cannot be read: it is a folder\n'],
+    },
+    {
+      says: 'a script that names an answer which is not there',
+      args: ['run', 'p.dot', '--script', 's.json'],
+      files: {
+        'p.dot': 'digraph g { start [shape=Mdiamond] a [prompt=x] exit [shape=Msquare] start -> a -> exit }',
+        's.json': '{"format":"factory-script/1","answers":{"a":[{"file":"no.txt"}]}}',
+      },
+      wants: ['names no.txt for node "a", which cannot be read: there is no such file\n'],
+    },
+    {
+      says: 'prices that are not there',
+      args: ['run', 'p.dot', '--prices', 'no.json'],
+      files: { 'p.dot': good },
+      wants: ['no.json, which cannot be read: there is no such file\n'],
+    },
+    {
       says: 'a spec without a name',
       args: ['run', job, '--var', 'spec='],
       wants: ['variable "spec" names no file', '--var spec=FILE'],
