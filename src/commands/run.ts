@@ -16,6 +16,7 @@ import { keepNurserySmall, keepSmall } from '../system/memory.ts';
 import { packageRoot } from '../system/package.ts';
 import { checkDirs } from '../workspace/dirs.ts';
 
+import { fewOfEach } from './few.ts';
 import { paints } from './io.ts';
 import { painter, summary } from './print.ts';
 import { refuse } from './refuse.ts';
@@ -153,7 +154,7 @@ async function runOrResume(
   const flags = flagsOf(options);
   if ('problems' in flags) return flags;
   const read = await readSmall(pipeline, io.cwd);
-  for (const warning of read.found.filter((d) => d.severity === 'warning')) view.warn(warning, read.text);
+  warnOf(read, io, view);
   if (read.graph === undefined) return { problems: read.found.filter((d) => d.severity === 'error') };
   const runId = options.runId ?? newRunId(io.clock);
   const bad = validRunId(runId);
@@ -168,6 +169,18 @@ async function runOrResume(
   const dirs = workdir === undefined ? undefined : checkDirs({ workdir, runsdir: runsDir });
   if (dirs !== undefined) return usage(dirs.message, dirs.fix);
   return startRun(read.graph, { runsDir, runId }, flags, doorsOf(io, view));
+}
+
+/** Tells what may be wrong with a pipeline that can run. */
+export function warnOf(
+  { found, text }: Pick<Awaited<ReturnType<typeof readPipeline>>, 'found' | 'text'>,
+  io: Pick<RunDoors, 'errIsTerminal'>,
+  view: View,
+): void {
+  const warnings = found.filter((one) => one.severity === 'warning');
+  const { told, more } = fewOfEach(warnings, io.errIsTerminal);
+  for (const warning of told) view.warn(warning, text);
+  for (const line of more) view.log('warn', line);
 }
 
 /** But for a handful of nodes a pipeline is read without the room that it would be faster with: what that takes stays
