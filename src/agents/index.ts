@@ -82,6 +82,10 @@ export function chooseAgent(
       'several models in turn are a node\'s: llm_model="small,large"',
     );
   }
+  const effort = trimmed(request.effort);
+  // Who answers may not heed it; it is still a word that somebody typed.
+  if (effort !== undefined && !efforts.some((known) => known === effort))
+    return unknownEffort(effort, '--effort');
   const asked = askedFor(request);
   if (asked !== undefined) return planFor(asked.word, asked.by, request);
   if (value(request.env, 'OPENAI_API_KEY') !== undefined) return planFor('openai', 'OPENAI_API_KEY', request);
@@ -254,8 +258,6 @@ function planForOne(
     case 'claude': {
       const chosen = trimmed(model);
       const asked = trimmed(effort);
-      if (asked !== undefined && !efforts.some((known) => known === asked))
-        return unknownEffort(asked, '--effort');
       return {
         plan: {
           name,

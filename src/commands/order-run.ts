@@ -195,6 +195,13 @@ function wrongFlags(options: OrderRunOptions): Refused | undefined {
     return refused(1, '--reuse-branch and --create-branch exclude each other', 'give one of them');
   if ((options.reuseBranch === true || options.createBranch === true) && options.branch === undefined)
     return refused(1, '--reuse-branch and --create-branch need --branch', '--branch NAME');
+  const { model, llmModel } = options;
+  if (model !== undefined && llmModel !== undefined && model !== llmModel)
+    return refused(
+      2,
+      `two models are named: --llm-model ${llmModel} and --model ${model}`,
+      'give one of them',
+    );
   const resumes = (['takeOver', 'now'] as const).find((name) => options[name] === true);
   if (resumes !== undefined && options.resume !== true) {
     const flag = resumes === 'now' ? '--now' : '--take-over';

@@ -63,9 +63,14 @@ export function cast(
     else problems.push({ ...chosen.problem, place: { file: graph.file, span: node.span } });
   }
   // A flag that no node heeds is still a flag that somebody typed.
-  if (plans.size === 0 && choice.flag !== undefined && problems.length === 0) {
-    const asked = chooseAgent({ env: {}, flag: choice.flag });
-    if ('problem' in asked && ['agent-unknown', 'agent-list'].includes(asked.problem.code))
+  if (plans.size === 0 && problems.length === 0) {
+    const { flag, effort } = choice;
+    const asked = chooseAgent({
+      env: {},
+      ...(flag === undefined ? {} : { flag }),
+      ...(effort === undefined ? {} : { effort }),
+    });
+    if ('problem' in asked && ['agent-unknown', 'agent-list', 'agent-effort'].includes(asked.problem.code))
       problems.push(asked.problem);
   }
   if (problems.length > 0) return { problems: problems.slice(0, 1) };

@@ -149,6 +149,24 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       wants: ['--workdir <dir>', 'argument missing', '= fix: node', 'run --help'],
     },
     {
+      says: 'a value of a flag that takes none',
+      args: ['run', 'p.dot', '--json=true'],
+      files: { 'p.dot': good },
+      wants: ["error[usage]: option '--json' takes no value", 'write --json;'],
+    },
+    {
+      says: 'a name that begins with a dash',
+      args: ['run', '-p.dot'],
+      files: { '-p.dot': good },
+      wants: ["error[usage]: unknown option '-p.dot'", 'as a name it is written ./-p.dot;'],
+    },
+    {
+      says: 'an effort that does not exist, though no node needs one',
+      args: ['run', 'p.dot', '--effort', 'hihg'],
+      files: { 'p.dot': good },
+      wants: ['--effort asks for the effort "hihg"', 'did you mean "high"?'],
+    },
+    {
       says: 'a misspelt flag',
       args: ['run', 'p.dot', '--workdri', 'x'],
       files: { 'p.dot': good },

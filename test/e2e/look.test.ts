@@ -131,3 +131,11 @@ test('show says what would be typed next: nothing of a run that has completed, t
   const { next, next_node } = JSON.parse((await it.factory(['show', 'cut', '--json'])).stdout);
   expect([next, next_node]).toEqual([expect.stringMatching(/ resume cut$/), 'a']);
 });
+
+test('help for a command that there is not says so', async () => {
+  await using it = await home({});
+  const { code, stderr } = await it.factory(['help', 'rum']);
+  expect(code).toBe(2);
+  expect(stderr).toContain("error[usage]: unknown command 'rum'");
+  expect(stderr).toContain('did you mean run?');
+});

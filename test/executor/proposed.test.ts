@@ -89,6 +89,10 @@ test('a run that has landed is told of as landed when it is gone on with, also w
     expect(refused.stderr).toContain(`goes on as it began: ${flag.join(' ')} is not the run's`);
     expect(refused.code).toBe(2);
   }
+  const none = await it.factory(['order', 'run', '--repo', 'repo', '--work-order', 'no.json']);
+  expect(none.stderr).toMatch(/no\.json cannot be read: there is no such file\n/);
+  const models = await it.factory([...begin, '--model', 'a', '--llm-model', 'b']);
+  expect(models.stderr).toContain('two models are named: --llm-model b and --model a');
   const now = await it.factory([...begin.slice(0, -1), 'p', '--now']);
   expect(now.stderr).toContain('--now goes with --resume');
   expect(now.code).toBe(2);
