@@ -197,7 +197,10 @@ describe('a compilation', () => {
     const keyless = await it.factory([...args, '--run-id', 'R0']);
     expect(keyless.code).toBe(3);
     expect(keyless.stderr).toContain('OPENAI_API_KEY');
-    for (const id of ['R3', 'R0'])
+    const without = await it.factory([...args, '--run-id', 'R5', '--agent', 'command']);
+    expect(without.stderr).toContain('command.run is missing');
+    expect(without.code).toBe(3);
+    for (const id of ['R3', 'R0', 'R5'])
       expect(inTree(await artifacts(it, id), 'run.json')).toMatchObject({ success: false, exit_code: 3 });
     expect(await tree(join(it.path, 'out'))).toEqual({});
   });
