@@ -1,5 +1,6 @@
 /** argv → command → exit code. Everything heavy is imported by the command that needs it. */
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { flagsFirst, missingValue, usageProblem } from './commands/argv.ts';
 import { asCalled, programWords, sameAgain } from './commands/called.ts';
@@ -221,9 +222,14 @@ async function main(argv: readonly string[]): Promise<number> {
     if (!(error instanceof CommanderError)) throw error;
     // Asked-for help and version are no errors; every other word of commander's is about wrong flags.
     if (error.exitCode === 0) return 0;
+    // Commander has shown the help of all commands, and nothing of the one that there is not.
+    if (error.code === 'commander.help' && argv[0] === 'help' && argv[1] !== undefined)
+      return main([argv[1]]);
     if (error.code !== 'commander.help') {
       const { refuse } = await import('./commands/refuse.ts');
-      await refuse([usageProblem(error, program, argv)], io, { json: argv.includes('--json') });
+      await refuse([usageProblem(error, program, argv, (path) => existsSync(resolve(cwd, path)))], io, {
+        json: argv.includes('--json'),
+      });
     }
     return 2;
   }

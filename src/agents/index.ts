@@ -33,6 +33,8 @@ export type AgentRequest = {
   readonly temperature?: number;
   /** The script that the pipeline bundles or the user names. */
   readonly script?: Script;
+  /** Whether `--script` names it. */
+  readonly scriptNamed?: boolean;
 };
 
 /** What is to be made; it carries no key, so it may be kept and shown. `chosenBy` says who decided, for people. */
@@ -68,7 +70,7 @@ type SinglePlan = { readonly chosenBy: string } & (
     }
 );
 
-/** Decides who answers: the override for tests, then the node, the flag, the environment, a key, the bundled script.
+/** Decides who answers: the override for tests, then the node, the flags, the environment, a key, the bundled script.
  *  Nothing of these is a problem, and so is an agent that cannot work here. Pure. */
 export function chooseAgent(
   request: AgentRequest,
@@ -80,6 +82,10 @@ export function chooseAgent(
       'several models in turn are a node\'s: llm_model="small,large"',
     );
   }
+  const effort = trimmed(request.effort);
+  // Who answers may not heed it; it is still a word that somebody typed.
+  if (effort !== undefined && !efforts.some((known) => known === effort))
+    return unknownEffort(effort, '--effort');
   const asked = askedFor(request);
   if (asked !== undefined) return planFor(asked.word, asked.by, request);
   if (value(request.env, 'OPENAI_API_KEY') !== undefined) return planFor('openai', 'OPENAI_API_KEY', request);
@@ -166,7 +172,12 @@ async function createOne(plan: SinglePlan, deps: AgentDeps): Promise<Agent> {
 }
 
 /** The word that somebody chose an agent by, strongest first. */
-function askedFor({ env, nodeBackend, flag }: AgentRequest): { word: string; by: string } | undefined {
+function askedFor({
+  env,
+  nodeBackend,
+  flag,
+  scriptNamed,
+}: AgentRequest): { word: string; by: string } | undefined {
   const override = (['ATTRACTION_BACKEND', 'ATTRACTOR_BACKEND'] as const).find(
     (name) => value(env, name) !== undefined,
   );
@@ -174,6 +185,8 @@ function askedFor({ env, nodeBackend, flag }: AgentRequest): { word: string; by:
   const said: readonly (readonly [string, string | undefined])[] = [
     ["the node's agent.backend", trimmed(nodeBackend)],
     ['--agent', trimmed(flag)],
+    // A script is given to be used, whatever keys there are.
+    ['--script', scriptNamed === true ? 'scripted' : undefined],
     ['FACTORY_AGENT', value(env, 'FACTORY_AGENT')],
     ['ATTRACTOR_AGENT_BACKEND', value(env, 'ATTRACTOR_AGENT_BACKEND')],
   ];
@@ -245,8 +258,6 @@ function planForOne(
     case 'claude': {
       const chosen = trimmed(model);
       const asked = trimmed(effort);
-      if (asked !== undefined && !efforts.some((known) => known === asked))
-        return unknownEffort(asked, '--effort');
       return {
         plan: {
           name,

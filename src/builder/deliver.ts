@@ -168,16 +168,16 @@ export async function deliverFolder(options: {
   readonly env: Environment;
 }): Promise<{ readonly ok: true; readonly whole: boolean } | Problem> {
   const { historyDir, base, head, env } = options;
-  const taken = await occupied(options.to);
-  if (taken !== undefined) return problem(`${options.to} ${taken}`, 'name a folder that does not exist');
   // An empty folder that is a link is filled where it leads.
   const to = await realpath(options.to).catch(() => options.to);
   const before = `.${basename(to)}.`;
+  const taken = await occupied(options.to);
+  if (taken !== undefined) return problem(`${options.to} ${taken}`, 'name a folder that does not exist');
   const neighbour = join(dirname(to), `${before}${makerWord()}.${randomBytes(3).toString('hex')}.tmp`);
   let madeParent: string | undefined;
   try {
     madeParent = makeFolder(dirname(to));
-    await clearStale(dirname(to), before, /^(.*?)(?:\.[0-9a-f]{6})?\.tmp$/);
+    await clearBeside(to);
     const { settings } = inHistory(historyDir);
     const length = head.length === 64;
     await makeRepository(neighbour, {
@@ -217,6 +217,10 @@ export async function deliverFolder(options: {
     throw error;
   }
 }
+
+/** Removes what deliveries to the folder `to` that were killed have left beside it. */
+export const clearBeside = (to: string): Promise<void> =>
+  clearStale(dirname(to), `.${basename(to)}.`, /^(.*?)(?:\.[0-9a-f]{6})?\.tmp$/);
 
 /** Removes what deliveries that were killed have left in `folder`, and nothing of one that is at work. `ending` finds the word
  *  for the maker in what follows `before`. */

@@ -33,18 +33,37 @@ export function missingValue(program: Command, argv: readonly string[]): void {
   }
 }
 
-/** What commander says of wrong flags, as a finding. */
-export function usageProblem(error: CommanderError, program: Command, argv: readonly string[]): Diagnostic {
+/** What commander says of wrong flags, as a finding. `isThere` tells whether a path names something. */
+export function usageProblem(
+  error: CommanderError,
+  program: Command,
+  argv: readonly string[],
+  isThere: (path: string) => boolean,
+): Diagnostic {
   const [first = '', ...more] = error.message.replace(/^error: /, '').split('\n');
   const meant = /\(Did you mean (?:one of )?(.*?)\?\)/.exec(more.join(' '))?.[1];
   const names: string[] = [];
   let command: Command | undefined = program;
+  let last: Command | undefined;
   for (const word of argv) {
     command = command.commands.find((one) => one.name() === word);
     if (command === undefined) break;
+    last = command;
     names.push(word);
   }
+  const unknown = error.code === 'commander.unknownOption' ? /'(.*)'/s.exec(first)?.[1] : undefined;
+  const [flag = '', ...rest] = unknown?.split('=') ?? [];
+  const takesNone = rest.length > 0 && last?.options.some((one) => one.long === flag || one.short === flag);
   const help = `${['factory', ...names].join(' ')} --help tells ${names.length === 0 ? 'the commands' : 'its arguments and flags'}`;
+  const wrong = (message: string, fix: string): Diagnostic => ({
+    code: 'usage',
+    severity: 'error',
+    message,
+    fix,
+  });
+  if (takesNone === true) return wrong(`option '${flag}' takes no value`, `write ${flag}; ${help}`);
+  if (unknown !== undefined && isThere(unknown))
+    return wrong(first, `as a name it is written ./${unknown}; ${help}`);
   return {
     code: 'usage',
     severity: 'error',

@@ -11,6 +11,7 @@ import { isCode, isMissing, systemWords } from '../system/files.ts';
 import { keepNurserySmall } from '../system/memory.ts';
 import { modeLost } from '../workspace/checkout.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
+import { treeOf, unlike } from '../workspace/inspect.ts';
 import { shown } from '../workspace/names.ts';
 import type { Tree } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
@@ -58,14 +59,21 @@ export async function checkoutCommand(
   const wanted = await wantedOf(run, options, io);
   if ('message' in wanted) return refused(wanted, options, io);
   const folder = resolve(io.cwd, dir);
-  const wrong = dir.trim() === '' ? badDir('its name is empty') : await dirProblem(folder, wanted.runDir);
-  if (wrong !== undefined) return refused(wrong, options, io);
   const at = layout(wanted.runDir);
+  let there: Tree | undefined;
+  const wrong =
+    dir.trim() === ''
+      ? badDir('its name is empty')
+      : await dirProblem(folder, wanted.runDir, async () => {
+          there = await asItIs(folder, at.snapshots, wanted.snapshot);
+          return there !== undefined;
+        });
+  if (wrong !== undefined) return refused(wrong, options, io);
   let tree: Tree;
   keepNurserySmall();
   try {
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
-    tree = await snapshots.checkout(wanted.snapshot, folder);
+    tree = there ?? (await snapshots.checkout(wanted.snapshot, folder));
   } catch (error) {
     if (error instanceof WorkspaceError || !(error instanceof Error && 'code' in error))
       return refused(no('checkout', messageOf(error)), options, io, 1);
@@ -89,13 +97,16 @@ export async function checkoutCommand(
       ...counts,
       ...(sealed.length === 0 ? {} : { left_out: sealed }),
       ...(lost === undefined ? {} : { modes_kept: false }),
+      ...(there === undefined ? {} : { was_there: true }),
     };
     io.out(`${JSON.stringify(told, null, 2)}\n`);
     return 0;
   }
   const when =
     wanted.named === true ? `at ${snapshot.slice(0, 12)}` : visit === 0 ? 'as it began' : momentText(wanted);
-  io.out(`run ${runId} ${when}: ${some(counts.files, 'file')}${and(counts)} in ${folder}\n`);
+  io.out(
+    `run ${runId} ${when}: ${some(counts.files, 'file')}${and(counts)} in ${folder}${there === undefined ? '' : ', as they were there already'}\n`,
+  );
   if (sealed.length > 0) io.out(`what is sealed is left out: ${sealed.join(', ')}\n`);
   if (lost !== undefined) {
     const { path, is, wanted: was } = lost;
@@ -150,8 +161,24 @@ const badDir = (why: string): Diagnostic =>
     'name a folder that does not exist, or an empty one',
   );
 
+/** The snapshot's tree where `folder` holds exactly that: a checkout that was killed when all was done but the telling. */
+async function asItIs(folder: string, snapshots: string, id: string): Promise<Tree | undefined> {
+  const read = await treeOf(snapshots, id);
+  if (!('tree' in read)) return undefined;
+  // Somebody's folder of another kind is not read through for this.
+  const tops = new Set([...read.tree.keys()].map((path) => path.split('/', 1)[0]));
+  const names = await readdir(folder);
+  if (names.length !== tops.size || !names.every((name) => tops.has(name))) return undefined;
+  const other = await unlike(folder, read.tree, () => false).catch(() => undefined);
+  return other?.length === 0 ? read.tree : undefined;
+}
+
 /** Why nothing may be put into `folder`, which is absolute; undefined when it may. Nothing is touched. */
-async function dirProblem(folder: string, runDir: string): Promise<Diagnostic | undefined> {
+async function dirProblem(
+  folder: string,
+  runDir: string,
+  isWhatIsWanted: () => Promise<boolean>,
+): Promise<Diagnostic | undefined> {
   try {
     const there = await lstat(folder).catch((error: unknown) => {
       if (isCode(error, 'ENOENT')) return undefined;
@@ -165,7 +192,8 @@ async function dirProblem(folder: string, runDir: string): Promise<Diagnostic | 
     for (let above = real; above !== dirname(above); above = dirname(above)) {
       if (await isRunFolder(above)) return badDir(`${folder} lies in the folder of another run, ${above}`);
     }
-    if (there !== undefined && (await readdir(folder)).length > 0) return badDir(`${folder} is not empty`);
+    if (there !== undefined && (await readdir(folder)).length > 0 && !(await isWhatIsWanted()))
+      return badDir(`${folder} is not empty`);
     return undefined;
   } catch (error) {
     if (isCode(error, 'EACCES', 'EPERM', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'))

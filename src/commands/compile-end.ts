@@ -126,7 +126,9 @@ function codeOf({ result, code }: Finished, { attempts }: Evidence): number {
   if (result.status !== 'failed') return code;
   const asked: readonly (string | null)[] = [askingNodes.first, askingNodes.later];
   const last = attempts.at(-1)?.checked;
-  if (asked.includes(result.failed_node)) return code === 4 && last === undefined ? modelFailed : code;
+  // No program, no way to start it: nobody was there who could be asked.
+  if (asked.includes(result.failed_node))
+    return result.failure_class === 'config' || (code === 4 && last === undefined) ? modelFailed : code;
   if (result.failed_node !== 'check' || result.failure_class === 'config' || last === undefined) return code;
   return last.parseError ? 4 : usageWrong;
 }

@@ -18,6 +18,7 @@ import { DiskStop } from '../system/disk-trouble.ts';
 import { Superseded } from '../system/fence.ts';
 import { writeFileAtomic } from '../system/files.ts';
 import { packageRoot } from '../system/package.ts';
+import { realOrSame } from '../workspace/dirs.ts';
 import { defaults, type FinishedCompile, finishCompile, modelFailed } from './compile-end.ts';
 import { attemptLines, compileReport, endingLines } from './compile-report.ts';
 import {
@@ -94,6 +95,8 @@ export async function compileCommand(
   const specPath = named ?? options.spec;
   if (options.resume === true) return resumeCompile(specPath, options, runsDir, io, view);
 
+  if (options.acceptChanges === true)
+    return say(wrong(usageWrong, '--accept-changes goes with --resume: factory plan --resume --run-id ID'));
   if (specPath === undefined) return say(wrong(usageWrong, 'no spec is named: factory plan SPEC'));
   const asked = await requestOf(specPath, options, io);
   if ('problem' in asked) return say(asked);
@@ -165,10 +168,14 @@ async function resumeCompile(
         `the run ${found.id} was not started by factory plan: factory resume ${namedRun(found.dir, io.cwd)}`,
       ),
     );
+  const other = notAsAsked(options, request, io.cwd);
+  if (other !== undefined)
+    return say(wrong(usageWrong, `a compilation goes on as it began: ${other}; leave out the flag`));
   const vars = {
     ...(specPath === undefined ? {} : { spec: resolve(io.cwd, specPath) }),
     ...(options.template === undefined ? {} : { plan_prompt: resolve(io.cwd, options.template) }),
     ...(options.maxAttempts === undefined ? {} : { attempts: options.maxAttempts }),
+    ...(options.strict === true ? { rules: 'strict' } : {}),
   };
   const flags = {
     ...flagsOf(options, vars, options.repo === undefined ? undefined : resolve(io.cwd, options.repo)),
@@ -185,6 +192,21 @@ async function resumeCompile(
     return code;
   }
   return report(await finishCompile(found.dir, ended, io), options, io, live.told());
+}
+
+/** The first of the flags about records that is not as the run has it: nobody could take it over. */
+function notAsAsked(
+  { outdir, artifactsDir, overwrite }: CompileOptions,
+  request: PlanRequest,
+  cwd: string,
+): string | undefined {
+  const differs = (path: string | undefined, was: string | null) =>
+    path !== undefined && (was === null || realOrSame(resolve(cwd, path)) !== realOrSame(was));
+  if (differs(outdir, request.outdir))
+    return `--outdir ${outdir} is not the run's, ${request.outdir ?? 'which has none'}`;
+  if (differs(artifactsDir, request.artifacts))
+    return `--artifacts-dir ${artifactsDir} is not the run's, ${request.artifacts}`;
+  return overwrite === true && !request.overwrite ? '--overwrite was not given then' : undefined;
 }
 
 const compilePipeline = () => join(packageRoot(), 'pipelines/compile.dot');
@@ -231,8 +253,6 @@ const flagsOf = (
   acceptChanges: false,
   ...(workdir === undefined ? {} : { workdir }),
   ...(options.agent === undefined ? {} : { agent: options.agent }),
-  // A script is given to be used, whatever keys there are.
-  ...(options.agent === undefined && options.script !== undefined ? { agent: 'scripted' } : {}),
   ...(options.script === undefined ? {} : { script: options.script }),
 });
 

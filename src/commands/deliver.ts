@@ -3,7 +3,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { pathsOf } from '../builder/commit.ts';
-import { branchProblem, commitsOf, deliverBranch, deliverFolder } from '../builder/deliver.ts';
+import { branchProblem, clearBeside, commitsOf, deliverBranch, deliverFolder } from '../builder/deliver.ts';
 import { assertPlainHistory, ForeignHistory, notYours } from '../builder/history-guard.ts';
 import { headRef, historyGit, inHistory, ProofRecord, readHistoryStart } from '../builder/in-history.ts';
 import { type Pushed, push, pushCommand } from '../builder/push.ts';
@@ -257,6 +257,8 @@ async function deliverRun(
     if (options.push === true) pushed = await push({ repo: source, branch, env }, io.spawn);
     await switching();
   } else if (await standsThere(to, `refs/heads/${branch}`, head, io)) {
+    // Of two deliveries at once the other may have been killed, and nobody comes here for it again.
+    await clearBeside(await realpath(to)).catch(() => {});
     const notes = [`delivered already: "${branch}" in ${to} stands at what this run made`];
     const next = `cd ${quoteWord(options.to ?? to)} && git log`;
     return { ...common, commits: [], needed: [], not_delivered: [], notes, pushed, next };

@@ -12,7 +12,7 @@ import { findMoment, readSoFar } from '../store/moment.ts';
 import { findRun, namedRun, newRunId, validRunId } from '../store/run-store.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
 import type { RunDoors, RunOptions } from './run.ts';
-import { doorsOf, flagsOf, settle, usage } from './run.ts';
+import { doorsOf, flagsOf, settle, usage, warnOf } from './run.ts';
 import type { View } from './view.ts';
 import { openView } from './view.ts';
 
@@ -52,7 +52,7 @@ async function fork(
   let graph: Graph | undefined;
   if (options.pipeline !== undefined) {
     const read = await readPipeline(options.pipeline, io.cwd);
-    for (const warning of read.found.filter((d) => d.severity === 'warning')) view.warn(warning, read.text);
+    warnOf(read, io, view);
     if (read.graph === undefined) return { problems: read.found.filter((d) => d.severity === 'error') };
     graph = read.graph;
   }

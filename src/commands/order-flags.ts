@@ -11,8 +11,8 @@ export const orderDefaults = { maxAttempts: 5, timeoutSeconds: 600, push: true }
 
 const whole = (word: string): number => {
   const value = Number(word);
-  if (!/^[+-]?\d+$/.test(word) || !Number.isSafeInteger(value))
-    throw new InvalidArgumentError('a whole number is wanted.');
+  if (!/^[+-]?\d+$/.test(word)) throw new InvalidArgumentError('a whole number is wanted.');
+  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('a smaller number is wanted.');
   return value;
 };
 const number = (word: string): number => {

@@ -20,11 +20,12 @@ import {
 } from '../executor/run.ts';
 import { readSources } from '../executor/source.ts';
 import { quoteWord } from '../policy/words.ts';
-import { findRun, namedRun, newRunId, validRunId } from '../store/run-store.ts';
+import { findRun, namedRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
 import { DiskStop, diskTrouble } from '../system/disk-trouble.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { asCalled } from './called.ts';
 import { paints } from './io.ts';
+import { notAsBegun } from './order-as-begun.ts';
 import { defaultModel } from './order-flags.ts';
 import { painter } from './print.ts';
 import { refuse } from './refuse.ts';
@@ -171,6 +172,15 @@ async function resume(options: OrderRunOptions, io: OrderRunIo, doors: OrderDoor
       `${options.runId} was not started by "factory order run"`,
       `factory resume ${namedRun(found.dir, io.cwd)}`,
     );
+  const read = await readManifest(found.dir);
+  if (!read.ok) return refused(1, read.why);
+  const other = await notAsBegun(options, request, read.manifest, io.cwd);
+  if (other !== undefined)
+    return refused(
+      2,
+      `the run of an order goes on as it began: ${other}`,
+      'leave out the flag, or begin a new run',
+    );
   const wanted = { ...doors, takeOver: options.takeOver === true };
   return holding(request.repo, wanted, async (cut) => {
     if (cut !== undefined && cut.run_id !== request.run_id) await finishCut(cut, doors);
@@ -185,8 +195,18 @@ function wrongFlags(options: OrderRunOptions): Refused | undefined {
     return refused(1, '--reuse-branch and --create-branch exclude each other', 'give one of them');
   if ((options.reuseBranch === true || options.createBranch === true) && options.branch === undefined)
     return refused(1, '--reuse-branch and --create-branch need --branch', '--branch NAME');
-  if (options.takeOver === true && options.resume !== true)
-    return refused(2, '--take-over goes with --resume', 'factory order run --resume --run-id ID --take-over');
+  const { model, llmModel } = options;
+  if (model !== undefined && llmModel !== undefined && model !== llmModel)
+    return refused(
+      2,
+      `two models are named: --llm-model ${llmModel} and --model ${model}`,
+      'give one of them',
+    );
+  const resumes = (['takeOver', 'now'] as const).find((name) => options[name] === true);
+  if (resumes !== undefined && options.resume !== true) {
+    const flag = resumes === 'now' ? '--now' : '--take-over';
+    return refused(2, `${flag} goes with --resume`, `factory order run --resume --run-id ID ${flag}`);
+  }
   const bounds = boundsOf(options);
   return 'problems' in bounds ? { ...bounds, code: 2 } : undefined;
 }

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { asCalled } from './called.ts';
 import { draw } from './draw.ts';
+import { fewOfEach } from './few.ts';
 import type { Io } from './io.ts';
 import { errColumns, paints } from './io.ts';
 
@@ -22,7 +23,8 @@ export async function refuse(
   }
   const colour = paints(io, io.errIsTerminal, options.color);
   const texts = new Map<string, string | undefined>();
-  for (const problem of problems) {
+  const { told, more } = fewOfEach(problems, io.errIsTerminal);
+  for (const problem of told) {
     const file = problem.place?.file;
     if (file !== undefined && !texts.has(file)) {
       // A file that cannot be read any more is drawn without its line.
@@ -30,6 +32,7 @@ export async function refuse(
     }
     io.err(`${draw(problem, file === undefined ? undefined : texts.get(file), colour, errColumns(io))}\n`);
   }
+  for (const line of more) io.err(`${line}\n`);
 }
 
 /** With the commands that it proposes as this user types them. Only our own words are touched, no text of a pipeline. */

@@ -42,7 +42,10 @@ export function withAnswerers(command: Command): Command {
         'how much the model may think, for nodes that say nothing: none, minimal, low, medium, high, xhigh',
       ).argParser(present),
     )
-    .option('--script <file>', 'an agent script in place of the one that the pipeline bundles')
+    .option(
+      '--script <file>',
+      'an agent script in place of the one that the pipeline bundles; without --agent it answers',
+    )
     .option('--env-pass <names>', 'secrets that tools may see, by name; repeatable', collect)
     .option('--max-steps <n>', 'stages that the run may make')
     .option('--max-visits <n>', 'visits that each node may get, whatever nodes and graph say')

@@ -6,7 +6,7 @@ import { readPipeline } from '../factory/pipeline.ts';
 import { resumeRun } from '../factory/resume.ts';
 import { startRun } from '../factory/start.ts';
 import type { Bounds, Environment, Finished, Refusal, RunFlags } from '../factory.ts';
-import { durationMs } from '../model/attribute.ts';
+import { duration, tooLarge } from '../model/attribute.ts';
 import { layout } from '../model/layout.ts';
 import { readPlanRequest } from '../planner/request.ts';
 import { sandboxWords } from '../policy/confinement.ts';
@@ -16,6 +16,7 @@ import { keepNurserySmall, keepSmall } from '../system/memory.ts';
 import { packageRoot } from '../system/package.ts';
 import { checkDirs } from '../workspace/dirs.ts';
 
+import { fewOfEach } from './few.ts';
 import { paints } from './io.ts';
 import { painter, summary } from './print.ts';
 import { refuse } from './refuse.ts';
@@ -66,6 +67,13 @@ export type RunDoors = ViewIo & {
 export const usage = (message: string, fix: string): Refusal => ({
   problems: [{ code: 'usage', severity: 'error', message, fix }],
 });
+
+/** Flags that mean nothing where a run begins. */
+const resumeOnly = [
+  ['takeOver', '--take-over'],
+  ['now', '--now'],
+  ['acceptChanges', '--accept-changes'],
+] as const;
 
 /** Runs a pipeline, or with `--resume --run-id` goes on with a run. Answers with the exit code. */
 export async function runCommand(
@@ -140,12 +148,13 @@ async function runOrResume(
       return usage('--resume needs --run-id', 'factory run PIPELINE --resume --run-id ID');
     return resumeById(options.runId, pipeline, options, io, view);
   }
-  if (options.takeOver === true)
-    return usage('--take-over goes with --resume', 'factory resume ID --take-over');
+  const resumes = resumeOnly.find(([name]) => options[name] === true);
+  if (resumes !== undefined)
+    return usage(`${resumes[1]} goes with --resume`, `factory resume ID ${resumes[1]}`);
   const flags = flagsOf(options);
   if ('problems' in flags) return flags;
   const read = await readSmall(pipeline, io.cwd);
-  for (const warning of read.found.filter((d) => d.severity === 'warning')) view.warn(warning, read.text);
+  warnOf(read, io, view);
   if (read.graph === undefined) return { problems: read.found.filter((d) => d.severity === 'error') };
   const runId = options.runId ?? newRunId(io.clock);
   const bad = validRunId(runId);
@@ -160,6 +169,18 @@ async function runOrResume(
   const dirs = workdir === undefined ? undefined : checkDirs({ workdir, runsdir: runsDir });
   if (dirs !== undefined) return usage(dirs.message, dirs.fix);
   return startRun(read.graph, { runsDir, runId }, flags, doorsOf(io, view));
+}
+
+/** Tells what may be wrong with a pipeline that can run. */
+export function warnOf(
+  { found, text }: Pick<Awaited<ReturnType<typeof readPipeline>>, 'found' | 'text'>,
+  io: Pick<RunDoors, 'errIsTerminal'>,
+  view: View,
+): void {
+  const warnings = found.filter((one) => one.severity === 'warning');
+  const { told, more } = fewOfEach(warnings, io.errIsTerminal);
+  for (const warning of told) view.warn(warning, text);
+  for (const line of more) view.log('warn', line);
 }
 
 /** But for a handful of nodes a pipeline is read without the room that it would be faster with: what that takes stays
@@ -222,26 +243,14 @@ export function flagsOf(options: RunOptions): RunFlags | Refusal {
     vars[pair.slice(0, at)] = pair.slice(at + 1);
   }
   const maxSteps = options.maxSteps === undefined ? undefined : Number(options.maxSteps);
-  if (maxSteps !== undefined && (!Number.isSafeInteger(maxSteps) || maxSteps < 1)) {
-    return usage(
-      `--max-steps ${options.maxSteps} is not a whole number of at least 1`,
-      'for example --max-steps 500',
-    );
-  }
+  if (maxSteps !== undefined && (!Number.isSafeInteger(maxSteps) || maxSteps < 1))
+    return notWhole('--max-steps', options.maxSteps, 1, 500);
   const maxVisits = options.maxVisits === undefined ? undefined : Number(options.maxVisits);
-  if (maxVisits !== undefined && (!Number.isSafeInteger(maxVisits) || maxVisits < 1)) {
-    return usage(
-      `--max-visits ${options.maxVisits} is not a whole number of at least 1`,
-      'for example --max-visits 100',
-    );
-  }
-  const maxWallMs =
-    options.maxWall === undefined
-      ? undefined
-      : (durationMs(options.maxWall) ??
-        (/^\d+$/.test(options.maxWall) ? Number(options.maxWall) * 1000 : Number.NaN));
-  if (Number.isNaN(maxWallMs))
-    return usage(`--max-wall ${options.maxWall} is not a duration`, 'for example --max-wall 2h');
+  if (maxVisits !== undefined && (!Number.isSafeInteger(maxVisits) || maxVisits < 1))
+    return notWhole('--max-visits', options.maxVisits, 1, 100);
+  const maxWallMs = options.maxWall === undefined ? undefined : lengthOf(options.maxWall);
+  if (typeof maxWallMs === 'string')
+    return usage(`--max-wall ${options.maxWall} ${maxWallMs}`, 'for example --max-wall 2h');
   const limits = boundsOf(options);
   if ('problems' in limits) return limits;
   return {
@@ -267,6 +276,19 @@ export function flagsOf(options: RunOptions): RunFlags | Refusal {
   };
 }
 
+/** Why what was given is not the whole number that is wanted. */
+function notWhole(flag: string, given = '', least: number, example: number): Refusal {
+  const large = /^\d+$/.test(given.trim()) && Number(given) > Number.MAX_SAFE_INTEGER;
+  const why = large ? tooLarge : `is not a whole number of at least ${least}`;
+  return usage(`${flag} ${given} ${why}`, `for example ${flag} ${example}`);
+}
+
+/** Milliseconds, or why it is no length of time. */
+function lengthOf(text: string): number | string {
+  const read = duration().read({ kind: 'string', text });
+  return read.ok ? read.value : read.why;
+}
+
 /** Flags that bound what a run may do; every command that begins one has them. */
 export type BoundOptions = Pick<
   RunOptions,
@@ -284,22 +306,18 @@ export function boundsOf(options: BoundOptions): Bounds | Refusal {
   const { maxCostUsd: usd, maxTokens: tokens, unknownCost, prices, parkAfter, wait, now } = options;
   if (usd !== undefined && !/^\d+(?:\.\d+)?$/.test(usd.trim()))
     return usage(`--max-cost-usd ${usd} is not a number of at least 0`, 'for example --max-cost-usd 2.50');
+  if (usd !== undefined && !Number.isFinite(Number(usd)))
+    return usage(`--max-cost-usd ${usd} is too large`, 'for example --max-cost-usd 2.50');
   if (tokens !== undefined && !(/^\d+$/.test(tokens.trim()) && Number.isSafeInteger(Number(tokens))))
-    return usage(
-      `--max-tokens ${tokens} is not a whole number of at least 0`,
-      'for example --max-tokens 500000',
-    );
+    return notWhole('--max-tokens', tokens, 0, 500_000);
   if (unknownCost !== undefined && unknownCost !== 'stop' && unknownCost !== 'allow')
     return usage(
       `--unknown-cost ${unknownCost} is neither stop nor allow`,
       'for example --unknown-cost allow',
     );
-  const parkAfterMs =
-    parkAfter === undefined
-      ? undefined
-      : (durationMs(parkAfter) ?? (/^\d+$/.test(parkAfter) ? Number(parkAfter) * 1000 : Number.NaN));
-  if (Number.isNaN(parkAfterMs))
-    return usage(`--park-after ${parkAfter} is not a duration`, 'for example --park-after 10m');
+  const parkAfterMs = parkAfter === undefined ? undefined : lengthOf(parkAfter);
+  if (typeof parkAfterMs === 'string')
+    return usage(`--park-after ${parkAfter} ${parkAfterMs}`, 'for example --park-after 10m');
   return {
     ...(sandbox === undefined ? {} : { sandbox }),
     ...(usd === undefined ? {} : { maxCostUsd: Number(usd) }),

@@ -31,7 +31,7 @@ export async function runsCommand(options: RunsOptions, io: Io & { readonly cloc
     ...runs.filter((run) => isPaused(run.status)),
     ...runs.filter((run) => !isPaused(run.status)),
   ];
-  const rows = sorted.map((run) => ({ ...run, next: nextOf(run, program, place) }));
+  const rows = sorted.map((run) => ({ ...run, next: nextOf(run, program, `${run.id}${place}`) }));
   if (options.json === true) {
     const listed = rows.map(({ id, dir, status, startedAt, pipeline, ...run }) => ({
       run_id: id,
@@ -128,22 +128,26 @@ function standOf({ status, reason, nextNode, wakeAt }: RunSummary): string {
   return nextNode === '' ? '' : `${status === 'running' ? 'at' : 'stopped before'} ${nextNode}`;
 }
 
-/** What a person would type next about a run that wants somebody. */
-function nextOf({ id, status, nextNode, failedNode }: RunSummary, program: string, place: string): string {
+/** What a person would type next about a run that wants somebody; `run` names it as it is typed. */
+export function nextOf(
+  { status, nextNode, failedNode }: Pick<RunSummary, 'status' | 'nextNode' | 'failedNode'>,
+  program: string,
+  run: string,
+): string {
   switch (status) {
     case 'interrupted':
     case 'crashed':
     case 'paused_auth':
     case 'paused_billing':
-      return `${program} resume ${id}${place}`;
+      return `${program} resume ${run}`;
     case 'paused_quota':
-      return `${program} resume ${id}${place} --wait`;
+      return `${program} resume ${run} --wait`;
     case 'failed':
-      if (nextNode !== '') return `${program} resume ${id}${place}`;
-      return `${program} trace ${id}${place}${failedNode === '' ? '' : ` --node ${failedNode}`}`;
+      if (nextNode !== '') return `${program} resume ${run}`;
+      return `${program} trace ${run}${failedNode === '' ? '' : ` --node ${failedNode}`}`;
     // It says which file is damaged, and who made what is not ours.
     case 'unreadable':
-      return `${program} verify ${id}${place}`;
+      return `${program} verify ${run}`;
     case 'completed':
     case 'running':
       return '';

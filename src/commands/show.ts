@@ -11,13 +11,14 @@ import type { Spent } from '../model/spent.ts';
 import type { VisitRecord } from '../model/visit-record.ts';
 import { readJournal, readRecords } from '../store/journal.ts';
 import { readSoFar } from '../store/moment.ts';
-import { findRun, readManifest, summaryOf } from '../store/run-store.ts';
+import { findRun, namedRun, readManifest, summaryOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
 import { keepNurserySmall } from '../system/memory.ts';
 import type { Io } from './io.ts';
 import { paints } from './io.ts';
 import { elapsedWords, oneLine, painter, spentWords } from './print.ts';
 import { refuse } from './refuse.ts';
+import { nextOf } from './runs.ts';
 
 export type ShowOptions = {
   readonly runsdir?: string;
@@ -54,11 +55,9 @@ export async function showCommand(
   const { manifest } = read;
   const visits = soFar.records.filter((record) => record.type === 'Visit');
   const rows = rowsOf(visits, await rungs(dir));
-  const { status, reason, nextNode, elapsedMs, spent, wakeAt } = await summaryOf(
-    manifest.run_id,
-    dir,
-    io.clock,
-  );
+  const summary = await summaryOf(manifest.run_id, dir, io.clock);
+  const { status, reason, nextNode, elapsedMs, spent, wakeAt } = summary;
+  const next = nextOf(summary, io.called?.program ?? 'factory', namedRun(dir, io.cwd));
   const prices = pricesOf(manifest);
   const calls = await readRecords(layout(dir).calls);
   const books = openBooks(callRecords(calls.records), prices, async () => {});
@@ -80,6 +79,7 @@ export async function showCommand(
       wake_at: wakeAt,
       nodes: rows.map((row) => ({ ...row, spent: books.of(row.node) })),
       run_dir: dir,
+      next,
     };
     io.out(`${JSON.stringify(told, null, 2)}\n`);
     return 0;
@@ -90,7 +90,9 @@ export async function showCommand(
     ['run', manifest.run_id],
     ['status', stands],
     ...(wakeAt === null ? [] : [['wakes', wakeAt]]),
-    ...(nextNode === '' ? [] : [['next', nextNode]]),
+    ...(status === 'running' && nextNode !== '' ? [['at', nextNode]] : []),
+    ...(next === '' ? [] : [['next', next]]),
+    ...(next === '' || nextNode === '' ? [] : [['', `goes on with node ${nextNode}`]]),
     ['pipeline', basename(manifest.pipeline_path)],
     ['agent', manifest.agent.describe || 'none'],
     ...sandboxLines(manifest),

@@ -4,6 +4,7 @@ import { readInputs } from '../engine/inputs.ts';
 import { readPipeline } from '../factory/pipeline.ts';
 import { hasErrors } from '../model/diagnostic.ts';
 import { draw } from './draw.ts';
+import { fewOfEach } from './few.ts';
 import type { Io } from './io.ts';
 import { errColumns, paints } from './io.ts';
 
@@ -24,7 +25,9 @@ export async function validateCommand(
     reports.push({ file, ok, ...(counts ?? {}), diagnostics });
     if (options.json === true) continue;
     const colour = paints(io, io.errIsTerminal, options.color);
-    for (const diagnostic of diagnostics) io.err(`${draw(diagnostic, text, colour, errColumns(io))}\n`);
+    const { told, more } = fewOfEach(diagnostics, io.errIsTerminal);
+    for (const diagnostic of told) io.err(`${draw(diagnostic, text, colour, errColumns(io))}\n`);
+    for (const line of more) io.err(`${line}\n`);
     const errors = diagnostics.filter((d) => d.severity === 'error').length;
     const warnings = diagnostics.length - errors;
     const counted = [

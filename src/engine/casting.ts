@@ -9,7 +9,7 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Graph, Node } from '../model/graph.ts';
 import { kindOf } from '../model/resolve.ts';
 import type { NodeKind } from '../nodes/kind.ts';
-import { isMissing } from '../system/files.ts';
+import { isMissing, unreadable } from '../system/files.ts';
 import type { Inputs } from './inputs.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -41,6 +41,8 @@ export function cast(
     effort: string | undefined;
     temperature?: number | undefined;
     script: LoadedScript | undefined;
+    /** Whether a flag names it. */
+    scriptNamed: boolean;
   },
 ): Casting | Refusal {
   const plans = new Map<string, AgentPlan>();
@@ -55,15 +57,20 @@ export function cast(
       ...(choice.model === undefined ? {} : { model: choice.model }),
       ...(choice.effort === undefined ? {} : { effort: choice.effort }),
       ...(choice.temperature === undefined ? {} : { temperature: choice.temperature }),
-      ...(choice.script === undefined ? {} : { script: choice.script }),
+      ...(choice.script === undefined ? {} : { script: choice.script, scriptNamed: choice.scriptNamed }),
     });
     if ('plan' in chosen) plans.set(backend, chosen.plan);
     else problems.push({ ...chosen.problem, place: { file: graph.file, span: node.span } });
   }
   // A flag that no node heeds is still a flag that somebody typed.
-  if (plans.size === 0 && choice.flag !== undefined && problems.length === 0) {
-    const asked = chooseAgent({ env: {}, flag: choice.flag });
-    if ('problem' in asked && ['agent-unknown', 'agent-list'].includes(asked.problem.code))
+  if (plans.size === 0 && problems.length === 0) {
+    const { flag, effort } = choice;
+    const asked = chooseAgent({
+      env: {},
+      ...(flag === undefined ? {} : { flag }),
+      ...(effort === undefined ? {} : { effort }),
+    });
+    if ('problem' in asked && ['agent-unknown', 'agent-list', 'agent-effort'].includes(asked.problem.code))
       problems.push(asked.problem);
   }
   if (problems.length > 0) return { problems: problems.slice(0, 1) };
@@ -90,7 +97,7 @@ export async function loadScript(
   } catch (error) {
     const message = isMissing(error)
       ? `there is no agent script ${path}`
-      : `the agent script ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+      : `the agent script ${path} cannot be read: ${unreadable(error)}`;
     const place =
       flag === undefined && bundled !== undefined
         ? { place: { file: graph.file, span: bundled.valueSpan } }
@@ -136,7 +143,7 @@ export async function selfContained(loaded: LoadedScript): Promise<AgentScript |
         const { file, ...rest } = { ...answer, ...(answer.files === undefined ? {} : { files }) };
         inlined.push(file === undefined ? rest : { ...rest, text: (await read(file)).toString('utf8') });
       } catch (error) {
-        const message = `the agent script ${loaded.path} names ${named} for node "${node}", which cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+        const message = `the agent script ${loaded.path} names ${named} for node "${node}", which cannot be read: ${unreadable(error)}`;
         return {
           problems: [
             {

@@ -12,7 +12,7 @@ import { nearest } from '../model/nearest.ts';
 import { own } from '../model/own.ts';
 import { sha256 } from '../model/sha256.ts';
 import { realClock } from '../system/clock.ts';
-import { isCode, isMissing } from '../system/files.ts';
+import { isCode, isMissing, unreadable } from '../system/files.ts';
 
 type Frozen = { readonly path: string; readonly text: string; readonly sha256: string };
 
@@ -209,7 +209,7 @@ async function readText(path: string, what: string): Promise<{ text: string } | 
     if (isCode(error, 'EACCES', 'EPERM')) return { problem: `${what}: ${path} ${forbidden}` };
     if (error instanceof TypeError) return { problem: `${what}: ${path} is not UTF-8 text` };
     return {
-      problem: `${what}: cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`,
+      problem: `${what}: cannot read ${path}: ${unreadable(error)}`,
     };
   }
 }

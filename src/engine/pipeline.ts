@@ -86,7 +86,10 @@ async function pipelineText(path: string, cwd: string): Promise<{ text: string }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT' || code === 'ENOTDIR')
-      return no(`there is no pipeline file ${path}`, 'name a .dot file');
+      return no(
+        `there is no pipeline file ${path}`,
+        path === '-' ? 'name a .dot file; standard input is /dev/stdin' : 'name a .dot file',
+      );
     if (code === 'EISDIR') return no(`${path} is a folder, not a pipeline file`, 'name a .dot file in it');
     if (code === 'EACCES') return no(`${path} may not be read`, 'check its permissions');
     if (error instanceof TypeError)

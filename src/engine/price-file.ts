@@ -6,6 +6,7 @@ import type { Graph } from '../model/graph.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { bundledPrices, type Prices, parsePrices, pricesWith } from '../model/prices.ts';
 import { sha256 } from '../model/sha256.ts';
+import { unreadable } from '../system/files.ts';
 import type { Refusal } from './casting.ts';
 
 type Kept = NonNullable<Manifest['prices']>;
@@ -33,7 +34,7 @@ export async function readPriceFile(
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = unreadable(error);
     const place =
       by.startsWith('the') && graph !== undefined && attribute !== undefined
         ? { place: { file: graph.file, span: attribute.valueSpan } }

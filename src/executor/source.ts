@@ -4,6 +4,7 @@ import { checkOrder, isOneOrder } from '../builder/orders.ts';
 import { said } from '../builder/scope.ts';
 import type { JsonObject } from '../model/json.ts';
 import { sha256 } from '../model/sha256.ts';
+import { isCode, unreadable } from '../system/files.ts';
 import { type Refused, refused, type Source } from './run.ts';
 
 /** Bytes; a larger file is no work order. */
@@ -20,7 +21,7 @@ export async function readSources(path: string): Promise<readonly Source[] | Ref
   } catch (error) {
     return refused(
       1,
-      `the work order ${path} cannot be read: ${said(error)}`,
+      `the work order ${path} cannot be read: ${isSystems(error) ? unreadable(error) : said(error)}`,
       'name a work order, a JSON file',
     );
   }
@@ -37,6 +38,9 @@ export async function readSources(path: string): Promise<readonly Source[] | Ref
   }
   return sources;
 }
+
+const isSystems = (error: unknown): boolean =>
+  isCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM');
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -32,11 +32,11 @@ import { changedIn } from './vouched.ts';
 
 export type ReplayRequest = {
   /** The visit that is the first to be made again; undefined for the whole run. */
-  readonly from: Point | undefined;
+  readonly from?: Point | undefined;
   /** Prompts in place of the pipeline's, by node. */
-  readonly prompts: Readonly<Record<string, string>>;
+  readonly prompts?: Readonly<Record<string, string>>;
   /** Run tools and checks for real. */
-  readonly runTools: boolean;
+  readonly runTools?: boolean;
 };
 
 /** Makes the run in `runDir` again in a new directory, agents answered from its record. Refuses, with nothing left
@@ -61,7 +61,7 @@ export async function replayRun(
   const whole = await recordsOf(runDir, manifest, records, moment.records.length);
   if (whole !== undefined) return whole;
   const stored = storedGraph(manifest);
-  const graph = stored === undefined ? undefined : withPrompts(manifest, stored, request.prompts);
+  const graph = stored === undefined ? undefined : withPrompts(manifest, stored, request.prompts ?? {});
   if (graph !== undefined && 'problems' in graph) return graph;
   const dir = resolve(runDir);
   const recordedDir = dirname(manifest.workspace_path);
@@ -73,7 +73,7 @@ export async function replayRun(
       ancestors: await ancestorsOf(manifest),
       live: flags.live === true,
       prompts: { ...request.prompts },
-      ...(request.runTools ? { run_tools: true } : {}),
+      ...(request.runTools === true ? { run_tools: true } : {}),
     },
     records,
     graph,

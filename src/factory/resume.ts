@@ -283,6 +283,7 @@ export async function goOn(
     // What an outcome says of the script is the same before and after a resume: it names the file as it was given.
     script = { path: manifest.agent.script.path, script: parsed.script, text };
   }
+  const scriptNamed = flags.script !== undefined && given.script !== undefined;
   const nobody: Casting = { plans: new Map(), main: undefined };
   const casting: Casting | Refusal =
     given.offline === true
@@ -290,11 +291,12 @@ export async function goOn(
       : cast(current, kinds, {
           // The run goes on with the agent it began with, whatever the environment now prefers.
           env: { ...doors.env, FACTORY_EFFORT: undefined, ...override(manifest, flags.agent) },
-          flag: flags.agent ?? (manifest.agent.name === '' ? undefined : manifest.agent.name),
+          flag: flags.agent ?? (scriptNamed || manifest.agent.name === '' ? undefined : manifest.agent.name),
           model: flags.model ?? manifest.agent.model,
           effort: flags.effort ?? manifest.agent.effort,
           temperature: manifest.agent.temperature,
           script,
+          scriptNamed,
         });
   if ('problems' in casting) return casting;
   const maxVisits = flags.maxVisits ?? manifest.caps.max_visits;

@@ -55,6 +55,7 @@ export async function startRun(
       effort: flags.effort,
       temperature: flags.temperature,
       script,
+      scriptNamed: flags.script !== undefined,
     });
   let casting = castWith(loaded.script);
   if ('problems' in casting) return casting;

@@ -36,6 +36,9 @@ export const flag = (): AttributeType<boolean> =>
 
 const wholeNumber = /^[+-]?\d+$/;
 
+/** Why a number that is one, and too large to be counted exactly, does not do. */
+export const tooLarge = `is too large: the most is ${Number.MAX_SAFE_INTEGER}`;
+
 /** A whole number, `least` or more. */
 export const count = (least = 0): AttributeType<number> =>
   type(`a whole number of at least ${least}`, (v) => {
@@ -45,8 +48,9 @@ export const count = (least = 0): AttributeType<number> =>
         : v.kind === 'string' && wholeNumber.test(v.text.trim())
           ? Number(v.text.trim())
           : Number.NaN;
-    if (!Number.isSafeInteger(n)) return no('is not a whole number');
-    return n < least ? no(`is less than ${least}`) : yes(n);
+    if (Number.isNaN(n)) return no('is not a whole number');
+    if (n < least) return no(`is less than ${least}`);
+    return Number.isSafeInteger(n) ? yes(n) : no(tooLarge);
   });
 
 /** How often something may repeat: 0 for as often as it likes, else 2 or more. */
@@ -58,10 +62,7 @@ export const atLeastTwo = (): AttributeType<number> =>
 
 /** Any whole number. */
 export const integer = (): AttributeType<number> =>
-  type('a whole number', (v) => {
-    const read = count(Number.MIN_SAFE_INTEGER).read(v);
-    return read.ok ? read : no('is not a whole number');
-  });
+  type('a whole number', (v) => count(Number.MIN_SAFE_INTEGER).read(v));
 
 /** A number, whole or not, `least` or more. */
 export const number = (least: number): AttributeType<number> =>
@@ -72,7 +73,8 @@ export const number = (least: number): AttributeType<number> =>
         : v.kind === 'string'
           ? Number(v.text)
           : Number.NaN;
-    if (v.text.trim() === '' || !Number.isFinite(n)) return no('is not a number');
+    if (v.text.trim() === '' || Number.isNaN(n)) return no('is not a number');
+    if (!Number.isFinite(n)) return no(/\d/.test(v.text) ? 'is too large' : 'is not a number');
     return n < least ? no(`is less than ${least}`) : yes(n);
   });
 
@@ -88,11 +90,19 @@ export function durationMs(word: string): number | undefined {
 /** A length of time in milliseconds; a bare whole number means seconds. */
 export const duration = (): AttributeType<number> =>
   type('a duration such as 250ms, 900s, 15m, 2h or 1d', (v) => {
-    if (v.kind === 'duration') return yes(v.ms);
-    if (v.kind === 'integer') return v.value < 0 ? no('is negative') : yes(v.value * 1000);
-    const ms = durationMs(v.text) ?? (/^\d+$/.test(v.text.trim()) ? Number(v.text.trim()) * 1000 : undefined);
-    return ms === undefined ? no('is not a duration') : yes(ms);
+    const word = v.text.trim();
+    const ms =
+      v.kind === 'duration'
+        ? v.ms
+        : v.kind === 'integer'
+          ? v.value * 1000
+          : (durationMs(word) ?? (/^\d+$/.test(word) ? Number(word) * 1000 : undefined));
+    if (ms !== undefined && ms < 0) return no('is negative');
+    if (ms === undefined) return no('is not a duration');
+    return Number.isSafeInteger(ms) ? yes(ms) : no(`is too long: the most is ${longestDays}d`);
   });
+
+const longestDays = Math.floor(Number.MAX_SAFE_INTEGER / 86_400_000);
 
 const unitBytes: Readonly<Record<string, number>> = { b: 0, k: 1, m: 2, g: 3, t: 4 };
 /** `512M 2GiB 100kB 1048576` in bytes, or undefined; units are powers of 1024. */

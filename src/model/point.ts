@@ -3,7 +3,7 @@
 export type Point = {
   readonly node: string;
   /** 1-based; undefined for the latest finished visit of the node. */
-  readonly visit: number | undefined;
+  readonly visit?: number | undefined;
 };
 
 /** What is wrong with what was typed, and what would be right. */

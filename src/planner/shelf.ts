@@ -1,7 +1,7 @@
 /** Where a compilation's records and work orders go: the folder of its artifacts, and the one they are exported to. */
 import { mkdir, readdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isCode, isMissing, makeFolder, writeFileAtomic } from '../system/files.ts';
+import { isCode, isMissing, makeFolder, systemWords, writeFileAtomic } from '../system/files.ts';
 import { namesIn } from '../system/read.ts';
 import { type Problem, readIfThere } from './desk.ts';
 import { manifestFile } from './emit.ts';
@@ -114,8 +114,4 @@ async function written(outdir: string, work: () => Promise<void>): Promise<Probl
 }
 
 const messageOf = (error: unknown): string =>
-  isMissing(error)
-    ? 'a part of the path is not a folder'
-    : error instanceof Error
-      ? error.message
-      : String(error);
+  isMissing(error) ? 'a part of the path is not a folder' : systemWords(error);

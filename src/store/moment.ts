@@ -49,7 +49,7 @@ export async function readSoFar(runDir: string): Promise<
 
 /** Right after the visit that `point` names, or with `before` right before it; else which visits there are. `records`
  *  are those of a run from the first one on. */
-export function findMoment(records: readonly RunRecord[], point: Point, before: boolean): Moment | NoMoment {
+export function findMoment(records: readonly RunRecord[], point: Point, before = false): Moment | NoMoment {
   const visits = records.filter((record) => record.type === 'Visit');
   const ofNode = visits.filter((record) => record.node === point.node);
   const visit =

@@ -259,7 +259,12 @@ const meanings: Readonly<Record<string, string>> = {
   EAGAIN: 'the system has no process or memory left for it',
   ENOMEM: 'the system has no memory left for it',
   ELOOP: 'its links lead in a circle',
+  EISDIR: 'it is a folder',
 };
+
+/** The same of a file that could not be read. */
+export const unreadable = (error: unknown): string =>
+  isMissing(error) ? 'there is no such file' : systemWords(error);
 
 /** Removes what is there, whatever it is, if it is still ours to change. In one synchronous call: nobody can take the run
  *  over between the question and the removal. */

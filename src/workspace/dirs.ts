@@ -1,5 +1,5 @@
 /** Where a workdir and a runs directory may lie, by their real paths. */
-import { lstatSync, opendirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { existsSync, lstatSync, opendirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { isMissing } from '../system/files.ts';
 import { codeOf, isDenied } from './trouble.ts';
@@ -35,6 +35,12 @@ function checkWorkdir(workdir: string): DirProblem | undefined {
   } catch {
     return no(`the workdir ${workdir} cannot be read`, 'make it readable for this user (chmod u+rx)');
   }
+  // Much is copied before it comes to /proc, which cannot be.
+  if (realpathSync.native(workdir) === '/' && !existsSync('/.factoryignore'))
+    return no(
+      `the workdir ${workdir} is the whole file system`,
+      `name the folder of the project with --workdir, or workdir="none" on the graph for an empty one`,
+    );
   return undefined;
 }
 

@@ -55,6 +55,16 @@ test.for<[string, Partial<AgentRequest>, string]>([
     "fake (the node's agent.backend)",
   ],
   [
+    'a script that is named answers, whatever keys there are',
+    { env: { FACTORY_AGENT: 'stub', ...key }, script, scriptNamed: true },
+    'scripted (--script)',
+  ],
+  [
+    'an agent that is named beats a script that is',
+    { env: key, flag: 'stub', script, scriptNamed: true },
+    'stub (--agent)',
+  ],
+  [
     'the flag beats the environment',
     { env: { FACTORY_AGENT: 'stub', ...key }, flag: ' fake ' },
     'fake (--agent)',

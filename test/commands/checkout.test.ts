@@ -51,6 +51,22 @@ describe('of one run', () => {
     });
   });
 
+  test('a folder that holds just that already is as good as made: a checkout killed before it could say so', async () => {
+    const out = join(it.path, 'again');
+    await it.checkout('base', 'again', {});
+    const told = await it.checkout('base', 'again', {});
+    expect(told.out).toContain(`4 files, 1 link in ${out}, as they were there already`);
+    expect(told.code, told.err).toBe(0);
+    expect(JSON.parse((await it.checkout('base', 'again', { json: true })).out)).toMatchObject({
+      was_there: true,
+    });
+    expect((await it.checkout('base', 'again', { at: 'make' })).err).toMatch(/again is not empty/);
+    writeFileSync(join(out, 'bin/run'), '1\n3\n');
+    const other = await it.checkout('base', 'again', {});
+    expect(other.err).toMatch(/again is not empty/);
+    expect(other.code).toBe(2);
+  });
+
   test('a disk that keeps no permissions is told', async (context) => {
     mkdirSync(join(it.path, 'other'));
     using disk = diskIn(join(it.path, 'other'), 'exFAT');

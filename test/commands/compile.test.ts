@@ -197,7 +197,10 @@ describe('a compilation', () => {
     const keyless = await it.factory([...args, '--run-id', 'R0']);
     expect(keyless.code).toBe(3);
     expect(keyless.stderr).toContain('OPENAI_API_KEY');
-    for (const id of ['R3', 'R0'])
+    const without = await it.factory([...args, '--run-id', 'R5', '--agent', 'command']);
+    expect(without.stderr).toContain('command.run is missing');
+    expect(without.code).toBe(3);
+    for (const id of ['R3', 'R0', 'R5'])
       expect(inTree(await artifacts(it, id), 'run.json')).toMatchObject({ success: false, exit_code: 3 });
     expect(await tree(join(it.path, 'out'))).toEqual({});
   });
@@ -226,6 +229,26 @@ describe('a compilation', () => {
     const files = await artifacts(it, 'R1');
     expect(inTree(files, 'run.json')).toMatchObject({ success: true, exit_code: 0, failure_reason: null });
     expect(Object.keys(files)).toContain('output/WO-01.json');
+  });
+
+  test('goes on as it began: a flag that says otherwise is refused', async () => {
+    await using it = await home({ 'spec.md': 'S', 's.json': script({ json: good }) });
+    const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'brief' };
+    const begin = ['plan', 'spec.md', '--script', 's.json', '--run-id', 'R1', '--outdir', 'out'];
+    expect((await it.factory([...begin, '--accept-changes'])).stderr).toContain('goes with --resume');
+    expect((await it.factory(begin, { env })).code).toBe(1);
+    for (const [wants, ...flags] of [
+      ["--outdir other is not the run's", '--outdir', 'other'],
+      ["--artifacts-dir other is not the run's", '--artifacts-dir', 'other'],
+      ['--overwrite was not given then', '--overwrite'],
+      ["--var rules differs from the run's", '--strict'],
+    ] as const) {
+      const refused = await it.factory(['plan', '--resume', '--run-id', 'R1', ...flags]);
+      expect(refused.stderr).toContain(wants);
+      expect(refused.code).toBe(2);
+    }
+    const resumed = await it.factory([...begin, '--resume']);
+    expect(resumed.code, resumed.stderr).toBe(0);
   });
 
   test('whose stage had just begun at a power cut can be gone on with, and interrupted again', async () => {

@@ -261,6 +261,13 @@ describe('delivering to a folder', () => {
     expect(readdirSync(it.path).sort()).toEqual(
       [...before.filter((name) => name !== '.out.0123456789ab.tmp'), 'out'].sort(),
     );
+    // Of two at once one was killed: done again, there is nothing to deliver, and something to clear.
+    const dead = `.out.${makerWord().replace(/\.\d+\./, '.4194304.')}.012345.tmp`;
+    mkdirSync(join(it.path, dead));
+    expect(await r.asked({ to: 'out' })).toBe(0);
+    expect(r.said()).toContain('delivered already');
+    expect(readdirSync(it.path)).not.toContain(dead);
+    expect(readdirSync(it.path)).toContain('.out.mine.tmp');
   });
 
   test('leaves alone what another one to the same place is at, and what others put into a folder that it made', async () => {

@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 import { validateCommand } from '../../src/commands/validate.ts';
 import { home } from '../support/cli.ts';
 
-async function validated(files: Record<string, string>, options: { json?: boolean } = {}) {
+async function validated(
+  files: Record<string, string>,
+  options: { json?: boolean; terminal?: boolean; color?: boolean } = {},
+) {
   await using it = await home(files);
   let out = '';
   let err = '';
@@ -16,7 +19,7 @@ async function validated(files: Record<string, string>, options: { json?: boolea
       err += text;
     },
     outIsTerminal: false,
-    errIsTerminal: false,
+    errIsTerminal: options.terminal === true,
     width: 100,
   };
   return { code: await validateCommand(Object.keys(files), options, io), out, err };
@@ -91,4 +94,24 @@ test('what is sealed and who sees it are words that it knows, and it says who ca
   expect(wrong.code).toBe(2);
   expect(wrong.err).toMatch(/error\[holdout\]: holdout: ".\/" is the whole workspace/);
   expect(wrong.err).toMatch(/error\[sees-holdout\]: sees_holdout=true on codergen node "a"/);
+});
+
+test('of one mistake made over and over a terminal shows the first and a count, a pipe and --json all', async () => {
+  const nodes = Array.from(
+    { length: 50 },
+    (_, n) => `n${n} [tool_command="true", shape=parallelogram, tiemout=5]`,
+  );
+  const names = nodes.map((_, n) => `n${n}`).join(' -> ');
+  const files = {
+    'a.dot': `digraph g { start [shape=Mdiamond] exit [shape=Msquare, max_visits=-1] ${nodes.join('\n')} start -> ${names} -> exit }`,
+  };
+  const drawn = (err: string) => err.match(/^warning\[unknown-attribute\]/gm)?.length;
+  const told = await validated(files, { terminal: true, color: false });
+  expect(drawn(told.err)).toBe(20);
+  expect(told.err).toContain('\nand 30 more of unknown-attribute (');
+  expect(told.err).toContain('error[attribute-value]');
+  expect(told.out).toContain('1 error, 53 warnings');
+  expect(drawn((await validated(files)).err)).toBe(50);
+  const { out } = await validated(files, { json: true, terminal: true });
+  expect(JSON.parse(out).files[0].diagnostics.length).toBe(54);
 });

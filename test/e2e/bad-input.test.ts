@@ -22,6 +22,11 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       args: ['run', 'nowhere.dot'],
       wants: ['there is no pipeline file nowhere.dot'],
     },
+    {
+      says: 'a dash for standard input, which is a name like another',
+      args: ['run', '-'],
+      wants: ['there is no pipeline file -', 'standard input is /dev/stdin'],
+    },
     { says: 'a folder', args: ['run', 'folder'], files: { 'folder/x': '' }, wants: ['folder is a folder'] },
     {
       says: 'a file below a file',
@@ -144,6 +149,24 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       wants: ['--workdir <dir>', 'argument missing', '= fix: node', 'run --help'],
     },
     {
+      says: 'a value of a flag that takes none',
+      args: ['run', 'p.dot', '--json=true'],
+      files: { 'p.dot': good },
+      wants: ["error[usage]: option '--json' takes no value", 'write --json;'],
+    },
+    {
+      says: 'a name that begins with a dash',
+      args: ['run', '-p.dot'],
+      files: { '-p.dot': good },
+      wants: ["error[usage]: unknown option '-p.dot'", 'as a name it is written ./-p.dot;'],
+    },
+    {
+      says: 'an effort that does not exist, though no node needs one',
+      args: ['run', 'p.dot', '--effort', 'hihg'],
+      files: { 'p.dot': good },
+      wants: ['--effort asks for the effort "hihg"', 'did you mean "high"?'],
+    },
+    {
       says: 'a misspelt flag',
       args: ['run', 'p.dot', '--workdri', 'x'],
       files: { 'p.dot': good },
@@ -162,12 +185,57 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       wants: ['there is no agent script', 'nope.json'],
     },
     {
+      says: 'a script that is a folder',
+      args: ['run', 'p.dot', '--script', 'folder'],
+      files: { 'p.dot': good, 'folder/x': '' },
+      wants: ['folder cannot be read: it is a folder\n'],
+    },
+    {
+      says: 'a script that names an answer which is not there',
+      args: ['run', 'p.dot', '--script', 's.json'],
+      files: {
+        'p.dot': 'digraph g { start [shape=Mdiamond] a [prompt=x] exit [shape=Msquare] start -> a -> exit }',
+        's.json': '{"format":"factory-script/1","answers":{"a":[{"file":"no.txt"}]}}',
+      },
+      wants: ['names no.txt for node "a", which cannot be read: there is no such file\n'],
+    },
+    {
+      says: 'prices that are not there',
+      args: ['run', 'p.dot', '--prices', 'no.json'],
+      files: { 'p.dot': good },
+      wants: ['no.json, which cannot be read: there is no such file\n'],
+    },
+    {
       says: 'a spec without a name',
       args: ['run', job, '--var', 'spec='],
       wants: ['variable "spec" names no file', '--var spec=FILE'],
     },
     { says: 'an agent that does not exist', args: ['run', job, '--agent', 'opnai'], wants: ['openai'] },
     { says: 'openai without a key', args: ['run', job, '--agent', 'openai'], wants: ['OPENAI_API_KEY'] },
+    {
+      says: 'a workdir that is the whole file system',
+      args: ['run', 'p.dot', '--workdir', '/'],
+      files: { 'p.dot': good },
+      wants: ['the workdir / is the whole file system'],
+    },
+    ...[
+      ['--max-tokens', '9'.repeat(20), 'is too large: the most is 9007199254740991'],
+      ['--max-steps', '9'.repeat(20), 'is too large: the most is 9007199254740991'],
+      ['--max-visits', 'many', 'is not a whole number of at least 1'],
+      ['--max-cost-usd', '9'.repeat(400), 'is too large'],
+      ['--max-wall', '9'.repeat(400), 'is too long: the most is 104249991d'],
+    ].map(([flag = '', value = '', why = '']) => ({
+      says: `${flag} ${value.slice(0, 20)}`,
+      args: ['run', 'p.dot', flag, value],
+      files: { 'p.dot': good },
+      wants: [`error[usage]: ${flag} ${value} ${why}`],
+    })),
+    ...['--now', '--accept-changes', '--take-over'].map((flag) => ({
+      says: `${flag} of a run that begins`,
+      args: ['run', 'p.dot', flag],
+      files: { 'p.dot': good },
+      wants: [`error[usage]: ${flag} goes with --resume`, `resume ID ${flag}`],
+    })),
     {
       says: 'a resume without an id',
       args: ['run', 'p.dot', '--resume'],

@@ -119,3 +119,23 @@ test('a time in a manifest that is none moves no cursor and paints nothing in th
   expect(stdout).not.toContain('\u001b');
   expect(stdout.split('\n')).toHaveLength(3);
 });
+
+test('show says what would be typed next: nothing of a run that has completed, the resume of one that has stopped', async () => {
+  const { it } = await ran();
+  await using _ = it;
+  expect((await it.factory(['show', 'r'])).stdout).not.toMatch(/^(next|at) /m);
+  const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'start' };
+  await it.factory(['run', 'p.dot', '--run-id', 'cut'], { env });
+  const told = (await it.factory(['show', 'cut'])).stdout;
+  expect(told).toMatch(/^next {6}\S.* resume cut\n {10}goes on with node a$/m);
+  const { next, next_node } = JSON.parse((await it.factory(['show', 'cut', '--json'])).stdout);
+  expect([next, next_node]).toEqual([expect.stringMatching(/ resume cut$/), 'a']);
+});
+
+test('help for a command that there is not says so', async () => {
+  await using it = await home({});
+  const { code, stderr } = await it.factory(['help', 'rum']);
+  expect(code).toBe(2);
+  expect(stderr).toContain("error[usage]: unknown command 'rum'");
+  expect(stderr).toContain('did you mean run?');
+});

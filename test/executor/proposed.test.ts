@@ -63,7 +63,8 @@ test('a run that has landed is told of as landed when it is gone on with, also w
   expect(ran.code, ran.stderr).toBe(0);
   git(repo, 'commit', '-q', '--allow-empty', '-m', 'more');
   const head = git(repo, 'rev-parse', 'HEAD');
-  const again = await it.factory(['order', 'run', '--resume', '--run-id', 'o']);
+  const resume = ['order', 'run', '--resume', '--run-id', 'o'];
+  const again = await it.factory(resume);
   expect(again.stderr).toContain('WARNING: the commits are on "mine" already, which has gone on since');
   expect(again.code, again.stdout).toBe(0);
   expect(git(repo, 'rev-parse', 'mine')).toBe(head);
@@ -71,4 +72,28 @@ test('a run that has landed is told of as landed when it is gone on with, also w
     git_workflow: { commit_hashes_created: string[] };
   };
   expect(git_workflow.commit_hashes_created).toEqual([git(repo, 'rev-parse', 'mine~')]);
+
+  // The command that began it goes on with it; what it says otherwise is refused, and not passed over.
+  const same = [...begin, '--resume', '--agent', 'scripted', '--script', 'script.json', '--no-push'];
+  expect((await it.factory(same)).code).toBe(0);
+  const others = [
+    ['--branch', 'other'],
+    ['--max-attempts', '9'],
+    ['--agent', 'fake'],
+    ['--script', 'order.json'],
+    ['--repo', '.'],
+    ['--out', 'there'],
+  ];
+  for (const flag of others) {
+    const refused = await it.factory([...resume, ...flag]);
+    expect(refused.stderr).toContain(`goes on as it began: ${flag.join(' ')} is not the run's`);
+    expect(refused.code).toBe(2);
+  }
+  const none = await it.factory(['order', 'run', '--repo', 'repo', '--work-order', 'no.json']);
+  expect(none.stderr).toMatch(/no\.json cannot be read: there is no such file\n/);
+  const models = await it.factory([...begin, '--model', 'a', '--llm-model', 'b']);
+  expect(models.stderr).toContain('two models are named: --llm-model b and --model a');
+  const now = await it.factory([...begin.slice(0, -1), 'p', '--now']);
+  expect(now.stderr).toContain('--now goes with --resume');
+  expect(now.code).toBe(2);
 });

@@ -88,12 +88,11 @@ describe('a run from a program', () => {
     const dir = join(folder, 'runs/a');
     const read = await readSoFar(dir);
     if (!read.ok) throw new Error(read.why);
-    const moment = findMoment(read.records, { node: 'one', visit: undefined }, false);
+    const moment = findMoment(read.records, { node: 'one' });
     if (!moment.ok) throw new Error(moment.why);
     const fork = ran(await forkRun('runs/a', moment, undefined, where('b'), plainFlags(), doors));
     expect([fork.status, steps(fork.workspace)]).toEqual(['completed', 'one\ntwo\n']);
-    const request = { from: undefined, prompts: {}, runTools: false };
-    const replay = ran(await replayRun('runs/a', request, where('c'), plainFlags(), doors));
+    const replay = ran(await replayRun('runs/a', {}, where('c'), plainFlags(), doors));
     expect([replay.status, steps(replay.workspace)]).toEqual(['completed', 'one\ntwo\n']);
   });
 

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { bareValue } from '../../src/dot/value.ts';
+import { type AttributeType, count, duration, integer, number } from '../../src/model/attribute.ts';
+
+const digits = '9'.repeat(20);
+const most = Number.MAX_SAFE_INTEGER;
+
+test.for<[string, AttributeType<number>, number | string]>([
+  [`${most}`, count(1), most],
+  [digits, count(1), `is too large: the most is ${most}`],
+  [`-${digits}`, count(1), 'is less than 1'],
+  ['1e3', count(1), 'is not a whole number'],
+  [digits, integer(), `is too large: the most is ${most}`],
+  ['-5', integer(), -5],
+  ['1e999', number(0), 'is too large'],
+  ['Infinity', number(0), 'is not a number'],
+  ['1e3', number(0), 1000],
+  ['104249991d', duration(), 104_249_991 * 86_400_000],
+  ['104249992d', duration(), 'is too long: the most is 104249991d'],
+  [digits, duration(), 'is too long: the most is 104249991d'],
+  ['-1', duration(), 'is negative'],
+  ['1w', duration(), 'is not a duration'],
+])('%s is a number or a length of time, or it is told why not', ([text, type, wants]) => {
+  const told = (value: Parameters<typeof type.read>[0]) => {
+    const read = type.read(value);
+    return read.ok ? read.value : read.why;
+  };
+  expect(told(bareValue(text))).toBe(wants);
+  // A quoted "-1" has never been a length of time at all.
+  if (wants !== 'is negative') expect(told({ kind: 'string', text })).toBe(wants);
+});
