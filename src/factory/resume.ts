@@ -14,7 +14,7 @@ import { goalOf } from '../engine/pipeline.ts';
 import { readPriceFile } from '../engine/price-file.ts';
 import { resultOf } from '../engine/result.ts';
 import { flagsOfAgent, varNotTaken, whatChanged } from '../engine/resume.ts';
-import { budgetGiven } from '../engine/shared-budget.ts';
+import { budgetGiven, parkAbove } from '../engine/shared-budget.ts';
 import type { Texts } from '../engine/texts.ts';
 import { textsOf, textsOfManifest } from '../engine/texts.ts';
 import { lint } from '../lint/lint.ts';
@@ -119,6 +119,7 @@ async function stillParked(runDir: string, flags: RunFlags, doors: Doors): Promi
       const readRun = await readManifest(runDir);
       if (!readRun.ok) return undefined;
       const code = doors.signal.aborted ? 130 : 75;
+      if (code === 75) await parkAbove(doors.env, parked);
       const ending = { ok: false, exitNode: null, reason: `${parked.node}: ${parked.reason}`, code };
       const end = { state, ending, interrupted: false, parked };
       return { result: await resultOf(readRun.manifest, runDir, end, doors.cwd, doors.called), code };
