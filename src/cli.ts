@@ -42,5 +42,7 @@ if ((only === '--version' || only === '-V') && more.length === 0) {
   });
   process.stdout.write(`${packageVersion()}\n`);
 } else {
+  // It would open Node's debugger: see system/debugger.ts.
+  process.on('SIGUSR1', () => {});
   load()(createRequire(import.meta.url), import.meta.url);
 }

@@ -8,6 +8,7 @@ import { harmless, type Io } from './commands/io.ts';
 import { withLookCommands } from './commands/look-words.ts';
 import { collect, present, withAnswerers, withRunOptions } from './commands/run-words.ts';
 import { realClock } from './system/clock.ts';
+import { shutDebugger } from './system/debugger.ts';
 import { realEvery } from './system/every.ts';
 import { isCode, systemWords } from './system/files.ts';
 import { dropEverything } from './system/live.ts';
@@ -92,15 +93,26 @@ function leaveTerminal(): void {
     }
 }
 
-/** Fires at the first SIGINT, SIGTERM or SIGHUP: stages are ended and the checkpoint saved. The second one, or SIGQUIT,
- *  ends us, with every stage killed where it stands and nothing half-made left. */
+/** What ends a process: people and systems that ask, alarms, and a limit on the time of a CPU. */
+const endings = [
+  'SIGINT',
+  'SIGTERM',
+  'SIGHUP',
+  'SIGQUIT',
+  'SIGUSR2',
+  'SIGALRM',
+  'SIGVTALRM',
+  'SIGXCPU',
+] as const;
+
+/** Fires at the first of these signals: stages are ended and the checkpoint saved. The second one, or SIGQUIT, ends us,
+ *  with every stage killed where it stands and nothing half-made left. */
 function stopping(): AbortSignal {
   heedsSignals = true;
-  // It would open Node's debugger, through which anybody on this machine is as good as we are.
-  process.on('SIGUSR1', () => {});
+  void shutDebugger();
   const controller = new AbortController();
   let first = Number.NEGATIVE_INFINITY;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {
+  for (const signal of endings) {
     process.on(signal, () => {
       if (signal === 'SIGHUP') process.once('exit', leaveTerminal);
       if (controller.signal.aborted || signal === 'SIGQUIT') {

@@ -7,6 +7,7 @@ import { momentText, parsePoint } from '../model/point.ts';
 import { findMoment, readSoFar } from '../store/moment.ts';
 import { messageOf } from '../store/problem.ts';
 import { findRun, readManifest } from '../store/run-store.ts';
+import { diskTrouble, mendDisk } from '../system/disk-trouble.ts';
 import { isCode, isMissing, systemWords } from '../system/files.ts';
 import { keepNurserySmall } from '../system/memory.ts';
 import { modeLost } from '../workspace/checkout.ts';
@@ -75,6 +76,8 @@ export async function checkoutCommand(
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     tree = there ?? (await snapshots.checkout(wanted.snapshot, folder));
   } catch (error) {
+    if (error instanceof WorkspaceError && diskTrouble(error) !== undefined)
+      return refused(no('checkout', `${folder}: ${messageOf(error)}`, mendDisk), options, io, 1);
     if (error instanceof WorkspaceError || !(error instanceof Error && 'code' in error))
       return refused(no('checkout', messageOf(error)), options, io, 1);
     throw error;

@@ -142,7 +142,6 @@ export async function sharedBudget(
   | {
       readonly caps: Caps;
       tell(record: CallRecord): Promise<void>;
-      park(parked: Parked): Promise<void>;
       close(): Promise<void>;
     }
   | undefined
@@ -168,7 +167,16 @@ export async function sharedBudget(
       journal.append(record);
       await journal.flush();
     },
-    park: (parked) => writeJson(join(dirname(path), parkedName), parked),
     close: async () => journal?.close(),
   };
+}
+
+/** Tells the stage that started this run, if one did, what the run waits for: now, or still. */
+export async function parkAbove(
+  env: Readonly<Record<string, string | undefined>>,
+  parked: Parked,
+): Promise<void> {
+  const given = budgetGiven(env);
+  if (given !== undefined && !('problems' in given))
+    await writeJson(join(dirname(given.path), parkedName), parked);
 }

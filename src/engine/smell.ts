@@ -21,7 +21,9 @@ export function smellOf(
   )
     return `it may use ${limits.memory} bytes of memory: ${set('max_memory')}`;
   if (/fork: (?:retry: )?Resource temporarily unavailable|Cannot fork|spawn \S+ EAGAIN/.test(said))
-    return `it may have ${limits.processes} processes: ${set('max_processes')}`;
+    return limits.processesSaid === true
+      ? `it may have ${limits.processes} processes: ${set('max_processes')}`
+      : `no more processes for it: it may have ${limits.processes} (max_processes), and this machine fewer (ulimit -u, pids.max of its control group)`;
   if (rung === 'group') return undefined;
   if (!network && unreachable.test(said)) return `the network is off: ${set('network=on')}`;
   if (rung !== 'bwrap') return undefined;

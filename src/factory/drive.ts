@@ -15,6 +15,7 @@ import { endLeftovers } from '../engine/resume.ts';
 import { retell } from '../engine/retell.ts';
 import { run } from '../engine/run.ts';
 import type { Sealed } from '../engine/sealing.ts';
+import { parkAbove } from '../engine/shared-budget.ts';
 import type { RunSetting } from '../engine/site.ts';
 import { teller } from '../engine/teller.ts';
 import type { Texts } from '../engine/texts.ts';
@@ -264,7 +265,7 @@ export async function drive(
     await trace.close();
     await ledger.close();
     const { parked } = end;
-    if (parked !== undefined) await money.park(parked);
+    if (parked !== undefined) await parkAbove(doors.env, parked);
     await money.close();
     exchanges?.close();
     if (parked !== undefined) await writeJson(at.manifest, { ...started, parked }, { sync: true });

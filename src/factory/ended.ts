@@ -10,6 +10,7 @@ import { teller } from '../engine/teller.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { exchangesLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import type { Parked } from '../model/park.ts';
 import { RunResult } from '../model/result.ts';
 import { allOpen, openJournal } from '../store/journal.ts';
 import { acquireLock, type Lock, notReleased } from '../store/lock.ts';
@@ -17,7 +18,7 @@ import { mendJournals } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
 import { fence } from '../system/fence.ts';
-import { systemWords, writeFileAtomic } from '../system/files.ts';
+import { systemWords, writeFileAtomic, writeJson } from '../system/files.ts';
 import { hasNeighbours, removeGitLocks, removeNeighbours } from '../system/leftovers.ts';
 import { readPlain } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
@@ -25,6 +26,7 @@ import { openSnapshots } from '../workspace/snapshots.ts';
 import { readJudge, unseal } from './judge.ts';
 import { standing } from './stands.ts';
 import type { Doors, Finished } from './types.ts';
+import { changedRecords } from './vouched.ts';
 
 /** A run that has reached an exit, as it ended; undefined for one that goes on. */
 export async function finishedRun(
@@ -71,6 +73,33 @@ async function endOf(
   const ending = { ok: ended.ok, exitNode: ended.exit_node, reason: ended.reason, code: ended.code };
   const end = { state, ending, interrupted: false };
   return { result: await resultOf(manifest, runDir, end, doors.cwd, doors.called), code: ended.code };
+}
+
+/** The same of a run that waits: what its engine was killed before it could write is written by whoever looks at it. Nothing
+ *  changes in one that has another owner. */
+export async function completeWait(
+  runDir: string,
+  manifest: Manifest,
+  parked: Parked,
+  result: RunResult,
+  doors: Doors,
+): Promise<void> {
+  const at = layout(runDir);
+  if (await tellsOf(at.result, result)) return;
+  const stands = await standing(runDir);
+  // What somebody has changed is told by whoever goes on with the run.
+  if ('problems' in stands || (await changedRecords(runDir, manifest.run_id, stands.read)) !== undefined)
+    return;
+  const answer = await acquireLock(runDir, { clock: doors.clock, takeOver: false, stoppedYields: true });
+  if (answer.kind === 'refused') return;
+  const open = fence(runDir, answer.lock.assertOwner, answer.lock.successor);
+  try {
+    await writeJson(at.manifest, { ...manifest, parked }, { sync: true });
+    await writeFileAtomic(at.result, withOwnHash(result), flushed);
+  } finally {
+    await giveFree(answer.lock, result, doors);
+    open();
+  }
 }
 
 /** Where an engine was killed after the run had ended, but before it had said how: says it, tidies up, and puts the
@@ -163,11 +192,13 @@ export const flushed = { sync: true, syncFolder: true, evenFolder: true } as con
 async function tellsOf(path: string, end: RunResult): Promise<boolean> {
   const said = Said.safeParse(parsed(path)).data;
   // What ended at no exit may have been interrupted, or stopped by another limit, at the same stage before.
-  const alike = end.exit_node !== null || (said?.status === end.status && said.reason === end.reason);
+  const alike =
+    end.exit_node !== null ||
+    (said?.status === end.status && said.reason === end.reason && said.wake_at === end.wake_at);
   return said?.stages === end.stages && alike;
 }
 
-const Said = RunResult.pick({ stages: true, status: true, reason: true });
+const Said = RunResult.pick({ stages: true, status: true, reason: true, wake_at: true });
 
 const parsed = (path: string): unknown => {
   try {

@@ -9,7 +9,6 @@ import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Mark } from '../model/mark.ts';
 import { own } from '../model/own.ts';
-import type { Parked } from '../model/park.ts';
 import type { Prices } from '../model/prices.ts';
 import { type Journal, openJournal, readRecords } from '../store/journal.ts';
 import { scan } from '../store/journal-read.ts';
@@ -23,8 +22,6 @@ export type Money = {
   readonly caps: Caps;
   /** The hash of `calls.jsonl`; undefined where there is none. */
   mark(): Mark | undefined;
-  /** Tells the stage that started this run what it waits for. */
-  park(parked: Parked): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -75,7 +72,6 @@ export async function openMoney(
     books,
     caps: shared?.caps ?? run.caps,
     mark: () => books.mark(),
-    park: async (parked) => shared?.park(parked),
     async close() {
       await books.close();
       await shared?.close();

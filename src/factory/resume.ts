@@ -14,7 +14,7 @@ import { goalOf } from '../engine/pipeline.ts';
 import { readPriceFile } from '../engine/price-file.ts';
 import { resultOf } from '../engine/result.ts';
 import { flagsOfAgent, varNotTaken, whatChanged } from '../engine/resume.ts';
-import { budgetGiven } from '../engine/shared-budget.ts';
+import { budgetGiven, parkAbove } from '../engine/shared-budget.ts';
 import type { Texts } from '../engine/texts.ts';
 import { textsOf, textsOfManifest } from '../engine/texts.ts';
 import { lint } from '../lint/lint.ts';
@@ -30,7 +30,7 @@ import { loadCheckpoint } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';
 import { readPlain } from '../system/read.ts';
 import { drive } from './drive.ts';
-import { completeResult, finishedRun, untoldEnd } from './ended.ts';
+import { completeResult, completeWait, finishedRun, untoldEnd } from './ended.ts';
 import { standing } from './stands.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
@@ -121,7 +121,13 @@ async function stillParked(runDir: string, flags: RunFlags, doors: Doors): Promi
       const code = doors.signal.aborted ? 130 : 75;
       const ending = { ok: false, exitNode: null, reason: `${parked.node}: ${parked.reason}`, code };
       const end = { state, ending, interrupted: false, parked };
-      return { result: await resultOf(readRun.manifest, runDir, end, doors.cwd, doors.called), code };
+      const { manifest } = readRun;
+      const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
+      if (code === 75) {
+        await completeWait(runDir, manifest, parked, result, doors);
+        await parkAbove(doors.env, parked);
+      }
+      return { result, code };
     }
     if (!told)
       doors.log('info', 'parked; waiting for the quota', { wake_at: parked.wake_at, node: parked.node });

@@ -194,6 +194,22 @@ function isUnderWay(facts: readonly Fact[], records: readonly RunRecord[]): bool
   return began >= 0 && !isRecorded && !facts.slice(began).some(endsNode);
 }
 
+/** Ends of visits that were lost after they were told: of a power cut the story may be left where the checkpoint is not,
+ *  and then the next session makes that visit again. */
+function madeAgain(facts: readonly Fact[], ends: (fact: Fact) => boolean, begins: string): ReadonlySet<Fact> {
+  const lost = new Set<Fact>();
+  let last: Fact | undefined;
+  let begun = false;
+  for (const fact of facts) {
+    if (fact.type === begins) begun = true;
+    if (!ends(fact)) continue;
+    if (begun && last !== undefined && last.node === fact.node && last.visit === fact.visit) lost.add(last);
+    last = fact;
+    begun = false;
+  }
+  return lost;
+}
+
 /** A story must tell of the same visits, in the same order, with the same outcomes. A kill may have cost the last of
  *  them, and then the next session begins. */
 function followVisits(
@@ -209,9 +225,10 @@ function followVisits(
   let mayLose = 0;
   const words = (visit: VisitRecord | undefined) =>
     visit === undefined ? 'nothing more' : `${visit.node}@${visit.visit} ${visit.outcome.status}`;
+  const again = madeAgain(facts, ends, begins);
   for (const fact of facts) {
     if (fact.type === begins) mayLose = at > 0 || fact.seq > 1 ? 1 : 0;
-    if (!ends(fact)) continue;
+    if (!ends(fact) || again.has(fact)) continue;
     const tells = `${fact.node}@${fact.visit} ${fact.outcome}`;
     if (words(visits[at]) !== tells && mayLose > 0 && words(visits[at + 1]) === tells) at += 1;
     mayLose = 0;

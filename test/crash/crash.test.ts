@@ -15,6 +15,8 @@ let cli: string;
 let base: Baseline;
 let everyKind: Baseline;
 let judged: Baseline;
+let parked: Baseline;
+let forked: Baseline;
 
 beforeAll(async () => {
   if (!known) return;
@@ -26,17 +28,19 @@ beforeAll(async () => {
     if (story === undefined) throw new Error(`no story "${name}"`);
     return baseline(cli, story);
   };
-  [base, everyKind, judged] = await Promise.all([
+  [base, everyKind, judged, parked, forked] = await Promise.all([
     undisturbed('answers'),
     undisturbed('nodes'),
     undisturbed('sealed'),
+    undisturbed('parks'),
+    undisturbed('forks'),
   ]);
 });
 afterAll(() => (known ? rm(folder, { recursive: true, force: true }) : undefined));
 
 /** The point of the `nth` (negative: from the end) of the operations of a story that fit. */
-function pointAt(of: Baseline, kind: Kind, what: RegExp, nth: number, action: Action): Point {
-  const all = of.operations['engine'] ?? [];
+function pointAt(of: Baseline, kind: Kind, what: RegExp, nth: number, action: Action, who = 'engine'): Point {
+  const all = of.operations[who] ?? [];
   const fitting: number[] = [];
   let k = 0;
   for (const operation of all) {
@@ -46,7 +50,7 @@ function pointAt(of: Baseline, kind: Kind, what: RegExp, nth: number, action: Ac
   }
   const at = fitting.at(nth);
   if (at === undefined) throw new Error(`no ${kind} of ${what}`);
-  return { story: of.story.name, who: 'engine', kind, k: at, action };
+  return { story: of.story.name, who, kind, k: at, action };
 }
 
 const held = async (of: Baseline, point: Point, seed: number): Promise<void> => {
@@ -82,6 +86,25 @@ test.skipIf(!known)(
   () => held(judged, pointAt(judged, 'sync', /\/runs\/r1$/, -1, 'full'), 1),
 );
 
+test.skipIf(!known)('a checkout that the disk fails says where and what to do, and can be made again', () =>
+  held(forked, pointAt(forked, 'rename', /\.factory-restore\./, 0, 'error', 'engine.4'), 1),
+);
+
+describe.skipIf(!known)('a run that waits goes on to the same end, though', () => {
+  test.for([
+    [
+      'its engine was killed when the checkpoint said so, and the manifest not yet',
+      'rename',
+      'kill',
+      'engine',
+    ],
+    ['the power went there', 'rename', 'power', 'engine'],
+    ['that was where a stage had a run of its own', 'rename', 'kill', 'tool1.2'],
+  ] as const)('%s', ([, kind, action, who]) =>
+    held(parked, pointAt(parked, kind, /\.manifest\.json/, -1, action, who), 1),
+  );
+});
+
 test.skipIf(!known)(
   'what a stage has left is flushed before the checkpoint that counts it takes its place',
   () => {
@@ -116,7 +139,9 @@ test.skipIf(!known)('the folders that were made for the first run are flushed wi
 test.skipIf(!known)('a sample of points, other ones for another FACTORY_CRASH_SEED', async () => {
   const seed = Number(process.env['FACTORY_CRASH_SEED'] ?? '4');
   const chance = random(seed);
-  const points = pointsOf(base);
-  const some = Array.from({ length: 2 }, () => points[Math.floor(chance() * points.length)]);
-  for (const point of some) if (point !== undefined) await held(base, point, seed);
+  for (const of of [base, base, parked, forked]) {
+    const points = pointsOf(of);
+    const point = points[Math.floor(chance() * points.length)];
+    if (point !== undefined) await held(of, point, seed);
+  }
 });

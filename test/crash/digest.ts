@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Story } from './stories.ts';
 
 /** Facts by name, each as text, so that a difference can be shown. */
 export type Digest = Readonly<Record<string, string>>;
@@ -80,6 +81,28 @@ export async function digestOf(home: string, runDir: string): Promise<Digest> {
     // Every object that the commits need is there and whole.
     await git('fsck', '--strict', '--no-dangling');
   }
+  return facts;
+}
+
+/** Digest of all that the story leaves in the folder `home`. */
+export async function digestOfAll(home: string, story: Story): Promise<Digest> {
+  const facts: Record<string, string> = {};
+  for (const run of ['r1', ...(story.runs ?? [])]) {
+    const of = await digestOf(home, join(home, '.factory/runs', run));
+    for (const [name, fact] of Object.entries(of)) facts[run === 'r1' ? name : `${run} ${name}`] = fact;
+  }
+  for (const name of story.repositories ?? []) {
+    const git = async (...args: string[]) =>
+      (await promisify(execFile)('git', ['-C', join(home, name), ...args])).stdout;
+    for (const ref of (await git('for-each-ref', '--format=%(refname)')).split('\n').filter(Boolean))
+      facts[`${name} ${ref}`] = await git('log', '--format=%T %s', ref);
+    facts[`${name} status`] = await git('status', '--porcelain', '--branch');
+    await git('fsck', '--strict', '--no-dangling');
+  }
+  for (const name of story.folders ?? [])
+    await tree(join(home, name), '', async (path, text) => {
+      facts[`${name} ${path}`] = text;
+    });
   return facts;
 }
 

@@ -1,5 +1,5 @@
 /** The folder that one case runs in, and the processes started there. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,6 +17,8 @@ export type Ended = {
 export type Ground = {
   readonly home: string;
   readonly runDir: string;
+  /** Writes files, by name. */
+  put(files: Story['files']): Promise<void>;
   /** Runs `factory …args` with a fault at `point` (`who:kind:k:action`; empty for none). */
   factory(args: readonly string[], point: string, seed: number): Promise<Ended>;
   /** What the fault hit; undefined when it did not come to that. */
@@ -33,9 +35,23 @@ export type Ground = {
 /** Makes the folder of a story. `parent` is where, default the system's place for such things. */
 export async function ground(cli: string, story: Story, parent = tmpdir()): Promise<Ground> {
   const home = await realpath(await mkdtemp(join(parent, 'crash-')));
-  for (const [name, text] of Object.entries(story.files)) {
-    await mkdir(dirname(join(home, name)), { recursive: true });
-    await writeFile(join(home, name), text);
+  const put = async (files: Story['files']): Promise<void> => {
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(dirname(join(home, name)), { recursive: true });
+      await writeFile(join(home, name), text, { mode: text.startsWith('#!') ? 0o755 : 0o644 });
+    }
+  };
+  await put(story.files);
+  if (story.source !== undefined) {
+    const who = ['-c', 'user.name=a', '-c', 'user.email=a@example.org'];
+    const git = (...args: string[]) =>
+      execFileSync('git', [...who, ...args], {
+        cwd: join(home, story.source ?? ''),
+        env: cleanEnv({ HOME: home }),
+      });
+    git('init', '--quiet', '--initial-branch=main');
+    git('add', '--all');
+    git('commit', '--quiet', '--message=begin');
   }
   await mkdir(join(home, 'tmp'));
   // Another folder for each call: what an orphan still records belongs to the call that it is of.
@@ -57,6 +73,7 @@ export async function ground(cli: string, story: Story, parent = tmpdir()): Prom
   return {
     home,
     runDir: join(home, '.factory/runs/r1'),
+    put,
     async factory(args, point, seed) {
       records = join(allRecords, String(++calls));
       await mkdir(records, { recursive: true });

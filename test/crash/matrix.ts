@@ -2,18 +2,18 @@
  *  ends, and a comparison with the run that nothing disturbed. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { type Digest, differences, digestOf, leftovers, routeOf } from './digest.ts';
+import { dirname, join } from 'node:path';
+import { type Digest, differences, digestOfAll, leftovers, routeOf } from './digest.ts';
 import { type Action, random } from './faults/plan.ts';
 import { type Ended, type Ground, ground } from './ground.ts';
-import type { Story } from './stories.ts';
+import type { Step, Story } from './stories.ts';
 
 export type Baseline = {
   readonly story: Story;
   readonly digest: Digest;
   readonly route: readonly string[];
   readonly ledger: readonly string[];
-  /** Operations by process: `engine`, `tool1`, …, each kind's in order. */
+  /** Operations by process: `engine`, `tool1`, …, of the second command `engine.2`, …; each kind's in order. */
   readonly operations: Readonly<Record<string, readonly { readonly kind: string; readonly what: string }[]>>;
 };
 
@@ -35,24 +35,39 @@ export function seedOf(point: Point, seed: number): number {
   return hash >>> 0;
 }
 
-const start = (story: Story) => ['run', 'p.dot', '--run-id', 'r1', ...story.flags];
-const resume = ['run', 'p.dot', '--resume', '--run-id', 'r1'];
+const resume = (run: string) => ['resume', run];
+
+/** The commands of the story: the run, and what is done after it. */
+const stepsOf = ({ flags, code, after = [] }: Story): readonly Step[] => [
+  { args: ['run', 'p.dot', '--run-id', 'r1', ...flags], code, makes: 'r1' },
+  ...after,
+];
+
+/** The process of a point and its command's place among those of the story. */
+const placeOf = (who: string): readonly [who: string, step: number] => {
+  const [whom = '', nth = '1'] = who.split('.');
+  return [whom, Number(nth) - 1];
+};
 
 /** Runs the story undisturbed. */
 export async function baseline(cli: string, story: Story): Promise<Baseline> {
   await using at = await ground(cli, story);
-  const ended = await at.factory(start(story), '', 1);
-  if (ended.code !== story.code) throw new Error(`${story.name} ended with ${ended.code}: ${ended.said}`);
   const operations: Record<string, { kind: string; what: string }[]> = {};
-  for (let n = 0; ; n++) {
-    const who = n === 0 ? 'engine' : `tool${n}`;
-    const found = at.operations(who);
-    if (found.length === 0) break;
-    operations[who] = [...found];
+  for (const [nth, step] of stepsOf(story).entries()) {
+    await at.put(step.before ?? {});
+    const ended = await at.factory(step.args, '', 1);
+    if (ended.code !== step.code)
+      throw new Error(`${story.name}: ${step.args[0]} ended with ${ended.code}: ${ended.said}`);
+    for (let n = 0; ; n++) {
+      const who = n === 0 ? 'engine' : `tool${n}`;
+      const found = at.operations(who);
+      if (found.length === 0) break;
+      operations[nth === 0 ? who : `${who}.${nth + 1}`] = [...found];
+    }
   }
   return {
     story,
-    digest: await digestOf(at.home, at.runDir),
+    digest: await digestOfAll(at.home, story),
     route: (await routeOf(at.runDir)).began,
     ledger: await at.ledger(),
     operations,
@@ -68,7 +83,7 @@ function actionsFor(kind: string, who: string): readonly Action[] {
     'error',
     ...(['create', 'write', 'sync', 'link', 'mkdir'].includes(kind) ? (['full'] as const) : []),
     ...(['rename', 'link', 'spawn'].includes(kind) ? (['after'] as const) : []),
-    ...(who === 'engine' ? [] : (['orphan'] as const)),
+    ...(who.startsWith('engine') ? [] : (['orphan'] as const)),
   ];
 }
 
@@ -99,22 +114,86 @@ export async function carryOut(cli: string, base: Baseline, point: Point, seed: 
 }
 
 async function inGround(at: Ground, base: Baseline, point: Point, seed: number): Promise<Verdict> {
-  const { who, kind, k, action } = point;
-  let ended = await at.factory(start(base.story), `${who}:${kind}:${k}:${action}`, seed);
+  const [, cut] = placeOf(point.who);
+  const steps = stepsOf(base.story);
+  for (const step of steps.slice(0, cut)) {
+    await at.put(step.before ?? {});
+    await at.factory(step.args, '', seed);
+  }
+  const step = steps[cut];
+  if (step === undefined) throw new Error(`no command ${point.who}`);
+  await at.put(step.before ?? {});
+  const { kind, action } = point;
+  const { fired, wrong, story, disturbances, powerCut, ended, failed } = await disturbed(
+    at,
+    step,
+    point,
+    seed,
+  );
+  const lenient = failed && (!point.who.startsWith('engine') || kind === 'spawn');
+  if (lenient && (ended.code === 0 || ended.code === 1 || ended.code === step.code)) {
+    // What it may not remove it cannot remove.
+    wrong.push(...(await untidy(at, kind !== 'unlink')));
+  } else if (ended.code !== step.code) {
+    wrong.push(`it ended with ${ended.code ?? ended.signal}`);
+    wrong.push(...(await untidy(at)));
+  } else {
+    for (const { args, code, before = {} } of steps.slice(cut + 1)) {
+      await at.put(before);
+      const last = await at.factory(args, '', seed);
+      story.push(last.said);
+      if (last.code !== code) wrong.push(`${args.join(' ')} ended with ${last.code ?? last.signal}`);
+    }
+    const found = await digestOfAll(at.home, base.story).catch((error: unknown) => String(error));
+    if (typeof found === 'string') wrong.push(found);
+    else wrong.push(...differences(base.digest, found));
+    wrong.push(...(await wrongRoute(at, base, powerCut, disturbances)));
+    wrong.push(...wrongLedger(base.ledger, await at.ledger(), disturbances));
+    // What looks the same must also hold against its own records.
+    for (const run of ['r1', ...(base.story.runs ?? [])]) {
+      const verified = await at.factory(['verify', run], '', seed);
+      if (verified.code !== 0) wrong.push(`verify ${run}: ${verified.said}`);
+    }
+    wrong.push(...(await untidy(at, action !== 'error' || kind !== 'unlink')));
+  }
+  if (wrong.length > 0) wrong.push(...story.map((said) => said.split('\n').slice(-12).join('\n')));
+  return { fired, wrong };
+}
+
+type Disturbed = {
+  readonly fired: string | undefined;
+  /** The last of the commands that it took. */
+  readonly ended: Ended;
+  /** The fault was told of, and killed nobody. */
+  readonly failed: boolean;
+  readonly disturbances: number;
+  readonly powerCut: boolean;
+  readonly wrong: string[];
+  /** What each of the commands said. */
+  readonly story: string[];
+};
+
+/** Carries out a command with its fault, and again until it ends as the undisturbed one. */
+async function disturbed(at: Ground, step: Step, point: Point, seed: number): Promise<Disturbed> {
+  const { kind, k, action } = point;
+  const [whom] = placeOf(point.who);
+  let ended = await at.factory(step.args, `${whom}:${kind}:${k}:${action}`, seed);
   const fired = await at.fired();
   const wrong: string[] = [];
   const story = [ended.said];
   // Each may cost one visit once more.
   let disturbances = fired === undefined ? 0 : 1;
   const failed = fired !== undefined && ended.signal === null;
-  if (failed && !(await reachedExit(at))) wrong.push(...honest(ended, at));
-  if (fired === undefined && ended.code !== base.story.code)
-    wrong.push(`undisturbed, it ended with ${ended.code}`);
+  const runs = step.makes === 'r1';
+  const reached = async () =>
+    (step.code !== 1 && ended.code === step.code) || (runs && (await reachedExit(at)));
+  if (failed && !(await reached())) wrong.push(...honest(ended, at, step));
+  if (fired === undefined && ended.code !== step.code) wrong.push(`undisturbed, it ended with ${ended.code}`);
   const chance = random(seed ^ 0x5eed);
   let again = chance() < 0.35;
   let powerCut = action === 'power';
   // A run that has its result and cannot put it on the disk says so, and is to be taken up again as well.
-  const goesOn = async () => !(await reachedExit(at)) || (failed && ended.code !== base.story.code);
+  const goesOn = async () => !(await reached()) || (failed && ended.code !== step.code);
   for (let tries = 0; ended.signal !== null || (tries === 0 && (await goesOn())); tries++) {
     if (tries > 5) {
       wrong.push('it does not come to its end');
@@ -125,30 +204,15 @@ async function inGround(at: Ground, base: Baseline, point: Point, seed: number):
     powerCut ||= again && how === 'power';
     again = false;
     if (!existsSync(at.runDir)) wrong.push(...(await nothingListed(at)));
-    const there = existsSync(join(at.runDir, 'manifest.json'));
-    ended = await at.factory(there ? resume : start(base.story), second, seed + tries + 1);
+    const made =
+      step.makes !== undefined && existsSync(join(dirname(at.runDir), step.makes, 'manifest.json'));
+    ended = await at.factory(made ? resume(step.makes) : step.args, second, seed + tries + 1);
     story.push(ended.said);
     if ((await at.fired()) !== undefined) disturbances++;
     // A process that only its end told of: nobody waits for a program that refuses.
     if (ended.code === 2) break;
   }
-  const lenient = failed && (who !== 'engine' || kind === 'spawn');
-  if (lenient && (ended.code === 0 || ended.code === 1)) {
-    // What it may not remove it cannot remove.
-    wrong.push(...(await untidy(at, kind !== 'unlink')));
-  } else {
-    if (ended.code !== base.story.code) wrong.push(`it ended with ${ended.code ?? ended.signal}`);
-    else {
-      const found = await digestOf(at.home, at.runDir).catch((error: unknown) => String(error));
-      if (typeof found === 'string') wrong.push(found);
-      else wrong.push(...differences(base.digest, found));
-      wrong.push(...(await wrongRoute(at, base, powerCut, disturbances)));
-    }
-    wrong.push(...wrongLedger(base.ledger, await at.ledger(), disturbances));
-    wrong.push(...(await untidy(at)));
-  }
-  if (wrong.length > 0) wrong.push(...story.map((said) => said.split('\n').slice(-12).join('\n')));
-  return { fired, wrong };
+  return { fired, ended, failed, disturbances, powerCut, wrong, story };
 }
 
 /** Whether the run has ended at an exit, and has said how. */
@@ -160,9 +224,9 @@ const reachedExit = async (at: Ground): Promise<boolean> => {
 };
 
 /** A run that could not go on says why, names the file, and says what to do; and its checkpoint can be read. */
-function honest(ended: Ended, at: Ground): string[] {
+function honest(ended: Ended, at: Ground, { makes = 'r1' }: Step): string[] {
   const wrong: string[] = [];
-  if (ended.code === 2 ? existsSync(at.runDir) : ended.code !== 1 && ended.code !== 70)
+  if (ended.code === 2 ? existsSync(join(dirname(at.runDir), makes)) : ended.code !== 1 && ended.code !== 70)
     wrong.push(`a failed operation ended it with ${ended.code}`);
   if (/^\s+at .*[:(]/m.test(ended.said)) wrong.push('it shows a stack');
   if (!ended.said.includes(at.home) && !/\bcannot (?:be )?start/.test(ended.said))

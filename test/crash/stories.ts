@@ -1,14 +1,33 @@
-/** The pipelines of the matrix. Together they use every kind of node, retries, loops, scopes, and commits.
+/** The pipelines of the matrix, and what is done with their runs. Together they use every kind of node, retries, loops,
+ *  scopes, commits, waits, forks, replays, checkouts and deliveries.
  *  Each stage with an effect outside the workspace adds a line to the file `$LEDGER`: node, visit, attempt. */
+
+/** One more command after the run has ended, or waits. */
+export type Step = {
+  readonly args: readonly string[];
+  /** Exit code of the undisturbed one. */
+  readonly code: number;
+  /** Files that somebody puts there first. */
+  readonly before?: Readonly<Record<string, string>>;
+  /** The run that it makes: once that is there, it is resumed. All others are done once more. */
+  readonly makes?: string;
+};
 
 export type Story = {
   readonly name: string;
-  /** Files of the folder that the run is started in, by name. `p.dot` is the pipeline. */
+  /** Files of the folder that the run is started in, by name; programs where they begin with `#!`. `p.dot` is the pipeline. */
   readonly files: Readonly<Record<string, string>>;
   /** Flags of `factory run` besides the run's id. */
   readonly flags: readonly string[];
   /** Exit code of the undisturbed run. */
   readonly code: number;
+  readonly after?: readonly Step[];
+  /** The folder that is a git repository from the start. */
+  readonly source?: string;
+  /** Repositories, and folders, that are compared besides the run `r1`; and other runs. */
+  readonly repositories?: readonly string[];
+  readonly folders?: readonly string[];
+  readonly runs?: readonly string[];
 };
 
 const ledger = 'echo $FACTORY_NODE $FACTORY_VISIT $FACTORY_ATTEMPT >> $LEDGER';
@@ -149,11 +168,110 @@ const orders = (build: string, propose: string): Story => ({
   code: 0,
 });
 
+const answer = (more: object) =>
+  `echo '${JSON.stringify({ type: 'result', subtype: 'success', result: 'said', ...more })}'`;
+/** In place of a model's program: it has no key until the file `key` is there, and its quota is back with the file `quota`. */
+const claude = `#!/bin/sh
+cat > /dev/null
+if [ ! -e "$HOME/key" ]; then ${answer({ is_error: true, api_error_status: 401 })}; exit 1; fi
+if [ "$FACTORY_NODE" = late ] && [ ! -e "$HOME/quota" ]; then
+  echo '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":4102444800}}'
+  ${answer({ is_error: true, api_error_status: 429 })}; exit 1
+fi
+${ledger}; echo "$FACTORY_NODE" >> asked.txt
+${answer({ is_error: false, total_cost_usd: 0.25, structured_output: { outcome: 'success', preferred_next_label: '', suggested_next_ids: [], context_updates: {}, verification_plan: null, notes: 'done', failure_reason: '' } })}
+`;
+
+/** Waits for a key, then for a quota that a run of a stage's own waits for, and goes on each time. */
+const parks: Story = {
+  name: 'parks',
+  files: {
+    ...workdir,
+    'work/claude.sh': claude,
+    'work/inner.dot': `digraph inner {
+  workdir="."
+  start [shape=Mdiamond]
+  late  [agent=claude, claude.path="./claude.sh", prompt="late"]
+  done  [shape=Msquare]
+  start -> late -> done
+}`,
+    'p.dot': `digraph parks {
+  start [shape=Mdiamond]
+  ask   [agent=claude, claude.path="./claude.sh", prompt="ask", max_retries=0]
+  nest  [shape=parallelogram, tool_command="if [ -e $LEDGER.runs/in/manifest.json ]; then factory resume in --now --runsdir $LEDGER.runs; else factory run inner.dot --run-id in --runsdir $LEDGER.runs; fi"]
+  fix   [shape=parallelogram, tool_command="${ledger}"]
+  last  [shape=parallelogram, tool_command="${ledger}; cat asked.txt"]
+  done  [shape=Msquare]
+  start -> ask
+  ask -> nest [condition="outcome=success"]
+  nest -> last [condition="outcome=success"]
+  nest -> fix [condition="outcome=fail && failure_class=product"]
+  fix -> nest
+  last -> done
+}`,
+  },
+  flags: ['--workdir', 'work'],
+  code: 75,
+  after: [
+    { args: ['resume', 'r1'], code: 75, before: { key: '' } },
+    { args: ['resume', 'r1', '--now'], code: 0, before: { quota: '' } },
+  ],
+};
+
+/** What is done with a run that has ended: gone on with from its middle, made again, and looked at. */
+const forks: Story = {
+  name: 'forks',
+  files: {
+    ...workdir,
+    'p.dot': `digraph forks {
+  start [shape=Mdiamond]
+  one   [shape=parallelogram, tool_command="${ledger}; echo $FACTORY_VISIT >> log.txt; ln -sf log.txt link; mkdir -p out/empty"]
+  two   [agent=fake, prompt="two"]
+  three [shape=parallelogram, tool_command="${ledger}; echo three >> log.txt; rm lib/deep/a.txt"]
+  done  [shape=Msquare]
+  start -> one -> two -> three -> done
+}`,
+  },
+  flags: ['--workdir', 'work'],
+  code: 0,
+  after: [
+    { args: ['fork', 'r1', '--at', 'one', '--run-id', 'f1'], code: 0, makes: 'f1' },
+    { args: ['replay', 'r1', '--run-id', 'p1'], code: 0, makes: 'p1' },
+    { args: ['checkout', 'r1', 'look', '--at', 'two'], code: 0 },
+  ],
+  runs: ['f1', 'p1'],
+  folders: ['look'],
+};
+
+/** One work order, and what it made on a branch of the source and in a repository of its own. */
+const delivers = (build: string, propose: string): Story => ({
+  ...orders(build, propose),
+  name: 'delivers',
+  files: {
+    ...orders(build, propose).files,
+    ...workdir,
+    'plan.json': JSON.stringify({
+      system_overview: ['one file'],
+      verify_contract: { command: 'test -f f1.txt', requires: [{ kind: 'file_exists', path: 'f1.txt' }] },
+      work_orders: [order(1)],
+    }),
+  },
+  flags: ['--agent', 'scripted', '--workdir', 'work'],
+  after: [
+    { args: ['deliver', 'r1', '--branch', 'made'], code: 0 },
+    { args: ['deliver', 'r1', '--to', 'out'], code: 0 },
+  ],
+  source: 'work',
+  repositories: ['work', 'out'],
+  folders: ['work/lib', 'out/lib'],
+});
+
 /** `read` answers the text of a file of the repository. */
 export async function stories(read: (path: string) => Promise<string>): Promise<readonly Story[]> {
   const build = (await read('pipelines/build.dot'))
     .replace('@../examples/linkcheck/plan.json', '@plan.json')
     .replace('@../prompts/propose.md', '@propose.md')
     .replace('../examples/linkcheck/agent.json', 'agent.json');
-  return [nodes, answers, sealed, orders(build, await read('prompts/propose.md'))];
+  const propose = await read('prompts/propose.md');
+  return [nodes, answers, sealed, orders(build, propose), parks, forks, delivers(build, propose)];
 }

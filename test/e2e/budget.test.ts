@@ -181,3 +181,27 @@ test.for([
     expect((await it.factory(['resume', 'r1', '--now'], { env })).code).toBe(0);
   },
 );
+
+test('a stage that goes on with a run of its own which still waits parks the run above, and leads into no loop', async () => {
+  const limited = { status: 429, headers: { 'retry-after': '3600' } };
+  await using server = await startModelServer((_request, index) => (index === 0 ? limited : { text: 'ok' }));
+  await using it = await home({
+    'work/inner.dot': `digraph inner { workdir=none; start [shape=Mdiamond]; done [shape=Msquare]
+      a [prompt=a]; start -> a -> done }`,
+    'outer.dot': `digraph outer { start [shape=Mdiamond]; done [shape=Msquare]; fix [prompt=fix, agent=fake]
+      t [shape=parallelogram, env_pass=OPENAI_API_KEY, tool_command="if [ -e $INNER/i ]; then factory resume i --runsdir $INNER $NOW; else factory run inner.dot --run-id i --runsdir $INNER; fi"]
+      start -> t; t -> fix [condition="outcome=fail"]; fix -> t; t -> done [condition="outcome=success"] }`,
+  });
+  const env = { ...key, OPENAI_BASE_URL: server.url, INNER: join(it.path, 'inner') };
+  const ran = await it.factory(['run', 'outer.dot', '--run-id', 'r1', '--workdir', 'work'], { env });
+  expect(ran.code, ran.stderr).toBe(75);
+  const early = await it.factory(['resume', 'r1', '--now', '--json'], { env });
+  expect(early.code, early.stderr).toBe(75);
+  expect(JSON.parse(early.stdout)).toMatchObject({
+    status: 'paused_quota',
+    reason: expect.stringContaining('t: a run that it started is parked: a: '),
+  });
+  expect(server.requests).toHaveLength(1);
+  const ended = await it.factory(['resume', 'r1', '--now'], { env: { ...env, NOW: '--now' } });
+  expect(ended.code, ended.stderr).toBe(0);
+});

@@ -89,6 +89,59 @@ test('signals that come while a run that has ended clears up change nothing abou
   expect(ran.stdout).toContain('success');
 });
 
+test.for(['SIGUSR2', 'SIGALRM', 'SIGXCPU'] as const)(
+  '%s stops a run in order, with its stage',
+  async (signal) => {
+    await using it = await home({
+      'p.dot': stage('echo $$ > $FLAG.part; mv $FLAG.part $FLAG; exec sleep 1000'),
+    });
+    const env = { FLAG: join(it.path, 'flag') };
+    const ran = await it.factory(['run', 'p.dot', '--run-id', 'r1'], {
+      env,
+      watch: (line, engine) => {
+        if (line.includes('stage started node=one'))
+          void vi
+            .waitFor(() => expect(existsSync(env.FLAG)).toBe(true), patient)
+            .then(() => engine.kill(signal));
+      },
+    });
+    expect(ran, ran.stderr).toMatchObject({ code: 130, signal: null });
+    expect(await it.json('.factory/runs/r1/result.json')).toMatchObject({
+      status: 'interrupted',
+      reason: `interrupted by ${signal}`,
+    });
+    const id = processId(Number(readFileSync(env.FLAG, 'utf8')));
+    expect(id !== undefined && isAlive(id)).toBe(false);
+  },
+);
+
+/** Signals itself right away, and says at its end whether the debugger is open. */
+const debugged = `const { url } = require('node:inspector');
+if (process.argv.includes('p.dot')) {
+  process.kill(process.pid, 'SIGUSR1');
+  process.on('exit', () => console.error(url() === undefined ? 'it is shut' : 'it is open'));
+}`;
+
+test("SIGUSR1 does not open Node's debugger: neither while a run is on, nor before it begins", async () => {
+  await using it = await home({ 'p.dot': stage('sleep 0.1'), 'look.cjs': debugged });
+  const look = `--require ${join(it.path, 'look.cjs')} --inspect-port=0`;
+  const early = await it.factory(['run', 'p.dot'], { env: { NODE_OPTIONS: look } });
+  expect(early, early.stderr).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('Debugger listening'),
+  });
+  expect(lastLine(early.stderr)).toBe('it is shut');
+  const later = await it.factory(['run', 'p.dot'], {
+    watch: (line, engine) => {
+      if (line.includes('stage started node=one')) engine.kill('SIGUSR1');
+    },
+  });
+  expect(later).toMatchObject({ code: 0, signal: null });
+  expect(later.stderr).not.toContain('Debugger');
+  const asked = await it.factory(['run', 'p.dot'], { env: { NODE_OPTIONS: `${look} --inspect=0` } });
+  expect(lastLine(asked.stderr)).toBe('it is open');
+});
+
 test('SIGQUIT ends a run at once, with the stage that it was at', async () => {
   await using it = await home({ 'p.dot': stage(deaf) });
   const env = { FLAG: join(it.path, 'flag') };

@@ -1,4 +1,5 @@
 /** Runs that wait: for a quota by the clock, for a key or a payment by somebody's hand. */
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Clock } from '../../src/system/clock.ts';
@@ -96,6 +97,23 @@ test('a long wait for a quota parks the run: state, wake time, exit code 75, and
   expect(JSON.parse(ended.out).wake_at).toBeUndefined();
   const types = it.records('.factory/runs/r1/events.jsonl').map((one) => one['type']);
   expect(types.filter((type) => type === 'PipelineParked')).toHaveLength(1);
+});
+
+test('a run that waits, whose engine was killed before it could write so, says so when it is looked at again', async () => {
+  await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
+  expect((await it.start()).code).toBe(75);
+  const at = (name: string) => join(it.path, '.factory/runs/r1', name);
+  const told = it.json('.factory/runs/r1/result.json');
+  const { parked, ...before } = it.json('.factory/runs/r1/manifest.json');
+  rmSync(at('result.json'));
+  writeFileSync(at('manifest.json'), `${JSON.stringify(before, null, 2)}\n`);
+  expect((await it.resume('r1')).code).toBe(75);
+  expect(it.json('.factory/runs/r1/manifest.json').parked).toEqual(parked);
+  const { sha256: _, evidence: __, ...same } = told;
+  expect(it.json('.factory/runs/r1/result.json')).toMatchObject(same);
+  const { problems } = await verifyRun({ runDir: at(''), env: { PATH: process.env['PATH'] } });
+  expect(problems).toEqual([]);
+  expect((await it.resume('r1', { now: true })).code).toBe(0);
 });
 
 test('a run that waits goes on as often as it parks, from the first command on', async () => {

@@ -152,6 +152,31 @@ test('a resume that was killed, or cut by a power cut, is no change of the resul
   expect(await holds()).toContain('what result.json says');
 });
 
+test('a visit that was told, lost in a power cut and made again is no contradiction', async () => {
+  const at = (name: string) => join(it.dir('lost'), name);
+  const kept = new Map<string, Buffer>();
+  const keep = (...names: string[]) => {
+    for (const name of names) kept.set(name, readFileSync(at(name)));
+  };
+  let checks = 0;
+  const cut = await it.start('lost', 'p.dot', (line) => {
+    // What is flushed when the visit begins, and of the next moment what the disk may have as well.
+    if (line.includes('stage started node=check') && ++checks === 1) keep('checkpoint.json');
+    const told = checks === 1 && line.includes('stage started node=write');
+    if (told) keep('visits.jsonl', 'events.jsonl', 'trace.jsonl');
+    return told;
+  });
+  expect(cut.code).toBe(130);
+  rmSync(at('result.json'));
+  for (const [name, text] of kept) writeFileSync(at(name), text);
+  expect((await it.resume('lost')).code).toBe(0);
+  const types = it.records('.factory/runs/lost/events.jsonl');
+  const ends = types.filter((one) => one['type'] === 'StageFailed' && one['node_id'] === 'check');
+  expect(ends.map((one) => one['visit'])).toEqual([1, 1]);
+  const { problems, notes } = await it.verify('lost');
+  expect({ problems, notes }).toEqual({ problems: [], notes: [] });
+});
+
 test('a verification changes nothing, counts what it has checked and names what it could not', async () => {
   const before = treeOf(it.path);
   const { checked, unchecked } = await it.verify('done');
