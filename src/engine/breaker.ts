@@ -1,6 +1,6 @@
 /** Stops a loop in which agents work and nothing comes of it: the same failure again, and nothing that counts has changed
  *  in between. */
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { graphAttributes } from '../lint/words.ts';
 import { readAttributes } from '../model/attribute.ts';
 import type { Alike } from '../model/attribution.ts';
@@ -31,6 +31,8 @@ export type Judged = {
   readonly node: Node;
   readonly nodeDir: string;
   readonly workspace: string;
+  /** Of the environment that stages are given: where what they print may name other files each time. */
+  readonly temporary?: string | undefined;
   readonly visit: number;
   /** Its number among all visits of the run. */
   readonly step: number;
@@ -48,10 +50,10 @@ export async function alikeAfter(
   snapshotOf: (id: string) => Promise<Snapshot>,
 ): Promise<Alike | null | undefined> {
   if (kind !== 'tool' && kind !== 'verification') return undefined;
-  const { node, outcome, visit, step, after, nodeDir } = judged;
+  const { node, outcome, visit, step, after } = judged;
   const earlier = own(state.alike ?? {}, node.id);
   if (outcome.status !== 'fail') return earlier === undefined ? undefined : null;
-  const signature = await signed(node.id, nodeDir, kind, outcome);
+  const signature = await signed(judged, kind, outcome);
   const once = {
     signature: signature.id,
     head: signature.head,
@@ -129,18 +131,20 @@ async function ignoredBy({ before, workspace }: Pick<Judged, 'before' | 'workspa
     out(path, folder) || [...path.matchAll(/\//g)].some(({ index }) => out(path.slice(0, index), true));
 }
 
-async function signed(id: string, nodeDir: string, kind: string, failure: Failure): Promise<Signature> {
+async function signed(judged: Judged, kind: string, failure: Failure): Promise<Signature> {
+  const { node, nodeDir, temporary = '' } = judged;
   const at = nodeLayout(nodeDir);
   const texts =
     kind === 'tool'
       ? await Promise.all([tail(at.toolStdout), tail(at.toolStderr)])
       : await lastResult(at.verificationResults);
   return signatureOf({
-    node: id,
+    node: node.id,
     class: failure.class,
     command: failure.command ?? '',
     reason: failure.reason,
     output: texts.join('\n'),
+    temporary: isAbsolute(temporary) ? temporary : '',
   });
 }
 

@@ -275,9 +275,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
             before: state.steps === prepared.state.steps ? prepared.parkedBefore : undefined,
           })
         : undefined;
-    if (waits !== undefined) {
-      return park(cut, waits);
-    }
+    if (waits !== undefined) return park(cut, waits);
     if (kind.executable) await closeVisit(nodeDir, visits + 1, setting.marker);
     await keepJson(nodeLayout(nodeDir).status, status(outcome));
     const told =
@@ -295,6 +293,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
         node,
         nodeDir,
         workspace: setting.workspace,
+        temporary: setting.env['TMPDIR'],
         visit: visits + 1,
         step: taken.change.now.steps,
         outcome,

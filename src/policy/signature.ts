@@ -13,11 +13,14 @@ const months =
 const zone = '(?: ?(?:Z|UTC|GMT|[A-Z]{3,4}(?=\\s+\\d{4}\\b)|[+-]\\d{2}:?\\d{2})\\b)?';
 const clock = `\\d{1,2}:\\d{2}:\\d{2}(?:[.,]\\d+)?(?: ?[AaPp][Mm]\\b)?${zone}`;
 
+const inPath = '[^\\s\'"`:;,()[\\]{}<>]*';
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
 /** In this order: what is longer and tells more of itself goes before its parts. */
 const replaced: readonly (readonly [RegExp, string])[] = [
   // What follows reads a number from each of its digits: of one without an end that would take minutes.
   [/\d(?:[.,:]?\d){63,}/g, '#'],
-  [/(?:\/private)?\/(?:tmp|var\/tmp|var\/folders|dev\/shm|run\/user)\/[^\s'"`:;,()[\]{}<>]*/g, '<tmp>'],
+  [new RegExp(`(?:/private)?/(?:tmp|var/tmp|var/folders|dev/shm|run/user)/${inPath}`, 'g'), '<tmp>'],
   [/\b(?:tmp|temp)[._-]?(?=\w*\d)\w{4,}\b/gi, '<tmp>'],
   [new RegExp(`\\b\\d{4}[-/]\\d{2}[-/]\\d{2}(?:[T ]${clock})?`, 'g'), '<time>'],
   [
@@ -45,10 +48,14 @@ const replaced: readonly (readonly [RegExp, string])[] = [
 const mostCounted = 4000;
 
 /** The message without colours, times, durations, numbers (a digit that belongs to a name stays), hex words, places below
- *  folders for temporary files, and superfluous blanks. */
-export function normalMessage(text: string): string {
+ *  folders for temporary files, of which `temporary` is one too, and superfluous blanks. */
+export function normalMessage(text: string, temporary = ''): string {
   let plain = text.replace(colours, '').replace(/\r\n?/g, '\n');
-  for (const [what, by] of replaced) plain = plain.replace(what, by);
+  const folder = temporary.replace(/\/+$/, '');
+  // Of "/" all would be temporary.
+  const own: typeof replaced =
+    folder === '' ? [] : [[new RegExp(`(?<![\\w.-])${escaped(folder)}/${inPath}`, 'g'), '<tmp>']];
+  for (const [what, by] of [...own, ...replaced]) plain = plain.replace(what, by);
   return plain
     .split('\n')
     .map((line) => line.replace(/\s+/g, ' ').trim())
@@ -58,19 +65,22 @@ export function normalMessage(text: string): string {
 
 export type Signature = { readonly id: string; readonly head: string };
 
-/** What a failure is told by: equal for two that are alike. `output` is the end of what was printed. */
+/** What a failure is told by: equal for two that are alike. `output` is the end of what was printed, `temporary` the folder
+ *  for temporary files, as an absolute path. */
 export function signatureOf(failure: {
   readonly node: string;
   readonly class: string;
   readonly command: string;
   readonly reason: string;
   readonly output: string;
+  readonly temporary?: string;
 }): Signature {
   const { node, class: of, command } = failure;
-  const reason = normalMessage(failure.reason);
-  const output = normalMessage(failure.output).slice(-mostCounted);
+  const normal = (text: string): string => normalMessage(text, failure.temporary);
+  const reason = normal(failure.reason);
+  const output = normal(failure.output).slice(-mostCounted);
   const id = createHash('sha256')
-    .update(JSON.stringify([node, of, normalMessage(command), reason, output]))
+    .update(JSON.stringify([node, of, normal(command), reason, output]))
     .digest('hex');
   const line = output.split('\n').at(-1) ?? '';
   const head = [failure.reason.replace(/\s+/g, ' ').trim(), line].filter((part) => part !== '').join(': ');

@@ -1,6 +1,6 @@
 /** Whose failure it is, in whole runs: who is asked to mend it, what is run again, and which loop is stopped. */
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { house } from '../support/house.ts';
@@ -191,6 +191,20 @@ describe('a loop in which nothing comes of the fixes', () => {
     const again = await it.resume('r1');
     expect(again.code, again.err).toBe(1);
     expect(reason(it)).toMatch(/^loop_stopped: node judge failed alike 4 times .*\(visits 1, 2, 3, 4\)/);
+  });
+
+  test('is stopped also where temporary files lie in a place of their own', async () => {
+    const named = 'echo "nothing in $(mktemp -u "$TMPDIR/abcXXXXXX")" >&2; exit 1\n';
+    // Not below one of those that every system has.
+    const there = await mkdtemp(join(process.cwd(), 'node_modules', '.scratch-'));
+    try {
+      await using it = await scenario(named, judged, () => ({ TMPDIR: there, FACTORY_SANDBOX: 'none' }));
+      const ended = await it.run('p.dot', options);
+      expect(ended.code, ended.err).toBe(1);
+      expect(reason(it)).toMatch(/^loop_stopped: node judge failed alike 3 times/);
+    } finally {
+      await rm(there, { recursive: true });
+    }
   });
 
   test('goes on where each fix changes something, until a cap ends it', async () => {

@@ -31,6 +31,16 @@ describe('a message without what differs from run to run', () => {
     expect(normalMessage(one)).not.toBe(normalMessage(other));
   });
 
+  test.for([
+    ['/scratch/me/', 'no /scratch/me/build.Qx/out: gone', 'no /scratch/me/build.Zz: gone', true],
+    ['/scratch/me', 'no /scratch/mew/a: gone', 'no /scratch/mew/b: gone', false],
+    ['/me', 'no /scratch/me/a: gone', 'no /scratch/me/b: gone', false],
+    ['/a.c', 'no /abc/a: gone', 'no /abc/b: gone', false],
+    ['/', 'no /scratch/a: gone', 'no /scratch/b: gone', false],
+  ] as const)('with %s for temporary files: %s', ([temporary, one, other, alike]) => {
+    expect(normalMessage(one, temporary) === normalMessage(other, temporary)).toBe(alike);
+  });
+
   const word = fc.constantFrom('error', 'in', 'check', 'a.ts', 'of', 'value', 'links', 'FAIL', 'src/x.py');
   const gap = fc.tuple(
     fc.constantFrom('number', 'took', 'hex', 'tmp', 'time', 'place'),
