@@ -4,7 +4,7 @@ import type { AttributeValues } from '../model/attribute.ts';
 import { present, readAttributes } from '../model/attribute.ts';
 import { nodeLayout } from '../model/layout.ts';
 import type { Outcome } from '../model/outcome.ts';
-import { failed, reasonOf } from '../model/outcome.ts';
+import { endedBySignal, failed, reasonOf } from '../model/outcome.ts';
 import { sumOfUsages } from '../model/spent.ts';
 import type { RanCommand } from '../model/visit-record.ts';
 import type { NodeKind } from '../nodes/kind.ts';
@@ -80,7 +80,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const sealing = kind.executable ? sealingOf(setting, visit.node, kind.type) : undefined;
       sealing?.place();
       const own = await waitingWithin(site.nodeDir, await ran(kind, values, site, setting.workspace));
-      const said = masked(await explained(own, site), site.mask);
+      const said = masked(await explained(own, site, setting), site.mask);
       if (!kind.executable) {
         await keepJson(at.diff, unchanged);
         return { outcome: said, after: before, violations: [], ...costs() };
@@ -266,13 +266,29 @@ async function recorded(
   }
 }
 
-/** A failure that smells of the stage's confinement names the setting that mends it. */
-async function explained(outcome: Outcome, site: ReturnType<typeof siteFor>): Promise<Outcome> {
+/** A failure that smells of the stage's confinement names the setting that mends it, and one of a killed program what may
+ *  have killed it. */
+async function explained(
+  outcome: Outcome,
+  site: ReturnType<typeof siteFor>,
+  { outOfMemory }: RunSetting,
+): Promise<Outcome> {
   const smell = await site.leave(outcome.status === 'fail' && outcome.class !== 'cancelled');
-  return smell === undefined || outcome.status !== 'fail'
-    ? outcome
-    : { ...outcome, reason: `${outcome.reason} (${smell})` };
+  if (outcome.status !== 'fail') return outcome;
+  if (smell !== undefined) return { ...outcome, reason: `${outcome.reason} (${smell})` };
+  const { attribution } = outcome;
+  const killed = outcome.exitCode === killedInShell || attribution?.why.includes('SIGKILL') === true;
+  const count = killed ? (outOfMemory?.since() ?? 0) : 0;
+  if (count === 0) return outcome;
+  const why = `the system has killed ${count === 1 ? 'a process' : `${count} processes`} meanwhile since no memory was left`;
+  // That reason stays as it is; what it stands for is told beside it.
+  return outcome.reason === endedBySignal && attribution !== undefined
+    ? { ...outcome, attribution: { ...attribution, why: `${attribution.why}; ${why}` } }
+    : { ...outcome, reason: `${outcome.reason} (${why})` };
 }
+
+/** How a shell tells that SIGKILL has ended its command. */
+const killedInShell = 137;
 
 /** The kind's verdict. Trouble with the disk is thrown: the run stops before this stage, and the stage is made again when
  *  the run goes on. */

@@ -19,6 +19,7 @@ import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Clock } from '../system/clock.ts';
 import { isMissing, removeAside, writeFileAtomic, writeFresh } from '../system/files.ts';
 import { type ByteMasker, maskStream } from '../system/mask.ts';
+import type { OutOfMemory } from '../system/oom.ts';
 import { head, readSome } from '../system/read.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
@@ -74,6 +75,8 @@ export type RunSetting = {
   readonly confinement?: RunConfinement;
   readonly watcher: Watcher;
   readonly log: Log;
+  /** Tells what was killed for want of memory. */
+  readonly outOfMemory?: OutOfMemory;
   /** Where exchanges with agents are written down; undefined in a run that has none. */
   readonly exchanges?: ExchangeLog | undefined;
   /** Sees to it that nothing sealed is told or left; undefined where nothing is sealed. */

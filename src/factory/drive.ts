@@ -38,6 +38,7 @@ import { diskTrouble } from '../system/disk-trouble.ts';
 import { beforeWrite, fence, Superseded } from '../system/fence.ts';
 import { removeTree, writeFileAtomic, writeJson } from '../system/files.ts';
 import { collectGarbage, keepSmall } from '../system/memory.ts';
+import { OutOfMemory } from '../system/oom.ts';
 import { packageRoot } from '../system/package.ts';
 import { realSpawn } from '../system/processes.ts';
 import { confining } from '../system/sandbox/spawn.ts';
@@ -200,6 +201,7 @@ export async function drive(
       hardLinks: manifest.hard_links,
       watcher: doors.watcher,
       log: doors.log,
+      outOfMemory: new OutOfMemory(),
       exchanges,
       replay,
       leaks,

@@ -14,6 +14,7 @@ import type { NodeKind } from '../../src/nodes/kind.ts';
 import { executableAttributes, kind } from '../../src/nodes/kind.ts';
 import { openLedger } from '../../src/store/checkpoint.ts';
 import { openJournal } from '../../src/store/journal.ts';
+import type { Snapshot, Snapshots } from '../../src/workspace/snapshot.ts';
 import { freshState } from '../support/graph.ts';
 
 /** A kind of node that ends as `outcome` says. */
@@ -98,4 +99,28 @@ export async function prepared(
       for (const one of [events, trace, ledger]) await one.close();
     },
   };
+}
+
+/** Snapshots that count how often the workspace was walked. */
+/** Snapshots of nothing, which count how often the workspace is walked. */
+export function counting(): { readonly snapshots: Snapshots; walks: number } {
+  const counted = {
+    walks: 0,
+    snapshots: {
+      take: async (since?: Snapshot): Promise<Snapshot> => {
+        counted.walks++;
+        return since ?? { id: 's0', tree: new Map() };
+      },
+      load: async () => ({ id: 's0', tree: new Map() }),
+      restore: async () => {},
+      read: async () => Buffer.alloc(0),
+      async *pieces() {},
+      copyIn: async () => ({ files: 0, skipped: [], outsideLinks: [] }),
+      strays: () => [],
+      checkout: async () => new Map(),
+      letGo: () => {},
+      rest: () => {},
+    },
+  };
+  return counted;
 }

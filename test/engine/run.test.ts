@@ -14,11 +14,10 @@ import { kinds } from '../../src/nodes/index.ts';
 import { start } from '../../src/nodes/start.ts';
 import { loadCheckpoint } from '../../src/store/checkpoint.ts';
 import { readVisits, stateAfter } from '../../src/store/visits.ts';
-import type { Snapshot, Snapshots } from '../../src/workspace/snapshot.ts';
 import { StoreTrouble } from '../../src/workspace/trouble.ts';
 import { graphOf } from '../support/graph.ts';
 import { temp } from '../system/temp.ts';
-import { prepared, work } from './prepared-run.ts';
+import { counting, prepared, work } from './prepared-run.ts';
 
 const updates = fc.dictionary(
   fc.constantFrom('a', 'b', 'constructor', 'last_failure.x'),
@@ -91,29 +90,6 @@ test('after every stage visits.jsonl, folded, tells the state that the loop went
     { numRuns: 10 },
   );
 });
-
-/** Snapshots that count how often the workspace was walked. */
-function counting(): { readonly snapshots: Snapshots; walks: number } {
-  const counted = {
-    walks: 0,
-    snapshots: {
-      take: async (since?: Snapshot): Promise<Snapshot> => {
-        counted.walks++;
-        return since ?? { id: 's0', tree: new Map() };
-      },
-      load: async () => ({ id: 's0', tree: new Map() }),
-      restore: async () => {},
-      read: async () => Buffer.alloc(0),
-      async *pieces() {},
-      copyIn: async () => ({ files: 0, skipped: [], outsideLinks: [] }),
-      strays: () => [],
-      checkout: async () => new Map(),
-      letGo: () => {},
-      rest: () => {},
-    },
-  };
-  return counted;
-}
 
 test('the workspace is walked once for each attempt, and not at all for a start, an exit or a diamond', async () => {
   await using it = await temp();
