@@ -45,3 +45,36 @@ test('of a graph that is there in part, only what stands there is told', () => {
   );
   expect(codes(`${part}; b [timeout=soon]`, { partial: true })).toEqual(['attribute-value']);
 });
+
+const cycle = (graph = '', node = '') =>
+  `${graph} ${ends} a [${tool} ${node}]; b [${tool}]; start -> a; a -> b -> a`;
+
+test('a cycle without a way out is told, unless its author has set a limit', () => {
+  expect(codes(cycle())).toContain('endless-cycle');
+  for (const limit of [
+    'default_max_visits=3',
+    'max_steps=9',
+    'max_wall=1h',
+    'max_cost_usd=1',
+    'max_tokens=9',
+  ])
+    expect([limit, codes(cycle(`${limit};`)).includes('endless-cycle')]).toEqual([limit, false]);
+  for (const limit of ['max_visits=3', 'max_wall=1h'])
+    expect([limit, codes(cycle('', `, ${limit}`)).includes('endless-cycle')]).toEqual([limit, false]);
+});
+
+test.for([
+  ['fallback_retry_target=nowhere; start -> exit', ['target-missing']],
+  ['node [prompt=x]; start -> exit; ghost -> exit', ['unreachable']],
+  ['label="My pipeline"; start -> exit', []],
+  ['start [timeout=5s]; start -> exit', []],
+  [`a [${tool}, promt=x]; start -> a -> exit [condition="outcome=success"]; a -> exit`, []],
+  [
+    'a [label=x, promt=x]; start -> a -> exit [condition="outcome=success"]; a -> exit',
+    ['unknown-attribute'],
+  ],
+] as const)('%s has %j', ([body, wanted]) => {
+  expect(codes(`${ends} ${body}`).filter((code) => !ofRuns.has(code))).toEqual(wanted);
+});
+
+const ofRuns: ReadonlySet<string> = new Set(['failure-to-success', 'edge-never-taken', 'outcome-uncovered']);
