@@ -289,7 +289,6 @@ function isInTable(
   return is.assertions.some(
     (other) =>
       !had.has(other.key) &&
-      !isTrivial(other.text) &&
       howWeaker(one.text, other.text) === undefined &&
       identifiers(other.text).some((name) => own.has(name)),
   );

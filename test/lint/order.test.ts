@@ -78,3 +78,29 @@ test.for([
 });
 
 const ofRuns: ReadonlySet<string> = new Set(['failure-to-success', 'edge-never-taken', 'outcome-uncovered']);
+
+test.for([
+  [
+    'a -> b [condition="outcome=success", weight=5]; a -> c [condition="outcome=success"]',
+    'its weight 5 is higher than 0',
+  ],
+  [
+    'a -> b [condition="outcome=success"]; a -> c [condition="outcome=success"]',
+    'at equal weight the first target by name wins',
+  ],
+  [
+    'a -> b [condition="outcome=success"]; a -> b [condition="outcome=success", label=x]; a -> c',
+    'it stands first at equal weight and target',
+  ],
+  ['a -> b; a -> c [condition="outcome=success && outcome=fail"]', 'its condition is false whatever happens'],
+] as const)('of %s it is told why an edge is never taken: %s', ([body, why]) => {
+  const { graph } = readGraph(
+    'p.dot',
+    `digraph { ${ends} a [${tool}]; b [${tool}]; c [${tool}]; start -> a; b -> exit; c -> exit; ${body} }`,
+  );
+  if (graph === undefined) throw new Error('no graph');
+  const told = lint(graph, kinds).filter(({ code }) => code === 'edge-never-taken');
+  expect(told[0]?.message).toContain(why);
+  // The exit is reached all the same.
+  expect(told[0]?.message).not.toMatch(/no run comes to .*exit/);
+});
