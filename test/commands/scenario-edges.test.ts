@@ -119,3 +119,22 @@ test.for([
   const found = await resultOf(it);
   expect([found?.failure_class, found?.evidence.rerun?.outcome ?? null]).toEqual([word, again]);
 });
+
+test.for([
+  ['a helper in a folder of its own', 'echo exit 0 >"$here/lib/h.sh"', 'broken'],
+  ['where a link leads', 'ln -sfn elsewhere "$here/link"', 'broken'],
+  ['what an interpreter keeps', 'echo y >"$here/__pycache__/h.pyc"', 'pass'],
+  ['a file that is new', 'echo y >"$here/new.txt"', 'pass'],
+] as const)(
+  'a scenario in whose folder %s changes while it runs has that outcome',
+  async ([, act, outcome]) => {
+    await using it = await home({
+      's/a_scenario.sh': `${modes}here=$(dirname "$0"); ${act}\n`,
+      's/lib/h.sh': 'exit 1\n',
+      's/__pycache__/h.pyc': 'x\n',
+      'app/x': '',
+    });
+    await symlink('lib', join(it.path, 's/link'));
+    expect(await resultOf(it)).toMatchObject({ outcome });
+  },
+);
