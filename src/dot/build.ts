@@ -111,7 +111,6 @@ export function build(
   const edges: Edge[] = [];
   const ofSubgraphs: Attribute[] = [];
   const conditions = new Map<string, Condition | undefined>();
-  const badIds = new Set<Token>();
   let full = false;
 
   const stateOf = (scope: Scope): ScopeState => {
@@ -141,8 +140,7 @@ export function build(
   };
 
   const idOf = (token: Token): string => {
-    if (!idForm.test(token.text) && !badIds.has(token)) {
-      badIds.add(token);
+    if (!idForm.test(token.text))
       bad.push({
         code: 'bad-id',
         message: `"${token.text.length > 40 ? `${token.text.slice(0, 40)}…` : token.text}" is no node id`,
@@ -150,7 +148,6 @@ export function build(
         end: token.end,
         fix: 'an id is made of letters, digits and _, and does not begin with a digit',
       });
-    }
     return token.text;
   };
 

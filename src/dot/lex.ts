@@ -48,10 +48,7 @@ function endOfWord(text: string, start: number, role: 'id' | 'key' | 'value'): n
     if (stops.test(c) || (c === '/' && (next === '/' || next === '*'))) break;
     if (c === '-' && next === '>') break;
     if (c === '\\' && (next === '\n' || next === '\r')) break;
-    if (role === 'value') {
-      if ((c === '<' || c === '=') && at === start) break;
-      continue;
-    }
+    if (role === 'value') continue;
     if (c === '=' || c === '<' || c === '+') break;
     if (role === 'id' && (c === ':' || (c === '-' && next === '-'))) break;
   }

@@ -66,7 +66,6 @@ export function tamperingIn(
   for (const { path, was, is, change } of pairs) {
     if (was !== undefined && is === undefined) {
       if (isElsewhere(was, change, left, changes) || concernsGone(change.before ?? '')) continue;
-      if (was.tests.size + was.assertions.length === 0) continue;
       say({
         code: 'test-file-deleted',
         path,
@@ -189,9 +188,10 @@ function isElsewhere(
   left: Remaining,
   changes: readonly FileChange[],
 ): boolean {
-  if (changes.some((other) => other.after !== undefined && other.after === before)) return true;
-  const { assertions } = was;
-  if (assertions.length === 0) return [...was.tests.keys()].every((name) => left.hasTest(name));
+  const { assertions, tests } = was;
+  // What only helps tests may become a module; tests must be where they are run.
+  if (tests.size === 0 && changes.some(({ path, after }) => isCode(path) && after === before)) return true;
+  if (assertions.length === 0) return [...tests.keys()].every((name) => left.hasTest(name));
   return assertions.filter(({ key }) => left.isKept(key)).length >= assertions.length * 0.7;
 }
 
@@ -289,7 +289,6 @@ function isInTable(
   return is.assertions.some(
     (other) =>
       !had.has(other.key) &&
-      !isTrivial(other.text) &&
       howWeaker(one.text, other.text) === undefined &&
       identifiers(other.text).some((name) => own.has(name)),
   );
@@ -304,12 +303,11 @@ function vanished(changes: readonly FileChange[]): Set<string> {
       ),
     ].map((found) => found[1] ?? '');
   const product = changes.filter(({ path, before, after }) => isCode(path) && !isTest(path, before, after));
-  const now = new Set(product.flatMap(({ after }) => defined(after)));
   const used = product.map(({ after }) => after ?? '').join('\n');
   return new Set(
     product
       .flatMap(({ before }) => defined(before))
-      .filter((name) => !now.has(name) && !new RegExp(`\\b${name}\\b`).test(used)),
+      .filter((name) => !new RegExp(`\\b${name}\\b`).test(used)),
   );
 }
 

@@ -21,13 +21,12 @@ export function isTrivial(text: string): boolean {
     /^(?:self\.)?assert(?:True|_true|_|\.ok|\.isTrue|!)?\(?(?:true|True|1|!0|notFalse|!false)(?:,.*)?\)?$/.test(
       bare,
     ) ||
-    /^assert(?:True|1==1)$/.test(bare) ||
     /^(?:Assert(?:ions)?\.)(?:True|IsTrue|assertTrue)\(true(?:,.*)?\)$/i.test(bare) ||
     /^expect\((true|1|"[^"]*"|'[^']*')\)\.to(?:Be|Equal|StrictEqual)\(\1\)$|^expect\(true\)\.(?:toBeTruthy|toBeDefined)\(\)$|^expect\(true\)\.to\.be\.true$/.test(
       bare,
     ) ||
     /^(?:self\.)?assert(?:_eq!|_equal|Equals?|\.equal|\.strictEqual|\.deepEqual)\((.+),\1\)$/.test(bare) ||
-    /^assert([\w.]+)==\1$/.test(bare) ||
+    /^assert(.+)==\1$/.test(bare) ||
     /(?:\sor\s+True|\|\|\s*(?:true|:))\)*;?$/.test(text.trim()) ||
     /^(?:true|:|\[1=1\]|test1=1|\[1-eq1\])(?:\|\|.*)?$/.test(bare)
   );

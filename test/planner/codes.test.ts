@@ -184,6 +184,50 @@ describe('commands in plans', () => {
     expect(codesOf('bash ./scripts/../scripts/verify.sh')).toEqual(['E105']);
   });
 
+  test('the global verify command with a word more is another command', () => {
+    expect(codesOf('bash scripts/verify.sh fast', ['scripts/verify.sh'])).toEqual([]);
+  });
+
+  test.for(['|', '||', '&&', ';', '>', '>>', '<', '<<'])('%s alone is no word of a command', (word) => {
+    expect(codesOf(`a ${word} b`)).toEqual(['E003']);
+  });
+
+  test('an order too many is refused, also under the id that would be its own', () => {
+    const orders = Array.from({ length: 100 }, (_, at) =>
+      step(`WO-${String(at + 1).padStart(2, '0')}`, ['true'], ['a']),
+    );
+    expect(found(orders.slice(0, 99)).filter(({ code }) => code === 'E001')).toEqual([]);
+    expect(found(orders).filter(({ code }) => code === 'E001')).toMatchObject([
+      { wo_id: 'WO-100', field: 'id' },
+    ]);
+  });
+
+  test('an empty path is no path, and surely not the whole repository', () => {
+    expect(found([step('WO-01', ['true'], [''])]).map(({ code }) => code)).toContain('E005');
+  });
+
+  test.for<[string, readonly string[], readonly FindingCode[]]>([
+    ['python3 a/b', ['a/b/__main__.py'], []],
+    ['node .', ['a'], []],
+    ['python3 .', ['a'], []],
+    ['bash b', ['b/c.sh'], ['W206']],
+    ['node /b.js', ['a'], ['E202']],
+    ['node -e "require(\'./b\')"', ['b/index.json'], []],
+    ['node -e "require(\'./b\')"', ['b/package.json'], []],
+    ['node -e "require(\'./b\')"', ['b.node'], []],
+    ['node -e "import(\'./b\')"', ['b.js'], ['W203']],
+    ['node -e "import(\'./b\')"', ['b/index.js'], ['W203']],
+    ["sh -c 'if a; then b; elif c; then d; fi'", ['a'], []],
+  ])('%j, where there is %j, has %j', ([command, files, codes]) => {
+    expect(codesOf(command, files)).toEqual(codes);
+  });
+
+  test('what an order may write of package.json counts, promised or not', () => {
+    const order = step('WO-01', ['npx eslint .'], ['a'], { allowed_files: ['a', 'package.json'] });
+    const around = { npm: { packages: [], tools: [] } };
+    expect(found([order], around).map(({ code }) => code)).toEqual(['E104']);
+  });
+
   test('a file counts from the order that promises it, not before', () => {
     const orders = [step('WO-01', ['node b.js'], ['a']), step('WO-02', ['node b.js', 'node a.js'], ['b.js'])];
     expect(found(orders).map(({ wo_id, code }) => [wo_id, code])).toEqual([

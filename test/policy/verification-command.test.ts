@@ -25,6 +25,7 @@ test.for<[command: string, allowed: string[]]>([
   ['env A=1 go test', ['env']],
   ['grep -q PATH= Makefile', ['grep']],
   ['echo "a  b"', ['echo "a  b"']],
+  ['((( (true) )))', ['true']],
 ])('%j may run where %j is allowed', ([command, allowed]) => {
   expect(verificationCommandProblem(command, allowed)).toBeUndefined();
   expect(parseVerificationCommand(command, '/w')).not.toHaveProperty('problem');
@@ -81,7 +82,17 @@ test.for<[command: string, why: RegExp]>([
 test.for([
   ...['LD_PRELOAD', 'LD_LIBRARY_PATH', 'DYLD_INSERT_LIBRARIES', 'PATH', 'NODE_OPTIONS', 'PYTHONPATH'],
   ...['PYTHONSTARTUP', 'GIT_SSH_COMMAND', 'GIT_DIR', 'BASH_ENV', 'ENV', 'PERL5LIB', 'PERL5OPT', 'RUBYOPT'],
-  ...['RUBYLIB', 'GOFLAGS', 'CLASSPATH'],
+  ...['RUBYLIB', 'GOFLAGS', 'GOENV', 'GOROOT', 'CLASSPATH', 'SHELL', 'MAKEFLAGS', 'NODE_PATH', 'PYTHONHOME'],
+  ...['PYTHONUSERBASE', 'PYTEST_ADDOPTS', 'PYTEST_PLUGINS', 'PERL5DB', 'PERLLIB', 'LUA_PATH', 'LUA_CPATH'],
+  ...[
+    'LUA_INIT',
+    'RUSTC',
+    'RUSTC_WRAPPER',
+    'RUSTC_WORKSPACE_WRAPPER',
+    'JAVA_TOOL_OPTIONS',
+    'JDK_JAVA_OPTIONS',
+  ],
+  ...['_JAVA_OPTIONS', 'npm_config_script_shell', 'NPM_CONFIG_USERCONFIG', 'BASH_FUNC_ls'],
 ])('an assignment to %s is refused before any command', (name) => {
   const why = new RegExp(`rejected by guardrail: contains an assignment to ${name}, which loads code`);
   for (const command of [
@@ -158,6 +169,8 @@ test.for([
 test.for<[command: string, why: RegExp]>([
   ['a | b', /`\|`/],
   ['a "|" b', /`\|`/],
+  ['a |& b', /`\|&`/],
+  ['a >| b', /`>\|`/],
   ['a && b', /`&&`/],
   ['a || b', /`\|\|`/],
   ['a ; b', /`;`/],

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { classify, markerIn, type Seen, worst } from '../../src/scenario/classify.ts';
 import { discover } from '../../src/scenario/discover.ts';
 import { lintText } from '../../src/scenario/lint.ts';
-import { productRuns } from '../../src/scenario/phase.ts';
+import { firstUnreachable, productRuns } from '../../src/scenario/phase.ts';
 import { needsOf } from '../../src/scenario/text.ts';
 import { visibleFailure, withoutSealed } from '../../src/scenario/visible.ts';
 import { home } from '../support/cli.ts';
@@ -62,6 +62,21 @@ describe('which files are scenarios', () => {
       ['check.sh', 'bash'],
       ['deep.py'],
       ['tool'],
+    ]);
+  });
+
+  test('a shell script is run by bash, whatever its first line says', async () => {
+    await using it = await home({
+      's/check.sh': '#!/bin/zsh\n',
+      's/check.rb': '#!/x/ruby\n',
+      's/more.pl': '',
+    });
+    for (const name of ['check.sh', 'check.rb', 'more.pl']) await chmod(join(it.path, 's', name), 0o755);
+    const found = await discover(join(it.path, 's'));
+    expect(found.scenarios.map(({ name, interpreter }) => [name, ...interpreter])).toEqual([
+      ['check.rb'],
+      ['check.sh', 'bash'],
+      ['more.pl', 'perl'],
     ]);
   });
 
@@ -124,6 +139,46 @@ test.for([
   [
     { ended: { kind: 'exited', code: 127 }, stderr: '/r/s/x.sh: line 3: /r/apples/bin: No such file\n' },
     'scenario',
+  ],
+  [{ marker: 'product' as const, ended: { kind: 'exited', code: 86 } }, 'product'],
+  [{ ended: { kind: 'exited', code: 86 } }, 'infra'],
+  [{ phase: 'selftest', ended: { kind: 'exited', code: 86 } }, 'infra'],
+  [{ phase: 'selftest' }, 'scenario'],
+  [{ phase: 'selftest', unreachable: 'h:1' }, 'scenario'],
+  [{ phase: 'syntax' }, 'scenario'],
+  [{ phase: 'syntax', ended: { kind: 'exited', code: 86 } }, 'scenario'],
+  [{ phase: 'selftest', ended: { kind: 'timed_out', afterMs: 1 }, productRan: true }, 'scenario'],
+  [{ ended: { kind: 'not_found', program: 'x', why: 'no memory', noRoom: true } }, 'infra'],
+  [{ ended: { kind: 'cancelled' } }, 'infra'],
+  [{ ended: { kind: 'signalled', signal: 'SIGHUP' } }, 'infra'],
+  [{ ended: { kind: 'signalled', signal: 'SIGINT' } }, 'infra'],
+  [{ ended: { kind: 'signalled', signal: 'SIGTERM' } }, 'infra'],
+  [{ ended: { kind: 'signalled', signal: 'SIGKILL' } }, 'infra'],
+  [{ ended: { kind: 'signalled', signal: 'SIGQUIT' } }, 'infra'],
+  [{ ended: { kind: 'signalled', signal: 'SIGSEGV' } }, 'scenario'],
+  [{ ended: { kind: 'exited', code: 126 } }, 'scenario'],
+  [
+    { ended: { kind: 'exited', code: 126 }, stderr: '/r/s/x.sh: line 3: bin/run: Permission denied\n' },
+    'product',
+  ],
+  [
+    { ended: { kind: 'exited', code: 127 }, stderr: '/r/s/x.sh: line 3: ~/bin/run: No such file\n' },
+    'scenario',
+  ],
+  [
+    { ended: { kind: 'exited', code: 126 }, stderr: '/r/s/x.sh: line 3: /r/app: Is a directory\n' },
+    'product',
+  ],
+  [{ ended: { kind: 'exited', code: 127 }, stderr: '/r/app/run: line 2: jq: not found\n' }, 'product'],
+  [{ stderr: '/r/s/x.sh: line 3: ${a b}: bad substitution\n' }, 'scenario'],
+  [{ stderr: '/r/s/x.sh: line 3: A: unbound variable\n' }, 'scenario'],
+  [{ stderr: '/r/a/y.sh: line 3: A: unbound variable\n' }, 'product'],
+  [
+    {
+      stderr:
+        'Traceback\n  File "/r/s/x.sh", line 3, in <module>\n    x()\n  File "/r/app/a.py", line 1, in x\n    y()\nNameError: y\n',
+    },
+    'product',
   ],
 ] satisfies readonly (readonly [Partial<Seen>, string])[])('%j is of the class %s', ([more, word]) => {
   expect(classify(exited(1, more)).class).toBe(word);
@@ -205,4 +260,21 @@ test.for([
   ['a_scenario.rb', 'File.write("#{ENV["SCENARIO_TMP"]}/tmp/x", "")\n', []],
 ] as const)('lint of %s finds what is wrong, line by line: %j', ([name, text, lines]) => {
   expect(lintText(name, text, name).map(({ line }) => line)).toEqual(lines);
+});
+
+test('behind a proxy nobody can tell whether a host is there', async () => {
+  const needs = { variables: [], hosts: [{ host: 'h', port: 1 }] };
+  const doors = (env: Readonly<Record<string, string>>, there: boolean) =>
+    ({ env, reach: async () => there }) as unknown as Parameters<typeof firstUnreachable>[1];
+  expect(await firstUnreachable(needs, doors({}, false))).toBe('h:1');
+  expect(await firstUnreachable(needs, doors({ HTTPS_PROXY: '' }, false))).toBe('h:1');
+  expect(await firstUnreachable(needs, doors({}, true))).toBeUndefined();
+  for (const name of ['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'])
+    expect(await firstUnreachable(needs, doors({ [name]: 'http://p' }, false))).toBeUndefined();
+});
+
+test('a line that names a canary is told to nobody, also one that no sealed file has', () => {
+  const output = { stdout: 'expected 1\n  CANARY: 77\nobserved 2\n', stderr: '' };
+  expect(visibleFailure(output, [])).toBe('expected 1\nobserved 2');
+  expect(withoutSealed(output.stdout, [])).not.toContain('77');
 });

@@ -1,0 +1,140 @@
+/** `factory scenario run` beside its edges: what the product's copy has, what live needs, and what is run again. */
+import { execFileSync } from 'node:child_process';
+import { chmod, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { scenarioRun } from '../../src/commands/scenario.ts';
+import type { ScenarioReport } from '../../src/scenario/result.ts';
+import { realClock } from '../../src/system/clock.ts';
+import { realSpawn } from '../../src/system/processes.ts';
+import { cleanEnv, type Home, home } from '../support/cli.ts';
+
+const modes = 'if [ "$SCENARIO_MODE" = selftest ]; then exit 0; fi\n';
+
+async function reportOf(
+  it: Home,
+  env: Readonly<Record<string, string>> = {},
+  place = 's',
+  mode: 'selftest' | 'live' = 'live',
+): Promise<ScenarioReport> {
+  let out = '';
+  const io = {
+    cwd: it.path,
+    env: cleanEnv({ TMPDIR: it.path, ...env }),
+    out: (text: string) => {
+      out += text;
+    },
+    err: () => {},
+    outIsTerminal: false,
+    errIsTerminal: false,
+    width: 100,
+    now: () => new Date(0),
+    spawn: realSpawn,
+    clock: realClock,
+    signal: () => new AbortController().signal,
+  };
+  await scenarioRun(place, mode, { app: 'app', json: true }, io);
+  return JSON.parse(out);
+}
+const resultOf = async (it: Home, env?: Readonly<Record<string, string>>) =>
+  (await reportOf(it, env)).results[0];
+
+test('a product does not see its scenarios, keeps its links as they are and lends no pipe', async () => {
+  await using it = await home({
+    'app/a.txt': 'x',
+    'app/scripts/scenarios/a_scenario.sh': `${modes}ls "$1/scripts"; readlink "$1/link" "$1/away"; [ -e "$1/pipe" ] && echo pipe; exit 0\n`,
+  });
+  await symlink('a.txt', join(it.path, 'app/link'));
+  await symlink('/nowhere', join(it.path, 'app/away'));
+  execFileSync('mkfifo', [join(it.path, 'app/pipe')]);
+  const [found] = (await reportOf(it, {}, 'app/scripts/scenarios')).results;
+  expect(found).toMatchObject({ outcome: 'pass', output: { stdout: 'a.txt\n/nowhere\n' } });
+});
+
+test('of the engine a scenario gets no more than what finds it again, and of git nothing', async () => {
+  await using it = await home({
+    's/a_scenario.sh': `${modes}env | grep -E '^(FACTORY|GIT)_' | sort; exit 0\n`,
+    'app/x': '',
+  });
+  const env = { FACTORY_OUTPUT: '/x', FACTORY_NODE_DIR: '/x', FACTORY_RUN_MARKER: 'm', GIT_DIR: '/x' };
+  const { stdout = '' } = (await resultOf(it, env))?.output ?? {};
+  expect(stdout).toContain('FACTORY_RUN_MARKER=m\n');
+  expect(stdout).not.toMatch(/FACTORY_OUTPUT|FACTORY_NODE_DIR|GIT_DIR/);
+});
+
+test('component checks that know the modes are tried by themselves first', async () => {
+  await using it = await home({ 's/a_component_checks.sh': '[ "$SCENARIO_MODE" = live ]\n', 'app/x': '' });
+  expect(await resultOf(it)).toMatchObject({ outcome: 'broken', evidence: { phase: 'selftest' } });
+});
+
+test('a selftest that passes counts beside one that has no modes', async () => {
+  await using it = await home({
+    's/a_scenario.sh': modes,
+    's/b_component_checks.sh': 'exit 1\n',
+    'app/x': '',
+  });
+  const report = await reportOf(it, {}, 's', 'selftest');
+  expect(report.results.map(({ outcome }) => outcome)).toEqual(['pass', 'skipped']);
+  expect(report.status).toBe('pass');
+});
+
+test.for([
+  ['a variable that is empty', '# requires-env: A_KEY\n', 'A_KEY is not set'],
+  ['a host that takes no connection', '# requires-network: 127.0.0.1:1\n', '127.0.0.1:1 cannot be reached'],
+] as const)('without %s live is not begun', async ([, needs, why]) => {
+  await using it = await home({ 's/a_scenario.sh': `${needs}${modes}echo begun; exit 0\n`, 'app/x': '' });
+  const env = { A_KEY: '', HTTPS_PROXY: '', https_proxy: '', ALL_PROXY: '', all_proxy: '' };
+  expect(await resultOf(it, env)).toMatchObject({
+    outcome: 'fail',
+    failure_class: 'infra',
+    evidence: { why: expect.stringContaining(why), rerun: null },
+    output: { stdout: '' },
+  });
+});
+
+test('without the checker of its language a scenario is run all the same', async () => {
+  await using it = await home({ 's/a_scenario.py': '#!/bin/sh\nexit 0\n', 'app/x': '' });
+  await chmod(join(it.path, 's/a_scenario.py'), 0o755);
+  expect(await resultOf(it, { PATH: '/nowhere' })).toMatchObject({ outcome: 'pass' });
+});
+
+test('the product’s own program is named from the product on', async () => {
+  await using it = await home({ 's/a_scenario.sh': `${modes}"$1/bin/none"\n`, 'app/x': '' });
+  expect((await resultOf(it))?.evidence.why).toBe('the product has no program app/bin/none that can be run');
+});
+
+test.for([
+  ['a failed check', `${modes}exit 1\n`, 'product', 'fail'],
+  ['the product, by its own word', `${modes}echo failure_class=product >&2; exit 1\n`, 'product', 'fail'],
+  ['a failed selftest', 'exit 1\n', 'scenario', 'broken'],
+  ['the scenario, by its own word', `${modes}echo failure_class=scenario >&2; exit 1\n`, 'scenario', null],
+  ['a text that does not parse', 'if\n', 'scenario', null],
+  ['a program that cannot be run', `${modes}exit 126\n`, 'scenario', null],
+  ['a program that is missing', `${modes}exit 127\n`, 'scenario', null],
+  ['the world', `${modes}exit 86\n`, 'infra', null],
+  ['the world, in words of its own', `${modes}echo "connection refused"; exit 1\n`, 'infra', null],
+  ['a signal', `${modes}kill -SEGV $$\n`, 'scenario', null],
+] as const)('%s is run again or not', async ([, text, word, again]) => {
+  await using it = await home({ 's/a_scenario.sh': text, 'app/x': '' });
+  const found = await resultOf(it);
+  expect([found?.failure_class, found?.evidence.rerun?.outcome ?? null]).toEqual([word, again]);
+});
+
+test.for([
+  ['a helper in a folder of its own', 'echo exit 0 >"$here/lib/h.sh"', 'broken'],
+  ['where a link leads', 'ln -sfn elsewhere "$here/link"', 'broken'],
+  ['what an interpreter keeps', 'echo y >"$here/__pycache__/h.pyc"', 'pass'],
+  ['a file that is new', 'echo y >"$here/new.txt"', 'pass'],
+] as const)(
+  'a scenario in whose folder %s changes while it runs has that outcome',
+  async ([, act, outcome]) => {
+    await using it = await home({
+      's/a_scenario.sh': `${modes}here=$(dirname "$0"); ${act}\n`,
+      's/lib/h.sh': 'exit 1\n',
+      's/__pycache__/h.pyc': 'x\n',
+      'app/x': '',
+    });
+    await symlink('lib', join(it.path, 's/link'));
+    expect(await resultOf(it)).toMatchObject({ outcome });
+  },
+);

@@ -1,0 +1,106 @@
+/** Which rules are asked at all: not of what is missing, and not where runs lead when nobody can say so. */
+import { expect, test } from 'vitest';
+import { readGraph } from '../../src/dot/read.ts';
+import { type LintOptions, lint } from '../../src/lint/lint.ts';
+import { kinds } from '../../src/nodes/index.ts';
+
+const codes = (body: string, options: LintOptions = {}) => {
+  const { graph, diagnostics } = readGraph('p.dot', `digraph { ${body} }`);
+  expect(diagnostics).toEqual([]);
+  if (graph === undefined) throw new Error('no graph');
+  return lint(graph, kinds, options).map(({ code }) => code);
+};
+
+const ends = 'start [shape=Mdiamond]; exit [shape=Msquare];';
+const tool = 'shape=parallelogram, tool_command=x';
+/** `b` and `c` are a cycle without an end, and `a` has an outcome that nothing covers. */
+const round = `${ends} a [${tool}]; b [${tool}]; c [${tool}]; start -> a; a -> b [condition="outcome=success"]; b -> c -> b;`;
+
+test('where runs lead is told while nothing is wrong', () => {
+  expect(codes(`${round} c -> exit [condition="outcome=skipped"]`)).toContain('outcome-uncovered');
+});
+
+test.for([
+  ['condition-syntax', 'c -> exit [condition="outcome="]'],
+  ['unknown-outcome', 'c -> exit [condition="outcome=maybe"]'],
+  ['target-missing', 'c [retry_target=nowhere] c -> exit [condition="outcome=skipped"]'],
+  ['exit-outgoing', 'c -> exit [condition="outcome=skipped"] exit -> a'],
+  ['start-incoming', 'c -> exit [condition="outcome=skipped"] c -> start'],
+  ['unknown-type', 'c -> d -> exit; d [type=tol, label=x]'],
+  ['unknown-shape', 'c -> d -> exit; d [shape=ellipse, label=x]'],
+  ['no-handler', 'c -> d -> exit; d [shape=hexagon, label=x]'],
+] as const)('beside %s nothing is said of runs', ([code, more]) => {
+  expect(codes(`${round} ${more}`)).toEqual([code]);
+});
+
+test('of a graph that is there in part, only what stands there is told', () => {
+  const part = `a -> b -> c; exit -> a; z; a [goal_gate=true, retry_target=gone]; g [goal_gate=true, label=x];
+    c [${tool}, tool_command="echo \${var.gone}"]`;
+  expect(codes(part, { partial: true })).toEqual([]);
+  expect(new Set(codes(part))).toEqual(
+    new Set([
+      ...['start-count', 'exit-outgoing', 'target-missing', 'unknown-reference', 'undeclared-node'],
+      ...['empty-prompt', 'gate-without-retry'],
+    ]),
+  );
+  expect(codes(`${part}; b [timeout=soon]`, { partial: true })).toEqual(['attribute-value']);
+});
+
+const cycle = (graph = '', node = '') =>
+  `${graph} ${ends} a [${tool} ${node}]; b [${tool}]; start -> a; a -> b -> a`;
+
+test('a cycle without a way out is told, unless its author has set a limit', () => {
+  expect(codes(cycle())).toContain('endless-cycle');
+  for (const limit of [
+    'default_max_visits=3',
+    'max_steps=9',
+    'max_wall=1h',
+    'max_cost_usd=1',
+    'max_tokens=9',
+  ])
+    expect([limit, codes(cycle(`${limit};`)).includes('endless-cycle')]).toEqual([limit, false]);
+  for (const limit of ['max_visits=3', 'max_wall=1h'])
+    expect([limit, codes(cycle('', `, ${limit}`)).includes('endless-cycle')]).toEqual([limit, false]);
+});
+
+test.for([
+  ['fallback_retry_target=nowhere; start -> exit', ['target-missing']],
+  ['node [prompt=x]; start -> exit; ghost -> exit', ['unreachable']],
+  ['label="My pipeline"; start -> exit', []],
+  ['start [timeout=5s]; start -> exit', []],
+  [`a [${tool}, promt=x]; start -> a -> exit [condition="outcome=success"]; a -> exit`, []],
+  [
+    'a [label=x, promt=x]; start -> a -> exit [condition="outcome=success"]; a -> exit',
+    ['unknown-attribute'],
+  ],
+] as const)('%s has %j', ([body, wanted]) => {
+  expect(codes(`${ends} ${body}`).filter((code) => !ofRuns.has(code))).toEqual(wanted);
+});
+
+const ofRuns: ReadonlySet<string> = new Set(['failure-to-success', 'edge-never-taken', 'outcome-uncovered']);
+
+test.for([
+  [
+    'a -> b [condition="outcome=success", weight=5]; a -> c [condition="outcome=success"]',
+    'its weight 5 is higher than 0',
+  ],
+  [
+    'a -> b [condition="outcome=success"]; a -> c [condition="outcome=success"]',
+    'at equal weight the first target by name wins',
+  ],
+  [
+    'a -> b [condition="outcome=success"]; a -> b [condition="outcome=success", label=x]; a -> c',
+    'it stands first at equal weight and target',
+  ],
+  ['a -> b; a -> c [condition="outcome=success && outcome=fail"]', 'its condition is false whatever happens'],
+] as const)('of %s it is told why an edge is never taken: %s', ([body, why]) => {
+  const { graph } = readGraph(
+    'p.dot',
+    `digraph { ${ends} a [${tool}]; b [${tool}]; c [${tool}]; start -> a; b -> exit; c -> exit; ${body} }`,
+  );
+  if (graph === undefined) throw new Error('no graph');
+  const told = lint(graph, kinds).filter(({ code }) => code === 'edge-never-taken');
+  expect(told[0]?.message).toContain(why);
+  // The exit is reached all the same.
+  expect(told[0]?.message).not.toMatch(/no run comes to .*exit/);
+});
