@@ -372,3 +372,29 @@ test('a closed folder that is none of the paths to restore is closed afterwards'
     expect(readFileSync(it.at('a'), 'utf8')).toBe('a');
   });
 });
+
+test('a folder that is written in gets the mode that it had in the snapshot, not the one that it was found with', async () => {
+  await using it = await rig({ 'd/x': 'x', d: { mode: 0o555 } });
+  chmodSync(it.at('d'), 0o700);
+  writeFileSync(it.at('d/x'), 'new');
+  chmodSync(it.at('d'), 0o500);
+  await it.snapshots.restore(it.before);
+  expect(picture(it.ws)).toEqual(it.was);
+});
+
+test('folders get their modes from the inside, since one may hide what is in it', async () => {
+  await using it = await rig({ 'o/i/x': 'x', 'o/i': { mode: 0o500 }, o: { mode: 0o600 } });
+  await asHeldByModes(it.path, async () => {
+    chmodSync(it.at('o'), 0o700);
+    chmodSync(it.at('o/i'), 0o700);
+    await it.snapshots.restore(it.before);
+  });
+  expect(picture(it.ws)).toEqual(it.was);
+});
+
+test('of a new file that alone is taken away the new folders go as well', async () => {
+  await using it = await rig({ a: 'a' });
+  make(it.ws, { 'new/deep/er/x': 'x' });
+  await it.snapshots.restore(it.before, (path) => path === 'new/deep/er/x');
+  expect(picture(it.ws)).toEqual(it.was);
+});
