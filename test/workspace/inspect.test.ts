@@ -1,12 +1,20 @@
 /** A store looked at, and a folder. */
 import { execFileSync } from 'node:child_process';
-import fs, { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { inspectStore, unlike } from '../../src/workspace/inspect.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
-import { make, tempFolder } from './folders.ts';
+import { asHeldByModes, make, tempFolder } from './folders.ts';
 
 /** How many files are open at once, at most, of those that are opened meanwhile. */
 async function mostOpenIn(act: () => Promise<unknown>): Promise<number> {
@@ -121,4 +129,21 @@ test('where a folder is unlike a snapshot is told path by path', async () => {
     'link changed',
     'new added',
   ]);
+});
+
+test('a whole tree under the name of another is told, and one that may not be read is not called changed', async () => {
+  await using it = tempFolder();
+  const [workspace, dir] = [join(it.path, 'ws'), join(it.path, 'snaps')];
+  make(workspace, { a: 'a' });
+  const snapshots = await openSnapshots({ workspace, dir });
+  const first = await snapshots.take();
+  make(workspace, { b: 'b' });
+  const second = await snapshots.take();
+  const [one, other] = [first, second].map(({ id }) => join(dir, 'trees', `${id}.json`)) as [string, string];
+  copyFileSync(one, other);
+  expect((await inspectStore(dir)).problems).toMatchObject([
+    { file: `trees/${second.id}.json`, what: 'changed', why: expect.stringContaining('another tree') },
+  ]);
+  chmodSync(other, 0);
+  await asHeldByModes(it.path, () => expect(inspectStore(dir)).rejects.toMatchObject({ code: 'EACCES' }));
 });

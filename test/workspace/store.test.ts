@@ -25,6 +25,7 @@ import { expect, test } from 'vitest';
 import { diskTrouble } from '../../src/system/disk-trouble.ts';
 import { fence, Superseded } from '../../src/system/fence.ts';
 import { inspectStore } from '../../src/workspace/inspect.ts';
+import type { Entry } from '../../src/workspace/snapshot.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { Store } from '../../src/workspace/store.ts';
 import { readTree, writeTree } from '../../src/workspace/tree.ts';
@@ -455,16 +456,30 @@ test('a tree of very many folders and links is read again as it was written', ()
   expect(readTree(pieces, '').tree).toEqual(tree);
 });
 
+/** What is read again of a tree with one file, in that start of the system. */
+function readAgain(file: Partial<Entry>, boot: string, offset = 0) {
+  const entry = { kind: 'file', mode: 0o644, size: 1, hash: 'a'.repeat(64), ...file } as const;
+  const place = { pack: 'pack', offset, size: 1 };
+  const { pieces } = writeTree(new Map([['a', entry]]), boot, { packs: ['pack'], placeOf: () => place });
+  return readTree(pieces, boot).tree.get('a');
+}
+
 test('where the system does not tell its starts apart, the times of files are not believed', () => {
-  const hash = 'a'.repeat(64);
-  const file = { kind: 'file', mode: 0o644, size: 1, hash, mtimeMs: 1, ctimeMs: 2, ino: 3 } as const;
-  const place = { pack: 'pack', offset: 0, size: 1 };
-  const read = (boot: string) => {
-    const { pieces } = writeTree(new Map([['a', file]]), boot, { packs: ['pack'], placeOf: () => place });
-    return readTree(pieces, boot).tree.get('a');
-  };
-  expect(read('this one')).toEqual(file);
-  expect(read('')).toEqual({ kind: 'file', mode: 0o644, size: 1, hash, ino: 3 });
+  const facts = { mtimeMs: 1, ctimeMs: 2, ino: 3 };
+  expect(readAgain(facts, 'this one')).toMatchObject(facts);
+  const untold = { kind: 'file', mode: 0o644, size: 1, hash: 'a'.repeat(64), ino: 3 };
+  expect(readAgain(facts, '')).toEqual(untold);
+  expect(readAgain({ ino: 3 }, 'this one')).toEqual(untold);
+});
+
+test.for<Partial<Entry>>([
+  { mode: 0o10644 },
+  { mode: -1 },
+  { size: -1 },
+  { size: 2_000_000 },
+  { hash: `${'a'.repeat(63)}/` },
+])('a snapshot with a file like %o is none of ours', (file) => {
+  expect(() => readAgain(file, '')).toThrow('no file is like "a"');
 });
 
 test('large files are told from those in the store without a look at all of them for each', async () => {
