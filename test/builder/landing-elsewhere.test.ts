@@ -72,8 +72,10 @@ test('a landing on a sparse checkout is finished, whatever changed outside of it
 
 test('names that git would take for patterns are names', async () => {
   using at = folder();
-  const it = landing(at.path, { 'a*.txt': 'star\n', 'ab.txt': 'kept\n' }, (repo) =>
-    rmSync(join(repo, 'a*.txt')),
+  const it = landing(at.path, { ':x': 'x\n', 'a*.txt': 'star\n', 'ab.txt': 'kept\n' }, (repo) =>
+    [':x', 'a*.txt'].forEach((name) => {
+      rmSync(join(repo, name));
+    }),
   );
   put(it.repo, { 'a.txt': 'new' });
   expect(await it.mend()).toBe('landed');
@@ -81,7 +83,7 @@ test('names that git would take for patterns are names', async () => {
   expect(tree(it.repo)).toEqual({ 'a.txt': 'new a\n', 'ab.txt': 'kept\n' });
 
   // And where the branch in use is moved, work on other files is kept.
-  put(it.repo, { '*.txt': 'star\n' });
+  put(it.repo, { ':y': 'y\n', '*.txt': 'star\n' });
   git(it.repo, 'add', '-A');
   git(it.repo, 'commit', '-q', '-m', 'x');
   const head = git(it.repo, 'rev-parse', 'HEAD');
