@@ -25,6 +25,8 @@ export type Into = {
   readonly sync: boolean;
   /** Whether the names of all large contents that are there are known to be on the disk. */
   readonly largeNames: { flushed: boolean };
+  /** Whether what interrupted takes have left among the large contents is gone. */
+  readonly leftovers: { swept: boolean };
 };
 
 export type Kept = { readonly hash: string; readonly size: number };
@@ -116,7 +118,9 @@ export class Batch {
     const neighbour = neighbourOf(join(largeDir, 'content'));
     try {
       const stored = await pour(path, neighbour, { mode: 0o600, sync: true, goOn });
-      if (!this.into.largeNames.flushed) await sweep(largeDir, neighbour);
+      const { leftovers } = this.into;
+      if (!leftovers.swept) await sweep(largeDir, neighbour);
+      leftovers.swept = true;
       // One that became short while it was read may lie in a pack already, and then has no name here.
       const isNew = !this.into.has(stored.hash);
       if (isNew) {

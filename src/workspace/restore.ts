@@ -321,8 +321,7 @@ class Work {
       throw new WorkspaceError(`"${path}" stopped being a folder while the workspace was restored`);
     if ((stat.mode & 0o700) !== 0o700) {
       chmodSync(place, 0o700);
-      const was = modeOf(this.present.get(path)) ?? stat.mode & 0o7777;
-      if (!this.modes.has(path)) this.modes.set(path, was);
+      if (!this.modes.has(path)) this.modes.set(path, stat.mode & 0o7777);
     }
     this.realFolders.add(path);
   }

@@ -205,9 +205,7 @@ class KeptSnapshots implements Snapshots {
   }
 
   private isAboutOurs(error: unknown): boolean {
-    if (!(error instanceof Error && 'path' in error)) return false;
-    const path = String(error.path);
-    return path.startsWith(this.dir) || path.startsWith(this.store.dir);
+    return error instanceof Error && 'path' in error && String(error.path).startsWith(this.store.dir);
   }
 
   private unwritten(error: unknown): Error {

@@ -30,6 +30,7 @@ export class Store {
   private own: string | undefined;
   private isOwnFlushed = false;
   private readonly largeNames = { flushed: false };
+  private readonly leftovers = { swept: false };
 
   /** With `sync` false packs and their names are flushed by somebody else, before anybody knows of them. */
   constructor(
@@ -164,6 +165,7 @@ export class Store {
       keepLarge: (hash) => this.large.add(hash),
       sync: this.sync,
       largeNames: this.largeNames,
+      leftovers: this.leftovers,
     });
   }
 

@@ -9,17 +9,17 @@ import { beginRun, commitPaths, folder, git, put, repository, tree, when } from 
 async function landed(
   root: string,
   meanwhile: (repo: string) => void,
-  more: { readonly existed?: boolean; readonly changed?: boolean } = {},
+  more: { readonly existed?: boolean; readonly changed?: boolean; readonly log?: boolean } = {},
 ) {
   const repo = join(root, 'src');
   put(root, { 'src/a.txt': 'a\n' });
   const base = repository(repo);
-  const { existed = true, changed = true } = more;
+  const { existed = true, changed = true, log = false } = more;
   if (existed) git(repo, 'branch', 'work');
   const begun = await beginRun({ root, workdir: repo });
   const { history: historyDir, workspace } = begun.run;
   const author = { name: 'Ada', email: 'ada@example.test' };
-  put(workspace, { 'a.txt': changed ? 'new\n' : 'a\n' });
+  put(workspace, { 'a.txt': changed ? 'new\n' : 'a\n', ...(log ? { 'b.log': 'new\n' } : {}) });
   const made = await commitPaths({
     historyDir,
     workspace,
@@ -30,7 +30,7 @@ async function landed(
     runId: 'R',
     author,
     date: when,
-    touched: ['a.txt'],
+    touched: ['a.txt', ...(log ? ['b.log'] : [])],
   });
   if ('problem' in made) throw new Error(made.problem);
   const head = made.commit ?? base;
@@ -100,4 +100,80 @@ test('a branch on which somebody went on is left alone', async () => {
   });
   expect(told).toMatchObject({ problem: expect.stringContaining('has moved meanwhile') });
   expect(tip).not.toBe(head);
+});
+
+test('a branch on which somebody went on is no home of what was not changed', async () => {
+  using it = folder();
+  const goOn = (repo: string): void => {
+    git(repo, 'switch', '-q', 'work');
+    git(repo, 'commit', '-q', '--allow-empty', '-m', 'mine');
+  };
+  const { told } = await landed(it.path, goOn, { changed: false });
+  expect(told).toMatchObject({ problem: expect.stringContaining('has moved meanwhile') });
+});
+
+test('a branch that another working tree has checked out is left alone', async () => {
+  using it = folder();
+  const { told, tip, base } = await landed(it.path, (repo) =>
+    git(repo, 'worktree', 'add', '-q', join(it.path, 'other'), 'work'),
+  );
+  expect(told).toMatchObject({ problem: expect.stringContaining('is checked out in a working tree') });
+  expect(tip).toBe(base);
+});
+
+const onWork = (repo: string): void => void git(repo, 'switch', '-q', 'work');
+
+test.for([
+  ['the branch in use', onWork, 'problem'],
+  ['another branch', () => {}, 'notes'],
+] as const)('a file that git ignores is not lost where %s moves', async ([, first, told]) => {
+  using it = folder();
+  const was = await landed(
+    it.path,
+    (repo) => {
+      first(repo);
+      writeFileSync(join(repo, '.git/info/exclude'), '*.log\n');
+      writeFileSync(join(repo, 'b.log'), 'mine\n');
+    },
+    { log: true },
+  );
+  expect(was.told).toHaveProperty(told);
+  expect(was.told).not.toMatchObject({ switched: true });
+  expect(tree(was.repo)).toEqual({ 'a.txt': 'a\n', 'b.log': 'mine\n' });
+});
+
+test('changes that nobody has committed are not stashed away, whatever the settings of the repository', async () => {
+  using it = folder();
+  const { told, repo, tip, base } = await landed(it.path, (at) => {
+    onWork(at);
+    git(at, 'config', 'merge.autoStash', 'true');
+    writeFileSync(join(at, 'a.txt'), 'mine\n');
+  });
+  expect(told).toHaveProperty('problem');
+  expect(tree(repo)).toEqual({ 'a.txt': 'mine\n' });
+  expect(git(repo, 'stash', 'list')).toBe('');
+  expect(tip).toBe(base);
+});
+
+test('how somebody merges into his branch makes no difference', async () => {
+  using it = folder();
+  const { told, tip, head } = await landed(it.path, (repo) => {
+    onWork(repo);
+    git(repo, 'config', 'branch.work.mergeOptions', '--squash');
+  });
+  expect(told).toEqual({ switched: true, notes: [] });
+  expect(tip).toBe(head);
+});
+
+test.for([
+  ['the branch in use', onWork, 'refs/heads/work.lock'],
+  ['another branch', () => {}, 'HEAD.lock'],
+] as const)('a move of %s that stops when files have changed is unfinished', async ([, first, lock]) => {
+  using it = folder();
+  const moving = landed(it.path, (repo) => {
+    first(repo);
+    writeFileSync(join(repo, '.git', lock), '');
+  });
+  await expect(moving).rejects.toMatchObject({ unanswered: true });
+  expect(tree(join(it.path, 'src'))).toEqual({ 'a.txt': 'new\n' });
 });

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Landing, mendLanding } from '../../src/builder/landing.ts';
+import { type Landing, markedBy, mendLanding } from '../../src/builder/landing.ts';
 import { realClock } from '../../src/system/clock.ts';
 import { hasProc } from '../../src/system/proc.ts';
 import { bareEnv, type Files, folder, git, put, repository, tree } from './support.ts';
@@ -68,6 +68,47 @@ test('a landing on a sparse checkout is finished, whatever changed outside of it
   expect(git(it.repo, 'branch', '--show-current')).toBe('mine');
   expect(tree(it.repo)).toMatchObject({ 'a.txt': 'new a\n', 'in/a': 'a2\n' });
   expect(tree(it.repo)).not.toHaveProperty('out/gone');
+});
+
+test('names that git would take for patterns are names', async () => {
+  using at = folder();
+  const it = landing(at.path, { ':x': 'x\n', 'a*.txt': 'star\n', 'ab.txt': 'kept\n' }, (repo) =>
+    [':x', 'a*.txt'].forEach((name) => {
+      rmSync(join(repo, name));
+    }),
+  );
+  put(it.repo, { 'a.txt': 'new' });
+  expect(await it.mend()).toBe('landed');
+  expect(git(it.repo, 'status', '--porcelain')).toBe('');
+  expect(tree(it.repo)).toEqual({ 'a.txt': 'new a\n', 'ab.txt': 'kept\n' });
+
+  // And where the branch in use is moved, work on other files is kept.
+  put(it.repo, { ':y': 'y\n', '*.txt': 'star\n' });
+  git(it.repo, 'add', '-A');
+  git(it.repo, 'commit', '-q', '-m', 'x');
+  const head = git(it.repo, 'rev-parse', 'HEAD');
+  git(it.repo, 'reset', '-q', '--hard', it.head);
+  put(it.repo, { '*.txt': 'st', 'ab.txt': 'by hand\n' });
+  const from = { branch: 'mine', commit: it.head };
+  const doors = { env: bareEnv(at.path), clock: { ...realClock, sleep: async () => {} } };
+  const again = { ...it, base: it.head, head, from };
+  expect(await mendLanding(again, join(it.repo, '.git'), doors)).toBe('landed');
+  expect(tree(it.repo)).toMatchObject({ '*.txt': 'star\n', 'ab.txt': 'by hand\n' });
+});
+
+test.runIf(hasProc)('what the dead landing has left running is ended', async () => {
+  using at = folder();
+  const it = landing(at.path, {}, () => {});
+  const marker = `FACTORY_RUN_MARKER=test-${process.pid}-left`;
+  const left = spawn('sleep', ['60'], { env: { ...bareEnv(at.path), ...markedBy(marker) }, stdio: 'ignore' });
+  const ended = once(left, 'exit');
+  await once(left, 'spawn');
+  const doors = { env: bareEnv(at.path), clock: realClock };
+  expect(await mendLanding({ ...it, marker }, join(it.repo, '.git'), doors)).toBe('landed');
+  const [code, signal] = await Promise.race([ended, realClock.sleep(5000).then(() => ['running'])]);
+  left.kill('SIGKILL');
+  expect(code).toBeNull();
+  expect(signal).not.toBeNull();
 });
 
 test.runIf(hasProc)('the lock of a commit whose message is being written stays', async () => {

@@ -213,19 +213,58 @@ test.for<[string, boolean, (it: Landing) => void, string]>([
   expect(seen()).toEqual(was);
 });
 
-test('a file that was changed by hand amid a cut landing is named, and nothing is touched', async () => {
+test.for([
+  { where: 'before the branch moved', forward: true, moves: false, back: base },
+  { where: 'when the branch in use had moved', forward: true, moves: true, back: head },
+  { where: 'when another branch had moved', forward: false, moves: true, back: base },
+])(
+  'a file that was changed by hand amid a landing cut $where is named, and nothing is touched',
+  async ({ forward, moves, back }) => {
+    using at = folder();
+    const it = landing(at.path, forward);
+    if (moves) point(it);
+    half(it);
+    put(it.repo, { 'n/new.txt': 'by hand\n' });
+    const was = tree(it.repo);
+    expect(await it.mend()).toEqual({
+      problem: expect.stringMatching(
+        /the run R was cut while it switched .* to "mine", and n\/new\.txt changed since/,
+      ),
+      fix: expect.stringContaining(`git reset --hard ${back}`),
+    });
+    expect(tree(it.repo)).toEqual(was);
+  },
+);
+
+test('a link that was set by hand amid a cut landing is named, and nothing is touched', async () => {
   using at = folder();
   const it = landing(at.path, true);
   half(it);
-  put(it.repo, { 'n/new.txt': 'by hand\n' });
+  symlinkSync('keep.txt', join(it.repo, 'link'));
   const was = tree(it.repo);
-  expect(await it.mend()).toEqual({
-    problem: expect.stringMatching(
-      /the run R was cut while it switched .* to "mine", and n\/new\.txt changed since/,
-    ),
-    fix: expect.stringContaining(`git reset --hard ${it.base}`),
-  });
+  expect(await it.mend()).toMatchObject({ problem: expect.stringContaining('and link changed since') });
   expect(tree(it.repo)).toEqual(was);
+});
+
+test('a part of a file with the line ends of its checkout is a part of the landing', async () => {
+  using at = folder();
+  const it = landing(at.path, true);
+  git(it.repo, 'config', 'core.autocrlf', 'true');
+  half(it);
+  put(it.repo, { 'n/new.txt': 'new\r' });
+  expect(await it.mend()).toBe('landed');
+  expect(readFileSync(join(it.repo, 'n/new.txt'), 'utf8')).toBe('new\r\n');
+});
+
+test('a landing that was cut before the commits came holds up nobody who has changes by then', async () => {
+  using at = folder();
+  const { repo, ...it } = landing(at.path, false);
+  put(repo, { 'a.txt': 'by hand\n' });
+  const was = tree(repo);
+  const doors = { env: bareEnv(at.path), clock: realClock };
+  const cut = { ...it, repo, head: '1'.repeat(40) };
+  expect(await mendLanding(cut, join(repo, '.git'), doors)).toBe('before');
+  expect(tree(repo)).toEqual(was);
 });
 
 test('a change elsewhere is kept where the branch in use is moved', async () => {
@@ -261,4 +300,14 @@ test('a lock that another git has taken meanwhile is not taken away', async () =
   const doors = { env: bareEnv(root.path), clock: { ...realClock, sleep } };
   await mendLanding(it, join(it.repo, '.git'), doors).catch(() => undefined);
   expect(readFileSync(path, 'utf8')).toBe('of another');
+});
+
+test('a lock that was there before the landing began is not taken away', async () => {
+  using root = folder();
+  const { mend: _, ...it } = landing(root.path, false);
+  lock(it.repo, 'index.lock');
+  const began_at = new Date(Date.now() + 60_000).toISOString();
+  const doors = { env: bareEnv(root.path), clock: { ...realClock, sleep: async () => {} } };
+  await mendLanding({ ...it, began_at }, join(it.repo, '.git'), doors).catch(() => undefined);
+  expect(existsSync(join(it.repo, '.git/index.lock'))).toBe(true);
 });

@@ -35,6 +35,9 @@ test('links and pipes that a stage left go, and a folder is there again where it
     await symlink(name === 'visits' ? join(dir.dir, 'away') : name, join(node, name));
   execFileSync('mkfifo', [join(node, 'parked.json')]);
   await writeFile(join(node, 'response.md'), '');
+  // What somebody is about to judge stays until then.
+  reopen(node, join(node, 'parked.json'));
+  expect((await readdir(node, { recursive: true })).sort()).toEqual(['parked.json', 'response.md', 'x']);
   reopen(node);
   expect((await readdir(node, { recursive: true })).sort()).toEqual(['response.md', 'x']);
   await writeFile(join(node, 'visits'), '');

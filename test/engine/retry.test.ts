@@ -63,6 +63,15 @@ describe('a failure', () => {
     expect(retry(policy({ maxRetries: 1 }), 1, failed('x', 'infra'))).toEqual({ again: true, delayMs: 500 });
     expect(retry(policy(), 1, failed('x', 'infra'))).toMatchObject({ again: false });
   });
+  test('that a long wait or somebody’s mend must come before is not repeated', () => {
+    const agent = policy({ isAgent: true });
+    const quota = (retryAfterMs: number) =>
+      failed('x', 'infra', { park: { kind: 'quota' as const }, retryAfterMs });
+    expect(retry(agent, 1, quota(120_001))).toMatchObject({ again: false });
+    expect(retry(agent, 1, quota(120_000))).toMatchObject({ again: true });
+    const unpaid = failed('x', 'infra', { park: { kind: 'billing' as const } });
+    expect(retry(agent, 1, unpaid)).toMatchObject({ again: false });
+  });
   test('of class infra gets two retries of its own in an agent node, backed off', () => {
     const agent = policy({ isAgent: true });
     expect([1, 2].map((n) => retry(agent, n, failed('x', 'infra')))).toEqual([

@@ -7,6 +7,8 @@ import { vi } from 'vitest';
  *  disposed of. The disk reports an error where a flush of `broken` is asked for. The doors take hold of Node's functions when they are loaded: import them anew after this. */
 export function noteDisk(broken?: string): {
   readonly told: string[];
+  /** The disk reports an error from now on where a flush of `path` is asked for. */
+  fail(path: string): void;
   /** The disk is well from now on. */
   mend(): void;
   [Symbol.dispose](): void;
@@ -15,7 +17,7 @@ export function noteDisk(broken?: string): {
   const { open } = fs.promises;
   const paths = new Map<number, string>();
   const told: string[] = [];
-  let isBroken = true;
+  let failing = broken;
   fs.openSync = (path, ...rest) => {
     const file = openSync(path, ...rest);
     paths.set(file, String(path));
@@ -30,7 +32,9 @@ export function noteDisk(broken?: string): {
       const path = paths.get(file);
       real(file, (error) => {
         told.push(`flushed ${path}`);
-        done(isBroken && path === broken ? Object.assign(new Error('EIO'), { code: 'EIO' }) : error);
+        done(
+          path !== undefined && path === failing ? Object.assign(new Error('EIO'), { code: 'EIO' }) : error,
+        );
       });
     }, real);
   fs.promises.open = async (path, ...rest) => {
@@ -48,8 +52,11 @@ export function noteDisk(broken?: string): {
   vi.resetModules();
   return {
     told,
+    fail(path) {
+      failing = path;
+    },
     mend() {
-      isBroken = false;
+      failing = undefined;
     },
     [Symbol.dispose]() {
       Object.assign(fs, { fsync, fdatasync, openSync, renameSync });

@@ -14,6 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { fence, Superseded } from '../../src/system/fence.ts';
 import { modeLost } from '../../src/workspace/checkout.ts';
 import type { Entry } from '../../src/workspace/snapshot.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
@@ -174,4 +175,26 @@ test('a snapshot of somebody else’s that names a path outside of its folder is
     await expect(it.snapshots.checkout(id, it.out), path).rejects.toThrow(/is damaged/);
     expect(existsSync(join(it.path, 'some/evil'))).toBe(false);
   }
+});
+
+test('of a folder that is gone again the permissions of the others are looked at all the same', async () => {
+  await using it = await rig();
+  await it.snapshots.checkout(it.taken.id, it.out);
+  rmSync(join(it.out, '-rf'));
+  chmodSync(join(it.out, 'exe'), 0o777);
+  expect(modeLost(it.taken.tree, it.out)).toMatchObject({ path: 'exe' });
+});
+
+test('whoever has lost the place meanwhile gives nothing its name', async () => {
+  await using it = await rig();
+  let asked = 0;
+  const open = fence(it.out, () => {
+    if (++asked > 1) throw new Superseded();
+  });
+  try {
+    await expect(it.snapshots.checkout(it.taken.id, it.out)).rejects.toThrow(Superseded);
+  } finally {
+    open();
+  }
+  expect(existsSync(join(it.path, 'some'))).toBe(false);
 });

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import fs, {
   constants,
   existsSync,
@@ -416,4 +416,37 @@ test('a large file keeps its time like a small one', async () => {
   await copyTree(join(it.path, 'from'), join(it.path, 'to'), { exclude: [] });
   const times = ['large', 'small'].map((name) => statSync(join(it.path, 'to', name)).mtimeMs);
   expect(times).toEqual([2_000_000, 2_000_000]);
+});
+
+test('a file is not left out by a name that .factoryignore gives folders', async () => {
+  await using it = await copied({ '.factoryignore': 'out/\n', out: 'file', 'd/out/x': 'x' });
+  expect(readdirSync(it.copy).sort()).toEqual(['.factoryignore', 'd', 'out']);
+  expect(readdirSync(join(it.copy, 'd'))).toEqual([]);
+});
+
+test('runs that show in the workdir under another name are left out', async (context) => {
+  await using it = tempFolder();
+  make(it.path, { 'work/a': 'a', 'work/shown': {}, 'runs/r1/big': 'big' });
+  const [work, runs, copy] = ['work', 'runs', 'copy'].map((name) => join(it.path, name)) as [
+    string,
+    string,
+    string,
+  ];
+  if (spawnSync('mount', ['--bind', runs, join(work, 'shown')]).status !== 0)
+    return context.skip('nothing may be mounted here');
+  try {
+    await copyTree(work, copy, { exclude: [runs] });
+  } finally {
+    spawnSync('umount', [join(work, 'shown')]);
+  }
+  expect(readdirSync(copy)).toEqual(['a']);
+});
+
+test('of more files than can be named that may not be read the rest is counted', async () => {
+  await using it = tempFolder();
+  for (let n = 10; n < 21; n++) make(it.path, { [`work/f${n}`]: { text: 'x', mode: 0 } });
+  const told = await asHeldByModes(it.path, () =>
+    copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] }).catch(String),
+  );
+  expect(told).toMatch(/"f19": [^\n]*\nand 1 more$/);
 });

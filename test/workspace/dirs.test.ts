@@ -1,7 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkDirs } from '../../src/workspace/copy.ts';
+import { checkDirs, isWithin, realOf } from '../../src/workspace/dirs.ts';
 import { asHeldByModes, tempFolder } from './folders.ts';
 
 test.for([
@@ -65,4 +66,36 @@ test('a workdir that this user may not read is refused, and so is one behind a c
     { which: 'workdir', message: expect.stringContaining('cannot be read') },
     { which: 'workdir', message: expect.stringContaining('cannot be reached') },
   ]);
+});
+
+test('a real path is told also of what is behind a circle of links, or closed', async () => {
+  await using it = tempFolder();
+  symlinkSync('loop', join(it.path, 'loop'));
+  mkdirSync(join(it.path, 'closed/inner'), { recursive: true });
+  chmodSync(join(it.path, 'closed'), 0);
+  await asHeldByModes(it.path, async () => {
+    for (const path of ['loop/x', 'closed/inner'])
+      expect(realOf(join(it.path, path))).toBe(join(it.path, path));
+  });
+});
+
+test('everything lies in the root', () => {
+  expect(isWithin('/', '/a')).toBe(true);
+  expect(isWithin('/a', '/ab')).toBe(false);
+});
+
+test('a runs directory that shows the workdir under another name is refused', async (context) => {
+  await using it = tempFolder();
+  const [workdir, runsdir] = [join(it.path, 'up/work'), join(it.path, 'runs')];
+  for (const path of [workdir, runsdir]) mkdirSync(path, { recursive: true });
+  if (spawnSync('mount', ['--bind', join(it.path, 'up'), runsdir]).status !== 0)
+    return context.skip('nothing may be mounted here');
+  try {
+    expect(checkDirs({ workdir, runsdir })).toMatchObject({
+      which: 'runsdir',
+      message: expect.stringContaining('contains the workdir'),
+    });
+  } finally {
+    spawnSync('umount', [runsdir]);
+  }
 });

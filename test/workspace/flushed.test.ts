@@ -42,6 +42,27 @@ test('contents are on the disk, and their names, before a snapshot names them, a
   expect(told.slice(moved, next)).toContain(`flushed ${large}`);
 });
 
+test('the name of a large content whose flush has failed is flushed before a snapshot names it', async () => {
+  await using it = tempFolder();
+  const [workspace, dir] = [join(it.path, 'ws'), join(it.path, 'snaps')];
+  make(workspace, { a: 'a'.repeat(1_100_000) });
+  using disk = noteDisk();
+  const { openSnapshots } = await import('../../src/workspace/snapshots.ts');
+  const snapshots = await openSnapshots({ workspace, dir });
+  const first = await snapshots.take();
+  make(workspace, { b: 'b'.repeat(1_200_000) });
+  const large = join(dir, 'large');
+  disk.fail(large);
+  await expect(snapshots.take(first)).rejects.toThrow('EIO');
+  disk.mend();
+  // Finds what is there.
+  await snapshots.load(first.id);
+  disk.told.length = 0;
+  await snapshots.take(first);
+  const tree = span(disk.told, `moved ${join(dir, 'trees')}/.`).first;
+  expect(disk.told.slice(0, tree)).toContain(`flushed ${large}`);
+});
+
 test('of a copy that holds nothing the place of its snapshots is on the disk all the same', async () => {
   await using it = tempFolder();
   const [from, workspace, dir] = [join(it.path, 'from'), join(it.path, 'ws'), join(it.path, 'snaps')];

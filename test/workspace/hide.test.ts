@@ -14,6 +14,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { fence, Superseded } from '../../src/system/fence.ts';
+import { otherNames } from '../../src/workspace/hard-links.ts';
 import { bringBack, hide, type OutOfSight, pathsToHide } from '../../src/workspace/hide.ts';
 import { DamagedStore } from '../../src/workspace/trouble.ts';
 import { asHeldByModes, make, picture, tempFolder, type Wanted } from './folders.ts';
@@ -291,6 +292,8 @@ test('another name of a hidden file is hidden too, and one that it had where it 
   await using it = rig({ ...tree, 'agent/was.txt': 'x' });
   linkSync(join(it.ws, 'examples/other/secret.md'), join(it.ws, 'agent/second.txt'));
   const linked = [['agent/was.txt', 'examples/other/secret.md', 'gone.txt']];
+  for (const path of ['examples/other/', 'examples/other/secret.md'])
+    expect(otherNames(it.ws, [path], linked)).toEqual(['agent/second.txt', 'agent/was.txt']);
   const hidden = await it.hide({ hidden: ['examples/other/'], only: ['agent', 'README.md'], linked });
   expect(hidden).toContain('agent/second.txt');
   expect(it.seen()).toEqual(['README.md', 'agent/main.txt']);

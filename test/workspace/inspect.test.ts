@@ -1,11 +1,20 @@
-/** The store of a run that was resumed often. */
-import fs, { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+/** A store looked at, and a folder. */
+import { execFileSync } from 'node:child_process';
+import fs, {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { inspectStore } from '../../src/workspace/inspect.ts';
+import { inspectStore, unlike } from '../../src/workspace/inspect.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
-import { tempFolder } from './folders.ts';
+import { asHeldByModes, make, tempFolder } from './folders.ts';
 
 /** How many files are open at once, at most, of those that are opened meanwhile. */
 async function mostOpenIn(act: () => Promise<unknown>): Promise<number> {
@@ -39,11 +48,15 @@ test('a store with a pack from each of many owners is looked at with few of them
   mkdirSync(ws);
   const owners = 40;
   let last = '';
-  for (let owner = 0; owner < owners; owner++) {
-    const snapshots = await openSnapshots({ workspace: ws, dir });
-    writeFileSync(join(ws, `of-${owner}`), `content of ${owner}`);
-    last = (await snapshots.take(last === '' ? undefined : await snapshots.load(last))).id;
-  }
+  // Each closes what it has opened.
+  const mostOfOwners = await mostOpenIn(async () => {
+    for (let owner = 0; owner < owners; owner++) {
+      const snapshots = await openSnapshots({ workspace: ws, dir });
+      writeFileSync(join(ws, `of-${owner}`), `content of ${owner}`);
+      last = (await snapshots.take(last === '' ? undefined : await snapshots.load(last))).id;
+    }
+  });
+  expect(mostOfOwners).toBeLessThan(20);
   expect(readdirSync(dir).filter((name) => name.startsWith('pack')).length).toBe(owners);
   let found: unknown;
   const most = await mostOpenIn(async () => {
@@ -51,4 +64,86 @@ test('a store with a pack from each of many owners is looked at with few of them
   });
   expect(found).toMatchObject({ problems: [], contents: owners, waste: 0 });
   expect(most).toBeLessThan(20);
+});
+
+test('a content that lies in two packs is looked at in each', async () => {
+  await using it = tempFolder();
+  const dir = join(it.path, 'snaps');
+  // Each has begun before the other has anything.
+  const openings = await Promise.all(
+    ['one', 'other'].map(async (name) => {
+      const workspace = join(it.path, name);
+      make(workspace, { shared: 'shared', own: name });
+      return openSnapshots({ workspace, dir });
+    }),
+  );
+  for (const opening of openings) await opening.take();
+  const packs = readdirSync(dir).filter((name) => name.startsWith('pack'));
+  expect(packs).toHaveLength(2);
+  for (const pack of packs) {
+    const good = readFileSync(join(dir, pack), 'utf8');
+    writeFileSync(join(dir, pack), good.replace('shared', 'sharec'));
+    expect((await inspectStore(dir)).problems).toMatchObject([{ file: pack, what: 'changed' }]);
+    writeFileSync(join(dir, pack), good);
+  }
+  expect(await inspectStore(dir)).toMatchObject({ problems: [], contents: 4, waste: 0 });
+});
+
+test('bytes of a pack that no snapshot names are counted', async () => {
+  await using it = tempFolder();
+  const [workspace, dir] = [join(it.path, 'ws'), join(it.path, 'snaps')];
+  make(workspace, { a: 'a' });
+  const snapshots = await openSnapshots({ workspace, dir });
+  const first = await snapshots.take();
+  make(workspace, { b: 'bb', large: 'x'.repeat(1_100_000) });
+  const second = await snapshots.take();
+  make(workspace, { c: 'c' });
+  await snapshots.take();
+  rmSync(join(dir, 'trees', `${second.id}.json`));
+  expect(await inspectStore(dir)).toMatchObject({ problems: [], waste: 0 });
+  rmSync(join(dir, 'large', second.tree.get('large')?.hash ?? ''));
+  expect((await inspectStore(dir)).problems).toMatchObject([{ what: 'missing' }]);
+  for (const name of readdirSync(join(dir, 'trees')))
+    if (!name.startsWith(first.id)) rmSync(join(dir, 'trees', name));
+  expect(await inspectStore(dir)).toMatchObject({ problems: [], contents: 1, waste: 3 });
+});
+
+test('where a folder is unlike a snapshot is told path by path', async () => {
+  await using it = tempFolder();
+  const workspace = join(it.path, 'ws');
+  make(workspace, { a: 'a', b: 'b', c: 'c', d: 'd', 'f/x': 'x', link: { link: 'a' }, gone: 'g', left: 'l' });
+  const { tree } = await (await openSnapshots({ workspace, dir: join(it.path, 'snaps') })).take();
+  expect(await unlike(workspace, tree, () => false)).toEqual([]);
+  writeFileSync(join(workspace, 'a'), 'other');
+  chmodSync(join(workspace, 'b'), 0o755);
+  for (const name of ['c', 'link', 'gone', 'left']) rmSync(join(workspace, name));
+  make(workspace, { 'c/x': 'x', link: { link: 'b' }, new: 'n', passed: 'over' });
+  execFileSync('mkfifo', [join(workspace, 'pipe')]);
+  const differing = await unlike(workspace, tree, (path) => ['left', 'passed'].includes(path));
+  expect(differing.map(({ path, how }) => `${path} ${how}`).sort()).toEqual([
+    'a changed',
+    'b changed',
+    'c changed',
+    'c/x added',
+    'gone missing',
+    'link changed',
+    'new added',
+  ]);
+});
+
+test('a whole tree under the name of another is told, and one that may not be read is not called changed', async () => {
+  await using it = tempFolder();
+  const [workspace, dir] = [join(it.path, 'ws'), join(it.path, 'snaps')];
+  make(workspace, { a: 'a' });
+  const snapshots = await openSnapshots({ workspace, dir });
+  const first = await snapshots.take();
+  make(workspace, { b: 'b' });
+  const second = await snapshots.take();
+  const [one, other] = [first, second].map(({ id }) => join(dir, 'trees', `${id}.json`)) as [string, string];
+  copyFileSync(one, other);
+  expect((await inspectStore(dir)).problems).toMatchObject([
+    { file: `trees/${second.id}.json`, what: 'changed', why: expect.stringContaining('another tree') },
+  ]);
+  chmodSync(other, 0);
+  await asHeldByModes(it.path, () => expect(inspectStore(dir)).rejects.toMatchObject({ code: 'EACCES' }));
 });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
@@ -16,10 +16,19 @@ test.for(['mnt', 'a folder\\of 040', ''])(
     await using it = await rig({ a: 'a', [name === '' ? 'b' : name]: {} });
     const place = it.at(name);
     const precious = join(it.path, 'outside/precious');
+    symlinkSync('.', join(it.path, 'link'));
+    const byLink = await openSnapshots({
+      workspace: join(it.path, 'link/ws'),
+      dir: join(it.path, 'others'),
+    });
     if (!shows(join(it.path, 'outside'), place)) return context.skip('nothing may be mounted here');
     try {
       const refused: unknown[] = [];
-      for (const act of [() => it.snapshots.restore(it.before), () => it.snapshots.take(it.before)])
+      for (const act of [
+        () => it.snapshots.restore(it.before),
+        () => it.snapshots.take(it.before),
+        () => byLink.take(),
+      ])
         refused.push(await act().catch((error: unknown) => error));
       for (const error of refused) {
         expect(error).toBeInstanceOf(WorkspaceError);

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { lookout } from '../../src/workspace/newest.ts';
 import { temp } from '../system/temp.ts';
@@ -96,4 +97,35 @@ describe('a look', () => {
     change(it.w);
     expect(await look.changedSince(now())).toBe(false);
   });
+});
+
+test('of a file too large to compare each touch counts', async () => {
+  await using it = await rig();
+  const large = join(it.w, 'd/f');
+  truncateSync(large, 65 * 1024 * 1024);
+  const look = lookout(it.w);
+  look.begin();
+  for (const time of [1, 2]) {
+    utimesSync(large, time, time);
+    expect(await look.changedSince(now())).toBe(true);
+  }
+});
+
+test('a file that went from the top is found, though nothing else was touched', async () => {
+  await using it = await rig();
+  writeFileSync(join(it.w, 'top'), '');
+  const look = lookout(it.w);
+  look.begin();
+  await setTimeout(1500);
+  rmSync(join(it.w, 'top'));
+  expect(await look.changedSince(new Date(Date.now() + 500))).toBe(true);
+});
+
+test('a file at rest is remembered by what it holds', async () => {
+  await using it = await rig();
+  const look = lookout(it.w);
+  await look.changedSince(now());
+  expect(await look.changedSince(later())).toBe(false);
+  utimesSync(join(it.w, 'd/f'), 1, 1);
+  expect(await look.changedSince(now())).toBe(false);
 });

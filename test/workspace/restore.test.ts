@@ -17,6 +17,7 @@ import { expect, test } from 'vitest';
 import { fence, Superseded } from '../../src/system/fence.ts';
 import { diff } from '../../src/workspace/changes.ts';
 import { putBack } from '../../src/workspace/put-back.ts';
+import { standing } from '../../src/workspace/restore.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { asHeldByModes, inodeOf, make, picture, type Wanted } from './folders.ts';
 import { rig } from './rig.ts';
@@ -371,4 +372,78 @@ test('a closed folder that is none of the paths to restore is closed afterwards'
     expect(statSync(it.at('closed')).mode & 0o777).toBe(0o300);
     expect(readFileSync(it.at('a'), 'utf8')).toBe('a');
   });
+});
+
+test('a folder that is written in gets the mode that it had in the snapshot, not the one that it was found with', async () => {
+  await using it = await rig({ 'd/x': 'x', d: { mode: 0o555 } });
+  chmodSync(it.at('d'), 0o700);
+  writeFileSync(it.at('d/x'), 'new');
+  chmodSync(it.at('d'), 0o500);
+  await it.snapshots.restore(it.before);
+  expect(picture(it.ws)).toEqual(it.was);
+});
+
+test('folders get their modes from the inside, since one may hide what is in it', async () => {
+  await using it = await rig({ 'o/i/x': 'x', 'o/i': { mode: 0o500 }, o: { mode: 0o600 } });
+  await asHeldByModes(it.path, async () => {
+    chmodSync(it.at('o'), 0o700);
+    chmodSync(it.at('o/i'), 0o700);
+    await it.snapshots.restore(it.before);
+  });
+  expect(picture(it.ws)).toEqual(it.was);
+});
+
+test('of a new file that alone is taken away the new folders go as well', async () => {
+  await using it = await rig({ a: 'a' });
+  make(it.ws, { 'new/deep/er/x': 'x' });
+  await it.snapshots.restore(it.before, (path) => path === 'new/deep/er/x');
+  expect(picture(it.ws)).toEqual(it.was);
+});
+
+test('a change that a snapshot has told of is undone, though size and facts are those that are known', async () => {
+  await using it = await rig({ a: 'one' });
+  writeFileSync(it.at('a'), 'two');
+  let now = it.before;
+  do now = await it.snapshots.take(now);
+  while (now.tree.get('a')?.ctimeMs === undefined);
+  await it.snapshots.restore(it.before);
+  expect(readFileSync(it.at('a'), 'utf8')).toBe('one');
+});
+
+test('what somebody else takes away amid a restore needs no removal', async () => {
+  await using it = await rig({ a: 'a' });
+  make(it.ws, { new: 'n', newer: 'n' });
+  let asked = 0;
+  // First before all is looked at.
+  const open = fence(it.ws, () => {
+    if (++asked > 1) rmSync(it.at('new'), { force: true });
+  });
+  try {
+    await it.snapshots.restore(it.before);
+  } finally {
+    open();
+  }
+  expect(picture(it.ws)).toEqual(it.was);
+});
+
+test('a new folder goes with its last file, though a pipe is left in it', async () => {
+  await using it = await rig({ a: 'a' });
+  make(it.ws, { 'new/x': 'x' });
+  execFileSync('mkfifo', [it.at('new/pipe')]);
+  await it.snapshots.restore(it.before, (path) => path === 'new/x');
+  expect(picture(it.ws)).toEqual(it.was);
+});
+
+test('whoever has lost the run makes no workspace', async () => {
+  await using it = await rig({ a: 'a' });
+  rmSync(it.ws, { recursive: true });
+  const open = fence(it.ws, () => {
+    throw new Superseded();
+  });
+  try {
+    expect(() => standing(it.ws)).toThrow(Superseded);
+  } finally {
+    open();
+  }
+  expect(readdirSync(it.path)).not.toContain('ws');
 });

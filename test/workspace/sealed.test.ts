@@ -333,6 +333,19 @@ describe('what is to be sealed', () => {
     expect(readForSealing(it.ws, 'no/such', everything)).toEqual([]);
   });
 
+  it('is without what is left out, and may be as large as is allowed', async () => {
+    await using temp = tempFolder();
+    make(temp.path, { 'judge/a': 'x'.repeat(1000), 'judge/link': { link: 'a' }, 'judge/out/b': 'b' });
+    const read = (leaveOut: (path: string, isFolder: boolean) => boolean) =>
+      readForSealing(temp.path, 'judge', { ...everything, as: 'judge', leaveOut }).map(({ path }) => path);
+    expect(read((path, isFolder) => isFolder && path === 'judge/out')).toEqual([
+      'judge',
+      'judge/a',
+      'judge/link',
+    ]);
+    expect(read((path, isFolder) => isFolder && path === 'judge')).toEqual([]);
+  });
+
   it.for<[string, (ws: string) => void, RegExp]>([
     ['is a link', (ws) => symlinkSync('src', join(ws, 'judge')), /"judge" cannot be sealed: it is a link/],
     [

@@ -19,6 +19,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { diff } from '../../src/workspace/changes.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
+import { treeId } from '../../src/workspace/tree.ts';
 import { DamagedStore } from '../../src/workspace/trouble.ts';
 import { asHeldByModes, make, tempFolder, type Wanted } from './folders.ts';
 
@@ -60,6 +61,12 @@ test('a snapshot lists every path with its kind, mode and content, sorted, the t
     ['sub/.git/HEAD', 'file', '644', expect.any(String)],
   ]);
   expect((await it.snapshots.read(hello)).toString()).toBe('hello');
+});
+
+test('names in other bytes make other trees, and a tree has one name for ever', () => {
+  const idOf = (path: string) => treeId(new Map([[path, { kind: 'link', mode: 0o777, target: 'a' }]]));
+  expect(idOf('\udcff')).not.toBe(idOf('\udcfe'));
+  expect(idOf('path')).toBe('a2501250af66c24ef6acd581e7175c363ee3ff9cc7b7b5cd8c733a4aea0e4864');
 });
 
 test('folders are walked in the order of whole paths', async () => {

@@ -1,6 +1,7 @@
 /** The store under damage and under several writers: right or refused, never wrong. */
 import { execFileSync } from 'node:child_process';
 import fs, {
+  chmodSync,
   closeSync,
   ftruncateSync,
   mkdirSync,
@@ -18,16 +19,18 @@ import fs, {
 } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { diskTrouble } from '../../src/system/disk-trouble.ts';
 import { fence, Superseded } from '../../src/system/fence.ts';
 import { inspectStore } from '../../src/workspace/inspect.ts';
+import type { Entry } from '../../src/workspace/snapshot.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { Store } from '../../src/workspace/store.ts';
 import { readTree, writeTree } from '../../src/workspace/tree.ts';
 import { DamagedStore, StoreTrouble, WorkspaceError } from '../../src/workspace/trouble.ts';
-import { make, picture, tempFolder, type Wanted } from './folders.ts';
+import { asHeldByModes, make, picture, tempFolder, type Wanted } from './folders.ts';
 
 async function rig(wanted: Wanted) {
   const it = tempFolder();
@@ -76,6 +79,27 @@ test('takes that overlap in one opening come one after another', async () => {
   const reader = await it.reopen();
   await reader.restore(await reader.load(taken[0]?.id ?? ''));
   expect(readdirSync(it.ws)).toEqual(['a', 'd']);
+});
+
+test('of takes that overlap each has the contents that it has seen', async () => {
+  await using it = await rig({ a: 'first', b: 'b' });
+  let asked = 0;
+  let second: ReturnType<typeof it.snapshots.take> | undefined;
+  const first = await it.snapshots.take(undefined, () => {
+    if (++asked < 2) return;
+    writeFileSync(join(it.ws, 'a'), 'other');
+    second ??= it.snapshots.take();
+  });
+  const then = await second;
+  const reader = await it.reopen();
+  for (const [taken, text] of [
+    [first, 'first'],
+    [then, 'other'],
+  ] as const) {
+    const { tree } = await reader.load(taken?.id ?? '');
+    expect((await reader.read(tree.get('a')?.hash ?? '')).toString()).toBe(text);
+    expect((await reader.read(tree.get('b')?.hash ?? '')).toString()).toBe('b');
+  }
 });
 
 test.for([
@@ -255,6 +279,8 @@ test('names that another process may have left unflushed are flushed before anyt
 
 test('a disk that takes no more contents is told with the file of the store', async () => {
   await using it = await rig({ a: 'a', b: 'x'.repeat(1_100_000) });
+  // Until the facts of the files vouch for them.
+  await setTimeout(100);
   const { writeSync } = fs;
   fs.writeSync = () => {
     throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
@@ -268,6 +294,11 @@ test('a disk that takes no more contents is told with the file of the store', as
     fs.writeSync = writeSync;
     syncBuiltinESMExports();
   }
+  // With space again, what did not arrive is kept: that it was read counts for nothing.
+  const { id, tree } = await it.snapshots.take();
+  const reader = await it.reopen();
+  await reader.load(id);
+  expect((await reader.read(tree.get('a')?.hash ?? '')).toString()).toBe('a');
 });
 
 test('the names of a new pack and of the first large content are flushed, also where a take before has failed', async () => {
@@ -281,6 +312,46 @@ test('the names of a new pack and of the first large content are flushed, also w
   expect(await openedIn(() => it.snapshots.take())).toContain(it.dir);
   make(it.ws, { c: 'more' });
   expect(await openedIn(() => it.snapshots.take())).not.toContain(it.dir);
+  // Whoever comes next has a pack of his own, in a place that is known to be on the disk.
+  rmSync(join(it.ws, 'big'));
+  make(it.ws, { a: 'newer', b: 'kept from us' });
+  const next = await it.reopen();
+  await openedIn(() => expect(next.take()).rejects.toThrow('"b"'));
+  rmSync(join(it.ws, 'b'));
+  expect(await openedIn(() => next.take())).toContain(it.dir);
+});
+
+test('a disk that takes no more of a large content is told with the file of the store, by whatever way it is given', async () => {
+  await using it = await rig({ a: 'x'.repeat(1_100_000) });
+  symlinkSync('.', join(it.path, 'link'));
+  const snapshots = await openSnapshots({ workspace: it.ws, dir: join(it.path, 'link/snaps') });
+  const { open } = fs.promises;
+  fs.promises.open = async (path, ...rest) => {
+    const file = await open(path, ...rest);
+    file.write = () =>
+      Promise.reject(Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' }));
+    return file;
+  };
+  syncBuiltinESMExports();
+  try {
+    const error = await snapshots.take().catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(StoreTrouble);
+    const path = expect.stringMatching(/snaps\/large\/\.content\..*\.tmp$/);
+    expect(diskTrouble(error)).toMatchObject({ code: 'ENOSPC', path });
+  } finally {
+    fs.promises.open = open;
+    syncBuiltinESMExports();
+  }
+});
+
+test('a snapshot that may not be read is not called damaged', async () => {
+  await using it = await rig({ a: 'a' });
+  const { id } = await it.snapshots.take();
+  chmodSync(join(it.dir, 'trees', `${id}.json`), 0);
+  await asHeldByModes(it.path, async () => {
+    const error = await (await it.reopen()).load(id).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'EACCES' });
+  });
 });
 
 test('what a process writes through a mapping of a file is found', async (context) => {
@@ -305,9 +376,11 @@ test('what a long run has left behind is forgotten, kept anew when it comes back
   const first = await it.snapshots.take();
   const hash = first.tree.get('f7')?.hash ?? '';
   let last = first;
+  let early = '';
   for (let round = 1; round <= 24; round++) {
     write(round);
     last = await it.snapshots.take(last);
+    early ||= last.tree.get('f7')?.hash ?? '';
   }
   const size = () => statSync(join(it.dir, 'pack')).size;
   const before = size();
@@ -323,8 +396,30 @@ test('what a long run has left behind is forgotten, kept anew when it comes back
   expect(readFileSync(join(it.ws, 'f7'), 'utf8')).toBe('0 7');
   // Whoever opens the store anew finds every snapshot whole.
   const again = await it.reopen();
-  for (const name of readdirSync(join(it.dir, 'trees')))
-    await again.read((await again.load(name.slice(0, 64))).tree.get('f9')?.hash ?? '');
+  const ids = readdirSync(join(it.dir, 'trees')).map((name) => name.slice(0, 64));
+  for (const [n, id] of ids.entries()) {
+    if (n < 18) await again.read((await again.load(id)).tree.get('f9')?.hash ?? '');
+    // Of what there is too much of, that which is just loaded is not forgotten.
+    else await again.checkout(id, join(it.path, `out${n}`));
+  }
+  // Nor does a take lose what it has found known while others are loaded, or while nobody took.
+  const others = ids.filter((id) => id !== first.id && id !== last.id);
+  const busy = await it.reopen();
+  await busy.load(first.id);
+  writeFileSync(join(it.ws, 'more'), 'more');
+  let asked = 0;
+  const loaded: Promise<unknown>[] = [];
+  const taken = await busy.take(undefined, () => {
+    if (++asked === each) for (const id of others) loaded.push(busy.load(id));
+  });
+  await Promise.all(loaded);
+  for (const id of others) await busy.load(id);
+  writeFileSync(join(it.ws, 'more'), 'and more');
+  const next = await busy.take(taken);
+  const reader = await it.reopen();
+  for (const { id } of [taken, next]) expect((await reader.load(id)).tree.size).toBe(each + 1);
+  // Forgotten, though loaded and not taken.
+  for await (const piece of busy.pieces(early)) expect(piece.toString()).toBe('1 7');
 });
 
 test.for([
@@ -359,6 +454,32 @@ test('a tree of very many folders and links is read again as it was written', ()
   const tree = new Map(paths.map((path) => [path, { kind: 'link', mode: 0o777, target } as const]));
   const { pieces } = writeTree(tree, '', { packs: [], placeOf: () => undefined });
   expect(readTree(pieces, '').tree).toEqual(tree);
+});
+
+/** What is read again of a tree with one file, in that start of the system. */
+function readAgain(file: Partial<Entry>, boot: string, offset = 0) {
+  const entry = { kind: 'file', mode: 0o644, size: 1, hash: 'a'.repeat(64), ...file } as const;
+  const place = { pack: 'pack', offset, size: 1 };
+  const { pieces } = writeTree(new Map([['a', entry]]), boot, { packs: ['pack'], placeOf: () => place });
+  return readTree(pieces, boot).tree.get('a');
+}
+
+test('where the system does not tell its starts apart, the times of files are not believed', () => {
+  const facts = { mtimeMs: 1, ctimeMs: 2, ino: 3 };
+  expect(readAgain(facts, 'this one')).toMatchObject(facts);
+  const untold = { kind: 'file', mode: 0o644, size: 1, hash: 'a'.repeat(64), ino: 3 };
+  expect(readAgain(facts, '')).toEqual(untold);
+  expect(readAgain({ ino: 3 }, 'this one')).toEqual(untold);
+});
+
+test.for<Partial<Entry>>([
+  { mode: 0o10644 },
+  { mode: -1 },
+  { size: -1 },
+  { size: 2_000_000 },
+  { hash: `${'a'.repeat(63)}/` },
+])('a snapshot with a file like %o is none of ours', (file) => {
+  expect(() => readAgain(file, '')).toThrow('no file is like "a"');
 });
 
 test('large files are told from those in the store without a look at all of them for each', async () => {
@@ -407,20 +528,45 @@ test('of two large files of one size each has its own content', async () => {
   expect(picture(it.ws)).toEqual(was);
 });
 
-test('what takes that were cut off have left goes after a day, and nothing else does', async () => {
+test.for([
+  { first: 'new', known: false },
+  { first: 'known', known: true },
+])(
+  'what takes that were cut off have left goes after a day, and nothing else does, where the first large file is $first',
+  async ({ known }) => {
+    await using it = await rig({ a: 'a'.repeat(1_100_000) });
+    const { id, tree } = await it.snapshots.take();
+    const large = join(it.dir, 'large');
+    make(large, { '.content.old.tmp': 'half', '.content.young.tmp': 'half' });
+    const twoDaysAgo = new Date(Date.now() - 48 * 3600 * 1000);
+    const kept = tree.get('a')?.hash ?? '';
+    for (const name of ['.content.old.tmp', kept]) utimesSync(join(large, name), twoDaysAgo, twoDaysAgo);
+    const again = await it.reopen();
+    if (known) expect((await again.take()).id).toBe(id);
+    rmSync(join(it.ws, 'a'));
+    make(it.ws, { b: 'b'.repeat(1_200_000) });
+    const later = await again.take();
+    expect(readdirSync(large).sort()).toEqual(
+      ['.content.young.tmp', kept, later.tree.get('b')?.hash ?? ''].sort(),
+    );
+  },
+);
+
+test('whoever has lost the run before the first large file comes makes no place for it', async () => {
   await using it = await rig({ a: 'a'.repeat(1_100_000) });
-  const { tree } = await it.snapshots.take();
-  const large = join(it.dir, 'large');
-  make(large, { '.content.old.tmp': 'half', '.content.young.tmp': 'half' });
-  const twoDaysAgo = new Date(Date.now() - 48 * 3600 * 1000);
-  const kept = tree.get('a')?.hash ?? '';
-  for (const name of ['.content.old.tmp', kept]) utimesSync(join(large, name), twoDaysAgo, twoDaysAgo);
-  rmSync(join(it.ws, 'a'));
-  make(it.ws, { b: 'b'.repeat(1_200_000) });
-  const later = await (await it.reopen()).take();
-  expect(readdirSync(large).sort()).toEqual(
-    ['.content.young.tmp', kept, later.tree.get('b')?.hash ?? ''].sort(),
-  );
+  let lost = false;
+  const open = fence(it.dir, () => {
+    if (lost) throw new Superseded();
+  });
+  const goOn = () => {
+    lost = true;
+  };
+  try {
+    await expect(it.snapshots.take(undefined, goOn)).rejects.toThrow(Superseded);
+  } finally {
+    open();
+  }
+  expect(readdirSync(it.dir)).toEqual(['trees']);
 });
 
 test('a large content that was read when the run was taken over gets no name', async () => {
