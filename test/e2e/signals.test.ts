@@ -1,7 +1,7 @@
 /** Signals, and readers that go away: a run stops in order, at once, or not at all, and can always be gone on with. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, watch } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { isAlive, processId } from '../../src/system/proc.ts';
@@ -114,6 +114,14 @@ test.for(['SIGUSR2', 'SIGALRM', 'SIGXCPU'] as const)(
     expect(id !== undefined && isAlive(id)).toBe(false);
   },
 );
+
+test('a signal by which Node was told to report stops no run', async () => {
+  await using it = await home({ 'p.dot': stage('kill -USR2 $PPID; sleep 0.5') });
+  const env = { NODE_OPTIONS: `--report-on-signal --report-directory=${it.path}` };
+  const ran = await it.factory(['run', 'p.dot', '--sandbox', 'none'], { env });
+  expect(ran, ran.stderr).toMatchObject({ code: 0, signal: null });
+  expect(readdirSync(it.path).filter((name) => /^report\..*\.json$/.test(name))).toHaveLength(1);
+});
 
 /** Signals itself right away, and says at its end whether the debugger is open. */
 const debugged = `const { url } = require('node:inspector');
