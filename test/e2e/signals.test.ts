@@ -150,6 +150,15 @@ test("SIGUSR1 does not open Node's debugger: neither while a run is on, nor befo
   expect(lastLine(asked.stderr)).toBe('it is open');
 });
 
+test('a debugger that a module opened which was loaded first, as editors have it, stays open', async () => {
+  const opened = `${debugged}require('node:inspector').open(0);`.replace(/process\.kill.*/, '');
+  await using it = await home({ 'p.dot': stage('sleep 0.1'), 'open.cjs': opened });
+  const ran = await it.factory(['run', 'p.dot'], {
+    env: { NODE_OPTIONS: `--require ${join(it.path, 'open.cjs')}` },
+  });
+  expect(lastLine(ran.stderr)).toBe('it is open');
+});
+
 test('SIGQUIT ends a run at once, with the stage that it was at', async () => {
   await using it = await home({ 'p.dot': stage(deaf) });
   const env = { FLAG: join(it.path, 'flag') };
