@@ -105,6 +105,9 @@ const endings = [
   'SIGXCPU',
 ] as const;
 
+/** Whether Node itself heeds SIGUSR2: it was started with --report-on-signal or --heapsnapshot-signal. */
+const nodeReports = process.listenerCount('SIGUSR2') > 0;
+
 /** Fires at the first of these signals: stages are ended and the checkpoint saved. The second one, or SIGQUIT, ends us,
  *  with every stage killed where it stands and nothing half-made left. */
 function stopping(): AbortSignal {
@@ -113,6 +116,7 @@ function stopping(): AbortSignal {
   const controller = new AbortController();
   let first = Number.NEGATIVE_INFINITY;
   for (const signal of endings) {
+    if (signal === 'SIGUSR2' && nodeReports) continue;
     process.on(signal, () => {
       if (signal === 'SIGHUP') process.once('exit', leaveTerminal);
       if (controller.signal.aborted || signal === 'SIGQUIT') {

@@ -118,6 +118,22 @@ export type BranchChoice = {
   readonly requested: string;
 };
 
+/** The commit that `revision` names in the repository `top`; undefined where it names none. */
+export async function commitNamed(
+  top: string,
+  revision: string,
+  env: Environment,
+): Promise<string | undefined> {
+  const found = await sourceGit(top, env).run([
+    'rev-parse',
+    '--verify',
+    '--quiet',
+    '--end-of-options',
+    `${revision}^{commit}`,
+  ]);
+  return found.ok ? found.text : undefined;
+}
+
 /** Chooses the branch; nothing is made yet, so that what fails leaves no branch behind. */
 export async function chooseBranch(
   repo: Repository,
@@ -127,15 +143,10 @@ export async function chooseBranch(
   const git = sourceGit(repo.top, env);
   let requested = repo.head;
   if (wish.commit !== undefined) {
-    const found = await git.run([
-      'rev-parse',
-      '--verify',
-      '--quiet',
-      '--end-of-options',
-      `${wish.commit}^{commit}`,
-    ]);
-    if (!found.ok) return refuse(`there is no commit "${wish.commit}" in ${repo.top}`, 'see git log');
-    requested = found.text;
+    const found = await commitNamed(repo.top, wish.commit, env);
+    if (found === undefined)
+      return refuse(`there is no commit "${wish.commit}" in ${repo.top}`, 'see git log');
+    requested = found;
   }
   const source = wish.commit === undefined ? 'HEAD' : 'commit-hash';
   const branch = wish.name ?? `factory/${wish.plannerRun ?? 'adhoc'}/${wish.runId}`;

@@ -17,6 +17,7 @@ import { shown } from '../workspace/names.ts';
 import type { Tree } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
+import { readNames, walk } from '../workspace/walk.ts';
 import type { Io } from './io.ts';
 import { refuse } from './refuse.ts';
 
@@ -170,10 +171,15 @@ async function asItIs(folder: string, snapshots: string, id: string): Promise<Tr
   if (!('tree' in read)) return undefined;
   // Somebody's folder of another kind is not read through for this.
   const tops = new Set([...read.tree.keys()].map((path) => path.split('/', 1)[0]));
-  const names = await readdir(folder);
+  const names = readNames(folder);
   if (names.length !== tops.size || !names.every((name) => tops.has(name))) return undefined;
-  const other = await unlike(folder, read.tree, () => false).catch(() => undefined);
-  return other?.length === 0 ? read.tree : undefined;
+  try {
+    // No run keeps a pipe, a socket or a device.
+    for (const { kind } of walk(folder)) if (kind === 'special') return undefined;
+    return (await unlike(folder, read.tree, () => false)).length === 0 ? read.tree : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Why nothing may be put into `folder`, which is absolute; undefined when it may. Nothing is touched. */

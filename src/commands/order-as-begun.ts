@@ -1,12 +1,13 @@
 /** What a resume of `factory order run` is given and the run has otherwise: it goes on as it began. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { commitNamed } from '../builder/repository.ts';
 import type { Request } from '../executor/request.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { sha256 } from '../model/sha256.ts';
 import { isWithin, realOrSame } from '../workspace/dirs.ts';
 import { orderDefaults } from './order-flags.ts';
-import type { OrderRunOptions } from './order-run.ts';
+import type { OrderRunIo, OrderRunOptions } from './order-run.ts';
 
 /** The first flag that is not as the run has it, in a sentence; undefined where none is. The default of a flag is no
  *  wish. */
@@ -14,7 +15,7 @@ export async function notAsBegun(
   options: OrderRunOptions,
   request: Request,
   { agent }: Manifest,
-  cwd: string,
+  { cwd, env }: Pick<OrderRunIo, 'cwd' | 'env'>,
 ): Promise<string | undefined> {
   const at = (path: string) => realOrSame(resolve(cwd, path));
   const { flags: said = {} } = agent;
@@ -22,6 +23,12 @@ export async function notAsBegun(
   const unless = (usual: number, given: number) => (given === usual ? undefined : given);
   const attempts = unless(orderDefaults.maxAttempts, options.maxAttempts);
   const seconds = unless(orderDefaults.timeoutSeconds, options.timeoutSeconds);
+  const { commitHash } = options;
+  // A name may stand at another commit by now.
+  const isCommit =
+    commitHash === request.baseline_said ||
+    (commitHash !== undefined &&
+      (await commitNamed(request.repo, commitHash, env)) === request.baseline_requested);
   const rows: readonly Row[] = [
     row('--repo', options.repo, request.repo, (path) => isWithin(request.repo, at(path))),
     row(
@@ -31,7 +38,7 @@ export async function notAsBegun(
       (path) => at(path) === realOrSame(request.work_order_path),
     ),
     row('--branch', options.branch, request.branch),
-    row('--commit-hash', options.commitHash, request.baseline_requested),
+    row('--commit-hash', commitHash, request.baseline_requested, () => isCommit),
     row(
       options.llmModel === undefined ? '--model' : '--llm-model',
       options.llmModel ?? options.model,

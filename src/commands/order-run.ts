@@ -174,7 +174,7 @@ async function resume(options: OrderRunOptions, io: OrderRunIo, doors: OrderDoor
     );
   const read = await readManifest(found.dir);
   if (!read.ok) return refused(1, read.why);
-  const other = await notAsBegun(options, request, read.manifest, io.cwd);
+  const other = await notAsBegun(options, request, read.manifest, io);
   if (other !== undefined)
     return refused(
       2,

@@ -21,6 +21,7 @@ export const Request = z.object({
   baseline: z.string(),
   baseline_source: z.enum(['HEAD', 'commit-hash']),
   baseline_requested: z.string(),
+  baseline_said: z.string().exactOptional().describe('What --commit-hash named it by'),
   push: z.boolean(),
   artifacts: z.string().describe('The folder of this run in the artifact tree'),
   out_dir: z.string().nullable(),

@@ -132,6 +132,7 @@ export async function runOrder(
     baseline: choice.baseline,
     baseline_source: choice.source,
     baseline_requested: choice.requested,
+    ...(wish.commit === undefined ? {} : { baseline_said: wish.commit }),
     push: wish.push,
     artifacts: artifactsOf(wish),
     out_dir: wish.out ?? null,

@@ -1,6 +1,8 @@
 /** Runs that are at their end, or whose disk is: what is said of them, and what is left of their files. */
+import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Begun } from '../engine/building.ts';
 import type { Refusal } from '../engine/casting.ts';
 import { resultOf } from '../engine/result.ts';
@@ -76,25 +78,26 @@ async function endOf(
 }
 
 /** The same of a run that waits: what its engine was killed before it could write is written by whoever looks at it. Nothing
- *  changes in one that has another owner. */
+ *  changes in one that has another owner, or that another one has gone on with since it was looked at. */
 export async function completeWait(
   runDir: string,
-  manifest: Manifest,
   parked: Parked,
   result: RunResult,
   doors: Doors,
 ): Promise<void> {
   const at = layout(runDir);
   if (await tellsOf(at.result, result)) return;
-  const stands = await standing(runDir);
-  // What somebody has changed is told by whoever goes on with the run.
-  if ('problems' in stands || (await changedRecords(runDir, manifest.run_id, stands.read)) !== undefined)
-    return;
   const answer = await acquireLock(runDir, { clock: doors.clock, takeOver: false, stoppedYields: true });
   if (answer.kind === 'refused') return;
   const open = fence(runDir, answer.lock.assertOwner, answer.lock.successor);
   try {
-    await writeJson(at.manifest, { ...manifest, parked }, { sync: true });
+    const stands = await standing(runDir);
+    if ('problems' in stands || !isDeepStrictEqual(stands.read.checkpoint.parked, parked)) return;
+    // What somebody has changed is told by whoever goes on with the run.
+    if ((await changedRecords(runDir, stands.manifest.run_id, stands.read)) !== undefined) return;
+    // As it was written, with what a later version may have put there.
+    const started = JSON.parse(readFileSync(at.manifest, 'utf8')) as object;
+    await writeJson(at.manifest, { ...started, parked }, { sync: true });
     await writeFileAtomic(at.result, withOwnHash(result), flushed);
   } finally {
     await giveFree(answer.lock, result, doors);

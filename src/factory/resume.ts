@@ -121,10 +121,9 @@ async function stillParked(runDir: string, flags: RunFlags, doors: Doors): Promi
       const code = doors.signal.aborted ? 130 : 75;
       const ending = { ok: false, exitNode: null, reason: `${parked.node}: ${parked.reason}`, code };
       const end = { state, ending, interrupted: false, parked };
-      const { manifest } = readRun;
-      const result = await resultOf(manifest, runDir, end, doors.cwd, doors.called);
+      const result = await resultOf(readRun.manifest, runDir, end, doors.cwd, doors.called);
       if (code === 75) {
-        await completeWait(runDir, manifest, parked, result, doors);
+        await completeWait(runDir, parked, result, doors);
         await parkAbove(doors.env, parked);
       }
       return { result, code };

@@ -1,6 +1,10 @@
 /** Node's debugger, through which anybody who may connect to this machine's loopback is as good as we are. */
 
-/** Shuts it where a signal opened it before we heeded that one; one that was asked for by name stays. */
+/** Where a signal opens it, if nothing else is said. */
+const usualPort = '9229';
+
+/** Shuts it where a signal opened it before we heeded that one. One that was asked for by name stays, and so does one that
+ *  listens elsewhere: a module that was loaded before us has opened that, as editors do. */
 export async function shutDebugger(): Promise<void> {
   // Node may have been built without one.
   if (!process.features.inspector) return;
@@ -9,5 +13,9 @@ export async function shutDebugger(): Promise<void> {
   // Node opens it twice for one signal, the second time at the first turn of its loop.
   await new Promise((turn) => setImmediate(turn));
   const { close, url } = await import('node:inspector');
-  if (url() !== undefined) close();
+  const at = url();
+  if (at === undefined) return;
+  const port = /--(?:inspect|debug)-port[\s=](?:\S*:)?(\d+)/.exec(asked)?.[1] ?? usualPort;
+  // Of 0 the system chooses one.
+  if (Number(port) === 0 || new URL(at).port === port) close();
 }

@@ -195,15 +195,24 @@ function isUnderWay(facts: readonly Fact[], records: readonly RunRecord[]): bool
 }
 
 /** Ends of visits that were lost after they were told: of a power cut the story may be left where the checkpoint is not,
- *  and then the next session makes that visit again. */
-function madeAgain(facts: readonly Fact[], ends: (fact: Fact) => boolean, begins: string): ReadonlySet<Fact> {
+ *  and then the next session makes that visit again. One whose record is of the session that told it was not lost. */
+function madeAgain(
+  facts: readonly Fact[],
+  ends: (fact: Fact) => boolean,
+  begins: string,
+  visits: readonly VisitRecord[],
+): ReadonlySet<Fact> {
+  const isKept = (told: Fact) =>
+    visits.some(
+      ({ node, visit, epoch }) => node === told.node && visit === told.visit && epoch <= told.epoch,
+    );
   const lost = new Set<Fact>();
   let last: Fact | undefined;
   let begun = false;
   for (const fact of facts) {
     if (fact.type === begins) begun = true;
     if (!ends(fact)) continue;
-    if (begun && last !== undefined && last.node === fact.node && last.visit === fact.visit) lost.add(last);
+    if (begun && last?.node === fact.node && last.visit === fact.visit && !isKept(last)) lost.add(last);
     last = fact;
     begun = false;
   }
@@ -225,7 +234,7 @@ function followVisits(
   let mayLose = 0;
   const words = (visit: VisitRecord | undefined) =>
     visit === undefined ? 'nothing more' : `${visit.node}@${visit.visit} ${visit.outcome.status}`;
-  const again = madeAgain(facts, ends, begins);
+  const again = madeAgain(facts, ends, begins, visits);
   for (const fact of facts) {
     if (fact.type === begins) mayLose = at > 0 || fact.seq > 1 ? 1 : 0;
     if (!ends(fact) || again.has(fact)) continue;

@@ -1,5 +1,6 @@
 /** The workspace of a run at any moment, put into a folder, as it is asked for on the command line. */
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { house, treeOf } from '../support/house.ts';
@@ -65,6 +66,33 @@ describe('of one run', () => {
     const other = await it.checkout('base', 'again', {});
     expect(other.err).toMatch(/again is not empty/);
     expect(other.code).toBe(2);
+  });
+
+  test('a folder with a pipe, or with anything below that the run has not, is not what is wanted', async () => {
+    const out = join(it.path, 'more');
+    await it.checkout('base', 'more', {});
+    const pipe = join(out, 'bin/pipe');
+    execFileSync('mkfifo', [pipe]);
+    expect((await it.checkout('base', 'more', {})).code).toBe(2);
+    rmSync(pipe);
+    mkdirSync(pipe);
+    expect((await it.checkout('base', 'more', {})).code).toBe(2);
+    rmdirSync(pipe);
+    expect((await it.checkout('base', 'more', {})).code).toBe(0);
+  });
+
+  test('a name that is no UTF-8 is known again, where it is there already', async (context) => {
+    const name = Buffer.from([0x6e, 0xff]);
+    mkdirSync(join(it.path, 'bytes'));
+    try {
+      writeFileSync(Buffer.concat([Buffer.from(`${join(it.path, 'bytes')}/`), name]), '');
+    } catch {
+      return context.skip('this disk has no such names');
+    }
+    expect((await it.run('g.dot', { runId: 'bytes', workdir: 'bytes' })).code).toBe(0);
+    for (const told of [await it.checkout('bytes', 'named', {}), await it.checkout('bytes', 'named', {})])
+      expect(told.code, told.err).toBe(0);
+    for (const dir of ['bytes', 'named', `${runs}/bytes`]) rmSync(join(it.path, dir), { recursive: true });
   });
 
   test('a disk that keeps no permissions is told', async (context) => {

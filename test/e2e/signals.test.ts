@@ -1,7 +1,7 @@
 /** Signals, and readers that go away: a run stops in order, at once, or not at all, and can always be gone on with. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, watch } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { isAlive, processId } from '../../src/system/proc.ts';
@@ -115,6 +115,14 @@ test.for(['SIGUSR2', 'SIGALRM', 'SIGXCPU'] as const)(
   },
 );
 
+test('a signal by which Node was told to report stops no run', async () => {
+  await using it = await home({ 'p.dot': stage('kill -USR2 $PPID; sleep 0.5') });
+  const env = { NODE_OPTIONS: `--report-on-signal --report-directory=${it.path}` };
+  const ran = await it.factory(['run', 'p.dot', '--sandbox', 'none'], { env });
+  expect(ran, ran.stderr).toMatchObject({ code: 0, signal: null });
+  expect(readdirSync(it.path).filter((name) => /^report\..*\.json$/.test(name))).toHaveLength(1);
+});
+
 /** Signals itself right away, and says at its end whether the debugger is open. */
 const debugged = `const { url } = require('node:inspector');
 if (process.argv.includes('p.dot')) {
@@ -140,6 +148,15 @@ test("SIGUSR1 does not open Node's debugger: neither while a run is on, nor befo
   expect(later.stderr).not.toContain('Debugger');
   const asked = await it.factory(['run', 'p.dot'], { env: { NODE_OPTIONS: `${look} --inspect=0` } });
   expect(lastLine(asked.stderr)).toBe('it is open');
+});
+
+test('a debugger that a module opened which was loaded first, as editors have it, stays open', async () => {
+  const opened = `${debugged}require('node:inspector').open(0);`.replace(/process\.kill.*/, '');
+  await using it = await home({ 'p.dot': stage('sleep 0.1'), 'open.cjs': opened });
+  const ran = await it.factory(['run', 'p.dot'], {
+    env: { NODE_OPTIONS: `--require ${join(it.path, 'open.cjs')}` },
+  });
+  expect(lastLine(ran.stderr)).toBe('it is open');
 });
 
 test('SIGQUIT ends a run at once, with the stage that it was at', async () => {

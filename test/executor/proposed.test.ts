@@ -39,6 +39,42 @@ test('a branch that has moved, and a run that is there already', async () => {
   expect(resumed.stdout, resumed.stderr).toContain('has moved meanwhile');
 });
 
+test('a commit is the same at a resume by any of its names, and by the name that was given though it has moved', async () => {
+  await using it = await home({
+    'order.json': JSON.stringify(order(1)),
+    'script.json': JSON.stringify({ format: 'factory-script/1', answers }),
+  });
+  const repo = `${it.path}/repo`;
+  put(repo, { 'scripts/verify.sh': 'exit 0\n' });
+  repository(repo);
+  const begin = [
+    'order',
+    'run',
+    '--repo',
+    'repo',
+    '--work-order',
+    'order.json',
+    '--branch',
+    'mine',
+    '--run-id',
+    'o',
+  ];
+  const more = ['--agent', 'scripted', '--script', 'script.json', '--no-push'];
+  const first = git(repo, 'rev-parse', 'HEAD');
+  const ran = await it.factory([...begin, ...more, '--commit-hash', 'HEAD']);
+  expect(ran.code, ran.stderr).toBe(0);
+  git(repo, 'commit', '-q', '--allow-empty', '-m', 'more');
+  for (const name of ['HEAD', first.slice(0, 10), first, 'mine~2']) {
+    const again = await it.factory([...begin, ...more, '--commit-hash', name, '--resume']);
+    expect(again.code, again.stderr).toBe(0);
+  }
+  for (const name of ['mine', 'nothing', '--all']) {
+    const refused = await it.factory([...begin, '--resume', `--commit-hash=${name}`]);
+    expect(refused.stderr).toContain(`--commit-hash ${name} is not the run's, ${first}`);
+    expect(refused.code).toBe(2);
+  }
+});
+
 test('a run that has landed is told of as landed when it is gone on with, also where its branch has', async () => {
   await using it = await home({
     'order.json': JSON.stringify(order(1)),

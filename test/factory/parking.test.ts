@@ -1,7 +1,12 @@
 /** Runs that wait: for a quota by the clock, for a key or a payment by somebody's hand. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { manifestHash } from '../../src/engine/kept.ts';
+import { completeWait } from '../../src/factory/ended.ts';
+import { Parked } from '../../src/model/park.ts';
+import { RunResult } from '../../src/model/result.ts';
+import { withOwnHash } from '../../src/store/own-hash.ts';
 import type { Clock } from '../../src/system/clock.ts';
 import { verifyRun } from '../../src/verify/verify.ts';
 import { house } from '../support/house.ts';
@@ -114,6 +119,37 @@ test('a run that waits, whose engine was killed before it could write so, says s
   const { problems } = await verifyRun({ runDir: at(''), env: { PATH: process.env['PATH'] } });
   expect(problems).toEqual([]);
   expect((await it.resume('r1', { now: true })).code).toBe(0);
+});
+
+test('a look at a run that waits writes nothing over what somebody has done with it since', async () => {
+  await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
+  expect((await it.start()).code).toBe(75);
+  const runDir = join(it.path, '.factory/runs/r1');
+  const result = RunResult.parse(it.json('.factory/runs/r1/result.json'));
+  const parked = Parked.parse(it.json(checkpoint).parked);
+  expect((await it.resume('r1', { now: true })).code).toBe(0);
+  const files = ['result.json', 'manifest.json', 'checkpoint.json'];
+  const read = () => files.map((name) => readFileSync(join(runDir, name), 'utf8'));
+  const ended = read();
+  const { signal } = new AbortController();
+  const watcher = { event() {}, streamed() {}, spent() {} };
+  const doors = { cwd: it.path, env: {}, clock: it.clock, signal, watcher, log() {} };
+  await completeWait(runDir, parked, result, doors);
+  expect(read()).toEqual(ended);
+});
+
+test('what is written of a run that waits keeps what a later version has put into its manifest', async () => {
+  await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
+  expect((await it.start()).code).toBe(75);
+  const at = (name: string) => join(it.path, '.factory/runs/r1', name);
+  const manifest = { ...it.json('.factory/runs/r1/manifest.json'), of_later: true };
+  const { sha256: _, ...vouched } = it.json(checkpoint);
+  writeFileSync(at('manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  const manifest_sha256 = manifestHash(manifest);
+  writeFileSync(at('checkpoint.json'), withOwnHash({ ...vouched, manifest_sha256 }));
+  rmSync(at('result.json'));
+  expect((await it.resume('r1')).code).toBe(75);
+  expect(it.json('.factory/runs/r1/manifest.json').of_later).toBe(true);
 });
 
 test('a run that waits goes on as often as it parks, from the first command on', async () => {

@@ -1,5 +1,5 @@
 /** Runs that nobody touched hold, however they came to their end; and nothing is claimed that was not looked at. */
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { manifestHash } from '../../src/engine/kept.ts';
@@ -175,6 +175,20 @@ test('a visit that was told, lost in a power cut and made again is no contradict
   expect(ends.map((one) => one['visit'])).toEqual([1, 1]);
   const { problems, notes } = await it.verify('lost');
   expect({ problems, notes }).toEqual({ problems: [], notes: [] });
+});
+
+test('an end that is told twice, of a visit that was not lost, is a contradiction', async () => {
+  const cut = await it.start('twice', 'p.dot', (line) => line.includes('stage started node=check'));
+  expect(cut.code).toBe(130);
+  rmSync(join(it.dir('twice'), 'result.json'));
+  const path = join(it.dir('twice'), 'events.jsonl');
+  const records = it.records('.factory/runs/twice/events.jsonl');
+  const of = (type: string) => records.findLast((one) => one['type'] === type);
+  for (const [n, again] of [of('PipelineStarted'), of('StageCompleted')].entries())
+    appendFileSync(path, `${JSON.stringify({ ...again, seq: records.length + n + 1, epoch: 2 })}\n`);
+  const { problems } = await it.verify('twice');
+  const where = problems.filter(({ code }) => code === 'contradiction').map((one) => one.where);
+  expect(where).toEqual(['events.jsonl']);
 });
 
 test('a verification changes nothing, counts what it has checked and names what it could not', async () => {
