@@ -48,11 +48,12 @@ export const defaults: PlanDefaults = {
 };
 
 /** Everything that is left to do when the run of a compilation has ended: records, exports, and the exit code. May be
- *  done again: the same run leaves the same tree. */
+ *  done again: the same run leaves the same tree. `overwrite` replaces orders in the output folder, as does the request. */
 export async function finishCompile(
   runDir: string,
   ended: Finished,
   io: Pick<RunDoors, 'clock'>,
+  overwrite = false,
 ): Promise<FinishedCompile> {
   const request = await readPlanRequest(runDir);
   if (request === undefined) throw new Error(`Internal: ${runDir} is no run of a compilation`);
@@ -84,7 +85,7 @@ export async function finishCompile(
   else if (request.outdir !== null && (code === 0 || findings !== undefined)) {
     const problem =
       findings === undefined
-        ? await exportOrders(request.outdir, evidence.output, request.overwrite)
+        ? await exportOrders(request.outdir, evidence.output, overwrite || request.overwrite)
         : await exportFindings(request.outdir, findings);
     if (problem === undefined) exportedTo = request.outdir;
     else {

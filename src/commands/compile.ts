@@ -191,12 +191,13 @@ async function resumeCompile(
     await refuse(ended.problems, io, options, code);
     return code;
   }
-  return report(await finishCompile(found.dir, ended, io), options, io, live.told());
+  const done = await finishCompile(found.dir, ended, io, options.overwrite);
+  return report(done, options, io, live.told());
 }
 
 /** The first of the flags about records that is not as the run has it: nobody could take it over. */
 function notAsAsked(
-  { outdir, artifactsDir, overwrite }: CompileOptions,
+  { outdir, artifactsDir }: CompileOptions,
   request: PlanRequest,
   cwd: string,
 ): string | undefined {
@@ -206,7 +207,7 @@ function notAsAsked(
     return `--outdir ${outdir} is not the run's, ${request.outdir ?? 'which has none'}`;
   if (differs(artifactsDir, request.artifacts))
     return `--artifacts-dir ${artifactsDir} is not the run's, ${request.artifacts}`;
-  return overwrite === true && !request.overwrite ? '--overwrite was not given then' : undefined;
+  return undefined;
 }
 
 const compilePipeline = () => join(packageRoot(), 'pipelines/compile.dot');

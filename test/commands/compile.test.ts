@@ -240,15 +240,21 @@ describe('a compilation', () => {
     for (const [wants, ...flags] of [
       ["--outdir other is not the run's", '--outdir', 'other'],
       ["--artifacts-dir other is not the run's", '--artifacts-dir', 'other'],
-      ['--overwrite was not given then', '--overwrite'],
       ["--var rules differs from the run's", '--strict'],
     ] as const) {
       const refused = await it.factory(['plan', '--resume', '--run-id', 'R1', ...flags]);
       expect(refused.stderr).toContain(wants);
       expect(refused.code).toBe(2);
     }
-    const resumed = await it.factory([...begin, '--resume']);
+    // Orders of somebody else's that have come meanwhile are replaced by who says so.
+    await mkdir(join(it.path, 'out'), { recursive: true });
+    await writeFile(join(it.path, 'out/WO-07.json'), '{}');
+    const kept = await it.factory([...begin, '--resume']);
+    expect(kept.stderr).toContain('pass --overwrite');
+    expect(kept.code).toBe(1);
+    const resumed = await it.factory([...begin, '--resume', '--overwrite']);
     expect(resumed.code, resumed.stderr).toBe(0);
+    expect(await readdir(join(it.path, 'out'))).not.toContain('WO-07.json');
   });
 
   test('whose stage had just begun at a power cut can be gone on with, and interrupted again', async () => {
