@@ -57,9 +57,10 @@ export async function untoldEnd(
     if (!(await notReleased(runDir, state.epoch))) return undefined;
     const answer = await acquireLock(runDir, { clock: doors.clock, takeOver, stoppedYields: true });
     if (answer.kind === 'refused') return undefined;
-    return (await putRight(answer.lock, runDir, manifest, state.snapshot, end.result, doors)) ?? end;
+    const put = await putRight(answer.lock, runDir, manifest, state, end.result, doors);
+    return put === 'gone on' ? undefined : (put ?? end);
   }
-  const refusal = await completeResult(runDir, manifest, state.snapshot, end.result, takeOver, doors);
+  const refusal = await completeResult(runDir, manifest, state, end.result, takeOver, doors);
   // Another engine may still be at work.
   return refusal ?? ((await isTold()) ? end : undefined);
 }
@@ -106,13 +107,13 @@ export async function completeWait(
 }
 
 /** Where an engine was killed after the run had ended, but before it had said how: says it, tidies up, and puts the
- *  workspace right, which a power cut may have spoilt, with what was sealed in it. `snapshot` is that of the last
- *  checkpoint. Nothing changes in a run that is whole, or that its owner is just bringing to its end. Refuses where what
- *  is sealed cannot be read. */
+ *  workspace right, which a power cut may have spoilt, with what was sealed in it. `state` is its last checkpoint, as it
+ *  was looked at. Nothing changes in a run that is whole, that its owner is just bringing to its end, or that somebody has
+ *  gone on with since. Refuses where what is sealed cannot be read. */
 export async function completeResult(
   runDir: string,
   manifest: Manifest,
-  snapshot: string | null,
+  state: Checkpoint,
   result: RunResult,
   takeOver: boolean,
   doors: Doors,
@@ -120,24 +121,31 @@ export async function completeResult(
   if ((await tellsOf(layout(runDir).result, result)) && !(await isUntidy(runDir))) return undefined;
   const answer = await acquireLock(runDir, { clock: doors.clock, takeOver, stoppedYields: true });
   if (answer.kind === 'refused') return undefined;
-  return putRight(answer.lock, runDir, manifest, snapshot, result, doors);
+  const put = await putRight(answer.lock, runDir, manifest, state, result, doors);
+  return put === 'gone on' ? undefined : put;
 }
 
 async function putRight(
   lock: Lock,
   runDir: string,
   manifest: Manifest,
-  snapshot: string | null,
+  state: Checkpoint,
   result: RunResult,
   doors: Doors,
-): Promise<Refusal | undefined> {
+): Promise<Refusal | 'gone on' | undefined> {
   const at = layout(runDir);
   const open = fence(runDir, lock.assertOwner, lock.successor);
+  let told: RunResult | undefined = result;
   try {
     await tidy(runDir);
     if (await tellsOf(at.result, result)) return undefined;
     const stands = await standing(runDir);
     if ('problems' in stands) return stands;
+    if (!isDeepStrictEqual(stands.read.checkpoint, state)) {
+      told = undefined;
+      return 'gone on';
+    }
+    const { snapshot } = state;
     const judge = await readJudge(runDir, manifest, doors.env);
     if ('problems' in judge) return judge;
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
@@ -150,7 +158,7 @@ async function putRight(
     await writeFileAtomic(at.result, withOwnHash(whole?.result ?? result), flushed);
     return undefined;
   } finally {
-    await giveFree(lock, result, doors);
+    await giveFree(lock, told, doors);
     open();
   }
 }

@@ -150,9 +150,8 @@ async function resumeOnce(
   if (finished !== undefined) {
     const changed = await changedRecords(runDir, manifest.run_id, loadedState);
     if (changed !== undefined) return changed;
-    const { snapshot } = checkpoint;
     const takeOver = flags.takeOver === true;
-    return (await completeResult(runDir, manifest, snapshot, finished.result, takeOver, doors)) ?? finished;
+    return (await completeResult(runDir, manifest, checkpoint, finished.result, takeOver, doors)) ?? finished;
   }
   const replays = manifest.replay_of !== undefined;
   if (flags.live === true && !replays)

@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
+import { untoldEnd } from '../../src/factory/ended.ts';
+import { standing } from '../../src/factory/stands.ts';
 import { readPipeline, resumeRun, startRun } from '../../src/factory.ts';
 import { layout } from '../../src/model/layout.ts';
 import { isStopped, processId } from '../../src/system/proc.ts';
@@ -135,3 +137,20 @@ test.skipIf(process.platform !== 'linux')(
     }
   },
 );
+
+test('an end that was looked at before somebody went on with the run changes nothing in it', async () => {
+  await using it = await temp();
+  const growing = stuck.replace('exit 3', 'echo once >> a.txt; exit 3');
+  const { start, graph, doors, flags, dir, at } = await ground(it, growing);
+  await start();
+  const then = await standing(dir);
+  if ('problems' in then) throw new Error('the run can be read');
+  expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages: 3 } });
+  const result = readFileSync(at.result, 'utf8');
+  const { manifest, read } = then;
+  const atLast = () => expect.unreachable('whoever goes on from here is held up by nobody');
+  expect(await untoldEnd(dir, manifest, read.checkpoint, false, { ...doors, atLast })).toBeUndefined();
+  expect(readFileSync(`${at.workspace}/a.txt`, 'utf8')).toBe('once\nonce\n');
+  expect(readFileSync(at.result, 'utf8')).toBe(result);
+  expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages: 4 } });
+});
