@@ -1,4 +1,7 @@
 /** Node's debugger, through which anybody who may connect to this machine's loopback is as good as we are. */
+import { setTimeout } from 'node:timers/promises';
+
+const lookAfterMs = 150;
 
 /** Where a signal opens it, if nothing else is said. */
 const usualPort = '9229';
@@ -10,8 +13,9 @@ export async function shutDebugger(): Promise<void> {
   if (!process.features.inspector) return;
   const asked = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ');
   if (/(^|\s|=)--inspect(?!-port|-publish)/.test(asked)) return;
-  // Node opens it twice for one signal, the second time at the first turn of its loop.
-  await new Promise((turn) => setImmediate(turn));
+  // Node opens it twice for one signal, the second time at the first turn of its loop. To look is not free: a run that is
+  // over by then is not held up.
+  await setTimeout(lookAfterMs, undefined, { ref: false });
   const { close, url } = await import('node:inspector');
   const at = url();
   if (at === undefined) return;

@@ -131,7 +131,7 @@ if (process.argv.includes('p.dot')) {
 }`;
 
 test("SIGUSR1 does not open Node's debugger: neither while a run is on, nor before it begins", async () => {
-  await using it = await home({ 'p.dot': stage('sleep 0.1'), 'look.cjs': debugged });
+  await using it = await home({ 'p.dot': stage('sleep 0.7'), 'look.cjs': debugged });
   const look = `--require ${join(it.path, 'look.cjs')} --inspect-port=0`;
   const early = await it.factory(['run', 'p.dot'], { env: { NODE_OPTIONS: look } });
   expect(early, early.stderr).toMatchObject({
@@ -152,7 +152,7 @@ test("SIGUSR1 does not open Node's debugger: neither while a run is on, nor befo
 
 test('a debugger that a module opened which was loaded first, as editors have it, stays open', async () => {
   const opened = `${debugged}require('node:inspector').open(0);`.replace(/process\.kill.*/, '');
-  await using it = await home({ 'p.dot': stage('sleep 0.1'), 'open.cjs': opened });
+  await using it = await home({ 'p.dot': stage('sleep 0.7'), 'open.cjs': opened });
   const ran = await it.factory(['run', 'p.dot'], {
     env: { NODE_OPTIONS: `--require ${join(it.path, 'open.cjs')}` },
   });
