@@ -7,12 +7,14 @@ import { random } from './plan.ts';
 const real = { ...fs };
 
 type Written = { path: string; durable: number };
-type Renamed = { from: string; to: string; backup: string | undefined };
+/** A change of names: a file that came into being, or one that got another name. */
+type Named = { path: string } | { from: string; to: string; backup: string | undefined };
 
 /** Follows what one process writes, in its folder of records what others of the run have left unflushed. */
 export class Disk {
   private files: Written[] = [];
-  private renames: Renamed[] = [];
+  /** In the order in which they were made. */
+  private names: Named[] = [];
   private backups = 0;
 
   constructor(
@@ -22,21 +24,27 @@ export class Disk {
 
   /** Before bytes are added to the file at `path`, or it comes into being. */
   writing(path: string, empties: boolean): void {
+    const is = real.statSync(path, { throwIfNoEntry: false });
+    if (is === undefined) this.names.push({ path });
     const known = this.files.find((file) => file.path === path);
     if (known !== undefined) {
       if (empties) known.durable = 0;
       return;
     }
-    const size = real.statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-    this.files.push({ path, durable: empties ? 0 : size });
+    this.files.push({ path, durable: empties ? 0 : (is?.size ?? 0) });
   }
 
   flushed(path: string): void {
     const is = real.statSync(path, { throwIfNoEntry: false });
     // A folder that is flushed has lost the name for good, also where the other one may not have it yet.
-    if (is?.isDirectory() === true)
-      this.renames = this.renames.filter(({ from, to }) => dirname(to) !== path && dirname(from) !== path);
-    else this.files = this.files.filter((file) => file.path !== path);
+    const folder = is?.isDirectory() === true;
+    this.names = this.names.filter((name) =>
+      // A new file's flush takes its name along.
+      'path' in name
+        ? (folder ? dirname(name.path) : name.path) !== path
+        : !folder || (dirname(name.to) !== path && dirname(name.from) !== path),
+    );
+    if (!folder) this.files = this.files.filter((file) => file.path !== path);
   }
 
   renaming(from: string, to: string): void {
@@ -45,18 +53,21 @@ export class Disk {
       backup = join(this.folder, `${this.who}.backup${this.backups++}`);
       real.linkSync(to, backup);
     }
-    this.renames.push({ from, to, backup });
+    this.names.push({ from, to, backup });
   }
 
   renamed(from: string, to: string): void {
     this.files = this.files.filter((file) => file.path !== to);
-    for (const file of this.files) {
-      if (file.path === from) file.path = to;
-      else if (file.path.startsWith(`${from}/`)) file.path = to + file.path.slice(from.length);
-    }
-    for (const one of this.renames) {
-      if (one.from.startsWith(`${from}/`)) one.from = to + one.from.slice(from.length);
-      if (one.to.startsWith(`${from}/`)) one.to = to + one.to.slice(from.length);
+    this.names = this.names.filter((name) => !('path' in name && name.path === to));
+    const below = (path: string) => (path.startsWith(`${from}/`) ? to + path.slice(from.length) : path);
+    const moved = (path: string) => (path === from ? to : below(path));
+    for (const file of this.files) file.path = moved(file.path);
+    for (const one of this.names) {
+      if ('path' in one) one.path = moved(one.path);
+      else {
+        one.from = below(one.from);
+        one.to = below(one.to);
+      }
     }
   }
 
@@ -69,8 +80,15 @@ export class Disk {
   /** Takes what the disk did not have yet. Names are lost in the order of a journal: the last ones first. */
   cut(seed: number): void {
     const chance = random(seed);
-    const keep = Math.floor(chance() * (this.renames.length + 1));
-    for (const { from, to, backup } of this.renames.splice(keep).reverse()) {
+    const keep = Math.floor(chance() * (this.names.length + 1));
+    while (this.names.length > keep) {
+      const one = this.names.pop();
+      if (one === undefined) break;
+      if ('path' in one) {
+        if (real.lstatSync(one.path, { throwIfNoEntry: false })?.isFile() === true) real.unlinkSync(one.path);
+        continue;
+      }
+      const { from, to, backup } = one;
       if (real.lstatSync(to, { throwIfNoEntry: false }) === undefined) continue;
       real.renameSync(to, from);
       this.renamed(to, from);
