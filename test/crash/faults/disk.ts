@@ -38,11 +38,14 @@ export class Disk {
     const is = real.statSync(path, { throwIfNoEntry: false });
     // A folder that is flushed has lost the name for good, also where the other one may not have it yet.
     const folder = is?.isDirectory() === true;
-    this.names = this.names.filter((name) =>
-      // A new file's flush takes its name along.
-      'path' in name
-        ? (folder ? dirname(name.path) : name.path) !== path
-        : !folder || (dirname(name.to) !== path && dirname(name.from) !== path),
+    // A new file's flush takes its name along, and what had happened to names of its folder before.
+    const made = this.names.findLastIndex((name) => 'path' in name && name.path === path);
+    const at = folder ? path : dirname(path);
+    const before = folder ? this.names.length : made + 1;
+    this.names = this.names.filter(
+      (name, n) =>
+        n >= before ||
+        ('path' in name ? dirname(name.path) !== at : dirname(name.to) !== at && dirname(name.from) !== at),
     );
     if (!folder) this.files = this.files.filter((file) => file.path !== path);
   }
@@ -52,13 +55,13 @@ export class Disk {
     if (real.lstatSync(to, { throwIfNoEntry: false })?.isFile() === true) {
       backup = join(this.folder, `${this.who}.backup${this.backups++}`);
       real.linkSync(to, backup);
+      this.rename(to, backup);
     }
     this.names.push({ from, to, backup });
   }
 
   renamed(from: string, to: string): void {
     this.files = this.files.filter((file) => file.path !== to);
-    this.names = this.names.filter((name) => !('path' in name && name.path === to));
     const below = (path: string) => (path.startsWith(`${from}/`) ? to + path.slice(from.length) : path);
     const moved = (path: string) => (path === from ? to : below(path));
     for (const file of this.files) file.path = moved(file.path);
@@ -69,6 +72,20 @@ export class Disk {
         one.to = below(one.to);
       }
     }
+  }
+
+  /** What a stage, whose calls nobody counts, has made where something was moved away from: it came after all these moves. */
+  private removeLater(folder: string): void {
+    const made = new Set(this.names.flatMap((name) => ('path' in name ? [name.path] : [])));
+    for (const name of this.names) {
+      if ('path' in name || dirname(name.from) !== folder || made.has(name.from)) continue;
+      if (real.lstatSync(name.from, { throwIfNoEntry: false })?.isFile() === true) real.unlinkSync(name.from);
+    }
+  }
+
+  /** Of a file that came into being here, and is kept aside or comes back. */
+  private rename(from: string, to: string): void {
+    for (const name of this.names) if ('path' in name && name.path === from) name.path = to;
   }
 
   /** For the next process of the run: what a power cut in it would take of ours. */
@@ -90,9 +107,12 @@ export class Disk {
       }
       const { from, to, backup } = one;
       if (real.lstatSync(to, { throwIfNoEntry: false }) === undefined) continue;
+      this.removeLater(dirname(from));
       real.renameSync(to, from);
       this.renamed(to, from);
-      if (backup !== undefined) real.renameSync(backup, to);
+      if (backup === undefined) continue;
+      real.renameSync(backup, to);
+      this.rename(backup, to);
     }
     for (const { path, durable } of [...this.ofOthers(), ...this.files]) {
       const is = real.lstatSync(path, { throwIfNoEntry: false });
