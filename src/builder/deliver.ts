@@ -168,12 +168,11 @@ export async function deliverFolder(options: {
   readonly env: Environment;
 }): Promise<{ readonly ok: true; readonly whole: boolean } | Problem> {
   const { historyDir, base, head, env } = options;
-  // An empty folder that is a link is filled where it leads.
-  const to = await realpath(options.to).catch(() => options.to);
-  const before = `.${basename(to)}.`;
   const taken = await occupied(options.to);
   if (taken !== undefined) return problem(`${options.to} ${taken}`, 'name a folder that does not exist');
-  const neighbour = join(dirname(to), `${before}${makerWord()}.${randomBytes(3).toString('hex')}.tmp`);
+  // An empty folder that is a link is filled where it leads.
+  const to = await realpath(options.to).catch(() => options.to);
+  const neighbour = join(dirname(to), `${beginOf(to)}${makerWord()}.${randomBytes(3).toString('hex')}.tmp`);
   let madeParent: string | undefined;
   try {
     madeParent = makeFolder(dirname(to));
@@ -218,9 +217,12 @@ export async function deliverFolder(options: {
   }
 }
 
+/** How the name begins of what is made beside the folder `to`. */
+const beginOf = (to: string): string => `.${basename(to)}.`;
+
 /** Removes what deliveries to the folder `to` that were killed have left beside it. */
 export const clearBeside = (to: string): Promise<void> =>
-  clearStale(dirname(to), `.${basename(to)}.`, /^(.*?)(?:\.[0-9a-f]{6})?\.tmp$/);
+  clearStale(dirname(to), beginOf(to), /^(.*?)(?:\.[0-9a-f]{6})?\.tmp$/);
 
 /** Removes what deliveries that were killed have left in `folder`, and nothing of one that is at work. `ending` finds the word
  *  for the maker in what follows `before`. */

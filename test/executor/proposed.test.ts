@@ -7,6 +7,24 @@ import { answer, order } from './support.ts';
 
 const answers = { propose: [answer('f1.txt', '1\n')] };
 
+/** A repository, and an order for it with the answers that carry it out. */
+async function ordered() {
+  const it = await home({
+    'order.json': JSON.stringify(order(1)),
+    'script.json': JSON.stringify({ format: 'factory-script/1', answers }),
+  });
+  const repo = `${it.path}/repo`;
+  put(repo, { 'scripts/verify.sh': 'exit 0\n' });
+  repository(repo);
+  return { ...it, repo };
+}
+
+/** Begins the run of that order on a branch of its own. */
+const begin = [
+  ...['order', 'run', '--repo', 'repo', '--work-order', 'order.json'],
+  ...['--branch', 'mine', '--run-id', 'o'],
+];
+
 test('a branch that has moved, and a run that is there already', async () => {
   await using it = await home({
     'order.json': JSON.stringify(order(1)),
@@ -40,25 +58,8 @@ test('a branch that has moved, and a run that is there already', async () => {
 });
 
 test('a commit is the same at a resume by any of its names, and by the name that was given though it has moved', async () => {
-  await using it = await home({
-    'order.json': JSON.stringify(order(1)),
-    'script.json': JSON.stringify({ format: 'factory-script/1', answers }),
-  });
-  const repo = `${it.path}/repo`;
-  put(repo, { 'scripts/verify.sh': 'exit 0\n' });
-  repository(repo);
-  const begin = [
-    'order',
-    'run',
-    '--repo',
-    'repo',
-    '--work-order',
-    'order.json',
-    '--branch',
-    'mine',
-    '--run-id',
-    'o',
-  ];
+  await using it = await ordered();
+  const { repo } = it;
   const more = ['--agent', 'scripted', '--script', 'script.json', '--no-push'];
   const first = git(repo, 'rev-parse', 'HEAD');
   const ran = await it.factory([...begin, ...more, '--commit-hash', 'HEAD']);
@@ -76,25 +77,8 @@ test('a commit is the same at a resume by any of its names, and by the name that
 });
 
 test('a run that has landed is told of as landed when it is gone on with, also where its branch has', async () => {
-  await using it = await home({
-    'order.json': JSON.stringify(order(1)),
-    'script.json': JSON.stringify({ format: 'factory-script/1', answers }),
-  });
-  const repo = `${it.path}/repo`;
-  put(repo, { 'scripts/verify.sh': 'exit 0\n' });
-  repository(repo);
-  const begin = [
-    'order',
-    'run',
-    '--repo',
-    'repo',
-    '--work-order',
-    'order.json',
-    '--branch',
-    'mine',
-    '--run-id',
-    'o',
-  ];
+  await using it = await ordered();
+  const { repo } = it;
   const ran = await it.factory([...begin, '--agent', 'scripted', '--script', 'script.json', '--no-push']);
   expect(ran.code, ran.stderr).toBe(0);
   git(repo, 'commit', '-q', '--allow-empty', '-m', 'more');

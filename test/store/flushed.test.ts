@@ -126,13 +126,12 @@ test('the first line of the exchanges is on the disk with the name of its file',
   ]);
 });
 
-test('a lock is on the disk before it has its name, its name before the run is ours, and so is each heartbeat', async () => {
-  await using it = await temp();
-  using disk = noteDisk();
+/** The lock of the run in `dir`, whose heart beats when it is told to. */
+async function beaten(dir: string) {
   const { acquireLock } = await import('../../src/store/lock.ts');
   const { realClock } = await import('../../src/system/clock.ts');
   let beat = () => {};
-  const answer = await acquireLock(it.dir, {
+  const answer = await acquireLock(dir, {
     clock: realClock,
     every: (_, work) => {
       beat = work;
@@ -140,14 +139,21 @@ test('a lock is on the disk before it has its name, its name before the run is o
     },
   });
   if (answer.kind !== 'acquired') throw new Error(answer.why);
+  return { lock: answer.lock, beat: () => beat() };
+}
+
+test('a lock is on the disk before it has its name, its name before the run is ours, and so is each heartbeat', async () => {
+  await using it = await temp();
+  using disk = noteDisk();
+  const { lock, beat } = await beaten(it.dir);
   const [text, name] = [/^flushed .*\/lock\/\.000001\.json\./, /^flushed .*\/lock$/];
   expect(orderOf(disk.told, text, name)).toEqual([text.source, name.source]);
   const before = disk.told.length;
   beat();
-  await answer.lock.stillOwner();
+  await lock.stillOwner();
   const moved = /^moved .*\/lock\/\.000001\.json\./;
   expect(orderOf(disk.told.slice(before), text, moved)).toEqual([text.source, moved.source]);
-  await answer.lock.release();
+  await lock.release();
 });
 
 test('a lock that is given free while a heartbeat is being written is free, whichever comes to the disk first', async () => {
@@ -163,27 +169,17 @@ test('a lock that is given free while a heartbeat is being written is free, whic
   syncBuiltinESMExports();
   vi.resetModules();
   try {
-    const { acquireLock } = await import('../../src/store/lock.ts');
-    const { realClock } = await import('../../src/system/clock.ts');
-    let beat = () => {};
-    const answer = await acquireLock(it.dir, {
-      clock: realClock,
-      every: (_, work) => {
-        beat = work;
-        return () => {};
-      },
-    });
-    if (answer.kind !== 'acquired') throw new Error(answer.why);
+    const { lock, beat } = await beaten(it.dir);
     isHeld = true;
     beat();
     await vi.waitFor(() => expect(held).toHaveLength(1), { interval: 1 });
     isHeld = false;
-    const free = answer.lock.release();
+    const free = lock.release();
     // Whoever would not wait for the heartbeat would be done by now.
     for (let turn = 0; turn < 50; turn++) await new Promise((next) => setImmediate(next));
     for (const goOn of held) goOn();
     await free;
-    await answer.lock.stillOwner();
+    await lock.stillOwner();
   } finally {
     fs.fdatasync = fdatasync;
     syncBuiltinESMExports();
