@@ -1,9 +1,10 @@
 /** The agent program `codex` (`codex exec`): a prompt on standard input, work in the workspace, an answer in a file. */
-import { realpath, rm } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../system/clock.ts';
 import { makeFolder, removeNow } from '../system/files.ts';
 import { isFolder } from '../system/read.ts';
+import { removeTree } from '../system/remove.ts';
 import type { Exit } from '../system/spawn.ts';
 import type { Agent, AgentProgram, AgentReport, AgentTask, Usage } from './agent.ts';
 import { codexArgv, readScopeOf } from './codex/argv.ts';
@@ -136,7 +137,7 @@ async function placeOf(
   makeFolder(temporary);
   return {
     given: { ...given, env: { ...given.env, TMPDIR: temporary } },
-    leave: () => rm(temporary, { recursive: true, force: true }),
+    leave: () => removeTree(temporary),
   };
 }
 

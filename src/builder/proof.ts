@@ -9,6 +9,7 @@ import { splitWords } from '../policy/words.ts';
 import { isMissing } from '../system/files.ts';
 import { type Environment, withoutGit } from '../system/git.ts';
 import { readSome } from '../system/read.ts';
+import { removeTree } from '../system/remove.ts';
 import { temporaryOf } from '../system/temporary.ts';
 import { excerpt } from './brief.ts';
 import { checkOut, pathsOf, submodulesOf } from './commit.ts';
@@ -61,7 +62,7 @@ export async function prove(
       return { ok: true, commands, needed: [] };
     }
     // The tree may have been changed by the commands: begin again.
-    await rm(tree, { recursive: true, force: true });
+    await removeTree(tree);
     await mkdir(tree);
     if (wanted.head !== null) await checkOut(history, wanted.head, tree, io.env);
     const { left_out, first_commit } = start;
@@ -76,7 +77,7 @@ export async function prove(
     }
     return { ok: false, why: alone };
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await removeTree(folder);
   }
 }
 
@@ -88,7 +89,7 @@ async function freshFolder(env: Environment): Promise<string> {
   const prefix = marker === '' ? 'factory-proof-' : `factory-proof-${marker}-`;
   const make = async (place: string): Promise<string> => {
     const left = marker === '' ? [] : (await readdir(place)).filter((name) => name.startsWith(prefix));
-    for (const name of left) await rm(join(place, name), { recursive: true, force: true });
+    for (const name of left) await removeTree(join(place, name));
     return mkdtemp(join(place, prefix));
   };
   const places = [temporaryOf(env), '/tmp', '/var/tmp'];

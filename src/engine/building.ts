@@ -11,9 +11,10 @@ import type { Loaded } from '../store/checkpoint.ts';
 import { makeRunsDir } from '../store/run-store.ts';
 import { dropKey, keyFileOf } from '../store/sealed.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
-import { isCode, makeFolder, removeTree, syncFolders, systemWords } from '../system/files.ts';
+import { isCode, makeFolder, syncFolders, systemWords } from '../system/files.ts';
 import { makingFolder } from '../system/live.ts';
 import { isAbandoned, makerWord } from '../system/maker.ts';
+import { removeTree } from '../system/remove.ts';
 import { settleTree } from '../system/settle.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 

@@ -8,15 +8,9 @@ import type { Manifest } from '../model/manifest.ts';
 import { sha256 } from '../model/sha256.ts';
 import { type Loaded, saveCheckpoint } from '../store/checkpoint.ts';
 import { beforeWrite } from '../system/fence.ts';
-import {
-  makeFolder,
-  removeTree,
-  syncFolder,
-  syncFolders,
-  writeFileAtomic,
-  writeJson,
-} from '../system/files.ts';
+import { makeFolder, syncFolder, syncFolders, writeFileAtomic, writeJson } from '../system/files.ts';
 import { namesIn } from '../system/read.ts';
+import { removeTree } from '../system/remove.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { keptScript } from './types.ts';
 

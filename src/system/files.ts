@@ -1,6 +1,7 @@
 /** The door to durable files: a file is either the old one or the new one, never half of either. */
 import { randomBytes } from 'node:crypto';
 import {
+  chmodSync,
   closeSync,
   constants,
   fchmodSync,
@@ -10,6 +11,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -17,7 +19,6 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { chmod, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { named } from './disk-trouble.ts';
@@ -52,6 +53,9 @@ export const isOwnNeighbour = (name: string): boolean => name.includes(`.${ours}
 export const neighbourOf = (path: string): string =>
   // In bytes a name has three times as many at most, and there is room for 255.
   join(dirname(path), `.${basename(path).slice(0, 60)}.${ours}${neighbours++}.tmp`);
+
+/** A name for what stood at `path`, of no one else's. */
+export const nameBeside = (path: string): string => `${path}.${ours}${neighbours++}`;
 
 /** Writes a neighbour and renames it over `path`; missing parent folders are made. The small calls are synchronous: by
  *  way of the thread pool each would take three times as long. Only flushes, which may take long, are waited for. */
@@ -229,7 +233,8 @@ function isThere(path: string): boolean {
   }
 }
 
-function removeIfEmpty(folder: string): void {
+/** Removes a folder with nothing in it; whatever keeps it, it stays. */
+export function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
@@ -266,12 +271,39 @@ const meanings: Readonly<Record<string, string>> = {
 export const unreadable = (error: unknown): string =>
   isMissing(error) ? 'there is no such file' : systemWords(error);
 
-/** Removes what is there, whatever it is, if it is still ours to change. In one synchronous call: nobody can take the run
- *  over between the question and the removal. */
+/** Removes what is there, whatever it is and however it is locked, if it is still ours to change. In calls that nothing comes
+ *  between: nobody can take the run over between the question and the removal. */
 export function removeNow(path: string | Buffer): void {
   // A name in other bytes is spoilt as text, but the folder above it, which is what is asked about, is not.
   beforeWrite(path.toString());
-  rmSync(path, { recursive: true, force: true });
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch (error) {
+    if (!isCode(error, 'EACCES', 'EPERM')) throw error;
+    unlockTree(Buffer.from(path));
+    rmSync(path, { recursive: true, force: true });
+  }
+}
+
+function unlockTree(folder: Buffer): void {
+  // What a link leads to is not ours to open.
+  if (!unlockFolder(folder)) return;
+  for (const name of readdirSync(folder, { encoding: 'buffer' }))
+    unlockTree(Buffer.concat([folder, Buffer.from('/'), name]));
+}
+
+/** Opens a folder to us: nothing can be taken out of one that its owner may not write, nor can it be moved. False where there
+ *  is none. */
+export function unlockFolder(folder: string | Buffer): boolean {
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  if (found?.isDirectory() !== true) return false;
+  if ((found.mode & 0o700) === 0o700) return true;
+  try {
+    chmodSync(folder, found.mode | 0o700);
+  } catch {
+    // Somebody else's may let us all the same; if not, what comes next says so.
+  }
+  return true;
 }
 
 /** Removes a file that may be gone; by the plain call, since the one that removes anything takes a millisecond to load. */
@@ -281,45 +313,6 @@ export function removeFile(path: string): void {
   } catch (error) {
     if (!isCode(error, 'ENOENT')) throw error;
   }
-}
-
-/** Removes a folder with all that is in it, however it is locked. */
-export async function removeTree(path: string): Promise<void> {
-  try {
-    await rm(path, { recursive: true, force: true });
-  } catch (error) {
-    if (!isCode(error, 'EACCES', 'EPERM', 'ENOTEMPTY')) throw error;
-    await unlockTree(path);
-    await rm(path, { recursive: true, force: true });
-  }
-}
-
-/** As `removeTree`, for a path that will be used again: the folder gets another name first, in one call. A process that
- *  is stopped while it removes, and taken over meanwhile, then removes nothing of its successor's. The folder that it was in
- *  goes too where nothing else is in it. */
-export async function removeAside(path: string): Promise<void> {
-  beforeWrite(path);
-  const aside = `${path}.${ours}${neighbours++}`;
-  try {
-    renameSync(path, aside);
-  } catch (error) {
-    if (isMissing(error)) return;
-    throw named(path, error);
-  }
-  await removeTree(aside);
-  // That may have taken long.
-  beforeWrite(path);
-  removeIfEmpty(dirname(path));
-}
-
-async function unlockTree(folder: string | Buffer): Promise<void> {
-  // What a link leads to is not ours to open.
-  if (!lstatSync(folder).isDirectory()) return;
-  await chmod(folder, 0o700);
-  // As bytes, since a name need be no UTF-8.
-  for (const entry of await readdir(folder, { withFileTypes: true, encoding: 'buffer' }))
-    if (entry.isDirectory())
-      await unlockTree(Buffer.concat([Buffer.from(folder), Buffer.from('/'), entry.name]));
 }
 
 /** Flushes a folder's list of names to the disk. */

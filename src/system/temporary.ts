@@ -3,8 +3,9 @@
 import { lstatSync, statSync } from 'node:fs';
 import { mkdtemp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing, removeTree } from './files.ts';
+import { isMissing } from './files.ts';
 import { isAbandoned, makerWord } from './maker.ts';
+import { removeTree } from './remove.ts';
 
 /** Where temporary things go, by the environment that a command was given. A TMPDIR that is no folder names no place: shells
  *  hand it down for long after it has been removed. */

@@ -1,6 +1,7 @@
 /** Why a program could not be started, in words that say what to mend. */
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { isCode } from './files.ts';
 import type { SpawnRequest } from './spawn.ts';
 
 const kindOf = (path: string): 'file' | 'dir' | undefined => {
@@ -61,7 +62,7 @@ export function whyNot(request: SpawnRequest, code: string): string {
       return noInterpreter(path);
     case 'EACCES':
     case 'EPERM':
-      if (!program.includes('/')) return `"${program}" was found on PATH but may not be executed (chmod +x)`;
+      if (!program.includes('/')) return refusedOnPath(program, env['PATH'] ?? '', cwd);
       if (kindOf(path) === 'dir') return `${path} is a directory`;
       return `${path} is not executable (chmod +x), or its folder or file system forbids it`;
     case 'ENOEXEC':
@@ -79,6 +80,25 @@ export function whyNot(request: SpawnRequest, code: string): string {
       return 'the system has no memory left for it';
     default:
       return `the system could not start "${program}" (${code})`;
+  }
+}
+
+/** The system says the same of a program that may not be executed and of a directory of PATH that may not be searched. */
+function refusedOnPath(program: string, path: string, cwd: string): string {
+  const directories = path.split(':').map((directory) => resolve(cwd, directory));
+  const found = directories.map((directory) => join(directory, program)).find((at) => kindOf(at) === 'file');
+  if (found !== undefined) return `${found} is not executable (chmod +x)`;
+  const closed = directories.find((directory) => isDenied(join(directory, program)));
+  const where = closed === undefined ? path : `${path}; ${closed} may not be searched by this user`;
+  return `"${program}" is not installed: no directory of PATH has it (PATH=${where})`;
+}
+
+function isDenied(path: string): boolean {
+  try {
+    statSync(path);
+    return false;
+  } catch (error) {
+    return isCode(error, 'EACCES');
   }
 }
 

@@ -3,7 +3,8 @@ import { lstatSync, readdirSync, renameSync, rmdirSync, statSync } from 'node:fs
 import { realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { beforeWrite } from '../system/fence.ts';
-import { makeFolder, removeTree } from '../system/files.ts';
+import { makeFolder } from '../system/files.ts';
+import { removeTree } from '../system/remove.ts';
 import { makeTemporary } from '../system/temporary.ts';
 import { isWithin } from './dirs.ts';
 import { below, shown } from './names.ts';

@@ -269,7 +269,7 @@ test('a run id that exists is refused, and the old run stays as it was', async (
   const events = await it.read('.factory/runs/r1/events.jsonl');
   const again = await it.factory(['run', 'p.dot', '--run-id', 'r1']);
   expect(again.code).toBe(2);
-  expect(again.stderr).toMatch(/^ {2}= fix: go on with it: node \S+cli\.js resume r1;/m);
+  expect(again.stderr).toMatch(/^ {2}= fix: go on with it: node \S.+cli\.js'? resume r1;/m);
   expect(await it.read('.factory/runs/r1/events.jsonl')).toBe(events);
 });
 
@@ -338,7 +338,7 @@ test('a run that fails says what the stage printed, how to look closer, and stan
   expect(ran.code).toBe(1);
   expect(ran.stderr).toBe('');
   expect(ran.stdout).toContain('expected 3 to be 4');
-  expect(ran.stdout).toMatch(/next +node \S+cli\.js trace r1 --node check$/m);
+  expect(ran.stdout).toMatch(/next +node \S.+cli\.js'? trace r1 --node check$/m);
   // A finished run is not gone on with, and tells the same figures again.
   const again = await it.factory(['resume', 'r1', '--json']);
   expect(JSON.parse(again.stdout)).toMatchObject({ exit_code: 1, failed_stages: 1, agent: 'none' });

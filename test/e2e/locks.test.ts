@@ -89,7 +89,7 @@ test.skipIf(!linux)(
     const old = await ran;
     expect(old.code, old.stderr).toBe(1);
     expect(old.stderr).toMatch(/error\[run-taken\]: .*taken over by process \d+ on /);
-    expect(old.stderr).toMatch(/fix: node \S+cli\.js runs tells/);
+    expect(old.stderr).toMatch(/fix: node \S.+cli\.js'? runs tells/);
     expect(pictureOf(join(it.path, '.factory'))).toEqual(before);
   },
 );

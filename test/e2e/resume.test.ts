@@ -51,7 +51,7 @@ describe.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)('%s in the middle of a 
     if (signal === 'SIGKILL') expect(first.signal).toBe('SIGKILL');
     else {
       expect(first.code).toBe(130);
-      expect(first.stdout.trimEnd().split('\n').at(-1)).toMatch(/next +node \S+cli\.js resume r1$/);
+      expect(first.stdout.trimEnd().split('\n').at(-1)).toMatch(/next +node \S.+cli\.js'? resume r1$/);
     }
     const second = await it.factory(['run', ...args, '--resume'], { env });
     expect(second.code, second.stderr).toBe(0);

@@ -31,7 +31,7 @@ test('a second signal ends a run at once, though a stage heeds none, and it can 
     },
   });
   expect(ran.code).toBe(130);
-  expect(lastLine(ran.stderr)).toMatch(/^node \S+cli\.js resume r1$/);
+  expect(lastLine(ran.stderr)).toMatch(/^node \S.+cli\.js'? resume r1$/);
   const id = processId(Number(readFileSync(env.FLAG, 'utf8')));
   // It was killed, not waited for: the engine was to end at once.
   await vi.waitFor(() => expect(id !== undefined && isAlive(id)).toBe(false));
@@ -49,7 +49,7 @@ test('a terminal that hangs up in the delay before a retry stops the run in orde
     },
   });
   expect(ran.code).toBe(130);
-  expect(lastLine(ran.stdout)).toMatch(/next +node \S+cli\.js resume r1$/);
+  expect(lastLine(ran.stdout)).toMatch(/next +node \S.+cli\.js'? resume r1$/);
   expect(await it.json('.factory/runs/r1/checkpoint.json')).toMatchObject({
     status: 'interrupted',
     next_node: 'one',

@@ -156,7 +156,7 @@ test('an order that was interrupted is gone on with, and the repository is untou
   expect(it.newest('run.json')).toMatchObject({ verdict: null, status: 'interrupted' });
   expect(it.newest('run_summary.json')).toMatchObject({ verdict: 'ERROR', attempts: [] });
   const again = ran.stderr.trim().split('\n').at(-1) ?? '';
-  expect(again).toMatch(/: node \S+cli\.js order run --resume/);
+  expect(again).toMatch(/: node \S.+cli\.js'? order run --resume/);
   const id = /--run-id (\S+)/.exec(again)?.[1] ?? '';
 
   writeFileSync(join(it.path, '.factory/runs', id, 'go'), '');
@@ -192,7 +192,7 @@ test.for([
     expect(ran.code, ran.stderr).toBe(130);
     expect(ran.stdout).toContain(`Stopped ${where} WO-01.json (exit code 130)`);
     const last = ran.stderr.trim().split('\n').at(-1) ?? '';
-    expect(last).toMatch(/^go on with it: node \S+cli\.js order /);
+    expect(last).toMatch(/^go on with it: node \S.+cli\.js'? order /);
     expect(last.slice(last.indexOf(' order ') + 1)).toBe(words.join(' '));
     const again = await it.factory(words);
     expect(again.code, again.stderr).toBe(0);

@@ -1,8 +1,9 @@
 /** The built command line, run as a user would run it, in folders that clean themselves up. */
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { removeTree } from '../../src/system/remove.ts';
 
 export const root = join(import.meta.dirname, '../..');
 export const cli = join(root, 'dist/cli.js');
@@ -76,7 +77,7 @@ export async function home(files: Readonly<Record<string, string>> = {}): Promis
         .filter((line) => line !== '')
         .map((line) => JSON.parse(line)),
     list: async (folder) => (await readdir(join(path, folder))).sort(),
-    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 3 }),
+    [Symbol.asyncDispose]: () => removeTree(path),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Commands called in this process, in a folder of their own that cleans itself up. */
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { CheckoutOptions } from '../../src/commands/checkout.ts';
@@ -19,6 +19,7 @@ import type { ShowOptions } from '../../src/commands/show.ts';
 import { showCommand } from '../../src/commands/show.ts';
 import { type Clock, realClock } from '../../src/system/clock.ts';
 import { realEvery } from '../../src/system/every.ts';
+import { removeTree } from '../../src/system/remove.ts';
 import { cleanEnv } from './cli.ts';
 
 export type Told = { readonly code: number; readonly out: string; readonly err: string };
@@ -113,7 +114,7 @@ export async function house(
         .trimEnd()
         .split('\n')
         .map((line) => JSON.parse(line)),
-    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 3 }),
+    [Symbol.asyncDispose]: () => removeTree(path),
   };
 }
 

@@ -7,12 +7,12 @@ import {
   isCode,
   makeFolder,
   overwriteJson,
-  removeAside,
-  removeTree,
+  removeNow,
   writeFileAtomic,
   writeFresh,
   writeNewFile,
 } from '../../src/system/files.ts';
+import { removeAside, removeTree } from '../../src/system/remove.ts';
 import { asHeldByModes } from '../workspace/folders.ts';
 import { temp } from './temp.ts';
 
@@ -102,6 +102,28 @@ test('a locked tree goes with its folders, whatever bytes their names have', asy
   await writeFile(Buffer.concat([inner, Buffer.from('/x')]), '');
   await chmod(inner, 0o500);
   await asHeldByModes(it.dir, () => removeTree(top));
+  expect(await readdir(it.dir)).toEqual([]);
+});
+
+// As a program's cache of read-only packages among its other files.
+test('a tree is removed whole, however many of its folders are locked', async () => {
+  await using it = await temp();
+  for (let n = 0; n < 40; n++) {
+    await mkdir(it.at(`top/${n}/in`), { recursive: true });
+    await writeFile(it.at(`top/${n}/in/x`), '');
+    await chmod(it.at(`top/${n}${n % 2 === 0 ? '' : '/in'}`), n % 3 === 0 ? 0o500 : n % 3 === 1 ? 0 : 0o700);
+  }
+  await asHeldByModes(it.dir, () => removeTree(it.at('top')));
+  expect(await readdir(it.dir)).toEqual([]);
+});
+
+test('what stands in the way is removed at once, however it is locked', async () => {
+  await using it = await temp();
+  await mkdir(it.at('top/shut/in'), { recursive: true });
+  await writeFile(it.at('top/shut/in/x'), '');
+  await chmod(it.at('top/shut/in'), 0o500);
+  await chmod(it.at('top/shut'), 0);
+  await asHeldByModes(it.dir, async () => removeNow(it.at('top')));
   expect(await readdir(it.dir)).toEqual([]);
 });
 

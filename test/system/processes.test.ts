@@ -12,11 +12,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { join } from 'node:path';
 import { build } from 'esbuild';
 import { describe, expect, test, vi } from 'vitest';
 import { endGroup, isAlive, processId, realSpawn, sweep } from '../../src/system/processes.ts';
 import type { Exit, ProcessId, SpawnRequest } from '../../src/system/spawn.ts';
 import { killNow } from '../../src/system/sweep.ts';
+import { asHeldByModes } from '../workspace/folders.ts';
 import { type Temp, temp } from './temp.ts';
 
 const PATH = process.env['PATH'] ?? '';
@@ -452,6 +454,23 @@ describe('a program that cannot be started', () => {
   });
 });
 
+test('a program that is nowhere is no program that may not be executed, where a directory of PATH is closed', async () => {
+  await using it = await stage();
+  mkdirSync(it.at('closed'), { mode: 0 });
+  writeFileSync(it.at('plain'), 'x', { mode: 0o644 });
+  const [closed, open] = [it.at('closed'), it.dir];
+  const why = (program: string, PATH: string) =>
+    asHeldByModes(it.dir, async () => {
+      const ended = await it.run([program], { env: { PATH } });
+      return ended.kind === 'not_found' ? ended.why : ended.kind;
+    });
+  const mended = 'may not be searched by this user';
+  expect(await why('nope', `${closed}:${open}`)).toBe(
+    `"nope" is not installed: no directory of PATH has it (PATH=${closed}:${open}; ${closed} ${mended})`,
+  );
+  expect(await why('plain', `${closed}:${open}`)).toBe(`${it.at('plain')} is not executable (chmod +x)`);
+});
+
 describe('output files', () => {
   test('never lead elsewhere by a link that a stage has put there', async () => {
     await using it = await stage();
@@ -568,7 +587,7 @@ describe('after a crash', () => {
 
   test('a sweep spares itself and its parents, though they carry the marker', async () => {
     await using it = await stage();
-    const source = `import { sweep } from ${JSON.stringify(new URL('../../src/system/processes.ts', import.meta.url).pathname)};
+    const source = `import { sweep } from ${JSON.stringify(join(import.meta.dirname, '../../src/system/processes.ts'))};
       console.log(await sweep('MARK=' + process.env.MARK));`;
     await build({
       stdin: { contents: source, resolveDir: it.dir },
@@ -625,7 +644,7 @@ test('a program without the right to be executed by its folder is answered with 
   const exit = await it.run(['tool'], { env: { PATH: it.at('locked') } });
   expect(exit).toMatchObject({
     kind: 'not_found',
-    why: expect.stringMatching(/found on PATH but may not be executed/),
+    why: expect.stringMatching(/is not executable \(chmod \+x\)/),
   });
 });
 

@@ -5,8 +5,9 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { beforeWrite, fence, mayWrite, Superseded } from '../../src/system/fence.ts';
-import { removeAside, removeNow, writeFileAtomic } from '../../src/system/files.ts';
+import { removeNow, writeFileAtomic } from '../../src/system/files.ts';
 import { realSpawn, sweep } from '../../src/system/processes.ts';
+import { removeAside } from '../../src/system/remove.ts';
 import { temp } from './temp.ts';
 
 const linux = process.platform === 'linux';

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, onTestFinished, test } from 'vitest';
 import { brandOf, brandOn, brandsOf } from '../../src/system/brand.ts';
@@ -119,8 +120,7 @@ test.runIf(linux)('who watches over a group is not asked to end with it', async 
 
 test.runIf(linux)('our own group is not ended, whoever names it', async () => {
   await using it = await temp();
-  const source = (name: string) =>
-    JSON.stringify(new URL(`../../src/system/${name}`, import.meta.url).pathname);
+  const source = (name: string) => JSON.stringify(join(import.meta.dirname, '../../src/system', name));
   await build({
     stdin: {
       contents: `import { endGroup } from ${source('sweep.ts')}; import { processId } from ${source('proc.ts')};

@@ -1,7 +1,8 @@
 /** A temporary directory that goes when the test does. */
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { mkdtemp, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { removeTree } from '../../src/system/remove.ts';
 
 export type Temp = { readonly dir: string; at(...names: string[]): string } & AsyncDisposable;
 
@@ -10,6 +11,6 @@ export async function temp(): Promise<Temp> {
   return {
     dir,
     at: (...names) => join(dir, ...names),
-    [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }),
+    [Symbol.asyncDispose]: () => removeTree(dir),
   };
 }

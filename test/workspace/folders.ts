@@ -13,32 +13,24 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { isCode } from '../../src/system/files.ts';
+import { removeTree } from '../../src/system/remove.ts';
 
 /** A temporary folder; `await using` removes it, whatever the modes in it. */
 export function tempFolder(): { readonly path: string; [Symbol.asyncDispose](): Promise<void> } {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'factory-workspace-')));
   return {
     path,
-    async [Symbol.asyncDispose]() {
-      openUp(path);
-      await rm(path, { recursive: true, force: true });
-    },
+    [Symbol.asyncDispose]: () => removeTree(path),
   };
-}
-
-function openUp(folder: string | Buffer): void {
-  chmodSync(folder, 0o700);
-  for (const entry of readdirSync(folder, { withFileTypes: true, encoding: 'buffer' }))
-    if (entry.isDirectory()) openUp(inside(folder, entry.name));
 }
 
 /** What to make: text is a file, `{link}` a link, `{mode, text}` a file of that mode, `{mode}` or `{}` a folder. */
 export type Wanted = { readonly [path: string]: string | { link?: string; text?: string; mode?: number } };
 
-/** Makes files, links and folders in `root`; folders' modes come last. */
+/** Makes files, links and folders in `root`; folders' modes come last, from the inside: one may close what is in it. */
 export function make(root: string, wanted: Wanted): void {
   const modes: [string, number][] = [];
   for (const [path, is] of Object.entries(wanted)) {
@@ -54,14 +46,24 @@ export function make(root: string, wanted: Wanted): void {
       if (is.mode !== undefined) modes.push([place, is.mode]);
     }
   }
-  for (const [place, mode] of modes.reverse()) chmodSync(place, mode);
+  modes.sort(([one], [other]) => other.length - one.length);
+  for (const [place, mode] of modes) chmodSync(place, mode);
 }
 
-/** Everything below `root` as lines, read without any cleverness: kind, mode, path, content. */
+/** Everything below `root` as lines, read without any cleverness: kind, mode, path, content. What we may not look into (as
+ *  root: nothing) is a line of its own. */
 export function picture(root: string): string[] {
   const lines: string[] = [];
   const look = (folder: Buffer, shown: string): void => {
-    for (const name of readdirSync(folder, { encoding: 'buffer' })) {
+    let names: readonly Buffer[];
+    try {
+      names = readdirSync(folder, { encoding: 'buffer' });
+    } catch (error) {
+      if (!isCode(error, 'EACCES')) throw error;
+      lines.push(`${shown} closed`);
+      return;
+    }
+    for (const name of names) {
       const path = Buffer.concat([folder, Buffer.from('/'), name]);
       const stat = lstatSync(path);
       const mode = (stat.mode & 0o7777).toString(8);

@@ -1,11 +1,12 @@
 /** A machine in small: a home with a login, a workdir, a run with its secrets, an engine that is at work. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Places, Wanted } from '../../../src/policy/confinement.ts';
 import { confine, confinedEnvironment } from '../../../src/policy/confinement.ts';
 import { realSpawn } from '../../../src/system/processes.ts';
+import { removeTree } from '../../../src/system/remove.ts';
 import type { Rung } from '../../../src/system/sandbox/confinement.ts';
 import { type Ladder, ladderOf } from '../../../src/system/sandbox/ladder.ts';
 import { confining } from '../../../src/system/sandbox/spawn.ts';
@@ -115,7 +116,7 @@ export async function machine(): Promise<Machine> {
     },
     async [Symbol.asyncDispose]() {
       engine.kill('SIGKILL');
-      await rm(path, { recursive: true, force: true });
+      await removeTree(path);
     },
   };
 }
