@@ -5,6 +5,7 @@ const report = process.env['FACTORY_TEST_REPORT'];
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    setupFiles: ['test/support/umask.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Most of the time goes to programs that the tests start: a worker for each core, none kept back.

@@ -7,7 +7,8 @@ import { agentClock } from './clock.ts';
 import { keepsTheAgentContract, wellFormed } from './contract.ts';
 import { programTask } from './program-task.ts';
 
-const standIn = join(import.meta.dirname, '../support/agent-stand-in.sh');
+// Quoted, since the folder of a checkout may have a space in its name.
+const standIn = `'${join(import.meta.dirname, '../support/agent-stand-in.sh')}'`;
 const answer = '{"outcome":"partial_success","notes":"half"}';
 
 /** A command in a workspace of its own; the stand-in does what `does` says. */

@@ -56,7 +56,12 @@ test('of the engine a scenario gets no more than what finds it again, and of git
     's/a_scenario.sh': `${modes}env | grep -E '^(FACTORY|GIT)_' | sort; exit 0\n`,
     'app/x': '',
   });
-  const env = { FACTORY_OUTPUT: '/x', FACTORY_NODE_DIR: '/x', FACTORY_RUN_MARKER: 'm', GIT_DIR: '/x' };
+  const env = {
+    FACTORY_OUTPUT: join(it.path, 'said.json'),
+    FACTORY_NODE_DIR: '/x',
+    FACTORY_RUN_MARKER: 'm',
+    GIT_DIR: '/x',
+  };
   const { stdout = '' } = (await resultOf(it, env))?.output ?? {};
   expect(stdout).toContain('FACTORY_RUN_MARKER=m\n');
   expect(stdout).not.toMatch(/FACTORY_OUTPUT|FACTORY_NODE_DIR|GIT_DIR/);

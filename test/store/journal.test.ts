@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { build } from 'esbuild';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -213,7 +214,7 @@ describe('damage', () => {
 
   test('what cannot be written throws, and nothing of the line stays', async () => {
     await using it = await temp();
-    const journal = new URL('../../src/store/journal.ts', import.meta.url).pathname;
+    const journal = join(import.meta.dirname, '../../src/store/journal.ts');
     const contents = `import { openJournal } from ${JSON.stringify(journal)};
       const journal = await openJournal('j', { runId: 'run', epoch: 1, sync: false });
       journal.append({ n: 1 });

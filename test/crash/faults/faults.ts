@@ -4,6 +4,7 @@ import childProcess from 'node:child_process';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Disk } from './disk.ts';
 import { type Kind, readPlan } from './plan.ts';
 
@@ -125,7 +126,7 @@ if (plan !== undefined) {
   };
 
   const text = (path: unknown): string =>
-    Buffer.isBuffer(path) ? path.toString() : path instanceof URL ? path.pathname : String(path);
+    Buffer.isBuffer(path) ? path.toString() : path instanceof URL ? fileURLToPath(path) : String(path);
   const ofDescriptor = (fd: unknown): string => {
     try {
       return real.readlinkSync(`/proc/self/fd/${String(fd)}`);
