@@ -1,10 +1,11 @@
 /** A run directory that cannot be written any more stops the run with the reason; mended, the run goes on. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, symlinkSync } from 'node:fs';
+import { chmodSync, symlinkSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { cli, home } from '../support/cli.ts';
+import { home } from '../support/cli.ts';
+import { asHeldUser, giveToHeldUser, heldUserCanRun } from '../support/held-user.ts';
 
 const pipeline = `digraph g {
   workdir="none"
@@ -15,21 +16,7 @@ const pipeline = `digraph g {
   start -> one -> two -> exit
 }`;
 
-/** Modes hold nobody back who is root: then the run is somebody else's, if that one can read the program at all. */
-const uid = process.getuid?.() === 0 ? 65_534 : undefined;
-const canRun = (): boolean => {
-  try {
-    execFileSync(process.execPath, [cli, '--version'], {
-      cwd: '/',
-      ...(uid === undefined ? {} : { uid, gid: uid }),
-    });
-    return true;
-  } catch {
-    return false;
-  }
-};
-
-test.skipIf(!canRun()).for([
+test.skipIf(!heldUserCanRun()).for([
   { name: 'for new files', mode: '555', names: /r1\/\.checkpoint\.json\.\w+\.tmp: permission denied/ },
   { name: 'in all of it', mode: '-R a-w', names: /permission denied/ },
   { name: 'and cannot be looked into', mode: '000', names: /r1\/\S+: permission denied/ },
@@ -37,46 +24,46 @@ test.skipIf(!canRun()).for([
   await using it = await home({ 'p.dot': pipeline });
   const run = join(it.path, '.factory/runs/r1');
   const env = { FLAG: join(it.path, 'flag'), RUN: run, MODE: mode };
-  const own = uid === undefined ? {} : { uid };
-  if (uid !== undefined) for (const path of [it.path, join(it.path, 'p.dot')]) chownSync(path, uid, uid);
-  const stopped = await it.factory(['run', 'p.dot', '--run-id', 'r1'], { env, ...own });
+  giveToHeldUser(it.path);
+  const stopped = await it.factory(['run', 'p.dot', '--run-id', 'r1'], { env, ...asHeldUser });
   execFileSync('chmod', ['-R', 'u+rwX', run]);
   chmodSync(run, 0o755);
   expect(stopped.code, stopped.stderr).toBe(1);
   expect(stopped.stderr).toMatch(names);
   expect(stopped.stderr).toMatch(/fix: mend that .*permissions.*, then: node \S+ resume r1$/m);
   expect(await it.json('.factory/runs/r1/checkpoint.json')).toMatchObject({ next_node: 'two' });
-  const resumed = await it.factory(['resume', 'r1'], { env, ...own });
+  const resumed = await it.factory(['resume', 'r1'], { env, ...asHeldUser });
   expect(resumed.code, resumed.stderr).toBe(0);
   expect(await it.read('.factory/runs/r1/workspace/log.txt')).toBe('one\ntwo\n');
 });
 
-test.skipIf(!canRun())(
+test.skipIf(!heldUserCanRun())(
   'a home that the user may not look into is no obstacle, nor is it copied',
   async () => {
     await using it = await home({ 'p.dot': pipeline.replace('workdir="none"', ''), 'home/other.txt': '' });
-    const own = uid === undefined ? {} : { uid };
-    if (uid !== undefined) for (const path of [it.path, join(it.path, 'p.dot')]) chownSync(path, uid, uid);
+    giveToHeldUser(it.path);
     await writeFile(join(it.path, '.factoryignore'), 'home\n');
     chmodSync(join(it.path, 'home'), 0o600);
     const env = { HOME: join(it.path, 'home'), FLAG: 'flag', RUN: '.', MODE: '755' };
-    const ended = await it.factory(['run', 'p.dot', '--run-id', 'r1'], { env, ...own });
+    const ended = await it.factory(['run', 'p.dot', '--run-id', 'r1'], { env, ...asHeldUser });
     chmodSync(join(it.path, 'home'), 0o700);
     expect(ended.code, ended.stderr).toBe(0);
   },
 );
 
-test.skipIf(!canRun())('a run that this user may not read is there, and said to be closed', async () => {
-  await using it = await home({ 'p.dot': pipeline, '.factory/runs/r1/manifest.json': '{}' });
-  chmodSync(join(it.path, '.factory/runs/r1'), 0);
-  if (uid !== undefined) chownSync(it.path, uid, uid);
-  const own = uid === undefined ? {} : { uid };
-  const shown = await it.factory(['show', 'r1'], own);
-  const listed = await it.factory(['runs'], own);
-  chmodSync(join(it.path, '.factory/runs/r1'), 0o755);
-  expect(shown.stderr).toMatch(/^error\[system\]: \S+r1\/manifest\.json: permission denied$/m);
-  expect(listed.stdout).toMatch(/^r1 +unreadable .*closed to this user/m);
-});
+test.skipIf(!heldUserCanRun())(
+  'a run that this user may not read is there, and said to be closed',
+  async () => {
+    await using it = await home({ 'p.dot': pipeline, '.factory/runs/r1/manifest.json': '{}' });
+    chmodSync(join(it.path, '.factory/runs/r1'), 0);
+    giveToHeldUser(it.path);
+    const shown = await it.factory(['show', 'r1'], asHeldUser);
+    const listed = await it.factory(['runs'], asHeldUser);
+    chmodSync(join(it.path, '.factory/runs/r1'), 0o755);
+    expect(shown.stderr).toMatch(/^error\[system\]: \S+r1\/manifest\.json: permission denied$/m);
+    expect(listed.stdout).toMatch(/^r1 +unreadable .*closed to this user/m);
+  },
+);
 
 test.for(['/dev/null', 'a name that leads in a circle'])(
   'a home that is %s is no obstacle',

@@ -9,6 +9,7 @@ import { realClock } from '../../src/system/clock.ts';
 import { realSpawn } from '../../src/system/processes.ts';
 import { bareEnv, git, put, repository } from '../builder/support.ts';
 import { home, root } from '../support/cli.ts';
+import { asHeldUser, giveToHeldUser, heldUserCanRun } from '../support/held-user.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { answer, order } from './support.ts';
 
@@ -68,6 +69,28 @@ test('a batch lands on one branch order by order, stops at a failure, and goes o
   expect(third.code).toBe(0);
   expect(git(it.repo, 'status', '--porcelain')).toBe('');
 });
+
+// As `go test` does with the packages that it keeps.
+test.skipIf(!heldUserCanRun())(
+  'folders that a check leaves locked keep no commit from its proof, and stay nowhere',
+  async () => {
+    await using it = await place([order(1)], answer('f1.txt', '1\n'));
+    const lock = 'mkdir -p kept/in other; touch kept/in/x other/y; chmod 500 kept/in kept\n';
+    put(it.repo, { 'scripts/verify.sh': lock, '.gitignore': 'kept/\nother/\n' });
+    git(it.repo, 'commit', '-qam', 'a check that locks what it keeps');
+    put(it.path, { 'tmp/x': '' });
+    giveToHeldUser(it.path);
+    const words = ['order', 'run', '--repo', 'repo', '--work-order', 'wos/WO-01.json', '--branch', 'w'];
+    const answered = ['--agent', 'scripted', '--script', 'script.json', '--artifacts-dir', 'art'];
+    const ran = await it.factory([...words, ...answered], {
+      ...asHeldUser,
+      env: { TMPDIR: join(it.path, 'tmp') },
+    });
+    expect(ran.code, ran.stdout + ran.stderr).toBe(0);
+    expect(it.newest('run_summary.json')).toMatchObject({ verdict: 'PASS' });
+    expect(readdirSync(join(it.path, 'tmp'))).toEqual(['x']);
+  },
+);
 
 test('the branch in use moves with its files, also where a tag has its name', async () => {
   await using it = await place([order(1)], answer('f1.txt', '1\n'));
