@@ -1,5 +1,5 @@
 import { createSocket } from 'node:dgram';
-import { existsSync, readdirSync, readlinkSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
@@ -98,9 +98,7 @@ describe.skipIf(noBwrap !== undefined)(`a confined stage cannot read${skipped}`,
   });
 
   test('what in /etc not everybody may read', async () => {
-    const { said } = await asTool(
-      'find /etc -type f ! -perm -o=r -size +0 2>&1 -exec wc -c {} + | grep -v "Permission denied"',
-    );
+    const { said } = await asTool('find /etc -type f ! -perm -o=r -exec cat {} + 2>/dev/null');
     expect(said).toBe('');
   });
 
@@ -170,11 +168,13 @@ describe.skipIf(noBwrap !== undefined)('a confined stage cannot write', () => {
     const wipe = 'rm -rf ~ "$AT" . /tmp/* /etc/passwd 2>/dev/null';
     for (const text of [`${wipe}; ${lock}`, `${lock}; ${wipe}`]) {
       await asTool(`mkdir -p ~/.ssh ../me/mine; echo x > ../me/mine/x; ${text}; ls -A ..`);
+      // As the engine does where a stage has closed them.
+      chmodSync(it.places.workspace, 0o755);
+      await removeTree(it.places.scratch);
       expect(await outside()).toBe(before);
     }
     expect(existsSync('/etc/passwd')).toBe(true);
     expect(existsSync(it.places.workspace)).toBe(true);
-    await removeTree(it.places.scratch);
     const after = await asTool('echo fine > again && cat again');
     expect(after.said).toContain('fine');
   });
