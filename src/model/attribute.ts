@@ -146,6 +146,17 @@ export const list = (): AttributeType<readonly string[]> =>
     return words.includes('') ? no('has an empty entry') : yes(words);
   });
 
+/** Whether a variable of the environment may be called so. */
+export const isVariableName = (name: string): boolean => /^[A-Za-z_.-][\w.-]*$/.test(name);
+
+/** Comma-separated names of variables of the environment. */
+export const variableNames = (): AttributeType<readonly string[]> =>
+  type('a comma-separated list of names of variables', (v) => {
+    const read = list().read(v);
+    const wrong = read.ok ? read.value.find((name) => !isVariableName(name)) : undefined;
+    return wrong === undefined ? read : no(`"${wrong}" is no name of a variable`);
+  });
+
 const pathProblem = (path: string): string | undefined => {
   if (path.startsWith('/')) return `"${path}" is absolute`;
   if (path.includes('..')) return `"${path}" contains ".."`;
