@@ -156,8 +156,8 @@ export async function notReleased(runDir: string, epoch: number): Promise<boolea
   return epochsIn(layout(runDir).locks).includes(epoch) && (await lastEpochWritten(runDir)) <= epoch;
 }
 
-/** Processes on this host that have or had the run, did not give it free and still live: whoever was taken over while it
- *  was stopped, however many have followed it. */
+/** Processes on this host that have or had the run and still live: whoever was taken over while it was stopped, however
+ *  many have followed it, and whoever gave it free and has more to do, such as to wait until it can go on. */
 export const livingOwners = (runDir: string, self = thisProcess()): readonly number[] =>
   locksIn(runDir)
     .filter((lock) => livesOn(lock, self))
