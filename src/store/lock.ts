@@ -87,7 +87,7 @@ export async function acquireLock(runDir: string, options: LockOptions): Promise
   try {
     makeFolder(folder);
   } catch (error) {
-    if (!isCode(error, 'EEXIST', 'ENOTDIR')) throw error;
+    if (!isCode(error, 'EEXIST', 'ENOTDIR', 'ELOOP')) throw error;
     const why = `${folder} should be the folder of the lock, but something else stands there`;
     return { kind: 'refused', owner: undefined, why, fix: 'move that away, then try again' };
   }

@@ -189,10 +189,12 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
   const said = saved.success ? saved.data.status : 'unreadable';
   // A run that is gone on with says how it stood until its first stage is over.
   const goesOn = saved.success && (said === 'running' || saved.data.next_node != null);
-  const isOwned = goesOn && said !== 'completed' && (await ownerOf(dir, clock)) !== undefined;
+  const owned = goesOn && said !== 'completed' ? await isOwnedBySomebody(dir, clock) : false;
+  const isOwned = owned === true;
   // What its words mean is for another version to say, and nothing of ours goes on with it.
   const other = isOwned ? undefined : otherVersion(checkpoint);
-  const damaged = other !== undefined || !story.success || otherVersion(manifest) !== undefined;
+  const damaged =
+    other !== undefined || owned === 'unknown' || !story.success || otherVersion(manifest) !== undefined;
   const status = isOwned ? 'running' : damaged ? 'unreadable' : said === 'running' ? 'crashed' : said;
   return {
     id,
@@ -216,6 +218,13 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
     replayOf: (story.success && story.data.replay_of?.run_id) || null,
   };
 }
+
+/** One run that cannot be looked at does not keep the others from being listed. */
+const isOwnedBySomebody = (dir: string, clock: Clock): Promise<boolean | 'unknown'> =>
+  ownerOf(dir, clock).then(
+    (owner) => owner !== undefined,
+    () => 'unknown',
+  );
 
 /** What is to be said of a run whose manifest and checkpoint are both of another version of ours; of one of them alone
  *  that is damage. */

@@ -180,6 +180,24 @@ test('runs are listed newest first with their state, damaged and crashed ones to
   if (answer.kind === 'acquired') await answer.lock.release();
 });
 
+test('a run whose owner cannot be told is unreadable, and the others are listed all the same', async () => {
+  await using it = await temp();
+  for (const id of ['a', 'b']) {
+    put(it.at(id, 'manifest.json'), { started_at: '2026-01-05T00:00:00Z', pipeline_path: 'r.dot' });
+    put(it.at(id, 'checkpoint.json'), { status: 'running' });
+  }
+  symlinkSync('lock', it.at('a', 'lock'));
+  const runs = await listRuns(it.dir, realClock);
+  expect(runs.map(({ id, status }) => [id, status])).toEqual([
+    ['b', 'crashed'],
+    ['a', 'unreadable'],
+  ]);
+  expect(await acquireLock(it.at('a'), { clock: realClock })).toMatchObject({
+    kind: 'refused',
+    why: expect.stringContaining('something else stands there'),
+  });
+});
+
 const stood = { next_node: 'check', ended: { reason: 'because' } };
 test.for([
   { status: 'failed', ...stood },
