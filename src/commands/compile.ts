@@ -35,7 +35,7 @@ import { paints } from './io.ts';
 import { painter } from './print.ts';
 import { refuse } from './refuse.ts';
 import { boundsOf, checkedBounds, doorsOf, type RunDoors } from './run.ts';
-import { everyAgent, withBounds } from './run-words.ts';
+import { everyAgent, quiet, withBounds } from './run-words.ts';
 import { openView, type View } from './view.ts';
 
 /** Registers the compilation on `factory plan` itself; its steps are sub-commands with options of their own. */
@@ -67,7 +67,7 @@ export function withCompile(
     .option('--resume', 'go on with the compilation that --run-id names')
     .option('--accept-changes', 'resume although the pipeline or its prompts have changed')
     .option('--json', 'the run record as JSON on standard output')
-    .option('-q, --quiet', 'only what went wrong')
+    .addOption(quiet('only what went wrong'))
     .option('-v, --verbose', 'every finding of every attempt, and more records')
     .option('--no-color', 'no colours (also: NO_COLOR)')
     .action(async (spec: string | undefined, options: CompileOptions) =>

@@ -1,7 +1,7 @@
 /** The flags of `factory order run` and `factory order run-all`. What they do is loaded when they are called. */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { OrderRunIo, OrderRunOptions } from './order-run.ts';
-import { everyAgent, withBounds } from './run-words.ts';
+import { everyAgent, quiet, withBounds } from './run-words.ts';
 
 /** The model that is asked where nobody names one. */
 export const defaultModel = 'gpt-5.2';
@@ -58,7 +58,7 @@ export function orderRunCommands(
       .option('--agent <name>', `who answers: ${everyAgent}`)
       .option('--script <file>', 'an agent script with prepared answers')
       .option('--json', 'the result as JSON on standard output')
-      .option('-q, --quiet', 'only the verdict and what went wrong')
+      .addOption(quiet('only the verdict and what went wrong'))
       .option('-v, --verbose', 'more records')
       .option('--no-color', 'no colours (also: NO_COLOR)');
   verb('run', 'carry out one work order onto a branch')

@@ -7,6 +7,9 @@ export const present = (value: string): string => {
   return value;
 };
 
+/** `--quiet` of a command that has `--verbose` too. */
+export const quiet = (says: string): Option => new Option('-q, --quiet', says).conflicts('verbose');
+
 /** What `--agent` may be given. */
 export const everyAgent =
   'openai, codex, claude, command, scripted, fake, stub; several with commas are asked in order';
@@ -53,7 +56,7 @@ export function withAnswerers(command: Command): Command {
     .option('--park-after <duration>', 'the longest wait for a quota within the run (default: 2m)')
     .option('--wait', 'while the run is parked for a quota, wait and go on')
     .option('--json', 'the result as JSON on standard output')
-    .option('-q, --quiet', 'only what went wrong')
+    .addOption(quiet('only what went wrong'))
     .option('-v, --verbose', 'more records')
     .option('--no-color', 'no colours (also: NO_COLOR)');
 }

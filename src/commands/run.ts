@@ -6,7 +6,7 @@ import { readPipeline } from '../factory/pipeline.ts';
 import { resumeRun } from '../factory/resume.ts';
 import { startRun } from '../factory/start.ts';
 import type { Bounds, Environment, Finished, Refusal, RunFlags } from '../factory.ts';
-import { duration, tooLarge } from '../model/attribute.ts';
+import { duration, isVariableName, tooLarge } from '../model/attribute.ts';
 import { layout } from '../model/layout.ts';
 import { readPlanRequest } from '../planner/request.ts';
 import { sandboxWords } from '../policy/confinement.ts';
@@ -253,13 +253,20 @@ export function flagsOf(options: RunOptions): RunFlags | Refusal {
     return usage(`--max-wall ${options.maxWall} ${maxWallMs}`, 'for example --max-wall 2h');
   const limits = boundsOf(options);
   if ('problems' in limits) return limits;
+  const envPass = (options.envPass ?? [])
+    .flatMap((names) => names.split(','))
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  const noName = envPass.find((name) => !isVariableName(name));
+  if (noName !== undefined)
+    return usage(
+      `--env-pass: "${noName}" is no name of a variable`,
+      'names stand alone or with commas between them: --env-pass A_KEY,B_TOKEN',
+    );
   return {
     ...limits,
     vars,
-    envPass: (options.envPass ?? [])
-      .flatMap((names) => names.split(','))
-      .map((name) => name.trim())
-      .filter((name) => name !== ''),
+    envPass,
     allowDirty: options.allowDirty === true,
     acceptChanges: options.acceptChanges === true,
     ...(options.takeOver === true ? { takeOver: true } : {}),

@@ -6,6 +6,7 @@ import { StringDecoder } from 'node:string_decoder';
 import type { AgentProgram, ReadScope } from '../agents/agent.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
 import { confinedEnvironment } from '../policy/confinement.ts';
+import type { Brand } from '../system/brand.ts';
 import { madeInCovers } from '../system/sandbox/bwrap.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
@@ -49,7 +50,7 @@ export type AgentDoor = {
   readonly signal: AbortSignal;
   /** As a spawn takes them. */
   readonly marker: string;
-  readonly brand?: string;
+  readonly brand?: Brand;
   readonly spawned: (process: ProcessId) => Promise<void>;
   readonly beforeSpawn: () => Promise<void>;
   /** Told what was hidden, and the files that were made in its place; they are gone again. */

@@ -16,6 +16,7 @@ import { checkEnvironment } from '../policy/check-environment.ts';
 import { holdoutVariable, usualHoldout } from '../policy/holdout.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
+import type { Brand } from '../system/brand.ts';
 import type { Clock } from '../system/clock.ts';
 import { isMissing, writeFileAtomic, writeFresh } from '../system/files.ts';
 import { type ByteMasker, maskStream } from '../system/mask.ts';
@@ -58,8 +59,8 @@ export type RunSetting = {
   /** Value of `FACTORY_RUN_MARKER`. */
   readonly marker: string;
   readonly epoch: number;
-  /** What this process, and so every stage, bears (see `system/brand.ts`); undefined where that cannot be. */
-  readonly brand: string | undefined;
+  /** What every stage bears (see `system/brand.ts`); undefined where that cannot be. */
+  readonly brand: Brand | undefined;
   /** The folder that holds our own `factory`, first on a tool's PATH; and what starts it. */
   readonly factoryBin: string;
   readonly node: string;

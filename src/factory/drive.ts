@@ -33,7 +33,7 @@ import { acquireLock, type Before, livingOwners, locksIn } from '../store/lock.t
 import { marksByPath } from '../store/marks.ts';
 import { withOwnHash } from '../store/own-hash.ts';
 import { listingOf } from '../store/run-store.ts';
-import { brandOf, brandOurselves } from '../system/brand.ts';
+import { brandFor, brandOf } from '../system/brand.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { beforeWrite, fence, Superseded } from '../system/fence.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
@@ -131,8 +131,11 @@ export async function drive(
       doors,
     );
     if ('problems' in sandbox) return sandbox;
-    const brand = brandOf(manifest.marker, lock.epoch);
-    const branded = brandOurselves(brand);
+    const brand = brandFor(brandOf(manifest.marker, lock.epoch), {
+      // Whoever is told what to do right before its end has its process for this run alone.
+      own: doors.atLast !== undefined,
+      by: sandbox.ladder.prlimit,
+    });
     let ended = 0;
     if (resumed) {
       const { takenOver } = lock;
@@ -190,7 +193,7 @@ export async function drive(
       envPass: [...manifest.env_pass, ...flags.envPass],
       marker: manifest.marker,
       epoch: lock.epoch,
-      brand: (await branded) ? brand : undefined,
+      brand: await brand,
       factoryBin: join(packageRoot(), 'dist', 'bin'),
       node: process.execPath,
       variables,

@@ -1,8 +1,8 @@
 /** Runs from a program of one's own. What the command line makes of its flags before it calls the wiring, and what it
  *  refuses, is done here: folders become absolute, ids and places are checked, and what nobody wishes is filled in.
  *
- *  All of these reject where the run's folder can no longer be written to, or another engine has taken the run over (it
- *  stands where its checkpoint says, and can be resumed), and for a mistake of ours. */
+ *  All of these reject where the run's folder can no longer be written to, another engine has taken the run over, or who is
+ *  told of it throws (it stands where its checkpoint says, and can be resumed), and for a mistake of ours. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { workdirOf } from '../engine/pipeline.ts';

@@ -7,11 +7,11 @@ import {
   duration,
   flag,
   integer,
-  list,
   number,
   outsidePaths,
   paths,
   text,
+  variableNames,
   word,
 } from '../model/attribute.ts';
 import { reserve } from '../model/reserve.ts';
@@ -43,7 +43,7 @@ export const graphAttributes = {
   holdout: paths(),
   holdout_beside: text(),
   holdout_from: text(),
-  env_pass: list(),
+  env_pass: variableNames(),
   sandbox: word('auto', 'bwrap', 'none'),
   sandbox_bind: outsidePaths(),
   network: word('on', 'off'),

@@ -146,6 +146,18 @@ export const list = (): AttributeType<readonly string[]> =>
     return words.includes('') ? no('has an empty entry') : yes(words);
   });
 
+/** Whether a variable of the environment may be called so. Systems take more than shells do (`npm_config_//host/:_auth`); a
+ *  blank stands where a comma was meant, a `$` where none is. */
+export const isVariableName = (name: string): boolean => /^[^\s=\0$][^\s=\0]*$/.test(name);
+
+/** Comma-separated names of variables of the environment. */
+export const variableNames = (): AttributeType<readonly string[]> =>
+  type('a comma-separated list of names of variables', (v) => {
+    const read = list().read(v);
+    const wrong = read.ok ? read.value.find((name) => !isVariableName(name)) : undefined;
+    return wrong === undefined ? read : no(`"${wrong}" is no name of a variable`);
+  });
+
 const pathProblem = (path: string): string | undefined => {
   if (path.startsWith('/')) return `"${path}" is absolute`;
   if (path.includes('..')) return `"${path}" contains ".."`;

@@ -7,11 +7,11 @@ import {
   count,
   duration,
   flag,
-  list,
   number,
   outsidePaths,
   paths,
   text,
+  variableNames,
   word,
 } from '../model/attribute.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -150,7 +150,7 @@ export const executableAttributes = {
   max_wall: duration(),
   max_cost_usd: number(0),
   max_tokens: count(),
-  env_pass: list(),
+  env_pass: variableNames(),
   access: word('run'),
   sees_holdout: flag(),
   sandbox: word('auto', 'bwrap', 'none'),

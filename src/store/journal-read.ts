@@ -2,7 +2,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { type JsonObject, parseJson } from '../model/json.ts';
 import { DiskStop } from '../system/disk-trouble.ts';
-import { isMissing } from '../system/files.ts';
+import { isCode, isMissing } from '../system/files.ts';
 import { LineChain } from './chain.ts';
 
 /** Where a reader stands, to go on from later. */
@@ -166,7 +166,7 @@ function openIfFile(path: string): number | undefined {
     closeSync(file);
     return undefined;
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (isMissing(error) || isCode(error, 'ENXIO', 'ELOOP')) return undefined;
     throw error;
   }
 }

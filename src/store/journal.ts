@@ -1,11 +1,11 @@
 /** Append-only journals (`visits.jsonl`, `events.jsonl`, `trace.jsonl`, …): one JSON object a line, in the order things
  *  happened. */
-import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { closeSync, constants, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Mark } from '../model/mark.ts';
 import { about, named } from '../system/disk-trouble.ts';
 import { beforeWrite, Superseded } from '../system/fence.ts';
-import { makeFolder, syncFolder } from '../system/files.ts';
+import { isCode, makeFolder, syncFolder } from '../system/files.ts';
 import { scan } from './journal-read.ts';
 
 export { type Cursor, type JournalEntry, readJournal, readRecords } from './journal-read.ts';
@@ -73,7 +73,7 @@ export async function openJournal(path: string, options: JournalOptions): Promis
     );
   }
   beforeWrite(path);
-  const file = openSync(path, 'a', 0o644);
+  const file = openToAppend(path);
   let seq = before.seq;
   const { chain } = before;
   let flushed: Mark = { records: 0, sha256: '' };
@@ -142,4 +142,20 @@ export async function openJournal(path: string, options: JournalOptions): Promis
       }
     },
   };
+}
+
+/** To open a pipe would wait for its reader, and all of us with it: a stage that nothing confines may have put one there. */
+function openToAppend(path: string): number {
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants;
+  // The disk will not have what shall be written there.
+  const noFile = () => Object.assign(new Error(`${path} is no file`), { code: 'EPERM', path });
+  let file: number;
+  try {
+    file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o644);
+  } catch (error) {
+    throw isCode(error, 'EISDIR', 'ENXIO', 'ELOOP') ? noFile() : error;
+  }
+  if (fstatSync(file).isFile()) return file;
+  closeSync(file);
+  throw noFile();
 }

@@ -131,12 +131,9 @@ const idOf = ({ pid, start_time, boot }: LockFile) => ({
   ...(boot === undefined ? {} : { boot }),
 });
 
-/** Whether the owner that a lock names has never given the run free, and still lives where we can see it. */
+/** Whether the owner that a lock names still lives where we can see it. */
 export const livesOn = (lock: LockFile, self: Self): boolean =>
-  lock.released === null &&
-  lock.host === self.host &&
-  lock.pid_space === self.pidSpace &&
-  isAlive(idOf(lock));
+  lock.host === self.host && lock.pid_space === self.pidSpace && isAlive(idOf(lock));
 
 /** Milliseconds since the last heartbeat, never negative. */
 const silence = (lock: LockFile, { now, uptime }: Circumstances, sameBoot: boolean): number =>

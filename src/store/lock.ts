@@ -87,7 +87,7 @@ export async function acquireLock(runDir: string, options: LockOptions): Promise
   try {
     makeFolder(folder);
   } catch (error) {
-    if (!isCode(error, 'EEXIST', 'ENOTDIR')) throw error;
+    if (!isCode(error, 'EEXIST', 'ENOTDIR', 'ELOOP')) throw error;
     const why = `${folder} should be the folder of the lock, but something else stands there`;
     return { kind: 'refused', owner: undefined, why, fix: 'move that away, then try again' };
   }
@@ -156,8 +156,8 @@ export async function notReleased(runDir: string, epoch: number): Promise<boolea
   return epochsIn(layout(runDir).locks).includes(epoch) && (await lastEpochWritten(runDir)) <= epoch;
 }
 
-/** Processes on this host that have or had the run, did not give it free and still live: whoever was taken over while it
- *  was stopped, however many have followed it. */
+/** Processes on this host that have or had the run and still live: whoever was taken over while it was stopped, however
+ *  many have followed it, and whoever gave it free and has more to do, such as to wait until it can go on. */
 export const livingOwners = (runDir: string, self = thisProcess()): readonly number[] =>
   locksIn(runDir)
     .filter((lock) => livesOn(lock, self))

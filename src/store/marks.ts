@@ -53,8 +53,10 @@ export async function notAsVouched(run: string, vouched: Readonly<Record<string,
 export async function mendJournals(run: string): Promise<void> {
   const paths = journalPaths(run);
   for (const path of Object.values(paths)) {
-    const size = statSync(path, { throwIfNoEntry: false })?.size;
-    if (size === undefined) continue;
+    const is = statSync(path, { throwIfNoEntry: false });
+    // What is no file is refused by whoever opens it to write there; a pipe would be waited for here.
+    if (is?.isFile() !== true) continue;
+    const { size } = is;
     const end = path === paths.exchanges ? endOf(path) : (await scan(path)).end;
     beforeWrite(path);
     if (end < size) truncateSync(path, end);

@@ -146,7 +146,8 @@ type ForkLink = NonNullable<z.infer<typeof Story>['forked_from']>;
 export type RunSummary = {
   readonly id: string;
   readonly dir: string;
-  /** The checkpoint's word; `crashed` when it says running and nobody owns the run; `unreadable` when there is none. */
+  /** The checkpoint's word; `running` also when an engine has just gone on with the run, `crashed` when it says so and
+   *  nobody owns the run; `unreadable` when there is none, or no manifest to go on with. */
   readonly status: (typeof statusWords)[number] | 'crashed' | 'unreadable';
   /** RFC 3339; empty when the manifest cannot be read. */
   readonly startedAt: string;
@@ -181,14 +182,20 @@ const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 /** How one run stands; `dir` is its folder. */
 export async function summaryOf(id: string, dir: string, clock: Clock): Promise<RunSummary> {
   const at = layout(dir);
-  const story = Story.safeParse(await jsonOf(at.manifest));
+  const manifest = await jsonOf(at.manifest);
+  const story = Story.safeParse(manifest);
   const checkpoint = await jsonOf(at.checkpoint);
   const saved = Saved.safeParse(checkpoint);
   const said = saved.success ? saved.data.status : 'unreadable';
-  const isOwned = said === 'running' && (await ownerOf(dir, clock)) !== undefined;
+  // A run that is gone on with says how it stood until its first stage is over.
+  const goesOn = saved.success && (said === 'running' || saved.data.next_node != null);
+  const owned = goesOn && said !== 'completed' ? await isOwnedBySomebody(dir, clock) : false;
+  const isOwned = owned === true;
   // What its words mean is for another version to say, and nothing of ours goes on with it.
   const other = isOwned ? undefined : otherVersion(checkpoint);
-  const status = other !== undefined ? 'unreadable' : said === 'running' && !isOwned ? 'crashed' : said;
+  const damaged =
+    other !== undefined || owned === 'unknown' || !story.success || otherVersion(manifest) !== undefined;
+  const status = isOwned ? 'running' : damaged ? 'unreadable' : said === 'running' ? 'crashed' : said;
   return {
     id,
     dir,
@@ -200,7 +207,10 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
     wakeAt: (saved.success && isPaused(status) && saved.data.parked?.wake_at) || null,
     reason:
       (other !== undefined && `${other.fix}: it ${other.what}`) ||
-      (saved.success && (saved.data.ended?.reason ?? (isPaused(status) ? saved.data.parked?.reason : ''))) ||
+      (saved.success &&
+        !isOwned &&
+        !damaged &&
+        (saved.data.ended?.reason ?? (isPaused(status) ? saved.data.parked?.reason : ''))) ||
       '',
     nextNode: (saved.success && saved.data.status !== 'completed' && saved.data.next_node) || '',
     failedNode: (saved.success && saved.data.last_failure?.node) || '',
@@ -208,6 +218,13 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
     replayOf: (story.success && story.data.replay_of?.run_id) || null,
   };
 }
+
+/** One run that cannot be looked at does not keep the others from being listed. */
+const isOwnedBySomebody = (dir: string, clock: Clock): Promise<boolean | 'unknown'> =>
+  ownerOf(dir, clock).then(
+    (owner) => owner !== undefined,
+    () => 'unknown',
+  );
 
 /** What is to be said of a run whose manifest and checkpoint are both of another version of ours; of one of them alone
  *  that is damage. */

@@ -91,7 +91,7 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
   const quarry = {
     leader,
     ...(request.marker === undefined ? {} : { marker: request.marker }),
-    ...(request.brand === undefined ? {} : { brand: request.brand }),
+    ...(request.brand === undefined ? {} : { brand: request.brand.word }),
   };
   const ended = stageStarted(quarry);
   const { stopped, broken } = await untilEnded(request, leader, started.exit, copies);
@@ -100,7 +100,9 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
     const { brand: _, ...others } = { brand: undefined, ...quarry };
     const newerPidsOnly = monotonicMs() - startedAt < tooShortToWrap();
     const mayEnd = () => mayWrite(request.stdoutFile);
-    await endAll({ ...(isSole() ? quarry : others), newerPidsOnly, mayEnd });
+    // A brand that this process bears is that of all its stages.
+    const alone = request.brand?.by !== undefined || isSole();
+    await endAll({ ...(alone ? quarry : others), newerPidsOnly, mayEnd });
   }
   ended();
   const finished = await Promise.allSettled(copies.map((one) => one.finish()));
@@ -128,7 +130,7 @@ type Started =
 
 /** Starts the program, or says by which error code it did not start. */
 function start(request: SpawnRequest, stdio: StdioOptions): Started {
-  const [program, ...args] = guarded(request);
+  const [program, ...args] = branded(request, guarded(request));
   try {
     const file = located(program, request.env['PATH'] ?? '');
     const options = { cwd: request.cwd, env: request.env, stdio, detached: true, argv0: program };
@@ -156,6 +158,17 @@ function guarded({ argv, stdoutFile }: SpawnRequest): SpawnRequest['argv'] {
   const sign = signOf(stdoutFile);
   if (program !== 'sh' || flag !== '-c' || text === undefined || sign === undefined) return argv;
   return ['sh', '-c', `[ ! -e '${resolve(sign).replaceAll("'", "'\\''")}' ]||kill -9 $$;${text}`, ...rest];
+}
+
+/** By a program that gives the brand and then becomes the one that is meant. Of one that is not there the system says so
+ *  itself. */
+function branded({ brand, cwd, env }: SpawnRequest, argv: SpawnRequest['argv']): SpawnRequest['argv'] {
+  if (brand?.by === undefined) return argv;
+  const [program] = argv;
+  const folders = program.includes('/') ? [''] : (env['PATH'] ?? '').split(delimiter);
+  return folders.some((folder) => isProgram(resolve(cwd, folder, program)))
+    ? [brand.by, `--rttime=${brand.word}:`, '--', ...argv]
+    : argv;
 }
 
 let shell: { readonly path: string; readonly file: string } | undefined;

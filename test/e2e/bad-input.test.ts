@@ -230,6 +230,18 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       files: { 'p.dot': good },
       wants: [`error[usage]: ${flag} ${value} ${why}`],
     })),
+    {
+      says: 'a secret that no variable can hold',
+      args: ['run', 'p.dot', '--env-pass', 'A_KEY, B_TOKEN C_KEY'],
+      files: { 'p.dot': good },
+      wants: ['error[usage]: --env-pass: "B_TOKEN C_KEY" is no name of a variable', 'A_KEY,B_TOKEN'],
+    },
+    ...['run p.dot', 'resume r1', 'plan s.md', 'order run'].map((words) => ({
+      says: `${words} that is to say less and more`,
+      args: [...words.split(' '), '--quiet', '-v'],
+      files: { 'p.dot': good },
+      wants: ["error[usage]: option '-q, --quiet' cannot be used with option '-v, --verbose'"],
+    })),
     ...['--now', '--accept-changes', '--take-over'].map((flag) => ({
       says: `${flag} of a run that begins`,
       args: ['run', 'p.dot', flag],

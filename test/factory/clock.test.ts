@@ -170,6 +170,12 @@ test.each([
   },
   { status: 'interrupted', owners: [owner(2, 9, 'then'), owner(3, 50)], lost: 50_400, what: 'a later one' },
   { status: 'running', owners: [owner(2, -7200)], lost: 0, what: 'one whose clock was set back' },
+  {
+    status: 'running',
+    owners: [{ ...owner(2, 7200), held_ms: 90_000 }],
+    lost: 90_000,
+    what: 'one whose clock was set forward',
+  },
 ] as const)('time that is lost with $what', ({ status, owners, lost }) => {
   const at = new Date(ms).toISOString();
   expect(lostTime({ at, epoch: 2, status }, owners)).toBe(lost);

@@ -83,6 +83,24 @@ describe('a run from a program', () => {
     expect(steps(whole.workspace)).toBe('one\ntwo\n');
   });
 
+  it.each(['PipelineStarted', 'StageStarted', 'StageCompleted', 'CheckpointSaved', 'PipelineCompleted'])(
+    'ends with what a listener throws at %s, is given free, and is gone on with',
+    async (type) => {
+      const graph = await twoSteps();
+      const event = (event: RunEvent) => {
+        if (event.type === type) throw new Error('the listener broke');
+      };
+      const watcher = { ...doors.watcher, event };
+      await expect(startRun(graph, where('a'), plainFlags(), { ...doors, watcher })).rejects.toThrow(
+        'the listener broke',
+      );
+      const lock = JSON.parse(readFileSync(join(folder, 'runs/a/lock/000001.json'), 'utf8'));
+      expect(lock.released).not.toBeNull();
+      const whole = ran(await resumeRun('runs/a', undefined, plainFlags(), doors));
+      expect([whole.status, steps(whole.workspace)]).toEqual(['completed', 'one\ntwo\n']);
+    },
+  );
+
   it('is begun again at a moment of its own, and from its record', async () => {
     ran(await startRun(await twoSteps(), where('a'), plainFlags(), doors));
     const dir = join(folder, 'runs/a');

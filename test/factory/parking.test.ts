@@ -1,5 +1,5 @@
 /** Runs that wait: for a quota by the clock, for a key or a payment by somebody's hand. */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { manifestHash } from '../../src/engine/kept.ts';
@@ -136,6 +136,18 @@ test('a look at a run that waits writes nothing over what somebody has done with
   const doors = { cwd: it.path, env: {}, clock: it.clock, signal, watcher, log() {} };
   await completeWait(runDir, parked, result, doors);
   expect(read()).toEqual(ended);
+});
+
+test('a look at a run that waits vouches for nothing that somebody has changed in it', async () => {
+  await using it = await asking(dot(), [limited('3600')]);
+  expect((await it.start()).code).toBe(75);
+  const at = (name: string) => join(it.path, '.factory/runs/r1', name);
+  const changed = readFileSync(at('events.jsonl'), 'utf8').replace('"node_id":"work"', '"node_id":"done"');
+  writeFileSync(at('events.jsonl'), changed);
+  rmSync(at('result.json'));
+  expect((await it.resume('r1')).code).toBe(75);
+  expect(existsSync(at('result.json'))).toBe(false);
+  expect(readFileSync(at('events.jsonl'), 'utf8')).toBe(changed);
 });
 
 test('what is written of a run that waits keeps what a later version has put into its manifest', async () => {

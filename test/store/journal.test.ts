@@ -1,5 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import fc from 'fast-check';
@@ -210,6 +218,11 @@ describe('damage', () => {
     expect(await readRecords(it.at('folder'))).toEqual({ records: [], unreadable: [] });
     execFileSync('mkfifo', [it.at('pipe')]);
     expect(await readRecords(it.at('pipe'))).toEqual({ records: [], unreadable: [] });
+    symlinkSync('circle', it.at('circle'));
+    expect(await readRecords(it.at('circle'))).toEqual({ records: [], unreadable: [] });
+    symlinkSync('/dev/null', it.at('device'));
+    for (const name of ['folder', 'pipe', 'circle', 'device'])
+      await expect(openJournal(it.at(name), { runId: 'r', epoch: 1 })).rejects.toThrow(`${name} is no file`);
   });
 
   test('what cannot be written throws, and nothing of the line stays', async () => {
@@ -281,7 +294,7 @@ test('of journals that are opened together none stays open when one cannot be op
   mkdirSync(it.at('trace.jsonl'));
   const options = { runId, epoch: 1 };
   const events = openJournal(it.at('events.jsonl'), options);
-  await expect(allOpen([openJournal(it.at('trace.jsonl'), options), events])).rejects.toThrow(/EISDIR/);
+  await expect(allOpen([openJournal(it.at('trace.jsonl'), options), events])).rejects.toThrow(/is no file/);
   await expect(events.then((one) => one.append({}))).rejects.toThrow(/closed/);
 });
 

@@ -480,7 +480,7 @@ test('where the lock folder was removed by hand, epochs go on after those in the
   expect((await take(it.dir, options)).epoch).toBe(8);
 });
 
-test('who was taken over and lives is known, however many have followed it', async () => {
+test('who has had the run and lives is known, however many have followed it, given free or not', async () => {
   await using it = await temp();
   const { options } = hands();
   const of = (pid: number, host = thisProcess().host): LockOptions => ({
@@ -495,9 +495,11 @@ test('who was taken over and lives is known, however many have followed it', asy
   writeFileSync(file, first.replace(/"released": null/, '"released": "2026-01-01T00:00:00.000Z"'));
   await take(it.dir, of(2 ** 22 + 1));
   await take(it.dir, of(process.pid, 'elsewhere'));
-  expect(livingOwners(it.dir)).toEqual([]);
+  expect(livingOwners(it.dir)).toEqual([process.pid]);
   writeFileSync(file, first);
   expect(livingOwners(it.dir)).toEqual([process.pid]);
+  rmSync(file);
+  expect(livingOwners(it.dir)).toEqual([]);
 });
 
 test('who gave the run free before an engine says nothing of what that engine has done with it', async () => {

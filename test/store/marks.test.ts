@@ -1,4 +1,5 @@
 /** What a checkpoint says of the journals, held against them. */
+import { execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { marksIn, mendJournals, notAsVouched } from '../../src/store/marks.ts';
@@ -19,6 +20,14 @@ test('journals may have grown since, and are else as they were', async () => {
     writeFileSync(path, wrong);
     expect(await notAsVouched(it.dir, vouched)).toEqual([path]);
   }
+});
+
+test('a pipe in place of a journal is not waited for', async () => {
+  await using it = await temp();
+  execFileSync('mkfifo', [it.at('calls.jsonl')]);
+  writeFileSync(it.at('events.jsonl'), `${line(1)}{"seq":`);
+  await mendJournals(it.dir);
+  expect(readFileSync(it.at('events.jsonl'), 'utf8')).toBe(line(1));
 });
 
 test('an owner that was followed cuts nothing off the journals of the next', async () => {

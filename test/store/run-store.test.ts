@@ -180,6 +180,54 @@ test('runs are listed newest first with their state, damaged and crashed ones to
   if (answer.kind === 'acquired') await answer.lock.release();
 });
 
+test('a run whose owner cannot be told is unreadable, and the others are listed all the same', async () => {
+  await using it = await temp();
+  for (const id of ['a', 'b']) {
+    put(it.at(id, 'manifest.json'), { started_at: '2026-01-05T00:00:00Z', pipeline_path: 'r.dot' });
+    put(it.at(id, 'checkpoint.json'), { status: 'running' });
+  }
+  symlinkSync('lock', it.at('a', 'lock'));
+  const runs = await listRuns(it.dir, realClock);
+  expect(runs.map(({ id, status }) => [id, status])).toEqual([
+    ['b', 'crashed'],
+    ['a', 'unreadable'],
+  ]);
+  expect(await acquireLock(it.at('a'), { clock: realClock })).toMatchObject({
+    kind: 'refused',
+    why: expect.stringContaining('something else stands there'),
+  });
+});
+
+const stood = { next_node: 'check', ended: { reason: 'because' } };
+test.for([
+  { status: 'failed', ...stood },
+  { status: 'interrupted', next_node: 'check' },
+  { status: 'paused_quota', next_node: 'check', parked: { reason: 'quota' } },
+])('a run that was $status is running as soon as an engine goes on with it', async (checkpoint) => {
+  await using it = await temp();
+  put(it.at('r', 'manifest.json'), { started_at: '2026-01-05T00:00:00Z', pipeline_path: 'r.dot' });
+  put(it.at('r', 'checkpoint.json'), checkpoint);
+  const answer = await acquireLock(it.at('r'), { clock: realClock });
+  const how = async () => (await listRuns(it.dir, realClock))[0];
+  expect(await how()).toMatchObject({ status: 'running', reason: '', nextNode: 'check' });
+  if (answer.kind === 'acquired') await answer.lock.release();
+  expect(await how()).toMatchObject({ status: checkpoint.status, nextNode: 'check' });
+  // One that has reached an exit is only looked at.
+  put(it.at('r', 'checkpoint.json'), { ...checkpoint, status: 'failed', next_node: null });
+  expect((await acquireLock(it.at('r'), { clock: realClock })).kind).toBe('acquired');
+  expect(await how()).toMatchObject({ status: 'failed' });
+});
+
+test.for([undefined, '{"schema', 'null', '{"schema_version":2,"started_at":"x","pipeline_path":"r.dot"}'])(
+  'a run with a checkpoint that nothing goes on with for its manifest is unreadable: %s',
+  async (manifest) => {
+    await using it = await temp();
+    put(it.at('r', 'checkpoint.json'), { status: 'failed', ...stood });
+    if (manifest !== undefined) put(it.at('r', 'manifest.json'), manifest);
+    expect((await listRuns(it.dir, realClock))[0]).toMatchObject({ status: 'unreadable', reason: '' });
+  },
+);
+
 test.for([
   { name: 'missing', text: undefined, why: /there is no .*manifest\.json, so .* is no run/ },
   { name: 'torn', text: '{"schema', why: /manifest\.json is not JSON/ },

@@ -1,0 +1,108 @@
+/** What an engine ends is the run's: not who waits for the run, nor a program that had it and has more to do. */
+import { spawn } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { isAlive, processId } from '../../src/system/proc.ts';
+import { cleanEnv, home, root } from '../support/cli.ts';
+import { startModelServer } from '../support/model-server.ts';
+
+const linux = process.platform === 'linux';
+const patient = { timeout: 30_000, interval: 5 };
+
+/** Runs `p.dot` by the library, with a child of its own that begins while the stage is at work; then it only lives on. */
+const program = `
+import { spawn } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+const { plainDoors, plainFlags, readPipeline, startRun } = await import(process.argv[1]);
+const cwd = process.cwd();
+let own;
+const event = ({ type, node_id }) => {
+  if (type === 'StageStarted' && node_id === 'one') {
+    const started = setInterval(() => {
+      if (!existsSync('begun')) return;
+      clearInterval(started);
+      own = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
+      own.on('exit', (code, signal) => writeFileSync('lost', String(signal)));
+      own.on('spawn', () => writeFileSync('own', String(own.pid)));
+    }, 1);
+  }
+};
+const env = { ...process.env, CWD: cwd };
+const doors = plainDoors({ cwd, env, watcher: { event, streamed() {}, spent() {} } });
+const { graph } = await readPipeline('p.dot', cwd);
+const { result } = await startRun(graph, { runsDir: '.factory/runs', runId: 'r' }, plainFlags(), doors);
+writeFileSync('ended', result.status);
+process.on('SIGTERM', () => { own.kill('SIGKILL'); process.exit(); });
+setInterval(() => {}, 1000);
+`;
+
+/** Stage `one` ends when the program has its child, and leaves a process behind that hides. */
+const pipeline = `digraph g {
+  workdir="none"
+  start [shape=Mdiamond]
+  one [shape=parallelogram, tool_command="touch $CWD/begun; (env -i setsid sleep 1000 & echo $! > $CWD/hidden); while ! [ -e $CWD/own ]; do :; done; test -e $CWD/good"]
+  exit [shape=Msquare]
+  start -> one
+  one -> exit [condition="outcome=success"]
+}`;
+
+test.skipIf(!linux)(
+  'a program that has run something by the library keeps its own processes, and outlives who goes on with the run',
+  async () => {
+    await using it = await home({ 'p.dot': pipeline });
+    const args = ['--input-type=module', '-e', program, join(root, 'dist/index.mjs')];
+    const env = cleanEnv({ HOME: it.path });
+    const host = spawn(process.execPath, args, { cwd: it.path, env, stdio: 'ignore' });
+    const over = new Promise((done) => host.once('exit', (code) => done(code)));
+    try {
+      await vi.waitFor(() => expect(existsSync(join(it.path, 'ended'))).toBe(true), patient);
+      expect(await it.read('ended')).toBe('failed');
+      const hidden = processId(Number(await it.read('hidden')));
+      expect(hidden !== undefined && isAlive(hidden)).toBe(false);
+      writeFileSync(join(it.path, 'good'), '');
+      const told = await it.factory(['resume', 'r'], { env: { CWD: it.path } });
+      expect(told.code, told.stderr).toBe(0);
+      expect(told.stderr).not.toContain('ended processes');
+      expect({ host: host.exitCode ?? host.signalCode, own: existsSync(join(it.path, 'lost')) }).toEqual({
+        host: null,
+        own: false,
+      });
+    } finally {
+      host.kill('SIGTERM');
+      await over;
+    }
+  },
+);
+
+test('who waits until a run can go on is not ended by who goes on with it at once', async () => {
+  await using it = await home({
+    'p.dot':
+      'digraph g { workdir="none"; start [shape=Mdiamond]; a [prompt=x]; end [shape=Msquare]; start -> a -> end }',
+  });
+  const server = await startModelServer([
+    { status: 429, headers: { 'retry-after': '3600' } },
+    { text: 'ok' },
+  ]);
+  const env = { OPENAI_API_KEY: 'sk-waiting-0123456789', OPENAI_BASE_URL: server.url };
+  let waits = false;
+  let stop = () => {};
+  const waiting = it.factory(['run', 'p.dot', '--run-id', 'r', '--wait'], {
+    env,
+    watch: (line, { kill }) => {
+      waits ||= line.includes('waiting for the quota');
+      stop = () => kill('SIGTERM');
+    },
+  });
+  try {
+    await vi.waitFor(() => expect(waits).toBe(true), patient);
+    const told = await it.factory(['resume', 'r', '--now'], { env });
+    expect(told.code, told.stderr).toBe(0);
+    expect(told.stderr).not.toContain('ended processes');
+  } finally {
+    stop();
+    const { code, signal } = await waiting;
+    await server.close();
+    expect({ code, signal }).toMatchObject({ signal: null });
+  }
+});
