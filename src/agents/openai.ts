@@ -3,6 +3,8 @@ import type { JsonObject } from '../model/json.ts';
 import { sumOfUsages, type Usage } from '../model/spent.ts';
 import { masker } from '../policy/secrets.ts';
 import type { Clock } from '../system/clock.ts';
+import { isDisks } from '../system/disk-trouble.ts';
+import { Superseded } from '../system/fence.ts';
 import type { Agent, AgentReport, AgentTask, ExchangeItem } from './agent.ts';
 import type { Request } from './openai/client.ts';
 import { keyProblem, openaiDefaults } from './openai/defaults.ts';
@@ -40,7 +42,7 @@ export type OpenaiOptions = {
   readonly maxAnswerBytes?: number;
 };
 
-/** The agent. No message of its reports carries the key. */
+/** The agent. No message of its reports carries the key. It rejects only where the engine's own doors (`run`, `keep`) do. */
 export function openaiAgent(options: OpenaiOptions): Agent {
   const settings = { ...openaiDefaults, ...options, apiKey: options.apiKey.trim() };
   const shown = showURL(settings.baseURL);
@@ -67,9 +69,12 @@ export function openaiAgent(options: OpenaiOptions): Agent {
             }
           : { ...report, ...beside };
       } catch (error) {
+        // A disk that is full, or a run that is another's by now, is nothing that a model or this node did.
+        if (isDisks(error, task.workspace) || error instanceof Superseded) throw error;
         if (signal.aborted) return { kind: 'cancelled', ...along.spent() };
         const why = error instanceof Error ? error.message : String(error);
-        return { kind: 'failed', class: 'internal', reason: mask(`the openai agent broke: ${why}`) };
+        const reason = mask(`the openai agent broke: ${why}`);
+        return { kind: 'failed', class: 'internal', reason, ...along.spent() };
       } finally {
         watch.end();
       }

@@ -318,6 +318,8 @@ test('lines that are no events, and events of another shape, do no harm', async 
   const more = [
     '{"type":"assistant","message":{"content":[{"type":"tool_use"}]}}',
     '{"type":"result","usage":"lots"}',
+    // Nested so deeply that nobody can go through it.
+    `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"d","input":{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}}]}}`,
   ];
   await using it = await claude(
     [...odd, ...more]

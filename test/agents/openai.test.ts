@@ -492,6 +492,8 @@ test('noise between the events is passed over', async () => {
         '',
         'data: 7',
         '',
+        `data: ${'['.repeat(5000)}${']'.repeat(5000)}`,
+        '',
         completed('fine'),
         'data: [DONE]',
         '',

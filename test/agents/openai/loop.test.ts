@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import type { OpenaiOptions } from '../../../src/agents/openai.ts';
 import type { Clock } from '../../../src/system/clock.ts';
+import { Superseded } from '../../../src/system/fence.ts';
 import { type ModelRequest, type Reaction, startModelServer } from '../../support/model-server.ts';
 import { agentClock } from '../clock.ts';
 import { keepsTheAgentContract, wellFormed } from '../contract.ts';
@@ -13,6 +14,8 @@ import { agentAt, apiKey, never } from './tell.ts';
 type Call = { readonly name: string; readonly arguments: object | string };
 const call = (name: string, args: object | string = {}): Call => ({ name, arguments: args });
 const calls = (...all: readonly Call[]): Reaction => ({ calls: all });
+/** Arguments that nobody can go through. */
+const deep = `{"path": ${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
 const done = (more: object = {}) => call('finish', { outcome: 'success', notes: 'did it', ...more });
 
 type More = {
@@ -162,6 +165,7 @@ describe.for([
       [
         calls(
           call('read', '{"path": "a.t'),
+          call('read', deep),
           call('reed', { path: 'a.txt' }),
           call('read', { file: 'a.txt' }),
           call('read', '["a.txt"]'),
@@ -172,6 +176,7 @@ describe.for([
         ),
         calls(call('finish', { outcome: 'great' })),
         calls(call('finish', '{"outcome": ')),
+        calls(call('finish', deep)),
         calls(call('finish', { outcome: 'fail', notes: 'no luck', context_updates: { outcome: 'success' } })),
         calls(call('finish', { outcome: 'fail', notes: 'no luck' })),
       ],
@@ -185,6 +190,7 @@ describe.for([
     });
     expect(it.told()).toEqual([
       expect.stringMatching(/^error: the arguments are no JSON .*call the tool again/),
+      expect.stringMatching(/^error: the arguments are no JSON .*more than 900 levels/),
       'error: there is no tool "reed": did you mean "read"?',
       expect.stringMatching(/^error: the arguments of read do not fit: .*path/),
       expect.stringMatching(/^error: the arguments of read do not fit: .*object/),
@@ -194,6 +200,7 @@ describe.for([
       expect.stringMatching(/^error: other calls of this turn failed/),
       expect.stringMatching(/^error: the answer has the outcome "great"/),
       expect.stringMatching(/^error: the answer is not valid JSON/),
+      expect.stringMatching(/^error: the answer is not valid JSON: .*nested deeper than/),
       expect.stringMatching(/^error: context_updates may not set "outcome"/),
     ]);
     expect(it.text('a.txt')).toBe('a\n');
@@ -748,4 +755,25 @@ test.for([
     reason: expect.stringContaining(reason),
   });
   expect(it.server.requests).toEqual([]);
+});
+
+test.for([
+  ['a disk that is full', Object.assign(new Error('no space left'), { code: 'ENOSPC' })],
+  ["a run that is another's by now", new Superseded('taken over')],
+])('%s is no failure of the model: the call rejects', async ([, trouble]) => {
+  await using it = await job([calls(call('list'))], { task: { keep: () => Promise.reject(trouble) } });
+  await expect(it.work()).rejects.toBe(trouble);
+});
+
+test('what was used before the agent broke is told', async () => {
+  const acted = () => {
+    throw new Error('torn');
+  };
+  await using it = await job([calls(call('list'))], { task: { acted } });
+  expect(await it.work()).toEqual({
+    kind: 'failed',
+    class: 'internal',
+    reason: 'the openai agent broke: torn',
+    usage: { model: 'gpt-test', input_tokens: 11, output_tokens: 7, cost_usd: null },
+  });
 });
