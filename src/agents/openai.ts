@@ -7,7 +7,7 @@ import { isDisks } from '../system/disk-trouble.ts';
 import { Superseded } from '../system/fence.ts';
 import type { Agent, AgentReport, AgentTask, ExchangeItem } from './agent.ts';
 import type { Request } from './openai/client.ts';
-import { keyProblem, openaiDefaults } from './openai/defaults.ts';
+import { hiddenIn, keyProblem, openaiDefaults, showURL } from './openai/defaults.ts';
 import type { Exchange } from './openai/ending.ts';
 import { readMode } from './openai/mode.ts';
 import { type Known, speak } from './openai/speak.ts';
@@ -48,7 +48,8 @@ export function openaiAgent(options: OpenaiOptions): Agent {
   const shown = showURL(settings.baseURL);
   const known: Known = {};
   // A word that is shorter is a placeholder for a local server, and may stand in any text.
-  const mask = masker(settings.apiKey.length < 6 ? [] : asWritten(settings.apiKey));
+  const key = settings.apiKey.length < 6 ? [] : asWritten(settings.apiKey);
+  const mask = masker([...key, ...hiddenIn(settings.baseURL).flatMap(asWritten)]);
   return {
     name: 'openai',
     describe: `openai ${settings.model} at ${shown}${options.effort === undefined ? '' : `, effort ${options.effort}`}`,
@@ -183,16 +184,6 @@ type Ledger = {
   spent(): { readonly usage?: Usage };
   beside(): Pick<Extract<AgentReport, { kind: 'failed' }>, 'usage' | 'reasoning' | 'artifacts' | 'unbilled'>;
 };
-
-/** A base URL as it may stand in messages: without user, password and query. */
-export function showURL(baseURL: string): string {
-  try {
-    const url = new URL(baseURL);
-    return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
-  } catch {
-    return baseURL;
-  }
-}
 
 /** A key as it is, and as a JSON text spells it. */
 const asWritten = (key: string): string[] => [key, JSON.stringify(key).slice(1, -1)];

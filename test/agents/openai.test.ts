@@ -116,6 +116,18 @@ test('the agent says which model answers where, without what a URL may hide', as
   expect(odd.describe).toBe('openai m at http://h:1/v1');
 });
 
+test('what the query of the base URL may hide is in no message, also where the server repeats it', async () => {
+  // It does not know the path with the query, and says so.
+  await using server = await startModelServer([]);
+  const baseURL = `${server.url}?api-key=hunter2%2Fhunter2&api-version=2025-01-01`;
+  const report = wellFormed(await agentAt(server, agentClock(), { baseURL }).work(taskFor(), never()));
+  expect(server.requests[0]?.path).toBe('/v1/responses?api-key=hunter2%2Fhunter2&api-version=2025-01-01');
+  expect(report).toMatchObject({
+    reason: expect.stringContaining('api-key=***&api-version=2025-01-01'),
+  });
+  expect(JSON.stringify(report)).not.toContain('hunter2');
+});
+
 const busy: Reaction = { status: 503, body: { error: { message: 'overloaded' } } };
 
 test.for([
@@ -174,6 +186,19 @@ test.for([
   [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT' }, 9000],
   [{ 'retry-after': 'Wed, 01 Jan 2020 00:00:00 GMT' }, 0],
   [{ 'retry-after': 'soon' }, 500],
+  [{ 'retry-after': '-5' }, 0],
+  [{ 'retry-after-ms': '', 'retry-after': '' }, 500],
+  [{ 'x-ratelimit-reset-requests': '2s', 'x-ratelimit-reset-tokens': '0m7.5s' }, 7_500],
+  [
+    {
+      'x-ratelimit-reset-requests': '120ms',
+      'x-ratelimit-remaining-requests': '0',
+      'x-ratelimit-reset-tokens': '9s',
+      'x-ratelimit-remaining-tokens': '5',
+    },
+    120,
+  ],
+  [{ 'x-ratelimit-reset-tokens': '9'.repeat(400) }, 500],
 ] as const)('the wait that the server asks for is kept: %j', async ([headers, wait]) => {
   const { report, waits } = await tell([{ status: 429, headers }, { text: 'ok' }]);
   expect(report.kind).toBe('answered');
@@ -341,6 +366,13 @@ test.for<[string, Reaction, string, string, RegExp]>([
     /does not answer this prompt \(invalid_prompt\): not this/,
   ],
   ['a cancelled answer', ending('cancelled'), 'agent', 'unexpected_status', /was cancelled at http/],
+  [
+    'an error in mere words',
+    { events: [{ error: 'no such model' }] },
+    'agent',
+    '',
+    /as failed: no such model/,
+  ],
   ['an unknown status', ending('asleep'), 'agent', 'unexpected_status', /status that is not known: "asleep"/],
 ])(
   '%s is told in words, asked for once, and kept as it was sent',
@@ -349,7 +381,7 @@ test.for<[string, Reaction, string, string, RegExp]>([
     expect(report).toMatchObject({ kind: 'failed', class: kind, model: 'api' });
     expect(report.kind === 'failed' && report.reason).toMatch(words);
     expect(requests).toHaveLength(1);
-    expect(artifactsOf(report)).toEqual([`raw_response_${what}_0.json`]);
+    expect(artifactsOf(report)).toEqual(what === '' ? [] : [`raw_response_${what}_0.json`]);
   },
 );
 
