@@ -173,6 +173,29 @@ test.for([
   },
 );
 
+const inSevenSeconds = Date.UTC(2026, 0, 1) + 7000;
+
+test.for([
+  [401, {}, 'no', { kind: 'auth' }],
+  [403, {}, 'no', { kind: 'auth' }],
+  [402, {}, 'no', { kind: 'billing' }],
+  [429, {}, 'no', { kind: 'quota', unsaid: true }],
+  [429, { 'retry-after': '7' }, 'no', { kind: 'quota', wakeAtMs: inSevenSeconds }],
+  [429, { 'retry-after': '7' }, 'insufficient_quota', { kind: 'billing' }],
+  [404, {}, 'no', undefined],
+  [503, { 'retry-after': '7' }, 'no', undefined],
+] as const)(
+  'what waits for a mend or a quota says so, and has cost nothing: %j',
+  async ([status, headers, code, park]) => {
+    const error = { message: 'x'.repeat(1000), code };
+    const { report } = await tell([{ status, headers, body: { error } }], { maxRetries: 0 });
+    expect(report).toMatchObject({ kind: 'failed', unbilled: true, ...(park === undefined ? {} : { park }) });
+    expect('park' in report).toBe(park !== undefined);
+    // Of words without end the first 500 characters are enough.
+    expect(report.kind === 'failed' && report.reason).toMatch(/ x{490,500}…/);
+  },
+);
+
 test('what passes is tried again, a little later each time', async () => {
   const { report, requests, waits } = await tell([busy, busy, { text: 'at last' }]);
   expect(report).toMatchObject({ kind: 'answered', text: 'at last' });
