@@ -49,7 +49,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
   const known: Known = {};
   // A word that is shorter is a placeholder for a local server, and may stand in any text.
   const key = settings.apiKey.length < 6 ? [] : asWritten(settings.apiKey);
-  const mask = masker([...key, ...hiddenIn(settings.baseURL).flatMap(asWritten)]);
+  const mask = masker([...key, ...hiddenIn(settings.baseURL)]);
   return {
     name: 'openai',
     describe: `openai ${settings.model} at ${shown}${options.effort === undefined ? '' : `, effort ${options.effort}`}`,

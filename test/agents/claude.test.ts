@@ -242,6 +242,10 @@ describe('a failure', () => {
   const word = (error: string) => ({ type: 'assistant', error, message: { content: [] } });
   const soon = 1_767_225_600 + 60;
   const limit = { type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt: soon } };
+  const warning = {
+    type: 'rate_limit_event',
+    rate_limit_info: { status: 'allowed_warning', resetsAt: soon },
+  };
 
   test.for([
     ['too many turns', failing({ subtype: 'error_max_turns' }), { class: 'agent' }, /claude\.max_turns/],
@@ -278,6 +282,12 @@ describe('a failure', () => {
       'a used up quota',
       failing({ api_error_status: 429 }, limit, word('rate_limit')),
       { class: 'infra', retryAfterMs: 60_000, park: { kind: 'quota', wakeAtMs: soon * 1000 } },
+      /./,
+    ],
+    [
+      'a quota of which it was only warned',
+      failing({ api_error_status: 429 }, warning, word('rate_limit')),
+      { class: 'infra', park: { kind: 'quota', unsaid: true } },
       /./,
     ],
     ['prose about a 401', failing({ result: 'API Error: 401' }), { class: 'agent' }, /./],

@@ -293,3 +293,15 @@ describe('what its calls have used', () => {
     },
   );
 });
+
+test('a command that will not end is ended when its own time is up, with what it has answered by then', async () => {
+  await using it = await command('echo half > "$FACTORY_RESPONSE_FILE"; exec sleep 1000', {
+    attributes: { 'command.timeout': '500ms' },
+  });
+  expect(await it.work()).toMatchObject({
+    kind: 'failed',
+    class: 'timeout',
+    reason: 'command timeout after 0.5s (longer: timeout or command.timeout on the node)',
+    response: 'half\n',
+  });
+});

@@ -37,11 +37,11 @@ export function showURL(baseURL: string): string {
   }
 }
 
-/** What the query of a base URL may hold a secret in, as it is and as a URL spells it: servers repeat what they were asked.
- *  A version of the API is none, nor is what is too short for one. */
+/** What may be a secret in the query of a base URL: servers repeat what they were asked. A version of the API is none, nor is
+ *  what is too short for one. */
 export function hiddenIn(baseURL: string): readonly string[] {
   if (!URL.canParse(baseURL)) return [];
   return [...new URL(baseURL).searchParams]
     .filter(([name, value]) => value.length >= 8 && !/version/i.test(name))
-    .flatMap(([, value]) => [value, encodeURIComponent(value)]);
+    .map(([, value]) => value);
 }

@@ -440,6 +440,25 @@ test('a call that would send more tokens than are left is not made', async () =>
   expect(it.server.requests).toHaveLength(1);
 });
 
+test.for(['half way', ''])(
+  'what the model said last is kept where a limit ends its work: %j',
+  async (text) => {
+    const message = { type: 'message', content: [{ type: 'output_text', text }] };
+    const list = { type: 'function_call', call_id: 'c', name: 'list', arguments: '{}' };
+    const response = { id: 'r', status: 'completed', output: [message, list] };
+    await using it = await job([{ events: [{ type: 'response.completed', response }] }], {
+      attributes: { max_turns: '1' },
+    });
+    const report = await it.work();
+    expect(report).toMatchObject({ kind: 'failed', reason: expect.stringContaining('max_turns') });
+    expect(report).toEqual(
+      text === ''
+        ? expect.not.objectContaining({ response: text })
+        : expect.objectContaining({ response: text }),
+    );
+  },
+);
+
 test('limits of the run hold within the work, too', async () => {
   const asked: (readonly [number | null | undefined, number])[] = [];
   await using it = await job([calls(call('list')), calls(call('list', { depth: 2 })), calls(done())], {
@@ -462,18 +481,25 @@ test('limits of the run hold within the work, too', async () => {
   expect(it.server.requests.map(({ body }) => body?.['max_output_tokens'])).toEqual([499, 498]);
 });
 
-test('a cap of tokens stops a server that does not count, unless the node allows that', async () => {
-  const silent: Reaction = { calls: [call('list')], usage: null };
-  await using it = await job([silent, calls(done())], { attributes: { max_tokens: '1000' } });
-  expect(await it.work()).toMatchObject({
-    kind: 'failed',
-    reason: expect.stringContaining('unknown_cost=allow'),
-  });
-  await using free = await job([silent, calls(done())], {
-    attributes: { max_tokens: '1000', unknown_cost: 'allow' },
-  });
-  expect(await free.work()).toMatchObject({ kind: 'finished' });
-});
+test.for([
+  ['at all', null],
+  ['what it is sent', { input_tokens: -1 }],
+  ['what it answers', { output_tokens: -1 }],
+] as const)(
+  'a cap of tokens stops a server that does not count %s, unless the node allows that',
+  async ([, usage]) => {
+    const silent: Reaction = { calls: [call('list')], usage };
+    await using it = await job([silent, calls(done())], { attributes: { max_tokens: '1000' } });
+    expect(await it.work()).toMatchObject({
+      kind: 'failed',
+      reason: expect.stringContaining('unknown_cost=allow'),
+    });
+    await using free = await job([silent, calls(done())], {
+      attributes: { max_tokens: '1000', unknown_cost: 'allow' },
+    });
+    expect(await free.work()).toMatchObject({ kind: 'finished' });
+  },
+);
 
 test('when the time of the node comes to its end the model is told, and then stopped', async () => {
   const clock = agentClock(1000);
