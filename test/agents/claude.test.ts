@@ -301,6 +301,20 @@ describe('a failure', () => {
     }
   });
 
+  test('by a signal tells what its messages told of what they used, each once, as the least', async () => {
+    const message = (id: string, output_tokens: number) =>
+      `say '${JSON.stringify({ type: 'assistant', message: { id, content: [], usage: { input_tokens: 10, cache_read_input_tokens: 4, output_tokens } } })}'`;
+    await using it = await claude(
+      [message('a', 1), message('a', 2), message('b', 3), 'kill -9 $$'].join('; '),
+    );
+    expect(await it.work()).toMatchObject({
+      kind: 'failed',
+      usage: { input_tokens: 28, cached_input_tokens: 8, output_tokens: 5, cost_usd: null, incomplete: true },
+    });
+    await using silent = await claude('kill -9 $$');
+    expect(await silent.work()).not.toHaveProperty('usage');
+  });
+
   test('by another exit code tells the last words, though an answer was given', async () => {
     await using it = await claude('ok; echo "disk on fire" >&2; exit 7');
     expect(await it.work()).toMatchObject({

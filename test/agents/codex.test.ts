@@ -394,6 +394,23 @@ describe('its events as JSON lines', () => {
     },
   );
 
+  test('tell why it ended where its turn did not: the last error, unless something was done since', async () => {
+    const error = event({ type: 'error', message: 'unexpected status 401 Unauthorized: no' });
+    const attributes = { 'codex.json': '1' };
+    await using it = await codex(`${error}; exit 1`, { attributes });
+    expect(await it.work()).toMatchObject({
+      class: 'config',
+      reason: 'codex exec failed: exit status 1: unexpected status 401 Unauthorized: no',
+    });
+    await using late = await codex(`${error}; ${did}; echo broken >&2; exit 1`, { attributes });
+    expect(await late.work()).toMatchObject({
+      class: 'agent',
+      reason: 'codex exec failed: exit status 1: broken',
+    });
+    await using fine = await codex(`${error}; ok`, { attributes });
+    expect(await fine.work()).toMatchObject({ kind: 'finished' });
+  });
+
   test('are plain text where the program is not asked for them', async () => {
     await using it = await codex(
       `${event({ type: 'turn.failed', error: { message: 'unexpected status 401 x' } })}; ok`,
