@@ -488,6 +488,7 @@ test.for(['words', 'silence'] as const)(
     await Promise.all([server.arrived(1), clock.waiting(2)]);
     if (endless === 'silence') clock.advance(120_000);
     expect(await work).toMatchObject({ kind: 'answered', text: 'ok' });
+    await server.idle();
   },
 );
 
