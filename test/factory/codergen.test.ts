@@ -55,6 +55,7 @@ test.for([
     'true',
     { outcome: 'fail', failure_class: 'product', failure_reason: expect.stringContaining('not reached') },
   ],
+  [gate, verdict('retry', { failure_reason: 'not yet' }), 'true', { failure_reason: 'not yet' }],
   [strict, '{"a":1}', 'true', { outcome: 'success' }],
   [
     strict,
@@ -80,3 +81,16 @@ test.for([
   if (status.outcome === 'success' && attributes.includes('response_file'))
     expect(it.read(`${at}/workspace/a/b`)).toBe(text);
 });
+
+test.for([
+  ['', true],
+  [', failure_feedback=true', true],
+  [', failure_feedback=false', false],
+] as const)(
+  'what failed before is told in the prompt unless the node says otherwise: "%s"',
+  async ([more, told]) => {
+    const { it } = await ended(`prompt="x"${more}`, 'ok', 'echo broken >&2; exit 3');
+    await using _ = it;
+    expect(it.read(`${at}/work/prompt.md`).includes('failed_node: t')).toBe(told);
+  },
+);

@@ -299,6 +299,12 @@ test('a schema is asked for, over chat completions too, also of one single answe
   });
 });
 
+test('a verdict in a fence is kept as it was said', async () => {
+  const text = '```json\n{"outcome": "success"}\n```';
+  await using it = await job([{ text }]);
+  expect(await it.work()).toMatchObject({ kind: 'finished', outcome: 'success', response: `${text}\n` });
+});
+
 test('an answer that is a verdict in JSON counts as one, and one that tries to be is asked for again', async () => {
   await using it = await job([
     { text: '```json\n{"outcome": "perfect"}\n```' },
