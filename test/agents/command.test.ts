@@ -101,6 +101,8 @@ describe('the prompt', () => {
   test('that no argument can hold is refused, with the way out', async () => {
     await using it = await command('echo x', { prompt: 'a\0b', attributes: { prompt_via: 'arg' } });
     expect(await it.work()).toMatchObject({ class: 'config', reason: expect.stringMatching(/NUL.*stdin/) });
+    await using other = await command('cat "$SEEN/stdin"', { prompt: 'a\0b' });
+    expect(await other.work()).toMatchObject({ kind: 'answered', text: 'a\0b\n' });
   });
 
   test('asks for the form of the answer only where the node wants JSON', async () => {
