@@ -119,11 +119,13 @@ test('the agent says which model answers where, without what a URL may hide', as
 test('what the query of the base URL may hide is in no message, also where the server repeats it', async () => {
   // It does not know the path with the query, and says so.
   await using server = await startModelServer([]);
-  const baseURL = `${server.url}?api-key=hunter2%2Fhunter2&api-version=2025-01-01`;
+  const baseURL = `${server.url}?api-key=hunter2%2Fhunter2&conversion=hunter2hunter2&api-version=2025-01-01`;
   const report = wellFormed(await agentAt(server, agentClock(), { baseURL }).work(taskFor(), never()));
-  expect(server.requests[0]?.path).toBe('/v1/responses?api-key=hunter2%2Fhunter2&api-version=2025-01-01');
+  expect(server.requests[0]?.path).toBe(
+    '/v1/responses?api-key=hunter2%2Fhunter2&conversion=hunter2hunter2&api-version=2025-01-01',
+  );
   expect(report).toMatchObject({
-    reason: expect.stringContaining('api-key=***&api-version=2025-01-01'),
+    reason: expect.stringContaining('api-key=***&conversion=***&api-version=2025-01-01'),
   });
   expect(JSON.stringify(report)).not.toContain('hunter2');
 });

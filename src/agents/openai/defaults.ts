@@ -42,6 +42,6 @@ export function showURL(baseURL: string): string {
 export function hiddenIn(baseURL: string): readonly string[] {
   if (!URL.canParse(baseURL)) return [];
   return [...new URL(baseURL).searchParams]
-    .filter(([name, value]) => value.length >= 8 && !/version/i.test(name))
+    .filter(([name, value]) => value.length >= 8 && !/^(?:api[-_]?)?version$/i.test(name))
     .map(([, value]) => value);
 }
