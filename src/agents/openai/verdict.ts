@@ -42,7 +42,6 @@ export function finished(
     report: {
       kind: 'finished',
       ...answer,
-      reason: bad && answer.reason.trim() === '' ? answer.notes : answer.reason,
       response: shown(text),
     },
   };
