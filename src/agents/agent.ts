@@ -185,7 +185,7 @@ export type AgentReport =
   | ({ readonly kind: 'cancelled' } & Pick<Beside, 'usage' | 'by' | 'spentBefore'>);
 
 /** Something that can carry out a task in a directory.
- *  `work` never rejects: whatever goes wrong is a report. When `signal` fires it settles as `cancelled`, leaving no
+ *  `work` rejects only where the task's own doors do, for the disk: whatever else goes wrong is a report. When `signal` fires it settles as `cancelled`, leaving no
  *  process and no open connection behind. It never reports success for work that nobody did. */
 export interface Agent {
   readonly name: string;

@@ -3,9 +3,11 @@ import type { JsonObject } from '../model/json.ts';
 import { sumOfUsages, type Usage } from '../model/spent.ts';
 import { masker } from '../policy/secrets.ts';
 import type { Clock } from '../system/clock.ts';
+import { isDisks } from '../system/disk-trouble.ts';
+import { Superseded } from '../system/fence.ts';
 import type { Agent, AgentReport, AgentTask, ExchangeItem } from './agent.ts';
 import type { Request } from './openai/client.ts';
-import { keyProblem, openaiDefaults } from './openai/defaults.ts';
+import { hiddenIn, keyProblem, openaiDefaults, showURL } from './openai/defaults.ts';
 import type { Exchange } from './openai/ending.ts';
 import { readMode } from './openai/mode.ts';
 import { type Known, speak } from './openai/speak.ts';
@@ -40,13 +42,14 @@ export type OpenaiOptions = {
   readonly maxAnswerBytes?: number;
 };
 
-/** The agent. No message of its reports carries the key. */
+/** The agent. No message of its reports carries the key. It rejects only where the engine's own doors (`run`, `keep`) do. */
 export function openaiAgent(options: OpenaiOptions): Agent {
   const settings = { ...openaiDefaults, ...options, apiKey: options.apiKey.trim() };
   const shown = showURL(settings.baseURL);
   const known: Known = {};
   // A word that is shorter is a placeholder for a local server, and may stand in any text.
-  const mask = masker(settings.apiKey.length < 6 ? [] : asWritten(settings.apiKey));
+  const key = settings.apiKey.length < 6 ? [] : asWritten(settings.apiKey);
+  const mask = masker([...key, ...hiddenIn(settings.baseURL)]);
   return {
     name: 'openai',
     describe: `openai ${settings.model} at ${shown}${options.effort === undefined ? '' : `, effort ${options.effort}`}`,
@@ -67,9 +70,12 @@ export function openaiAgent(options: OpenaiOptions): Agent {
             }
           : { ...report, ...beside };
       } catch (error) {
+        // A disk that is full, or a run that is another's by now, is nothing that a model or this node did.
+        if (isDisks(error, task.workspace) || error instanceof Superseded) throw error;
         if (signal.aborted) return { kind: 'cancelled', ...along.spent() };
         const why = error instanceof Error ? error.message : String(error);
-        return { kind: 'failed', class: 'internal', reason: mask(`the openai agent broke: ${why}`) };
+        const reason = mask(`the openai agent broke: ${why}`);
+        return { kind: 'failed', class: 'internal', reason, ...along.spent() };
       } finally {
         watch.end();
       }
@@ -178,16 +184,6 @@ type Ledger = {
   spent(): { readonly usage?: Usage };
   beside(): Pick<Extract<AgentReport, { kind: 'failed' }>, 'usage' | 'reasoning' | 'artifacts' | 'unbilled'>;
 };
-
-/** A base URL as it may stand in messages: without user, password and query. */
-export function showURL(baseURL: string): string {
-  try {
-    const url = new URL(baseURL);
-    return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
-  } catch {
-    return baseURL;
-  }
-}
 
 /** A key as it is, and as a JSON text spells it. */
 const asWritten = (key: string): string[] => [key, JSON.stringify(key).slice(1, -1)];

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { AgentPlan } from '../agents/index.ts';
 import { chooseAgent, scriptMatchesInputs } from '../agents/index.ts';
+import { showURL } from '../agents/openai/defaults.ts';
 import type { AgentScript } from '../model/agent-script.ts';
 import { present } from '../model/attribute.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -180,7 +181,7 @@ export function describePlan(plan: AgentPlan): string {
   }
   switch (plan.name) {
     case 'openai':
-      return `openai ${plan.model} at ${plan.baseURL}${plan.effort === undefined ? '' : `, effort ${plan.effort}`}`;
+      return `openai ${plan.model} at ${showURL(plan.baseURL)}${plan.effort === undefined ? '' : `, effort ${plan.effort}`}`;
     case 'codex':
     case 'claude':
       return `${plan.name}${plan.model === undefined ? '' : ` ${plan.model}`} (the agent program, with its own login or key)`;

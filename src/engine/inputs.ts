@@ -6,11 +6,13 @@ import { parseVars } from '../dot/vars.ts';
 import { present } from '../model/attribute.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Attribute, Graph } from '../model/graph.ts';
+import { type Json, type JsonObject, mostGivenLevels, parseJson } from '../model/json.ts';
 import { inWorkspace } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { nearest } from '../model/nearest.ts';
 import { own } from '../model/own.ts';
 import { sha256 } from '../model/sha256.ts';
+import { unusableSchema } from '../nodes/schema.ts';
 import { realClock } from '../system/clock.ts';
 import { isCode, isMissing, unreadable } from '../system/files.ts';
 
@@ -106,13 +108,12 @@ export async function readInputs(
   const prompts = kept.prompts ?? (await frozen(graph, 'prompt', base, problems));
   const schemas = kept.schemas ?? (await frozen(graph, 'response_schema', base, problems));
   for (const [reference, schema] of Object.entries(schemas)) {
-    try {
-      JSON.parse(schema.text);
-    } catch (error) {
+    const why = whyNoSchema(schema.text, isChecked(graph, reference));
+    if (why !== undefined) {
       problems.push({
         code: 'schema-file',
         severity: 'error',
-        message: `response_schema ${reference} is not JSON: ${error instanceof Error ? error.message : String(error)}`,
+        message: `response_schema ${reference} ${why}`,
       });
     }
   }
@@ -123,6 +124,29 @@ const near = (name: string, names: readonly string[]): string => {
   const meant = nearest(name, names);
   return meant === undefined ? '' : `did you mean "${meant}"? `;
 };
+
+/** Whether an answer is to be held against that schema by us. */
+const isChecked = (graph: Graph, reference: string): boolean =>
+  [...graph.nodes.values()].some(
+    ({ attrs }) =>
+      present(attrs, 'response_schema')?.value.text === reference &&
+      present(attrs, 'response_check')?.value.text.trim() === 'strict',
+  );
+
+function whyNoSchema(text: string, checked: boolean): string | undefined {
+  let schema: Json;
+  try {
+    // What is parsed is JSON; its type cannot say so.
+    schema = parseJson(text, mostGivenLevels) as Json;
+  } catch (error) {
+    return `is not JSON: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'is no JSON object';
+  const problem = checked ? unusableSchema(schema as JsonObject) : undefined;
+  return problem === undefined
+    ? undefined
+    : `cannot be checked (${problem}): write it without that, or leave out response_check=strict`;
+}
 
 /** Files named by `key="@file"` on any node. */
 async function frozen(

@@ -10,13 +10,10 @@ import { readNames } from '../workspace/walk.ts';
  *  folder that is gone, or something else by now, is there again, empty. Nobody else may be at work in it. Of earlier
  *  visits, which lie in it and were opened in their time, only the folder is looked at; a file in its place goes. In calls
  *  that wait: it is done after every stage, for a handful of files. What stands at `judged` stays for whoever looks itself
- *  at what it is. */
-export function reopen(nodeDir: string, judged?: string): void {
+ *  at what it is. Answers the paths of what stood right in the folder and was no plain file. */
+export function reopen(nodeDir: string, judged?: string): readonly string[] {
   const is = opened(nodeDir);
-  if (is === 'folder') {
-    openWithin(nodeDir, nodeLayout(nodeDir).visits, judged);
-    return;
-  }
+  if (is === 'folder') return openWithin(nodeDir, nodeLayout(nodeDir).visits, judged);
   if (is !== undefined) removeNow(nodeDir);
   try {
     mkdirSync(nodeDir);
@@ -24,15 +21,19 @@ export function reopen(nodeDir: string, judged?: string): void {
     // A run directory that is gone is told by whoever needs it.
     if (!isMissing(error)) throw error;
   }
+  return [];
 }
 
-function openWithin(folder: string, visits?: string, judged?: string): void {
+function openWithin(folder: string, visits?: string, judged?: string): readonly string[] {
+  const odd: string[] = [];
   for (const name of readNames(toBytes(folder))) {
     const path = `${folder}/${name}`;
     const is = opened(path);
+    if (is === 'folder' || is === 'other') odd.push(path);
     if ((is === 'other' && path !== judged) || (is === 'file' && path === visits)) removeNow(toBytes(path));
     else if (is === 'folder' && path !== visits) openWithin(path);
   }
+  return odd;
 }
 
 function opened(name: string): 'folder' | 'file' | 'other' | undefined {

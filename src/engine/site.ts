@@ -173,6 +173,7 @@ export function siteFor(
   };
 
   const asked = answering();
+  let odd: readonly string[] = [];
 
   const stageEnv = (from = env) => withOwnWords(from, setting, visit, nodeDir);
 
@@ -245,7 +246,7 @@ export function siteFor(
         ...(setting.brand === undefined ? {} : { brand: setting.brand }),
         started: (process) => visit.spawned(process),
       });
-      reopen(nodeDir);
+      odd = reopen(nodeDir);
       await visit.desk.gather(nodeDir, visit.attempt);
       note(ran, program, ended, mask);
       return ended.kind === 'timed_out'
@@ -337,6 +338,7 @@ export function siteFor(
     keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
     maskKept: (name) => maskKept(join(nodeDir, name), [...secret]),
     readNodeFile: (name, limit, tail) => readSome(join(nodeDir, name), limit, tail),
+    wasNoFile: (name) => odd.includes(join(nodeDir, name)),
     async readWorkspaceFile(path, limit) {
       return (await staysInside(setting.workspace, path)) ? readSome(inWorkspace(path), limit) : undefined;
     },

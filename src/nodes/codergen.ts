@@ -222,8 +222,11 @@ async function writtenPrompt(
   if (wanted.prompt_file !== undefined) {
     const path = site.expand(wanted.prompt_file, 'plain');
     if ('unknown' in path) return { missing: `prompt_file names ${path.unknown}, which has no value` };
-    const read = await site.readWorkspaceFile(path.text, promptLimit);
+    // What is read ends with a whole character, of which each has four bytes at most.
+    const read = await site.readWorkspaceFile(path.text, promptLimit + 4);
     if (read === undefined) return { missing: `prompt_file "${path.text}" is not in the workspace` };
+    if (Buffer.byteLength(read) > promptLimit)
+      return { missing: `prompt_file "${path.text}" is larger than ${promptLimit / 1024 / 1024} MiB` };
     return { text: withoutFinalNewline(read) };
   }
   if (wanted.prompt?.startsWith('@') === true) {

@@ -87,6 +87,8 @@ export interface Site {
   /** Reads a file of the node's folder or of the workspace as UTF-8; undefined when it is not there. At most `limit`
    *  bytes are read, from the beginning or (with `tail`) from the end. */
   readNodeFile(name: string, limit: number, tail?: 'tail'): Promise<string | undefined>;
+  /** Whether the last program has left something that is no plain file at that name in the node's folder. */
+  wasNoFile(name: string): boolean;
   readWorkspaceFile(path: string, limit: number): Promise<string | undefined>;
   /** Answers why the file cannot be there, where something is in its way. */
   writeWorkspaceFile(path: string, content: string): Promise<string | undefined>;

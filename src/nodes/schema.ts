@@ -2,7 +2,19 @@
 import * as z from 'zod';
 import { type JsonObject, mostGivenLevels, parseJson } from '../model/json.ts';
 
-/** Why `text` is not JSON that fits `schema`, or undefined. */
+type Readable = Parameters<typeof z.fromJSONSchema>[0];
+
+/** Why no answer can be held against this schema, or undefined. */
+export function unusableSchema(schema: JsonObject): string | undefined {
+  try {
+    z.fromJSONSchema(schema as Readable);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Why `text` is not JSON that fits `schema`, which is one that answers can be held against; or undefined. */
 export function schemaProblem(text: string, schema: JsonObject): string | undefined {
   let value: unknown;
   try {
@@ -10,7 +22,7 @@ export function schemaProblem(text: string, schema: JsonObject): string | undefi
   } catch (error) {
     return `it is not JSON (${error instanceof Error ? error.message : String(error)})`;
   }
-  const read = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(value);
+  const read = z.fromJSONSchema(schema as Readable).safeParse(value);
   if (read.success) return undefined;
   const first = read.error.issues[0];
   return `${first?.path.join('.') || 'top level'}: ${first?.message ?? 'unknown'}`;

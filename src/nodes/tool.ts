@@ -54,7 +54,9 @@ export const tool = kind({
     // Written anew by us, so that no secret of the tool's stays in it.
     if (said !== undefined && Buffer.byteLength(said) <= outputLimit) await site.keep('output.json', said);
     else if (said !== undefined) await site.maskKept('output.json');
-    const written = parseOutput(said);
+    const written = site.wasNoFile('output.json')
+      ? { problem: '$FACTORY_OUTPUT is no plain file: write the JSON itself there' }
+      : parseOutput(said);
     const output = 'output' in written ? written.output : {};
     const blame = () =>
       blamed(site, ended, {

@@ -242,6 +242,10 @@ describe('a failure', () => {
   const word = (error: string) => ({ type: 'assistant', error, message: { content: [] } });
   const soon = 1_767_225_600 + 60;
   const limit = { type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt: soon } };
+  const warning = {
+    type: 'rate_limit_event',
+    rate_limit_info: { status: 'allowed_warning', resetsAt: soon },
+  };
 
   test.for([
     ['too many turns', failing({ subtype: 'error_max_turns' }), { class: 'agent' }, /claude\.max_turns/],
@@ -280,6 +284,12 @@ describe('a failure', () => {
       { class: 'infra', retryAfterMs: 60_000, park: { kind: 'quota', wakeAtMs: soon * 1000 } },
       /./,
     ],
+    [
+      'a quota of which it was only warned',
+      failing({ api_error_status: 429 }, warning, word('rate_limit')),
+      { class: 'infra', park: { kind: 'quota', unsaid: true } },
+      /./,
+    ],
     ['prose about a 401', failing({ result: 'API Error: 401' }), { class: 'agent' }, /./],
   ] as const)('by %s is of its class, whatever the exit code', async ([, does, trouble, reason]) => {
     for (const code of [0, 1]) {
@@ -289,6 +299,20 @@ describe('a failure', () => {
       const { response: _, usage: __, ...told } = rest;
       expect(told).toEqual(trouble);
     }
+  });
+
+  test('by a signal tells what its messages told of what they used, each once, as the least', async () => {
+    const message = (id: string, output_tokens: number) =>
+      `say '${JSON.stringify({ type: 'assistant', message: { id, content: [], usage: { input_tokens: 10, cache_read_input_tokens: 4, output_tokens } } })}'`;
+    await using it = await claude(
+      [message('a', 1), message('a', 2), message('b', 3), 'kill -9 $$'].join('; '),
+    );
+    expect(await it.work()).toMatchObject({
+      kind: 'failed',
+      usage: { input_tokens: 28, cached_input_tokens: 8, output_tokens: 5, cost_usd: null, incomplete: true },
+    });
+    await using silent = await claude('kill -9 $$');
+    expect(await silent.work()).not.toHaveProperty('usage');
   });
 
   test('by another exit code tells the last words, though an answer was given', async () => {
@@ -318,6 +342,8 @@ test('lines that are no events, and events of another shape, do no harm', async 
   const more = [
     '{"type":"assistant","message":{"content":[{"type":"tool_use"}]}}',
     '{"type":"result","usage":"lots"}',
+    // Nested so deeply that nobody can go through it.
+    `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"d","input":{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}}]}}`,
   ];
   await using it = await claude(
     [...odd, ...more]

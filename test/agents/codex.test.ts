@@ -343,6 +343,20 @@ describe('its events as JSON lines', () => {
     ]);
   });
 
+  test('that nobody can go through do not take along what follows them', async () => {
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+    const item = `{"type":"mcp_tool_call","server":"s","tool":"t","arguments":${deep}}`;
+    const lines = `{"type":"item.completed","item":${item}}\n{"type":"turn.failed","error":{"message":"no"}}\n`;
+    await using it = await codex('cat deep.jsonl; ok', {
+      attributes: { 'codex.json': 'true' },
+      files: { 'deep.jsonl': lines },
+    });
+    expect(await it.work()).toMatchObject({
+      kind: 'failed',
+      reason: expect.stringContaining('its turn failed: no'),
+    });
+  });
+
   test.for([0, -1])('no tokens at all are tokens that nobody told (%d)', async (input_tokens) => {
     const none = event({ type: 'turn.completed', usage: { input_tokens, output_tokens: 0 } });
     await using it = await codex(`${none}; ok`, { attributes: { 'codex.json': 'true' } });
@@ -379,6 +393,23 @@ describe('its events as JSON lines', () => {
       }
     },
   );
+
+  test('tell why it ended where its turn did not: the last error, unless something was done since', async () => {
+    const error = event({ type: 'error', message: 'unexpected status 401 Unauthorized: no' });
+    const attributes = { 'codex.json': '1' };
+    await using it = await codex(`${error}; exit 1`, { attributes });
+    expect(await it.work()).toMatchObject({
+      class: 'config',
+      reason: 'codex exec failed: exit status 1: unexpected status 401 Unauthorized: no',
+    });
+    await using late = await codex(`${error}; ${did}; echo broken >&2; exit 1`, { attributes });
+    expect(await late.work()).toMatchObject({
+      class: 'agent',
+      reason: 'codex exec failed: exit status 1: broken',
+    });
+    await using fine = await codex(`${error}; ok`, { attributes });
+    expect(await fine.work()).toMatchObject({ kind: 'finished' });
+  });
 
   test('are plain text where the program is not asked for them', async () => {
     await using it = await codex(

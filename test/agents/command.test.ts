@@ -102,6 +102,8 @@ describe('the prompt', () => {
   test('that no argument can hold is refused, with the way out', async () => {
     await using it = await command('echo x', { prompt: 'a\0b', attributes: { prompt_via: 'arg' } });
     expect(await it.work()).toMatchObject({ class: 'config', reason: expect.stringMatching(/NUL.*stdin/) });
+    await using other = await command('cat "$SEEN/stdin"', { prompt: 'a\0b' });
+    expect(await other.work()).toMatchObject({ kind: 'answered', text: 'a\0b\n' });
   });
 
   test('asks for the form of the answer only where the node wants JSON', async () => {
@@ -293,4 +295,16 @@ describe('what its calls have used', () => {
       expect(it.read('command.usage.json')).toBe(text);
     },
   );
+});
+
+test('a command that will not end is ended when its own time is up, with what it has answered by then', async () => {
+  await using it = await command('echo half > "$FACTORY_RESPONSE_FILE"; exec sleep 1000', {
+    attributes: { 'command.timeout': '500ms' },
+  });
+  expect(await it.work()).toMatchObject({
+    kind: 'failed',
+    class: 'timeout',
+    reason: 'command timeout after 0.5s (longer: timeout or command.timeout on the node)',
+    response: 'half\n',
+  });
 });

@@ -116,6 +116,20 @@ test('the agent says which model answers where, without what a URL may hide', as
   expect(odd.describe).toBe('openai m at http://h:1/v1');
 });
 
+test('what the query of the base URL may hide is in no message, also where the server repeats it', async () => {
+  // It does not know the path with the query, and says so.
+  await using server = await startModelServer([]);
+  const baseURL = `${server.url}?api-key=hunter2%2Fhunter2&conversion=hunter2hunter2&api-version=2025-01-01`;
+  const report = wellFormed(await agentAt(server, agentClock(), { baseURL }).work(taskFor(), never()));
+  expect(server.requests[0]?.path).toBe(
+    '/v1/responses?api-key=hunter2%2Fhunter2&conversion=hunter2hunter2&api-version=2025-01-01',
+  );
+  expect(report).toMatchObject({
+    reason: expect.stringContaining('api-key=***&conversion=***&api-version=2025-01-01'),
+  });
+  expect(JSON.stringify(report)).not.toContain('hunter2');
+});
+
 const busy: Reaction = { status: 503, body: { error: { message: 'overloaded' } } };
 
 test.for([
@@ -161,6 +175,29 @@ test.for([
   },
 );
 
+const inSevenSeconds = Date.UTC(2026, 0, 1) + 7000;
+
+test.for([
+  [401, {}, 'no', { kind: 'auth' }],
+  [403, {}, 'no', { kind: 'auth' }],
+  [402, {}, 'no', { kind: 'billing' }],
+  [429, {}, 'no', { kind: 'quota', unsaid: true }],
+  [429, { 'retry-after': '7' }, 'no', { kind: 'quota', wakeAtMs: inSevenSeconds }],
+  [429, { 'retry-after': '7' }, 'insufficient_quota', { kind: 'billing' }],
+  [404, {}, 'no', undefined],
+  [503, { 'retry-after': '7' }, 'no', undefined],
+] as const)(
+  'what waits for a mend or a quota says so, and has cost nothing: %j',
+  async ([status, headers, code, park]) => {
+    const error = { message: 'x'.repeat(1000), code };
+    const { report } = await tell([{ status, headers, body: { error } }], { maxRetries: 0 });
+    expect(report).toMatchObject({ kind: 'failed', unbilled: true, ...(park === undefined ? {} : { park }) });
+    expect('park' in report).toBe(park !== undefined);
+    // Of words without end the first 500 characters are enough.
+    expect(report.kind === 'failed' && report.reason).toMatch(/ x{490,500}…/);
+  },
+);
+
 test('what passes is tried again, a little later each time', async () => {
   const { report, requests, waits } = await tell([busy, busy, { text: 'at last' }]);
   expect(report).toMatchObject({ kind: 'answered', text: 'at last' });
@@ -174,6 +211,19 @@ test.for([
   [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT' }, 9000],
   [{ 'retry-after': 'Wed, 01 Jan 2020 00:00:00 GMT' }, 0],
   [{ 'retry-after': 'soon' }, 500],
+  [{ 'retry-after': '-5' }, 0],
+  [{ 'retry-after-ms': '', 'retry-after': '' }, 500],
+  [{ 'x-ratelimit-reset-requests': '2s', 'x-ratelimit-reset-tokens': '0m7.5s' }, 7_500],
+  [
+    {
+      'x-ratelimit-reset-requests': '120ms',
+      'x-ratelimit-remaining-requests': '0',
+      'x-ratelimit-reset-tokens': '9s',
+      'x-ratelimit-remaining-tokens': '5',
+    },
+    120,
+  ],
+  [{ 'x-ratelimit-reset-tokens': '9'.repeat(400) }, 500],
 ] as const)('the wait that the server asks for is kept: %j', async ([headers, wait]) => {
   const { report, waits } = await tell([{ status: 429, headers }, { text: 'ok' }]);
   expect(report.kind).toBe('answered');
@@ -341,6 +391,13 @@ test.for<[string, Reaction, string, string, RegExp]>([
     /does not answer this prompt \(invalid_prompt\): not this/,
   ],
   ['a cancelled answer', ending('cancelled'), 'agent', 'unexpected_status', /was cancelled at http/],
+  [
+    'an error in mere words',
+    { events: [{ error: 'no such model' }] },
+    'agent',
+    '',
+    /as failed: no such model/,
+  ],
   ['an unknown status', ending('asleep'), 'agent', 'unexpected_status', /status that is not known: "asleep"/],
 ])(
   '%s is told in words, asked for once, and kept as it was sent',
@@ -349,7 +406,7 @@ test.for<[string, Reaction, string, string, RegExp]>([
     expect(report).toMatchObject({ kind: 'failed', class: kind, model: 'api' });
     expect(report.kind === 'failed' && report.reason).toMatch(words);
     expect(requests).toHaveLength(1);
-    expect(artifactsOf(report)).toEqual([`raw_response_${what}_0.json`]);
+    expect(artifactsOf(report)).toEqual(what === '' ? [] : [`raw_response_${what}_0.json`]);
   },
 );
 
@@ -433,6 +490,7 @@ test.for(['words', 'silence'] as const)(
     await Promise.all([server.arrived(1), clock.waiting(2)]);
     if (endless === 'silence') clock.advance(120_000);
     expect(await work).toMatchObject({ kind: 'answered', text: 'ok' });
+    await server.idle();
   },
 );
 
@@ -491,6 +549,8 @@ test('noise between the events is passed over', async () => {
         'data: {not json',
         '',
         'data: 7',
+        '',
+        `data: ${'['.repeat(5000)}${']'.repeat(5000)}`,
         '',
         completed('fine'),
         'data: [DONE]',

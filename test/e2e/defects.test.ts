@@ -22,12 +22,16 @@ test('two runs that start with one id: one has it, the other is refused', async 
   expect(await it.list('.factory/runs/r1/workspace')).toEqual(['a']);
 });
 
-test('a pipe in a place where a file is read hangs nothing', async () => {
+test('a pipe in a place where a file is read hangs nothing, and is no answer', async () => {
   await using it = await home({
     'p.dot': one('shape=parallelogram, tool_command="mkfifo $FACTORY_OUTPUT"'),
     'w/a': '',
   });
-  expect((await run(it)).code).toBe(0);
+  expect((await run(it)).code).toBe(1);
+  expect(await status(it, 't')).toMatchObject({
+    failure_class: 'config',
+    failure_reason: expect.stringContaining('$FACTORY_OUTPUT is no plain file'),
+  });
 });
 
 test('pipes and sockets that a stage leaves are gone with it, as they would be after a cut, and a pipe has its scope', async () => {

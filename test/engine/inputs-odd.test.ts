@@ -108,3 +108,34 @@ test('a link that leads to itself beside the spec is no folder of scenarios', as
   const where = { flag: undefined, cwd: it.dir, workdir: undefined, runsDir: it.at('runs'), env: {} };
   expect(await wantedHoldout(graph, { ...where, variables })).toEqual({ wanted: undefined });
 });
+
+const strict = 'response_check=strict';
+
+test.each([
+  ['null', '', /is no JSON object/],
+  ['[1]', '', /is no JSON object/],
+  ['{"a":', '', /is not JSON/],
+  [`{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`, '', /more than 900 levels/],
+  ['{"type":"objekt"}', strict, /cannot be checked \(Unsupported type: objekt\)/],
+  ['{"if":{},"then":{}}', strict, /cannot be checked .*leave out response_check=strict/],
+  ['{"pattern":"(","type":"string"}', strict, /cannot be checked/],
+  ['{"if":{},"then":{}}', '', undefined],
+  ['{"type":"object"}', strict, undefined],
+])(
+  'a response_schema that is none, or that no answer can be held against, is refused: %#',
+  async (text, check, why) => {
+    await using it = await temp();
+    writeFileSync(it.at('s.json'), text);
+    const node = `a [type=codergen, prompt="x", response_schema="@s.json", ${check}]`;
+    const graphText = `digraph g { start [type=start]; ${node}; exit [type=exit]; start -> a -> exit }`;
+    writeFileSync(it.at('p.dot'), graphText);
+    const { graph } = await readPipeline('p.dot', it.dir);
+    if (graph === undefined) throw new Error('the pipeline is sound');
+    const read = await readInputs(graph, {}, it.dir);
+    if (why === undefined) expect(read).toHaveProperty('inputs');
+    else
+      expect(read).toMatchObject({
+        problems: [{ code: 'schema-file', message: expect.stringMatching(why) }],
+      });
+  },
+);

@@ -92,6 +92,22 @@ test.for([
   },
 );
 
+test.for([
+  ['a link', 'echo \'{"outcome":"fail"}\' > said; ln -s "$PWD/said" "$FACTORY_OUTPUT"'],
+  ['a folder', 'mkdir "$FACTORY_OUTPUT"'],
+  ['a pipe', 'mkfifo "$FACTORY_OUTPUT"'],
+] as const)(
+  'a tool that makes %s of its answer has given none, whatever its exit code',
+  async ([, script]) => {
+    const { it, status } = await ran(script);
+    await using _ = it;
+    expect(status).toMatchObject({
+      failure_class: 'config',
+      failure_reason: expect.stringContaining('$FACTORY_OUTPUT is no plain file'),
+    });
+  },
+);
+
 test('an attempt that says nothing says nothing of what the one before it said', async () => {
   const said = '{"outcome":"retry","preferred_next_label":"bad","context_updates":{"x":1},"notes":"old"}';
   const { it, told, status } = await ran(

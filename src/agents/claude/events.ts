@@ -1,6 +1,6 @@
 /** The JSON lines of `claude -p --output-format stream-json`: what it says, does, spends and answers. */
 import * as z from 'zod';
-import type { Json } from '../../model/json.ts';
+import { type Json, mostGivenLevels, parseJson } from '../../model/json.ts';
 import { ToldNumber } from '../../model/spent.ts';
 import type { AgentAction } from '../agent.ts';
 
@@ -181,7 +181,7 @@ export function claudeEvents(tell: {
 function parse(text: string): Line | undefined {
   if (!text.startsWith('{')) return undefined;
   try {
-    return Line.safeParse(JSON.parse(text)).data;
+    return Line.safeParse(parseJson(text, mostGivenLevels)).data;
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 /** The JSON lines of `codex exec --json`: what it says, does and spends. */
 import * as z from 'zod';
+import { mostGivenLevels, parseJson } from '../../model/json.ts';
 import { ToldNumber } from '../../model/spent.ts';
 import type { AgentAction } from '../agent.ts';
 
@@ -115,7 +116,7 @@ const also = (a: number | undefined, b: number | undefined): number | undefined 
 function parse(text: string): z.infer<typeof Event> | undefined {
   if (!text.startsWith('{')) return undefined;
   try {
-    return Event.safeParse(JSON.parse(text)).data;
+    return Event.safeParse(parseJson(text, mostGivenLevels)).data;
   } catch {
     return undefined;
   }

@@ -26,3 +26,22 @@ export function keyProblem(apiKey: string): string | undefined {
     return 'OPENAI_API_KEY has characters that no key has: blanks, line ends or letters beyond ASCII';
   return undefined;
 }
+
+/** A base URL as it may stand in messages: without user, password and query. */
+export function showURL(baseURL: string): string {
+  try {
+    const url = new URL(baseURL);
+    return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  } catch {
+    return baseURL;
+  }
+}
+
+/** What may be a secret in the query of a base URL: servers repeat what they were asked. A version of the API is none, nor is
+ *  what is too short for one. */
+export function hiddenIn(baseURL: string): readonly string[] {
+  if (!URL.canParse(baseURL)) return [];
+  return [...new URL(baseURL).searchParams]
+    .filter(([name, value]) => value.length >= 8 && !/^(?:api[-_]?)?version$/i.test(name))
+    .map(([, value]) => value);
+}

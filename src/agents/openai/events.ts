@@ -1,5 +1,6 @@
 /** The events of a streamed answer. The package's own reader is not used: it stops at a line of noise, keeps a whole
  *  event whatever its size, and does not tell that bytes arrive, by which a slow server differs from a dead one. */
+import { mostGivenLevels, parseJson } from '../../model/json.ts';
 
 /** An answer, or one event of it, is longer than anybody may send. */
 export class TooLarge extends Error {}
@@ -101,7 +102,7 @@ async function* linesIn(
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text, mostGivenLevels);
   } catch {
     return undefined;
   }

@@ -170,7 +170,7 @@ const api = (failureClass: Failed['class'], reason: string): Failed => ({
 
 /** `Retry-After` in milliseconds: as such, in seconds, or as a date. */
 function serverWait(headers: Headers | undefined, clock: Clock): number | undefined {
-  const ms = Number(headers?.get('retry-after-ms') ?? Number.NaN);
+  const ms = Number(headers?.get('retry-after-ms') || Number.NaN);
   if (Number.isFinite(ms)) return Math.max(0, ms);
   const after = headers?.get('retry-after') ?? '';
   if (after.trim() === '') return limitWait(headers);
@@ -185,7 +185,9 @@ function limitWait(headers: Headers | undefined): number | undefined {
   const waits = (['requests', 'tokens'] as const).flatMap((what) => {
     const ms = lengthOf(headers?.get(`x-ratelimit-reset-${what}`) ?? '');
     const remaining = headers?.get(`x-ratelimit-remaining-${what}`);
-    return ms === undefined ? [] : [{ ms, used: remaining == null || Number(remaining) <= 0 }];
+    return ms === undefined || !Number.isFinite(ms)
+      ? []
+      : [{ ms, used: remaining == null || Number(remaining) <= 0 }];
   });
   const used = waits.filter((wait) => wait.used);
   const counting = used.length > 0 ? used : waits;

@@ -1,5 +1,6 @@
 /** Carries out the calls of a model, and tells it what is wrong with those that cannot be. */
 import { asciiJson, sortedKeys } from '../../model/canonical.ts';
+import { mostGivenLevels, parseJson } from '../../model/json.ts';
 import { nearest } from '../../model/nearest.ts';
 import { footprint } from './footprint.ts';
 import type { Call } from './repeats.ts';
@@ -53,7 +54,7 @@ export function hands(tools: readonly Tool[], others: readonly string[], desk: O
 
 function read(text: string): { readonly value: unknown } | { readonly problem: string } {
   try {
-    return { value: JSON.parse(text.trim() === '' ? '{}' : text) };
+    return { value: parseJson(text.trim() === '' ? '{}' : text, mostGivenLevels) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return {

@@ -1,5 +1,5 @@
 /** The record of a tool loop, `openai.transcript.jsonl`: what was sent, answered, called and told, in order. */
-import type { Json } from '../../model/json.ts';
+import { type Json, mostGivenLevels, parseJson } from '../../model/json.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { AgentTask } from '../agent.ts';
 
@@ -29,11 +29,11 @@ export function transcript(task: AgentTask, clock: Clock, mask: (text: string) =
 
 const elapsed = (clock: Clock, began: number): number => Math.round(clock.monotonic() - began);
 
-/** The arguments of a call as JSON, as far as they are any. */
+/** The arguments of a call as JSON, as far as they are any that can be gone through. */
 export function asJson(text: string): Json {
   try {
-    // What JSON.parse returns is JSON; its type cannot say so.
-    return JSON.parse(text) as Json;
+    // What is parsed is JSON; its type cannot say so.
+    return parseJson(text, mostGivenLevels) as Json;
   } catch {
     return text;
   }

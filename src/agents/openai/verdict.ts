@@ -42,8 +42,13 @@ export function finished(
     report: {
       kind: 'finished',
       ...answer,
-      reason: bad && answer.reason.trim() === '' ? answer.notes : answer.reason,
-      response: `${JSON.stringify(asJson(text), null, 2)}\n`,
+      response: shown(text),
     },
   };
+}
+
+/** JSON laid out for people; what stands in a fence as it is. */
+function shown(text: string): string {
+  const value = asJson(text);
+  return `${typeof value === 'string' ? text.trim() : JSON.stringify(value, null, 2)}\n`;
 }

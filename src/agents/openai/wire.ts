@@ -75,9 +75,11 @@ const End = z.object({
   response: Body,
 });
 const Raw = z.object({ response: z.unknown() });
-/** An error in a stream comes bare or wrapped. */
+/** An error in a stream comes bare or wrapped, and from some servers as mere words. */
 const ErrorEvent = z.object({ type: z.literal('error') }).and(Fault);
-const Wrapped = z.object({ error: Fault });
+const Wrapped = z.object({
+  error: Fault.or(z.string().transform((message) => ({ code: undefined, type: undefined, message }))),
+});
 
 /** Reads one event of a stream; undefined for all that need not be heard. */
 export function hear(event: unknown): Heard | undefined {

@@ -80,13 +80,16 @@ export function parseAnswer(text: string): { readonly answer: Answer } | { reado
     const value = field(name);
     return typeof value === 'string' ? value : '';
   };
+  const [notes, reason] = [textOf('notes'), textOf('failure_reason')];
+  const bad = outcome === 'fail' || outcome === 'retry';
   return {
     answer: {
       outcome,
       label: textOf('preferred_next_label'),
       suggested: suggested.filter((id) => id !== ''),
-      notes: textOf('notes'),
-      reason: textOf('failure_reason'),
+      notes,
+      // Who says why in the notes only has said why; whoever goes on is told the reason.
+      reason: bad && reason.trim() === '' ? notes : reason,
       updates,
       ...(plan === undefined ? {} : { verificationPlan: plan }),
     },

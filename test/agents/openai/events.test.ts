@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { eventsIn, TooLarge } from '../../../src/agents/openai/events.ts';
+import { eventsIn, jsonIn, TooLarge } from '../../../src/agents/openai/events.ts';
 
 /** The same lines again and again, as long as somebody reads them. */
 async function* endless(lines: string): AsyncGenerator<Uint8Array> {
@@ -26,3 +26,46 @@ test('many events in a stream that is longer than any of them may be are told', 
   }
   expect(told).toBe(50_000);
 });
+
+/** A body in pieces of so many bytes; with `torn` the connection breaks behind it. */
+async function* pieces(text: string, size: number, torn?: Error): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+  if (torn !== undefined) throw torn;
+}
+
+const sizes = [1, 2, 3, 7, 1000];
+const torn = new Error('torn');
+
+test.for(sizes)('events in pieces of %i bytes are whole, whatever their line ends', async (size) => {
+  const body =
+    ': hm\r\n\r\ndata: {"a":"é😀"}\r\n\r\nevent: x\ndata: {"b":\ndata: "ü"}\n\ndata: null\n\ndata: {"c":1}';
+  const told: unknown[] = [];
+  let heard = 0;
+  for await (const event of eventsIn(pieces(body, size), () => (heard += 1), 1000)) told.push(event);
+  expect(told).toEqual([{ a: 'é😀' }, { b: 'ü' }, null, { c: 1 }]);
+  expect(heard).toBe(Math.ceil(Buffer.byteLength(body) / size));
+});
+
+test('what had come of a stream that breaks is told first, the last event without its end included', async () => {
+  const told: unknown[] = [];
+  const read = async () => {
+    for await (const event of eventsIn(pieces('data: {"a":1}\n\ndata: {"b":2}', 5, torn), () => {}, 1000))
+      told.push(event);
+  };
+  await expect(read()).rejects.toBe(torn);
+  expect(told).toEqual([{ a: 1 }, { b: 2 }]);
+});
+
+test.for(sizes)(
+  'a JSON body in pieces of %i bytes is whole, also where the connection breaks behind it',
+  async (size) => {
+    const body = '{"a":"é😀"}';
+    expect(await jsonIn(pieces(body, size), () => {}, 1000)).toEqual({ a: 'é😀' });
+    expect(await jsonIn(pieces(body, size, torn), () => {}, 1000)).toEqual({ a: 'é😀' });
+    // Half a body may be JSON as well, and is no answer.
+    for (const half of ['{"a":"é', '12', ''])
+      await expect(jsonIn(pieces(half, size, torn), () => {}, 1000)).rejects.toBe(torn);
+    await expect(jsonIn(pieces(body, size), () => {}, 5)).rejects.toBeInstanceOf(TooLarge);
+  },
+);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import type { OpenaiOptions } from '../../../src/agents/openai.ts';
 import type { Clock } from '../../../src/system/clock.ts';
+import { Superseded } from '../../../src/system/fence.ts';
 import { type ModelRequest, type Reaction, startModelServer } from '../../support/model-server.ts';
 import { agentClock } from '../clock.ts';
 import { keepsTheAgentContract, wellFormed } from '../contract.ts';
@@ -13,6 +14,8 @@ import { agentAt, apiKey, never } from './tell.ts';
 type Call = { readonly name: string; readonly arguments: object | string };
 const call = (name: string, args: object | string = {}): Call => ({ name, arguments: args });
 const calls = (...all: readonly Call[]): Reaction => ({ calls: all });
+/** Arguments that nobody can go through. */
+const deep = `{"path": ${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
 const done = (more: object = {}) => call('finish', { outcome: 'success', notes: 'did it', ...more });
 
 type More = {
@@ -162,6 +165,7 @@ describe.for([
       [
         calls(
           call('read', '{"path": "a.t'),
+          call('read', deep),
           call('reed', { path: 'a.txt' }),
           call('read', { file: 'a.txt' }),
           call('read', '["a.txt"]'),
@@ -172,6 +176,7 @@ describe.for([
         ),
         calls(call('finish', { outcome: 'great' })),
         calls(call('finish', '{"outcome": ')),
+        calls(call('finish', deep)),
         calls(call('finish', { outcome: 'fail', notes: 'no luck', context_updates: { outcome: 'success' } })),
         calls(call('finish', { outcome: 'fail', notes: 'no luck' })),
       ],
@@ -185,6 +190,7 @@ describe.for([
     });
     expect(it.told()).toEqual([
       expect.stringMatching(/^error: the arguments are no JSON .*call the tool again/),
+      expect.stringMatching(/^error: the arguments are no JSON .*more than 900 levels/),
       'error: there is no tool "reed": did you mean "read"?',
       expect.stringMatching(/^error: the arguments of read do not fit: .*path/),
       expect.stringMatching(/^error: the arguments of read do not fit: .*object/),
@@ -194,6 +200,7 @@ describe.for([
       expect.stringMatching(/^error: other calls of this turn failed/),
       expect.stringMatching(/^error: the answer has the outcome "great"/),
       expect.stringMatching(/^error: the answer is not valid JSON/),
+      expect.stringMatching(/^error: the answer is not valid JSON: .*nested deeper than/),
       expect.stringMatching(/^error: context_updates may not set "outcome"/),
     ]);
     expect(it.text('a.txt')).toBe('a\n');
@@ -290,6 +297,12 @@ test('a schema is asked for, over chat completions too, also of one single answe
     messages: [{ role: 'user', content: 'do it' }],
     response_format: { type: 'json_schema', json_schema: { name: 'plan', schema, strict: false } },
   });
+});
+
+test('a verdict in a fence is kept as it was said', async () => {
+  const text = '```json\n{"outcome": "success"}\n```';
+  await using it = await job([{ text }]);
+  expect(await it.work()).toMatchObject({ kind: 'finished', outcome: 'success', response: `${text}\n` });
 });
 
 test('an answer that is a verdict in JSON counts as one, and one that tries to be is asked for again', async () => {
@@ -433,6 +446,25 @@ test('a call that would send more tokens than are left is not made', async () =>
   expect(it.server.requests).toHaveLength(1);
 });
 
+test.for(['half way', ''])(
+  'what the model said last is kept where a limit ends its work: %j',
+  async (text) => {
+    const message = { type: 'message', content: [{ type: 'output_text', text }] };
+    const list = { type: 'function_call', call_id: 'c', name: 'list', arguments: '{}' };
+    const response = { id: 'r', status: 'completed', output: [message, list] };
+    await using it = await job([{ events: [{ type: 'response.completed', response }] }], {
+      attributes: { max_turns: '1' },
+    });
+    const report = await it.work();
+    expect(report).toMatchObject({ kind: 'failed', reason: expect.stringContaining('max_turns') });
+    expect(report).toEqual(
+      text === ''
+        ? expect.not.objectContaining({ response: text })
+        : expect.objectContaining({ response: text }),
+    );
+  },
+);
+
 test('limits of the run hold within the work, too', async () => {
   const asked: (readonly [number | null | undefined, number])[] = [];
   await using it = await job([calls(call('list')), calls(call('list', { depth: 2 })), calls(done())], {
@@ -455,18 +487,25 @@ test('limits of the run hold within the work, too', async () => {
   expect(it.server.requests.map(({ body }) => body?.['max_output_tokens'])).toEqual([499, 498]);
 });
 
-test('a cap of tokens stops a server that does not count, unless the node allows that', async () => {
-  const silent: Reaction = { calls: [call('list')], usage: null };
-  await using it = await job([silent, calls(done())], { attributes: { max_tokens: '1000' } });
-  expect(await it.work()).toMatchObject({
-    kind: 'failed',
-    reason: expect.stringContaining('unknown_cost=allow'),
-  });
-  await using free = await job([silent, calls(done())], {
-    attributes: { max_tokens: '1000', unknown_cost: 'allow' },
-  });
-  expect(await free.work()).toMatchObject({ kind: 'finished' });
-});
+test.for([
+  ['at all', null],
+  ['what it is sent', { input_tokens: -1 }],
+  ['what it answers', { output_tokens: -1 }],
+] as const)(
+  'a cap of tokens stops a server that does not count %s, unless the node allows that',
+  async ([, usage]) => {
+    const silent: Reaction = { calls: [call('list')], usage };
+    await using it = await job([silent, calls(done())], { attributes: { max_tokens: '1000' } });
+    expect(await it.work()).toMatchObject({
+      kind: 'failed',
+      reason: expect.stringContaining('unknown_cost=allow'),
+    });
+    await using free = await job([silent, calls(done())], {
+      attributes: { max_tokens: '1000', unknown_cost: 'allow' },
+    });
+    expect(await free.work()).toMatchObject({ kind: 'finished' });
+  },
+);
 
 test('when the time of the node comes to its end the model is told, and then stopped', async () => {
   const clock = agentClock(1000);
@@ -748,4 +787,25 @@ test.for([
     reason: expect.stringContaining(reason),
   });
   expect(it.server.requests).toEqual([]);
+});
+
+test.for([
+  ['a disk that is full', Object.assign(new Error('no space left'), { code: 'ENOSPC' })],
+  ["a run that is another's by now", new Superseded('taken over')],
+])('%s is no failure of the model: the call rejects', async ([, trouble]) => {
+  await using it = await job([calls(call('list'))], { task: { keep: () => Promise.reject(trouble) } });
+  await expect(it.work()).rejects.toBe(trouble);
+});
+
+test('what was used before the agent broke is told', async () => {
+  const acted = () => {
+    throw new Error('torn');
+  };
+  await using it = await job([calls(call('list'))], { task: { acted } });
+  expect(await it.work()).toEqual({
+    kind: 'failed',
+    class: 'internal',
+    reason: 'the openai agent broke: torn',
+    usage: { model: 'gpt-test', input_tokens: 11, output_tokens: 7, cost_usd: null },
+  });
 });

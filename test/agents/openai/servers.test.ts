@@ -42,6 +42,31 @@ test('an answer in parts is put together from those that are text', async () => 
   expect((await chat([{ events }])).report).toMatchObject({ text: 'all' });
 });
 
+test.for<[string, object, string, RegExp]>([
+  ['filtered', chunk({ content: 'half' }, 'content_filter'), 'agent', /is incomplete: content_filter/],
+  ['refused', chunk({ refusal: 'not that' }, 'stop'), 'agent', /refused: not that/],
+  ['empty', chunk({ content: ' ' }, 'stop'), 'agent', /answered nothing/],
+  ['an error in mere words', { error: 'no such model' }, 'agent', /as failed: no such model/],
+])('an answer that is %s is told in words, and asked for once', async ([, event, failureClass, reason]) => {
+  const { report, requests } = await chat([{ events: [event] }, { text: 'asked again' }]);
+  expect(report).toMatchObject({
+    kind: 'failed',
+    class: failureClass,
+    reason: expect.stringMatching(reason),
+  });
+  expect(requests).toHaveLength(1);
+});
+
+test('what a broken answer has cost is not known, however well the next one is counted', async () => {
+  const broken: Reaction = { events: [chunk({ content: 'half' }, null)], after: 'tear' };
+  const { report } = await chat([broken, { text: 'whole' }]);
+  expect(report).toMatchObject({
+    kind: 'answered',
+    text: 'whole',
+    usage: { input_tokens: 11, output_tokens: 7, incomplete: true },
+  });
+});
+
 const fault = (code: number | string, message: string) => ({ error: { code, message } });
 
 test.for<[string, number | string, string, number, RegExp]>([

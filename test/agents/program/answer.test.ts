@@ -49,6 +49,16 @@ test.for([
 });
 
 test.for([
+  ['fail', '', 'the notes'],
+  ['retry', ' ', 'the notes'],
+  ['fail', 'the reason', 'the reason'],
+  ['success', '', ''],
+] as const)('a %s whose reason is "%s" has "%s" for one', ([outcome, failure_reason, reason]) => {
+  const said = JSON.stringify({ outcome, failure_reason, notes: 'the notes' });
+  expect(parseAnswer(said)).toMatchObject({ answer: { outcome, reason, notes: 'the notes' } });
+});
+
+test.for([
   ['', /^is not valid JSON: the answer is empty/],
   ['null', /^is null instead of a JSON object|^is not valid JSON/],
   ['[]', /^is an array instead of a JSON object$/],
