@@ -185,8 +185,9 @@ export type AgentReport =
   | ({ readonly kind: 'cancelled' } & Pick<Beside, 'usage' | 'by' | 'spentBefore'>);
 
 /** Something that can carry out a task in a directory.
- *  `work` rejects only where the task's own doors do, for the disk: whatever else goes wrong is a report. When `signal` fires it settles as `cancelled`, leaving no
- *  process and no open connection behind. It never reports success for work that nobody did. */
+ *  `work` rejects only where the task's own doors do, for the disk: whatever else goes wrong is a report. When `signal`
+ *  fires it settles as `cancelled`, leaving no process and no open connection behind. It never reports success for work
+ *  that nobody did. */
 export interface Agent {
   readonly name: string;
   /** One line for people: what answers, e.g. `openai gpt-5.2 at https://api.openai.com/v1`. */
