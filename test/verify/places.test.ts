@@ -18,8 +18,11 @@ import { type Ground, ground } from './ground.ts';
 const judge = 'workspace/scripts/scenarios/judge.sh';
 let it: Ground;
 beforeAll(async () => {
-  it = await ground({ 'work/scripts/scenarios/judge.sh': '#!/bin/sh\ngrep -q good out.txt\n' });
-  for (const told of [await it.start('r'), await it.start('f', 'fails.dot')])
+  it = await ground({
+    'work/scripts/scenarios/judge.sh': '#!/bin/sh\ngrep -q good out.txt\n',
+    'bad.dot': 'digraph b { start [shape=Mdiamond]; bad [shape=Msquare, outcome=fail]; start -> bad }',
+  });
+  for (const told of [await it.start('r'), await it.start('f', 'fails.dot'), await it.start('x', 'bad.dot')])
     if (told.code > 1) throw new Error(told.err + told.out);
   if ((await it.replay('r', { runId: 'again' })).code !== 0) throw new Error('no replay');
 }, 60_000);
@@ -112,13 +115,28 @@ test('a link, a judge that is another one, or what nobody has put there is found
 }, 60_000);
 
 test('behind the exit of a run nobody goes on: a line that begins another session was added', async () => {
-  for (const name of ['events.jsonl', 'trace.jsonl']) {
-    const again: Change = (path) => {
-      const records = it.records(`.factory/runs/r/${name}`);
-      const first = { ...records[0], seq: records.length + 1, epoch: 2 };
-      appendFileSync(path, `${JSON.stringify(first)}\n`);
-    };
-    expect((await saidOf('r', name, again)).problems).toEqual([`added ${name}`]);
+  for (const id of ['r', 'x'])
+    for (const name of ['events.jsonl', 'trace.jsonl']) {
+      const again: Change = (path) => {
+        const records = it.records(`.factory/runs/${id}/${name}`);
+        const first = { ...records[0], seq: records.length + 1, epoch: 2 };
+        appendFileSync(path, `${JSON.stringify(first)}\n`);
+      };
+      expect((await saidOf(id, name, again)).problems).toEqual([`added ${name}`]);
+    }
+});
+
+test('without a result the checkpoint vouches for what was flushed of every journal', async () => {
+  const result = join(it.dir('r'), 'result.json');
+  const away = join(it.path, 'result.json');
+  renameSync(result, away);
+  try {
+    for (const name of ['events.jsonl', 'trace.jsonl']) {
+      const other = text((all) => all.replace(/"at":"2/, '"at":"1'));
+      expect((await saidOf('r', name, other)).problems).toEqual([`missing result.json`, `changed ${name}`]);
+    }
+  } finally {
+    renameSync(away, result);
   }
 });
 
