@@ -166,8 +166,12 @@ const withoutEntities = (letters: string): string =>
     return Number.isNaN(code) ? whole : Buffer.from(String.fromCodePoint(code)).toString('latin1');
   });
 
-/** Lines of 40 symbols and more go on in the next one. */
-const base64Run = /(?:[A-Za-z0-9+/_-]{40,}(?:\\+r)?(?:\\+n|\r?\n)[ \t>|+-]{0,8})*[A-Za-z0-9+/_-]{11,}/g;
+/** Lines of 16 symbols and more go on in the next one, also as comments, or in the quotes of a sum or list of texts. */
+const base64Run =
+  /(?:[A-Za-z0-9+/_-]{16,}(?:\\{0,8}["'`][ \t]{0,4}[,+.&]?)?[ \t]{0,4}\\?(?:\\+r)?(?:\\+n|\r?\n)[ \t>|+#*-]{0,32}(?:\/\/ )?(?:\\{0,8}["'`])?)*[A-Za-z0-9+/_-]{11,}/g;
+/** What stands between two such lines. */
+const base64Break =
+  /(?:\\*["'`][ \t]*[,+.&]?)?[ \t]*\\?(?:\\+[rn]|[\r\n])+[ \t>|+#*-]*(?:\/\/ )?(?:\\*["'`])?/g;
 /** Backslashes are counted from the first of a row only: from each of them a long row would be read again. */
 const hexRun = /(?:(?:(?<!\\)\\+x|0x)?[0-9a-fA-F]{2}[ :,\r\n]{0,2}){11,}/g;
 
@@ -176,11 +180,7 @@ const apart = Buffer.from('\n~\n').toString('base64');
 
 function fromBase64(runs: readonly string[], skip: number): Buffer {
   const whole = runs.map((run) => {
-    const symbols = run
-      .replace(/\\+[rn]|[\r\n][ \t>|+-]*/g, '')
-      .slice(skip)
-      .replaceAll('-', '+')
-      .replaceAll('_', '/');
+    const symbols = run.replace(base64Break, '').slice(skip).replaceAll('-', '+').replaceAll('_', '/');
     const rest = symbols.length % 4;
     return rest === 0 ? symbols : rest === 1 ? symbols.slice(0, -1) : symbols + 'A'.repeat(4 - rest);
   });

@@ -7,6 +7,21 @@ const script =
 const mute =
   /(?<!\s)\s*(?:\|\|\s*(?:true|:|exit\s+0|return\s+0|echo\b.*)|;\s*true|-\s*\|\|\s*true)\s*["']?,?$/;
 
+const runner =
+  /\b(?:npm (?:run )?test|(?:yarn|pnpm)(?: run)? test|vitest|jest|mocha|pytest|unittest|tox|(?:cargo|go|dotnet) test|mvn|gradlew?|rspec|bats|ctest|make (?:test|check)|node --test)\b/;
+
+/** What a line runs whose findings are lost: behind `-`, `!` or `echo`, under an `if` that does nothing, in the background. */
+function unheard(text: string, path: string): string | undefined {
+  if (!runner.test(text)) return undefined;
+  const inMakefile = /(?:Makefile|\.mk)$/.test(path);
+  return (
+    /^(?:!|echo)\s+(.+)$/.exec(text)?.[1] ??
+    /^if\s+(.+?)\s*;\s*then\s+(?::|true)\s*;\s*fi$/.exec(text)?.[1] ??
+    /^(.*\S)\s*(?<!&)&$/.exec(text)?.[1] ??
+    (inMakefile ? /^@?-@?\s*(.+)$/.exec(text)?.[1] : undefined)
+  );
+}
+
 /** A line without the quotes and commas that it ends with. */
 const bare = (line: string): string => line.replace(/["',]+$/, '');
 
@@ -36,6 +51,27 @@ export function silenced(changes: readonly FileChange[], mayRewrite: (path: stri
           before: was,
           after: text,
           why: 'what it finds does not matter any more',
+        });
+      const heard = gone.get(bare(unheard(text, path) ?? ''));
+      if (heard !== undefined)
+        found.push({
+          code: 'check-silenced',
+          severity,
+          path,
+          line: index + 1,
+          before: heard,
+          after: text,
+          why: 'what the tests find does not matter any more',
+        });
+      if (/^(?:- )?continue-on-error:\s*true\b/.test(text))
+        found.push({
+          code: 'check-silenced',
+          severity: 'warning',
+          path,
+          line: index + 1,
+          before: '',
+          after: text,
+          why: 'what this step finds does not matter any more',
         });
       const test = /^"test(?::\w+)?"\s*:\s*"(.*)",?$/.exec(text)?.[1];
       // A line that only lost or got its comma is not new.

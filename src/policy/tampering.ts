@@ -65,6 +65,20 @@ export function tamperingIn(
   };
   for (const { path, was, is, change } of pairs) {
     if (was !== undefined && is === undefined) {
+      const unseen = unseenIn(was, path, pairs);
+      if (unseen !== undefined) {
+        say({
+          code: 'test-skipped',
+          path,
+          line: 1,
+          before: path,
+          after: unseen,
+          why: 'its tests are in a file now that nobody takes for one by its name',
+          // What runs them may be told other names.
+          mild: !path.endsWith('.py'),
+        });
+        continue;
+      }
       if (isElsewhere(was, change, left, changes) || concernsGone(change.before ?? '')) continue;
       say({
         code: 'test-file-deleted',
@@ -100,7 +114,7 @@ export function tamperingIn(
     for (const [test, line] of was.tests) {
       if (is.tests.has(test) || left.hasTest(test)) continue;
       const its = was.assertions.filter((one) => one.test === test);
-      if (isUncalled(test, change)) {
+      if (isUncalled(test, change) || isDisguised(test, its, is, change)) {
         say({
           code: 'test-skipped',
           path,
@@ -269,7 +283,44 @@ function nearest(one: Assertion, added: readonly Assertion[]): Assertion | undef
 function isUncalled(test: string, { after = '' }: FileChange): boolean {
   if (!/^\w+$/.test(test)) return false;
   const uses = after.match(new RegExp(`\\b[A-Za-z_]{0,12}${test}\\s*\\(`, 'gi')) ?? [];
-  return uses.length === 1 && !new RegExp(`['"\`]${test}['"\`]`).test(after);
+  return uses.length === 1 && !isQuoted(test, after);
+}
+
+const functions = /^\s*(?:async\s+)?(?:def|func|fn|fun|function)\s+(\w+)|\bvoid\s+(\w+)\s*\(/;
+
+/** Whether what a test checked stands in a function of a new name, which is none of a test and which nobody calls. What has
+ *  a mark above it may be called by that. */
+function isDisguised(
+  test: string,
+  its: readonly Assertion[],
+  is: TestCode,
+  { before = '', after = '' }: FileChange,
+): boolean {
+  const keys = new Set(its.map(({ key }) => key));
+  const lines = after.split('\n');
+  return is.assertions.some(({ key, line }) => {
+    if (!keys.has(key)) return false;
+    const at = lines.slice(0, line - 1).findLastIndex((one) => functions.test(one));
+    const found = functions.exec(lines[at] ?? '');
+    const name = found?.[1] ?? found?.[2] ?? '';
+    if (name === '' || is.tests.has(name) || /^\s*[@[#]/.test(lines[at - 1] ?? '')) return false;
+    const named = new RegExp(`\\b${name}\\b`, 'g');
+    return !named.test(before) && after.match(named)?.length === 1 && !isQuoted(test, after);
+  });
+}
+
+const isQuoted = (name: string, text: string): boolean =>
+  ['"', "'", '`'].some((sign) => text.includes(`${sign}${name}${sign}`));
+
+/** Names of files that runners look for. */
+const looked = /(?:^|\/)(?:test_[^/]*|[^/]*_test)\.py$|[.-](?:test|spec)\.[cm]?[jt]sx?$/;
+
+/** The file to which tests have moved that no runner finds there by its name. */
+function unseenIn(was: TestCode, path: string, pairs: readonly Pair[]): string | undefined {
+  if (was.tests.size === 0 || !looked.test(path)) return undefined;
+  const has = ({ is }: Pair) => [...was.tests.keys()].every((name) => is?.tests.has(name) === true);
+  const holders = pairs.filter((pair) => pair.path !== path && has(pair));
+  return holders.some((pair) => looked.test(pair.path)) ? undefined : holders[0]?.path;
 }
 
 /** Words of loops over cases. */

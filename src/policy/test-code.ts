@@ -65,13 +65,22 @@ const skipping: readonly (readonly [RegExp, boolean])[] = [
     /@(?:pytest\.mark\.|unittest\.)?(?:skip_?if|skipUnless)\b|@(?:DisabledOn|EnabledOn|DisabledIf|EnabledIf)\w*|\bskipif\b|#\[cfg_attr\(.*ignore/i,
     true,
   ],
-  [/\b(?:it|test|describe|context)\.(?:skipIf|runIf)\(/, true],
+  [/\b(?:it|test|describe|context)\.(?:skipIf|runIf)\(|\bpytest\.importorskip\(|^\s*#\[should_panic\b/, true],
+  [
+    /^\s*pytestmark\s*=.*\bmark\.(?:skip|xfail)\b|^\s*__test__\s*=\s*False\b|^\s*collect_ignore(?:_glob)?\s*=/,
+    false,
+  ],
+  [/^\s*(?:xit|xtest|xdescribe|xcontext|xspecify|fit|fdescribe|fcontext)\s+['"]/, false],
+  [/@Test\b.*\benabled\s*=\s*false|^\s*#\[cfg\(any\(\)\)\]|^\/\/go:build\s+ignore\b/, false],
+  [/^\/\/go:build\b/, true],
+  // What stands behind it is never come to.
+  [/^\s*(?:\}?\s*else\s+)?if\s*\(?\s*(?:False|false|0)\s*(?:[):{;]|&&|and\b)/, false],
   [
     /@(?:pytest\.mark\.|unittest\.)?(?:skip|xfail|expectedFailure)\b|\bpytest\.(?:skip|xfail)\(|\bself\.skipTest\(|\braise\s+(?:unittest\.)?SkipTest\b/,
     false,
   ],
   [
-    /\b(?:it|test|describe|context|suite|specify|Deno\.test)\.(?:skip|todo|failing|only|ignore)\b|^\s*(?:xit|xtest|xdescribe|xcontext|xspecify|fit|fdescribe|fcontext)\s*\(|\b(?:it|test)\(.*\{\s*(?:skip|todo|only|ignore)\s*:\s*(?!false)/,
+    /\b(?:it|test|describe|context|suite|specify|Deno\.test)\.(?:skip|todo|failing|fails|only|ignore)\b|^\s*(?:xit|xtest|xdescribe|xcontext|xspecify|fit|fdescribe|fcontext)\s*\(|\b(?:it|test)\(.*\{\s*(?:skip|todo|only|ignore)\s*:\s*(?!false)/,
     false,
   ],
   [/\bt\.(?:Skip|Skipf|SkipNow)\(/, false],
@@ -172,9 +181,16 @@ const bare = (text: string): string =>
 export function withoutComments(path: string, text: string): string {
   const hash = /\.(?:py|rb|sh|bash|zsh|bats|pl|exs?|ya?ml|toml)$|(?:^|\/)(?:Makefile|Dockerfile)$/.test(path);
   const blank = (part: string) => part.replace(/[^\n]/g, '');
-  if (hash) return text.replaceAll('\r', '').replace(/^[ \t]*#(?!!).*$|[ \t]#[ \t].*$/gm, '');
+  if (hash) {
+    const left = text.replaceAll('\r', '').replace(/^[ \t]*#(?!!).*$|[ \t]#[ \t].*$/gm, '');
+    if (!path.endsWith('.py')) return left;
+    // A text that is a statement of its own says nothing.
+    return left.replace(/("""|''')[\s\S]*?\1/g, (whole, _sign, at: number) =>
+      /(?:^|\n)[ \t]*$/.test(left.slice(Math.max(0, at - 200), at)) ? blank(whole) : whole,
+    );
+  }
   return text
     .replaceAll('\r', '')
     .replace(/\/\*[\s\S]*?\*\//g, blank)
-    .replace(/^[ \t]*\/\/.*$|[ \t]\/\/[ \t].*$/gm, '');
+    .replace(/^[ \t]*\/\/(?!go:build ).*$|[ \t]\/\/[ \t].*$/gm, '');
 }

@@ -43,7 +43,7 @@ function strength(text: string): number {
   )
     return 2;
   if (
-    /toBeTruthy|toBeDefined|toBeFalsy|not\.toBe(?:Null|Undefined)\(|assertIsNotNone|isnotNone|assertNotNull|IsNotNull|\.NotNull\(|NotNil\(|!==?(?:null|undefined|None|nil)\)?;?$|toBeInstanceOf|assertIsInstance|isinstance\(|\.to\.exist|\.toBeTypeOf|expect\.anything|is_some\(\)|is_ok\(\)|toThrow\(\)|toHaveBeenCalled\(\)/.test(
+    /toBeTruthy|toBeDefined|toBeFalsy|not\.toBe(?:Null|Undefined)\(|assertIsNotNone|isnotNone|assertNotNull|IsNotNull|\.NotNull\(|NotNil\(|!==?(?:null|undefined|None|nil)\)?;?$|toBeInstanceOf|(?:toBe|toEqual|toStrictEqual)\(expect\.any\(|assertIsInstance|isinstance\(|\.to\.exist|\.toBeTypeOf|expect\.anything|is_some\(\)|is_ok\(\)|toThrow\(\)|toHaveBeenCalled\(\)/.test(
       bare,
     )
   )
@@ -65,6 +65,9 @@ function strength(text: string): number {
   return 1.5;
 }
 
+/** An assertion that names the one value that will not do; scripts say so of what they fail at. */
+const but = /^(?!\[|test\b|if\b).*(?:!==?|\bassert_ne!|NotEquals?\(|\.not\.to(?:Be|Equal|StrictEqual)\()/;
+
 /** Why `after` says less than `before`; undefined where it does not. */
 export function howWeaker(before: string, after: string): string | undefined {
   const was = strength(before);
@@ -73,6 +76,10 @@ export function howWeaker(before: string, after: string): string | undefined {
   const any =
     /(?:raises?\w*|Throws\w*|throw_error|should_panic)\W{0,2}(?:Base|Standard)?(?:Exception|Throwable|Error)\b/i;
   if (any.test(after) && !any.test(before)) return 'any exception will do now';
+  const awaited = /^(?:await|return)\b/;
+  if (/\.(?:resolves|rejects|eventually)\b/.test(after) && awaited.test(before) && !awaited.test(after))
+    return 'nobody waits for what it finds any more';
+  if (was === 3 && is === 3 && !but.test(before) && but.test(after)) return 'any value but one will do now';
   if (is <= was - 1) return 'the assertion lets more pass than it did';
   const numbers = (text: string) => (text.match(/\d+(?:\.\d+)?(?:e[-+]?\d+)?/gi) ?? []).map(Number);
   const bones = (text: string) => flat(text).replace(/\d+(?:\.\d+)?(?:e[-+]?\d+)?/gi, '#');

@@ -30,9 +30,13 @@ export const beginning: Cursor = { offset: 0, line: 0, epoch: 0 };
 
 /** Yields the records of a journal from a cursor on, with no more in memory than the longest line. Left out are a torn
  *  end (a last line that is not JSON, one without a line end, or one behind the other) and what an earlier owner wrote
- *  after a later one had begun. A path at which there is no plain file has no records. To follow a growing journal, read
- *  again from the last entry's cursor. */
-export async function* readJournal(path: string, from: Cursor = beginning): AsyncGenerator<JournalEntry> {
+ *  after a later one had begun, which `late` is told. A path at which there is no plain file has no records. To follow a
+ *  growing journal, read again from the last entry's cursor. */
+export async function* readJournal(
+  path: string,
+  from: Cursor = beginning,
+  late: (line: Cursor) => void = () => {},
+): AsyncGenerator<JournalEntry> {
   let { epoch } = from;
   // The last line is only known to be the last when the file ends, so trouble waits for a whole line that follows it: what
   // was written last may have come to the disk in another order.
@@ -47,7 +51,10 @@ export async function* readJournal(path: string, from: Cursor = beginning): Asyn
       continue;
     }
     const its = numberOf(read.record['epoch']) ?? epoch;
-    if (its < epoch) continue;
+    if (its < epoch) {
+      late({ offset: line.end, line: line.number, epoch: its });
+      continue;
+    }
     epoch = its;
     const cursor = { offset: line.end, line: line.number, epoch };
     yield { kind: 'record', record: read.record, cursor, bytes: line.bytes };

@@ -5,8 +5,9 @@ import { layout, nodeLayout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { own } from '../model/own.ts';
 import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
-import { hashArtifacts, isPassing } from '../store/artifact-hashes.ts';
+import { hashArtifacts } from '../store/artifact-hashes.ts';
 import { namesIn } from '../system/read.ts';
+import { checkPlain } from './plain.ts';
 import type { Findings } from './report.ts';
 
 /** Holds the folders of all visits against their records. `next` is the node whose visit may be under way. */
@@ -25,7 +26,9 @@ export async function checkArtifacts(
     else others.push(record);
   }
   for (const [node, visits] of nodes) await checkNode(runDir, manifest, visits, node === next, found);
-  await checkTop(runDir, new Set([...nodes.keys(), ...(next === null ? [] : [next])]), found);
+  const known = new Set([...nodes.keys(), ...(next === null ? [] : [next])]);
+  checkPlain(runDir, known, found);
+  checkTop(runDir, known, found);
 }
 
 async function checkNode(
@@ -116,9 +119,18 @@ const engines = new Set(
   Object.values(layout('')).flatMap((path) => (typeof path === 'string' ? [basename(path)] : [])),
 );
 
-async function checkTop(runDir: string, nodes: ReadonlySet<string>, found: Findings): Promise<void> {
+/** Of these nobody vouches, and none is left where nothing was cut off. */
+const passing = new Set(
+  [layout('').change, layout('').hidden, layout('').hiddenList].map((path) => basename(path)),
+);
+
+function checkTop(runDir: string, nodes: ReadonlySet<string>, found: Findings): void {
   for (const name of namesIn(runDir)) {
-    if (engines.has(name) || nodes.has(name) || isPassing(name)) continue;
+    if (passing.has(name))
+      found.cannot(
+        `${name}: what a stage or a resume that was cut off has left there, and the next one clears`,
+      );
+    if (engines.has(name) || nodes.has(name) || /^\..*\.tmp$/.test(name)) continue;
     found.add('added', name, 'neither the engine nor a stage has put this there');
   }
 }

@@ -1,16 +1,20 @@
 /** Snapshots, the workspace as it lies there now, and the texts of exchanges. */
-import { lstatSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, lstatSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { exchangesLayout, followedLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import type { Holdout, SealedFile } from '../model/sealed.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { hashFile } from '../store/artifact-hashes.ts';
 import { bodiesOf, readExchanges } from '../store/exchanges.ts';
+import { sealedHash } from '../store/sealed.ts';
+import { readVisits } from '../store/visits.ts';
 import { collectGarbage } from '../system/memory.ts';
 import { namesIn } from '../system/read.ts';
 import { inspectStore, treeOf, unlike } from '../workspace/inspect.ts';
 import { shown } from '../workspace/names.ts';
+import { readForSealing } from '../workspace/to-seal.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import type { Findings } from './report.ts';
 
@@ -38,12 +42,21 @@ export async function checkSnapshots(
       found.add('missing', `snapshots/trees/${id}.json`, 'visits name this snapshot, and it is gone');
 }
 
-/** The workspace against the snapshot of the last stage. `isTold`: the result of that end is there. */
+/** The workspace against the snapshot of the last stage. `isTold`: the result of that end is there. `sealed`: what judges,
+ *  where its key is at hand. */
 export async function checkWorkspace(
   runDir: string,
   manifest: Manifest,
   checkpoint: Checkpoint,
-  { underWay, isTold }: { readonly underWay: boolean; readonly isTold: boolean },
+  {
+    underWay,
+    isTold,
+    sealed,
+  }: {
+    readonly underWay: boolean;
+    readonly isTold: boolean;
+    readonly sealed: readonly SealedFile[] | undefined;
+  },
   found: Findings,
 ): Promise<void> {
   const { snapshot, status } = checkpoint;
@@ -66,10 +79,11 @@ export async function checkWorkspace(
   const read = await treeOf(at.snapshots, snapshot);
   // That it is gone or changed is told already.
   if ('why' in read) return;
-  const sealed = manifest.holdout?.paths ?? [];
   // What is put back at the end is the judge's, and stands in no snapshot.
   const isSealed = (path: string) =>
-    sealed.some((one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`));
+    manifest.holdout?.paths.some(
+      (one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`),
+    ) === true;
   if (lstatSync(at.workspace, { throwIfNoEntry: false })?.isDirectory() === false) {
     found.add('changed', 'workspace', 'the workspace is no folder any more, or a link to one');
     return;
@@ -84,26 +98,99 @@ export async function checkWorkspace(
     } as const;
     for (const { path, how } of differing)
       found.add(how, `workspace/${shown(path)}`, `the workspace's file ${words[how]}`);
+    if (manifest.holdout !== undefined) checkJudge(at.workspace, manifest.holdout, sealed, found);
   } catch (error) {
     if (!(error instanceof WorkspaceError)) throw error;
     found.add('unreadable', 'workspace', error.message);
   }
 }
 
+const asItIs = (as: string) => ({ as, leaveOut: () => false, most: Number.POSITIVE_INFINITY });
+
+/** What judges, as the end of the run has put it back into the workspace: file by file, or without the key as a whole. */
+function checkJudge(
+  workspace: string,
+  { paths, sha256 }: Holdout,
+  sealed: readonly SealedFile[] | undefined,
+  found: Findings,
+): void {
+  const there: SealedFile[] = [];
+  for (const path of paths)
+    try {
+      there.push(...readForSealing(workspace, path, asItIs(path)));
+    } catch (error) {
+      if (!(error instanceof WorkspaceError)) throw error;
+      found.add(
+        'changed',
+        `workspace/${shown(path)}`,
+        `what is sealed cannot be read there: ${error.message}`,
+      );
+      return;
+    }
+  if (sealedHash(there) === sha256) return;
+  if (sealed === undefined) {
+    for (const path of paths)
+      found.add('changed', `workspace/${shown(path)}`, 'what is sealed is not there as the run put it back');
+    return;
+  }
+  const lines = (files: readonly SealedFile[]) =>
+    new Map(
+      files.map((one) => [one.path, sealedHash([one.kind === 'link' ? { ...one, mode: 0o777 } : one])]),
+    );
+  const [is, should] = [lines(there), lines(sealed)];
+  for (const path of [...new Set([...is.keys(), ...should.keys()])].sort())
+    if (!should.has(path))
+      found.add('added', `workspace/${shown(path)}`, 'was put among the sealed files after the run');
+    else if (!is.has(path))
+      found.add('missing', `workspace/${shown(path)}`, 'the sealed file that the run put back is gone');
+    else if (is.get(path) !== should.get(path))
+      found.add('changed', `workspace/${shown(path)}`, 'the sealed file is not as the run put it back');
+}
+
 /** What agents were asked and answered: each line by its own hash, each text by its name. */
 export async function checkExchanges(runDir: string, found: Findings): Promise<void> {
-  const at = layout(runDir);
-  await checkOne(at.exchanges, 'exchanges', found);
-  const followed = followedLayout(at.followed);
-  await checkOne(followed.exchanges, '.replay/exchanges', found);
-  for (const name of namesIn(followed.artifacts))
-    found.hash(
-      `.replay/artifacts/${name}`,
-      name,
-      await hashFile(followed.artifact(name)),
-      'what a recorded stage left',
-    );
+  await checkOne(layout(runDir).exchanges, 'exchanges', found);
 }
+
+/** What a replay follows: the other run's exchanges, and what its tools and checks left. */
+export async function checkFollowed(
+  runDir: string,
+  { replay_of: of, forked_from: from, files }: Manifest,
+  found: Findings,
+): Promise<void> {
+  const { followed } = layout(runDir);
+  const at = followedLayout(followed);
+  const where = basename(followed);
+  const known: readonly string[] = of === undefined ? [] : Object.values(followedLayout('')).filter(isText);
+  for (const name of namesIn(followed))
+    if (files !== undefined && name === basename(at.proof) && files[`${where}/${name}`] === undefined)
+      found.add('added', `${where}/${name}`, 'the run was not begun with this file');
+    else if (!known.includes(name) && !/^\..*\.tmp$/.test(name))
+      found.add('added', `${where}/${name}`, 'no replay has put this there');
+  if (of === undefined) return;
+  await checkOne(at.exchanges, `${where}/exchanges`, found);
+  const visits = await readVisits(at.visits);
+  const stages = of.run_tools === true || !visits.ok ? [] : visits.records.slice(from?.seq ?? 1);
+  const left = new Set(
+    stages.flatMap((one) =>
+      one.type === 'Visit' && answered.has(one.node_type) ? Object.values(one.artifacts ?? {}) : [],
+    ),
+  );
+  const names = namesIn(at.artifacts);
+  const what = 'what a recorded stage left';
+  for (const name of names)
+    if (visits.ok && !left.has(name)) found.add('added', `${where}/artifacts/${name}`, `it is not ${what}`);
+    else found.hash(`${where}/artifacts/${name}`, name, await hashFile(at.artifact(name)), what);
+  // An earlier version's replay ran every tool.
+  if (!existsSync(at.artifacts)) return;
+  for (const name of left)
+    if (!names.includes(name)) found.hash(`${where}/artifacts/${name}`, name, undefined, what);
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+
+/** Types of nodes that a record answers for by what they left. */
+const answered: ReadonlySet<string> = new Set(['tool', 'verification']);
 
 async function checkOne(dir: string, where: string, found: Findings): Promise<void> {
   const read = await readExchanges(dir);

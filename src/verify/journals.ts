@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import type { JsonObject } from '../model/json.ts';
 import type { Mark } from '../model/mark.ts';
 import { linkOf } from '../store/chain.ts';
-import { readJournal } from '../store/journal-read.ts';
+import { beginning, type Cursor, readJournal } from '../store/journal-read.ts';
 import { isMissing } from '../system/files.ts';
 import type { Findings } from './report.ts';
 
@@ -51,7 +51,13 @@ export async function readFacts(
   const facts: Fact[] = [];
   const hashes: string[] = [];
   let end = 0;
-  for await (const entry of readJournal(path)) {
+  let unread = 0;
+  const late = ({ line, epoch, offset }: Cursor) => {
+    end = offset;
+    if (Number.isInteger(epoch) && epoch > 0) unread += 1;
+    else found.add('added', where, `line ${line} is of no owner of the run`, { is: `epoch ${epoch}` });
+  };
+  for await (const entry of readJournal(path, beginning, late)) {
     const { line, offset } = entry.cursor;
     end = offset;
     if (entry.kind === 'unreadable') {
@@ -62,6 +68,7 @@ export async function readFacts(
     for (let last = facts.at(-1); last !== undefined && supersedes(fact, last); last = facts.at(-1)) {
       facts.pop();
       hashes.pop();
+      unread += 1;
     }
     const before = facts.at(-1);
     if (fact.seq !== (before?.seq ?? 0) + 1)
@@ -78,6 +85,11 @@ export async function readFacts(
     hashes.push(linkOf(hashes.at(-1) ?? '', entry.bytes));
     each(entry.record);
   }
+  // Nobody can tell what an owner that was taken over had to say.
+  if (unread > 0)
+    found.cannot(
+      `${unread} ${unread === 1 ? 'line' : 'lines'} of ${where} that an owner wrote while a later one had the run: readers leave them out, and nobody vouches for them`,
+    );
   const size = await stat(path).then(
     (is) => is.size,
     (error: unknown) => {

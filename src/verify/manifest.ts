@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { inputPath, keptPath, manifestHash } from '../engine/kept.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import type { SealedFile } from '../model/sealed.ts';
 import { sha256 } from '../model/sha256.ts';
 import { hashFile } from '../store/artifact-hashes.ts';
 import type { Vouched } from '../store/checkpoint.ts';
@@ -81,32 +82,36 @@ export async function checkKept(runDir: string, manifest: Manifest, found: Findi
     found.hash(path, should, await hashFile(keptPath(runDir, path)));
   }
   for (const name of namesIn(join(runDir, inputs)))
-    if (files[`${inputs}/${name}`] === undefined && !name.endsWith('.tmp'))
+    if (files[`${inputs}/${name}`] === undefined && !/^\..*\.tmp$/.test(name))
       found.add('added', `${inputs}/${name}`, 'the run was not begun with this file');
   for (const name of namesIn(join(layout(runDir).history, 'info')))
     if (files[`history.git/info/${name}`] === undefined)
       found.add('added', `history.git/info/${name}`, 'the history was not begun with this file');
 }
 
-/** The sealed scenarios: the store always, what is in it where the key is at hand. */
+/** The sealed scenarios: the store always, what is in it where the key is at hand. Answers with that. */
 export async function checkSealed(
   runDir: string,
   manifest: Manifest,
   env: Readonly<Record<string, string | undefined>>,
   found: Findings,
-): Promise<void> {
+): Promise<readonly SealedFile[] | undefined> {
   const { holdout } = manifest;
   const path = layout(runDir).sealed;
   const is = await hashFile(path);
   if (holdout === undefined) {
     if (is !== undefined) found.add('added', '.sealed', 'the manifest knows of no sealed scenarios');
-    return;
+    return undefined;
   }
   found.count('files');
-  if (!found.hash('.sealed', holdout.store_sha256, is, 'the store of the sealed scenarios')) return;
+  if (!found.hash('.sealed', holdout.store_sha256, is, 'the store of the sealed scenarios')) return undefined;
   const read = await readSealed(runDir, holdout, env);
-  if ('files' in read) found.count('scenario files', holdout.files);
-  else found.cannot(`what the sealed scenarios say: ${read.problem.message}`);
+  if ('problem' in read) {
+    found.cannot(`what the sealed scenarios say: ${read.problem.message}`);
+    return undefined;
+  }
+  found.count('scenario files', holdout.files);
+  return read.files;
 }
 
 /** Files outside the run that it was started from: that they are others by now is no fault of the run. */

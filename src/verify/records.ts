@@ -133,11 +133,12 @@ export async function checkStory(
   /** An engine that was killed since the run's end was told has begun to tell more, or has taken changes over; a power cut
    *  may have cost what it told, and kept what it then did. */
   const wentOn =
-    (goesOn && visits.hashes.length > vouched.visits_seq) ||
-    (goesOn && hasNext && checkpoint.parked === undefined) ||
-    (counted !== undefined &&
-      (sessions(events.facts, counted['events.jsonl']?.records ?? 0)[0] === 'PipelineStarted' ||
-        sessions(trace.facts, counted['trace.jsonl']?.records ?? 0)[0] === 'SessionInitialized'));
+    goesOn &&
+    (visits.hashes.length > vouched.visits_seq ||
+      (hasNext && checkpoint.parked === undefined) ||
+      (counted !== undefined &&
+        (sessions(events.facts, counted['events.jsonl']?.records ?? 0)[0] === 'PipelineStarted' ||
+          sessions(trace.facts, counted['trace.jsonl']?.records ?? 0)[0] === 'SessionInitialized')));
   const killed = counted === undefined || wentOn || checkpoint.status === 'running';
   for (const [where, one] of Object.entries(all)) {
     found.count('records', one.hashes.length);
@@ -168,7 +169,7 @@ export async function checkStory(
   const lacks = ({ facts }: ReadFacts) => killed || facts.at(-1)?.type.startsWith('Pipeline') !== true;
   followVisits(events.facts, 'events.jsonl', endsStage, 'PipelineStarted', finished, lacks(events), found);
   followVisits(trace.facts, 'trace.jsonl', endsNode, 'SessionInitialized', finished, lacks(trace), found);
-  return { events, trace, underWay: isUnderWay(trace.facts, records), wentOn: wentOn && goesOn };
+  return { events, trace, underWay: isUnderWay(trace.facts, records), wentOn };
 }
 
 /** The exchanges, whose lines carry hashes of their own and no numbers. */

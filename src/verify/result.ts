@@ -1,9 +1,10 @@
 /** `result.json` held against what the records of the run come to. */
+import { existsSync } from 'node:fs';
 import { resultOf } from '../engine/result.ts';
 import { canonicalHash } from '../model/canonical.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import { type Json, parseJson } from '../model/json.ts';
-import { layout } from '../model/layout.ts';
+import { followedLayout, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { Mark } from '../model/mark.ts';
 import { isPaused } from '../model/park.ts';
@@ -86,6 +87,7 @@ const placed = new Set([
   'elapsed_ms',
   'evidence',
   'audit',
+  'divergence',
   'sha256',
   'schema_version',
 ]);
@@ -115,6 +117,7 @@ export async function checkResult(
   );
   const again = JSON.parse(JSON.stringify(derived)) as Readonly<Record<string, Json>>;
   compare('', without(again, placed), without(read.value, placed), found);
+  checkDivergence(runDir, again['divergence'], read.value['divergence'], found);
   await checkAudit(runDir, read.result, found);
   const { evidence } = read.result;
   if (evidence === undefined || derived.evidence === undefined) return;
@@ -127,6 +130,25 @@ export async function checkResult(
       is: says,
     });
   compare('evidence.', asJson(rest), asJson(told), found);
+}
+
+/** Where a replay left its record: a file of its own has it, and the result says the same. */
+function checkDivergence(
+  runDir: string,
+  tells: Json | undefined,
+  should: Json | undefined,
+  found: Findings,
+): void {
+  const path = followedLayout(layout(runDir).followed).divergence;
+  const isThere = existsSync(path);
+  if (isThere === (should !== undefined) && canonicalHash(tells ?? null) === canonicalHash(should ?? null))
+    return;
+  found.add(
+    !isThere ? 'missing' : should === undefined ? 'added' : 'changed',
+    path.slice(runDir.length + 1),
+    'it does not tell what the result says of where the replay left its record',
+    { should: short(should ?? null), is: short(tells ?? null) },
+  );
 }
 
 /** The audit at the end of the run, whose hash the result has. */

@@ -1,9 +1,10 @@
 /** A run directory checked against itself, offline and without a change to it: every hash, and the chain from the spec to
  *  the commits. */
 import type { Manifest } from '../model/manifest.ts';
+import type { SealedFile } from '../model/sealed.ts';
 import type { Environment } from '../system/git.ts';
 import { checkArtifacts } from './artifacts.ts';
-import { checkExchanges, checkSnapshots, checkWorkspace } from './contents.ts';
+import { checkExchanges, checkFollowed, checkSnapshots, checkWorkspace } from './contents.ts';
 import { checkDelivery, checkHistory } from './history.ts';
 import { checkKept, checkManifest, checkSealed, isNext, noteSources } from './manifest.ts';
 import { checkStanding, checkStory } from './records.ts';
@@ -28,10 +29,12 @@ export async function verifyRun(asked: Asked): Promise<Verified> {
   const found = new Findings();
   const standing = await checkStanding(runDir, found);
   const manifest = await checkManifest(runDir, standing?.vouched, found);
+  let sealed: readonly SealedFile[] | undefined;
   if (manifest !== undefined) {
     await checkKept(runDir, manifest, found);
-    await checkSealed(runDir, manifest, env, found);
+    sealed = await checkSealed(runDir, manifest, env, found);
     await noteSources(manifest, found);
+    await checkFollowed(runDir, manifest, found);
   }
   await checkExchanges(runDir, found);
   const { checkpoint, records = [] } = standing ?? {};
@@ -62,7 +65,7 @@ export async function verifyRun(asked: Asked): Promise<Verified> {
   await checkArtifacts(runDir, manifest, records, checkpoint.next_node, found);
   const { underWay } = story;
   const isTold = result?.isLatest === true && !story.wentOn;
-  await checkWorkspace(runDir, manifest, checkpoint, { underWay, isTold }, found);
+  await checkWorkspace(runDir, manifest, checkpoint, { underWay, isTold, sealed }, found);
   await checkHistory({ dir: runDir, manifest, checkpoint, records, underWay }, env, found);
   if (result !== undefined) {
     const latest = { ...result, isLatest: isTold };

@@ -42,6 +42,19 @@ const carried: readonly (readonly [string, string | Buffer])[] = [
   ['in base64', Buffer.from(line).toString('base64')],
   ['in base64 that begins elsewhere', Buffer.from(`ab${line}`).toString('base64url')],
   ['in base64 over several lines', Buffer.from(harbour).toString('base64').replace(/.{76}/g, '$&\n')],
+  ...(
+    [
+      ['in short lines', '$&\n'],
+      ['as a sum of texts', '$&" +\n  "'],
+      ['as a list of texts', "$&',\n      '"],
+      ['as comments', '$&\n// '],
+      ['as comments of a script', '$&\n# '],
+      ['in quotes in a JSON text', '$&\\"\\n  \\"'],
+    ] as const
+  ).map(([how, ends]): [string, string] => [
+    `in base64 ${how}`,
+    `"${Buffer.from(harbour).toString('base64').replace(/.{22}/g, ends)}"`,
+  ]),
   [
     'in base64 in a JSON text',
     json({ data: Buffer.from(harbour).toString('base64').replace(/.{60}/g, '$&\r\n') }),

@@ -1,32 +1,11 @@
 /** The finer rules by which a change of tests is told from one that says less: pairs that differ in little. */
 import { expect, test } from 'vitest';
 import { type FileChange, tamperingIn } from '../../src/policy/tampering.ts';
+import { ebb, line, one, path, py, sh, ts, two } from './changed.ts';
 
-const path = 'tests/test_t.py';
-const one = 'def test_level():\n    assert level() == 3\n';
-const ebb = 'def test_ebb():\n    assert ebb() == 1\n    assert ebb(2) == 0\n';
-const two = `${one}\n\n${ebb}`;
 const calc = (body: string) => `def test_calc():\n    assert other() == 1\n${body}`;
 const loop = '    for n in (1, 2):\n        assert calc(n) == n + 1\n';
 
-const py = (before: string, after: string): readonly FileChange[] => [{ path, before, after }];
-const line = (before: string, after: string) =>
-  py(`def test_level():\n    ${before}\n`, `def test_level():\n    ${after}\n`);
-const ts = (before: string, after: string): readonly FileChange[] =>
-  [before, after].flatMap((_, nth, [was, is]) =>
-    nth > 0
-      ? []
-      : [
-          {
-            path: 'a.test.ts',
-            before: `it('a', () => {\n  ${was};\n});\n`,
-            after: `it('a', () => {\n  ${is};\n});\n`,
-          },
-        ],
-  );
-const sh = (before: string, after: string): readonly FileChange[] => [
-  { path: 'tests/run.sh', before: `#!/bin/sh\n${before}`, after: `#!/bin/sh\n${after}` },
-];
 const scripts = (name: string, before: string, after: string): readonly FileChange[] => [
   {
     path: 'package.json',

@@ -211,6 +211,7 @@ test('sources outside that are other texts by now are noted, and are no fault of
 test('the hash of the visits that somebody has noted is compared', async () => {
   const { chain } = it.json('.factory/runs/done/result.json').evidence;
   expect((await it.verify('done', { chain: chain.slice(0, 12) })).problems).toEqual([]);
+  expect((await it.verify('done', { chain: chain.toUpperCase() })).problems).toEqual([]);
   expect((await it.verify('done', { chain: 'abcdef012345' })).problems).toMatchObject([
     { code: 'changed', where: 'visits.jsonl' },
   ]);
