@@ -128,6 +128,22 @@ test('a marker in the file of a variable ends the run before anybody is asked', 
 const failsFirst = (command: string) =>
   pipeline({ tool: command }).replace('start -> work', 'start -> tool work');
 
+test('what a stage that showed a sealed line has changed is told without secrets', async () => {
+  const env = { PIN_TOKEN: 'hush-hush-4711' };
+  const tool = 'echo $PIN_TOKEN > src/$PIN_TOKEN; tail -n 4 scripts/scenarios/judge.sh > src/copied.sh';
+  const files = {
+    ...base,
+    'p.dot': pipeline({ tool: inDot(tool), graph: 'env_pass="PIN_TOKEN"' }),
+    'agent.json': script(done()),
+  };
+  await using it = await house(files, () => env);
+  const ran = await it.run('p.dot', { workdir: 'w', runId: 'r1', quiet: true, json: true });
+  expect(JSON.parse(ran.out).reason).toContain('src/copied.sh:3, written by node "tool"');
+  const { created } = it.json(`${at}/tool/workspace.diff.json`);
+  expect(created).toHaveLength(2);
+  expect(created.join()).not.toContain(env.PIN_TOKEN);
+});
+
 test('a line that a tool puts into the context ends the run before the next agent is asked', async () => {
   const says =
     'printf \'{\\"context_updates\\":{\\"seen\\":[\\"zx81-blue-heron\\"]}}\' > $FACTORY_OUTPUT; exit 1';
