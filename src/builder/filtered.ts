@@ -7,17 +7,27 @@ import { makeTemporary, temporaryOf } from '../system/temporary.ts';
 
 const how = ['-z', '--name-only', '--no-renames', '--diff-filter=d'];
 
-/** A word about the files that `head` has anew since `base` and that a commit by hand would have converted; empty where
- *  there are none, or where git does not answer: it is asked of commits that are made. */
+/** Words about the files that `head` has anew since `base` and that a commit by hand would have converted; none where there
+ *  are none, or where git does not answer: it is asked of commits that are made. */
 export async function unconverted(
   git: Git,
   { base, head }: { readonly base: string; readonly head: string },
   env: Environment,
 ): Promise<readonly string[]> {
-  const files = await filtered(git, ['diff-tree', '-r', ...how, base, head], head, env);
-  if (files.length === 0) return [];
+  const list = ['diff-tree', '-r', ...how, base, head];
+  const files = await asked(git, list, head, env, (paths, index) => filtered(git, paths, index));
+  const ends = await asked(git, list, head, env, (paths, index) => otherEnds(git, paths, base, index));
   return [
-    `no filter of your git was run: in the commit these files stand as they were written: ${few(files)}`,
+    ...(files.length === 0
+      ? []
+      : [
+          `no filter of your git was run: in the commit these files stand as they were written: ${few(files)}`,
+        ]),
+    ...(ends.length === 0
+      ? []
+      : [
+          `line ends follow .gitattributes, and not the core.autocrlf of your git: in the commit these files have CRLF: ${few(ends)}`,
+        ]),
   ];
 }
 
@@ -31,45 +41,87 @@ export async function unconvertedIn(
   const head = `refs/heads/${branch}`;
   const ours = ['--format=', '--no-show-signature', '--extended-regexp', '--grep=^Factory-Run: '];
   const beyond = [head, '--not', `--remotes=${remote}`];
-  const files = await filtered(git, ['log', ...how, ...ours, ...beyond], head, env);
+  const list = ['log', ...how, ...ours, ...beyond];
+  const files = await asked(git, list, head, env, (paths, index) => filtered(git, paths, index));
   return files.length === 0 ? undefined : few(files);
 }
 
 const few = (files: readonly string[]): string =>
   `${files.slice(0, 5).join(', ')}${files.length > 5 ? ` and ${files.length - 5} more` : ''}`;
 
-/** Of the files that git lists, those for which a filter counts, with its name. By the attributes of `head`: in the working
- *  tree may stand others. */
-async function filtered(
+type Index = { readonly GIT_INDEX_FILE: string };
+
+/** Does `act` with the paths that git lists and an index of `head`: in the working tree may stand another commit, with other
+ *  attributes. Empty where git does not answer. */
+async function asked(
   git: Git,
   list: readonly string[],
   head: string,
   environment: Environment,
+  act: (paths: readonly string[], index: Index) => Promise<readonly string[]>,
 ): Promise<readonly string[]> {
   const folder = await makeTemporary(temporaryOf(environment), 'factory-attributes');
   try {
     const paths = new Set((await git.list(list)).filter((path) => path !== ''));
     if (paths.size === 0) return [];
-    const env = { GIT_INDEX_FILE: join(folder, 'index') };
-    // A split index would leave its other half in the repository.
-    await git.text(['-c', 'core.splitIndex=false', 'read-tree', head], { env });
-    const input = [...paths].map((path) => `${path}\0`).join('');
-    const told = await git.list(['check-attr', '-z', '--cached', '--stdin', 'filter'], { input, env });
-    const found: string[] = [];
-    const real = new Map<string, boolean>();
-    // The path, the attribute, its value.
-    for (let at = 0; at + 2 < told.length; at += 3) {
-      const [path = '', , filter = ''] = told.slice(at, at + 3);
-      if (!real.has(filter)) real.set(filter, await isFilter(git, filter));
-      if (real.get(filter) === true) found.push(`${path} (${filter})`);
-    }
-    return found;
+    const index = { GIT_INDEX_FILE: join(folder, 'index') };
+    await readTree(git, head, index);
+    return await act([...paths], index);
   } catch (error) {
     if (error instanceof GitError) return [];
     throw error;
   } finally {
     await removeTree(folder);
   }
+}
+
+/** A split index would leave its other half in the repository. */
+const readTree = (git: Git, commit: string, env: Index): Promise<string> =>
+  git.text(['-c', 'core.splitIndex=false', 'read-tree', commit], { env });
+
+/** Those for which a filter counts, with its name. */
+async function filtered(git: Git, paths: readonly string[], env: Index): Promise<readonly string[]> {
+  const input = paths.map((path) => `${path}\0`).join('');
+  const told = await git.list(['check-attr', '-z', '--cached', '--stdin', 'filter'], { input, env });
+  const found: string[] = [];
+  const real = new Map<string, boolean>();
+  // The path, the attribute, its value.
+  for (let at = 0; at + 2 < told.length; at += 3) {
+    const [path = '', , filter = ''] = told.slice(at, at + 3);
+    if (!real.has(filter)) real.set(filter, await isFilter(git, filter));
+    if (real.get(filter) === true) found.push(`${path} (${filter})`);
+  }
+  return found;
+}
+
+/** Those that have CRLF and would have got LF, since no attribute says otherwise and they did not have it before. */
+async function otherEnds(
+  git: Git,
+  paths: readonly string[],
+  base: string,
+  env: Index,
+): Promise<readonly string[]> {
+  const wish = await git.run(['config', '--type=bool-or-str', '--get', 'core.autocrlf']);
+  if (!wish.ok || !['true', 'input'].includes(wish.text)) return [];
+  const now = await withCrlf(git, paths, env);
+  if (now.length === 0) return [];
+  await readTree(git, base, env);
+  const before = new Set(await withCrlf(git, now, env));
+  return now.filter((path) => !before.has(path));
+}
+
+/** Paths that one call of git is given. */
+const atOnce = 200;
+
+async function withCrlf(git: Git, paths: readonly string[], env: Index): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (let at = 0; at < paths.length; at += atOnce) {
+    const some = ['--', ...paths.slice(at, at + atOnce)];
+    // `i/crlf  w/lf    attr/                 <tab>path`
+    for (const line of await git.list(['--literal-pathspecs', 'ls-files', '--eol', '-z', ...some], { env }))
+      if (/^i\/(?:crlf|mixed) +w\/\S* +attr\/ *\t/.test(line)) found.push(line.slice(line.indexOf('\t') + 1));
+  }
+  return found;
 }
 
 /** Whether the user's settings say what the filter does; git itself overlooks one that has no program. */

@@ -143,7 +143,7 @@ test('what a run has committed past a filter of the user is not pushed by a late
   const trailer = 'Factory-Run: R\nWork-Order: WO-01';
   commit('b.txt', 'WO-01: one', trailer);
   commit('c.sh', 'WO-02: two', trailer);
-  git(repo, 'config', 'filter.turn.process', 'false');
+  git(repo, 'config', 'filter.turn.clean', 'cat');
   const given = { repo, branch: 'main', env: bareEnv(it.path) };
   const stderr = 'a filter of your git would have converted b.txt (turn)';
   expect(await push(given, realSpawn)).toEqual({ ok: false, remote: 'origin', stdout: '', stderr });

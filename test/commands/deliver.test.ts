@@ -375,23 +375,6 @@ describe('a branch that is there', () => {
     expect(git(r.source, 'rev-parse', 'moved')).toBe(tip);
   });
 
-  test('with a file that a filter of the user would have converted is told so by its own attributes, and not pushed', async () => {
-    using it = folder();
-    const writes = { '.gitattributes': '*.txt filter=turn\n', 'f1.txt': '1\n', 'sub/run.sh': 's\n' };
-    const r = await run(it.path, { writes });
-    const remote = join(it.path, 'remote.git');
-    git(it.path, 'init', '-q', '--bare', remote);
-    git(r.source, 'remote', 'add', 'origin', remote);
-    git(r.source, 'config', 'filter.turn.clean', 'rev');
-    const before = stands(r.source);
-    expect(await r.asked({ branch: 'work', push: true })).toBe(1);
-    expect(r.said()).toContain('in the commit these files stand as they were written: f1.txt (turn)\n');
-    expect(r.said()).toMatch(/delivered, but not pushed: a filter of your git .*[\s\S]*push -u origin work/);
-    expect(git(r.source, 'rev-parse', 'work')).toBe(r.head);
-    expect(git(remote, 'branch')).toBe('');
-    expect(stands(r.source)).toEqual(before);
-  });
-
   test('is delivered all the same when the push fails, which is told with the command to type', async () => {
     using it = folder();
     const r = await run(it.path);
