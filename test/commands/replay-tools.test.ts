@@ -160,6 +160,26 @@ describe('tools and checks of a replay', () => {
   });
 });
 
+test('a stage whose recorded files are damaged runs where it ran, with nothing of them in its way', async () => {
+  const tool = 'ls > found; echo one-content > a.txt; echo three-content > z.txt';
+  await using it = await house({
+    'w/s.txt': 's\n',
+    'p.dot': `digraph g { start [shape=Mdiamond]; exit [shape=Msquare]
+      t [shape=parallelogram, tool_command="${tool}"]; start -> t -> exit }`,
+  });
+  expect((await it.run('p.dot', { workdir: 'w', runId: 'base', quiet: true })).code).toBe(0);
+  const store = join(dirOf(it, 'base'), 'snapshots');
+  for (const name of readdirSync(store).filter((one) => one.startsWith('pack'))) {
+    const bytes = readFileSync(join(store, name), 'latin1');
+    writeFileSync(join(store, name), bytes.replace('three-content', 'THREE-content'), 'latin1');
+  }
+  const told = await it.replay('base', { runId: 'r' });
+  expect(told.code, told.err).toBe(0);
+  expect(ran(it, 'r')).toEqual([expect.stringMatching(/^t@1: the snapshot store is damaged: /)]);
+  expect(it.read(`${runs}/r/workspace/found`)).toBe('found\ns.txt\n');
+  expect(it.read(`${runs}/r/workspace/z.txt`)).toBe('three-content\n');
+});
+
 test('what an agent did to the judge is a violation in a replay as well', async () => {
   await using it = await house({
     ...base,
