@@ -73,8 +73,9 @@ describe('tools and checks of a replay', () => {
     expect(treeOf(join(dirOf(it, 'r'), 'workspace'))).toEqual(treeOf(join(dirOf(it, 'base'), 'workspace')));
     expect(artifacts(it, 'r')).toEqual(artifacts(it, 'base'));
     const result = (run: string) => {
-      const { status, stages, failed_stages, retries } = it.json(`${runs}/${run}/result.json`);
-      return { status, stages, failed_stages, retries };
+      const { status, stages, failed_stages, retries, evidence } = it.json(`${runs}/${run}/result.json`);
+      expect(evidence.commands).not.toEqual([]);
+      return { status, stages, failed_stages, retries, commands: evidence.commands };
     };
     expect(result('r')).toEqual(result('base'));
     // Places are its own: a later stage of it must not reach into the other run.
