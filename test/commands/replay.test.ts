@@ -143,6 +143,13 @@ describe('single-turn answers', () => {
     expect(workspace(it, 'l')).toEqual(workspace(it, 'base'));
   });
 
+  test('a variable that was changed is another one also where it reads like a time, which else may differ', async () => {
+    await using it = await house(files);
+    await started(it, 'loop.dot', { ...scripted, var: ['topic=20 ms'] });
+    const changed = await it.replay('base', { var: ['topic=30 ms'], runId: 'r' });
+    expect(changed.out, changed.err).toMatch(/line 1 was "Say it of 20 ms" and is "Say it of 30 ms"/);
+  });
+
   test.for([
     ['a file', '@new.md', 'Say it "well"\\now', 0],
     ['itself', 'Say ${var.topic}', 'Say tea', 0],
