@@ -10,6 +10,7 @@ import { readSome } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { makeTemporary, temporaryOf } from '../system/temporary.ts';
+import { unconvertedIn } from './filtered.ts';
 
 /** `remote` is empty when the repository has none. */
 export type Pushed = {
@@ -64,7 +65,8 @@ async function unsettledAt(folders: readonly string[]): Promise<string | undefin
   return undefined;
 }
 
-/** Pushes `branch` to the first remote of `repo` and lets it follow. Never rejects for what git does, never asks. */
+/** Pushes `branch` to the first remote of `repo` and lets it follow, but for commits with files that a filter of the user's
+ *  would have converted: these are left to him. Never rejects for what git does, never asks. */
 export async function push(
   options: {
     readonly repo: string;
@@ -80,6 +82,9 @@ export async function push(
   const listed = await sourceGit(repo, env).run(['remote']);
   const remote = listed.ok ? (listed.text.split('\n')[0] ?? '') : '';
   if (remote === '') return { ok: false, remote: '', stdout: '', stderr: 'the repository has no remote' };
+  const raw = await unconvertedIn(sourceGit(repo, env), { branch, remote }, env);
+  if (raw !== undefined)
+    return { ok: false, remote, stdout: '', stderr: `a filter of your git would have converted ${raw}` };
   const folder = await makeTemporary(temporaryOf(env), 'factory-push');
   try {
     const [stdoutFile, stderrFile] = [join(folder, 'out'), join(folder, 'err')];

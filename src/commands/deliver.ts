@@ -4,6 +4,7 @@ import { isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { pathsOf } from '../builder/commit.ts';
 import { branchProblem, clearBeside, commitsOf, deliverBranch, deliverFolder } from '../builder/deliver.ts';
+import { unconverted } from '../builder/filtered.ts';
 import { assertPlainHistory, ForeignHistory, notYours } from '../builder/history-guard.ts';
 import { headRef, historyGit, inHistory, ProofRecord, readHistoryStart } from '../builder/in-history.ts';
 import { type Pushed, push, pushCommand } from '../builder/push.ts';
@@ -254,6 +255,7 @@ async function deliverRun(
       env,
     });
     if ('problem' in made) return refuse(2, made.problem, made.fix);
+    if (base !== null) notes.push(...(await unconverted(sourceGit(source, env), { base, head }, env)));
     if (options.push === true) pushed = await push({ repo: source, branch, env }, io.spawn);
     await switching();
   } else if (await standsThere(to, `refs/heads/${branch}`, head, io)) {

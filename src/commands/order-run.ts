@@ -304,7 +304,9 @@ async function settle(
   io: OrderRunIo,
 ): Promise<number> {
   if ('problems' in ended) {
-    await refuse(ended.problems, io, options);
+    // Of a batch that stops amid its orders, what was done before stays done.
+    const done = 'orders' in ended ? { orders: ended.orders } : {};
+    await refuse(ended.problems, io, options, ended.code, done);
     return ended.code;
   }
   if (options.json === true) io.out(`${JSON.stringify({ schema_version: 1, ...ended }, null, 2)}\n`);

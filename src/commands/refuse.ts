@@ -8,22 +8,23 @@ import { fewOfEach } from './few.ts';
 import type { Io } from './io.ts';
 import { errColumns, paints } from './io.ts';
 
-/** Draws what is wrong on standard error; with `json` the result on standard output says it too. */
+/** Draws what is wrong on standard error; with `json` the result on standard output says it too, and `more`. */
 export async function refuse(
   found: readonly Diagnostic[],
   io: Io,
   options: { readonly json?: boolean; readonly color?: boolean },
   code = 2,
+  more: object = {},
 ): Promise<void> {
   const problems = found.map((problem) => typed(problem, io));
   if (options.json === true) {
     io.out(
-      `${JSON.stringify({ schema_version: 1, status: 'refused', exit_code: code, problems }, null, 2)}\n`,
+      `${JSON.stringify({ schema_version: 1, status: 'refused', exit_code: code, problems, ...more }, null, 2)}\n`,
     );
   }
   const colour = paints(io, io.errIsTerminal, options.color);
   const texts = new Map<string, string | undefined>();
-  const { told, more } = fewOfEach(problems, io.errIsTerminal);
+  const { told, more: others } = fewOfEach(problems, io.errIsTerminal);
   for (const problem of told) {
     const file = problem.place?.file;
     if (file !== undefined && !texts.has(file)) {
@@ -32,7 +33,7 @@ export async function refuse(
     }
     io.err(`${draw(problem, file === undefined ? undefined : texts.get(file), colour, errColumns(io))}\n`);
   }
-  for (const line of more) io.err(`${line}\n`);
+  for (const line of others) io.err(`${line}\n`);
 }
 
 /** With the commands that it proposes as this user types them. Only our own words are touched, no text of a pipeline. */

@@ -346,8 +346,9 @@ export function checkedBounds(options: BoundOptions): Bounds {
 /** Tells the end, and turns it into an exit code. */
 export async function settle(ended: Finished | Refusal, options: RunOptions, io: RunDoors): Promise<number> {
   if ('problems' in ended) {
-    await refuse(ended.problems, io, options);
-    return ended.code ?? 2;
+    const { code = 2 } = ended;
+    await refuse(ended.problems, io, options, code);
+    return code;
   }
   const { result } = ended;
   if (options.json === true) io.out(`${JSON.stringify(result, null, 2)}\n`);

@@ -97,6 +97,13 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       // A tool's copy of a whole sealed file is a violation, which is put back and told as such.
       const undone = byAgent ? [] : (sealing?.copies(before, found.after) ?? []);
       const { nodeDir } = site;
+      const changes = diff(before, found.after);
+      const shown = (paths: readonly string[]) => paths.map(site.mask);
+      await keepLists(at.diff, {
+        created: shown(changes.created),
+        modified: shown(changes.modified),
+        deleted: shown(changes.deleted),
+      });
       await leakless({ ...visit, before, after: found.after, outcome: said, nodeDir, byAgent, undone });
       if (found.unreadable !== undefined) {
         const outcome = failed(
@@ -112,13 +119,6 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         };
       }
       const reported = await withPartialWork(said, found.after, before, site);
-      const changes = diff(before, found.after);
-      const shown = (paths: readonly string[]) => paths.map(site.mask);
-      await keepLists(at.diff, {
-        created: shown(changes.created),
-        modified: shown(changes.modified),
-        deleted: shown(changes.deleted),
-      });
       const scope = readAttributes(visit.node.attrs, executableAttributes).values;
       const allowed =
         scope.allowed_write_paths === undefined ? undefined : implicitScope(visit, scope.allowed_write_paths);
@@ -188,8 +188,6 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
     if (stage.signal.aborted) return;
     const leak = await setting.leaks?.afterStage(stage);
     if (leak === undefined) return;
-    const { created, modified, deleted } = diff(stage.before, stage.after);
-    await keepLists(nodeLayout(stage.nodeDir).diff, { created, modified, deleted });
     await snapshots.restore(stage.before);
     throw new HoldoutLeak(leak);
   }

@@ -62,11 +62,13 @@ async function answerOf(
 ): Promise<Answer> {
   const report = JSON.parse(await readBody(dir, exchange.report ?? 'null')) as AgentReport;
   const files: NonNullable<Answer['files']> = [];
-  for (const { path, change, kind, mode, sha256, target } of exchange.files?.changes ?? []) {
-    // Folders come and go with what is in them.
-    if (kind === 'dir') continue;
-    if (change === 'deleted') files.push({ path, delete: true });
-    else if (target !== undefined) files.push({ path, link: target });
+  const changes = exchange.files?.changes ?? [];
+  // What went goes first: a folder may stand where a file was, and a file where a folder was.
+  for (const { path, change } of changes) if (change === 'deleted') files.push({ path, delete: true });
+  for (const { path, change, kind, mode, sha256, target } of changes) {
+    // Folders come with what is in them.
+    if (kind === 'dir' || change === 'deleted') continue;
+    if (target !== undefined) files.push({ path, link: target });
     else if (sha256 !== undefined && exchange.files !== null)
       files.push({
         path,

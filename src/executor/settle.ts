@@ -81,7 +81,10 @@ export async function settle(
     } else {
       home = true;
       notes.push(...landed.notes);
-      if (commit !== null) notes.push(...(await rawFiles(request, commit, doors)));
+      if (commit !== null) {
+        const since = { base: request.baseline, head };
+        notes.push(...(await unconverted(sourceGit(request.repo, doors.env), since, doors.env)));
+      }
       if (gitDir !== undefined) beforeWrite(heldBy(gitDir));
       if (request.push && commit !== null)
         pushed = await push(
@@ -130,22 +133,6 @@ export async function settle(
     push: pushed,
     notes,
   };
-}
-
-/** A word about files that the user's git would have converted, before he relies on what was committed. */
-async function rawFiles(request: Request, head: string, doors: OrderDoors): Promise<readonly string[]> {
-  const git = sourceGit(request.repo, doors.env);
-  // It has landed: a git that does not answer this question must not keep that from its end.
-  const found = await unconverted(git, request.baseline, head).catch((error: unknown) => {
-    if (error instanceof GitError) return [];
-    throw error;
-  });
-  if (found.length === 0) return [];
-  const named = found.slice(0, 5).map(({ path, filter }) => `${path} (${filter})`);
-  const more = found.length > named.length ? ` and ${found.length - named.length} more` : '';
-  return [
-    `no filter of your git was run: in the commit these files stand as they were written: ${named.join(', ')}${more}`,
-  ];
 }
 
 /** Copies the artifacts to `--out`. Where that cannot be done, a note tells: the landing must come to its end all the same,

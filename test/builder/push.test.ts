@@ -7,7 +7,7 @@ import { fence, Superseded } from '../../src/system/fence.ts';
 import { makerWord } from '../../src/system/maker.ts';
 import { realSpawn } from '../../src/system/processes.ts';
 import { noteDisk } from '../support/disk-notes.ts';
-import { bareEnv, folder, git, repository } from './support.ts';
+import { bareEnv, folder, git, put, repository } from './support.ts';
 
 test('whoever has lost the repository to another run pushes nothing', async () => {
   using it = folder({ 'src/a.txt': 'a\n' });
@@ -127,4 +127,28 @@ test('a branch whose name cannot be flushed at the other end does not count as p
   expect(pushed.stderr).toContain(
     `${remote} has the branch, which cannot be flushed there: the disk reports`,
   );
+});
+
+test('what a run has committed past a filter of the user is not pushed by a later run either, until he has pushed it himself', async () => {
+  using it = folder({ 'src/a.txt': 'a\n', 'src/.gitattributes': '*.txt filter=turn\n' });
+  const repo = join(it.path, 'src');
+  repository(repo);
+  git(it.path, 'init', '-q', '--bare', 'remote.git');
+  git(repo, 'remote', 'add', 'origin', join(it.path, 'remote.git'));
+  const commit = (path: string, ...message: string[]) => {
+    put(repo, { [path]: 'text\n' });
+    git(repo, 'add', '.');
+    git(repo, 'commit', '-q', ...message.flatMap((text) => ['-m', text]));
+  };
+  const trailer = 'Factory-Run: R\nWork-Order: WO-01';
+  commit('b.txt', 'WO-01: one', trailer);
+  commit('c.sh', 'WO-02: two', trailer);
+  git(repo, 'config', 'filter.turn.clean', 'cat');
+  const given = { repo, branch: 'main', env: bareEnv(it.path) };
+  const stderr = 'a filter of your git would have converted b.txt (turn)';
+  expect(await push(given, realSpawn)).toEqual({ ok: false, remote: 'origin', stdout: '', stderr });
+  expect(git(join(it.path, 'remote.git'), 'branch')).toBe('');
+  git(repo, 'push', '-q', 'origin', 'main');
+  commit('d.sh', 'WO-03: three', trailer);
+  expect(await push(given, realSpawn)).toMatchObject({ ok: true });
 });

@@ -73,8 +73,9 @@ describe('tools and checks of a replay', () => {
     expect(treeOf(join(dirOf(it, 'r'), 'workspace'))).toEqual(treeOf(join(dirOf(it, 'base'), 'workspace')));
     expect(artifacts(it, 'r')).toEqual(artifacts(it, 'base'));
     const result = (run: string) => {
-      const { status, stages, failed_stages, retries } = it.json(`${runs}/${run}/result.json`);
-      return { status, stages, failed_stages, retries };
+      const { status, stages, failed_stages, retries, evidence } = it.json(`${runs}/${run}/result.json`);
+      expect(evidence.commands).not.toEqual([]);
+      return { status, stages, failed_stages, retries, commands: evidence.commands };
     };
     expect(result('r')).toEqual(result('base'));
     // Places are its own: a later stage of it must not reach into the other run.
@@ -158,6 +159,26 @@ describe('tools and checks of a replay', () => {
     expect((await it.replay('base', { runId: 'r', quiet: true })).code).toBe(0);
     expect(statSync(join(dirOf(it, 'r'), 'pay/context.json')).mode & 0o777).toBe(0o444);
   });
+});
+
+test('a stage whose recorded files are damaged runs where it ran, with nothing of them in its way', async () => {
+  const tool = 'ls > found; echo one-content > a.txt; echo three-content > z.txt';
+  await using it = await house({
+    'w/s.txt': 's\n',
+    'p.dot': `digraph g { start [shape=Mdiamond]; exit [shape=Msquare]
+      t [shape=parallelogram, tool_command="${tool}"]; start -> t -> exit }`,
+  });
+  expect((await it.run('p.dot', { workdir: 'w', runId: 'base', quiet: true })).code).toBe(0);
+  const store = join(dirOf(it, 'base'), 'snapshots');
+  for (const name of readdirSync(store).filter((one) => one.startsWith('pack'))) {
+    const bytes = readFileSync(join(store, name), 'latin1');
+    writeFileSync(join(store, name), bytes.replace('three-content', 'THREE-content'), 'latin1');
+  }
+  const told = await it.replay('base', { runId: 'r' });
+  expect(told.code, told.err).toBe(0);
+  expect(ran(it, 'r')).toEqual([expect.stringMatching(/^t@1: the snapshot store is damaged: /)]);
+  expect(it.read(`${runs}/r/workspace/found`)).toBe('found\ns.txt\n');
+  expect(it.read(`${runs}/r/workspace/z.txt`)).toBe('three-content\n');
 });
 
 test('what an agent did to the judge is a violation in a replay as well', async () => {

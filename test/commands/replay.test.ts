@@ -1,5 +1,5 @@
 /** Runs made again from what they recorded, as it is asked for on the command line. */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../src/model/exchange.ts';
@@ -141,6 +141,13 @@ describe('single-turn answers', () => {
     expect(live.code, live.err).toBe(0);
     expect(live.err).toContain('leaves the record here and goes on live');
     expect(workspace(it, 'l')).toEqual(workspace(it, 'base'));
+  });
+
+  test('a variable that was changed is another one also where it reads like a time, which else may differ', async () => {
+    await using it = await house(files);
+    await started(it, 'loop.dot', { ...scripted, var: ['topic=20 ms'] });
+    const changed = await it.replay('base', { var: ['topic=30 ms'], runId: 'r' });
+    expect(changed.out, changed.err).toMatch(/line 1 was "Say it of 20 ms" and is "Say it of 30 ms"/);
   });
 
   test.for([
@@ -359,6 +366,28 @@ describe('agents that work in the workspace', () => {
     expect(ran.code, ran.err).toBe(0);
     expect(workspace(it, 'played')).toEqual(workspace(it, 'base'));
     expect(resultOf(it, 'played').stages).toBe(resultOf(it, 'base').stages);
+  });
+
+  test('also where a file has become a folder, a folder a link, and another is gone', async () => {
+    const swaps =
+      'rm f; mkdir f; echo in > f/in; rm -r d; echo d > d; rm -r l; ln -s f l; rm ln; mkdir ln; echo x > ln/x; rm -r gone';
+    const files = { 'w/f': 'f\n', 'w/d/a': 'a\n', 'w/l/q': 'q\n', 'w/gone/deep/a': 'a\n' };
+    const one = (agent: string) =>
+      `digraph g { start [shape=Mdiamond]; exit [shape=Msquare]; a [prompt="Do it", ${agent}]; start -> a -> exit }`;
+    const coded = one('agent.backend=codex, codex.json=true');
+    await using it = await house(
+      { ...files, 'p.dot': coded, 'q.dot': one('agent.backend=scripted') },
+      () => ({
+        STAND_IN: `${swaps}; ok`,
+        ATTRACTOR_CODEX_PATH: join(root, 'test/support/codex-stand-in.sh'),
+      }),
+    );
+    symlinkSync('f', join(it.path, 'w/ln'));
+    await started(it, 'p.dot', { workdir: 'w' });
+    expect((await it.exported('base', 's.json')).code).toBe(0);
+    const ran = await it.run('q.dot', { script: 's.json', runId: 'played', quiet: true, workdir: 'w' });
+    expect(ran.code, ran.err).toBe(0);
+    expect(workspace(it, 'played')).toEqual(workspace(it, 'base'));
   });
 
   test('one that goes round in circles is in the record with what came of it', async () => {

@@ -43,6 +43,22 @@ test('from where the batch began: what is on its branch is stepped over, and tol
   expect(git(it.repo, 'for-each-ref', '--format=%(refname:short)', 'refs/heads')).toBe(`${branch}\nmain`);
 });
 
+test('stopped by an order that cannot be read, it says what is done, and with which code it ends', async () => {
+  await using it = await place();
+  put(it.path, { 'wos/WO-02.json': '{ torn' });
+  const ran = await it.batch([answered(1)], '--branch', 'mine', '--json');
+  expect(ran.code, ran.stderr).toBe(1);
+  expect(JSON.parse(ran.stdout)).toMatchObject({
+    status: 'refused',
+    exit_code: 1,
+    problems: [{ message: expect.stringContaining('WO-02.json cannot be read') }],
+    orders: [{ name: 'WO-01.json', skipped: false, verdict: 'PASS', branch: 'mine' }],
+  });
+  expect(git(it.repo, 'log', '--format=%s', 'main..mine')).toBe('WO-01: Step 1');
+  const again = await it.batch([], '--branch', 'mine', '--json');
+  expect(JSON.parse(again.stdout).orders).toMatchObject([{ name: 'WO-01.json', skipped: true }]);
+});
+
 test('an order is made again whose promised file somebody has taken away since', async () => {
   await using it = await place();
   const all = ['--branch', 'mine', '--reuse-branch'];

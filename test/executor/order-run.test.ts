@@ -103,16 +103,23 @@ test('the branch in use moves with its files, also where a tag has its name', as
   expect(readFileSync(join(it.repo, 'f1.txt'), 'utf8')).toBe('1\n');
 });
 
-test('a file that a filter of the user would have converted is told of', async () => {
+test('a file that a filter of the user would have converted is told of, and not pushed for everybody to read', async () => {
   await using it = await place([order(1)], answer('f1.txt', '1\n'));
   put(it.repo, { '.gitattributes': '*.txt filter=turn\n*.sh filter=none\n' });
   git(it.repo, 'add', '.');
   git(it.repo, 'commit', '-q', '-m', 'attributes');
   git(it.repo, 'config', 'filter.turn.clean', 'rev');
-  const ran = await it.order('run', '--work-order', 'wos/WO-01.json', '--no-push', '--branch', 'mine');
+  git(it.path, 'init', '-q', '--bare', 'remote.git');
+  git(it.repo, 'remote', 'add', 'origin', '../remote.git');
+  const ran = await it.order('run', '--work-order', 'wos/WO-01.json', '--branch', 'mine');
   expect(ran.code, ran.stderr).toBe(0);
-  expect(ran.stderr).toContain('WARNING: no filter of your git was run: ');
-  expect(ran.stderr).toContain('as they were written: f1.txt (turn)\n');
+  const told = ran.stderr.split('\n').filter((line) => line.startsWith('WARNING'));
+  expect(told).toEqual([
+    expect.stringMatching(/no filter of your git was run: .* as they were written: f1\.txt \(turn\)$/),
+    'WARNING: not pushed (a filter of your git would have converted f1.txt (turn)); by hand: git -C repo push -u origin mine',
+  ]);
+  expect(git(join(it.path, 'remote.git'), 'branch')).toBe('');
+  expect(it.newest('run.json').git_workflow.push_result).toMatchObject({ ok: false, remote: 'origin' });
 });
 
 test('a merge that somebody is amid is not forgotten over the switch', async () => {

@@ -1,5 +1,5 @@
 /** Whose failure it is, in whole runs: who is asked to mend it, what is run again, and which loop is stopped. */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -137,6 +137,19 @@ describe('a scenario that failed is run again in a clean copy', () => {
       /^unfixable_failure_source: .*flaky: failed, then passed/,
     );
     traceless(it);
+  });
+
+  test('and of an attempt that passes then, no earlier second run is told', async () => {
+    const again = tool(
+      'tool_command="sh scripts/scenarios/a.sh app", retry_on=fail, max_retries=1, retry_delay="1ms"',
+    );
+    await using it = await scenario('test -e seen && exit 0; touch seen; echo wrong >&2; exit 1\n', again);
+    const ended = await it.run('p.dot', options);
+    expect(ended.code, ended.err).toBe(0);
+    const types = it.records(`${run}/events.jsonl`).map(({ type }) => type);
+    expect(types).toContain('ScenarioRerun');
+    const left = readdirSync(join(it.path, run, 'judge')).filter((name) => name.startsWith('rerun.'));
+    expect(left).toEqual([]);
   });
 
   test('where it fails in another way, too', async () => {

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { root } from '../support/cli.ts';
 import { house } from '../support/house.ts';
 import { type Reaction, startModelServer } from '../support/model-server.ts';
 
@@ -338,4 +339,33 @@ test('who has lost the run asks for nothing more: a refused call is not made aga
   await using it = await house({ 'p.dot': row('workdir=none', 'a') }, () => env);
   await expect(it.run('p.dot', { runId: 'r1' })).rejects.toThrow('taken over');
   expect(server.requests).toHaveLength(1);
+});
+
+test('a visit tells what all of its attempts have used', async () => {
+  const fails = { fail: { class: 'infra', reason: 'gone' }, usage: { input_tokens: 10, output_tokens: 1 } };
+  const answers = { a: [fails, { text: 'ok', usage: { input_tokens: 20, output_tokens: 2 } }] };
+  await using it = await house({
+    'p.dot': row('workdir="none"', 'a [prompt="ask", max_retries=1, retry_delay=1ms]'),
+    'agent.json': JSON.stringify({ format: 'factory-script/1', answers }),
+  });
+  const ran = await it.run('p.dot', { runId: 'r1', script: 'agent.json', agent: 'scripted', quiet: true });
+  expect(ran.code, ran.err).toBe(0);
+  const visit = it.records(`${run}/visits.jsonl`).find(({ node }) => node === 'a');
+  expect(visit?.usage).toMatchObject({ input_tokens: 30, output_tokens: 3 });
+});
+
+test('an agent whose own time is longer than that of the run is ended with it', async () => {
+  await using it = await house(
+    {
+      'p.dot': row(
+        'workdir="none" default_timeout=100ms max_wall=1s',
+        'a [prompt="ask", agent.backend=codex, codex.timeout_seconds=60]',
+      ),
+    },
+    () => ({ STAND_IN: 'sleep 50', ATTRACTOR_CODEX_PATH: join(root, 'test/support/codex-stand-in.sh') }),
+  );
+  const began = Date.now();
+  const ran = await it.run('p.dot', { runId: 'r1', json: true, quiet: true });
+  expect(Date.now() - began).toBeLessThan(40_000);
+  expect(JSON.parse(ran.out).reason).toMatch(/^max_wall: /);
 });

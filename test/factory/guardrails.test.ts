@@ -127,6 +127,18 @@ test('an attempt that says nothing says nothing of what the one before it said',
   expect(retry_counts).toEqual({ t: 1 });
 });
 
+test('an attempt whose files cannot be recorded has changed none, and tells of none of the one before it', async () => {
+  const deep = 'd=$(printf "%0200d" 0); for i in $(seq 25); do mkdir $d; cd $d; done; exit 0';
+  const { it, status } = await ran(
+    `if test -e tried; then ${deep}; fi; touch tried; echo '{"outcome":"retry"}' > "$FACTORY_OUTPUT"`,
+    { node: 'max_retries=1, retry_delay="1ms"' },
+  );
+  await using _ = it;
+  expect(status.failure_reason).toMatch(/the path is longer .*all that the stage wrote was put back$/);
+  expect(readdirSync(join(it.path, ws)).sort()).toEqual(['src', 'stage.sh', 'tried']);
+  expect(it.json(`${at}/t/workspace.diff.json`)).toEqual({ created: [], modified: [], deleted: [] });
+});
+
 test('retries are counted over all visits of a node, and a stage is told where it is', async () => {
   const script = `node -e "
     const { readFileSync, writeFileSync, existsSync } = require('fs');

@@ -1,5 +1,5 @@
 /** A line of the judge, planted wherever an agent or a tool could leave it: the run ends there. */
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { house } from '../support/house.ts';
@@ -127,6 +127,37 @@ test('a marker in the file of a variable ends the run before anybody is asked', 
 
 const failsFirst = (command: string) =>
   pipeline({ tool: command }).replace('start -> work', 'start -> tool work');
+
+test('a stage that is stopped amid a leak is made again, and is judged when it has ended', async () => {
+  const tool = 'tail -n 4 scripts/scenarios/judge.sh > src/copied.sh; test -n "$GO" || sleep 60';
+  const files = { ...base, 'p.dot': pipeline({ tool: inDot(tool) }), 'agent.json': script(done()) };
+  await using it = await house(files);
+  const wanted = { workdir: 'w', runId: 'r1', quiet: true, json: true };
+  const copied = join(it.path, at, 'workspace/src/copied.sh');
+  const cut = await it.runUntil('p.dot', wanted, () => existsSync(copied) && statSync(copied).size > 0);
+  expect(cut.code, cut.err).toBe(130);
+  expect(JSON.parse(cut.out)).toMatchObject({ status: 'interrupted' });
+  it.environment({ GO: '1' });
+  const ended = await it.resume('r1', { quiet: true, json: true });
+  expect(JSON.parse(ended.out).reason).toContain('src/copied.sh:3, written by node "tool", shows line 8');
+  expect(existsSync(copied)).toBe(false);
+});
+
+test('what a stage that showed a sealed line has changed is told without secrets', async () => {
+  const env = { PIN_TOKEN: 'hush-hush-4711' };
+  const tool = 'echo $PIN_TOKEN > src/$PIN_TOKEN; tail -n 4 scripts/scenarios/judge.sh > src/copied.sh';
+  const files = {
+    ...base,
+    'p.dot': pipeline({ tool: inDot(tool), graph: 'env_pass="PIN_TOKEN"' }),
+    'agent.json': script(done()),
+  };
+  await using it = await house(files, () => env);
+  const ran = await it.run('p.dot', { workdir: 'w', runId: 'r1', quiet: true, json: true });
+  expect(JSON.parse(ran.out).reason).toContain('src/copied.sh:3, written by node "tool"');
+  const { created } = it.json(`${at}/tool/workspace.diff.json`);
+  expect(created).toHaveLength(2);
+  expect(created.join()).not.toContain(env.PIN_TOKEN);
+});
 
 test('a line that a tool puts into the context ends the run before the next agent is asked', async () => {
   const says =

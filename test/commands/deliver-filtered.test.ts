@@ -1,0 +1,42 @@
+/** A delivery of what the user's own git would have converted at a commit by hand. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { folder, git } from '../builder/support.ts';
+import { run } from './delivered-run.ts';
+
+test('a branch with a file that a filter of the user would have converted is told so by its own attributes, and not pushed', async () => {
+  using it = folder();
+  const writes = { '.gitattributes': '*.txt filter=turn\n', 'f1.txt': '1\n', 'sub/run.sh': 's\n' };
+  const r = await run(it.path, { writes });
+  const remote = join(it.path, 'remote.git');
+  git(it.path, 'init', '-q', '--bare', remote);
+  git(r.source, 'remote', 'add', 'origin', remote);
+  git(r.source, 'config', 'filter.turn.clean', 'rev');
+  const stands = () => [
+    git(r.source, 'status', '--porcelain=v2', '--branch', '--ignored'),
+    readFileSync(join(r.source, '.git/index'), 'latin1'),
+  ];
+  const before = stands();
+  expect(await r.asked({ branch: 'work', push: true })).toBe(1);
+  expect(r.said()).toContain('in the commit these files stand as they were written: f1.txt (turn)\n');
+  expect(r.said()).toMatch(/delivered, but not pushed: a filter of your git .*[\s\S]*push -u origin work/);
+  expect(git(r.source, 'rev-parse', 'work')).toBe(r.head);
+  expect(git(remote, 'branch')).toBe('');
+  expect(stands()).toEqual(before);
+});
+
+test('a branch with line ends that the autocrlf of the user would have converted is told so', async () => {
+  using it = folder();
+  const files = { 'a.txt': 'a\n', 'had.txt': 'a\r\nb\r\n', '.gitattributes': 'kept.txt -text\n' };
+  const crlf = Object.fromEntries(
+    ['a.txt', 'had.txt', 'kept.txt', 'new.txt'].map((name) => [name, '1\r\n2\r\n']),
+  );
+  const r = await run(it.path, { files, writes: { ...crlf, 'bin.txt': '\0\r\n', 'lf.txt': 'l\n' } });
+  git(r.source, 'config', 'core.autocrlf', 'input');
+  expect(await r.asked({ branch: 'work' }), r.said()).toBe(0);
+  const told = r.said().split('\n');
+  expect(told.filter((line) => line.includes('CRLF'))).toEqual([
+    expect.stringMatching(/not the core\.autocrlf of your git: .* have CRLF: a\.txt, new\.txt$/),
+  ]);
+});
