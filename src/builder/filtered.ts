@@ -1,8 +1,8 @@
 /** Files that the user's own git converts by a program when they are committed (encryption, large files kept elsewhere).
  *  No program of a repository is ever run here, so an order's commit has them as they were written. */
 import { join } from 'node:path';
-import { removeTree } from '../system/files.ts';
 import { type Environment, type Git, GitError } from '../system/git.ts';
+import { removeTree } from '../system/remove.ts';
 import { makeTemporary, temporaryOf } from '../system/temporary.ts';
 
 const how = ['-z', '--name-only', '--no-renames', '--diff-filter=d'];
