@@ -233,13 +233,14 @@ async function isUntidy(runDir: string): Promise<boolean> {
   return false;
 }
 
-/** The folders of a run that the engine replaces files in. */
+/** The folders of a run that the engine replaces files in. In the workspace, what is hidden of it and what is scratch, files
+ *  are others', whatever they are called, and folders may be closed. */
 async function ownFolders(runDir: string): Promise<readonly string[]> {
   const at = layout(runDir);
   const folders = (await readdir(runDir, { withFileTypes: true }))
     .filter((entry) => entry.isDirectory())
     .map((entry) => join(runDir, entry.name))
-    .filter((path) => path !== at.workspace);
+    .filter((path) => path !== at.workspace && path !== at.hidden && path !== at.scratch);
   const stores = ['trees', 'large'].map((name) => join(at.snapshots, name));
   return [runDir, ...stores, exchangesLayout(at.exchanges).bodies, ...folders];
 }

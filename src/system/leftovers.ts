@@ -1,11 +1,11 @@
 /** What a process that was killed leaves of files it was just making, and how to be sure of those that were made. */
-import { closeSync, fsync, openSync, rmSync } from 'node:fs';
+import { closeSync, fsync, lstatSync, openSync, rmSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { about } from './disk-trouble.ts';
 import { beforeWrite } from './fence.ts';
-import { isMissing, isOwnNeighbour } from './files.ts';
+import { isMissing, isOwnNeighbour, unlockFolder } from './files.ts';
 
 const sync = promisify(fsync);
 
@@ -17,6 +17,10 @@ const isNeighbour = (name: string): boolean =>
  *  and those of one that is stopped, whose rename must fail when it wakes. Only for the folder's owner. A folder that is
  *  not there has none. */
 export async function removeNeighbours(folder: string): Promise<void> {
+  if (isClosed(folder)) {
+    beforeWrite(folder);
+    unlockFolder(folder);
+  }
   for (const name of await neighboursIn(folder)) {
     const path = join(folder, name);
     beforeWrite(path);
@@ -24,9 +28,15 @@ export async function removeNeighbours(folder: string): Promise<void> {
   }
 }
 
-/** Whether there is anything that `removeNeighbours` would remove. */
+/** Whether there is anything that `removeNeighbours` would do. */
 export const hasNeighbours = async (folder: string): Promise<boolean> =>
-  (await neighboursIn(folder)).length > 0;
+  isClosed(folder) || (await neighboursIn(folder)).length > 0;
+
+/** A stage may have closed its node's folder before it was killed with its engine. */
+function isClosed(folder: string): boolean {
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  return found?.isDirectory() === true && (found.mode & 0o700) !== 0o700;
+}
 
 async function neighboursIn(folder: string): Promise<string[]> {
   try {

@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
+import { chmodSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tidy } from '../../src/factory/ended.ts';
 import { home } from '../support/cli.ts';
+import { asHeldByModes } from '../workspace/folders.ts';
 
 const torn = (name: string): string => `.${name}.0123456789ab.tmp`;
 
@@ -28,3 +29,21 @@ test.each(['events.jsonl', 'trace.jsonl', 'calls.jsonl', 'exchanges/calls.jsonl'
     expect(await it.read(name)).toBe(whole);
   },
 );
+
+// What is hidden is closed to everybody; a stage may have closed its own node's folder before it was killed with its engine.
+test('folders that are closed keep no run from being tidied, by somebody whom modes hold', async () => {
+  await using it = await home({
+    '.hidden/0/secret.txt': 's',
+    '.scratch/a/tmp/.x.0123456789ab.tmp': 'of a stage',
+    'a/.status.json.0123456789ab.tmp': '{',
+    'a/stage.json': '{}',
+  });
+  const [hidden, scratch] = [join(it.path, '.hidden'), join(it.path, '.scratch')];
+  for (const path of [hidden, scratch, join(it.path, 'a')]) chmodSync(path, 0);
+  await asHeldByModes(it.path, () => tidy(it.path));
+  expect(statSync(hidden).mode & 0o777).toBe(0);
+  for (const path of [hidden, scratch]) chmodSync(path, 0o700);
+  expect(await it.list('a')).toEqual(['stage.json']);
+  expect(await it.read('.hidden/0/secret.txt')).toBe('s');
+  expect(await it.read('.scratch/a/tmp/.x.0123456789ab.tmp')).toBe('of a stage');
+});
