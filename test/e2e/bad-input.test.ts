@@ -360,7 +360,7 @@ test('a run that fails says what the stage printed, how to look closer, and stan
   expect(listed.stdout).toMatch(
     /\nr2 +completed +p\.dot .*\nr1 +failed +f\.dot .*expected|\nr1 +failed +f\.dot .*bad: check/,
   );
-  expect(listed.stdout.trimEnd()).toMatch(/\nnext: node \S+ trace r1 --node check$/);
+  expect(listed.stdout.trimEnd()).toMatch(/\nnext: node \S.+cli\.js'? trace r1 --node check$/);
   const { runs } = JSON.parse((await it.factory(['runs', '--json'])).stdout);
   expect(runs).toMatchObject([
     { run_id: 'r2', status: 'completed', needs_attention: false, next: '' },

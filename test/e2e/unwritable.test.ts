@@ -30,7 +30,7 @@ test.skipIf(!heldUserCanRun()).for([
   chmodSync(run, 0o755);
   expect(stopped.code, stopped.stderr).toBe(1);
   expect(stopped.stderr).toMatch(names);
-  expect(stopped.stderr).toMatch(/fix: mend that .*permissions.*, then: node \S+ resume r1$/m);
+  expect(stopped.stderr).toMatch(/fix: mend that .*permissions.*, then: node \S.+cli\.js'? resume r1$/m);
   expect(await it.json('.factory/runs/r1/checkpoint.json')).toMatchObject({ next_node: 'two' });
   const resumed = await it.factory(['resume', 'r1'], { env, ...asHeldUser });
   expect(resumed.code, resumed.stderr).toBe(0);

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
+import { quoteWord } from '../../src/policy/words.ts';
 import { isStopped, processId } from '../../src/system/proc.ts';
 import { emptySha, git, put, repository } from '../builder/support.ts';
 import { cli, home } from '../support/cli.ts';
@@ -285,7 +286,7 @@ test.for<[string, string, string[]]>([
     const env = { ...killer(it.path, ['full', words]), FACTORY_SANDBOX: 'none' };
     const ran = await it.factory(command, { env });
     expect(ran.code, ran.stderr).toBe(1);
-    expect(ran.stderr).toContain(`, then: node ${cli} ${command.join(' ')}\n`);
+    expect(ran.stderr).toContain(`, then: node ${quoteWord(cli)} ${command.join(' ')}\n`);
     expect(ran.stderr).not.toMatch(/resume/);
     const on = await it.factory(command, { env });
     expect(on.code, on.stderr).toBe(0);

@@ -10,6 +10,14 @@ type Written = { path: string; durable: number };
 /** A change of names: a file that came into being, or one that got another name. */
 type Named = { path: string } | { from: string; to: string; backup: string | undefined };
 
+/** Its mode holds no power cut. */
+function shorten(path: string, size: number): void {
+  const { mode } = real.statSync(path);
+  real.chmodSync(path, mode | 0o200);
+  real.truncateSync(path, size);
+  real.chmodSync(path, mode);
+}
+
 /** Follows what one process writes, in its folder of records what others of the run have left unflushed. */
 export class Disk {
   private files: Written[] = [];
@@ -118,8 +126,8 @@ export class Disk {
       const is = real.lstatSync(path, { throwIfNoEntry: false });
       if (is?.isFile() !== true || is.size <= durable) continue;
       const luck = chance();
-      if (luck < 0.6) real.truncateSync(path, durable);
-      else if (luck < 0.8) real.truncateSync(path, durable + Math.floor(chance() * (is.size - durable)));
+      if (luck < 0.6) shorten(path, durable);
+      else if (luck < 0.8) shorten(path, durable + Math.floor(chance() * (is.size - durable)));
     }
   }
 
