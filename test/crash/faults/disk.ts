@@ -18,12 +18,31 @@ function shorten(path: string, size: number): void {
   real.chmodSync(path, mode);
 }
 
+/** What has become of a file since it was left unflushed. */
+type Deed = { flushed: string } | { from: string; to: string };
+
+const movedBelow =
+  (from: string, to: string) =>
+  (path: string): string =>
+    path.startsWith(`${from}/`) ? to + path.slice(from.length) : path;
+
+function done(files: readonly Written[], deed: Deed): Written[] {
+  if ('flushed' in deed) return files.filter(({ path }) => path !== deed.flushed);
+  const { from, to } = deed;
+  const below = movedBelow(from, to);
+  return files
+    .filter(({ path }) => path !== to)
+    .map(({ path, durable }) => ({ path: path === from ? to : below(path), durable }));
+}
+
 /** Follows what one process writes, in its folder of records what others of the run have left unflushed. */
 export class Disk {
   private files: Written[] = [];
   /** In the order in which they were made. */
   private names: Named[] = [];
   private backups = 0;
+  /** What others have left, as it was read at that size of the file that says so. */
+  private others: { size: number; files: Written[] } = { size: 0, files: [] };
 
   constructor(
     private readonly folder: string,
@@ -55,7 +74,9 @@ export class Disk {
         n >= before ||
         ('path' in name ? dirname(name.path) !== at : dirname(name.to) !== at && dirname(name.from) !== at),
     );
-    if (!folder) this.files = this.files.filter((file) => file.path !== path);
+    if (folder) return;
+    this.files = this.files.filter((file) => file.path !== path);
+    this.tell({ flushed: path });
   }
 
   renaming(from: string, to: string): void {
@@ -69,8 +90,9 @@ export class Disk {
   }
 
   renamed(from: string, to: string): void {
+    this.tell({ from, to });
     this.files = this.files.filter((file) => file.path !== to);
-    const below = (path: string) => (path.startsWith(`${from}/`) ? to + path.slice(from.length) : path);
+    const below = movedBelow(from, to);
     const moved = (path: string) => (path === from ? to : below(path));
     for (const file of this.files) file.path = moved(file.path);
     for (const one of this.names) {
@@ -98,8 +120,18 @@ export class Disk {
 
   /** For the next process of the run: what a power cut in it would take of ours. */
   leave(): void {
-    const left = this.files.map((file) => JSON.stringify(file)).join('\n');
-    if (left !== '') real.appendFileSync(join(this.folder, 'unflushed.jsonl'), `${left}\n`);
+    this.note(this.files);
+  }
+
+  /** What happens to a file that another process has left unflushed. */
+  private tell(deed: Deed): void {
+    const is = this.ofOthers();
+    if (is.length > 0 && JSON.stringify(is) !== JSON.stringify(done(is, deed))) this.note([deed]);
+  }
+
+  private note(lines: readonly object[]): void {
+    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+    if (text !== '') real.appendFileSync(join(this.folder, 'unflushed.jsonl'), text);
   }
 
   /** Takes what the disk did not have yet. Names are lost in the order of a journal: the last ones first. */
@@ -133,11 +165,15 @@ export class Disk {
 
   private ofOthers(): Written[] {
     const path = join(this.folder, 'unflushed.jsonl');
-    if (!real.existsSync(path)) return [];
-    const lines = real.readFileSync(path, 'utf8').split('\n').filter(Boolean);
-    return lines.map((line): Written => {
-      const { path, durable }: Written = JSON.parse(line);
-      return { path, durable };
-    });
+    const size = real.statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    if (size === this.others.size) return this.others.files;
+    let files: Written[] = [];
+    for (const line of real.readFileSync(path, 'utf8').split('\n').filter(Boolean)) {
+      const read: Written | Deed = JSON.parse(line);
+      if ('durable' in read) files.push(read);
+      else files = done(files, read);
+    }
+    this.others = { size, files };
+    return files;
   }
 }
