@@ -5,7 +5,7 @@ import { type Environment, type Git, GitError } from '../system/git.ts';
 import { removeTree } from '../system/remove.ts';
 import { makeTemporary, temporaryOf } from '../system/temporary.ts';
 
-const how = ['-z', '--name-only', '--no-renames', '--diff-filter=d'];
+const how = ['-z', '--raw', '--no-abbrev', '--no-renames', '--diff-filter=d'];
 
 /** Words about the files that `head` has anew since `base` and that a commit by hand would have converted; none where there
  *  are none, or where git does not answer: it is asked of commits that are made. */
@@ -39,7 +39,8 @@ export async function unconvertedIn(
   env: Environment,
 ): Promise<string | undefined> {
   const head = `refs/heads/${branch}`;
-  const ours = ['--format=', '--no-show-signature', '--extended-regexp', '--grep=^Factory-Run: '];
+  const search = ['--encoding=UTF-8', '--extended-regexp', '--grep=^Factory-Run: '];
+  const ours = ['--format=', '--no-show-signature', ...search];
   const beyond = [head, '--not', `--remotes=${remote}`];
   const list = ['log', ...how, ...ours, ...beyond];
   const files = await asked(git, list, head, env, (paths, index) => filtered(git, paths, index));
@@ -62,7 +63,7 @@ async function asked(
 ): Promise<readonly string[]> {
   const folder = await makeTemporary(temporaryOf(environment), 'factory-attributes');
   try {
-    const paths = new Set((await git.list(list)).filter((path) => path !== ''));
+    const paths = written(await git.list(list));
     if (paths.size === 0) return [];
     const index = { GIT_INDEX_FILE: join(folder, 'index') };
     await readTree(git, head, index);
@@ -73,6 +74,19 @@ async function asked(
   } finally {
     await removeTree(folder);
   }
+}
+
+/** The files among changes as git tells them, whose contents are others: of links, of other repositories and at a change of
+ *  mode nothing is ever converted. */
+function written(told: readonly string[]): ReadonlySet<string> {
+  const paths = new Set<string>();
+  // `:100644 100755 <hash before> <hash after> M`, then the path.
+  for (let at = 0; at + 1 < told.length; at += 2) {
+    const [meta = '', path = ''] = told.slice(at, at + 2);
+    const [, mode = '', was, is] = meta.split(' ');
+    if (mode.startsWith('100') && was !== is) paths.add(path);
+  }
+  return paths;
 }
 
 /** A split index would leave its other half in the repository. */

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { push } from '../../src/builder/push.ts';
@@ -151,4 +151,27 @@ test('what a run has committed past a filter of the user is not pushed by a late
   git(repo, 'push', '-q', 'origin', 'main');
   commit('d.sh', 'WO-03: three', trailer);
   expect(await push(given, realSpawn)).toMatchObject({ ok: true });
+});
+
+test('links, submodules and new modes are pushed past a filter, which would have left them alone', async () => {
+  using it = folder({ 'src/a.txt': 'a\n', 'src/.gitattributes': '* filter=turn\n' });
+  const repo = join(it.path, 'src');
+  repository(repo);
+  git(it.path, 'init', '-q', '--bare', 'remote.git');
+  git(repo, 'remote', 'add', 'origin', join(it.path, 'remote.git'));
+  git(repo, 'config', 'filter.turn.clean', 'cat');
+  const commit = (message: string) => git(repo, 'commit', '-q', '-m', message, '-m', 'Factory-Run: R');
+  symlinkSync('a.txt', join(repo, 'link'));
+  git(repo, 'add', 'link');
+  git(repo, 'update-index', '--add', '--cacheinfo', `160000,${git(repo, 'rev-parse', 'HEAD').trim()},other`);
+  git(repo, 'update-index', '--chmod=+x', 'a.txt');
+  commit('WO-01: one');
+  const given = { repo, branch: 'main', env: bareEnv(it.path) };
+  expect(await push(given, realSpawn)).toMatchObject({ ok: true });
+  put(repo, { 'a.txt': 'other\n' });
+  git(repo, 'add', 'a.txt');
+  commit('WO-02: two');
+  // Messages that are shown in other letters are found all the same.
+  git(repo, 'config', 'i18n.logOutputEncoding', 'UTF-16');
+  expect(await push(given, realSpawn)).toMatchObject({ ok: false, stderr: expect.stringContaining('a.txt') });
 });
