@@ -1,6 +1,7 @@
 /** Files that the user's own git converts by a program when they are committed (encryption, large files kept elsewhere).
  *  No program of a repository is ever run here, so an order's commit has them as they were written. */
 import { join } from 'node:path';
+import { diskTrouble } from '../system/disk-trouble.ts';
 import { type Environment, type Git, GitError } from '../system/git.ts';
 import { removeTree } from '../system/remove.ts';
 import { makeTemporary, temporaryOf } from '../system/temporary.ts';
@@ -15,8 +16,14 @@ export async function unconverted(
   env: Environment,
 ): Promise<readonly string[]> {
   const list = ['diff-tree', '-r', ...how, base, head];
-  const files = await asked(git, list, head, env, (paths, index) => filtered(git, paths, index));
-  const ends = await asked(git, list, head, env, (paths, index) => otherEnds(git, paths, base, index));
+  const ask = (act: Ask) =>
+    asked(git, list, head, env, act).catch((error: unknown) => {
+      // What is made stands, whether there is room for this question or not.
+      if (diskTrouble(error) !== undefined) return [];
+      throw error;
+    });
+  const files = await ask((paths, index) => filtered(git, paths, index));
+  const ends = await ask((paths, index) => otherEnds(git, paths, base, index));
   return [
     ...(files.length === 0
       ? []
@@ -51,6 +58,7 @@ const few = (files: readonly string[]): string =>
   `${files.slice(0, 5).join(', ')}${files.length > 5 ? ` and ${files.length - 5} more` : ''}`;
 
 type Index = { readonly GIT_INDEX_FILE: string };
+type Ask = (paths: readonly string[], index: Index) => Promise<readonly string[]>;
 
 /** Does `act` with the paths that git lists and an index of `head`: in the working tree may stand another commit, with other
  *  attributes. Empty where git does not answer. */
@@ -59,12 +67,13 @@ async function asked(
   list: readonly string[],
   head: string,
   environment: Environment,
-  act: (paths: readonly string[], index: Index) => Promise<readonly string[]>,
+  act: Ask,
 ): Promise<readonly string[]> {
-  const folder = await makeTemporary(temporaryOf(environment), 'factory-attributes');
+  let folder: string | undefined;
   try {
     const paths = written(await git.list(list));
     if (paths.size === 0) return [];
+    folder = await makeTemporary(temporaryOf(environment), 'factory-attributes');
     const index = { GIT_INDEX_FILE: join(folder, 'index') };
     await readTree(git, head, index);
     return await act([...paths], index);
@@ -72,7 +81,7 @@ async function asked(
     if (error instanceof GitError) return [];
     throw error;
   } finally {
-    await removeTree(folder);
+    if (folder !== undefined) await removeTree(folder);
   }
 }
 

@@ -1,12 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { unconverted } from '../../src/builder/filtered.ts';
 import { push } from '../../src/builder/push.ts';
 import { fence, Superseded } from '../../src/system/fence.ts';
+import { sourceGit } from '../../src/system/git.ts';
 import { makerWord } from '../../src/system/maker.ts';
 import { realSpawn } from '../../src/system/processes.ts';
 import { noteDisk } from '../support/disk-notes.ts';
+import { asHeldByModes } from '../workspace/folders.ts';
 import { bareEnv, folder, git, put, repository } from './support.ts';
 
 test('whoever has lost the repository to another run pushes nothing', async () => {
@@ -174,4 +177,23 @@ test('links, submodules and new modes are pushed past a filter, which would have
   // Messages that are shown in other letters are found all the same.
   git(repo, 'config', 'i18n.logOutputEncoding', 'UTF-16');
   expect(await push(given, realSpawn)).toMatchObject({ ok: false, stderr: expect.stringContaining('a.txt') });
+});
+
+test('where there is no room for the question what a filter would have converted, what was made stands all the same', async () => {
+  using it = folder({ 'src/a.txt': 'a\n', 'src/.gitattributes': '*.txt filter=turn\n', 'tmp/x': '' });
+  const repo = join(it.path, 'src');
+  repository(repo);
+  git(repo, 'config', 'filter.turn.clean', 'cat');
+  const base = git(repo, 'rev-parse', 'HEAD').trim();
+  put(repo, { 'b.txt': 'b\n' });
+  git(repo, 'add', '.');
+  git(repo, 'commit', '-q', '-m', 'one');
+  const env = { ...bareEnv(it.path), TMPDIR: join(it.path, 'tmp') };
+  const told = () => unconverted(sourceGit(repo, env), { base, head: 'HEAD' }, env);
+  await asHeldByModes(it.path, async () => {
+    expect((await told()).join()).toContain('b.txt (turn)');
+    chmodSync(env.TMPDIR, 0o500);
+    expect(await told()).toEqual([]);
+    chmodSync(env.TMPDIR, 0o700);
+  });
 });
