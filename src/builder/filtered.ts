@@ -1,11 +1,12 @@
 /** Files that the user's own git converts by a program when they are committed (encryption, large files kept elsewhere).
  *  No program of a repository is ever run here, so an order's commit has them as they were written. */
 import { join } from 'node:path';
+import { diskTrouble } from '../system/disk-trouble.ts';
 import { type Environment, type Git, GitError } from '../system/git.ts';
 import { removeTree } from '../system/remove.ts';
 import { makeTemporary, temporaryOf } from '../system/temporary.ts';
 
-const how = ['-z', '--name-only', '--no-renames', '--diff-filter=d'];
+const how = ['-z', '--raw', '--no-abbrev', '--no-renames', '--diff-filter=d'];
 
 /** Words about the files that `head` has anew since `base` and that a commit by hand would have converted; none where there
  *  are none, or where git does not answer: it is asked of commits that are made. */
@@ -15,8 +16,14 @@ export async function unconverted(
   env: Environment,
 ): Promise<readonly string[]> {
   const list = ['diff-tree', '-r', ...how, base, head];
-  const files = await asked(git, list, head, env, (paths, index) => filtered(git, paths, index));
-  const ends = await asked(git, list, head, env, (paths, index) => otherEnds(git, paths, base, index));
+  const ask = (act: Ask) =>
+    asked(git, list, head, env, act).catch((error: unknown) => {
+      // What is made stands, whether there is room for this question or not.
+      if (diskTrouble(error) !== undefined) return [];
+      throw error;
+    });
+  const files = await ask((paths, index) => filtered(git, paths, index));
+  const ends = await ask((paths, index) => otherEnds(git, paths, base, index));
   return [
     ...(files.length === 0
       ? []
@@ -39,7 +46,8 @@ export async function unconvertedIn(
   env: Environment,
 ): Promise<string | undefined> {
   const head = `refs/heads/${branch}`;
-  const ours = ['--format=', '--no-show-signature', '--extended-regexp', '--grep=^Factory-Run: '];
+  const search = ['--encoding=UTF-8', '--extended-regexp', '--grep=^Factory-Run: '];
+  const ours = ['--format=', '--no-show-signature', ...search];
   const beyond = [head, '--not', `--remotes=${remote}`];
   const list = ['log', ...how, ...ours, ...beyond];
   const files = await asked(git, list, head, env, (paths, index) => filtered(git, paths, index));
@@ -50,6 +58,7 @@ const few = (files: readonly string[]): string =>
   `${files.slice(0, 5).join(', ')}${files.length > 5 ? ` and ${files.length - 5} more` : ''}`;
 
 type Index = { readonly GIT_INDEX_FILE: string };
+type Ask = (paths: readonly string[], index: Index) => Promise<readonly string[]>;
 
 /** Does `act` with the paths that git lists and an index of `head`: in the working tree may stand another commit, with other
  *  attributes. Empty where git does not answer. */
@@ -58,12 +67,13 @@ async function asked(
   list: readonly string[],
   head: string,
   environment: Environment,
-  act: (paths: readonly string[], index: Index) => Promise<readonly string[]>,
+  act: Ask,
 ): Promise<readonly string[]> {
-  const folder = await makeTemporary(temporaryOf(environment), 'factory-attributes');
+  let folder: string | undefined;
   try {
-    const paths = new Set((await git.list(list)).filter((path) => path !== ''));
+    const paths = written(await git.list(list));
     if (paths.size === 0) return [];
+    folder = await makeTemporary(temporaryOf(environment), 'factory-attributes');
     const index = { GIT_INDEX_FILE: join(folder, 'index') };
     await readTree(git, head, index);
     return await act([...paths], index);
@@ -71,8 +81,21 @@ async function asked(
     if (error instanceof GitError) return [];
     throw error;
   } finally {
-    await removeTree(folder);
+    if (folder !== undefined) await removeTree(folder);
   }
+}
+
+/** The files among changes as git tells them, whose contents are others: of links, of other repositories and at a change of
+ *  mode nothing is ever converted. */
+function written(told: readonly string[]): ReadonlySet<string> {
+  const paths = new Set<string>();
+  // `:100644 100755 <hash before> <hash after> M`, then the path.
+  for (let at = 0; at + 1 < told.length; at += 2) {
+    const [meta = '', path = ''] = told.slice(at, at + 2);
+    const [, mode = '', was, is] = meta.split(' ');
+    if (mode.startsWith('100') && was !== is) paths.add(path);
+  }
+  return paths;
 }
 
 /** A split index would leave its other half in the repository. */

@@ -10,14 +10,20 @@ const mute =
 const runner =
   /\b(?:npm (?:run )?test|(?:yarn|pnpm)(?: run)? test|vitest|jest|mocha|pytest|unittest|tox|(?:cargo|go|dotnet) test|mvn|gradlew?|rspec|bats|ctest|make (?:test|check)|node --test)\b/;
 
-/** What a line runs whose findings are lost: behind `-`, `!` or `echo`, under an `if` that does nothing, in the background. */
-function unheard(text: string, path: string): string | undefined {
+/** What a line runs whose findings are lost: behind `-`, `!` or `echo`, under an `if` that does nothing, in the background.
+ *  `has`: all lines that there are now. */
+function unheard(text: string, path: string, has: ReadonlySet<string>): string | undefined {
   if (!runner.test(text)) return undefined;
   const inMakefile = /(?:Makefile|\.mk)$/.test(path);
+  const lines = [...has];
+  const [, said = ''] = /^echo\s+(\S+)/.exec(text) ?? [];
+  // What is said may be done as well, and what runs beside others may be asked for in the end.
+  if (said !== '' && lines.some((one) => one.startsWith(`${said} `) && runner.test(one))) return undefined;
+  const isAsked = lines.some((one) => /\bwait\s+["'$%\d-]/.test(one));
   return (
     /^(?:!|echo)\s+(.+)$/.exec(text)?.[1] ??
     /^if\s+(.+?)\s*;\s*then\s+(?::|true)\s*;\s*fi$/.exec(text)?.[1] ??
-    /^(.*\S)\s*(?<!&)&$/.exec(text)?.[1] ??
+    (isAsked ? undefined : /^(.*\S)\s*(?<!&)&$/.exec(text)?.[1]) ??
     (inMakefile ? /^@?-@?\s*(.+)$/.exec(text)?.[1] : undefined)
   );
 }
@@ -52,7 +58,7 @@ export function silenced(changes: readonly FileChange[], mayRewrite: (path: stri
           after: text,
           why: 'what it finds does not matter any more',
         });
-      const heard = gone.get(bare(unheard(text, path) ?? ''));
+      const heard = gone.get(bare(unheard(text, path, has) ?? ''));
       if (heard !== undefined)
         found.push({
           code: 'check-silenced',

@@ -91,7 +91,8 @@ export function tamperingIn(
       continue;
     }
     if (is === undefined) continue;
-    for (const skip of left.newSkips(path, is.skips))
+    for (const skip of left.newSkips(path, is.skips)) {
+      if (comesAlong(skip, was, is, left)) continue;
       say({
         code: 'test-skipped',
         path,
@@ -101,6 +102,7 @@ export function tamperingIn(
         why: 'tests that were run are not, or not all of them',
         mild: skip.conditional,
       });
+    }
     for (const leave of left.newLeaves(was ?? none, is))
       say({
         code: 'check-bypassed',
@@ -169,12 +171,14 @@ function remaining(pairs: readonly Pair[]) {
   const then = count(every(({ assertions }) => assertions, 'was').map(({ key }) => key));
   const skipsThen = count(every(({ skips }) => skips, 'was').map(({ key }) => key));
   const tests = new Set(pairs.flatMap(({ is }) => [...(is?.tests.keys() ?? [])]));
+  const testsThen = new Set(pairs.flatMap(({ was }) => [...(was?.tests.keys() ?? [])]));
   return {
     isKept: (key: string) => now.has(key),
     /** How many fewer of these there are now, in all files together. */
     fewer: (key: string) => Math.max(0, (then.get(key) ?? 0) - (now.get(key) ?? 0)),
     isNew: (key: string) => !then.has(key),
     hasTest: (name: string) => tests.has(name),
+    hadTest: (name: string) => testsThen.has(name),
     newSkips: (_path: string, skips: TestCode['skips']) =>
       skips.filter(({ key }) => {
         const had = skipsThen.get(key) ?? 0;
@@ -193,6 +197,20 @@ function remaining(pairs: readonly Pair[]) {
       });
     },
   };
+}
+
+/** Whether a condition has come along with the tests that it is for: a new file's, or the one that shall panic. None that was
+ *  run is not. */
+function comesAlong(
+  { conditional, text, line }: TestCode['skips'][number],
+  was: TestCode | undefined,
+  is: TestCode,
+  left: Remaining,
+): boolean {
+  if (!conditional || (was !== undefined && !text.startsWith('#[should_panic'))) return false;
+  const tests = [...is.tests];
+  const its = was === undefined ? tests : tests.filter(([, at]) => at >= line).slice(0, 1);
+  return its.length > 0 && its.every(([name]) => !left.hadTest(name));
 }
 
 /** A file that was renamed, or whose tests have moved. */

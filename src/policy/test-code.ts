@@ -80,7 +80,7 @@ const skipping: readonly (readonly [RegExp, boolean])[] = [
     false,
   ],
   [
-    /\b(?:it|test|describe|context|suite|specify|Deno\.test)\.(?:skip|todo|failing|fails|only|ignore)\b|^\s*(?:xit|xtest|xdescribe|xcontext|xspecify|fit|fdescribe|fcontext)\s*\(|\b(?:it|test)\(.*\{\s*(?:skip|todo|only|ignore)\s*:\s*(?!false)/,
+    /\b(?:it|test|describe|context|suite|specify|Deno\.test)\.(?:skip|todo|failing|fails(?=\(|\.\w+\()|only|ignore)\b|^\s*(?:xit|xtest|xdescribe|xcontext|xspecify|fit|fdescribe|fcontext)\s*\(|\b(?:it|test)\(.*\{\s*(?:skip|todo|only|ignore)\s*:\s*(?!false)/,
     false,
   ],
   [/\bt\.(?:Skip|Skipf|SkipNow)\(/, false],
@@ -185,8 +185,13 @@ export function withoutComments(path: string, text: string): string {
     const left = text.replaceAll('\r', '').replace(/^[ \t]*#(?!!).*$|[ \t]#[ \t].*$/gm, '');
     if (!path.endsWith('.py')) return left;
     // A text that is a statement of its own says nothing.
-    return left.replace(/("""|''')[\s\S]*?\1/g, (whole, _sign, at: number) =>
-      /(?:^|\n)[ \t]*$/.test(left.slice(Math.max(0, at - 200), at)) ? blank(whole) : whole,
+    // Signs of such a text in another text begin none.
+    const texts =
+      /("""|''')[\s\S]*?\1|"[^"\\\n]*(?:\\.[^"\\\n]*){0,9999}"|'[^'\\\n]*(?:\\.[^'\\\n]*){0,9999}'/g;
+    return left.replace(texts, (whole, sign: string | undefined, at: number) =>
+      sign !== undefined && /(?:^|\n)[ \t]*$/.test(left.slice(Math.max(0, at - 200), at))
+        ? blank(whole)
+        : whole,
     );
   }
   return text

@@ -68,6 +68,13 @@ function strength(text: string): number {
 /** An assertion that names the one value that will not do; scripts say so of what they fail at. */
 const but = /^(?!\[|test\b|if\b).*(?:!==?|\bassert_ne!|NotEquals?\(|\.not\.to(?:Be|Equal|StrictEqual)\()/;
 
+/** Whether an assertion is a statement of its own: what is kept by a name, is one of several things or what a function
+ *  comes to may be waited for by others. */
+const isWhole = (text: string): boolean =>
+  /^(?:void\s+)?expect\b/.test(text) &&
+  !text.trimEnd().endsWith(',') &&
+  text.split('(').length === text.split(')').length;
+
 /** Why `after` says less than `before`; undefined where it does not. */
 export function howWeaker(before: string, after: string): string | undefined {
   const was = strength(before);
@@ -77,7 +84,8 @@ export function howWeaker(before: string, after: string): string | undefined {
     /(?:raises?\w*|Throws\w*|throw_error|should_panic)\W{0,2}(?:Base|Standard)?(?:Exception|Throwable|Error)\b/i;
   if (any.test(after) && !any.test(before)) return 'any exception will do now';
   const awaited = /^(?:await|return)\b/;
-  if (/\.(?:resolves|rejects|eventually)\b/.test(after) && awaited.test(before) && !awaited.test(after))
+  const promises = /\.(?:resolves|rejects|eventually)\b/;
+  if (promises.test(after) && awaited.test(before) && !awaited.test(after) && isWhole(after))
     return 'nobody waits for what it finds any more';
   if (was === 3 && is === 3 && !but.test(before) && but.test(after)) return 'any value but one will do now';
   if (is <= was - 1) return 'the assertion lets more pass than it did';

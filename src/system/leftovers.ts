@@ -17,7 +17,7 @@ const isNeighbour = (name: string): boolean =>
  *  and those of one that is stopped, whose rename must fail when it wakes. Only for the folder's owner. A folder that is
  *  not there has none. */
 export async function removeNeighbours(folder: string): Promise<void> {
-  if (isClosed(folder)) {
+  if (lacks(folder, 0o700)) {
     beforeWrite(folder);
     unlockFolder(folder);
   }
@@ -28,14 +28,15 @@ export async function removeNeighbours(folder: string): Promise<void> {
   }
 }
 
-/** Whether there is anything that `removeNeighbours` would do. */
+/** Whether there is anything that `removeNeighbours` would remove, or may be where nobody can look. What can be read is left
+ *  as it is: somebody may have put a whole run away so that nothing in it is changed. */
 export const hasNeighbours = async (folder: string): Promise<boolean> =>
-  isClosed(folder) || (await neighboursIn(folder)).length > 0;
+  lacks(folder, 0o500) || (await neighboursIn(folder)).length > 0;
 
 /** A stage may have closed its node's folder before it was killed with its engine. */
-function isClosed(folder: string): boolean {
+function lacks(folder: string, mode: number): boolean {
   const found = lstatSync(folder, { throwIfNoEntry: false });
-  return found?.isDirectory() === true && (found.mode & 0o700) !== 0o700;
+  return found?.isDirectory() === true && (found.mode & mode) !== mode;
 }
 
 async function neighboursIn(folder: string): Promise<string[]> {

@@ -7,7 +7,8 @@ import { beforeWrite } from './fence.ts';
 import { isCode, isMissing, nameBeside, removeIfEmpty, unlockFolder } from './files.ts';
 
 /** Removes what is there, a folder with all that is in it, however it is locked; nothing where nothing is. What a link leads
- *  to stays, and so do the modes of the folder that `path` is in. Rejects with the system's error.
+ *  to stays, and so do the modes of the folder that `path` is in. What cannot be removed keeps nothing beside it; rejects then,
+ *  with the system's first error.
  *
  *  Node's `rm` removes what is in a folder all at once: when one thing fails it has ended, and goes on with the others. */
 export async function removeTree(path: string): Promise<void> {
@@ -42,13 +43,20 @@ const atOnce = 500;
 async function removeFolder(folder: Buffer, count: { removed: number }): Promise<void> {
   unlockFolder(folder);
   for (let round = 1; ; round++) {
+    const kept: unknown[] = [];
     for (const name of namesIn(folder)) {
       // As bytes, since a name need be no UTF-8.
       const path = Buffer.concat([folder, Buffer.from('/'), name]);
-      if (isFolder(path)) await removeFolder(path, count);
-      else unlessGone(() => unlinkSync(path));
+      try {
+        if (isFolder(path)) await removeFolder(path, count);
+        else unlessGone(() => unlinkSync(path));
+      } catch (error) {
+        // Others may have made it, and only they can remove it.
+        kept.push(error);
+      }
       if (++count.removed % atOnce === 0) await setImmediate();
     }
+    if (kept.length > 0) throw kept[0];
     try {
       return unlessGone(() => rmdirSync(folder));
     } catch (error) {

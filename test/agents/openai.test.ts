@@ -552,6 +552,8 @@ test('noise between the events is passed over', async () => {
         '',
         `data: ${'['.repeat(5000)}${']'.repeat(5000)}`,
         '',
+        'data: {"type":"response.in_progress","error":""}',
+        '',
         completed('fine'),
         'data: [DONE]',
         '',

@@ -1,12 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { unconverted } from '../../src/builder/filtered.ts';
 import { push } from '../../src/builder/push.ts';
 import { fence, Superseded } from '../../src/system/fence.ts';
+import { sourceGit } from '../../src/system/git.ts';
 import { makerWord } from '../../src/system/maker.ts';
 import { realSpawn } from '../../src/system/processes.ts';
 import { noteDisk } from '../support/disk-notes.ts';
+import { asHeldByModes } from '../workspace/folders.ts';
 import { bareEnv, folder, git, put, repository } from './support.ts';
 
 test('whoever has lost the repository to another run pushes nothing', async () => {
@@ -151,4 +154,46 @@ test('what a run has committed past a filter of the user is not pushed by a late
   git(repo, 'push', '-q', 'origin', 'main');
   commit('d.sh', 'WO-03: three', trailer);
   expect(await push(given, realSpawn)).toMatchObject({ ok: true });
+});
+
+test('links, submodules and new modes are pushed past a filter, which would have left them alone', async () => {
+  using it = folder({ 'src/a.txt': 'a\n', 'src/.gitattributes': '* filter=turn\n' });
+  const repo = join(it.path, 'src');
+  repository(repo);
+  git(it.path, 'init', '-q', '--bare', 'remote.git');
+  git(repo, 'remote', 'add', 'origin', join(it.path, 'remote.git'));
+  git(repo, 'config', 'filter.turn.clean', 'cat');
+  const commit = (message: string) => git(repo, 'commit', '-q', '-m', message, '-m', 'Factory-Run: R');
+  symlinkSync('a.txt', join(repo, 'link'));
+  git(repo, 'add', 'link');
+  git(repo, 'update-index', '--add', '--cacheinfo', `160000,${git(repo, 'rev-parse', 'HEAD').trim()},other`);
+  git(repo, 'update-index', '--chmod=+x', 'a.txt');
+  commit('WO-01: one');
+  const given = { repo, branch: 'main', env: bareEnv(it.path) };
+  expect(await push(given, realSpawn)).toMatchObject({ ok: true });
+  put(repo, { 'a.txt': 'other\n' });
+  git(repo, 'add', 'a.txt');
+  commit('WO-02: two');
+  // Messages that are shown in other letters are found all the same.
+  git(repo, 'config', 'i18n.logOutputEncoding', 'UTF-16');
+  expect(await push(given, realSpawn)).toMatchObject({ ok: false, stderr: expect.stringContaining('a.txt') });
+});
+
+test('where there is no room for the question what a filter would have converted, what was made stands all the same', async () => {
+  using it = folder({ 'src/a.txt': 'a\n', 'src/.gitattributes': '*.txt filter=turn\n', 'tmp/x': '' });
+  const repo = join(it.path, 'src');
+  repository(repo);
+  git(repo, 'config', 'filter.turn.clean', 'cat');
+  const base = git(repo, 'rev-parse', 'HEAD').trim();
+  put(repo, { 'b.txt': 'b\n' });
+  git(repo, 'add', '.');
+  git(repo, 'commit', '-q', '-m', 'one');
+  const env = { ...bareEnv(it.path), TMPDIR: join(it.path, 'tmp') };
+  const told = () => unconverted(sourceGit(repo, env), { base, head: 'HEAD' }, env);
+  await asHeldByModes(it.path, async () => {
+    expect((await told()).join()).toContain('b.txt (turn)');
+    chmodSync(env.TMPDIR, 0o500);
+    expect(await told()).toEqual([]);
+    chmodSync(env.TMPDIR, 0o700);
+  });
 });

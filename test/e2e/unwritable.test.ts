@@ -52,6 +52,23 @@ test.skipIf(!heldUserCanRun())(
 );
 
 test.skipIf(!heldUserCanRun())(
+  'a run that has ended, and that nobody may change any more, still says how by a resume',
+  async () => {
+    await using it = await home({ 'p.dot': pipeline });
+    giveToHeldUser(it.path);
+    const env = { FLAG: join(it.path, 'flag'), RUN: it.path, MODE: '755' };
+    const ended = await it.factory(['run', 'p.dot', '--run-id', 'r1'], { env, ...asHeldUser });
+    expect(ended.code, ended.stderr).toBe(0);
+    const run = join(it.path, '.factory/runs/r1');
+    execFileSync('chmod', ['-R', 'a-w', run]);
+    const told = await it.factory(['resume', 'r1', '--json'], asHeldUser);
+    execFileSync('chmod', ['-R', 'u+w', run]);
+    expect(told.code, told.stderr).toBe(0);
+    expect(JSON.parse(told.stdout)).toMatchObject({ status: 'completed' });
+  },
+);
+
+test.skipIf(!heldUserCanRun())(
   'a run that this user may not read is there, and said to be closed',
   async () => {
     await using it = await home({ 'p.dot': pipeline, '.factory/runs/r1/manifest.json': '{}' });

@@ -49,6 +49,14 @@ const rows: readonly (readonly [string, readonly FileChange[], readonly string[]
     ['error assertion-deleted:1'],
   ],
   [
+    'assertions behind the sign of a text in another one',
+    py(
+      `${one}\n\n${ebb.replace('\n', '\n    """\n    Ebb.\n    """\n')}\n\ndef test_low():\n    """\n    Low.\n    """\n    assert low() == 2\n`,
+      `${one.replace('level()', `level('"""')`)}\n\n${ebb.replace('\n', '\n    """\n    Ebb.\n    """\n')}\n\ndef test_low():\n    """\n    Low.\n    """\n    assert low() == 2\n`,
+    ),
+    [],
+  ],
+  [
     'an assertion behind a text that is assigned',
     line('assert level() == 3', 'text = """\n"""\n    assert level() == 3\n    """said"""'),
     [],
@@ -74,6 +82,20 @@ const rows: readonly (readonly [string, readonly FileChange[], readonly string[]
     'a file that asks for a module first',
     py(two, `pytest.importorskip("numpy")\n${two}`),
     ['warning test-skipped:1'],
+  ],
+  ['a new file that asks for a module first', [{ path, after: `pytest.importorskip("numpy")\n${two}` }], []],
+  [
+    'a file that asks for a module first, and stands elsewhere now',
+    [
+      { path, before: two },
+      { path: 'tests/unit/test_t.py', after: `pytest.importorskip("numpy")\n${two}` },
+    ],
+    ['warning test-skipped:1'],
+  ],
+  [
+    'what fails, asked for',
+    ts('expect(a()).toBe(3)', 'expect(a()).toBe(3);\n  expect(suite.fails).toBe(0)'),
+    [],
   ],
   [
     'a test that must fail',
@@ -108,6 +130,18 @@ const rows: readonly (readonly [string, readonly FileChange[], readonly string[]
     ],
     [`${mark.includes('any') ? 'error' : 'warning'} test-skipped:2`],
   ]),
+  [
+    'a new test of Rust that must panic',
+    [
+      {
+        path: 'tests/a.rs',
+        before: '#[test]\nfn a() {\n    assert_eq!(b(), 1);\n}\n',
+        after:
+          '#[test]\nfn a() {\n    assert_eq!(b(), 1);\n}\n\n#[test]\n#[should_panic]\nfn c() {\n    b(0);\n}\n',
+      },
+    ],
+    [],
+  ],
   ['any value but one', line('assert level() == 3', 'assert level() != 4'), ['error assertion-weakened:2']],
   ['another value that will not do', line('assert level() != 3', 'assert level() != 4'), []],
   [
@@ -125,6 +159,15 @@ const rows: readonly (readonly [string, readonly FileChange[], readonly string[]
     ts('await expect(level()).resolves.toBe(3)', 'expect(await level()).toBe(3)'),
     [],
   ],
+  ...[
+    'const found = expect(level()).rejects.toThrow("x");\n  level();\n  await found',
+    'await Promise.all([\n    expect(level()).rejects.toThrow("x"),\n    expect(ebb()).rejects.toThrow("x"),\n  ])',
+    'await both(() =>\n    expect(level()).rejects.toThrow("x"))',
+  ].map((later): [string, readonly FileChange[], readonly string[]] => [
+    `a promise that is waited for as in ${later}`,
+    ts('await expect(level()).rejects.toThrow("x")', later),
+    [],
+  ]),
   ...['! npm test', 'echo npm test', 'npm test &', 'if npm test; then :; fi'].map(
     (lost): [string, readonly FileChange[], readonly string[]] => [
       `tests run as "${lost}"`,
@@ -132,6 +175,13 @@ const rows: readonly (readonly [string, readonly FileChange[], readonly string[]
       ['error check-silenced:2'],
     ],
   ),
+  ['tests that are said and run', sh('npm test\n', 'echo npm test\nnpm test -- --all\n'), []],
+  ['tests that are waited for in the end', sh('npm test\n', 'npm test &\nnpm start\nwait $!\n'), []],
+  [
+    'tests that are not waited for by name',
+    sh('npm test\n', 'npm test &\nnpm start\nwait\n'),
+    ['error check-silenced:2'],
+  ],
   ['tests that run after others', sh('npm test\n', 'npm run lint && npm test\n'), []],
   [
     'tests whose failure a makefile passes over',

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import { chmod, mkdir, readdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
@@ -115,6 +116,19 @@ test('a tree is removed whole, however many of its folders are locked', async ()
   }
   await asHeldByModes(it.dir, () => removeTree(it.at('top')));
   expect(await readdir(it.dir)).toEqual([]);
+});
+
+// As somebody else's folder, or one that is deeper than a path reaches.
+test('what cannot be removed keeps nothing beside it', async () => {
+  await using it = await temp();
+  for (const one of ['before', 'within', 'z']) await mkdir(it.at(`top/${one}/in`), { recursive: true });
+  const name = 'n'.repeat(250);
+  const deep = `for (let n = 0; n < 20; n++) { fs.mkdirSync('${name}'); process.chdir('${name}') }`;
+  execFileSync(process.execPath, ['-e', deep], { cwd: it.at('top/within') });
+  await expect(removeTree(it.at('top'))).rejects.toThrow('ENAMETOOLONG');
+  expect(await readdir(it.at('top'))).toEqual(['within']);
+  expect(await readdir(it.at('top/within'))).toEqual([name]);
+  execFileSync('rm', ['-rf', it.at('top')]);
 });
 
 test('what stands in the way is removed at once, however it is locked', async () => {

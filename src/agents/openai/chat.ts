@@ -70,7 +70,7 @@ const Chunk = z.object({
   choices: z.array(Choice).nullish(),
   usage: z.object({ prompt_tokens: Count, completion_tokens: Count }).nullish().catch(undefined),
 });
-const Failed = z.object({ error: Fault.or(z.string()) });
+const Failed = z.object({ error: Fault.or(z.string().trim().min(1)) });
 
 /** Pieces of an answer, put together. */
 type Gathered = {

@@ -78,7 +78,13 @@ const Raw = z.object({ response: z.unknown() });
 /** An error in a stream comes bare or wrapped, and from some servers as mere words. */
 const ErrorEvent = z.object({ type: z.literal('error') }).and(Fault);
 const Wrapped = z.object({
-  error: Fault.or(z.string().transform((message) => ({ code: undefined, type: undefined, message }))),
+  error: Fault.or(
+    z
+      .string()
+      .trim()
+      .min(1)
+      .transform((message) => ({ code: undefined, type: undefined, message })),
+  ),
 });
 
 /** Reads one event of a stream; undefined for all that need not be heard. */

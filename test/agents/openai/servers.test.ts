@@ -33,6 +33,11 @@ test('an empty reason to end is none: half an answer is not taken for a whole on
   expect(requests).toHaveLength(2);
 });
 
+test('an error without a word is none', async () => {
+  const events = [{ ...chunk({ content: 'fine' }, 'stop'), error: '' }];
+  expect((await chat([{ events }])).report).toMatchObject({ kind: 'answered', text: 'fine' });
+});
+
 test('an answer in parts is put together from those that are text', async () => {
   const thinking = { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] };
   const text = (words: string) => ({ type: 'text', text: words });
