@@ -1,6 +1,6 @@
 /** Whole folders, taken away. */
 import { lstatSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { named } from './disk-trouble.ts';
 import { beforeWrite } from './fence.ts';
@@ -12,7 +12,8 @@ import { isCode, isMissing, nameBeside, removeIfEmpty, unlockFolder } from './fi
  *
  *  Node's `rm` removes what is in a folder all at once: when one thing fails it has ended, and goes on with the others. */
 export async function removeTree(path: string): Promise<void> {
-  const top = Buffer.from(path);
+  // With a slash at its end a link would be the folder that it leads to.
+  const top = Buffer.from(resolve(path));
   if (isFolder(top)) await removeFolder(top, { removed: 0 });
   else unlessGone(() => unlinkSync(top));
 }

@@ -141,6 +141,15 @@ test('what stands in the way is removed at once, however it is locked', async ()
   expect(await readdir(it.dir)).toEqual([]);
 });
 
+test.for(['link', 'link/'])('of a link that is called "%s" only the link goes', async (name) => {
+  await using it = await temp();
+  await mkdir(it.at('foreign/sub'), { recursive: true });
+  await symlink('foreign', it.at('link'));
+  await removeTree(`${it.dir}/${name}`);
+  expect(await readdir(it.dir)).toEqual(['foreign']);
+  expect(await readdir(it.at('foreign'))).toEqual(['sub']);
+});
+
 test('a link that may not be removed is not followed: the folder that it leads to stays as it is', async () => {
   await using it = await temp();
   await mkdir(it.at('foreign/sub'), { recursive: true });
