@@ -14,7 +14,10 @@ import { isCode, isMissing, nameBeside, removeIfEmpty, unlockFolder } from './fi
 export async function removeTree(path: string): Promise<void> {
   // With a slash at its end a link would be the folder that it leads to.
   const top = Buffer.from(resolve(path));
-  if (isFolder(top)) await removeFolder(top, { removed: 0 });
+  const found = lstatSync(top, { throwIfNoEntry: false });
+  // A read-only disk refuses to remove what is not there, too.
+  if (found === undefined) return;
+  if (found.isDirectory()) await removeFolder(top, { removed: 0 });
   else unlessGone(() => unlinkSync(top));
 }
 
