@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { isAlive, processId } from '../../src/system/proc.ts';
-import { cleanEnv, cli, home } from '../support/cli.ts';
+import { cleanEnv, cli, home, type Options } from '../support/cli.ts';
 
 const patient = { timeout: 30_000, interval: 5 };
 const stage = (command: string, more = '') => `digraph g {
@@ -17,6 +17,13 @@ const stage = (command: string, more = '') => `digraph g {
   one -> exit [condition="outcome=success"]
 }`;
 const deaf = `trap '' TERM INT HUP; echo $$ > $FLAG.part; mv $FLAG.part $FLAG; while :; do sleep 1000; done`;
+/** Ends the engine by `signal` as soon as its stage has put up the flag. */
+const endedAtFlag =
+  (flag: string, signal: NodeJS.Signals): NonNullable<Options['watch']> =>
+  (line, engine) => {
+    if (line.includes('stage started node=one'))
+      void vi.waitFor(() => expect(existsSync(flag)).toBe(true), patient).then(() => engine.kill(signal));
+  };
 const lastLine = (text: string) => text.trimEnd().split('\n').at(-1);
 
 test('a second signal ends a run at once, though a stage heeds none, and it can be gone on with', async () => {
@@ -98,12 +105,7 @@ test.for(['SIGUSR2', 'SIGALRM', 'SIGXCPU'] as const)(
     const env = { FLAG: join(it.path, 'flag') };
     const ran = await it.factory(['run', 'p.dot', '--run-id', 'r1'], {
       env,
-      watch: (line, engine) => {
-        if (line.includes('stage started node=one'))
-          void vi
-            .waitFor(() => expect(existsSync(env.FLAG)).toBe(true), patient)
-            .then(() => engine.kill(signal));
-      },
+      watch: endedAtFlag(env.FLAG, signal),
     });
     expect(ran, ran.stderr).toMatchObject({ code: 130, signal: null });
     expect(await it.json('.factory/runs/r1/result.json')).toMatchObject({
@@ -164,12 +166,7 @@ test('SIGQUIT ends a run at once, with the stage that it was at', async () => {
   const env = { FLAG: join(it.path, 'flag') };
   const ran = await it.factory(['run', 'p.dot', '--run-id', 'r1'], {
     env,
-    watch: (line, engine) => {
-      if (line.includes('stage started node=one'))
-        void vi
-          .waitFor(() => expect(existsSync(env.FLAG)).toBe(true), patient)
-          .then(() => engine.kill('SIGQUIT'));
-    },
+    watch: endedAtFlag(env.FLAG, 'SIGQUIT'),
   });
   expect(ran.code).toBe(130);
   expect(lastLine(ran.stderr)).toMatch(/resume r1$/);

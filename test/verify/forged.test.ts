@@ -11,7 +11,7 @@ import { readVisits } from '../../src/store/visits.ts';
 import { checkDelivery, checkHistory, commitsOf } from '../../src/verify/history.ts';
 import { Findings } from '../../src/verify/report.ts';
 import { emptySha } from '../builder/support.ts';
-import { cleanEnv, root } from '../support/cli.ts';
+import { cleanEnv } from '../support/cli.ts';
 import { type Ground, ground } from './ground.ts';
 
 const order = (id: string, path: string) => ({
@@ -45,13 +45,7 @@ beforeAll(async () => {
   });
   await it.start('r');
   expect((await it.replay('r', { runId: 'again' })).code).toBe(0);
-  const build = await it.run(join(root, 'pipelines/build.dot'), {
-    runId: 'b',
-    agent: 'scripted',
-    script: 'build.json',
-    var: ['plan=plan.json'],
-  });
-  if (build.code !== 0) throw new Error(build.err + build.out);
+  await it.build('b');
 }, 180_000);
 afterAll(() => it[Symbol.asyncDispose]());
 

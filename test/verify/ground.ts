@@ -1,6 +1,7 @@
 /** Runs to be verified: one of tools, checks and a scripted agent, made in this process. */
 import { join } from 'node:path';
 import { verifyRun } from '../../src/verify/verify.ts';
+import { root } from '../support/cli.ts';
 import { house } from '../support/house.ts';
 
 const long = 'good '.repeat(600);
@@ -49,6 +50,16 @@ export async function ground(more: Readonly<Record<string, string>> = {}) {
         },
         stop,
       ),
+    /** Makes of `plan.json` the commits that `build.json` has the answers for. */
+    async build(id: string): Promise<void> {
+      const ended = await it.run(join(root, 'pipelines/build.dot'), {
+        runId: id,
+        agent: 'scripted',
+        script: 'build.json',
+        var: ['plan=plan.json'],
+      });
+      if (ended.code !== 0) throw new Error(ended.err + ended.out);
+    },
     verify: (id: string, more: { readonly chain?: string; readonly keys?: string } = {}) =>
       verifyRun({
         runDir: dir(id),

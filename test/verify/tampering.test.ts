@@ -15,7 +15,6 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sealedHash, writeSealed } from '../../src/store/sealed.ts';
 import { emptySha } from '../builder/support.ts';
-import { root } from '../support/cli.ts';
 import { type Ground, ground } from './ground.ts';
 
 const order = {
@@ -58,13 +57,7 @@ let it: Ground;
 beforeAll(async () => {
   it = await ground({ 'plan.json': JSON.stringify(plan), 'build.json': JSON.stringify(answers) });
   await it.start('r');
-  const build = await it.run(join(root, 'pipelines/build.dot'), {
-    runId: 'b',
-    agent: 'scripted',
-    script: 'build.json',
-    var: ['plan=plan.json'],
-  });
-  if (build.code !== 0) throw new Error(build.err + build.out);
+  await it.build('b');
 }, 180_000);
 afterAll(() => it[Symbol.asyncDispose]());
 
