@@ -234,6 +234,21 @@ test.for<[string, string, object | undefined]>([
   else expect(report.usage).toMatchObject(usage);
 });
 
+test('agents that it started, other models and answers that were cut count, as they do in its cost', async () => {
+  const of = (inputTokens: number, outputTokens: number, cacheReadInputTokens = 0) => ({
+    ...{ inputTokens, outputTokens, cacheReadInputTokens, cacheCreationInputTokens: 1 },
+  });
+  const line = {
+    ...{ type: 'result', subtype: 'success', is_error: false, result: '{"outcome":"success"}' },
+    ...{ total_cost_usd: 0.5, usage: { input_tokens: 7, output_tokens: 3 } },
+    modelUsage: { 'big-1': of(20, 8, 5), 'small-1': of(100, 40) },
+  };
+  await using it = await claude(`say '${JSON.stringify(line)}'`);
+  expect(await it.work()).toMatchObject({
+    usage: { input_tokens: 127, cached_input_tokens: 5, output_tokens: 48, cost_usd: 0.5 },
+  });
+});
+
 describe('a failure', () => {
   const failing = (result: object, ...before: readonly object[]) =>
     [...before, { type: 'result', subtype: 'success', is_error: true, ...result }]
