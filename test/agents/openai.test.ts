@@ -213,6 +213,13 @@ test.for<Reaction>([
   expect(report).toMatchObject({ retryAfterMs: 7500, park: { kind: 'quota', wakeAtMs } });
 });
 
+test('a wait that is longer than the run waits for is reported at once', async () => {
+  const limits = [7, 8].map((wait): Reaction => ({ status: 429, headers: { 'retry-after': `${wait}` } }));
+  const { report, requests, waits } = await tell([...limits, { text: 'ok' }], {}, { parkAfterMs: 7000 });
+  expect([waits, requests.length]).toEqual([[7000], 2]);
+  expect(report).toMatchObject({ kind: 'failed', retryAfterMs: 8000, park: { kind: 'quota' } });
+});
+
 test.for(['overloaded_error', 'overloaded', 'engine_overloaded', 'slow_down'])(
   'a server that says "%s" in its answer is asked again',
   async (code) => {
