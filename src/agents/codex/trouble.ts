@@ -14,7 +14,12 @@ export type Trouble = {
 
 /** The messages are the program's own sentences; each is known from its beginning, since a server's text may follow. */
 const known: readonly (readonly [RegExp, FailureClass, (ParkKind | 'missing')?])[] = [
-  [/^Quota exceeded/i, 'config', 'billing'],
+  [
+    /^(?:Quota exceeded|Your workspace is out of credits|You(?:(?:'|’)ve)? hit your spend cap)/i,
+    'config',
+    'billing',
+  ],
+  [/^To use Codex with your ChatGPT plan, upgrade/i, 'config', 'billing'],
   [/^Missing environment variable/i, 'config', 'missing'],
   [
     /^(?:Your )?(?:access token|refresh token|login|session)\b.*\b(?:expired|revoked|invalid|could not)/i,

@@ -218,6 +218,15 @@ test.for([
   ['{"error":{"message":"Nope 429"}}', { class: 'agent' }],
   ['Quota exceeded. Check your plan and billing details.', { class: 'config', park: { kind: 'billing' } }],
   [
+    'Your workspace is out of credits. Add credits to continue.',
+    { class: 'config', park: { kind: 'billing' } },
+  ],
+  [
+    'You hit your spend cap set in your workspace. Increase your spend cap to continue.',
+    { class: 'config', park: { kind: 'billing' } },
+  ],
+  ['To use Codex with your ChatGPT plan, upgrade to Plus.', { class: 'config', park: { kind: 'billing' } }],
+  [
     'rate limit exceeded: Rate limit. Please try again in 120ms.',
     { class: 'infra', retryAfterMs: 120, park: { kind: 'quota' } },
   ],
