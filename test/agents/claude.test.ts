@@ -247,6 +247,16 @@ test('agents that it started, other models and answers that were cut count, as t
   expect(await it.work()).toMatchObject({
     usage: { input_tokens: 127, cached_input_tokens: 5, output_tokens: 48, cost_usd: 0.5 },
   });
+  await using less = await claude(`say '${JSON.stringify({ ...line, modelUsage: { 'big-1': of(0, 0) } })}'`);
+  expect(await less.work()).toMatchObject({ usage: { input_tokens: 7, output_tokens: 3 } });
+});
+
+test('what it says on standard output and in no event tells why it failed, where standard error is silent', async () => {
+  const system = '{"type":"system","subtype":"init"}';
+  await using it = await claude(`say 'Invalid API key · Please run /login'; say '${system}'; exit 1`);
+  expect(await it.work()).toMatchObject({
+    reason: 'claude failed: exit status 1: Invalid API key · Please run /login',
+  });
 });
 
 describe('a failure', () => {

@@ -204,9 +204,10 @@ function tokensIn(usage: z.infer<typeof Numbers> | undefined): ClaudeTokens {
 }
 
 /** `usage` has the turns of its own alone; agents that it starts, other models and answers that were cut on their way
- *  stand only here, as they do in what it has cost. */
-function tokensOfModels(models: Line['modelUsage']): ClaudeTokens | undefined {
-  const each = Object.values(models ?? {}).map((of) =>
+ *  stand only in `modelUsage`, as they do in what it has cost. */
+function tokensOfAll({ usage, modelUsage = {} }: Line): ClaudeTokens {
+  const own = tokensIn(usage);
+  const each = Object.values(modelUsage).map((of) =>
     tokensIn({
       input_tokens: of.inputTokens,
       cache_creation_input_tokens: of.cacheCreationInputTokens,
@@ -214,7 +215,9 @@ function tokensOfModels(models: Line['modelUsage']): ClaudeTokens | undefined {
       output_tokens: of.outputTokens,
     }),
   );
-  return each.length === 0 ? undefined : each.reduce(both);
+  const all = each.length === 0 ? own : each.reduce(both);
+  const sum = (tokens: ClaudeTokens): number => (tokens.inputTokens ?? 0) + (tokens.outputTokens ?? 0);
+  return sum(all) < sum(own) ? own : all;
 }
 
 const either = (a: number | null, b: number | null) => (a === null ? b : a + (b ?? 0));
@@ -230,7 +233,7 @@ function resultOf(line: Line): ClaudeResult {
     isError: line.is_error === true,
     status: line.api_error_status ?? undefined,
     text: line.result ?? line.errors?.join('; ') ?? '',
-    ...(tokensOfModels(line.modelUsage) ?? tokensIn(line.usage)),
+    ...tokensOfAll(line),
     costUsd: line.total_cost_usd ?? null,
   };
 }
