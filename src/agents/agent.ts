@@ -65,6 +65,8 @@ export type AgentTask = {
   readonly timeoutMs?: number;
   /** Milliseconds without a sign of life after which a call counts as hung; one that is still streaming goes on. */
   readonly idleMs?: number;
+  /** Milliseconds: a server that asks for a longer wait is reported at once, since the run parks. */
+  readonly parkAfterMs?: number;
   /** A text with the values of its `${var.x}`, `${ctx.key}`, `${node.id.key}`; `unknown` names one that has none. */
   expand?(text: string): { readonly text: string } | { readonly unknown: string };
   /** Text as it arrives, for the live view; may be called never. */

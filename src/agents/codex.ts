@@ -102,7 +102,7 @@ export function codexAgent(options: CodexOptions): Agent {
         await place.leave();
       }
       view.end();
-      const report = await reportOf(exit, response, view, settings);
+      const report = await reportOf(exit, response, view, settings, clock.now());
       tellEnd('codex exec', task, report, clock.monotonic() - began);
       return report;
     },
@@ -185,6 +185,7 @@ async function reportOf(
   response: string,
   { events, lastWords }: View,
   settings: CodexSettings,
+  now: Date,
 ): Promise<AgentReport> {
   // A turn that did not end told nothing of what it used.
   const usage = usageOf(events, settings, exit.kind === 'exited' && events.failure === undefined);
@@ -213,7 +214,7 @@ async function reportOf(
       const message = events.failure ?? (exit.code === 0 ? undefined : events.lastError);
       if (exit.code !== 0 || message !== undefined) {
         const how = exit.code === 0 ? 'its turn failed' : `exit status ${exit.code}`;
-        const { class: failureClass, ...wait } = troubleOf(message ?? '');
+        const { class: failureClass, ...wait } = troubleOf(message ?? '', now);
         return {
           ...fail(failureClass, `codex exec failed: ${how}${because(message ?? lastWords())}`),
           ...wait,

@@ -92,6 +92,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
     const first: Request = {
       ...settings,
       idleMs: idleLimit(task),
+      ...(task.parkAfterMs === undefined ? {} : { parkAfterMs: task.parkAfterMs }),
       model: attribute(task, 'llm_model') ?? settings.model,
       effort: attribute(task, 'reasoning_effort') ?? settings.effort,
       temperature: settings.temperature,

@@ -1,8 +1,9 @@
 /** A way out of the usual troubles with a model, for the summary of a run that failed by one. */
 import type { RunResult } from '../model/result.ts';
 
-/** When it could not be asked. */
+/** When it could not be asked, or would not answer. */
 const hints: readonly (readonly [RegExp, string])[] = [
+  [/" refused: /, 'the model was asked and would not answer this: change the prompt, or try another --model'],
   [
     /quota|insufficient_quota/i,
     "the key's plan or budget is used up: see its billing, or set OPENAI_API_KEY to another key",
@@ -33,7 +34,7 @@ const hints: readonly (readonly [RegExp, string])[] = [
     'give it more time with timeout on the node, or wait and run the same command again',
   ],
   [
-    /no response$|without a body|ended before the answer did/,
+    /that is no response\b|without a body|ended before (?:the answer did|it was whole)/,
     'if OPENAI_BASE_URL is set, see that it names a model API (it usually ends in /v1); else run the same command again',
   ],
 ];

@@ -254,7 +254,7 @@ export function spentWords(spent: Spent): string {
         ? `${Math.round(tokens / 1000)}k`
         : `${tokens}`;
   return [
-    `${money(spent.cost_usd)} (${calls(spent.calls)}, ${size} tokens)`,
+    `${money(spent.cost_usd)} (${calls(spent.calls)}, ${size} ${tokens === 1 ? 'token' : 'tokens'})`,
     ...(spent.unknown_cost > 0 ? [`${calls(spent.unknown_cost)} of unknown cost`] : []),
     ...(spent.cut > 0 ? [`${calls(spent.cut)} cut off`] : []),
   ].join(', ');

@@ -101,7 +101,8 @@ export function openBooks(
         ...stamp,
         type: 'CallEnded',
         ended,
-        usage: usage === null ? null : { ...usage, cost_usd: cost },
+        // Of a call that was not told to its end the cost is not known, but what was told of it has been spent.
+        usage: usage === null ? null : { ...usage, cost_usd: cost ?? usage.cost_usd },
         cost_usd: cost,
       };
       take(record);

@@ -172,9 +172,13 @@ function teller(write: (usage: Usage, sends: number) => Promise<void>) {
   };
 }
 
-/** An agent that counts for itself holds to what the run says of costs that nobody knows, unless its node says more. */
-const allowing = (task: AgentTask, { unknownCost }: Caps): AgentTask =>
-  unknownCost === 'allow' ? { ...task, attributes: { unknown_cost: 'allow', ...task.attributes } } : task;
+/** An agent that counts for itself holds to what the run says of costs that nobody knows, unless its node says more; one
+ *  that waits for its server, to how long the run waits. */
+const allowing = (task: AgentTask, { unknownCost, parkAfterMs }: Caps): AgentTask => ({
+  ...task,
+  ...(unknownCost === 'allow' ? { attributes: { unknown_cost: 'allow', ...task.attributes } } : {}),
+  ...(parkAfterMs === undefined ? {} : { parkAfterMs }),
+});
 
 const wallReserve = ({ kept, wallLeft }: DeskSetting): string =>
   `max_wall: ${Math.max(0, Math.round(wallLeft() / 1000))}s of the run's time are left, and ${Math.round(kept.ms / 1000)}s of it are kept for verification (verify_reserve)`;

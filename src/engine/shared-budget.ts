@@ -6,9 +6,11 @@ import * as z from 'zod';
 import { CallRecord } from '../model/call-record.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { Parked, parkKinds, pausedBy } from '../model/park.ts';
+import { leastCostOf, type Prices } from '../model/prices.ts';
 import { sha256 } from '../model/sha256.ts';
-import { type Spent, tokensOf } from '../model/spent.ts';
+import { type Spent, tokensIn, tokensOf, type Usage } from '../model/spent.ts';
 import { type Journal, openJournal, readRecords } from '../store/journal.ts';
+import { lines } from '../store/journal-read.ts';
 import { removeNow, systemWords, writeJson } from '../system/files.ts';
 import { readPlain, readSome } from '../system/read.ts';
 import { type Books, endedCalls, type Stamp } from './books.ts';
@@ -62,16 +64,53 @@ export async function gather(nodeDir: string, stamp: Stamp, books: Books): Promi
   if (!existsSync(path)) return;
   // A folder of that name says nothing.
   const { records } = statSync(path).isFile() ? await readRecords(path) : { records: [] };
-  const calls = records.flatMap((record) => {
-    const read = CallRecord.safeParse(record);
-    const run = typeof record['run_id'] === 'string' ? record['run_id'] : '';
-    return read.success ? [{ run, call: read.data }] : [];
-  });
+  const calls = records.flatMap(callOf);
   // The same lines tell of the same calls, in the same order.
   const told = sha256(JSON.stringify(records[0] ?? null)).slice(0, 16);
   for (const [n, call] of endedCalls(calls).entries())
     await books.take({ ...call, ...stamp, run: call.run ?? '', told: `${told}.${n + 1}` });
   removeNow(path);
+}
+
+const Teller = z.object({ run_id: z.string() });
+
+function callOf(record: unknown): readonly { readonly run: string; readonly call: CallRecord }[] {
+  const read = CallRecord.safeParse(record);
+  return read.success ? [{ run: Teller.safeParse(record).data?.run_id ?? '', call: read.data }] : [];
+}
+
+const isWhole = (usage: Usage | null): boolean =>
+  usage !== null && usage.input_tokens !== null && usage.output_tokens !== null && usage.incomplete !== true;
+
+/** What the stage's runs have told by now that a run's own books do not have: all that was told before it began or went
+ *  on, and what the others tell since. Asked before each call, so it is read anew only when there is more of it. */
+function toldBeside(path: string, runId: string, prices: Prices, unknownCost: Caps['unknownCost']) {
+  let before: number | undefined;
+  let bytes = 0;
+  let gone = { usd: 0, tokens: 0 };
+  const read = () => {
+    const is = statSync(path, { throwIfNoEntry: false });
+    const size = is?.isFile() === true ? is.size : 0;
+    if (before !== undefined && size === bytes) return gone;
+    bytes = size;
+    const calls =
+      size === 0 ? [] : [...lines(path)].flatMap((line) => callOf(fromJson(line.bytes.toString())));
+    before ??= calls.length;
+    const others = calls.filter(({ run }, n) => n < (before ?? 0) || run !== runId);
+    gone = { usd: 0, tokens: 0 };
+    for (const { ended, usage, cost_usd } of endedCalls(others)) {
+      if (ended === 'free') continue;
+      // What is on its way counts by what it has sent; what has ended and told nothing may have been anything.
+      const anything = ended !== 'cut' && unknownCost !== 'allow' ? Number.POSITIVE_INFINITY : undefined;
+      const least =
+        usage === null ? { usd: 0, tokens: 0 } : { usd: leastCostOf(usage, prices), tokens: tokensIn(usage) };
+      gone.usd += cost_usd ?? anything ?? least.usd;
+      gone.tokens += isWhole(usage) ? least.tokens : (anything ?? least.tokens);
+    }
+    return gone;
+  };
+  read();
+  return read;
 }
 
 /** The outcome of a stage that failed because a run of its own waits (exit code 75): what that waits for, the stage does. */
@@ -136,7 +175,7 @@ export function budgetGiven(env: Readonly<Record<string, string | undefined>>): 
 export async function sharedBudget(
   env: Readonly<Record<string, string | undefined>>,
   own: Caps,
-  soFar: { readonly spent: Spent; readonly elapsedMs: number },
+  soFar: { readonly spent: Spent; readonly elapsedMs: number; readonly prices: Prices },
   runId: string,
 ): Promise<
   | {
@@ -151,19 +190,26 @@ export async function sharedBudget(
   // It was sound right before the run began.
   if ('problems' in given) throw new Error(given.problems[0]?.message);
   const { path, budget } = given;
-  const least = (cap: number | undefined, rest: number | null | undefined, used: number) =>
-    rest == null ? cap : Math.min(cap ?? Number.POSITIVE_INFINITY, used + rest);
+  const spentFile = join(dirname(path), spentName);
+  const beside = toldBeside(spentFile, runId, soFar.prices, budget?.unknown_cost);
+  const least = (cap: number | undefined, rest: number | null | undefined, used: number, gone = 0) =>
+    rest == null ? cap : Math.min(cap ?? Number.POSITIVE_INFINITY, used + Math.max(0, rest - gone));
   let journal: Journal | undefined;
   return {
     caps: {
       ...own,
-      maxCostUsd: least(own.maxCostUsd, budget?.usd, soFar.spent.cost_usd),
-      maxTokens: least(own.maxTokens, budget?.tokens, tokensOf(soFar.spent)),
+      // Several runs of one stage, also side by side, have one budget between them.
+      get maxCostUsd() {
+        return least(own.maxCostUsd, budget?.usd, soFar.spent.cost_usd, beside().usd);
+      },
+      get maxTokens() {
+        return least(own.maxTokens, budget?.tokens, tokensOf(soFar.spent), beside().tokens);
+      },
       maxWallMs: least(own.maxWallMs, budget?.ms, soFar.elapsedMs),
       ...(budget?.unknown_cost === 'allow' ? { unknownCost: 'allow' as const } : {}),
     },
     async tell(record) {
-      journal ??= await openJournal(join(dirname(path), spentName), { runId, epoch: 1 });
+      journal ??= await openJournal(spentFile, { runId, epoch: 1 });
       journal.append(record);
       await journal.flush();
     },

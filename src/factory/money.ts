@@ -63,7 +63,7 @@ export async function openMoney(
   shared = await sharedBudget(
     doors.env,
     run.caps,
-    { spent: books.run(), elapsedMs: loaded.elapsed_ms },
+    { spent: books.run(), elapsedMs: loaded.elapsed_ms, prices: books.prices },
     manifest.run_id,
   );
   opened = true;

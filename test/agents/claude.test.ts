@@ -234,6 +234,31 @@ test.for<[string, string, object | undefined]>([
   else expect(report.usage).toMatchObject(usage);
 });
 
+test('agents that it started, other models and answers that were cut count, as they do in its cost', async () => {
+  const of = (inputTokens: number, outputTokens: number, cacheReadInputTokens = 0) => ({
+    ...{ inputTokens, outputTokens, cacheReadInputTokens, cacheCreationInputTokens: 1 },
+  });
+  const line = {
+    ...{ type: 'result', subtype: 'success', is_error: false, result: '{"outcome":"success"}' },
+    ...{ total_cost_usd: 0.5, usage: { input_tokens: 7, output_tokens: 3 } },
+    modelUsage: { 'big-1': of(20, 8, 5), 'small-1': of(100, 40) },
+  };
+  await using it = await claude(`say '${JSON.stringify(line)}'`);
+  expect(await it.work()).toMatchObject({
+    usage: { input_tokens: 127, cached_input_tokens: 5, output_tokens: 48, cost_usd: 0.5 },
+  });
+  await using less = await claude(`say '${JSON.stringify({ ...line, modelUsage: { 'big-1': of(0, 0) } })}'`);
+  expect(await less.work()).toMatchObject({ usage: { input_tokens: 7, output_tokens: 3 } });
+});
+
+test('what it says on standard output and in no event tells why it failed, where standard error is silent', async () => {
+  const system = '{"type":"system","subtype":"init"}';
+  await using it = await claude(`say 'Invalid API key · Please run /login'; say '${system}'; exit 1`);
+  expect(await it.work()).toMatchObject({
+    reason: 'claude failed: exit status 1: Invalid API key · Please run /login',
+  });
+});
+
 describe('a failure', () => {
   const failing = (result: object, ...before: readonly object[]) =>
     [...before, { type: 'result', subtype: 'success', is_error: true, ...result }]

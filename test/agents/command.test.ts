@@ -205,6 +205,7 @@ describe('the answer', () => {
     ['another schema', `echo '{"outcome":"great"}'`, {}, /has the outcome "great"/],
     ['another word', 'echo great', { response_format: 'outcome' }, /has the first line "great"/],
     ['an error', 'echo fine; echo "out of cheese" >&2; exit 3', {}, /exit status 3: out of cheese/],
+    ['an error, on standard output', 'echo "out of cheese"; exit 3', {}, /exit status 3: out of cheese/],
     ['an error, its exit code alone', 'exit 1', { response_via: 'none' }, /exit status 1/],
   ] as const)("that is %s fails the stage as the agent's failure", async ([, does, attributes, reason]) => {
     await using it = await command(does, { attributes });

@@ -184,6 +184,8 @@ test.for([
   [429, {}, 'no', { kind: 'quota', unsaid: true }],
   [429, { 'retry-after': '7' }, 'no', { kind: 'quota', wakeAtMs: inSevenSeconds }],
   [429, { 'retry-after': '7' }, 'insufficient_quota', { kind: 'billing' }],
+  [429, {}, 'billing_not_active', { kind: 'billing' }],
+  [400, {}, 'billing_hard_limit_reached', { kind: 'billing' }],
   [404, {}, 'no', undefined],
   [503, { 'retry-after': '7' }, 'no', undefined],
 ] as const)(
@@ -195,6 +197,34 @@ test.for([
     expect('park' in report).toBe(park !== undefined);
     // Of words without end the first 500 characters are enough.
     expect(report.kind === 'failed' && report.reason).toMatch(/ x{490,500}…/);
+  },
+);
+
+const failing = (code: string, message: string): Reaction => ({ failed: { code, message } });
+
+test.for<Reaction>([
+  { status: 429, body: { error: { message: 'Rate limit reached. Please try again in 0m7.5s. Visit x.' } } },
+  failing('rate_limit_exceeded', 'Rate limit reached. Please try again in 0m7.5s. Visit x.'),
+])('a wait that only the message names is kept, and told: %j', async (limit) => {
+  const { waits } = await tell([limit, { text: 'ok' }]);
+  expect(waits).toEqual([7500]);
+  const { report } = await tell([limit], { maxRetries: 0 });
+  const wakeAtMs = Date.UTC(2026, 0, 1) + 7500;
+  expect(report).toMatchObject({ retryAfterMs: 7500, park: { kind: 'quota', wakeAtMs } });
+});
+
+test('a wait that is longer than the run waits for is reported at once', async () => {
+  const limits = [7, 8].map((wait): Reaction => ({ status: 429, headers: { 'retry-after': `${wait}` } }));
+  const { report, requests, waits } = await tell([...limits, { text: 'ok' }], {}, { parkAfterMs: 7000 });
+  expect([waits, requests.length]).toEqual([[7000], 2]);
+  expect(report).toMatchObject({ kind: 'failed', retryAfterMs: 8000, park: { kind: 'quota' } });
+});
+
+test.for(['overloaded_error', 'overloaded', 'engine_overloaded', 'slow_down'])(
+  'a server that says "%s" in its answer is asked again',
+  async (code) => {
+    const { report } = await tell([failing(code, 'later'), { text: 'at last' }]);
+    expect(report).toMatchObject({ kind: 'answered', text: 'at last' });
   },
 );
 
@@ -345,7 +375,6 @@ test('a model whose room cannot be raised is reported for the answer that did no
 const ending = (status: string, more: object = {}): Reaction => ({
   events: [{ type: `response.completed`, response: { id: 'r', status, output: [], ...more } }],
 });
-const failing = (code: string, message: string): Reaction => ({ failed: { code, message } });
 
 test.for<[string, Reaction, string, string, RegExp]>([
   ['a refusal', { refusal: 'I cannot help' }, 'agent', 'no_text_attempt', /refused: I cannot help/],

@@ -51,6 +51,13 @@ test.for([
   ['the quota of the key at https://x is used up (no): check', 3, /billing/],
   ['https://x cannot be reached: connect ECONNREFUSED', 3, /OPENAI_BASE_URL/],
   ['https://x did not answer in its form: <!doctype html><p>Hi', 3, /web page and no model API/],
+  [
+    'https://x answered with something that is no response (in the background, after 3 tries)',
+    3,
+    /names a model API/,
+  ],
+  ['the answer from https://x ended before it was whole (after 3 tries)', 3, /names a model API/],
+  ['"gpt" refused: I may not talk about a quota', 3, /was asked and would not/],
   ['the answer is larger than 10 MiB', 4, /ask for less/],
   ['the answer is empty', 4, /form that was asked for/],
 ] as const)('for "%s" there is a way out', ([reason, exit_code, wanted]) => {

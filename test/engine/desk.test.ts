@@ -226,9 +226,12 @@ test.for([
 });
 
 test('a call of which a part was not told counts at least what was', async () => {
-  const { ask, books } = counter({ unknownCost: 'allow', maxCostUsd: 5 });
+  const { ask, books, records } = counter({ unknownCost: 'allow', maxCostUsd: 5 });
   await ask([saying('one', answered({ ...used('cheap', null), incomplete: true })).agent]);
   expect(books.run()).toMatchObject({ cost_usd: 1, unknown_cost: 1, unknown_tokens: 1 });
+  await ask([saying('two', answered({ ...used('nobody-knows', 3), incomplete: true })).agent]);
+  expect(books.run()).toMatchObject({ cost_usd: 4, unknown_cost: 2, unknown_tokens: 2 });
+  expect(openBooks(records, books.prices, async () => {}).run()).toEqual(books.run());
 });
 
 test('calls of other runs are told apart, and one without an end was cut off', () => {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { openBooks } from '../../src/engine/books.ts';
-import { budgetFile, share, waitingWithin } from '../../src/engine/shared-budget.ts';
+import { budgetFile, share, sharedBudget, waitingWithin } from '../../src/engine/shared-budget.ts';
 import { failed, succeeded } from '../../src/model/outcome.ts';
 import type { Parked } from '../../src/model/park.ts';
 import { nothingSpent } from '../../src/model/spent.ts';
@@ -60,4 +60,55 @@ test('a call without an end counts also where the next one has begun behind it',
   const prices = { dated: '2026-01-01', from: 'test', models: new Map() };
   const books = openBooks([begun, begun, ended], prices, async () => {});
   expect(books.run()).toMatchObject({ calls: 2, cut: 1, input_tokens: 9 });
+});
+
+test('runs of one stage, one after the other or side by side, have one budget between them', async () => {
+  await using it = await temp();
+  const noWall = { maxSteps: 9, maxWallMs: undefined };
+  await share(
+    it.dir,
+    { ...noWall, maxTokens: 1000, maxCostUsd: 5 },
+    {},
+    { run: nothingSpent, node: nothingSpent, wallLeftMs: Number.POSITIVE_INFINITY },
+  );
+  const at = { schema_version: 1, at: '2026-01-01T00:00:00.000Z', node: 'a', visit: 1, attempt: 1 } as const;
+  const begun = { ...at, type: 'CallStarted', agent: 'x', model: 'm', input_tokens: 7 } as const;
+  const usage = { model: 'm', input_tokens: 300, output_tokens: 100, cost_usd: 1 };
+  const ended = { ...at, type: 'CallEnded', ended: 'told', usage, cost_usd: 1 } as const;
+  const untold = { ...ended, ended: 'untold', usage: null, cost_usd: null } as const;
+  const prices = { dated: '2026-01-01', from: 'test', models: new Map() };
+  const open = async (runId: string, tokens = 0) => {
+    const spent = { ...nothingSpent, input_tokens: tokens };
+    const env = { FACTORY_BUDGET: budgetFile(it.dir) };
+    const got = await sharedBudget(env, noWall, { spent, elapsedMs: 0, prices }, runId);
+    if (got === undefined) throw new Error('There is a budget.');
+    return { left: () => [got.caps.maxTokens, got.caps.maxCostUsd], ...got };
+  };
+  const first = await open('r1');
+  const second = await open('r2');
+  await first.tell(begun);
+  // What is on its way has sent something.
+  expect([first.left(), second.left()]).toEqual([
+    [1000, 5],
+    [993, 5],
+  ]);
+  await first.tell(ended);
+  expect([first.left(), second.left()]).toEqual([
+    [1000, 5],
+    [600, 4],
+  ]);
+  await first.close();
+  const [third, again] = [await open('r3'), await open('r1', 400)];
+  expect([third.left(), again.left()]).toEqual([
+    [600, 4],
+    [1000, 4],
+  ]);
+  await second.tell({ ...begun, at: '2026-01-01T00:00:01.000Z' });
+  await second.tell(untold);
+  expect([third.left(), again.left(), second.left()]).toEqual([
+    [0, 0],
+    [400, 0],
+    [600, 4],
+  ]);
+  await Promise.all([second, third, again].map((one) => one.close()));
 });

@@ -21,6 +21,12 @@ const Numbers = z.looseObject({
   cache_read_input_tokens: tokens,
   output_tokens: tokens,
 });
+const OfModel = z.looseObject({
+  inputTokens: tokens,
+  cacheCreationInputTokens: tokens,
+  cacheReadInputTokens: tokens,
+  outputTokens: tokens,
+});
 const Line = z.looseObject({
   type: z.string(),
   subtype: z.string().optional(),
@@ -40,6 +46,7 @@ const Line = z.looseObject({
   errors: z.array(z.string()).optional().catch(undefined),
   total_cost_usd: ToldNumber.optional().catch(undefined),
   usage: Numbers.optional().catch(undefined),
+  modelUsage: z.record(z.string(), OfModel).optional().catch(undefined),
   structured_output: z.json().optional(),
   rate_limit_info: z
     .looseObject({ status: z.string().optional(), resetsAt: z.number().optional() })
@@ -196,6 +203,23 @@ function tokensIn(usage: z.infer<typeof Numbers> | undefined): ClaudeTokens {
   };
 }
 
+/** `usage` has the turns of its own alone; agents that it starts, other models and answers that were cut on their way
+ *  stand only in `modelUsage`, as they do in what it has cost. */
+function tokensOfAll({ usage, modelUsage = {} }: Line): ClaudeTokens {
+  const own = tokensIn(usage);
+  const each = Object.values(modelUsage).map((of) =>
+    tokensIn({
+      input_tokens: of.inputTokens,
+      cache_creation_input_tokens: of.cacheCreationInputTokens,
+      cache_read_input_tokens: of.cacheReadInputTokens,
+      output_tokens: of.outputTokens,
+    }),
+  );
+  const all = each.length === 0 ? own : each.reduce(both);
+  const sum = (tokens: ClaudeTokens): number => (tokens.inputTokens ?? 0) + (tokens.outputTokens ?? 0);
+  return sum(all) < sum(own) ? own : all;
+}
+
 const either = (a: number | null, b: number | null) => (a === null ? b : a + (b ?? 0));
 const both = (a: ClaudeTokens, b: ClaudeTokens): ClaudeTokens => ({
   inputTokens: either(a.inputTokens, b.inputTokens),
@@ -209,7 +233,7 @@ function resultOf(line: Line): ClaudeResult {
     isError: line.is_error === true,
     status: line.api_error_status ?? undefined,
     text: line.result ?? line.errors?.join('; ') ?? '',
-    ...tokensIn(line.usage),
+    ...tokensOfAll(line),
     costUsd: line.total_cost_usd ?? null,
   };
 }

@@ -2,6 +2,7 @@
 import type { FailureClass } from '../../model/outcome.ts';
 import type { Park, ParkKind } from '../../model/park.ts';
 import { classOfStatus, parkOf } from '../program/status.ts';
+import { saidWait } from '../said-wait.ts';
 
 export type Trouble = {
   readonly class: FailureClass;
@@ -13,7 +14,12 @@ export type Trouble = {
 
 /** The messages are the program's own sentences; each is known from its beginning, since a server's text may follow. */
 const known: readonly (readonly [RegExp, FailureClass, (ParkKind | 'missing')?])[] = [
-  [/^Quota exceeded/i, 'config', 'billing'],
+  [
+    /^(?:Quota exceeded|Your workspace is out of credits|You(?:(?:'|’)ve)? hit your spend cap)/i,
+    'config',
+    'billing',
+  ],
+  [/^To use Codex with your ChatGPT plan, upgrade/i, 'config', 'billing'],
   [/^Missing environment variable/i, 'config', 'missing'],
   [
     /^(?:Your )?(?:access token|refresh token|login|session)\b.*\b(?:expired|revoked|invalid|could not)/i,
@@ -31,8 +37,8 @@ const known: readonly (readonly [RegExp, FailureClass, (ParkKind | 'missing')?])
 ];
 
 /** Whose failure the message of a `turn.failed` or `error` event is. */
-export function troubleOf(message: string): Trouble {
-  const wait = waitIn(message);
+export function troubleOf(message: string, now: Date): Trouble {
+  const wait = saidWait(message, now);
   const told = (failureClass: FailureClass, park?: Park): Trouble => ({
     class: failureClass,
     ...(failureClass === 'infra' && wait !== undefined ? { retryAfterMs: wait } : {}),
@@ -47,13 +53,4 @@ export function troubleOf(message: string): Trouble {
   // A usage limit lasts; a rate limit that does not say for how long may be over soon.
   const unsaid = mend === 'quota' && wait === undefined && !/usage limit/i.test(message);
   return told(found?.[1] ?? 'agent', { kind: mend, ...(unsaid ? { unsaid } : {}) });
-}
-
-/** Milliseconds, where the message says when to come back. */
-function waitIn(message: string): number | undefined {
-  const found = /try again in (\d+(?:\.\d+)?) ?(ms|s|seconds?|m|minutes?|h|hours?)\b/i.exec(message);
-  if (found?.[1] === undefined) return undefined;
-  const unit = found[2]?.toLowerCase() ?? 's';
-  const each = unit === 'ms' ? 1 : unit.startsWith('s') ? 1000 : unit.startsWith('m') ? 60_000 : 3_600_000;
-  return Math.ceil(Number(found[1]) * each);
 }

@@ -31,6 +31,8 @@ export type Request = {
   /** Tries after the first one, and what they may wait in all; each way of asking has its own. */
   readonly maxRetries: number;
   readonly maxWaitMs: number;
+  /** The longest single wait that a server may ask for. */
+  readonly parkAfterMs?: number;
   /** Milliseconds before the second try where the server asks for none; doubled from try to try. */
   readonly firstRetryMs: number;
   /** Milliseconds between two looks at an answer in the background, and for all of them. */

@@ -1,6 +1,7 @@
 /** What went wrong with a model call, in the words of a report. */
 import type { Clock } from '../../system/clock.ts';
 import type { AgentReport, Park } from '../agent.ts';
+import { saidWait } from '../said-wait.ts';
 import type { Fault } from './wire.ts';
 
 export type Failed = Extract<AgentReport, { kind: 'failed' }>;
@@ -74,13 +75,18 @@ export const cut = (reason: string): Trouble => ({ ...passing(reason), way: 'los
 
 const passing = (reason: string): Trouble => ({ report: api('infra', reason), again: true });
 
-const limited = (said: string, { shown }: Facts): Trouble => ({
-  report: {
-    ...api('infra', `too many requests for ${shown} (${said})`),
-    park: { kind: 'quota', unsaid: true },
-  },
-  again: true,
-});
+function limited(said: string, { shown, clock }: Facts): Trouble {
+  const now = clock.now();
+  const wait = saidWait(said, now);
+  const until: Pick<Failed, 'park' | 'retryAfterMs'> =
+    wait === undefined
+      ? { park: { kind: 'quota', unsaid: true } }
+      : { park: { kind: 'quota', wakeAtMs: now.getTime() + wait }, retryAfterMs: wait };
+  return {
+    report: { ...api('infra', `too many requests for ${shown} (${said})`), ...until },
+    again: true,
+  };
+}
 
 /** The server's last word on this prompt, which is no answer. */
 export const ended = (reason: string): Trouble => ({ report: api('agent', reason), again: false });
@@ -100,22 +106,23 @@ const config = (reason: string, kind?: Park['kind']): Trouble => ({
   again: false,
 });
 
+/** Also `billing_not_active`, `billing_hard_limit_reached`: they come with any status, 429 among them. */
+const emptyPurse = /^(?:insufficient_quota|billing_\w+)$/;
+
 /** What the API's own words for errors mean, wherever they stand. */
 function byCode(code: string, said: string, facts: Facts): Trouble | undefined {
   const { model, shown } = facts;
+  if (emptyPurse.test(code)) {
+    return {
+      report: {
+        ...api('infra', `the quota of the key at ${shown} is used up (${said}): check its plan and billing`),
+        park: { kind: 'billing' },
+      },
+      // Waiting a minute mends a rate limit, not an empty purse.
+      again: false,
+    };
+  }
   switch (code) {
-    case 'insufficient_quota':
-      return {
-        report: {
-          ...api(
-            'infra',
-            `the quota of the key at ${shown} is used up (${said}): check its plan and billing`,
-          ),
-          park: { kind: 'billing' },
-        },
-        // Waiting a minute mends a rate limit, not an empty purse.
-        again: false,
-      };
     case 'invalid_api_key':
       return config(
         `the key was refused by ${shown} (${said}): set OPENAI_API_KEY to a key that may use "${model}" there`,
@@ -127,10 +134,15 @@ function byCode(code: string, said: string, facts: Facts): Trouble | undefined {
           'and OPENAI_BASE_URL',
       );
     case 'rate_limit_exceeded':
+    case 'rate_limit_error':
       return limited(said, facts);
     case 'server_error':
     case 'internal_error':
     case 'server_overloaded':
+    case 'engine_overloaded':
+    case 'overloaded_error':
+    case 'overloaded':
+    case 'slow_down':
     case 'service_unavailable':
     case 'vector_store_timeout':
       return passing(`${shown} is in trouble (${said})`);
@@ -141,7 +153,7 @@ function byCode(code: string, said: string, facts: Facts): Trouble | undefined {
 
 function byStatus(status: number, code: string, said: string, facts: Facts): Trouble {
   switch (true) {
-    case code === 'insufficient_quota':
+    case emptyPurse.test(code):
       return byCode(code, said, facts) ?? config(said);
     case status === 401 || status === 403:
       return byCode('invalid_api_key', said, facts) ?? config(said);

@@ -21,6 +21,7 @@ export function patience(request: Request, watch: Watch, mostMs = request.maxWai
       return retries + 1;
     },
     async wait({ again, report }) {
+      if ((report.retryAfterMs ?? 0) > (request.parkAfterMs ?? Number.POSITIVE_INFINITY)) return false;
       const wait = report.retryAfterMs ?? Math.min(request.firstRetryMs * 2 ** retries, mostMs);
       if (!again || retries >= request.maxRetries || waited + wait > mostMs) return false;
       await request.clock.sleep(wait, watch.signal);

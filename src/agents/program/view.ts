@@ -8,7 +8,8 @@ export type ProgramView = {
   readonly stderr: (text: string) => void;
   /** Text for the live view; a view that fails is nobody's trouble. */
   readonly show: (text: string, channel: 'answer' | 'reasoning') => void;
-  /** The last line on standard error that is not blank. */
+  /** The last line on standard error that is not blank; where that says nothing, the last on standard output that is no
+   *  event. */
   readonly lastWords: () => string;
   end(): void;
 };
@@ -23,10 +24,11 @@ export function programView(
 ): ProgramView {
   const streamed = /^(?:1|t|true)$/i.test(env[`FACTORY_LOG_${name.toUpperCase()}_STREAM`]?.trim() ?? '');
   const show = shower(task);
-  let last = '';
+  const last = { stdout: '', stderr: '' };
   const lineOf = (stream: 'stdout' | 'stderr') => (line: string) => {
     if (stream === 'stdout') events?.(line);
-    if (stream === 'stderr' && line.trim() !== '') last = line.trim();
+    const isEvent = stream === 'stdout' && events !== undefined && line.startsWith('{');
+    if (line.trim() !== '' && !isEvent) last[stream] = head(line.trim(), 300);
     if (!streamed) return;
     for (const part of line.split('\r'))
       if (part.trim() !== '') task.log('info', `${name} stream`, { stream, text: part });
@@ -43,7 +45,7 @@ export function programView(
       err.push(text);
     },
     show,
-    lastWords: () => head(last, 300),
+    lastWords: () => (last.stderr === '' ? last.stdout : last.stderr),
     end() {
       out.end();
       err.end();

@@ -218,6 +218,15 @@ test.for([
   ['{"error":{"message":"Nope 429"}}', { class: 'agent' }],
   ['Quota exceeded. Check your plan and billing details.', { class: 'config', park: { kind: 'billing' } }],
   [
+    'Your workspace is out of credits. Add credits to continue.',
+    { class: 'config', park: { kind: 'billing' } },
+  ],
+  [
+    'You hit your spend cap set in your workspace. Increase your spend cap to continue.',
+    { class: 'config', park: { kind: 'billing' } },
+  ],
+  ['To use Codex with your ChatGPT plan, upgrade to Plus.', { class: 'config', park: { kind: 'billing' } }],
+  [
     'rate limit exceeded: Rate limit. Please try again in 120ms.',
     { class: 'infra', retryAfterMs: 120, park: { kind: 'quota' } },
   ],
@@ -228,9 +237,33 @@ test.for([
     "You've hit your usage limit. Try again in 2 hours.",
     { class: 'infra', retryAfterMs: 7_200_000, park: { kind: 'quota' } },
   ],
+  [
+    'You’ve hit your usage limit. Visit https://x.test/usage to purchase more credits or try again at 7:30 AM.',
+    { class: 'infra', retryAfterMs: 7_260_000, park: { kind: 'quota' } },
+  ],
+  [
+    'You’ve hit your usage limit. Try again at Nov 26th, 2026 5:29 PM.',
+    { class: 'infra', retryAfterMs: 3 * 86_400_000 + 12 * 3_600_000, park: { kind: 'quota' } },
+  ],
+  [
+    "You've hit your usage limit. Try again at 5:29 AM.",
+    { class: 'infra', retryAfterMs: 0, park: { kind: 'quota' } },
+  ],
+  [
+    "You've hit your usage limit. Try again in 2 days 3 hours 5 minutes.",
+    { class: 'infra', retryAfterMs: 183_900_000, park: { kind: 'quota' } },
+  ],
+  [
+    'rate limit exceeded: Rate limit reached. Please try again in 7m12s. Visit https://x.test to learn more.',
+    { class: 'infra', retryAfterMs: 432_000, park: { kind: 'quota' } },
+  ],
+  [
+    'rate limit exceeded: try again in a while, or at 25 o’clock',
+    { class: 'infra', park: { kind: 'quota', unsaid: true } },
+  ],
   ["You've hit your usage limit.", { class: 'infra', park: { kind: 'quota' } }],
   ['Missing environment variable: `MOCK_KEY`.', { class: 'config', missing: true }],
   ['I saw unexpected status 401 in your logs', { class: 'agent' }],
 ] as const)('"%s" is %j', ([message, trouble]) => {
-  expect(troubleOf(message)).toEqual(trouble);
+  expect(troubleOf(message, new Date(2026, 10, 23, 5, 30))).toEqual(trouble);
 });
