@@ -26,6 +26,8 @@ export type AgentRequest = {
   readonly nodeBackend?: string;
   /** `--agent`. */
   readonly flag?: string;
+  /** Who says `flag`, where nobody typed it. */
+  readonly flagBy?: string;
   /** `--model`. */
   readonly model?: string;
   /** `--effort`. */
@@ -176,6 +178,7 @@ function askedFor({
   env,
   nodeBackend,
   flag,
+  flagBy = '--agent',
   scriptNamed,
 }: AgentRequest): { word: string; by: string } | undefined {
   const override = (['ATTRACTION_BACKEND', 'ATTRACTOR_BACKEND'] as const).find(
@@ -184,7 +187,7 @@ function askedFor({
   if (override !== undefined && env[override] === 'fake') return { word: 'fake', by: override };
   const said: readonly (readonly [string, string | undefined])[] = [
     ["the node's agent.backend", trimmed(nodeBackend)],
-    ['--agent', trimmed(flag)],
+    [flagBy, trimmed(flag)],
     // A script is given to be used, whatever keys there are.
     ['--script', scriptNamed === true ? 'scripted' : undefined],
     ['FACTORY_AGENT', value(env, 'FACTORY_AGENT')],

@@ -4,11 +4,14 @@ import { realpath, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { isSealedPath } from '../policy/holdout.ts';
+import { quoteWord } from '../policy/words.ts';
 import { writeJson } from '../system/files.ts';
 import {
+  checkoutInstead,
   type Environment,
   type Git,
   GitError,
+  isGitsOwn,
   isNoTop,
   keepToLineEnds,
   makeRepository,
@@ -82,7 +85,14 @@ export async function startHistory(options: Start): Promise<StartedHistory | Pro
 
 async function start(options: Start, env: Environment): Promise<StartedHistory | Problem> {
   const { workdir, historyDir } = options;
-  const source = workdir === undefined ? undefined : await lookAt(workdir, env);
+  const found = workdir === undefined ? undefined : await lookAt(workdir, env);
+  if (found === 'own')
+    return problem(
+      'workdir-bare',
+      `the workdir ${workdir} has no files of a project: git keeps a repository in it`,
+      checkoutInstead,
+    );
+  const source = found?.within === undefined ? found : undefined;
   const base = source === undefined ? undefined : (options.base ?? source.head);
   if (source !== undefined && source.dirty.length > 0 && !options.allowDirty) {
     const more = source.dirty.length > 10 ? ` and ${source.dirty.length - 10} more` : '';
@@ -102,6 +112,11 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
   });
   await keepToLineEnds(historyDir);
   const notes: string[] = [];
+  if (found?.within !== undefined) {
+    notes.push(
+      `the workdir is a folder of the repository ${found.within}, not its top: the commits begin anew with a copy of it, and can be delivered to a new folder only (--workdir ${quoteWord(found.within)} builds upon the repository)`,
+    );
+  }
   if (workdir !== undefined && source !== undefined && base !== undefined) {
     const git = historyGit(historyDir, env);
     // One commit is all that is needed: its parents are in the workdir, where the commits will go.
@@ -142,6 +157,7 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
 }
 
 type Source = {
+  readonly within?: undefined;
   readonly head: string | undefined;
   readonly sha256: boolean;
   /** Whether its working tree may be without files of its HEAD. */
@@ -149,9 +165,13 @@ type Source = {
   readonly dirty: readonly string[];
 };
 
-/** The repository whose top `workdir` is; undefined when it is none. Rejects where git cannot look at one (its settings or
+/** The repository whose top `workdir` is, or `within` whose HEAD it is a folder; `own` for a folder that git keeps one in;
+ *  undefined when it is a folder like any other. Rejects where git cannot look at one (its settings or
  *  the user's are broken): taken for a plain folder, it would get commits that do not follow its own. */
-async function lookAt(workdir: string, env: Environment): Promise<Source | undefined> {
+async function lookAt(
+  workdir: string,
+  env: Environment,
+): Promise<Source | { readonly within: string } | 'own' | undefined> {
   const git = sourceGit(workdir, env);
   const top = await git.run([
     'rev-parse',
@@ -162,12 +182,16 @@ async function lookAt(workdir: string, env: Environment): Promise<Source | undef
   ]);
   if (!top.ok) {
     if (top.missing) throw new GitError(top.why, true);
+    if (await isGitsOwn(workdir, env)) return 'own';
     if (!existsSync(join(workdir, '.git')) || isNoTop(top.why)) return undefined;
     throw new GitError(`git cannot look at ${workdir}: ${top.why}`, false);
   }
   const [format = '', sparse = ''] = top.text.split('\n', 2);
   const folder = top.text.slice(format.length + sparse.length + 2);
-  if ((await realpath(folder)) !== (await realpath(workdir))) return undefined;
+  if ((await realpath(folder)) !== (await realpath(workdir))) {
+    const held = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD:./']);
+    return held.ok ? { within: folder } : undefined;
+  }
   const head = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
   const tracked = ['--untracked-files=no', '--no-renames', '--ignore-submodules=dirty'];
   const status = await git.list(['status', '--porcelain=v1', '-z', ...tracked]);

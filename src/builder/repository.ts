@@ -2,7 +2,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isCode } from '../system/files.ts';
-import { type Environment, type Git, isNoTop, sourceGit } from '../system/git.ts';
+import { checkoutInstead, type Environment, type Git, isGitsOwn, isNoTop, sourceGit } from '../system/git.ts';
 import { branchProblem, branchTaken } from './deliver.ts';
 
 export type Refused = { readonly problem: string; readonly fix: string };
@@ -35,6 +35,8 @@ export async function inspect(path: string, env: Environment): Promise<Repositor
       'mend what git says, then the same command again',
     );
   const common = await commonGitDir(path, env);
+  if (inside !== 'true' && (await isGitsOwn(path, env)))
+    return refuse(`${path} has no files of a project: git keeps a repository in it`, checkoutInstead);
   if (inside !== 'true' || top === undefined || common === undefined)
     return refuse(
       `${path} is not inside a git working tree`,

@@ -179,7 +179,9 @@ async function deliverRun(
   const source = start.kind === 'none' ? undefined : manifest.original_workdir;
   if (options.to === undefined && start.kind !== 'git') {
     const why =
-      start.kind === 'none' ? 'began with an empty tree' : `began with ${source}, which is no git repository`;
+      start.kind === 'none'
+        ? 'began with an empty tree'
+        : `began with ${source}, which is not the top of a git repository`;
     return refuse(
       2,
       `run ${run_id} ${why}, so there is no repository for a branch`,

@@ -1,9 +1,13 @@
 /** A way out of the usual troubles with a model, for the summary of a run that failed by one. */
 import type { RunResult } from '../model/result.ts';
 
-/** When it could not be asked, or would not answer. */
+/** When it could not be asked, or had no answer to give. */
 const hints: readonly (readonly [RegExp, string])[] = [
-  [/" refused: /, 'the model was asked and would not answer this: change the prompt, or try another --model'],
+  // First, because what it said stands behind it.
+  [
+    /" refused: |" answered nothing|content_filter/,
+    'the model was asked, and gave no answer to this: change the spec, or try another --model',
+  ],
   [
     /quota|insufficient_quota/i,
     "the key's plan or budget is used up: see its billing, or set OPENAI_API_KEY to another key",
@@ -36,6 +40,10 @@ const hints: readonly (readonly [RegExp, string])[] = [
   [
     /that is no response\b|without a body|ended before (?:the answer did|it was whole)/,
     'if OPENAI_BASE_URL is set, see that it names a model API (it usually ends in /v1); else run the same command again',
+  ],
+  [
+    /does not accept the request/,
+    'the server was asked, and does not take this request: mend what it says, or try another --model or OPENAI_BASE_URL',
   ],
 ];
 

@@ -138,14 +138,14 @@ async function runOrResume(
   const runOf = (id: string) => namedRun(join(runsDir, id), io.cwd);
   if (pipeline === undefined && options.resume === true && options.runId !== undefined)
     return usage('no pipeline file is named', `factory resume ${runOf(options.runId)}`);
+  if (options.resume === true && options.runId === undefined)
+    return usage('--resume needs --run-id', 'factory resume RUN; factory runs lists the runs');
   if (pipeline === undefined)
     return usage(
       'no pipeline file is named',
       `factory run ${quoteWord(join(packageRoot(), 'pipelines/compile-and-build.dot'))}`,
     );
-  if (options.resume === true) {
-    if (options.runId === undefined)
-      return usage('--resume needs --run-id', 'factory run PIPELINE --resume --run-id ID');
+  if (options.resume === true && options.runId !== undefined) {
     return resumeById(options.runId, pipeline, options, io, view);
   }
   const resumes = resumeOnly.find(([name]) => options[name] === true);

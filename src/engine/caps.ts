@@ -44,11 +44,12 @@ export function capHit(
     return `max_steps: the run made ${run.steps} steps, and its limit is ${caps.maxSteps} (max_steps on the graph, --max-steps)`;
   }
   if (caps.maxWallMs !== undefined && run.elapsedMs >= caps.maxWallMs) {
-    return `max_wall: the run took ${seconds(run.elapsedMs)}, and its limit is ${seconds(caps.maxWallMs)} (max_wall on the graph, --max-wall)`;
+    const [took, limit] = inOneUnit(run.elapsedMs, caps.maxWallMs);
+    return `max_wall: the run took ${took}, and its limit is ${limit} (max_wall on the graph, --max-wall)`;
   }
-  const took = node.elapsedMs ?? 0;
-  if (node.maxWallMs !== undefined && took >= node.maxWallMs) {
-    return `max_wall: node "${node.id}" took ${seconds(took)}, and its limit is ${seconds(node.maxWallMs)} (max_wall on the node)`;
+  if (node.maxWallMs !== undefined && (node.elapsedMs ?? 0) >= node.maxWallMs) {
+    const [took, limit] = inOneUnit(node.elapsedMs ?? 0, node.maxWallMs);
+    return `max_wall: node "${node.id}" took ${took}, and its limit is ${limit} (max_wall on the node)`;
   }
   return undefined;
 }
@@ -57,7 +58,9 @@ export function capHit(
  *  that was to come, is below it, and what the run has come to where nothing was allowed. Undefined for any other reason, and for a limit of a node, which only its pipeline can
  *  raise. */
 export function raisedLimit(reason: string): string | undefined {
-  const found = /^max_\w+: (.*) its limit is ([\d.]+)(s?)\b([^()]*)\([^()]*(--max-[a-z-]+)\)$/.exec(reason);
+  const found = /^max_\w+: (.*) its limit is ([\d.]+)((?:m?s)?)\b([^()]*)\([^()]*(--max-[a-z-]+)\)$/.exec(
+    reason,
+  );
   if (found === null) return undefined;
   const [, told = '', limit, unit = '', kept = '', flag] = found;
   const amounts = `${told}${kept}`.matchAll(/ (?:visited|made|took|spent|about|with) ([\d.]+)/g);
@@ -67,7 +70,11 @@ export function raisedLimit(reason: string): string | undefined {
   return raised > 0 ? `${flag} ${Number(raised.toFixed(6))}${unit}` : undefined;
 }
 
-const seconds = (ms: number): string => `${Math.round(ms / 1000)}s`;
+/** A time and its limit as a flag takes them, which has no fractions: in seconds where the limit is whole ones. */
+const inOneUnit = (tookMs: number, limitMs: number): readonly [string, string] =>
+  limitMs % 1000 === 0
+    ? [`${Math.round(tookMs / 1000)}s`, `${limitMs / 1000}s`]
+    : [`${Math.round(tookMs)}ms`, `${limitMs}ms`];
 
 /** Limits on money and tokens, of the run or of one node. */
 export type SpendCaps = { readonly maxCostUsd?: number | undefined; readonly maxTokens?: number | undefined };

@@ -38,6 +38,7 @@ export function cast(
   choice: {
     env: Environment;
     flag: string | undefined;
+    flagBy?: string;
     model: string | undefined;
     effort: string | undefined;
     temperature?: number | undefined;
@@ -55,6 +56,7 @@ export function cast(
       env: choice.env,
       ...(backend === '' ? {} : { nodeBackend: backend }),
       ...(choice.flag === undefined ? {} : { flag: choice.flag }),
+      ...(choice.flagBy === undefined ? {} : { flagBy: choice.flagBy }),
       ...(choice.model === undefined ? {} : { model: choice.model }),
       ...(choice.effort === undefined ? {} : { effort: choice.effort }),
       ...(choice.temperature === undefined ? {} : { temperature: choice.temperature }),

@@ -92,9 +92,7 @@ export async function readInputs(
         severity: 'error',
         message: read.problem,
         ...place,
-        fix: read.problem.endsWith(forbidden)
-          ? 'check its permissions and those of the folders above it'
-          : `pass another one: --var ${name}=FILE`,
+        fix: read.fix ?? `pass another one: --var ${name}=FILE`,
       });
       continue;
     }
@@ -174,7 +172,7 @@ async function frozen(
         severity: 'error',
         message: read.problem,
         place: placeOf(graph, attribute),
-        fix: 'the path is relative to the pipeline file',
+        fix: read.fix ?? 'the path is relative to the pipeline file',
       });
     } else {
       found[reference] = { path, text: read.text, sha256: sha256(read.text) };
@@ -184,8 +182,6 @@ async function frozen(
 }
 
 const placeOf = (graph: Graph, attribute: Attribute) => ({ file: graph.file, span: attribute.valueSpan });
-
-const forbidden = 'may not be read (permission denied)';
 
 /** All that comes out of a pipe (`--var spec=<(command)`), up to a little more than an input may have. No call waits in it: a
  *  process that does cannot be ended by a signal. One that nobody writes into is empty. */
@@ -213,25 +209,39 @@ async function readPipe(path: string): Promise<Buffer> {
   }
 }
 
+const savedAsText = 'save it as UTF-8 text, or name another file';
+
 /** Milliseconds between two looks at a pipe that has nothing yet. */
 const pipeWaitMs = 20;
 
-async function readText(path: string, what: string): Promise<{ text: string } | { problem: string }> {
+/** The text of an input; or what is wrong with the file, and how to mend it where another name would be no help. */
+async function readText(
+  path: string,
+  what: string,
+): Promise<{ text: string } | { problem: string; fix?: string }> {
   try {
     const is = await stat(path);
-    if (is.isDirectory()) return { problem: `${what}: ${path} is a folder, not a file` };
+    if (is.isDirectory())
+      return { problem: `${what}: ${path} is a folder, not a file`, fix: 'name a file in it' };
     const isPipe = is.isFIFO();
     if (!is.isFile() && !isPipe) return { problem: `${what}: ${path} is a device, not a file` };
     if (is.size > inputLimit) return { problem: `${what}: ${path} is larger than 10 MiB` };
     const bytes = isPipe ? await readPipe(path) : await readFile(path);
     if (bytes.length > inputLimit) return { problem: `${what}: ${path} is larger than 10 MiB` };
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    if (text.includes('\0')) return { problem: `${what}: ${path} is a binary file` };
-    return text.trim() === '' ? { problem: `${what}: ${path} is empty` } : { text };
+    if (text.includes('\0')) return { problem: `${what}: ${path} is a binary file`, fix: savedAsText };
+    return text.trim() === ''
+      ? { problem: `${what}: ${path} is empty`, fix: 'write into it what is wanted, or name another file' }
+      : { text };
   } catch (error) {
     if (isMissing(error)) return { problem: `${what}: there is no file ${path}` };
-    if (isCode(error, 'EACCES', 'EPERM')) return { problem: `${what}: ${path} ${forbidden}` };
-    if (error instanceof TypeError) return { problem: `${what}: ${path} is not UTF-8 text` };
+    if (isCode(error, 'EACCES', 'EPERM'))
+      return {
+        problem: `${what}: ${path} may not be read (permission denied)`,
+        fix: 'check its permissions and those of the folders above it',
+      };
+    if (error instanceof TypeError)
+      return { problem: `${what}: ${path} is not UTF-8 text`, fix: savedAsText };
     return {
       problem: `${what}: cannot read ${path}: ${unreadable(error)}`,
     };

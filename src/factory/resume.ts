@@ -288,14 +288,14 @@ export async function goOn(
     script = { path: manifest.agent.script.path, script: parsed.script, text };
   }
   const scriptNamed = flags.script !== undefined && given.script !== undefined;
-  const nobody: Casting = { plans: new Map(), main: undefined };
   const casting: Casting | Refusal =
     given.offline === true
-      ? nobody
+      ? { plans: new Map(), main: undefined }
       : cast(current, kinds, {
           // The run goes on with the agent it began with, whatever the environment now prefers.
           env: { ...doors.env, FACTORY_EFFORT: undefined, ...override(manifest, flags.agent) },
           flag: flags.agent ?? (scriptNamed || manifest.agent.name === '' ? undefined : manifest.agent.name),
+          ...(flags.agent === undefined ? { flagBy: 'the run' } : {}),
           model: flags.model ?? manifest.agent.model,
           effort: flags.effort ?? manifest.agent.effort,
           temperature: manifest.agent.temperature,

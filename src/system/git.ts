@@ -57,6 +57,22 @@ export const startGitAgain = 'see that the machine has processes and memory to s
 export const isNoTop = (why: string): boolean =>
   /not a git repository|invalid gitfile format|must be run in a work tree/.test(why);
 
+/** Whether `folder` holds git's records and no files of a project: a bare repository, or the inside of a `.git`. Such a
+ *  folder with a `.git` that points to a bare repository beside its worktrees counts, too. */
+export async function isGitsOwn(folder: string, env: Environment): Promise<boolean> {
+  const found = await sourceGit(folder, env).run([
+    'rev-parse',
+    '--is-inside-git-dir',
+    '--is-bare-repository',
+  ]);
+  const [inside, bare] = found.ok ? found.text.split('\n') : [];
+  return inside === 'true' || (bare === 'true' && existsSync(join(folder, '.git')));
+}
+
+/** What to do about a folder that is git's own. */
+export const checkoutInstead =
+  'name a working tree of it: "git clone" makes one, and so does "git worktree add"';
+
 export const gitMissing = 'git is not installed, or not on PATH';
 
 /** A stranger's repository is read because the user named it; nothing of it is ever run. What we put there, and what a

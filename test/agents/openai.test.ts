@@ -148,6 +148,7 @@ test.for([
     1,
     /model "gpt-test" was not found at http:\/\/127\.0\.0\.1/,
   ],
+  [404, { detail: 'Not Found' }, 'config', 1, /was not found .*\(404, without an error in the API's form\)/],
   [400, { error: { message: 'input too long' } }, 'config', 1, /does not accept the request.*input too long/],
   [422, {}, 'config', 1, /422/],
   [

@@ -80,6 +80,27 @@ describe('a history', () => {
     expect(await begin(it.path, workdir)).toMatchObject({ kind: 'folder' });
   });
 
+  test("is not begun in a folder that is git's own, and of a part of a repository it says what becomes of it", async () => {
+    using it = folder({ 'src/part/a.txt': 'a\n', 'worktrees/x.txt': 'x\n' });
+    const workdir = join(it.path, 'src');
+    repository(workdir);
+    put(workdir, { 'new/b.txt': 'b\n' });
+    const bare = join(it.path, 'bare.git');
+    git(it.path, 'clone', '-q', '--bare', workdir, bare);
+    put(it.path, { 'worktrees/.git': 'gitdir: ../bare.git\n' });
+    for (const own of [bare, join(workdir, '.git'), join(it.path, 'worktrees')]) {
+      expect(await begin(it.path, own)).toMatchObject({
+        problem: { code: 'workdir-bare', fix: expect.stringContaining('git clone') },
+      });
+    }
+    expect(await begin(it.path, join(workdir, 'part'))).toMatchObject({
+      kind: 'folder',
+      notes: [expect.stringContaining(`--workdir ${workdir} builds upon the repository`)],
+    });
+    // What no commit of the repository holds is no part of it.
+    expect(await begin(it.path, join(workdir, 'new'))).toMatchObject({ kind: 'folder', notes: [] });
+  });
+
   test.for([
     ['changed', (dir: string) => put(dir, { 'a.txt': 'changed\n' })],
     ['removed', (dir: string) => rmSync(join(dir, 'a.txt'))],

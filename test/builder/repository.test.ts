@@ -87,11 +87,12 @@ test('a branch whose patches are put onto another one is not to be moved', async
   expect(await branchTaken(source, repo, 'side', true)).toContain('is being rebased or bisected');
 });
 
-test("git's own folder is in no working tree, and nothing is to be mended about it", async () => {
+test("git's own folder is in no working tree, and another is to be named", async () => {
   using it = folder();
   repository(it.path);
   const gitDir = join(it.path, '.git');
   expect(await inspect(gitDir, bareEnv(it.path))).toMatchObject({
-    problem: `${gitDir} is not inside a git working tree`,
+    problem: `${gitDir} has no files of a project: git keeps a repository in it`,
+    fix: expect.stringContaining('git clone'),
   });
 });

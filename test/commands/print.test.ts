@@ -57,7 +57,12 @@ test.for([
     /names a model API/,
   ],
   ['the answer from https://x ended before it was whole (after 3 tries)', 3, /names a model API/],
-  ['"gpt" refused: I may not talk about a quota', 3, /was asked and would not/],
+  ['"gpt" refused: I may not talk about a quota', 3, /was asked.*change the spec/],
+  ['plan: https://x answered with something that is no response (after 3 tries)', 3, /usually ends in \/v1/],
+  ['plan: https://x does not accept the request for "m": 400 too long', 3, /mend what it says/],
+  ['exit (could not be asked): plan: "m" refused: 404 is not my number', 3, /was asked.*change the spec/],
+  ['plan: "m" answered nothing: the answer is completed and has no text', 3, /was asked.*change the spec/],
+  ['plan: the answer of "m" is incomplete: content_filter', 3, /was asked.*change the spec/],
   ['the answer is larger than 10 MiB', 4, /ask for less/],
   ['the answer is empty', 4, /form that was asked for/],
 ] as const)('for "%s" there is a way out', ([reason, exit_code, wanted]) => {

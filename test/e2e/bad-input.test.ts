@@ -18,6 +18,11 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
   }[] = [
     { says: 'no pipeline', args: ['run'], wants: ['no pipeline file is named'] },
     {
+      says: 'a resume of no run',
+      args: ['run', '--resume'],
+      wants: ['--resume needs --run-id', ' resume RUN', ' runs lists the runs'],
+    },
+    {
       says: 'a pipeline that is not there',
       args: ['run', 'nowhere.dot'],
       wants: ['there is no pipeline file nowhere.dot'],

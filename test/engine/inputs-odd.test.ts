@@ -49,6 +49,24 @@ test.each([
   });
 });
 
+test.each([
+  ['Latin-1', Buffer.from('caf\xe9', 'latin1'), 'save it as UTF-8'],
+  ['UTF-16 without a mark', Buffer.from('cafe', 'utf16le'), 'save it as UTF-8'],
+  ['nothing at all', Buffer.from(' \n'), 'write into it'],
+])('a text that is %s is there, and told how to be mended', async (_, bytes, fix) => {
+  await using it = await temp();
+  writeFileSync(it.at('t.md'), bytes);
+  writeFileSync(it.at('p.dot'), pipeline('vars="spec=@t.md"; a [prompt="@t.md"]; start -> a -> exit'));
+  const { graph } = await readPipeline('p.dot', it.dir);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  expect(await readInputs(graph, {}, it.dir)).toMatchObject({
+    problems: [
+      { code: 'var-file', fix: expect.stringContaining(fix) },
+      { code: 'prompt-file', fix: expect.stringContaining(fix) },
+    ],
+  });
+});
+
 test('a pipe that nobody writes into is not waited for', async () => {
   await using it = await temp();
   writeFileSync(it.at('p.dot'), pipeline('vars="spec=@spec.md"'));

@@ -49,6 +49,9 @@ describe('caps', () => {
     [capHit(caps, { ...node, visits: 3 }, { steps: 0, elapsedMs: 0 }), '--max-visits 6'],
     [capHit(caps, node, { steps: 10, elapsedMs: 0 }), '--max-steps 20'],
     [capHit({ maxSteps: 1, maxWallMs: 90_000 }, node, { steps: 0, elapsedMs: 90_000 }), '--max-wall 180s'],
+    // What is no whole second is told to the millisecond: rounded, it would be a limit of nothing.
+    [capHit({ maxSteps: 1, maxWallMs: 400 }, node, { steps: 0, elapsedMs: 900 }), '--max-wall 1600ms'],
+    [capHit({ maxSteps: 1, maxWallMs: 1500 }, node, { steps: 0, elapsedMs: 1501 }), '--max-wall 3000ms'],
     [capHit(caps, { ...node, maxWallMs: 5, elapsedMs: 5 }, { steps: 0, elapsedMs: 0 }), undefined],
     [spendHit(purse({ maxCostUsd: 0.7 }), undefined), '--max-cost-usd 1.4'],
     [spendHit(purse({ maxTokens: 100 }), undefined), '--max-tokens 200'],

@@ -42,10 +42,11 @@ const dot = (edges = plain, attributes = '') => `digraph t { ${attributes}
 async function asking(graph: string, reactions: readonly Reaction[]) {
   const server = await startModelServer(reactions);
   const clock = jumping();
-  const env = () => ({ OPENAI_API_KEY: 'sk-parking-0123456789', OPENAI_BASE_URL: server.url });
-  const it = await house({ 'p.dot': graph, 'work/x.txt': '' }, env, clock);
+  const env = { OPENAI_API_KEY: 'sk-parking-0123456789', OPENAI_BASE_URL: server.url };
+  const it = await house({ 'p.dot': graph, 'work/x.txt': '' }, () => env, clock);
   return {
     ...it,
+    env,
     clock,
     server,
     start: (options: object = {}) => it.run('p.dot', { runId: 'r1', workdir: 'work', ...options }),
@@ -286,6 +287,15 @@ test.for<[name: string, reaction: Reaction, status: string, mend: RegExp]>([
     expect(it.clock.waits).toEqual([]);
   },
 );
+
+test('a run that goes on without its key says that it is the run who wants one, and no flag', async () => {
+  await using it = await asking(dot(), [{ status: 401 }]);
+  expect((await it.start()).code).toBe(75);
+  it.env.OPENAI_API_KEY = '';
+  const refused = await it.resume('r1');
+  expect(refused.code).toBe(2);
+  expect(refused.err).toContain('the run asks for the agent "openai": there is no key');
+});
 
 const fails = (condition: string) => `${plain}; work -> failed [condition="${condition}"]`;
 test.for<[condition: string, reaction: Reaction, code: number]>([

@@ -45,7 +45,7 @@ export function troubleOf(error: unknown, openai: Package, facts: Facts): Troubl
     // Reasoning models take no temperature, whichever it is.
     const warm = status === 400 && (error.param === 'temperature' || /\btemperature\b/i.test(error.message));
     const fix = warm ? ': leave out --llm-temperature for this model' : '';
-    const trouble = byStatus(status, word, `${short(error.message)}${fix}`, facts);
+    const trouble = byStatus(status, word, `${short(wordsOf(error))}${fix}`, facts);
     const noStream = error.param === 'stream' || /\bstream(ing|_options)?\b/i.test(error.message);
     const noBackground = /\b(?:background|store)\b/i.test(`${error.param ?? ''} ${error.message}`);
     // What the server asks for with a quota is when it is there again.
@@ -69,6 +69,10 @@ export function troubleOf(error: unknown, openai: Package, facts: Facts): Troubl
   }
   return cut(`the answer from ${facts.shown} was cut: ${rootOf(error)}`);
 }
+
+/** What the server said. The package takes a body that is no error in the API's form for none at all. */
+const wordsOf = ({ message }: Error): string =>
+  message.replace(/ status code \(no body\)$/, ", without an error in the API's form");
 
 /** A connection that broke, whoever broke it. */
 export const cut = (reason: string): Trouble => ({ ...passing(reason), way: 'lost' });
