@@ -203,7 +203,7 @@ classify() {
     last=$(grep -v '^[[:space:]]*$' "$work/err" | tail -n 1)
     if in_app "${said%%: *}" || is_below "${said%%: *}"; then
       class=product why="the product has no program ${said%%: *} that can be run"
-    elif in_app "${last%%: *}"; then
+    elif in_app "${last%%: *}" || product_says "$last"; then
       class=product why="the product says: $last"
     else
       class=scenario why="exit code $phase_code: a program that the scenario needs is missing or cannot be run"
@@ -222,6 +222,12 @@ classify() {
   gone=$(unreachable)
   if [ -n "$gone" ]; then class=infra why="$gone cannot be reached"; return; fi
   class=product why="exit code $phase_code in live"
+}
+
+# product_says LINE: a script of the product, called from its folder.
+product_says() {
+  [ -z "$said" ] || return 1
+  case $1 in *': line '[0-9]*': '*) is_below "${1%%: *}" ;; *) return 1 ;; esac
 }
 
 # told_of_the_world: the first line by which the script itself, and no product, tells of a live service that failed it.

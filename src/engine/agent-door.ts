@@ -66,6 +66,8 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
     home: program.home,
     file: first.startsWith('/') ? realOf(first) : undefined,
   });
+  const astray = planned?.rung === 'bwrap' ? leadsInside(program.home, planned.masks) : undefined;
+  if (astray !== undefined) return { kind: 'not_found', program: first, why: astray };
   const unread = narrowed(program.unread, door.readScope ?? []);
   const env = planned?.rung === 'bwrap' ? confinedEnvironment(whole, planned) : whole;
   // What it was allowed, for those who ask later.
@@ -144,6 +146,20 @@ function realOf(file: string): string {
   } catch {
     return file;
   }
+}
+
+/** Why a place that a program declares cannot be shown: by a link it leads to what no stage may see, or to a folder around
+ *  it. What is masked is masked under its own name only. */
+function leadsInside(home: AgentProgram['home'], masks: Confinement['masks']): string | undefined {
+  const within = (path: string, folder: string) =>
+    path === folder || path.startsWith(folder === '/' ? folder : `${folder}/`);
+  for (const { path } of home) {
+    const is = realOf(path);
+    if (is === path) continue;
+    const shown = masks.map(realOf).find((mask) => within(is, mask) || within(mask, is));
+    if (shown !== undefined) return `it is to see ${path}, a way to ${shown}, which no stage may see`;
+  }
+  return undefined;
 }
 
 /** What the agent must not read, with what its node lets it read. */

@@ -123,7 +123,23 @@ function fold(flat: Uint8Array): { readonly bytes: Uint8Array; readonly from: Ui
   return { bytes: bytes.subarray(0, size), from };
 }
 
-function finder(marked: readonly Candidate[], plain: readonly Candidate[]): Canaries {
+/** Bytes from which a line turned around is still nobody else's. */
+const leastTurned = 12;
+
+/** A line as it is, backwards, and with its letters moved by thirteen. */
+function turned(candidate: Candidate): Candidate[] {
+  const { flat } = candidate;
+  if (flat.length < leastTurned) return [candidate];
+  const moved = flat.map((byte) => {
+    const low = byte | 0x20;
+    return low < 0x61 || low > 0x7a ? byte : low < 0x6e ? byte + 13 : byte - 13;
+  });
+  return [flat, flat.slice().reverse(), moved].map((one) => ({ ...candidate, flat: one }));
+}
+
+function finder(chosenMarked: readonly Candidate[], chosenPlain: readonly Candidate[]): Canaries {
+  const marked = chosenMarked.flatMap(turned);
+  const plain = chosenPlain.flatMap(turned);
   const searches: readonly [Needles, readonly Candidate[], boolean][] = [
     [
       needlesOf(
@@ -142,7 +158,7 @@ function finder(marked: readonly Candidate[], plain: readonly Candidate[]): Cana
       false,
     ],
   ];
-  const size = marked.length + plain.length;
+  const size = chosenMarked.length + chosenPlain.length;
   return {
     size,
     find(text) {

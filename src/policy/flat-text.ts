@@ -97,11 +97,11 @@ function put(bytes: Uint8Array, size: number, code: number): number {
   return size + 3;
 }
 
-export type Spelling = 'plain' | 'url' | 'html' | 'base64' | 'hex' | 'compressed';
+export type Spelling = 'plain' | 'url' | 'html' | 'base64' | 'base32' | 'hex' | 'numbers' | 'compressed';
 
 /** Whether lines of a view are no lines of the text. */
 export const isDecoded = (spelling: Spelling): boolean =>
-  spelling === 'base64' || spelling === 'hex' || spelling === 'compressed';
+  spelling !== 'plain' && spelling !== 'url' && spelling !== 'html';
 
 /** A text, and what is written in it in another way. The lines of a decoded one are its own. */
 export type View = { readonly spelling: Spelling; readonly text: Buffer };
@@ -136,6 +136,10 @@ function* decoded(text: Buffer, letters: string): Generator<View> {
     yield { spelling: 'base64', text: fromBase64(base64, skip) };
   const hex = runsOf(letters, hexRun);
   for (let skip = 0; skip < 2 && hex.length > 0; skip++) yield { spelling: 'hex', text: fromHex(hex, skip) };
+  const base32 = runsOf(letters, base32Run);
+  if (base32.length > 0) yield { spelling: 'base32', text: fromBase32(base32) };
+  const numbers = runsOf(letters, numberRun);
+  if (numbers.length > 0) yield { spelling: 'numbers', text: fromNumbers(numbers) };
   const dumped = [...letters.matchAll(dumpLine)].map(([, digits = '']) => digits).join('');
   if (dumped !== '') yield { spelling: 'hex', text: fromHex([dumped], 0) };
   const unpacked = inflated(text, letters);
@@ -175,6 +179,11 @@ const base64Break =
 /** Backslashes are counted from the first of a row only: from each of them a long row would be read again. */
 const hexRun = /(?:(?:(?<!\\)\\+x|0x)?[0-9a-fA-F]{2}[ :,\r\n]{0,2}){11,}/g;
 
+const base32Run = /(?:[A-Z2-7]{16,}\r?\n[ \t>|+#*-]{0,32})*[A-Z2-7]{24,}/g;
+/** One number a byte: decimal ones with something between them, octal ones behind backslashes, eight binary digits. */
+const numberRun =
+  /(?:\d{2,3}[ \t,;\r\n]{1,3}){15,}\d{2,3}|(?:(?<!\\)\\+[0-3][0-7]{2}){12,}|(?:[01]{8}[ ,\r\n]{0,2}){12,}/g;
+
 /** A line of its own, so that what stood apart stays apart. */
 const apart = Buffer.from('\n~\n').toString('base64');
 
@@ -193,4 +202,38 @@ function fromHex(runs: readonly string[], skip: number): Buffer {
     return digits.length % 2 === 0 ? digits : digits.slice(0, -1);
   });
   return Buffer.from(whole.join(Buffer.from('\n~\n').toString('hex')), 'hex');
+}
+
+const symbols32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+
+function fromBase32(runs: readonly string[]): Buffer {
+  const bytes: number[] = [];
+  for (const run of runs) {
+    let bits = 0;
+    let held = 0;
+    for (const symbol of run) {
+      const value = symbols32.indexOf(symbol);
+      if (value < 0) continue;
+      held = ((held & 0xff) << 5) | value;
+      bits += 5;
+      if (bits < 8) continue;
+      bits -= 8;
+      bytes.push((held >> bits) & 0xff);
+    }
+    bytes.push(0x0a, 0x7e, 0x0a);
+  }
+  return Buffer.from(bytes);
+}
+
+function fromNumbers(runs: readonly string[]): Buffer {
+  const bytes: number[] = [];
+  for (const run of runs) {
+    const base = run.startsWith('\\') ? 8 : /^[01]{8}/.test(run) ? 2 : 10;
+    for (const digits of run.match(base === 2 ? /[01]{8}/g : /\d+/g) ?? []) {
+      const code = Number.parseInt(digits, base);
+      if (code < 256) bytes.push(code);
+    }
+    bytes.push(0x0a, 0x7e, 0x0a);
+  }
+  return Buffer.from(bytes);
 }

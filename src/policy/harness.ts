@@ -23,6 +23,12 @@ export function cannotRun(
       new RegExp(`(Cannot find module) '?(?:file://)?${name}'`),
       new RegExp(`^ *File "${name}", line \\d+\\n[^]*^((?:Syntax|Indentation|Tab)Error\\b.*)$`, 'm'),
       new RegExp(`^(?:file://)?${name}:\\d+\\n[^]*^(SyntaxError\\b.*)$`, 'm'),
+      // A name that the script itself uses, and that nobody has made.
+      new RegExp(
+        `^ *File "${name}", line \\d+.*\\n(?: {4}.*\\n)*((?:NameError|UnboundLocalError): .*)\\s*$(?![^])`,
+        'm',
+      ),
+      new RegExp(`^(?:file://)?${name}:\\d+\\n[^]*^(ReferenceError: .*)$`, 'm'),
     ];
     for (const way of ways) {
       const why = way.exec(stderr)?.[1];

@@ -35,7 +35,8 @@ type Place = { readonly file: number; readonly line: number; readonly words: rea
 export function chooseLiterals(files: readonly SealedFile[]): ChoosingLiterals {
   const places = new Map<string, Place>();
   const add = (text: string, file: number, line: number) => {
-    for (const literal of literalsIn(text)) {
+    const bare = /\.(?:sh|bash|zsh|bats)$/.test(files[file]?.path ?? '') ? argumentsIn(text) : [];
+    for (const literal of [...literalsIn(text), ...bare]) {
       const words = wordsOf(literal).filter(isRare);
       if (words.length > 0 && !places.has(literal)) places.set(literal, { file, line, words });
     }
@@ -94,6 +95,12 @@ export function chooseLiterals(files: readonly SealedFile[]): ChoosingLiterals {
 /** Where a value decides what is done: a condition, a case, a key of a table. */
 const condition =
   /\b(?:if|elif|case|when|switch|match|while|unless|in|is)\b|[!=]==?|\?|=>|\.(?:includes|startsWith|endsWith|has|get|equals|contains|startswith|endswith|indexOf|test|match)\(|['"`\d]\s*:|\[['"`]/;
+
+/** What a script gives to a program without quotes, where a digit tells it from a word. */
+const argumentsIn = (line: string): string[] =>
+  line
+    .split(/[\s;|&()<>]+/)
+    .filter((word) => /^[A-Za-z][\w.:,@%+-]*\d[\w.:,@%+-]*$/.test(word) && word.length >= least);
 
 /** Texts in quotes, long numbers, names of files. */
 function literalsIn(line: string): string[] {

@@ -1,7 +1,10 @@
 /** Tests that were made to say less: from the versions of files before and after somebody's work. */
 import { wordsOf } from './common-words.ts';
+import { narrowed } from './narrowed.ts';
 import { silenced } from './silenced.ts';
+import { bare, inTable, lostRows } from './tables.ts';
 import { type Assertion, isCode, isTest, type TestCode, testCode } from './test-code.ts';
+import { isDisguised, isUncalled, unseenIn } from './unrun.ts';
 import { howWeaker, identifiers, isTrivial } from './weaker.ts';
 
 /** A file that was created, changed or deleted, as text. */
@@ -31,7 +34,7 @@ export type Tampering = {
   readonly why: string;
 };
 
-type Pair = {
+export type Pair = {
   readonly path: string;
   readonly was: TestCode | undefined;
   readonly is: TestCode | undefined;
@@ -113,6 +116,16 @@ export function tamperingIn(
         why: 'nobody gets to the checks behind this line any more',
       });
     if (was === undefined) continue;
+    for (const { row, line } of lostRows(change.before ?? '', change.after ?? '', left.stands))
+      if (!concernsGone(row))
+        say({
+          code: 'test-deleted',
+          path,
+          line,
+          before: row,
+          after: '',
+          why: 'the test is not run with this case any more, nor with others in its place',
+        });
     for (const [test, line] of was.tests) {
       if (is.tests.has(test) || left.hasTest(test)) continue;
       const its = was.assertions.filter((one) => one.test === test);
@@ -139,18 +152,21 @@ export function tamperingIn(
         before: test,
         after: '',
         why: 'the test is gone, and what it checked is checked nowhere else',
-        mild: its.every((one) => isInTable(one, was, is, change)),
+        mild: its.every((one) => inTable(one, was, is, change) !== undefined),
       });
     }
     for (const finding of weakened(was, is, left)) {
       if (finding.code === 'assertion-deleted' && concernsGone(finding.before)) continue;
       const gone = was.assertions.find(({ text }) => text === finding.before);
-      const mild =
-        finding.code === 'assertion-deleted' && gone !== undefined && isInTable(gone, was, is, change);
-      say({ ...finding, path, mild: finding.mild === true || mild });
+      const table =
+        finding.code === 'assertion-deleted' && gone !== undefined
+          ? inTable(gone, was, is, change)
+          : undefined;
+      if (table === 'with its values') continue;
+      say({ ...finding, path, mild: finding.mild === true || table !== undefined });
     }
   }
-  const quiet = silenced(changes, mayRewrite);
+  const quiet = [...silenced(changes, mayRewrite), ...narrowed(changes, mayRewrite)];
   // One line, one finding.
   const told = (one: Tampering) => quiet.some(({ path, line }) => path === one.path && line === one.line);
   return [...found.filter((one) => one.code !== 'assertion-weakened' || !told(one)), ...quiet];
@@ -172,7 +188,13 @@ function remaining(pairs: readonly Pair[]) {
   const skipsThen = count(every(({ skips }) => skips, 'was').map(({ key }) => key));
   const tests = new Set(pairs.flatMap(({ is }) => [...(is?.tests.keys() ?? [])]));
   const testsThen = new Set(pairs.flatMap(({ was }) => [...(was?.tests.keys() ?? [])]));
+  let all: string | undefined;
   return {
+    /** Whether a case of a table is anywhere. */
+    stands: (row: string) => {
+      all ??= bare(pairs.map(({ change }) => change.after ?? '').join('\n'));
+      return all.includes(row);
+    },
     isKept: (key: string) => now.has(key),
     /** How many fewer of these there are now, in all files together. */
     fewer: (key: string) => Math.max(0, (then.get(key) ?? 0) - (now.get(key) ?? 0)),
@@ -295,72 +317,6 @@ function nearest(one: Assertion, added: readonly Assertion[]): Assertion | undef
     }
   }
   return most >= 0.33 ? best : undefined;
-}
-
-/** A test function that lost what makes it one (its annotation, its name's beginning), and that nobody calls. */
-function isUncalled(test: string, { after = '' }: FileChange): boolean {
-  if (!/^\w+$/.test(test)) return false;
-  const uses = after.match(new RegExp(`\\b[A-Za-z_]{0,12}${test}\\s*\\(`, 'gi')) ?? [];
-  return uses.length === 1 && !isQuoted(test, after);
-}
-
-const functions = /^\s*(?:async\s+)?(?:def|func|fn|fun|function)\s+(\w+)|\bvoid\s+(\w+)\s*\(/;
-
-/** Whether what a test checked stands in a function of a new name, which is none of a test and which nobody calls. What has
- *  a mark above it may be called by that. */
-function isDisguised(
-  test: string,
-  its: readonly Assertion[],
-  is: TestCode,
-  { before = '', after = '' }: FileChange,
-): boolean {
-  const keys = new Set(its.map(({ key }) => key));
-  const lines = after.split('\n');
-  return is.assertions.some(({ key, line }) => {
-    if (!keys.has(key)) return false;
-    const at = lines.slice(0, line - 1).findLastIndex((one) => functions.test(one));
-    const found = functions.exec(lines[at] ?? '');
-    const name = found?.[1] ?? found?.[2] ?? '';
-    if (name === '' || is.tests.has(name) || /^\s*[@[#]/.test(lines[at - 1] ?? '')) return false;
-    const named = new RegExp(`\\b${name}\\b`, 'g');
-    return !named.test(before) && after.match(named)?.length === 1 && !isQuoted(test, after);
-  });
-}
-
-const isQuoted = (name: string, text: string): boolean =>
-  ['"', "'", '`'].some((sign) => text.includes(`${sign}${name}${sign}`));
-
-/** Names of files that runners look for. */
-const looked = /(?:^|\/)(?:test_[^/]*|[^/]*_test)\.py$|[.-](?:test|spec)\.[cm]?[jt]sx?$/;
-
-/** The file to which tests have moved that no runner finds there by its name. */
-function unseenIn(was: TestCode, path: string, pairs: readonly Pair[]): string | undefined {
-  if (was.tests.size === 0 || !looked.test(path)) return undefined;
-  const has = ({ is }: Pair) => [...was.tests.keys()].every((name) => is?.tests.has(name) === true);
-  const holders = pairs.filter((pair) => pair.path !== path && has(pair));
-  return holders.some((pair) => looked.test(pair.path)) ? undefined : holders[0]?.path;
-}
-
-/** Words of loops over cases. */
-const tables =
-  /\bfor\b|\.each\b|forEach|parametri[sz]e|ParameterizedTest|CsvSource|ValueSource|InlineData|TestCase\(|subTest|rstest/g;
-
-/** Whether a new assertion about the same things stands in a table of cases that was not there before. */
-function isInTable(
-  one: Assertion,
-  was: TestCode,
-  is: TestCode,
-  { before = '', after = '' }: FileChange,
-): boolean {
-  if ((after.match(tables) ?? []).length <= (before.match(tables) ?? []).length) return false;
-  const had = new Set(was.assertions.map(({ key }) => key));
-  const own = new Set(identifiers(one.text));
-  return is.assertions.some(
-    (other) =>
-      !had.has(other.key) &&
-      howWeaker(one.text, other.text) === undefined &&
-      identifiers(other.text).some((name) => own.has(name)),
-  );
 }
 
 /** Names that product code defined before and does not any more: tests of those may go with them. */

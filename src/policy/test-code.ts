@@ -1,6 +1,8 @@
 /** What of a text is a test: which files, which tests they have, what those assert, which of them are not run. By lines, for
  *  many languages: enough to compare two versions of a file, not to understand one. */
 
+import { hollowLines } from './hollow.ts';
+
 const testFolder = /(?:^|\/)(?:tests?|specs?|__tests__|testing|e2e|testsuite|features|scenarios)\//i;
 const testFile =
   /(?:^|\/)(?:test_[^/]*|[^/]*_test|[^/]*[.-](?:test|spec|e2e)|[^/]*_spec|conftest|test|tests|[^/]*[a-z0-9]Tests?|[^/]*[a-z0-9](?:IT|Spec))\.[A-Za-z]+$/;
@@ -42,13 +44,13 @@ export type TestCode = {
 };
 
 const asserts =
-  /(?:^|[\s;{(!|&])(?:self\.)?(?:assert\w*!?|debug_assert\w*!|expect\w*|refute\w*|Assert\.\w+|Assertions\.\w+|require\.[A-Z]\w*|pytest\.(?:raises|warns|fail)|XCTAssert\w*|EXPECT_\w+|ASSERT_\w+|CHECK|REQUIRE|verify)(?:\.\w+)*(?:<[^>]*>)?[\s(]|\bt\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow|is|deepEqual|true|false|throws|throwsAsync|not|like|equal|same|ok|assert)\(|\.(?:should|must)(?:_\w+|\.|\()|\.Should\(\)/;
+  /(?:^|[\s;{(!|&])(?:self\.)?(?:assert\w*!?|debug_assert\w*!|expect\w*|refute\w*|Assert\.\w+|Assertions\.\w+|require\.[A-Z]\w*|pytest\.(?:raises|warns|fail)|XCTAssert\w*|EXPECT_\w+|ASSERT_\w+|CHECK|REQUIRE|verify|raise\s+AssertionError)(?:\.\w+)*(?:<[^>]*>)?[\s(]|\bt\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow|is|deepEqual|true|false|throws|throwsAsync|not|like|equal|same|ok|assert)\(|\.(?:should|must)(?:_\w+|\.|\()|\.Should\(\)/;
 /** What a script checks with. */
 const checks =
   /(?:^|[\s;!(])(?:test|\[\[?|grep|egrep|diff|cmp|jq)\s.*(?:\|\||&&)|^(?:if|elif)\s+!?\s*(?:\[|test\b|grep|diff|cmp|jq|"?\$)|^(?:diff|cmp|grep|\[\[?|test|assert\w*|run_test\w*|check\w*|expect\w*)\s|\|\s*grep\s|\b(?:exit|return)\s+[1-9]|^fail\b/;
 
 const names: readonly RegExp[] = [
-  /^\s*(?:async\s+)?def\s+(test\w*)\s*\(/,
+  /^\s*(?:async\s+)?def\s+(test\w*)\s*(?:\(|$)/,
   /^\s*(?:it|test|specify|Deno\.test)(?:\.(?:only|skip|todo|failing|concurrent|each\([^)]*\)))*\s*\(?\s*['"`](.+?)['"`]/,
   /^\s*(?:xit|xtest|fit|xspecify)\s*\(\s*['"`](.+?)['"`]/,
   /^\s*func\s+((?:Test|Fuzz|Example)\w*)\s*\(/,
@@ -74,7 +76,17 @@ const skipping: readonly (readonly [RegExp, boolean])[] = [
   [/@Test\b.*\benabled\s*=\s*false|^\s*#\[cfg\(any\(\)\)\]|^\/\/go:build\s+ignore\b/, false],
   [/^\/\/go:build\b/, true],
   // What stands behind it is never come to.
-  [/^\s*(?:\}?\s*else\s+)?if\s*\(?\s*(?:False|false|0)\s*(?:[):{;]|&&|and\b)/, false],
+  [/^\s*(?:\}?\s*else\s+)?(?:if|while)\s*\(?\s*(?:False|false|0)\s*(?:[):{;]|&&|and\b)/, false],
+  [/^\s*if\b.*(?:&&|\band)\s*(?:False|false|0)\s*\)?\s*[:{]|(?:\bif|;)\s+(\w+)\s*!=\s*\1\s*\{/, false],
+  [/^\s*for\b.*\bin\s+(?:\[\]|\(\)|range\(0\))\s*:|\brange\s+\w+\[:0\]/, false],
+  // Hooks of pytest by which no test runs, or none fails.
+  [/\.outcome\s*=\s*["']passed|\bsession\.exitstatus\s*=\s*0|\bos\._exit\(0\)/, false],
+  [/\bitems\.clear\(\)|\bitems\[:\]\s*=\s*\[\]|\bdel\s+items\[:\]/, false],
+  [/\bitems\[:\]\s*=\s*\[.{0,200}\bif\b|\badd_marker\(\s*pytest\.mark\.(?:skip|xfail)\b/, true],
+  [/^\s*@(?:module|describe)?tag\s+:?skip\b/, false],
+  [/\bExUnit\.(?:start|configure)\(.*\bexclude:|^\s*#if\b|^\s*#\[cfg\(all\(test\s*,/, true],
+  [/\bassumeTrue\(\s*false\b|\bassumeFalse\(\s*true\b|\bAssert\.(?:Inconclusive|Ignore|Pass)\(/, false],
+  [/\bassume(?:True|False|That)\(|\[(?:\w+,\s*)*Explicit\b/, true],
   [
     /@(?:pytest\.mark\.|unittest\.)?(?:skip|xfail|expectedFailure)\b|\bpytest\.(?:skip|xfail)\(|\bself\.skipTest\(|\braise\s+(?:unittest\.)?SkipTest\b/,
     false,
@@ -85,7 +97,7 @@ const skipping: readonly (readonly [RegExp, boolean])[] = [
   ],
   [/\bt\.(?:Skip|Skipf|SkipNow)\(/, false],
   [/^\s*@(?:Disabled|Ignore)\b|\[Ignore\b|\bSkip\s*=\s*"|^\s*#\[ignore\b/, false],
-  [/^\s*(?:skip|pending)(?:\s|\(|$)|,\s*(?:skip|pending):\s*(?!false)/, false],
+  [/^\s*(?:skip|pending)(?:\s|\(|$)|,\s*(?:skip|pending):\s*(?!false)|['"],\s*:(?:skip|pending)\b/, false],
 ];
 
 const leaving =
@@ -95,6 +107,7 @@ const leaving =
 export function testCode(path: string, text: string): TestCode {
   const isShell = /\.(?:sh|bash|zsh|bats)$/.test(path) || /^#!.*sh\b/.test(text);
   const lines = withoutComments(path, text).split('\n');
+  const hollow = hollowLines(path, lines);
   const tests = new Map<string, number>();
   const assertions: Assertion[] = [];
   const skips: Skip[] = [];
@@ -115,7 +128,7 @@ export function testCode(path: string, text: string): TestCode {
       skips.push({ key: bare(line), text: line.trim(), line: at + 1, conditional: skip[1] });
     if (leaving.test(line) && (test !== '' || /^\S/.test(line)))
       leaves.push({ text: line.trim(), line: at + 1, test, depth: indent(line) });
-    if (asserts.test(line) || (isShell && checks.test(line.trim()))) {
+    if (!hollow.has(at) && (asserts.test(line) || (isShell && checks.test(line.trim())))) {
       const whole = statement(lines, at);
       assertions.push({ key: bare(whole), text: whole, line: at + 1, test });
     }
@@ -147,6 +160,9 @@ function cutsOff(
   if (leave.test === '' || leave.depth === 0)
     return leave.depth === 0 && assertions.some(({ line }) => line > leave.line);
   const body = from === undefined ? undefined : lines.slice(from).find((line) => line.trim() !== '');
+  const above = lines[leave.line - 2] ?? '';
+  if (/^\s*if\s*\(?\s*(?:True|true|1)\s*\)?\s*[:{]\s*$/.test(above))
+    return cutsOff({ ...leave, line: leave.line - 1, depth: indent(above) }, lines, tests, assertions);
   if (body === undefined || leave.depth > indent(body)) return false;
   return assertions.some(({ line, test }) => test === leave.test && line > leave.line);
 }
@@ -182,7 +198,7 @@ export function withoutComments(path: string, text: string): string {
   const hash = /\.(?:py|rb|sh|bash|zsh|bats|pl|exs?|ya?ml|toml)$|(?:^|\/)(?:Makefile|Dockerfile)$/.test(path);
   const blank = (part: string) => part.replace(/[^\n]/g, '');
   if (hash) {
-    const left = text.replaceAll('\r', '').replace(/^[ \t]*#(?!!).*$|[ \t]#[ \t].*$/gm, '');
+    const left = withoutBlocks(text.replaceAll('\r', '')).replace(/^[ \t]*#(?!!).*$|[ \t]#[ \t].*$/gm, '');
     if (!path.endsWith('.py')) return left;
     // A text that is a statement of its own says nothing.
     // Signs of such a text in another text begin none.
@@ -198,4 +214,24 @@ export function withoutComments(path: string, text: string): string {
     .replaceAll('\r', '')
     .replace(/\/\*[\s\S]*?\*\//g, blank)
     .replace(/^[ \t]*\/\/(?!go:build ).*$|[ \t]\/\/[ \t].*$/gm, '');
+}
+
+/** Without what a script gives to nothing (`: <<END`), and Ruby's comments of several lines. */
+function withoutBlocks(text: string): string {
+  if (!/^[ \t]*:[ \t]*<<|^=begin\b/m.test(text)) return text;
+  const lines = text.split('\n');
+  const open = new Set<string>();
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at] ?? '';
+    const end = /^=begin\b/.test(line) ? '=end' : /^\s*:\s*<<-?\s*(["']?)(\w+)\1\s*$/.exec(line)?.[2];
+    if (end === undefined || open.has(end)) continue;
+    let last = at + 1;
+    while (last < lines.length && (lines[last] ?? '').trim() !== end) last++;
+    if (last === lines.length) open.add(end);
+    else {
+      lines.fill('', at, last + 1);
+      at = last;
+    }
+  }
+  return lines.join('\n');
 }

@@ -1,16 +1,14 @@
 /** How much an assertion says, in the words of many test tools, and whether another says less. */
 
-/** Names in a statement, without those of the assertion itself. */
-export const identifiers = (text: string): string[] => [
-  ...new Set(
-    (text.match(/[A-Za-z_]\w{2,}/g) ?? []).filter(
-      (name) =>
-        !/^(?:assert\w*|expect\w*|self|to[A-Z]\w*|not|true|false|null|None|True|False|require|await|and|this)$/i.test(
-          name,
-        ),
-    ),
-  ),
-];
+const ofAssertions =
+  /^(?:[aA]ssert\w*|[eE]xpect\w*|ASSERT\w*|EXPECT\w*|self|to(?:[A-Z]\w*)?|eq|be|is|in|or|[nN]ot|NOT|[tT]rue|TRUE|[fF]alse|FALSE|[nN]ull|NULL|None|[rR]equire|[aA]wait|[aA]nd|AND|this)$/;
+
+/** Names in a statement, without those of the assertion itself: short ones only where there are no others. */
+export const identifiers = (text: string): string[] => {
+  const names = [...new Set(text.match(/[A-Za-z_]\w*/g) ?? [])].filter((name) => !ofAssertions.test(name));
+  const long = names.filter((name) => name.length > 2);
+  return long.length > 0 ? long : names;
+};
 
 const flat = (text: string): string => text.replace(/\s+/g, '');
 
@@ -27,7 +25,12 @@ export function isTrivial(text: string): boolean {
     ) ||
     /^(?:self\.)?assert(?:_eq!|_equal|Equals?|\.equal|\.strictEqual|\.deepEqual)\((.+),\1\)$/.test(bare) ||
     /^assert(.+)==\1$/.test(bare) ||
-    /(?:\sor\s+True|\|\|\s*(?:true|:))\)*;?$/.test(text.trim()) ||
+    /(?:\sor\s+(?:True|1|not False)|\|\|\s*(?:true|:|1))\)*;?$/.test(text.trim()) ||
+    // In Python a tuple is always true; an expectation of nothing, and one whose end nobody hears of, never fail.
+    /^assert\s*\((?:[^()]|\([^()]{0,200}\)){0,400},\s*f?(["'])[^"']*\1\s*\)$/.test(text.trim()) ||
+    /^expect\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)$/.test(bare) ||
+    /\.catch\((?:\(\w*\)|\w+)=>(?:\{\}|null|undefined|void0)\)$/.test(bare) ||
+    /\bgrep\s+(?:-\w+\s+)*(?:""|''|\.|'\.\*'|"\.\*")(?:\s|$)/.test(text) ||
     /^(?:true|:|\[1=1\]|test1=1|\[1-eq1\])(?:\|\|.*)?$/.test(bare)
   );
 }
@@ -36,6 +39,10 @@ export function isTrivial(text: string): boolean {
 function strength(text: string): number {
   const bare = flat(text);
   if (isTrivial(text)) return 0;
+  if (/^(?:if\s+!?\s*)?(?:\[\[?|test)\s/.test(text)) {
+    if (/\s(?:==?|!=|-eq|-ne)\s/.test(text)) return 3;
+    if (/\s-[nz]\s/.test(text)) return 1;
+  }
   if (
     /\.toBe\((?:true|false)\)|assertEquals?\([^,]*,?(?:true|false)\b|==(?:True|true|False|false)\b|(?:is|===)(?:True|False|true|false)$/.test(
       bare,
@@ -49,7 +56,7 @@ function strength(text: string): number {
   )
     return 1;
   if (
-    /toContain|toMatch\(|toMatchObject|assertIn\(|assertRegex|assertGreater|assertLess|toBeGreaterThan|toBeLessThan|startswith|startsWith|endsWith|endswith|\.includes\(|\.contains\(|contains\(|Contains\(|>=|<=|[^=-]>[^=>]|[^<]<[^<=]|\bassert[^=]*\bin\b|objectContaining|arrayContaining|stringContaining|anyMatch|StartsWith|InDelta/.test(
+    /toContain|toMatch\(|toMatchObject|assertIn\(|assertRegex|assertGreater|assertLess|toBeGreaterThan|toBeLessThan|startswith|startsWith|endsWith|endswith|\.includes\(|\.contains\(|contains\(|Contains\(|>=|<=|[^=-]>[^=>]|[^<]<[^<=]|\bassert[^=]{0,400}\bin\b|objectContaining|arrayContaining|stringContaining|anyMatch|StartsWith|InDelta/.test(
       bare,
     ) &&
     !/==/.test(bare)
@@ -57,7 +64,7 @@ function strength(text: string): number {
     return 2;
   if (/^assert\b.*\sin\s/.test(text.trim()) && !/==/.test(bare)) return 2;
   if (
-    /==|toBe\(|toEqual|toStrictEqual|assert_?eq|equal|Equal|\.is\(|isEqualTo|assertIsNone|toBeNull|toBeUndefined|toBeCloseTo|approx|AlmostEqual|toThrow\(.|assertRaises|raises\(|toHaveLength|toHaveBeenCalledWith|assertDict|assertList|must_equal|eq\(|-eq|!=|toMatchSnapshot|toMatchInlineSnapshot|Errorf?\(|Fatalf?\(/.test(
+    /==|toBe\(|toEqual|toStrictEqual|assert_?eq|equal|Equal|\.is\(|isEqualTo|assertIsNone|toBeNull|toBeUndefined|toBeCloseTo|approx|AlmostEqual|toThrow\(.|assertRaises|raises\(|toHaveLength|toHaveBeenCalledWith|assertDict|assertList|must_equal|\.Be\(|BeEquivalentTo|eq\(|-eq|!=|toMatchSnapshot|toMatchInlineSnapshot|Errorf?\(|Fatalf?\(/.test(
       bare,
     )
   )
@@ -77,12 +84,25 @@ const isWhole = (text: string): boolean =>
 
 /** Why `after` says less than `before`; undefined where it does not. */
 export function howWeaker(before: string, after: string): string | undefined {
+  const definition = /^(?:function\s+)?\w+\s*\(\)\s*\{/;
+  // What takes the place of a check is the call of it.
+  if (definition.test(after) && !definition.test(before)) return undefined;
   const was = strength(before);
   const is = strength(after);
   if (is === 0 && was > 0) return 'the assertion cannot fail any more';
   const any =
-    /(?:raises?\w*|Throws\w*|throw_error|should_panic)\W{0,2}(?:Base|Standard)?(?:Exception|Throwable|Error)\b/i;
+    /(?:raises?\w*|Throws\w*|throw_error|should_panic)\W{0,2}(?:Base|Standard|Runtime)?(?:Exception|Throwable|Error)\b/i;
   if (any.test(after) && !any.test(before)) return 'any exception will do now';
+  if (/\braise_error\b\s*(?:$|[^\s(A-Z])/.test(after) && /\braise_error\b[\s(]+[A-Z:]/.test(before))
+    return 'any exception will do now';
+  if (/\braises\(\(/.test(after) && /\braises\((?!\()/.test(before)) return 'more exceptions will do now';
+  const [, fails] = /^(?:function\s+)?(\w+)\s*\(\)\s*\{.*\b(?:exit|return)\s+[1-9]/.exec(before) ?? [];
+  if (
+    fails !== undefined &&
+    new RegExp(`^(?:function\\s+)?${fails}\\s*\\(\\)\\s*\\{`).test(after) &&
+    !/\b(?:exit|return)\s+[1-9$"]|\bfalse\b|\bkill\b/.test(after)
+  )
+    return 'what it is told of does not fail the script any more';
   const awaited = /^(?:await|return)\b/;
   const promises = /\.(?:resolves|rejects|eventually)\b/;
   if (promises.test(after) && awaited.test(before) && !awaited.test(after) && isWhole(after))

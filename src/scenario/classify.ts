@@ -59,8 +59,11 @@ export function classify(seen: Seen): Verdict {
     const program = /^(.*?): /.exec(said)?.[1] ?? '';
     if (isIn(program, seen.app) || isBelow(program))
       return { class: 'product', why: `the product has no program ${program} that can be run` };
-    return seen.app.some((folder) => lastLine(seen.stderr).startsWith(`${folder}/`))
-      ? { class: 'product', why: `the product says: ${lastLine(seen.stderr).slice(0, 200)}` }
+    const last = lastLine(seen.stderr);
+    // A script of the product is called by its whole path, or from its folder.
+    const speaker = said === '' ? (/^(.*?): line \d+: /.exec(last)?.[1] ?? '') : '';
+    return isBelow(speaker) || seen.app.some((folder) => last.startsWith(`${folder}/`))
+      ? { class: 'product', why: `the product says: ${last.slice(0, 200)}` }
       : {
           class: 'scenario',
           why: `exit code ${ended.code}: a program that the scenario needs is missing or cannot be run`,

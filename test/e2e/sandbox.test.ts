@@ -156,6 +156,25 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     expect(await it.json(`${at}/a/agent.program.json`)).toMatchObject({ sandbox: 'bwrap', network: true });
   });
 
+  test('a place that an agent declares does not lead to the workdir by a link', async () => {
+    const agent = (place: string) =>
+      pipeline(
+        `t [agent=command, command.run="sh look.sh", response_via=none, prompt="look", command.home="${place}"]`,
+        't; t -> exit [condition="outcome=success"]; t -> bad [condition="outcome=fail"]',
+      );
+    await using it = await home({
+      'p.dot': agent('~/.agent:ro'),
+      'w/scripts/scenarios/a_scenario.sh': 'echo the judge\n',
+      'w/look.sh': 'ls ~/.agent ~/.agent/scenarios\n',
+    });
+    await symlink(join(it.path, 'w', 'scripts'), join(it.path, '.agent'));
+    const ran = await run(it);
+    expect(ran.code, ran.stderr).toBe(1);
+    expect((await reasonOf(it)).failure_reason).toContain(
+      `it is to see ${join(it.path, '.agent')}, a way to ${join(it.path, 'w')}, which no stage may see`,
+    );
+  });
+
   test('an engine that is killed leaves no process of a confined stage', async () => {
     const mark = `7${process.pid}`;
     await using it = await home({

@@ -220,6 +220,49 @@ const rows: readonly Row[] = [
     'evidence',
   ],
   [
+    'the scenario uses a name that it has not defined (Python)',
+    {
+      command: 'python3 scripts/scenarios/links.py app',
+      stderr: [
+        'Traceback (most recent call last):',
+        '  File "/runs/r1/workspace/scripts/scenarios/links.py", line 4, in <module>',
+        '    print(undefined_thing)',
+        '          ^^^^^^^^^^^^^^^',
+        "NameError: name 'undefined_thing' is not defined",
+        '',
+      ].join('\n'),
+    },
+    'scenario',
+    'evidence',
+  ],
+  [
+    'the product uses such a name, which the scenario has called',
+    {
+      command: 'python3 scripts/scenarios/links.py app',
+      stderr: [
+        'Traceback (most recent call last):',
+        '  File "/runs/r1/workspace/scripts/scenarios/links.py", line 4, in <module>',
+        '    app.main()',
+        '  File "/runs/r1/workspace/app/main.py", line 2, in main',
+        '    return total',
+        "NameError: name 'total' is not defined",
+        '',
+      ].join('\n'),
+    },
+    'product',
+    'default',
+  ],
+  [
+    'the scenario uses a name that it has not defined (Node)',
+    {
+      command: 'node scripts/scenarios/links.js app',
+      stderr:
+        '/runs/r1/workspace/scripts/scenarios/links.js:3\nconsole.log(gone);\n            ^\n\nReferenceError: gone is not defined\n    at Object.<anonymous>\n',
+    },
+    'scenario',
+    'evidence',
+  ],
+  [
     'the product has no program that can be run',
     { exit: code(127), stderr: `${script}: line 4: app/bin/links: No such file or directory\n` },
     'product',

@@ -10,6 +10,16 @@ const number = harbour.split('\n').indexOf(line) + 1;
 const json = (value: unknown) => JSON.stringify(value);
 const utf16 = (text: string) => Buffer.from(text, 'utf16le');
 
+const rot13 = (text: string) =>
+  text.replace(/[a-z]/gi, (c) => String.fromCharCode(c.charCodeAt(0) + (/[a-m]/i.test(c) ? 13 : -13)));
+
+function base32(text: string): string {
+  const bits = [...Buffer.from(text)].map((byte) => byte.toString(2).padStart(8, '0')).join('');
+  return (bits.match(/.{1,5}/g) ?? [])
+    .map((five) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'[Number.parseInt(five.padEnd(5, '0'), 2)])
+    .join('');
+}
+
 /** As zip archives begin. */
 function zipEntry(name: string, text: string): Buffer {
   const head = Buffer.alloc(30);
@@ -60,6 +70,16 @@ const carried: readonly (readonly [string, string | Buffer])[] = [
     json({ data: Buffer.from(harbour).toString('base64').replace(/.{60}/g, '$&\r\n') }),
   ],
   ['in base64 behind letters', `xyz${Buffer.from(harbour).toString('base64')}`],
+  ['backwards', [...harbour].reverse().join('')],
+  ['with its letters moved by thirteen', rot13(harbour)],
+  ['in base32', base32(harbour)],
+  ['in base32 over several lines', base32(harbour).replace(/.{72}/g, '$&\n')],
+  ['as decimal numbers', json([...Buffer.from(line)])],
+  [
+    'as octal escapes',
+    [...Buffer.from(line)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join(''),
+  ],
+  ['as binary digits', [...Buffer.from(line)].map((byte) => byte.toString(2).padStart(8, '0')).join(' ')],
   ['in hex', Buffer.from(line).toString('hex')],
   ['in hex with colons', Buffer.from(line).toString('hex').replace(/../g, '$&:')],
   [

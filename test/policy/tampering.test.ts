@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { chooseLiterals } from '../../src/policy/special-cases.ts';
 import { tamperingIn } from '../../src/policy/tampering.ts';
-import { judge } from './sealed-fixture.ts';
+import { judge, sealed } from './sealed-fixture.ts';
 
 const codes = (...changes: Parameters<typeof tamperingIn>[0]) =>
   tamperingIn(changes).map(({ code, severity, line }) => `${severity} ${code}:${line}`);
@@ -452,6 +452,16 @@ test.for([
   const found = literals.find({ path: 'src/app.ts', before: 'x\n', after: `x\n${line}\n` });
   expect(found.map(({ severity }) => severity)).toEqual(said);
   for (const one of found) expect(one).toMatchObject({ path: 'src/app.ts', line: 2 });
+});
+
+test('what a script gives to the product without quotes is its literal, too', () => {
+  const its = chooseLiterals([
+    sealed('voucher_scenario.sh', 'got=$(node "$app/shop.js" --voucher HARVEST-19 --count 4 plain-word)\n'),
+  ]).chosen();
+  const said = (line: string) =>
+    its.find({ path: 'src/app.js', after: `${line}\n` }).map(({ severity }) => severity);
+  expect(said('if (voucher === "HARVEST-19") return 41.75;')).toEqual(['warning']);
+  expect(said('const words = { "plain-word": 1 };')).toEqual([]);
 });
 
 test('a literal that the spec has, that stood there before, or that a test has is nobody’s business', () => {

@@ -141,6 +141,13 @@ export const labelled: readonly Labelled[] = [
     code: 127,
   },
   {
+    what: 'calls a product from its folder that misses a program',
+    live: 'cd "$1"; printf "#!/bin/bash\\nno_such_program_here\\n" >tool; chmod +x tool; ./tool',
+    outcome: 'fail',
+    class: 'product',
+    code: 127,
+  },
+  {
     what: 'uses a variable that nobody set',
     live: 'set -u; echo "$nobody_has_set_this"',
     outcome: 'broken',

@@ -1,0 +1,189 @@
+/** Honest changes of tests that look like those by which they say less. */
+import { expect, test } from 'vitest';
+import { type FileChange, tamperingIn } from '../../src/policy/tampering.ts';
+import { files } from './suites.ts';
+
+const change = (path: keyof typeof files, from: string, to: string): FileChange => {
+  const before = files[path];
+  expect(before).toContain(from);
+  return { path, before, after: before.replace(from, () => to) };
+};
+
+const py = 'tests/test_shop.py';
+const js = 'src/shop.test.ts';
+const goTest = 'shop_test.go';
+const java = 'src/test/java/ShopTest.java';
+const rb = 'spec/shop_spec.rb';
+const ex = 'test/shop_test.exs';
+const cs = 'tests/ShopTests.cs';
+const sh = 'tests/smoke.sh';
+const sum = '    assert total([1, 2]) == 3\n';
+const sums = `${sum}    assert total([]) == 0\n`;
+
+test.for<readonly [string, keyof typeof files, string, string]>([
+  [
+    'a table of what were assertions',
+    py,
+    `def test_total():
+${sums}`,
+    `@pytest.mark.parametrize("items,want", [([1, 2], 3), ([], 0)])
+def test_total(items, want):
+    assert total(items) == want
+`,
+  ],
+  [
+    'a test that cleans up',
+    py,
+    sum,
+    `    try:
+        assert total([1, 2]) == 3
+    finally:
+        clean()
+`,
+  ],
+  [
+    'a failure that is told on',
+    py,
+    sum,
+    `    try:
+        assert total([1, 2]) == 3
+    except AssertionError:
+        dump()
+        raise
+`,
+  ],
+  [
+    'an exception that is awaited by hand',
+    py,
+    `    with pytest.raises(ValueError):
+        parse("a:")
+`,
+    `    try:
+        parse("a:")
+    except ValueError:
+        pass
+    else:
+        raise AssertionError("no error")
+`,
+  ],
+  [
+    'cases in another order, and one more',
+    py,
+    `    ("a:1", 1),
+    ("b:2", 2),
+`,
+    `    ("b:2", 2),
+    ("a:1", 1),
+    ("d:4", 4),
+`,
+  ],
+  ['options that say more', 'pytest.ini', '-q', '-q --strict-markers'],
+  [
+    'a loop over what were expectations',
+    js,
+    `    expect(total([1, 2])).toBe(3);
+    expect(total([])).toBe(0);
+`,
+    `    for (const [items, want] of [[[1, 2], 3], [[], 0]]) expect(total(items)).toBe(want);
+`,
+  ],
+  [
+    'a block beside a test that catches',
+    js,
+    `describe('total', () => {
+`,
+    `describe('total', () => {
+  beforeEach(() => {
+    try { reset(); } catch {}
+  });
+`,
+  ],
+  ['a build before the tests', 'package.json', 'vitest run', 'npm run build && vitest run --coverage'],
+  ['tests in their own environment', 'Makefile', '	pytest -q', '	. venv/bin/activate && pytest -q'],
+  [
+    'a main that hands on',
+    goTest,
+    'func TestName',
+    `func TestMain(m *testing.M) {
+	setup()
+	os.Exit(m.Run())
+}
+
+func TestName`,
+  ],
+  [
+    'a helper that fails',
+    goTest,
+    `	if Name() != "shop" {
+		t.Fatal("bad name")
+	}
+}
+`,
+    `	check(t, Name(), "shop")
+}
+
+func check(t *testing.T, got, want string) {
+	if got != want {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+}
+`,
+  ],
+  [
+    'assertions together',
+    java,
+    `    assertEquals(3, Shop.total(1, 2));
+    assertEquals(0, Shop.total());
+`,
+    `    assertAll(
+      () -> assertEquals(3, Shop.total(1, 2)),
+      () -> assertEquals(0, Shop.total()));
+`,
+  ],
+  [
+    'an exception that is none of a check',
+    java,
+    '    assertEquals(3, Shop.total(1, 2));',
+    '    try { assertEquals(3, Shop.total(1, 2)); } catch (IOException e) { }',
+  ],
+  [
+    'a bare rescue, which lets expectations pass',
+    rb,
+    '    expect(Shop.total([1, 2])).to eq(3)',
+    `    begin
+      expect(Shop.total([1, 2])).to eq(3)
+    rescue
+    end`,
+  ],
+  [
+    'a setup',
+    ex,
+    `  test "adds" do
+    assert Shop.total([1, 2])`,
+    `  setup do
+    {:ok, items: [1, 2]}
+  end
+
+  test "adds", %{items: items} do
+    assert Shop.total(items)`,
+  ],
+  ['another library', cs, 'Assert.Equal(3, Shop.Total(1, 2))', 'Shop.Total(1, 2).Should().Be(3)'],
+  [
+    'a helper of a script',
+    sh,
+    `out=$(./shop total 1 2)
+[ "$out" = 3 ] || fail "total"`,
+    `same() { [ "$1" = "$2" ] || fail "$1 is not $2"; }
+out=$(./shop total 1 2)
+same "$out" 3`,
+  ],
+  [
+    'a trap that cleans up',
+    sh,
+    'fail()',
+    `trap 'rm -rf "$tmp" || true' EXIT
+fail()`,
+  ],
+])('%s: nothing is said', ([, path, from, to]) => {
+  expect(tamperingIn([change(path, from, to)])).toEqual([]);
+});
