@@ -49,7 +49,12 @@ export async function checkProposal(
   if (twice.length > 0) return violation(`written more than once: ${named(twice)}`);
   const allowed = new Set(order.allowed_files.map(normalizePath));
   const outside = paths.filter((path) => !allowed.has(path));
-  if (outside.length > 0) return violation(`not in allowed_files: ${named(outside)}`);
+  if (outside.length > 0) {
+    const alike = new Set([...allowed].map((path) => path.normalize()));
+    const spelt = outside.some((path) => alike.has(path.normalize()));
+    const note = spelt ? ' (spelled with other characters than the allowed one that looks the same)' : '';
+    return violation(`not in allowed_files: ${named(outside)}${note}`);
+  }
 
   for (const path of paths) {
     const entry = forbiddenBy(order.forbidden ?? [], path);
@@ -76,8 +81,18 @@ export async function checkProposal(
       `base_sha256 is not the hash of the file as it is: ${lines.join(', ')}`,
     );
   }
+  const below = paths.find((path) => foldersOf(path).some((folder) => once.has(folder)));
+  if (below !== undefined)
+    return stageFailure(
+      'write_failed',
+      `${named([below])} lies below a path that is to be a file of its own`,
+    );
   return { writes: found };
 }
+
+/** The folders on the way to a path, each by its own path. */
+const foldersOf = (path: string): string[] =>
+  [...path.matchAll(/\//g)].map((slash) => path.slice(0, slash.index));
 
 /** `.git` and `.factory`. */
 const isKept = (path: string): boolean => namesGit(path) || path.split('/')[0]?.toLowerCase() === '.factory';

@@ -646,6 +646,13 @@ test.for([
     'nothing in the files can change that',
   ],
   [
+    'a blank command',
+    'product',
+    'verification plan is not valid: a command is blank',
+    'give_up',
+    'nothing in the files can change that',
+  ],
+  [
     'a missing program',
     'config',
     'verification command cannot start: nope x (nope: not found)',
