@@ -5,7 +5,7 @@ import { dirname, join, resolve, sep } from 'node:path';
 import type { WriteProposal } from '../model/proposal.ts';
 import { emptySha256 } from '../model/proposal.ts';
 import { sha256 } from '../model/sha256.ts';
-import { normalizePath } from '../model/work-order.ts';
+import { normalizePath, relativePathProblem } from '../model/work-order.ts';
 import { forbiddenBy } from '../policy/forbidden.ts';
 import { namesGit } from '../policy/paths.ts';
 import { isMissing } from '../system/files.ts';
@@ -36,7 +36,7 @@ export type OrderScope = {
   readonly forbidden?: readonly string[] | undefined;
 };
 
-/** Duplicates, then scope, then what is forbidden, then real places, then every base hash: nothing is written unless all hold. */
+/** Duplicates, then scope, then paths that no order may have and what is forbidden, then real places, then every base hash: nothing is written unless all hold. */
 export async function checkProposal(
   workspace: string,
   order: OrderScope,
@@ -56,7 +56,10 @@ export async function checkProposal(
     return violation(`not in allowed_files: ${named(outside)}${note}`);
   }
 
+  // What parseProposal has read is relative; a caller may have read it otherwise.
   for (const path of paths) {
+    const problem = relativePathProblem(path);
+    if (problem !== undefined) return violation(`${named([path])} ${problem}`);
     const entry = forbiddenBy(order.forbidden ?? [], path);
     if (entry !== undefined) return violation(`${named([path])} is forbidden by ${JSON.stringify(entry)}`);
   }

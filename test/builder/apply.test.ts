@@ -127,6 +127,16 @@ describe('a proposal', () => {
     });
   });
 
+  test.for(['../out.txt', '/out.txt', '..', 'a\\b', 'a\0b', 'C:/x', 'a\n', '*'])(
+    'never writes %j, even for a caller who has read neither order nor proposal as they are read here',
+    async (path) => {
+      using it = folder({ 'w/a.txt': 'a' });
+      const { failure } = await apply(join(it.path, 'w'), [path], write(path, 'x'));
+      expect(failure?.stage).toBe('write_scope_violation');
+      expect(tree(it.path, [])).toEqual({ 'w/a.txt': 'a' });
+    },
+  );
+
   test('is refused where a file would have to be the folder of another one', async () => {
     using it = folder();
     const writes = [write('n', '1'), write('other', '2'), write('n/m/x', '3')];
