@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readAnswer } from '../builder/answer.ts';
 import { applyProposal } from '../builder/apply.ts';
 import { buildCommits, inHand, openBuild, preflightProblem, skipApplied } from '../builder/build.ts';
-import { commitOrder } from '../builder/commit.ts';
+import { commitOrder, moveHead } from '../builder/commit.ts';
 import { type Before, isProjects, putBackDrift, whatWasWritten } from '../builder/drift.ts';
 import { whatFailed } from '../builder/failed.ts';
 import { renderPrompt } from '../builder/prompt.ts';
@@ -230,7 +230,7 @@ async function beganWith(place: Place, snapshot: string): Promise<Before> {
   return { tree, restore: (only) => snapshots.restore({ id, tree }, only) };
 }
 
-/** Undoes the attempt: all but `.factory/` is as it was when it began. Label `again`, or `give_up` when `attempts` are
+/** Undoes the attempt: all but `.factory/` is as it was when it began, and so is what git tells of it. Label `again`, or `give_up` when `attempts` are
  *  used up or another one could not help. */
 export const orderRollback = (
   options: OrderOptions & { readonly attempts: number },
@@ -251,6 +251,8 @@ export const orderRollback = (
     }
     const snapshots = await openSnapshots({ workspace, dir: place.run.snapshots, inStage: true });
     await snapshots.restore(await snapshots.load(current.snapshot), isProjects);
+    // A check may have committed, or gone to another branch.
+    await moveHead({ historyDir: place.run.history, workspace, env: io.env }, state.head);
     const { brief, hopeless } = await whatFailed(place, current, io);
     await writeState(place, {
       ...state,

@@ -179,6 +179,22 @@ describe('a build', () => {
     expect(git(b.run.history, 'rev-list', '--count', headRef)).toBe('1');
   });
 
+  test('that failed leaves nothing of what its checks did with git to the next attempt', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1)]);
+    await b.propose(answer('f1.txt', '1\n'));
+    const told = () =>
+      [['symbolic-ref', 'HEAD'], ['rev-parse', 'refs/heads/factory'], ['ls-files']].map((args) =>
+        git(b.run.history, ...args),
+      );
+    const before = told();
+    git(b.run.history, 'symbolic-ref', 'HEAD', 'refs/heads/other');
+    git(b.run.history, 'update-ref', '-d', 'refs/heads/factory');
+    git(b.run.history, 'read-tree', '--empty');
+    expect(await orderRollback({ attempts: 5 }, b.io)).toBe(0);
+    expect(told()).toEqual(before);
+  });
+
   test('whose order changes nothing succeeds, says so and makes no commit', async () => {
     using it = folder();
     const b = await build(it.path, [order(1)], { 'f1.txt': 'same\n' });
