@@ -138,6 +138,7 @@ const bad: readonly Row[] = [
   ['condition-key', edge('condition="x=1 || Outcome=fail"'), 'Outcome'],
   ['condition-key', edge('condition="!failure_clas"'), 'failure_clas'],
   ['condition-key', edge('condition="ctx.n<3"'), 'ctx.n'],
+  ['condition-key', edge('condition="context.failure_class=infra"'), 'context.failure_class'],
   ['target-missing', around('goal_gate=true, retry_target=nowhere'), 'nowhere'],
   ['target-missing', around('fallback_retry_target="nowhere"'), '"nowhere"'],
   ['target-missing', around('required_tool_node=nowhere'), 'nowhere'],

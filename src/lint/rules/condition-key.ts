@@ -8,9 +8,11 @@ import { finding, type Rule } from '../rule.ts';
 
 const words = ['outcome', 'preferred_label', 'failure_class'];
 
-/** The key that was probably meant: a stage's own word, or `context.x` where a prompt says `${ctx.x}`. */
+/** The key that was probably meant: a stage's own word, `context.x` where a prompt says `${ctx.x}`, or a class that other
+ *  runners keep in the context. */
 function meantBy({ key }: KeyNamed): string | undefined {
   if (words.includes(key)) return undefined;
+  if (key === 'context.failure_class') return 'failure_class';
   if (key.startsWith('ctx.')) return `context.${key.slice('ctx.'.length)}`;
   return nearest(key, words);
 }
