@@ -14,6 +14,7 @@ import { exitOutgoing } from './rules/exit-outgoing.ts';
 import { failureToSuccess } from './rules/failure-to-success.ts';
 import { gateWithoutRetry } from './rules/gate-without-retry.ts';
 import { holdout } from './rules/holdout.ts';
+import { holdoutAccess } from './rules/holdout-access.ts';
 import { holdoutBeside } from './rules/holdout-beside.ts';
 import { kindCheck } from './rules/kind-check.ts';
 import { noHandler } from './rules/no-handler.ts';
@@ -54,6 +55,7 @@ const rules: readonly Rule[] = [
   targetMissing,
   varsSyntax,
   holdoutBeside,
+  holdoutAccess,
   unknownReference,
   quotedReference,
   undeclaredNode,

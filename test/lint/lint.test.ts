@@ -138,6 +138,7 @@ const bad: readonly Row[] = [
   ['condition-key', edge('condition="x=1 || Outcome=fail"'), 'Outcome'],
   ['condition-key', edge('condition="!failure_clas"'), 'failure_clas'],
   ['condition-key', edge('condition="ctx.n<3"'), 'ctx.n'],
+  ['holdout-access', around('prompt=x, access=run', 'holdout="judge/";'), 'run'],
   ['condition-key', edge('condition="context.failure_class=infra"'), 'context.failure_class'],
   ['target-missing', around('goal_gate=true, retry_target=nowhere'), 'nowhere'],
   ['target-missing', around('fallback_retry_target="nowhere"'), '"nowhere"'],
@@ -259,6 +260,8 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['target-missing', around('goal_gate=true, retry_target=a, required_tool_node=" "')],
   ['vars-syntax', around('', 'vars="a=1, b=@x.md";')],
   ['holdout-beside', around('', 'vars="a=1, b=@x.md"; holdout_beside=b;')],
+  ['holdout-access', around('prompt=x, access=run')],
+  ['holdout-access', around('shape=parallelogram, tool_command="true", access=run', 'holdout="judge/";')],
   ['holdout', around('', 'holdout="judge/, tests/a.sh"; holdout_from="../judge";')],
   ['unknown-attribute', around('shape=parallelogram, tool_command=true, sees_holdout=true')],
   [
@@ -481,7 +484,7 @@ test('a prompt file is searched for references when its text is given', () => {
   });
 });
 
-test('undeclared nodes, empty prompts, unknown attributes and keys, open gates and where runs lead are warnings; the rest are errors', () => {
+test('undeclared nodes, empty prompts, agents in sealed runs’ folders, unknown attributes and keys, open gates and where runs lead are warnings; the rest are errors', () => {
   const severity = new Map(bad.flatMap(([, pipeline]) => found(pipeline)).map((d) => [d.code, d.severity]));
   expect(
     [...severity]
@@ -496,6 +499,7 @@ test('undeclared nodes, empty prompts, unknown attributes and keys, open gates a
     'endless-cycle',
     'failure-to-success',
     'gate-without-retry',
+    'holdout-access',
     'outcome-uncovered',
     'undeclared-node',
     'unknown-attribute',
