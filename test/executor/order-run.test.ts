@@ -307,6 +307,7 @@ test.for<[string, string[], string]>([
   ['an export into the repository', ['--out', 'repo/out'], 'lies in the repository'],
   ['artifacts in the repository', ['--artifacts-dir', 'repo/art'], 'does not ignore'],
   ['a commit that is not there', ['--commit-hash', 'nope'], 'no commit'],
+  ['a file for a repository', ['--repo', 'script.json'], 'script.json does not exist'],
   ['an order that is not there', ['--work-order', 'wos/none.json'], 'cannot be read'],
 ])('%s is refused before anything is made', async ([, flags, words]) => {
   await using it = await place([order(1)]);
