@@ -5,7 +5,13 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { beforeWrite, fence, mayWrite, Superseded } from '../../src/system/fence.ts';
-import { removeNow, writeFileAtomic } from '../../src/system/files.ts';
+import {
+  overwriteJson,
+  removeNow,
+  writeFileAtomic,
+  writeFresh,
+  writeNewFile,
+} from '../../src/system/files.ts';
 import { realSpawn, sweep } from '../../src/system/processes.ts';
 import { removeAside } from '../../src/system/remove.ts';
 import { temp } from './temp.ts';
@@ -75,10 +81,14 @@ test('nothing is written or removed any more, in whatever way', async () => {
     throw new Superseded();
   });
   await expect(writeFileAtomic(it.at('a'), 'ours')).rejects.toThrow(Superseded);
+  await expect(writeNewFile(it.at('b'), 'ours', 0o600)).rejects.toThrow(Superseded);
+  expect(() => writeFresh(it.at('b'), 'ours', 0o600)).toThrow(Superseded);
+  expect(() => overwriteJson(it.at('a'), {})).toThrow(Superseded);
   await expect(removeAside(it.at('a'))).rejects.toThrow(Superseded);
   expect(() => removeNow(it.at('a'))).toThrow(Superseded);
   open();
   expect(readdirSync(it.dir)).toEqual(['a']);
+  expect(readFileSync(it.at('a'), 'utf8')).toBe('theirs');
 });
 
 test('the folder of a tree that took long to remove is left to who has followed meanwhile', async () => {
