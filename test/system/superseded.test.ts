@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { beforeWrite, fence, mayWrite, Superseded } from '../../src/system/fence.ts';
+import { beforeWrite, fence, mayWrite, Superseded, signOf } from '../../src/system/fence.ts';
 import {
   overwriteJson,
   removeNow,
@@ -112,6 +112,17 @@ test('a fence holds for its folder and what is in it, not for one whose name onl
   expect(['/runs/r10', '/runs/r10/a', '/runs'].map(mayWrite)).toEqual([true, true, true]);
   open();
   expect(mayWrite('/runs/r1/a')).toBe(true);
+});
+
+test('of several runs of one process each has its own sign', () => {
+  const opened = ['r1', 'r10'].map((run) => fence(`/runs/${run}`, () => {}, `/runs/${run}/lock/2.json`));
+  expect(['/runs/r10/a', '/runs/r1/a', '/runs/r2/a'].map(signOf)).toEqual([
+    '/runs/r10/lock/2.json',
+    '/runs/r1/lock/2.json',
+    undefined,
+  ]);
+  for (const open of opened) open();
+  expect(signOf('/runs/r1/a')).toBeUndefined();
 });
 
 test('a fence that another has followed takes away none but itself', () => {
