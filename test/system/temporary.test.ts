@@ -41,7 +41,13 @@ test('those of the same kind whose makers have been killed go, with all that is 
   await using it = await temp();
   mkdirSync(it.at('foreign', 'x'), { recursive: true });
   mkdirSync(it.at(`kind-${gone}-abcdef`, 'x'), { recursive: true });
-  for (const name of [`kind-${ours}-abcdef`, `kind-${gone}`, `kind-of-${gone}-abcdef`, `kind-${gone}-a-b`])
+  for (const name of [
+    `kind-${ours}-abcdef`,
+    `kind-${gone}`,
+    `kind-of-${gone}-abcdef`,
+    `some-${gone}-abcdef`,
+    `kind-${gone}-a-b`,
+  ])
     mkdirSync(it.at(name));
   writeFileSync(it.at(`kind-${gone}-file`), '');
   symlinkSync('foreign', it.at(`kind-${gone}-link`));
