@@ -1,8 +1,8 @@
 /** The repository that a work order is for: whether it may be built upon, and on which branch the commits go. */
-import { realpath, stat } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { isCode } from '../system/files.ts';
 import { checkoutInstead, type Environment, type Git, isGitsOwn, isNoTop, sourceGit } from '../system/git.ts';
+import { isFolder } from '../system/read.ts';
 import { branchProblem, branchTaken } from './deliver.ts';
 
 export type Refused = { readonly problem: string; readonly fix: string };
@@ -20,8 +20,7 @@ export type Repository = {
 
 /** Looks at `path`: a working tree with a commit, on a branch, with nothing changed or untracked. Only reads. */
 export async function inspect(path: string, env: Environment): Promise<Repository | Refused> {
-  const there = await stat(path).catch(() => undefined);
-  if (there?.isDirectory() !== true)
+  if (!isFolder(path))
     return refuse(`the repository ${path} does not exist`, 'name a git repository with --repo');
   const git = sourceGit(path, env);
   // A path that holds a line end is one all the same: it is last.
@@ -70,14 +69,9 @@ export async function branchInUse(git: Git): Promise<string | undefined> {
 
 /** The git folder that all working trees of the repository at `path` share; undefined where there is none. */
 export async function commonGitDir(path: string, env: Environment): Promise<string | undefined> {
-  const found = await sourceGit(path, env)
-    .run(['rev-parse', '--git-common-dir'])
-    .catch((error: unknown) => {
-      // The folder itself is not there.
-      if (isCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
-      throw error;
-    });
-  return found?.ok === true ? realpath(resolve(path, found.text)) : undefined;
+  if (!isFolder(path)) return undefined;
+  const found = await sourceGit(path, env).run(['rev-parse', '--git-common-dir']);
+  return found.ok ? realpath(resolve(path, found.text)) : undefined;
 }
 
 /** Changed and untracked paths; folders of tools like us do not count. With `each`, files of an untracked folder are named

@@ -90,15 +90,12 @@ async function attempt(run: string, options: DeliverOptions, io: CommandIo): Pro
   const dir = resolve(io.cwd, found.dir);
   const read = await readManifest(dir);
   if (!read.ok) return refuse(2, read.why, 'a run without its manifest cannot be delivered');
+  const typed = `${quoteWord(run)}${runsdirOf(options)}`;
   try {
-    return await deliverRun(quoteWord(run), dir, read.manifest, options, io);
+    return await deliverRun(typed, dir, read.manifest, options, io);
   } catch (error) {
     if (error instanceof BadRecord)
-      return refuse(
-        2,
-        error.message,
-        `put back a copy of that file; factory verify ${quoteWord(run)} tells more`,
-      );
+      return refuse(2, error.message, `put back a copy of that file; factory verify ${typed} tells more`);
     if (error instanceof ForeignHistory) return refuse(1, error.message, notYours);
     if (error instanceof GitError) return refuse(1, gitWords(error), gitFix(error));
     const trouble = diskTrouble(error);
@@ -106,6 +103,9 @@ async function attempt(run: string, options: DeliverOptions, io: CommandIo): Pro
     return refuse(1, error instanceof DiskStop ? error.message : diskWords(trouble), mendDisk);
   }
 }
+
+const runsdirOf = ({ runsdir }: DeliverOptions): string =>
+  runsdir === undefined ? '' : ` --runsdir ${quoteWord(runsdir)}`;
 
 /** Git tells of each file that finds no room. */
 const mostLines = 3;
@@ -127,7 +127,7 @@ const gitFix = ({ message, missing, unanswered }: GitError): string =>
         : 'check that repository, and the space and permissions there, then do it again';
 
 async function deliverRun(
-  /** The run as it was typed: what is proposed is typed in the same place. */
+  /** The run and where it is, as typed: what is proposed is typed in the same place. */
   typed: string,
   dir: string,
   manifest: Manifest,
@@ -149,21 +149,20 @@ async function deliverRun(
         : checkpoint.status === 'running'
           ? 'is not finished'
           : `is ${checkpoint.status}`;
-    const runs = options.runsdir === undefined ? '' : ` --runsdir ${quoteWord(options.runsdir)}`;
     if (checkpoint?.status === 'running' && (await ownerOf(dir, clockOf(io))) !== undefined)
       return refuse(
         2,
         `run ${run_id} is still running`,
-        `deliver it when it has ended: factory runs${runs} tells how it stands`,
+        `deliver it when it has ended: factory runs${runsdirOf(options)} tells how it stands`,
       );
     return refuse(
       2,
       `run ${run_id} ${state}${reason === '' ? '' : ` (${reason})`}: only a run that succeeded is delivered`,
       checkpoint?.status === 'failed'
-        ? `see what went wrong: factory trace ${typed}${runs}${
+        ? `see what went wrong: factory trace ${typed}${
             checkpoint.last_failure === null ? '' : ` --node ${checkpoint.last_failure.node}`
           }`
-        : `go on with it: factory resume ${typed}${runs}`,
+        : `go on with it: factory resume ${typed}`,
     );
   }
   const start = await readHistoryStart(run.history).catch((error: unknown) => {

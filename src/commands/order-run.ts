@@ -342,7 +342,7 @@ function tell(told: Told, options: OrderRunOptions, io: OrderRunIo): void {
   for (const note of told.notes) io.err(`WARNING: ${asCalled(note, io.called?.program)}\n`);
   if (told.push !== null && !told.push.ok && told.push.remote !== '') {
     const why = pushTrouble(told.push.stderr);
-    const by = pushCommand(options.repo ?? '.', told.push.remote, told.branch);
+    const by = pushCommand(options.repo ?? told.repo, told.push.remote, told.branch);
     io.err(`WARNING: not pushed (${why}); by hand: ${by}\n`);
   }
   if (options.json === true) return;

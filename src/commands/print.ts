@@ -17,7 +17,8 @@ export const painter = (colour: boolean): Paint => pc.createColors(colour);
 
 /** `1234` → `1.2s`, `61000` → `1m01s`. */
 export function elapsedWords(ms: number): string {
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)}s`;
+  // What is left would be rounded up to 60.0s.
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)}s`;
   const seconds = Math.round(ms / 1000);
   return `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, '0')}s`;
 }
@@ -248,7 +249,7 @@ export function spentWords(spent: Spent): string {
   const calls = (n: number) => `${n} ${n === 1 ? 'call' : 'calls'}`;
   const tokens = tokensOf(spent);
   const size =
-    tokens >= 1e6
+    tokens >= 999_500
       ? `${Number((tokens / 1e6).toFixed(1))}M`
       : tokens >= 1e4
         ? `${Math.round(tokens / 1000)}k`

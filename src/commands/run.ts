@@ -64,6 +64,20 @@ export type RunDoors = ViewIo & {
   readonly atLast?: (work: () => Promise<void>) => void;
 };
 
+const boundNames = [
+  'maxCostUsd',
+  'maxTokens',
+  'unknownCost',
+  'prices',
+  'parkAfter',
+  'sandbox',
+  'wait',
+  'now',
+] as const;
+
+/** Flags that bound what a run may do; every command that begins one has them. */
+export type BoundOptions = Pick<RunOptions, (typeof boundNames)[number]>;
+
 export const usage = (message: string, fix: string): Refusal => ({
   problems: [{ code: 'usage', severity: 'error', message, fix }],
 });
@@ -93,6 +107,12 @@ export async function resumeCommand(run: string, options: RunOptions, io: RunDoo
   return settle(await resumeById(run, undefined, options, io, view), options, io);
 }
 
+/** How a resume is told and waits, and the bounds of what the run may do, which may have stopped it. */
+const ofAnyResume = new Set<string>([
+  ...['runsdir', 'json', 'quiet', 'verbose', 'color', 'takeOver'],
+  ...boundNames,
+]);
+
 /** A run that `factory order run` began is over only when its branch has landed, so it is gone on with there. */
 async function orderOf(
   run: string,
@@ -106,10 +126,10 @@ async function orderOf(
   const { orderRun } = await import('./order-run.ts');
   const { orderDefaults } = await import('./order-flags.ts');
   const { realSpawn } = await import('../system/processes.ts');
-  const about = new Set(['runsdir', 'json', 'quiet', 'verbose', 'color', 'wait', 'now', 'takeOver']);
-  const other = Object.keys(options).find((name) => !about.has(name));
+  const other = Object.keys(options).find((name) => !ofAnyResume.has(name));
   if (other !== undefined) {
-    const why = `a run of "factory order run" goes on as it began: ${other} cannot be changed`;
+    const flag = other.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const why = `a run of "factory order run" goes on as it began: --${flag} cannot be changed`;
     return () => settle(usage(why, 'leave out the flag'), options, io);
   }
   const doors = { ...io, spawn: realSpawn, signal: () => io.signal };
@@ -295,12 +315,6 @@ function lengthOf(text: string): number | string {
   const read = duration().read({ kind: 'string', text });
   return read.ok ? read.value : read.why;
 }
-
-/** Flags that bound what a run may do; every command that begins one has them. */
-export type BoundOptions = Pick<
-  RunOptions,
-  'maxCostUsd' | 'maxTokens' | 'unknownCost' | 'prices' | 'parkAfter' | 'sandbox' | 'wait' | 'now'
->;
 
 /** The flags about money, tokens, confinement and waiting. */
 export function boundsOf(options: BoundOptions): Bounds | Refusal {

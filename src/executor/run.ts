@@ -63,6 +63,7 @@ export type Wish = {
 
 export type Told = {
   readonly run_id: string;
+  readonly repo: string;
   readonly work_order_id: string;
   readonly verdict: 'PASS' | 'FAIL' | 'ERROR';
   readonly exit_code: number;

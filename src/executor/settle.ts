@@ -120,6 +120,7 @@ export async function settle(
   const last = attempts.at(-1)?.failure_brief;
   return {
     run_id: request.run_id,
+    repo: request.repo,
     work_order_id: request.work_order_id,
     verdict,
     exit_code: exit,

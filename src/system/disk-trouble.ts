@@ -25,7 +25,7 @@ export function isDisks(error: unknown, workspace = ''): boolean {
   // A file that we have made ourselves, a moment ago, is nobody's to close to us.
   const justMade = 'syscall' in said && said.syscall === 'fchmod';
   const denied = (code === 'EACCES' || code === 'EPERM') && !justMade;
-  return !(denied && path?.startsWith(workspace) !== false);
+  return !(denied && (path === undefined || workspace === '' || `${path}/`.startsWith(`${workspace}/`)));
 }
 
 /** The exit code by which our own tools tell the engine that the disk has stopped them: nothing is said of the stage. */

@@ -1,11 +1,11 @@
 /** What a process that was killed leaves of files it was just making, and how to be sure of those that were made. */
-import { closeSync, fsync, lstatSync, openSync, rmSync } from 'node:fs';
+import { closeSync, fsync, lstatSync, openSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { about } from './disk-trouble.ts';
 import { beforeWrite } from './fence.ts';
-import { isMissing, isOwnNeighbour, unlockFolder } from './files.ts';
+import { isMissing, isOwnNeighbour, removeNow, unlockFolder } from './files.ts';
 
 const sync = promisify(fsync);
 
@@ -21,11 +21,7 @@ export async function removeNeighbours(folder: string): Promise<void> {
     beforeWrite(folder);
     unlockFolder(folder);
   }
-  for (const name of await neighboursIn(folder)) {
-    const path = join(folder, name);
-    beforeWrite(path);
-    rmSync(path, { recursive: true, force: true });
-  }
+  for (const name of await neighboursIn(folder)) removeNow(join(folder, name));
 }
 
 /** Whether there is anything that `removeNeighbours` would remove, or may be where nobody can look. What can be read is left
@@ -54,11 +50,7 @@ export async function removeGitLocks(repository: string): Promise<void> {
   const top = await readdir(repository).catch(() => []);
   const refs = await readdir(join(repository, 'refs'), { recursive: true }).catch(() => []);
   for (const name of [...top, ...refs.map((ref) => join('refs', ref))])
-    if (name.endsWith('.lock')) {
-      const path = join(repository, name);
-      beforeWrite(path);
-      rmSync(path, { recursive: true, force: true });
-    }
+    if (name.endsWith('.lock')) removeNow(join(repository, name));
 }
 
 /** Flushes a file that others have written. */

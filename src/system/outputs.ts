@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { beforeWrite } from './fence.ts';
-import { isCode } from './files.ts';
+import { isCode, removeNow } from './files.ts';
 import { headAndTail } from './head-and-tail.ts';
 import { maskStream } from './mask.ts';
 
@@ -39,7 +39,7 @@ export function openOutput(path: string): number {
   } catch (error) {
     if (!isCode(error, 'EEXIST')) throw error;
   }
-  rmSync(path, { recursive: true, force: true });
+  removeNow(path);
   return openSync(path, flags, 0o644);
 }
 

@@ -345,6 +345,17 @@ test.for([
   },
 );
 
+test('the command that a refusal names finds the run where this one did', async () => {
+  using it = folder();
+  const r = await run(it.path, { git: false });
+  const typed = `RUN1 --runsdir ${join(it.path, 'runs')}`;
+  expect(await r.asked()).toBe(2);
+  expect(r.said()).toContain(`fix: factory deliver ${typed} --to DIR\n`);
+  writeFileSync(r.run.checkpoint, '{');
+  expect(await r.asked()).toBe(2);
+  expect(r.said()).toContain(`factory verify ${typed} tells more\n`);
+});
+
 test('a run that is not there is said to be missing', async () => {
   using it = folder();
   const r = await run(it.path);

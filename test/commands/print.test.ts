@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { hintOf } from '../../src/commands/hints.ts';
 import { harmless } from '../../src/commands/io.ts';
-import { painter, summary } from '../../src/commands/print.ts';
+import { elapsedWords, painter, spentWords, summary } from '../../src/commands/print.ts';
 import type { RunResult } from '../../src/model/result.ts';
 import { nothingSpent } from '../../src/model/spent.ts';
 
@@ -69,6 +69,30 @@ test.for([
   expect(hintOf({ ...result, reason, exit_code })).toMatch(wanted);
   expect(summary({ ...result, reason, exit_code }, painter(false))).toMatch(wanted);
 });
+
+test.for([
+  [0, '0.0s'],
+  [59_949, '59.9s'],
+  [59_950, '1m00s'],
+  [61_000, '1m01s'],
+  [3_599_499, '59m59s'],
+  [5_400_000, '90m00s'],
+] as const)('%d milliseconds are %s', ([ms, words]) => expect(elapsedWords(ms)).toBe(words));
+
+test.for([
+  [{ calls: 1, input_tokens: 1 }, '0.00 USD (1 call, 1 token)'],
+  [{ calls: 2, input_tokens: 9999, cost_usd: 0.01 }, '0.01 USD (2 calls, 9999 tokens)'],
+  [{ calls: 1, output_tokens: 10_499, cost_usd: 0.0012345 }, '0.0012 USD (1 call, 10k tokens)'],
+  [{ calls: 1, input_tokens: 999_499 }, '0.00 USD (1 call, 999k tokens)'],
+  [{ calls: 1, input_tokens: 999_500 }, '0.00 USD (1 call, 1M tokens)'],
+  [{ calls: 1, input_tokens: 1_250_000 }, '0.00 USD (1 call, 1.3M tokens)'],
+  [
+    { calls: 3, unknown_cost: 2, cut: 1 },
+    '0.00 USD (3 calls, 0 tokens), 2 calls of unknown cost, 1 call cut off',
+  ],
+] as const)('what was spent is told as %s: %s', ([spent, words]) =>
+  expect(spentWords({ ...nothingSpent, ...spent })).toBe(words),
+);
 
 test('a failure that no model made has no such hint', () => {
   expect(hintOf({ ...result, reason: 'tool: 429 tests failed' })).toBeUndefined();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Io } from '../../src/commands/io.ts';
-import type { ViewIo } from '../../src/commands/view.ts';
+import type { View, ViewIo } from '../../src/commands/view.ts';
 import { openView } from '../../src/commands/view.ts';
+import type { Diagnostic } from '../../src/model/diagnostic.ts';
 import type { RunEvent } from '../../src/model/event.ts';
 
 const base = { schema_version: 1, at: '2026-01-02T03:04:05.000Z' } as const;
@@ -28,11 +28,19 @@ const saved = (last_completed_node: string): RunEvent => ({
 });
 const atExit = [started('bad', 'exit'), completed('bad'), saved('bad')];
 
-function seen(
-  events: readonly RunEvent[],
-  io: Partial<Io> = {},
-  wishes: Parameters<typeof openView>[0] = {},
-): string {
+const seen = (events: readonly RunEvent[], io: Partial<ViewIo> = {}, wishes: Wishes = {}): string =>
+  shown(
+    ({ watcher }) => {
+      for (const event of events) watcher.event(event);
+    },
+    io,
+    wishes,
+  );
+
+type Wishes = Parameters<typeof openView>[0];
+
+/** What stands on standard error when `act` has used the view. */
+function shown(act: (view: View) => void, io: Partial<ViewIo>, wishes: Wishes = {}): string {
   let text = '';
   const doors: ViewIo = {
     cwd: '/',
@@ -48,8 +56,7 @@ function seen(
     every: () => () => {},
     ...io,
   };
-  const { watcher } = openView({ color: false, ...wishes }, doors);
-  for (const event of events) watcher.event(event);
+  act(openView({ color: false, ...wishes }, doors));
   return text;
 }
 const terminal = { errIsTerminal: true, env: { TERM: 'xterm' } };
@@ -97,4 +104,185 @@ test('a wish for records that nobody knows is told once', () => {
   expect(text.match(/FACTORY_LOG_LEVEL=loud/g)).toHaveLength(1);
   expect(seen([done], { env: { FACTORY_LOG_FORMAT: 'xml' } })).toContain('FACTORY_LOG_FORMAT=xml');
   expect(seen([done], { env: { FACTORY_LOG_LEVEL: 'Warning' } })).toBe('');
+});
+
+const rerun = {
+  ...base,
+  type: 'ScenarioRerun',
+  node_id: 'a',
+  first_exit_code: 1,
+  exit_code: 1,
+  failure_class: null,
+} as const;
+
+/** One of each kind, as they come in a run; those of before are left out. */
+const story: readonly RunEvent[] = [
+  {
+    ...base,
+    type: 'PipelineStarted',
+    agent: 'fake',
+    resumed: true,
+    forked_from: { run_id: 'r0', node: 'plan', visit: 2, before: true },
+  },
+  { ...base, type: 'StageRetrying', node_id: 'a', retry_count: 1, reason: 'not yet', delay_ms: 2000 },
+  { ...base, type: 'AgentActed', node_id: 'a', action: 'command', detail: 'ls', status: 'completed' },
+  { ...base, type: 'ReplayRan', node_id: 'a', visit: 1, why: 'other files' },
+  { ...rerun, result: 'alike', failure_reason: 'again' },
+  { ...rerun, result: 'passed', failure_reason: '' },
+  { ...base, type: 'GuardrailViolation', node_id: 'a', paths: ['x', 'y z'] },
+  {
+    ...base,
+    type: 'StageCompleted',
+    node_id: 'a',
+    visit: 2,
+    outcome: 'partial_success',
+    notes: 'some',
+    elapsed_ms: 1200,
+    replayed: true,
+  },
+  {
+    ...base,
+    type: 'StageFailed',
+    node_id: 'a',
+    visit: 2,
+    failure_reason: '',
+    failure_class: 'infra',
+    elapsed_ms: 1200,
+  },
+  saved('a'),
+  { ...base, type: 'PipelineInterrupted', signal: 'SIGTERM', next_node: 'b' },
+  {
+    ...base,
+    type: 'PipelineParked',
+    status: 'paused_quota',
+    node_id: 'b',
+    reason: 'full',
+    wake_at: '2026-01-02',
+  },
+  { ...base, type: 'PipelineParked', status: 'paused_auth', node_id: 'b', reason: 'no key', wake_at: null },
+];
+
+test('each event is a record', () => {
+  expect(seen(story, {}, { verbose: true })).toMatchInlineSnapshot(`
+    "00:00:00 INFO  pipeline resumed agent=fake forked_from="r0 before plan@2"
+    00:00:00 INFO  stage requested retry node=a retry_count=1 delay_ms=2000 reason="not yet"
+    00:00:00 DEBUG agent acted node=a action=command detail=ls status=completed
+    00:00:00 WARN  the record does not fit; the stage runs node=a why="other files"
+    00:00:00 INFO  failed scenario run again in a clean copy node=a result=alike reason=again
+    00:00:00 WARN  failed scenario run again in a clean copy node=a result=passed
+    00:00:00 WARN  guardrail violation node=a paths=["x","y z"]
+    00:00:00 INFO  stage completed node=a outcome=partial_success elapsed_ms=1200 replayed=true notes=some
+    00:00:00 WARN  stage failed node=a reason="" class=infra elapsed_ms=1200
+    00:00:00 DEBUG checkpoint saved node=a
+    00:00:00 WARN  pipeline interrupted signal=SIGTERM next=b
+    00:00:00 WARN  pipeline parked status=paused_quota node=b wake_at=2026-01-02 reason=full
+    00:00:00 WARN  pipeline parked status=paused_auth node=b reason="no key"
+    "
+  `);
+});
+
+test('of the live view only what people need to see is a line that stays', () => {
+  expect(seen(story, terminal)).toMatchInlineSnapshot(`
+    "resuming from r0 before plan@2 with agent fake
+       0.0s ↻ a  again in 2.0s: not yet
+       0.0s ↻ a  runs, the record does not fit: other files
+       0.0s ↻ a  run again in a clean copy: failed alike
+       0.0s ↻ a  run again in a clean copy: passed
+       0.0s ! a  wrote outside its scope, put back: x, y z
+       0.0s ✓ a #2 1.2s partial_success  some
+       0.0s ✗ a #2 1.2s  failed
+    "
+  `);
+});
+
+test('records are JSON where that is wished for, and as many as the level says', () => {
+  const json = { env: { FACTORY_LOG_FORMAT: ' JSON', FACTORY_LOG_LEVEL: 'WARN' } };
+  const records = seen(story, { ...json, errIsTerminal: true }, { verbose: true })
+    .trim()
+    .split('\n');
+  expect(records.map((line) => JSON.parse(line).level)).toEqual(Array(7).fill('WARN'));
+  expect(JSON.parse(records[2] ?? '')).toEqual({
+    level: 'WARN',
+    time: '1970-01-01T00:00:00.000Z',
+    node: 'a',
+    paths: ['x', 'y z'],
+    msg: 'guardrail violation',
+  });
+});
+
+const amid = '\r\x1b[2K';
+const oddity: Diagnostic = { code: 'odd', severity: 'warning', message: 'it is odd', fix: 'make it even' };
+
+test('a warning about the pipeline is drawn, or a record; a quiet run has none', () => {
+  const warned = (io: Partial<ViewIo>, wishes: Wishes = {}) =>
+    shown(
+      ({ watcher, warn }) => {
+        watcher.event(started('one', 'tool'));
+        warn(oddity, undefined);
+      },
+      io,
+      wishes,
+    );
+  const drawn = 'warning[odd]: it is odd\n  = fix: make it even\n';
+  expect(warned(terminal).endsWith(`${amid}${drawn}`)).toBe(true);
+  expect(warned({}).endsWith(drawn)).toBe(true);
+  expect(warned({}, { quiet: true })).toBe('');
+  const record = warned({ env: { FACTORY_LOG_FORMAT: 'json' } })
+    .trim()
+    .split('\n')
+    .at(-1);
+  expect(JSON.parse(record ?? '')).toMatchObject({ code: 'odd', fix: 'make it even', msg: 'it is odd' });
+});
+
+test('amid the live view only what went wrong is a record, unless more is wanted', () => {
+  const levels = ['debug', 'info', 'warn', 'error'] as const;
+  const told = (wishes: Wishes) =>
+    shown(
+      ({ watcher, log }) => {
+        for (const level of levels) {
+          watcher.event(started('one', 'tool'));
+          log(level, 'word');
+        }
+        watcher.spent('one', { model: 'm', input_tokens: 1, output_tokens: 2, cost_usd: null });
+      },
+      terminal,
+      wishes,
+    )
+      .split(amid)
+      .filter((text) => /[A-Z]{4}/.test(text));
+  const records = ['DEBUG', 'INFO ', 'WARN ', 'ERROR'].map((level) => `00:00:00 ${level} word\n`);
+  expect(told({})).toEqual(records.slice(2));
+  expect(told({ verbose: true })).toEqual([
+    ...records.slice(0, 3),
+    `${records[3]}00:00:00 DEBUG model call node=one model=m input_tokens=1 output_tokens=2 cost_usd=null\n`,
+  ]);
+});
+
+test('the line of what is going on moves with time, and is gone when the stage has ended', () => {
+  let now = 0;
+  let moved = () => {};
+  const clock = { now: () => new Date(0), monotonic: () => now, sleep: async () => {} };
+  const every: ViewIo['every'] = (_, work) => {
+    moved = work;
+    return () => {};
+  };
+  const text = shown(
+    ({ watcher }) => {
+      watcher.event(started('one', 'tool'));
+      now = 2000;
+      moved();
+      watcher.event(completed('one'));
+      moved();
+    },
+    { ...terminal, clock, every },
+  );
+  const lines = ['   0.0s … one 0.0s', '   2.0s … one 2.0s', '   2.0s ✓ one 1.2s\n'];
+  expect(text).toBe(lines.map((line) => `${amid}${line}`).join(''));
+});
+
+test('the exit that sends a run back is told once', () => {
+  for (const io of [{}, terminal])
+    expect(
+      seen([...atExit, started('work', 'tool'), completed('work'), done], io).match(/bad.*1.?2/g),
+    ).toHaveLength(1);
 });

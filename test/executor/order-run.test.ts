@@ -307,6 +307,7 @@ test.for<[string, string[], string]>([
   ['an export into the repository', ['--out', 'repo/out'], 'lies in the repository'],
   ['artifacts in the repository', ['--artifacts-dir', 'repo/art'], 'does not ignore'],
   ['a commit that is not there', ['--commit-hash', 'nope'], 'no commit'],
+  ['a file for a repository', ['--repo', 'script.json'], 'script.json does not exist'],
   ['an order that is not there', ['--work-order', 'wos/none.json'], 'cannot be read'],
 ])('%s is refused before anything is made', async ([, flags, words]) => {
   await using it = await place([order(1)]);
@@ -342,8 +343,9 @@ test.for<[string, string[], string]>([
 
 test('what a work order may cost and reach is said by flags', async () => {
   const usage = { model: 'm', input_tokens: 90_000, output_tokens: 2_000, cost_usd: 0.1 };
-  await using it = await place([order(1)], { ...answer('f1.txt', '2\n'), usage });
-  const args = ['--work-order', 'wos/WO-01.json', '--no-push', '--run-id', 'R1'];
+  await using it = await place([order(1)], { ...answer('f1.txt', '1\n'), usage });
+  git(it.repo, 'remote', 'add', 'origin', '../nowhere.git');
+  const args = ['--work-order', 'wos/WO-01.json', '--run-id', 'R1'];
   const ran = await it.order(
     'run',
     ...args,
@@ -360,6 +362,14 @@ test('what a work order may cost and reach is said by flags', async () => {
     caps: { max_cost_usd: 5, max_tokens: 90_000 },
     sandbox: { asked: 'none', by: '--sandbox' },
   });
+
+  // What has stopped a run is changed by the resume of any run; what it is to do is not.
+  const other = await it.factory(['resume', 'R1', '--accept-changes']);
+  expect(other.stderr).toContain('goes on as it began: --accept-changes cannot be changed');
+  const more = await it.factory(['resume', 'R1', '--max-tokens', '400000']);
+  expect(more.code, more.stderr).toBe(0);
+  // Nobody has named the repository this time.
+  expect(more.stderr).toMatch(/by hand: git -C \/\S+\/repo push -u origin factory\//);
 });
 
 test('a run id for which there is something already touches neither old artifacts nor a folder of that name', async () => {

@@ -54,7 +54,9 @@ test.for([
 test.for<[string, string, object, boolean]>([
   ['a full disk', 'ENOSPC', { path: '/w/a' }, true],
   ['a closed file of the workspace', 'EACCES', { path: '/w/a' }, false],
+  ['the workspace, closed itself', 'EACCES', { path: '/w' }, false],
   ['a closed file outside of it', 'EACCES', { path: '/x/a' }, true],
+  ['one in a folder whose name only begins so', 'EACCES', { path: '/w-runs/a' }, true],
   ['a closed file that nobody names', 'EPERM', {}, false],
   ['the mode of a file that was just made', 'EPERM', { path: '/w/a', syscall: 'fchmod' }, true],
 ])('%s is the disk’s or a stage’s', ([, code, more, expected]) => {

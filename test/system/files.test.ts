@@ -186,6 +186,33 @@ test('the mode of a new file is the one that was named, whatever the umask', asy
   expect(await mode('d')).toBe(0o600);
 });
 
+test('a file that is to be new is not written over one that is there, nor where no folder is', async () => {
+  await using it = await temp();
+  await writeFile(it.at('a'), 'old');
+  await expect(writeNewFile(it.at('a'), 'new', 0o600)).rejects.toThrow('EEXIST');
+  expect(['a', 'none/a', 'a/b'].map((name) => writeFresh(it.at(name), 'new', 0o600))).toEqual([
+    false,
+    false,
+    false,
+  ]);
+  expect(await readFile(it.at('a'), 'utf8')).toBe('old');
+  await writeNewFile(it.at('b'), 'new', 0o600);
+  await writeFileAtomic(it.at('none', 'c'), new Uint8Array([0x6e]));
+  expect([await readFile(it.at('b'), 'utf8'), await readFile(it.at('none', 'c'), 'utf8')]).toEqual([
+    'new',
+    'n',
+  ]);
+});
+
+test('a file whose writing waits for something stays as it is where that fails', async () => {
+  await using it = await temp();
+  await writeFile(it.at('a'), 'old');
+  const first = () => Promise.reject(new Error('not flushed'));
+  await expect(writeFileAtomic(it.at('a'), 'new', { first, sync: true })).rejects.toThrow('not flushed');
+  expect(await readFile(it.at('a'), 'utf8')).toBe('old');
+  expect(await readdir(it.dir)).toEqual(['a']);
+});
+
 test('a fresh file that the disk does not take leaves nothing', async () => {
   await using it = await temp();
   const { writeSync } = fs;
@@ -209,6 +236,55 @@ test('a tree that is removed aside goes, with the folder that held nothing else'
   await removeAside(it.at('a', 'b'));
   expect(await readdir(it.at('a'))).toEqual(['other']);
   await removeAside(it.at('a', 'other'));
+  expect(await readdir(it.dir)).toEqual([]);
+});
+
+test('of what is not there nothing goes, and what may not be moved aside is told of and stays', async () => {
+  await using it = await temp();
+  await mkdir(it.at('empty'));
+  await mkdir(it.at('locked', 'tree'), { recursive: true });
+  await removeTree(it.at('none'));
+  await removeAside(it.at('empty', 'none'));
+  expect(await readdir(it.dir)).toEqual(['empty', 'locked']);
+  await chmod(it.at('locked'), 0o500);
+  await asHeldByModes(it.dir, () => expect(removeAside(it.at('locked', 'tree'))).rejects.toThrow('EACCES'));
+  expect(await readdir(it.at('locked'))).toEqual(['tree']);
+});
+
+test('into a folder that is emptied somebody may put something: it goes too, unless that has no end', async () => {
+  await using it = await temp();
+  const { rmdirSync } = fs;
+  let late = 0;
+  fs.rmdirSync = (path) => {
+    if (late-- > 0) fs.writeFileSync(Buffer.concat([Buffer.from(path as Buffer), Buffer.from('/late')]), '');
+    rmdirSync(path);
+  };
+  syncBuiltinESMExports();
+  try {
+    for (const [times, stays] of [
+      [2, []],
+      [3, ['top']],
+    ] as const) {
+      await mkdir(it.at('top'));
+      late = times;
+      const removed = removeTree(it.at('top'));
+      if (stays.length === 0) await removed;
+      else await expect(removed).rejects.toThrow('ENOTEMPTY');
+      expect(await readdir(it.dir)).toEqual(stays);
+    }
+  } finally {
+    fs.rmdirSync = rmdirSync;
+    syncBuiltinESMExports();
+  }
+});
+
+test('while much is removed others have their turn', async () => {
+  await using it = await temp();
+  await mkdir(it.at('top'));
+  for (let n = 0; n <= 500; n++) fs.writeFileSync(it.at('top', String(n)), '');
+  const left = new Promise((told) => setImmediate(() => told(fs.readdirSync(it.at('top')).length)));
+  await removeTree(it.at('top'));
+  expect(await left).toBe(1);
   expect(await readdir(it.dir)).toEqual([]);
 });
 

@@ -1,10 +1,11 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fence, Superseded } from '../../src/system/fence.ts';
 import { writeFileAtomic } from '../../src/system/files.ts';
 import { hasNeighbours, removeGitLocks, removeNeighbours } from '../../src/system/leftovers.ts';
 import { home } from '../support/cli.ts';
+import { asHeldByModes } from '../workspace/folders.ts';
 
 test('what a killed writer left goes, and nothing that only looks alike', async () => {
   await using it = await home();
@@ -22,6 +23,17 @@ test('what a killed writer left goes, and nothing that only looks alike', async 
   await removeNeighbours(it.path);
   expect(readdirSync(it.path).sort()).toEqual(names.slice(1).sort());
   expect(await hasNeighbours(it.path)).toBe(false);
+});
+
+test('however it is locked', async () => {
+  await using it = await home({ '.a.json.0123456789ab.tmp/in/x': '', 'refs/heads/x.lock/in/x': '' });
+  for (const name of ['.a.json.0123456789ab.tmp', 'refs/heads/x.lock'])
+    chmodSync(join(it.path, name, 'in'), 0o500);
+  await asHeldByModes(it.path, async () => {
+    await removeNeighbours(it.path);
+    await removeGitLocks(it.path);
+  });
+  expect(readdirSync(it.path, { recursive: true }).sort()).toEqual(['refs', 'refs/heads']);
 });
 
 test('a file that this very process is just replacing is not among them', async () => {

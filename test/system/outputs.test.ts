@@ -1,8 +1,9 @@
-/** Pipes for a program's output: where their names stand as long as they have any. */
-import fs, { closeSync, readdirSync, readSync, writeSync } from 'node:fs';
+/** The files of a program's output, and the pipes: where their names stand as long as they have any. */
+import fs, { chmodSync, closeSync, mkdirSync, readdirSync, readFileSync, readSync, writeSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { expect, test, vi } from 'vitest';
-import { realPipes } from '../../src/system/outputs.ts';
+import { openOutput, realPipes } from '../../src/system/outputs.ts';
+import { asHeldByModes } from '../workspace/folders.ts';
 import { temp } from './temp.ts';
 
 test('pipes are made beside the output, where a resume tidies, and leave no name there', async () => {
@@ -69,4 +70,12 @@ test('where the descriptors run out in the middle of a pipe, its first end is cl
     Object.assign(fs, { openSync, closeSync });
     syncBuiltinESMExports();
   }
+});
+
+test('an output is opened anew where a stage has left a folder that it has locked', async () => {
+  await using it = await temp();
+  mkdirSync(it.at('out', 'in', 'x'), { recursive: true });
+  chmodSync(it.at('out', 'in'), 0o500);
+  await asHeldByModes(it.dir, async () => closeSync(openOutput(it.at('out'))));
+  expect(readFileSync(it.at('out'), 'utf8')).toBe('');
 });

@@ -4,8 +4,14 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { beforeWrite, fence, mayWrite, Superseded } from '../../src/system/fence.ts';
-import { removeNow, writeFileAtomic } from '../../src/system/files.ts';
+import { beforeWrite, fence, mayWrite, Superseded, signOf } from '../../src/system/fence.ts';
+import {
+  overwriteJson,
+  removeNow,
+  writeFileAtomic,
+  writeFresh,
+  writeNewFile,
+} from '../../src/system/files.ts';
 import { realSpawn, sweep } from '../../src/system/processes.ts';
 import { removeAside } from '../../src/system/remove.ts';
 import { temp } from './temp.ts';
@@ -75,10 +81,14 @@ test('nothing is written or removed any more, in whatever way', async () => {
     throw new Superseded();
   });
   await expect(writeFileAtomic(it.at('a'), 'ours')).rejects.toThrow(Superseded);
+  await expect(writeNewFile(it.at('b'), 'ours', 0o600)).rejects.toThrow(Superseded);
+  expect(() => writeFresh(it.at('b'), 'ours', 0o600)).toThrow(Superseded);
+  expect(() => overwriteJson(it.at('a'), {})).toThrow(Superseded);
   await expect(removeAside(it.at('a'))).rejects.toThrow(Superseded);
   expect(() => removeNow(it.at('a'))).toThrow(Superseded);
   open();
   expect(readdirSync(it.dir)).toEqual(['a']);
+  expect(readFileSync(it.at('a'), 'utf8')).toBe('theirs');
 });
 
 test('the folder of a tree that took long to remove is left to who has followed meanwhile', async () => {
@@ -102,6 +112,17 @@ test('a fence holds for its folder and what is in it, not for one whose name onl
   expect(['/runs/r10', '/runs/r10/a', '/runs'].map(mayWrite)).toEqual([true, true, true]);
   open();
   expect(mayWrite('/runs/r1/a')).toBe(true);
+});
+
+test('of several runs of one process each has its own sign', () => {
+  const opened = ['r1', 'r10'].map((run) => fence(`/runs/${run}`, () => {}, `/runs/${run}/lock/2.json`));
+  expect(['/runs/r10/a', '/runs/r1/a', '/runs/r2/a'].map(signOf)).toEqual([
+    '/runs/r10/lock/2.json',
+    '/runs/r1/lock/2.json',
+    undefined,
+  ]);
+  for (const open of opened) open();
+  expect(signOf('/runs/r1/a')).toBeUndefined();
 });
 
 test('a fence that another has followed takes away none but itself', () => {

@@ -1,6 +1,6 @@
 /** What this machine can enforce, tried once per process. */
 import { execFile } from 'node:child_process';
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { isNoRoom, saysNoRoom } from '../why-not.ts';
 import { crowdFolder } from './crowd.ts';
@@ -181,7 +181,8 @@ function find(name: string, path: string): string | undefined {
     const candidate = join(folder, name);
     try {
       accessSync(candidate, constants.X_OK);
-      return candidate;
+      // A folder may be entered with the same right.
+      if (statSync(candidate).isFile()) return candidate;
     } catch {
       // Nothing that we may start: the next folder.
     }

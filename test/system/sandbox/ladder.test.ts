@@ -29,6 +29,8 @@ async function pathWith(dir: string, names: readonly string[]): Promise<string> 
 
 test('a machine without any program has the lowest rung, and says why', async () => {
   await using it = await temp();
+  // A folder that is called so is none.
+  for (const name of ['bwrap', 'prlimit', 'unshare']) await mkdir(it.at(name));
   const ladder = await ladderOf({ PATH: it.dir });
   expect(ladder).toMatchObject({
     bwrap: { missing: expect.stringContaining('not installed') },
