@@ -3,8 +3,10 @@
 import { readGraph } from '../dot/read.ts';
 import type { AuditFinding, AuditReport } from '../model/audit.ts';
 import type { Exchange } from '../model/exchange.ts';
+import type { Graph } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import { kindOf, type Recognised } from '../model/resolve.ts';
 import { sha256 } from '../model/sha256.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { readRecords } from '../store/journal.ts';
@@ -77,6 +79,10 @@ async function judgeFor(
   return { holdout: 'checked', judge };
 }
 
+/** How a pipeline says that a node is an agent's. A start or an exit that only its id tells counts too: it has said
+ *  nothing. */
+const agentKind: Recognised = { type: 'codergen', shapes: ['box'], ids: [] };
+
 class Auditor {
   private readonly findings: AuditFinding[] = [];
   private readonly notes = new Set<string>();
@@ -87,6 +93,7 @@ class Auditor {
   private readonly seen = new Hashes();
   private readonly exchanges: Exchange[] = [];
   private readonly prompts = new Map<string, string>();
+  private readonly graph: Graph | undefined;
   private readonly isExempt: (node: string) => boolean;
   private readonly damaged = (why: string): void => void this.notes.add(why);
 
@@ -96,7 +103,8 @@ class Auditor {
     private readonly judge: Judge | undefined,
     private readonly snapshots: Snapshots,
   ) {
-    this.isExempt = mayReadIn(readGraph(manifest.pipeline_path, manifest.pipeline.text).graph);
+    this.graph = readGraph(manifest.pipeline_path, manifest.pipeline.text).graph;
+    this.isExempt = mayReadIn(this.graph);
   }
 
   /** What agents were told and said. */
@@ -105,14 +113,8 @@ class Auditor {
       records.flatMap((one) => (one.type === 'Visit' && one.node_type === 'codergen' ? [one.node] : [])),
     );
     // One that the run ended at has no record of its visit.
-    const graph = readGraph(this.manifest.pipeline_path, this.manifest.pipeline.text).graph;
-    for (const [id, node] of graph?.nodes ?? []) {
-      const said = (key: string) => node.attrs.get(key)?.value.text.trim();
-      if (said('type') === 'codergen' || said('shape') === 'box' || said('node_type') === 'codergen')
-        agents.add(id);
-      else if (said('type') === undefined && said('shape') === undefined && said('node_type') === undefined)
-        agents.add(id);
-    }
+    for (const [id, node] of this.graph?.nodes ?? [])
+      if (kindOf(node, [agentKind]) !== undefined) agents.add(id);
     const isAgent = (node: string) => agents.has(node);
     for await (const one of artifacts(this.runDir, isAgent)) {
       if (one.where.endsWith('/prompt.md')) this.addPrompt(one.node, one.visit, one.text.toString('utf8'));

@@ -174,7 +174,12 @@ test('with audit=strict an error makes the run a failed one, in all that it leav
 
 test('an honest run is told to be one, and a run with nothing sealed what was not looked for', async () => {
   const answers = script(wrote('src/app.py', 'print("ships")\n'));
-  await using it = await home({ ...base, 'p.dot': pipeline(), 'agent.json': answers });
+  // A tool may print the judge, drawn as a box or not.
+  const boxes = pipeline({ tool: 'cat scripts/scenarios/judge.sh' }).replace(
+    'tool [shape=parallelogram',
+    'tool [shape=box, type=tool',
+  );
+  await using it = await home({ ...base, 'p.dot': boxes, 'agent.json': answers });
   const ran = await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1']);
   expect(ran.code, ran.stderr).toBe(0);
   expect(ran.stderr + ran.stdout).toMatch(/audit {5}nothing found/);
