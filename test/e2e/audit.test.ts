@@ -1,6 +1,8 @@
 /** Leaks of what is sealed and tampering with tests, through the built command line. */
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { git } from '../builder/support.ts';
 import { home } from '../support/cli.ts';
 import { base, done, five, inDot, line, pipeline, script, wrote } from '../support/sealed-run.ts';
 
@@ -24,7 +26,8 @@ test('nothing is asked with a line of the judge', async () => {
 test('a tool that sees the judge hands nothing on in a packed file or in the names of empty folders', async () => {
   const deeds = {
     packed: 'gzip -c scripts/scenarios/* > kept.gz',
-    named: 'grep -v / scripts/scenarios/* -h | while read -r l; do mkdir -p \\"kept/$l\\"; done',
+    named:
+      'test -e $PWD.go || grep -v / scripts/scenarios/* -h | while read -r l; do mkdir -p \\"kept/$l\\"; done',
   };
   await using it = await home({
     ...base,
@@ -46,6 +49,16 @@ test('a tool that sees the judge hands nothing on in a packed file or in the nam
     expect(ran.code).toBe(1);
     expect(ran.stdout + ran.stderr).toMatch(new RegExp(`holdout_leak: ${where}`));
   }
+  // What was left is put back by now, so that only the story of the run tells of it.
+  const story = { code: 'holdout-canary', node: 't', visit: 1, where: 'events.jsonl' };
+  const ended = await it.factory(['audit', 'named', '--json']);
+  expect(JSON.parse(ended.stdout).findings).toMatchObject([{ ...story, severity: 'error' }]);
+  await writeFile(join(it.path, '.factory/runs/named/workspace.go'), '');
+  const again = await it.factory(['resume', 'named', '-q']);
+  expect(again.code, again.stderr).toBe(0);
+  const audited = await it.factory(['audit', 'named', '--json']);
+  expect(JSON.parse(audited.stdout).findings).toMatchObject([{ ...story, severity: 'warning' }]);
+  expect(audited.code).toBe(0);
 });
 
 test.for([
@@ -86,7 +99,11 @@ test('a run that goes on after a leak makes the stage again, and completes when 
   expect(JSON.parse(again.stdout)).toMatchObject({ status: 'completed', failed_node: null });
   expect(await it.read(`${at}/workspace/src/notes.md`)).toBe('all well\n');
   // The record of the first attempt still shows it.
-  expect((await it.factory(['audit', 'r1'])).code).toBe(1);
+  const audited = await it.factory(['audit', 'r1', '--json']);
+  expect(audited.code).toBe(1);
+  expect(JSON.parse(audited.stdout).findings).toMatchObject([
+    { code: 'holdout-canary', severity: 'error', node: 'work', visit: 1, where: 'workspace/src/notes.md' },
+  ]);
 });
 
 test('a copy of five lines that has no canary, weakened tests and special cases are found by the audit', async () => {
@@ -141,6 +158,49 @@ test('a copy of five lines that has no canary, weakened tests and special cases 
   expect(text.stdout).toContain('--> workspace/src/rows.py:1');
   expect(text.stdout).not.toContain('egret');
   expect(await it.list(at)).toEqual(before);
+});
+
+test('what a commit of the run says and holds beyond its visits is found, and nothing told twice', async () => {
+  const weak = 'def test_level():\n    assert level(2) in (4, 5, 6)\n    assert level(3) == 7\n';
+  const kept =
+    '  tool -> spare [condition="context.x=1"] spare [type=tool, tool_command="factory order next"]\n';
+  await using it = await home({
+    ...base,
+    'w/tests/test_other.py': 'def test_other():\n    assert sum([1, 2]) == 3\n',
+    'p.dot': pipeline({ graph: `${kept}  spare -> exit` }),
+    'agent.json': script(wrote('tests/test_app.py', weak)),
+  });
+  const ran = await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1', '-q']);
+  expect(ran.code, ran.stderr).toBe(0);
+  // What was there before the run is in a commit of its own, with the judge: nobody has leaked that.
+  const honest = JSON.parse((await it.factory(['audit', 'r1', '--json'])).stdout);
+  expect(honest.findings).toMatchObject([{ code: 'assertion-weakened', node: 'work' }]);
+  const workspace = join(it.path, at, 'workspace');
+  const inHistory = (...args: string[]) =>
+    git(workspace, '--git-dir', '../history.git', '--work-tree', '.', ...args);
+  await writeFile(join(workspace, 'kept.txt'), five);
+  await writeFile(join(workspace, 'src/app.py'), 'print("hello")\n# zx81-blue-heron\n');
+  inHistory('add', 'kept.txt', 'src/app.py', 'tests/test_app.py');
+  inHistory('rm', '-q', '--cached', 'tests/test_other.py');
+  inHistory('commit', '-q', '-m', `done\n\n${line}`);
+  inHistory('update-ref', 'refs/factory/head', 'HEAD');
+  const id = inHistory('rev-parse', '--short=12', 'HEAD');
+  const audited = await it.factory(['audit', 'r1', '--json']);
+  expect(audited.code).toBe(1);
+  const report = JSON.parse(audited.stdout);
+  const found = report.findings.map((one: Record<string, unknown>) => [
+    one['code'],
+    one['where'],
+    one['line'],
+  ]);
+  expect(found).toEqual([
+    ['assertion-weakened', 'workspace/tests/test_app.py', 2],
+    ['holdout-canary', `commit ${id} (message)`, 4],
+    ['holdout-copy', `commit ${id}: kept.txt`, 1],
+    ['holdout-canary', `commit ${id}: src/app.py`, 2],
+    ['test-file-deleted', `commit ${id}: tests/test_other.py`, 1],
+  ]);
+  expect(report.looked_at).toMatchObject({ commits: 1, files: 3 });
 });
 
 test('with audit=strict an error makes the run a failed one, in all that it leaves', async () => {
