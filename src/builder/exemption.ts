@@ -1,7 +1,7 @@
 /** Whether an order may be spared the verification of the whole: by a person's flag, or by a planner's word that can be
  *  checked. */
 import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import * as z from 'zod';
 import { canonicalHash } from '../model/canonical.ts';
 import type { Json, JsonObject } from '../model/json.ts';
@@ -14,6 +14,9 @@ const Word = z.object({
   bootstrap: z.literal(true),
   manifest_sha256: z.string().optional(),
 });
+
+/** By hand, and where a pipeline builds. */
+export const howToAllow = 'pass --allow-verify-exempt (to a pipeline: --var exempt=allow) to allow it';
 
 /** The manifest that a planner writes beside its orders. */
 const manifestName = 'WORK_ORDERS_MANIFEST.json';
@@ -30,30 +33,29 @@ export async function judgeExemption(
   const word = Word.safeParse(raw['provenance']);
   const id = typeof raw['id'] === 'string' ? raw['id'] : 'the work order';
   const wish = `${id} asks not to be verified (verify_exempt)`;
-  const fix = 'pass --allow-verify-exempt to allow it';
   if (!word.success)
     return {
-      problem: `${wish} without a planner's word for it (provenance with planner_run_id and bootstrap); ${fix}`,
+      problem: `${wish} without a planner's word for it (provenance with planner_run_id and bootstrap); ${howToAllow}`,
     };
   const manifest = await manifestOf(path);
   if (manifest === undefined) {
     return word.data.manifest_sha256 === undefined
       ? { ok: true, note: `${wish} on its own word: it names no manifest, and there is none beside it` }
       : {
-          problem: `${wish}, but there is no ${manifestName} beside it to check the planner's word by; ${fix}`,
+          problem: `${wish}, but there is no ${manifestName} beside it to check the planner's word by; ${howToAllow}`,
         };
   }
-  if ('problem' in manifest) return { problem: `${wish}, but ${manifest.problem}; ${fix}` };
+  if ('problem' in manifest) return { problem: `${wish}, but ${manifest.problem}; ${howToAllow}` };
   const orders = manifest.orders.map(unsigned);
   const { system_overview = [], verify_contract = null } = manifest.plan;
   const hash = canonicalHash({ system_overview, verify_contract, work_orders: orders });
   if (hash !== word.data.manifest_sha256)
     return {
-      problem: `${wish}, but ${manifestName} is not the one that the planner signed (manifest_sha256); ${fix}`,
+      problem: `${wish}, but ${manifest.name} is not the one that the planner signed (manifest_sha256); ${howToAllow}`,
     };
   const own = canonicalHash(unsigned(raw));
   if (!orders.some((order) => canonicalHash(order) === own))
-    return { problem: `${wish}, but it does not stand in ${manifestName} as it is here; ${fix}` };
+    return { problem: `${wish}, but it does not stand in ${manifest.name} as it is here; ${howToAllow}` };
   return { ok: true };
 }
 
@@ -62,7 +64,11 @@ function unsigned(order: JsonObject): JsonObject {
   return rest;
 }
 
-type Manifest = { readonly plan: JsonObject; readonly orders: readonly JsonObject[] };
+type Manifest = {
+  readonly name: string;
+  readonly plan: JsonObject;
+  readonly orders: readonly JsonObject[];
+};
 
 /** The file itself where it is a manifest, else the one beside it. */
 async function manifestOf(path: string): Promise<Manifest | { readonly problem: string } | undefined> {
@@ -81,7 +87,7 @@ async function readPlan(path: string): Promise<Manifest | { readonly problem: st
   }
   const list = isObject(plan) ? plan['work_orders'] : undefined;
   if (!isObject(plan) || !Array.isArray(list)) return { problem: `${path} has no list "work_orders"` };
-  return { plan, orders: list.filter(isObject) };
+  return { name: basename(path), plan, orders: list.filter(isObject) };
 }
 
 const isObject = (value: unknown): value is JsonObject =>

@@ -67,6 +67,7 @@ async function beginning(workspace: string): Promise<string> {
  *  order may yet make. */
 function endingOf(failureClass: string, reason: string): Ending | undefined {
   if (failureClass === 'guardrail' && reason.startsWith('verification command rejected')) return 'refused';
+  if (reason.startsWith('verification plan is not valid')) return 'refused';
   if (failureClass === 'config' && reason.startsWith('verification command cannot start')) return 'missing';
   return failureClass === 'timeout' ? 'timeout' : undefined;
 }

@@ -10,6 +10,8 @@ export const inHistory = (historyDir: string) => ({
   settings: join(historyDir, 'factory.gitconfig'),
   start: join(historyDir, 'factory-start.json'),
   proof: join(historyDir, 'factory-proof.json'),
+  /** Hashes of every text that the build has put down as its state, a line each. */
+  states: join(historyDir, 'factory-states'),
   /** The sealed paths of the run, where it has any. */
   sealed: join(historyDir, 'factory-sealed.json'),
   /** What git takes no notice of in the workspace. */

@@ -6,7 +6,7 @@ import { maxContextFiles, type WorkOrder } from '../model/work-order.ts';
 import { writeJson } from '../system/files.ts';
 import type { Build } from './build.ts';
 import { checkOrder } from './orders.ts';
-import { type BuildState, writeState } from './state.ts';
+import { type Books, type BuildState, writeState } from './state.ts';
 
 /** What the judge's stage tells of the product's failures, in the context key `judge.failures`. */
 const Failures = z.array(z.object({ scenario: z.string(), said: z.string() })).min(1);
@@ -21,7 +21,7 @@ const isMending = (id: string): boolean => /^FIX-\d{2,}$/.test(id);
 /** Adds `FIX-NN` to the build and writes it down, unless `most` of them have been made. The order may write what the
  *  plan's orders may, and is accepted by what they are accepted by; it is told what the judge expected and observed. */
 export async function mend(
-  workspace: string,
+  books: Books,
   build: Build,
   wanted: { readonly failures: unknown; readonly most: number },
 ): Promise<Mend> {
@@ -39,14 +39,14 @@ export async function mend(
   const file = `${inWorkspace.orders}/${id}.json`;
   const checked = checkOrder({ from: file, value: order, mends: true }, { allowExempt: false });
   if ('problem' in checked) return checked;
-  await writeJson(join(workspace, file), order);
+  await writeJson(join(books.workspace, file), order);
   // Its digest is known from here on: an order that anybody else adds, or changes, is refused.
   const state = {
     ...build.state,
     digests: { ...build.state.digests, [id]: checked.digest },
     current: null,
   };
-  await writeState(workspace, state);
+  await writeState(books, state);
   return { order: checked.order, number: made + 1, state };
 }
 

@@ -2,11 +2,13 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
+import type { JsonObject } from '../model/json.ts';
 import { inWorkspace } from '../model/layout.ts';
 import { sha256 } from '../model/sha256.ts';
 import { Provenance, WorkOrder } from '../model/work-order.ts';
 import { isMissing } from '../system/files.ts';
 import { readPlain } from '../system/read.ts';
+import { howToAllow, judgeExemption } from './exemption.ts';
 import { said } from './scope.ts';
 
 export type LoadedOrder = {
@@ -19,6 +21,8 @@ export type LoadedOrder = {
 
 type Raw = {
   readonly from: string;
+  /** The file, where a planner's word in it can be checked. */
+  readonly path?: string;
   readonly value: unknown;
   readonly alone?: true;
   /** An order that a judge's findings added. */
@@ -44,6 +48,8 @@ export async function loadOrders(
     for (const one of raw) {
       const checked = checkOrder(one, options);
       if ('problem' in checked) return checked;
+      const spared = await sparedProblem(one, checked, options.allowExempt);
+      if (spared !== undefined) return { problem: spared };
       const twin = orders.find((other) => other.order.id === checked.order.id);
       if (twin !== undefined) return { problem: `${one.from} and ${twin.from} are both ${checked.order.id}` };
       orders.push(checked);
@@ -59,13 +65,13 @@ async function findRaw(workspace: string): Promise<Raw[]> {
   if (compiled.length > 0) return compiled;
   for (const name of [`${inWorkspace.inputs}/plan.json`, `${inWorkspace.inputs}/plan`]) {
     const kind = await kindOf(join(workspace, name));
-    if (kind === 'file') return fromPlan(await readJson(join(workspace, name), name), name);
+    if (kind === 'file') return fromPlan(workspace, name);
     if (kind !== 'folder') continue;
     const orders = await fromFolder(join(workspace, name), name);
     if (orders.length > 0) return orders;
     const manifest = `${name}/WORK_ORDERS_MANIFEST.json`;
     if ((await kindOf(join(workspace, manifest))) === 'file') {
-      return fromPlan(await readJson(join(workspace, manifest), manifest), manifest);
+      return fromPlan(workspace, manifest);
     }
   }
   return [];
@@ -107,6 +113,7 @@ async function fromFolder(folder: string, name: string): Promise<Raw[]> {
   return Promise.all(
     names.map(async (file) => ({
       from: `${name}/${file}`,
+      path: join(folder, file),
       value: await readJson(join(folder, file), `${name}/${file}`),
     })),
   );
@@ -126,12 +133,30 @@ export async function orderFiles(folder: string): Promise<string[]> {
 export const isOneOrder = (plan: unknown): boolean =>
   typeof plan === 'object' && plan !== null && !Array.isArray(plan) && !('work_orders' in plan);
 
-function fromPlan(plan: unknown, name: string): Raw[] {
+async function fromPlan(workspace: string, name: string): Promise<Raw[]> {
+  const path = join(workspace, name);
+  const plan = await readJson(path, name);
   if (isOneOrder(plan)) return [{ from: name, value: plan, alone: true }];
   const parsed = z.object({ work_orders: z.array(z.unknown()) }).safeParse(plan);
   if (!parsed.success)
     throw new Error(`${name} is neither a work order nor a plan with a list "work_orders"`);
-  return parsed.data.work_orders.map((value, at) => ({ from: `${name} (work order ${at + 1})`, value }));
+  return parsed.data.work_orders.map((value, at) => ({
+    from: `${name} (work order ${at + 1})`,
+    path,
+    value,
+  }));
+}
+
+/** Why an order may not be spared after all: it, or the manifest that it stands in, is not what the planner wrote. One that
+ *  stands alone has been judged by whoever gave it. */
+async function sparedProblem(
+  raw: Raw,
+  { order }: LoadedOrder,
+  allowed: boolean,
+): Promise<string | undefined> {
+  if (!order.verify_exempt || raw.path === undefined) return undefined;
+  const judged = await judgeExemption(raw.value as JsonObject, raw.path, { allowed }); // It reads as a work order.
+  return 'problem' in judged ? judged.problem : undefined;
 }
 
 async function readJson(path: string, name: string): Promise<unknown> {
@@ -168,7 +193,7 @@ export function checkOrder(
   }
   if (order.verify_exempt && !options.allowExempt && !isBootstrap(raw.value)) {
     return {
-      problem: `${raw.from} asks not to be verified (verify_exempt) without a planner's word for it (provenance.bootstrap); pass --allow-verify-exempt to allow it`,
+      problem: `${raw.from} asks not to be verified (verify_exempt) without a planner's word for it (provenance.bootstrap); ${howToAllow}`,
     };
   }
   return { order, digest: digestOf(order), from: raw.from };

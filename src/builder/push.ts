@@ -65,6 +65,21 @@ async function unsettledAt(folders: readonly string[]): Promise<string | undefin
   return undefined;
 }
 
+/** Why a push failed, of all that git has said: it ends with advice. */
+export function pushTrouble(stderr: string): string {
+  const lines = stderr
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const refused = lines.find((line) => line.startsWith('! ['));
+  if (refused !== undefined) return refused.slice(2);
+  const at = lines.findIndex((line) => /^(?:fatal|error): /.test(line));
+  // The program that makes the connection has said why before.
+  const told =
+    lines[at]?.startsWith('fatal: Could not read from remote') === true ? lines[at - 1] : undefined;
+  return told ?? lines.at(at) ?? '';
+}
+
 /** Pushes `branch` to the first remote of `repo` and lets it follow, but for commits with files that a filter of the user's
  *  would have converted: these are left to him. Never rejects for what git does, never asks. */
 export async function push(

@@ -5,7 +5,7 @@ import { dirname, join, resolve, sep } from 'node:path';
 import type { WriteProposal } from '../model/proposal.ts';
 import { emptySha256 } from '../model/proposal.ts';
 import { sha256 } from '../model/sha256.ts';
-import { normalizePath } from '../model/work-order.ts';
+import { normalizePath, relativePathProblem } from '../model/work-order.ts';
 import { forbiddenBy } from '../policy/forbidden.ts';
 import { namesGit } from '../policy/paths.ts';
 import { isMissing } from '../system/files.ts';
@@ -36,7 +36,7 @@ export type OrderScope = {
   readonly forbidden?: readonly string[] | undefined;
 };
 
-/** Duplicates, then scope, then what is forbidden, then real places, then every base hash: nothing is written unless all hold. */
+/** Duplicates, then scope, then paths that no order may have and what is forbidden, then real places, then every base hash: nothing is written unless all hold. */
 export async function checkProposal(
   workspace: string,
   order: OrderScope,
@@ -49,9 +49,17 @@ export async function checkProposal(
   if (twice.length > 0) return violation(`written more than once: ${named(twice)}`);
   const allowed = new Set(order.allowed_files.map(normalizePath));
   const outside = paths.filter((path) => !allowed.has(path));
-  if (outside.length > 0) return violation(`not in allowed_files: ${named(outside)}`);
+  if (outside.length > 0) {
+    const alike = new Set([...allowed].map((path) => path.normalize()));
+    const spelt = outside.some((path) => alike.has(path.normalize()));
+    const note = spelt ? ' (spelled with other characters than the allowed one that looks the same)' : '';
+    return violation(`not in allowed_files: ${named(outside)}${note}`);
+  }
 
+  // What parseProposal has read is relative; a caller may have read it otherwise.
   for (const path of paths) {
+    const problem = relativePathProblem(path);
+    if (problem !== undefined) return violation(`${named([path])} ${problem}`);
     const entry = forbiddenBy(order.forbidden ?? [], path);
     if (entry !== undefined) return violation(`${named([path])} is forbidden by ${JSON.stringify(entry)}`);
   }
@@ -76,8 +84,18 @@ export async function checkProposal(
       `base_sha256 is not the hash of the file as it is: ${lines.join(', ')}`,
     );
   }
+  const below = paths.find((path) => foldersOf(path).some((folder) => once.has(folder)));
+  if (below !== undefined)
+    return stageFailure(
+      'write_failed',
+      `${named([below])} lies below a path that is to be a file of its own`,
+    );
   return { writes: found };
 }
+
+/** The folders on the way to a path, each by its own path. */
+const foldersOf = (path: string): string[] =>
+  [...path.matchAll(/\//g)].map((slash) => path.slice(0, slash.index));
 
 /** `.git` and `.factory`. */
 const isKept = (path: string): boolean => namesGit(path) || path.split('/')[0]?.toLowerCase() === '.factory';

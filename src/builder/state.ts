@@ -1,8 +1,13 @@
 /** `.factory/order/state.json`: where a build stands. It lies in the workspace, so a resume restores it with the rest. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { inWorkspace } from '../model/layout.ts';
-import { isMissing, writeJson } from '../system/files.ts';
+import { sha256 } from '../model/sha256.ts';
+import { isMissing, writeFileAtomic } from '../system/files.ts';
+import { readPlain } from '../system/read.ts';
+import { inHistory } from './in-history.ts';
 import { readRecord } from './record.ts';
 import { failureStages } from './stage.ts';
 
@@ -72,5 +77,48 @@ export async function readState(workspace: string): Promise<BuildState | undefin
   }
 }
 
-export const writeState = (workspace: string, state: BuildState): Promise<void> =>
-  writeJson(join(workspace, inWorkspace.orderState), state, { sync: true });
+/** Where a build keeps its books: the workspace, and the history that belongs to the run alone. */
+export type Books = { readonly workspace: string; readonly run: { readonly history: string } };
+
+/** Says in the history that this state is the build's own, then puts it down. */
+export async function writeState({ workspace, run }: Books, state: BuildState): Promise<void> {
+  const text = `${JSON.stringify(state, null, 2)}\n`;
+  await noteState(run.history, [...(await unnoted(workspace, run.history)), sha256(text)]);
+  await writeFileAtomic(join(workspace, inWorkspace.orderState), text, { sync: true });
+}
+
+/** What is built, and what checks it, writes in the workspace as well, and could say there that an order is done. Any of
+ *  the states that were noted may be there again: a resume goes back to where a checkpoint stands. */
+export async function isForeignState({ workspace, run }: Books): Promise<boolean> {
+  const found = readPlain(join(workspace, inWorkspace.orderState));
+  if (found.kind === 'missing') return false;
+  const noted = await statesOf(run.history);
+  if (noted === undefined) return false;
+  return found.kind !== 'text' || !noted.includes(sha256(found.text));
+}
+
+/** The state of a run that was begun before states were noted: a resume may go back to it. */
+async function unnoted(workspace: string, history: string): Promise<readonly string[]> {
+  if ((await statesOf(history)) !== undefined) return [];
+  const found = readPlain(join(workspace, inWorkspace.orderState));
+  return found.kind === 'text' ? [sha256(found.text)] : [];
+}
+
+async function noteState(history: string, hashes: readonly string[]): Promise<void> {
+  if (!existsSync(history)) return;
+  const noted = (await statesOf(history)) ?? [];
+  const fresh = hashes.filter((hash) => !noted.includes(hash));
+  if (fresh.length === 0) return;
+  const text = [...noted, ...fresh].map((line) => `${line}\n`).join('');
+  await writeFileAtomic(inHistory(history).states, text, { sync: true, syncFolder: true });
+}
+
+/** Undefined where none was ever noted. */
+async function statesOf(history: string): Promise<readonly string[] | undefined> {
+  try {
+    return (await readFile(inHistory(history).states, 'utf8')).split('\n').filter((line) => line !== '');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}

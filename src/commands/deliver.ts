@@ -7,7 +7,7 @@ import { branchProblem, clearBeside, commitsOf, deliverBranch, deliverFolder } f
 import { unconverted } from '../builder/filtered.ts';
 import { assertPlainHistory, ForeignHistory, notYours } from '../builder/history-guard.ts';
 import { headRef, historyGit, inHistory, ProofRecord, readHistoryStart } from '../builder/in-history.ts';
-import { type Pushed, push, pushCommand } from '../builder/push.ts';
+import { type Pushed, push, pushCommand, pushTrouble } from '../builder/push.ts';
 import { BadRecord, readRecord } from '../builder/record.ts';
 import { type CommandIo, probeOf } from '../builder/tool.ts';
 import { verifyCommands } from '../builder/verify.ts';
@@ -66,7 +66,7 @@ export async function deliver(run: string, options: DeliverOptions, io: CommandI
   if (options.json === true) io.out(`${JSON.stringify(done, null, 2)}\n`);
   else tell(done, io);
   if (done.pushed === null || done.pushed.ok) return 0;
-  const why = done.pushed.stderr.trim().split('\n').at(-1) ?? '';
+  const why = pushTrouble(done.pushed.stderr);
   const source = done.source ?? '.';
   io.err(
     `error: delivered, but not pushed: ${why}\n  = fix: by hand: ${pushCommand(source, done.pushed.remote, done.branch)}\n`,

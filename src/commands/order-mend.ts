@@ -14,7 +14,7 @@ export const orderMend = (
     const build = await openBuild(place, { allowExempt: false });
     if ('problem' in build) return no('config', build.problem);
     const failures = (await contextOf(io))['judge.failures'];
-    const made = await mend(place.workspace, build, { failures, most: options.fixes });
+    const made = await mend(place, build, { failures, most: options.fixes });
     if ('problem' in made) return no('config', made.problem);
     if ('usedUp' in made)
       return yes(`the product is still unfit after ${made.usedUp} of ${options.fixes} mendings; giving up`, {

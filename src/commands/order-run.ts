@@ -3,7 +3,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { basename, join, resolve, sep } from 'node:path';
 import type { Landing } from '../builder/landing.ts';
 import { orderFiles } from '../builder/orders.ts';
-import { pushCommand } from '../builder/push.ts';
+import { pushCommand, pushTrouble } from '../builder/push.ts';
 import { inspect } from '../builder/repository.ts';
 import { type BatchTold, type Item, runBatch, type Teller } from '../executor/batch.ts';
 import { holding } from '../executor/hold.ts';
@@ -341,7 +341,7 @@ function tell(told: Told, options: OrderRunOptions, io: OrderRunIo): void {
   const paint = painter(paints(io, io.outIsTerminal, options.color));
   for (const note of told.notes) io.err(`WARNING: ${asCalled(note, io.called?.program)}\n`);
   if (told.push !== null && !told.push.ok && told.push.remote !== '') {
-    const why = told.push.stderr.trim().split('\n').at(-1) ?? '';
+    const why = pushTrouble(told.push.stderr);
     const by = pushCommand(options.repo ?? '.', told.push.remote, told.branch);
     io.err(`WARNING: not pushed (${why}); by hand: ${by}\n`);
   }

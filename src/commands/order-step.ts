@@ -1,6 +1,8 @@
 /** What every `factory order …` step has in common: where it stands, and how it says what came of it. */
+import { isForeignState } from '../builder/state.ts';
 import { type CommandIo, conclude, type Place, placeOf, type Verdict } from '../builder/tool.ts';
 import type { JsonObject } from '../model/json.ts';
+import { inWorkspace } from '../model/layout.ts';
 import type { FailureClass } from '../model/outcome.ts';
 import { exitOfDisk, tellsOfDisk } from '../system/disk-trouble.ts';
 import { GitError } from '../system/git.ts';
@@ -32,7 +34,13 @@ export async function step(
   const place = await placeOf(io, options.run);
   if ('problem' in place) return conclude(io, options.json === true, no('config', place.problem));
   try {
-    return await conclude(io, options.json === true, await act(place));
+    const verdict = (await isForeignState(place))
+      ? no(
+          'guardrail',
+          `${inWorkspace.orderState} is not as the build has left it: what is built, or a check of it, has written there`,
+        )
+      : await act(place);
+    return await conclude(io, options.json === true, verdict);
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     // What a full disk has stopped is made again when there is space.

@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readAnswer } from '../builder/answer.ts';
 import { applyProposal } from '../builder/apply.ts';
 import { buildCommits, inHand, openBuild, preflightProblem, skipApplied } from '../builder/build.ts';
-import { commitOrder } from '../builder/commit.ts';
+import { commitOrder, moveHead } from '../builder/commit.ts';
 import { type Before, isProjects, putBackDrift, whatWasWritten } from '../builder/drift.ts';
 import { whatFailed } from '../builder/failed.ts';
 import { renderPrompt } from '../builder/prompt.ts';
@@ -40,7 +40,7 @@ export const orderNext = (
     const pending = build.orders.find((one) => !state.done.some((done) => done.id === one.order.id));
     const count = build.orders.length;
     if (pending === undefined) {
-      await writeState(place.workspace, { ...state, current: null });
+      await writeState(place, { ...state, current: null });
       const commits = buildCommits(state);
       const updates = { 'order.count': count, 'build.commits': commits };
       return yes(`all ${count} work orders are done (${commits.length} commits by this run)`, {
@@ -51,7 +51,7 @@ export const orderNext = (
     const { order } = pending;
     const index = build.orders.indexOf(pending) + 1;
     const current = state.current?.id === order.id ? state.current : freshOrder(order.id);
-    await writeState(place.workspace, { ...state, current });
+    await writeState(place, { ...state, current });
     const updates = {
       'order.id': order.id,
       'order.title': order.title,
@@ -115,7 +115,7 @@ export const orderPrompt = (
     const unmet = await preflightProblem(workspace, order);
     if (unmet !== undefined) {
       const failed = stageFailure('preflight', unmet);
-      await writeState(workspace, { ...build.state, current: { ...current, failed } });
+      await writeState(place, { ...build.state, current: { ...current, failed } });
       return refuse(failed, { label: 'give_up' });
     }
     const path =
@@ -132,7 +132,7 @@ export const orderPrompt = (
     const prompt = await renderPrompt(template, workspace, facts);
     if ('problem' in prompt) return no('config', `${path}: ${prompt.problem}`);
     await writeFileAtomic(join(workspace, inWorkspace.orderPrompt), prompt.text);
-    await writeState(workspace, { ...build.state, current });
+    await writeState(place, { ...build.state, current });
     return yes(`${order.id}, attempt ${attempt}: ${inWorkspace.orderPrompt} is written`, {
       updates: { 'order.attempt': attempt, 'order.stage': '' },
     });
@@ -154,7 +154,7 @@ export const orderApply = (options: OrderOptions, io: CommandIo): Promise<number
       touched: readonly string[],
       result: { readonly failed: StageFailure } | { readonly written: CurrentOrder['written'] },
     ): Promise<void> =>
-      writeState(workspace, {
+      writeState(place, {
         ...build.state,
         current: { ...hand.current, touched: [...touched], failed: null, written: null, ...result },
       });
@@ -211,7 +211,7 @@ export const orderCommit = (options: OrderOptions, io: CommandIo): Promise<numbe
       done: [...build.state.done, done],
       current: null,
     };
-    await writeState(workspace, state);
+    await writeState(place, state);
     const notes =
       made.commit === null
         ? `${made.subject}: every file is as it was before, so there is nothing to commit`
@@ -230,7 +230,7 @@ async function beganWith(place: Place, snapshot: string): Promise<Before> {
   return { tree, restore: (only) => snapshots.restore({ id, tree }, only) };
 }
 
-/** Undoes the attempt: all but `.factory/` is as it was when it began. Label `again`, or `give_up` when `attempts` are
+/** Undoes the attempt: all but `.factory/` is as it was when it began, and so is what git tells of it. Label `again`, or `give_up` when `attempts` are
  *  used up or another one could not help. */
 export const orderRollback = (
   options: OrderOptions & { readonly attempts: number },
@@ -251,8 +251,10 @@ export const orderRollback = (
     }
     const snapshots = await openSnapshots({ workspace, dir: place.run.snapshots, inStage: true });
     await snapshots.restore(await snapshots.load(current.snapshot), isProjects);
+    // A check may have committed, or gone to another branch.
+    await moveHead({ historyDir: place.run.history, workspace, env: io.env }, state.head);
     const { brief, hopeless } = await whatFailed(place, current, io);
-    await writeState(workspace, {
+    await writeState(place, {
       ...state,
       current: { ...current, touched: [], written: null, failed: null, brief },
     });

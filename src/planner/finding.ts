@@ -17,7 +17,7 @@ const fixes = {
   E105: 'The verify command runs after every step anyway: use a command that proves this step alone.',
   E106: 'Let some work order promise the file, or take it out of verify_contract.requires.',
   E201:
-    'Commands run without a shell: split the command into several, quote what is meant literally, or put it into a ' +
+    'Commands run without a shell: split the command into several, put what is meant literally into single quotes, or put it into a ' +
     'script that the step writes and run that with bash.',
   E202: 'Name files relative to the repository, and set nothing that makes a program load code.',
   E203: 'Correct the JavaScript program, or put it into a file that the step writes.',

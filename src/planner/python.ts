@@ -5,6 +5,7 @@
  *  takes invalid ones (`f() = 1`, `0777`, `def f(a=1, b): pass`, `try: pass`). Ours answers as the `ast.parse` of
  *  Python 3.11 does, wherever the two were compared, except that
  *  - what newer Pythons added is accepted: `type X = int`, `def f[T](x)`, the same quotes inside an f-string again;
+ *  - where a statement begins with a backslash at the end of a line, the next line's indentation is passed over;
  *  - names in `"\N{...}"` and lone surrogates are not looked at;
  *  - more than 401 operators before one operand (`not not ... x`) are refused; brackets nest 200 deep, as there.
  *

@@ -1,11 +1,12 @@
-/** What in a command would mean something else, or only something, to a shell: commands run without one. Only what
- *  stands outside quotes counts; in quotes it is text to a shell, too. */
+/** What in a command would mean something else, or only something, to a shell: commands run without one. What stands in
+ *  quotes does not count: in single ones it is text to a shell, too, and in double ones a program may be meant. A word that
+ *  is nothing but a substitution in double quotes is no program. */
 import { assignedName } from '../policy/programs.ts';
 import { wordFrom } from '../policy/words.ts';
 
 export type ShellMeaning = {
   /** Operators and substitutions, each as it is written, in order: `2>&1`, `a&&b` has `&&`; also a `#` that begins a
-   *  comment, and a first word that a shell has itself: `cd`, `!`. */
+   *  comment, a line's end, and a first word that a shell has itself: `cd`, `!`. */
   readonly operators: readonly string[];
   /** Words that a shell would expand: variables, wildcards, braces. */
   readonly expansions: readonly string[];
@@ -20,6 +21,8 @@ const own = new Set(
   set shift source trap typeset unset until while`.split(/\s+/),
 );
 
+const substitution = /^"(?:\$\([\s\S]*\)|`[\s\S]*`)"$/;
+
 /** `command` must be one that `splitWords` can split. */
 export function shellMeaning(command: string): ShellMeaning {
   const operators: string[] = [];
@@ -27,7 +30,9 @@ export function shellMeaning(command: string): ShellMeaning {
   const words = placedWords(command);
   const first = words.find(({ text }) => assignedName(text) === undefined)?.text ?? '';
   if (own.has(first)) operators.push(first);
-  for (const { raw, bare } of words) {
+  for (const { raw, bare, onNewLine } of words) {
+    if (onNewLine) operators.push("a line's end");
+    if (substitution.test(raw)) operators.push(raw);
     if (bare.startsWith('#')) operators.push('#');
     for (let at = 0; at < bare.length; ) {
       const found = taken(operator, bare, at);
@@ -58,7 +63,13 @@ function taken(pattern: RegExp, text: string, at: number): string {
 export const isQuoted = (command: string, word: string): boolean =>
   placedWords(command).some(({ raw, text }) => text === word && raw !== word);
 
-type Placed = { readonly text: string; readonly raw: string; readonly bare: string };
+type Placed = {
+  readonly text: string;
+  readonly raw: string;
+  readonly bare: string;
+  /** A line ends between the word before and this one. */
+  readonly onNewLine: boolean;
+};
 
 function placedWords(command: string): Placed[] {
   const words: Placed[] = [];
@@ -66,7 +77,8 @@ function placedWords(command: string): Placed[] {
     const word = wordFrom(command, at);
     if (word === undefined || 'problem' in word) return words;
     const raw = command.slice(word.start, word.end);
-    words.push({ text: word.text, raw, bare: withoutQuoted(raw) });
+    const onNewLine = words.length > 0 && command.slice(at, word.start).includes('\n');
+    words.push({ text: word.text, raw, bare: withoutQuoted(raw), onNewLine });
     at = word.end;
   }
 }

@@ -7,7 +7,7 @@ export type VerificationPlan = { readonly files: string[]; readonly commands: st
 
 /** Reads a plan: an object with string arrays `files` and `commands`, either of which may be absent or null; other
  *  keys are ignored. `workspace` is absolute: an absolute file inside it is made relative. A plan `byTool` may have no
- *  commands, and names that hold `~`: nobody but us wrote it. The problem reads on after "the plan is not valid: ". */
+ *  commands, and names that hold `~` or blanks at their ends: nobody but us wrote it. The problem reads on after "the plan is not valid: ". */
 export function parseVerificationPlan(
   value: Json,
   options: { readonly workspace: string; readonly byTool?: boolean },
@@ -19,7 +19,7 @@ export function parseVerificationPlan(
   const { files, commands } = value as { readonly [key: string]: Json };
   for (const file of listOf(files)) {
     if (typeof file !== 'string') return problem('`files` is not a list of texts');
-    const read = readFile(file.trim(), options);
+    const read = readFile(options.byTool === true ? file : file.trim(), options);
     if ('problem' in read) return problem(read.problem);
     plan.files.push(read.path);
   }

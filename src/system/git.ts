@@ -75,8 +75,9 @@ export const checkoutInstead =
 
 export const gitMissing = 'git is not installed, or not on PATH';
 
-/** A stranger's repository is read because the user named it; nothing of it is ever run. What we put there, and what a
- *  checkpoint names, outlives a power cut. */
+/** A stranger's repository is read because the user named it; nothing of it is ever run, but for the filters that the
+ *  settings there name, by a git that looks at files or writes them. What we put there, and what a checkpoint names, outlives
+ *  a power cut. */
 const harmless = [
   'core.fsmonitor=false',
   'core.hooksPath=/dev/null',

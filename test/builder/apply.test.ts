@@ -21,14 +21,14 @@ describe('a proposal', () => {
     chmodSync(join(it.path, 'old.sh'), 0o750);
     symlinkSync('other/target.txt', join(it.path, 'alias'));
     const before = tree(it.path);
+    const far = `x/y/${'n'.repeat(300)}/z`;
     const applied = await apply(
       it.path,
-      ['old.sh', 'alias', 'new/deep/file', 'x/y', 'x'],
+      ['old.sh', 'alias', 'new/deep/file', far],
       write('old.sh', 'changed\n', 'echo\n'),
       write('alias', 'a file now\n', 't\n'),
       write('new/deep/file', 'n\n'),
-      write('x/y', 'y\n'),
-      write('x', 'in the way\n'),
+      write(far, 'y\n'),
     );
     expect(applied.failure?.stage).toBe('write_failed');
     expect(tree(it.path)).toEqual(before);
@@ -116,6 +116,42 @@ describe('a proposal', () => {
       stages.push((await apply(it.path, [path], write(path, 'x'))).failure?.stage);
     }
     expect(stages).toEqual([...Array.from({ length: 4 }, () => 'write_scope_violation'), 'write_failed']);
+  });
+
+  test('says of a name that only looks like the allowed one that it is spelled otherwise', async () => {
+    using it = folder();
+    const { failure } = await apply(it.path, ['caf\u00e9.txt'], write('cafe\u0301.txt', 'x'));
+    expect(failure).toMatchObject({
+      stage: 'write_scope_violation',
+      reason: expect.stringMatching(/^not in allowed_files: .*spelled with other characters/),
+    });
+  });
+
+  test.for(['../out.txt', '/out.txt', '..', 'a\\b', 'a\0b', 'C:/x', 'a\n', '*'])(
+    'never writes %j, even for a caller who has read neither order nor proposal as they are read here',
+    async (path) => {
+      using it = folder({ 'w/a.txt': 'a' });
+      const { failure } = await apply(join(it.path, 'w'), [path], write(path, 'x'));
+      expect(failure?.stage).toBe('write_scope_violation');
+      expect(tree(it.path, [])).toEqual({ 'w/a.txt': 'a' });
+    },
+  );
+
+  test('is refused where a file would have to be the folder of another one', async () => {
+    using it = folder();
+    const writes = [write('n', '1'), write('other', '2'), write('n/m/x', '3')];
+    for (const some of [writes, [...writes].reverse()]) {
+      const applied = await applyProposal(
+        it.path,
+        { allowed_files: some.map(({ path }) => path) },
+        { summary: '', writes: some },
+      );
+      expect(applied.failure).toEqual({
+        stage: 'write_failed',
+        reason: 'n/m/x lies below a path that is to be a file of its own',
+      });
+    }
+    expect(tree(it.path, [])).toEqual({});
   });
 
   const long = 'n'.repeat(5000);

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { judgeExemption } from '../../src/builder/exemption.ts';
+import { loadOrders } from '../../src/builder/orders.ts';
 import { canonicalHash } from '../../src/model/canonical.ts';
 import type { JsonObject } from '../../src/model/json.ts';
-import { folder } from './support.ts';
+import { folder, put } from './support.ts';
 
 const order = { id: 'WO-01', title: 'Begin', verify_exempt: true };
 const plan = { system_overview: ['é'], verify_contract: null, work_orders: [order] };
@@ -59,3 +60,40 @@ test('an order from before hashes were written down is taken at its word, and th
   const old = { ...order, provenance: { planner_run_id: 'R', bootstrap: true } };
   expect(await judge(old, it.path)).toEqual({ ok: true, note: expect.stringContaining('own word') });
 });
+
+test.for(['.factory/in/plan.json', '.factory/orders/WORK_ORDERS_MANIFEST.json'])(
+  'a build spares no order of a plan that was edited after it was signed: %s',
+  async (place) => {
+    const shape = { intent: 'i', allowed_files: ['f'], forbidden: [], acceptance_commands: ['true'] };
+    const orders = ['WO-01', 'WO-02'].map((id) => ({
+      ...{ id, title: id, ...shape, context_files: [] },
+      verify_exempt: id === 'WO-01',
+    }));
+    const contract = { command: 'bash scripts/verify.sh' };
+    const whole = { system_overview: [], verify_contract: contract, work_orders: orders };
+    const sign = (list: readonly JsonObject[]) =>
+      list.map((one) => ({
+        ...one,
+        provenance: {
+          ...signature,
+          manifest_sha256: canonicalHash(whole),
+          bootstrap: one['verify_exempt'] === true,
+        },
+      }));
+    const files = (list: readonly JsonObject[]) => ({
+      [place]: JSON.stringify({ ...whole, work_orders: list }),
+      ...(place.includes('orders')
+        ? Object.fromEntries(list.map((one) => [`.factory/orders/${one['id']}.json`, JSON.stringify(one)]))
+        : {}),
+    });
+    using it = folder(files(sign(orders)));
+    expect(await loadOrders(it.path, { allowExempt: false })).toHaveProperty('orders');
+    put(it.path, files(sign(orders.map((one) => ({ ...one, verify_exempt: true })))));
+    expect(await loadOrders(it.path, { allowExempt: false })).toEqual({
+      problem: expect.stringMatching(
+        /^WO-01 asks not to be verified .* is not the one that the planner signed/,
+      ),
+    });
+    expect(await loadOrders(it.path, { allowExempt: true })).toHaveProperty('orders');
+  },
+);

@@ -33,7 +33,7 @@ async function order(begun: Begun, n: number, parent: string | null, written: st
 }
 
 const note = ({ run }: Begun, head: string | null, written: string | null): Promise<void> =>
-  writeState(run.workspace, {
+  writeState({ workspace: run.workspace, run }, {
     version: 1,
     digests: {},
     allow_exempt: false,

@@ -51,12 +51,16 @@ function buildOf(values: readonly Record<string, unknown>[]): Build {
   };
   return { orders, state, start };
 }
+const books = (it: { readonly path: string }) => ({
+  workspace: it.path,
+  run: { history: join(it.path, 'history.git') },
+});
 const failures = [{ scenario: 'a_scenario.sh', said: 'FAIL: sum\n  expected: 5\n  observed: 6' }];
 
 describe('a mending', () => {
   test('may write what the plan may, and is accepted by what the plan is accepted by', async () => {
     using it = folder();
-    const made = await mend(it.path, buildOf(raws), { failures, most: 2 });
+    const made = await mend(books(it), buildOf(raws), { failures, most: 2 });
     if (!('order' in made)) throw new Error(JSON.stringify(made));
     expect(made.order).toMatchObject({
       id: 'FIX-01',
@@ -84,16 +88,16 @@ describe('a mending', () => {
   test('is made as often as was allowed, each from the plan alone', async () => {
     using it = folder();
     const first = buildOf([...raws, order('FIX-01', { allowed_files: ['a.js'] })]);
-    expect(await mend(it.path, first, { failures, most: 1 })).toEqual({ usedUp: 1 });
-    expect(await mend(it.path, buildOf(raws), { failures, most: 0 })).toEqual({ usedUp: 0 });
-    expect(await mend(it.path, first, { failures, most: 2 })).toMatchObject({
+    expect(await mend(books(it), first, { failures, most: 1 })).toEqual({ usedUp: 1 });
+    expect(await mend(books(it), buildOf(raws), { failures, most: 0 })).toEqual({ usedUp: 0 });
+    expect(await mend(books(it), first, { failures, most: 2 })).toMatchObject({
       order: { id: 'FIX-02', allowed_files: ['a.js', 'b.js'] },
     });
   });
 
   test.for([[undefined], [[]], ['text'], [[{ scenario: 'x' }]]])('of %j there is none', async ([given]) => {
     using it = folder();
-    expect(await mend(it.path, buildOf(raws), { failures: given, most: 2 })).toEqual({
+    expect(await mend(books(it), buildOf(raws), { failures: given, most: 2 })).toEqual({
       problem: expect.stringContaining('judge.failures'),
     });
   });

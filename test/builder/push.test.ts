@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { unconverted } from '../../src/builder/filtered.ts';
-import { push } from '../../src/builder/push.ts';
+import { push, pushTrouble } from '../../src/builder/push.ts';
 import { fence, Superseded } from '../../src/system/fence.ts';
 import { sourceGit } from '../../src/system/git.ts';
 import { makerWord } from '../../src/system/maker.ts';
@@ -27,6 +27,27 @@ test('whoever has lost the repository to another run pushes nothing', async () =
   open();
   expect(git(join(it.path, 'remote.git'), 'branch')).toBe('');
   expect(await push(given, realSpawn)).toMatchObject({ ok: true });
+});
+
+test('of all that git says of a push that failed, the reason is told', async () => {
+  using it = folder({ 'src/a.txt': 'a\n' });
+  const repo = join(it.path, 'src');
+  repository(repo);
+  const whyOf = async (): Promise<string> => {
+    const pushed = await push({ repo, branch: 'main', env: bareEnv(it.path) }, realSpawn);
+    expect(pushed.ok).toBe(false);
+    return pushTrouble(pushed.stderr);
+  };
+  git(repo, 'remote', 'add', 'origin', join(it.path, 'none.git'));
+  expect(await whyOf()).toBe(`fatal: '${join(it.path, 'none.git')}' does not appear to be a git repository`);
+  git(it.path, 'init', '-q', '--bare', 'none.git');
+  put(it.path, { 'none.git/hooks/pre-receive': '#!/bin/sh\necho no >&2\nexit 1\n' });
+  chmodSync(join(it.path, 'none.git/hooks/pre-receive'), 0o755);
+  expect(await whyOf()).toBe('[remote rejected] main -> main (pre-receive hook declined)');
+  const advice = '\n\nPlease make sure you have the correct access rights\nand the repository exists.\n';
+  const far = `git@h: Permission denied (publickey).\nfatal: Could not read from remote repository.${advice}`;
+  expect(pushTrouble(far)).toBe('git@h: Permission denied (publickey).');
+  expect(pushTrouble('Counting objects\n[TIMEOUT] after 60 s')).toBe('[TIMEOUT] after 60 s');
 });
 
 test('clears what a push that was killed has left among the temporary files, and nothing else', async () => {

@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { headRef } from '../../src/builder/in-history.ts';
+import type { CommandIo } from '../../src/builder/tool.ts';
 import {
   orderApply,
   orderCommand,
@@ -153,6 +154,56 @@ describe('a build', () => {
     put(b.workspace, { '.factory/order/state.json': before });
     expect(await orderCommit({}, b.io)).toBe(0);
     expect(git(b.run.history, 'rev-list', '--count', headRef)).toBe('2');
+  });
+
+  test.each([
+    ['a commit', orderCommit],
+    ['a rollback', (o: object, io: CommandIo) => orderRollback({ ...o, attempts: 5 }, io)],
+    ['the next order', orderNext],
+    ['a proof', orderProof],
+  ] as const)('is not believed by %s what a check has written into its state', async (_, act) => {
+    using it = folder();
+    const b = await build(it.path, [order(1), order(2)]);
+    await b.propose(answer('f1.txt', '1\n'));
+    const state = b.state();
+    const done = [{ id: 'WO-02', commit: null, subject: 's', attempts: 1 }];
+    put(b.workspace, { '.factory/order/state.json': JSON.stringify({ ...state, done }) });
+    expect(await act({}, b.io)).toBe(1);
+    expect(b.output()).toMatchObject({
+      failure_class: 'guardrail',
+      failure_reason: expect.stringContaining('.factory/order/state.json is not as the build has left it'),
+    });
+    // No JSON, or no file at all, is no error of ours either.
+    put(b.workspace, { '.factory/order/state.json': 'x' });
+    expect(await act({}, b.io)).toBe(1);
+    expect(git(b.run.history, 'rev-list', '--count', headRef)).toBe('1');
+  });
+
+  test('whose states were not noted when it began goes back to the one it had then', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1)]);
+    await b.propose(answer('f1.txt', '1\n'));
+    rmSync(join(b.run.history, 'factory-states'));
+    const before = readFileSync(join(b.workspace, '.factory/order/state.json'), 'utf8');
+    expect(await orderRollback({ attempts: 5 }, b.io)).toBe(0);
+    put(b.workspace, { '.factory/order/state.json': before });
+    expect(await orderRollback({ attempts: 5 }, b.io)).toBe(0);
+  });
+
+  test('that failed leaves nothing of what its checks did with git to the next attempt', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1)]);
+    await b.propose(answer('f1.txt', '1\n'));
+    const told = () =>
+      [['symbolic-ref', 'HEAD'], ['rev-parse', 'refs/heads/factory'], ['ls-files']].map((args) =>
+        git(b.run.history, ...args),
+      );
+    const before = told();
+    git(b.run.history, 'symbolic-ref', 'HEAD', 'refs/heads/other');
+    git(b.run.history, 'update-ref', '-d', 'refs/heads/factory');
+    git(b.run.history, 'read-tree', '--empty');
+    expect(await orderRollback({ attempts: 5 }, b.io)).toBe(0);
+    expect(told()).toEqual(before);
   });
 
   test('whose order changes nothing succeeds, says so and makes no commit', async () => {
@@ -618,6 +669,13 @@ test.for([
     'a refused command',
     'guardrail',
     'verification command rejected by guardrail: contains an absolute path (/health): node a.mjs /health',
+    'give_up',
+    'nothing in the files can change that',
+  ],
+  [
+    'a blank command',
+    'product',
+    'verification plan is not valid: a command is blank',
     'give_up',
     'nothing in the files can change that',
   ],

@@ -18,6 +18,7 @@ const grammatical = [
   'def f(a: int = 1, /, *b: str, c, **d: x) -> y: return',
   '@a or b\nasync def f():\n  async with a as b, c: pass\n  return [await y async for x in z if x]',
   'match = 1; case = match; type = case\nmatch[0](case)',
+  'match w := x,:\n  case y as v,: z = 0\nmatch *a, b := c, *d,:\n  case _: pass\nmatch (x):\n  case _: pass',
   'match x, y:\n  case [1 | -2.5+3j, *_] | {"a": None, **rest} if rest: pass\n  case A.B(c, d=(e as f)): pass',
   'try:\n  pass\nexcept* A as e:\n  pass\nelse: pass\nfinally: pass',
   'if x:\n\tpass\nelif y: pass; z\nelse:\n        pass',
@@ -89,6 +90,8 @@ const ungrammatical = [
   'x\n  y',
   'a;; b',
   'match x:\n  case a + b: pass',
+  'match *x:\n  case _: pass',
+  'match x, , y:\n  case _: pass',
   'match x:\n  case {**r, "a": 1}: pass',
   'match x:\n  case A(b=1, c): pass',
 ];

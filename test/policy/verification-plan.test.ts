@@ -15,6 +15,11 @@ test.for<[value: Json, files: string[], commands: string[]]>([
   expect(parseVerificationPlan(value, { workspace })).toEqual({ plan: { files, commands } });
 });
 
+test('a file of a plan by a tool is called as it says, blanks and all', () => {
+  const value = { files: ['a ', ' b/c.txt'], commands: [] };
+  expect(parseVerificationPlan(value, { workspace, byTool: true })).toEqual({ plan: value });
+});
+
 test.for<[value: Json, why: RegExp]>([
   [null, /not an object/],
   ['go test', /not an object/],

@@ -1,5 +1,6 @@
 /** The package as a stranger installs it: its types, and the program that docs/library.md shows. */
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +9,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 const root = join(import.meta.dirname, '../..');
 const house = mkdtempSync(join(tmpdir(), 'factory-package-'));
 const installed = join(house, 'node_modules/factory');
-const shown = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(root, 'docs/library.md'), 'utf8'))?.[1] ?? '';
+const [shown = '', ofPlans = ''] = [
+  ...readFileSync(join(root, 'docs/library.md'), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g),
+].map(([, program = '']) => program);
 
 beforeAll(() => {
   mkdirSync(installed, { recursive: true });
@@ -21,6 +24,7 @@ beforeAll(() => {
     symlinkSync(join(root, 'node_modules', name), join(house, 'node_modules', name));
   writeFileSync(join(house, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(house, 'mine.ts'), shown);
+  writeFileSync(join(house, 'plans.ts'), ofPlans);
   // Without its types this is JavaScript already.
   writeFileSync(join(house, 'mine.mjs'), shown);
   writeFileSync(
@@ -35,7 +39,10 @@ const compile = (source: string): string => {
   const options = { target: 'es2023', module: 'nodenext', strict: true, noEmit: true, types: ['node'] };
   writeFileSync(
     join(house, 'tsconfig.json'),
-    JSON.stringify({ compilerOptions: { ...options, exactOptionalPropertyTypes: true }, files: ['mine.ts'] }),
+    JSON.stringify({
+      compilerOptions: { ...options, exactOptionalPropertyTypes: true },
+      files: ['mine.ts', 'plans.ts'],
+    }),
   );
   try {
     return execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', house], {
@@ -47,8 +54,23 @@ const compile = (source: string): string => {
 };
 
 describe('the package', () => {
-  it('has types for the program in its own documentation, in every file of theirs', () => {
+  it('has types for the programs in its own documentation, in every file of theirs', () => {
     expect(compile(shown)).toBe('');
+  });
+
+  it('checks a plan and writes a proposal by the second of them', () => {
+    const order = {
+      ...{ id: 'WO-01', title: 't', intent: 'i', allowed_files: ['a.txt'], context_files: [], forbidden: [] },
+      acceptance_commands: ['true'],
+      postconditions: [{ kind: 'file_exists', path: 'a.txt' }],
+    };
+    const base_sha256 = createHash('sha256').digest('hex');
+    const proposal = { summary: '', writes: [{ path: 'a.txt', base_sha256, content: 'written' }] };
+    writeFileSync(join(house, 'plan.json'), JSON.stringify({ work_orders: [order] }));
+    writeFileSync(join(house, 'answer.json'), JSON.stringify(proposal));
+    writeFileSync(join(house, 'plans.mjs'), ofPlans);
+    execFileSync(process.execPath, ['plans.mjs'], { cwd: house });
+    expect(readFileSync(join(house, 'a.txt'), 'utf8')).toBe('written');
   });
 
   it('has types that refuse what would fail', () => {

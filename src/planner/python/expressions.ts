@@ -21,7 +21,7 @@ function starExpression(c: Cursor): Expression {
 }
 
 /** As `starExpression`, where `name := value` may stand too. */
-function starNamed(c: Cursor): Expression {
+export function starNamed(c: Cursor): Expression {
   return c.take('*') ? { kind: 'star', of: bitwise(c) } : namedExpression(c);
 }
 

@@ -8,6 +8,7 @@ import {
   isTarget,
   namedExpression,
   starExpressions,
+  starNamed,
   target,
   targets,
   yieldOrExpressions,
@@ -175,8 +176,9 @@ function matchStatement(c: Cursor, level: number): boolean {
 }
 
 function subject(c: Cursor): void {
-  if (c.isKind('name') && c.peek().text === ':=') namedExpression(c);
-  else if (starExpressions(c).kind === 'star') throw c.fail('a starred subject stands alone');
+  const first = starNamed(c);
+  if (first.kind === 'star' && !c.is(',')) throw c.fail('a starred subject stands alone');
+  while (c.take(',') && !c.is(':')) starNamed(c);
 }
 
 /** `[T, *Ts, **P]` of Python 3.12. */
