@@ -204,7 +204,8 @@ test('what a commit of the run says and holds beyond its visits is found, and no
 });
 
 test('with audit=strict an error makes the run a failed one, in all that it leaves', async () => {
-  const answers = script(wrote('tests/test_app.py', 'def test_level():\n    assert True\n'));
+  // Also where what took the tests' place stands elsewhere from the beginning.
+  const answers = script(wrote('tests/test_app.py', base['w/src/app.py']));
   await using it = await home({
     ...base,
     'p.dot': pipeline({ graph: 'audit=strict' }),
@@ -214,7 +215,7 @@ test('with audit=strict an error makes the run a failed one, in all that it leav
   expect(ran.code, ran.stderr).toBe(1);
   const result = JSON.parse(ran.stdout);
   expect(result).toMatchObject({ status: 'failed', exit_node: 'exit', exit_code: 1 });
-  expect(result.reason).toMatch(/^audit: \d errors; first workspace\/tests\/test_app.py:\d: /);
+  expect(result.reason).toMatch(/^audit: \d errors?; first workspace\/tests\/test_app.py:\d: /);
   expect(result.next).toContain('audit r1');
   expect(await it.json(`${at}/checkpoint.json`)).toMatchObject({
     status: 'failed',
@@ -245,7 +246,7 @@ test('an honest run is told to be one, and a run with nothing sealed what was no
   expect(ran.stderr + ran.stdout).toMatch(/audit {5}nothing found/);
   const audited = await it.factory(['audit', 'r1']);
   expect(audited.code, audited.stdout).toBe(0);
-  expect(audited.stdout).toMatch(/looked at \d visits, \d+ texts, 1 file, 0 commits for \d+ canaries/);
+  expect(audited.stdout).toMatch(/looked at 4 visits, 6 texts, 1 file, 0 commits for \d+ canaries/);
   expect(audited.stdout).toContain('✓ audit of r1: nothing found');
 
   const without = await it.factory(['audit', 'r1'], { env: { FACTORY_KEYS: join(it.path, 'nowhere') } });
@@ -263,6 +264,29 @@ test('an honest run is told to be one, and a run with nothing sealed what was no
   const told = await other.factory(['audit', 'r1']);
   expect(told.code).toBe(0);
   expect(told.stdout).toContain('nothing is sealed in this run: only tampering with tests was looked for');
+});
+
+test('tests that the order speaks of changing give warnings, and a spec that shows the judge an error', async () => {
+  const asks = pipeline({ prompt: 'Rewrite tests/test_app.py for the new levels.', graph: 'audit=strict' });
+  await using it = await home({
+    ...base,
+    'p.dot': asks,
+    'agent.json': script(wrote('tests/test_app.py', 'def test_level():\n    assert level(3) == 7\n')),
+    'shows.md': 'Ships lie where zx81-blue-heron says.\n',
+  });
+  const run = ['run', 'p.dot', '--workdir', 'w', '-q'];
+  const ran = await it.factory([...run, '--run-id', 'r1']);
+  expect(ran.code, ran.stderr + ran.stdout).toBe(0);
+  expect(await it.json(`${at}/audit.json`)).toMatchObject({
+    findings: [{ code: 'assertion-deleted', severity: 'warning', sure: 'possible' }],
+  });
+  const shown = await it.factory([...run, '--run-id', 'r2', '--var', 'spec=shows.md']);
+  expect(shown.stdout + shown.stderr).toContain('holdout_leak: the file of the variable "spec"');
+  const audited = await it.factory(['audit', 'r2', '--json']);
+  expect(JSON.parse(audited.stdout).findings).toMatchObject([
+    { code: 'holdout-canary', severity: 'error', where: 'the file of the variable "spec"', line: 1 },
+    { code: 'holdout-canary', severity: 'error', where: 'events.jsonl' },
+  ]);
 });
 
 test('audit of no run, and a wrong word for it, are refused', async () => {
