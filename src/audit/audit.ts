@@ -19,7 +19,7 @@ import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { changedBy, workOf } from './changes.ts';
 import { commitsOf } from './commits.ts';
-import { artifacts, type Evidence, recorded, updates } from './evidence.ts';
+import { artifacts, type Evidence, recorded, updates, visitsBehind } from './evidence.ts';
 import { mayReadIn } from './exempt.ts';
 import { fileVariables, knownTexts } from './known.ts';
 import { type Judge, judgeOf, leakFix, leaksIn } from './leaks.ts';
@@ -49,7 +49,7 @@ export async function auditRun(
   const end = await snapshots.load(soFar.checkpoint.snapshot ?? first.snapshot);
   await auditor.texts(records);
   await auditor.visits(records, start, end);
-  await auditor.commits(env, start);
+  await auditor.commits(env, start, records);
   await auditor.stopped();
   return { report: auditor.report(records, sealed) };
 }
@@ -191,8 +191,10 @@ class Auditor {
     this.findings.push(...leaksIn(this.judge, Buffer.from(place.path), { ...place, where: 'a file name' }));
   }
 
-  /** What the run's commits say and change; contents that a visit had are not gone over again. */
-  async commits(env: Environment, start: Snapshot): Promise<void> {
+  /** What the run's commits say and change; contents that a visit had are not gone over again. What an order asked for
+   *  stands in the prompts, and not in the message. */
+  async commits(env: Environment, start: Snapshot, records: readonly RunRecord[]): Promise<void> {
+    const behind = visitsBehind(records);
     try {
       for await (const { id, message, changes } of commitsOf(this.runDir, env)) {
         this.counts.commits++;
@@ -213,11 +215,12 @@ class Auditor {
           this.leftIn(after, before, { ...place, where: `${commit}: ${path}`, path });
         }
         const known = new Set(this.findings.map(keyOf));
+        const prompts = (behind.get(id) ?? []).map((visit) => this.prompts.get(visit) ?? '');
         const tampered = tamperingOf(changes, {
           place: { ...place, where: commit },
           start: start.tree,
           end: undefined,
-          prompt: message,
+          prompt: [message, ...prompts].join('\n'),
           literals: this.judge?.literals,
         });
         this.findings.push(...tampered.filter((finding) => !known.has(keyOf(finding))));

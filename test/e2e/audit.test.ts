@@ -2,8 +2,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { sha256 } from '../../src/model/sha256.ts';
 import { git } from '../builder/support.ts';
-import { home } from '../support/cli.ts';
+import { order } from '../executor/support.ts';
+import { home, root } from '../support/cli.ts';
 import { base, done, five, inDot, line, pipeline, script, wrote } from '../support/sealed-run.ts';
 
 const at = '.factory/runs/r1';
@@ -286,6 +288,52 @@ test('tests that the order speaks of changing give warnings, and a spec that sho
   expect(JSON.parse(audited.stdout).findings).toMatchObject([
     { code: 'holdout-canary', severity: 'error', where: 'the file of the variable "spec"', line: 1 },
     { code: 'holdout-canary', severity: 'error', where: 'events.jsonl' },
+  ]);
+});
+
+test('an order speaks for its own commit, and for no other', async () => {
+  const names = ['tests/test_app.py', 'tests/test_other.py'];
+  const before = names.map((name) => `def test_${name.length}():\n    assert level(2) == 5\n`);
+  const asked = (n: number, path: string, intent: string) =>
+    order(n, { intent, allowed_files: [path], context_files: [path], acceptance_commands: ['true'] });
+  const orders = [
+    asked(1, 'tests/test_app.py', 'New levels.'),
+    asked(2, 'tests/test_other.py', 'Rewrite tests/test_other.py and tests/test_app.py.'),
+  ].map((one) => ({ ...one, postconditions: [{ kind: 'file_exists', path: one.allowed_files[0] }] }));
+  const propose = names.map((path, n) => {
+    const write = {
+      path,
+      base_sha256: sha256(before[n] ?? ''),
+      content: before[n]?.replace('== 5', 'in (4, 5)'),
+    };
+    return { json: { summary: 's', writes: [write] } };
+  });
+  await using it = await home({
+    'plan.json': JSON.stringify({ work_orders: orders }),
+    'script.json': JSON.stringify({ format: 'factory-script/1', answers: { propose } }),
+    'w/scripts/verify.sh': 'exit 0\n',
+    ...Object.fromEntries(names.map((name, n) => [`w/${name}`, before[n] ?? ''])),
+  });
+  const pipeline = join(root, 'pipelines/build.dot');
+  const agent = ['--agent', 'scripted', '--script', 'script.json'];
+  const run = [
+    'run',
+    pipeline,
+    '--workdir',
+    'w',
+    '--var',
+    'plan=plan.json',
+    '--run-id',
+    'r1',
+    '-q',
+    ...agent,
+  ];
+  const ran = await it.factory(run);
+  expect(ran.code, ran.stderr).toBe(0);
+  const audited = await it.factory(['audit', 'r1', '--json']);
+  expect(JSON.parse(audited.stdout).findings).toMatchObject([
+    { code: 'assertion-weakened', severity: 'error', path: 'tests/test_app.py' },
+    { code: 'assertion-weakened', severity: 'warning', path: 'tests/test_other.py' },
   ]);
 });
 
