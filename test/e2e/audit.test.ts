@@ -291,6 +291,34 @@ test('tests that the order speaks of changing give warnings, and a spec that sho
   ]);
 });
 
+test('what is put right later is a warning, and what stood there already is told once', async () => {
+  const weak = 'def test_level():\n    assert level(2) in (4, 5, 6)\n    assert level(3) == 7\n';
+  const dull = Array.from({ length: 5 }, (_, n) => `row ${n}: heron ${n * 7} egret\n`).join('');
+  await using it = await home({
+    ...base,
+    'w/scripts/scenarios/rows.txt': dull,
+    'p.dot': pipeline({ tool: 'grep -q more src/rows.txt' }),
+    'agent.json': script(
+      done({}, [
+        { path: 'src/rows.txt', content: dull },
+        { path: 'tests/test_app.py', content: weak },
+      ]),
+      done({}, [
+        { path: 'src/rows.txt', content: `${dull}more\n` },
+        { path: 'tests/test_app.py', content: base['w/tests/test_app.py'] },
+      ]),
+    ),
+  });
+  const ran = await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1', '-q']);
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(await it.json(`${at}/audit.json`)).toMatchObject({
+    findings: [
+      { code: 'holdout-copy', visit: 1, where: 'workspace/src/rows.txt' },
+      { severity: 'warning', visit: 1, message: expect.stringMatching(/as it was at the start by now\)$/) },
+    ],
+  });
+});
+
 test('an order speaks for its own commit, and for no other', async () => {
   const names = ['tests/test_app.py', 'tests/test_other.py'];
   const before = names.map((name) => `def test_${name.length}():\n    assert level(2) == 5\n`);

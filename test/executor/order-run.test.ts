@@ -241,6 +241,10 @@ test('what is forbidden by a path is a scope violation that names the entry', as
     stage: 'write_scope_violation',
     primary_error_excerpt: expect.stringContaining('Do not touch `f1.txt`'),
   });
+  // Neither is an answer that is no proposal the end of a model's answers, which has a code of its own.
+  writeFileSync(join(it.path, 'script.json'), script({ text: 'Sorry.' }));
+  const none = await it.order('run', '--work-order', 'wos/WO-01.json', '--max-attempts', '1');
+  expect([none.code, none.stdout]).toEqual([1, expect.stringContaining('llm_output_invalid')]);
 });
 
 test('a record tells a plan that asks for what is not there, and the command that could not be run', async () => {
@@ -377,6 +381,10 @@ test('a run id for which there is something already touches neither old artifact
     expect(ended.code).toBe(1);
   }
   for (const [path, text] of Object.entries(kept)) expect(await it.read(path)).toBe(text);
+  // What the engine refuses leaves nothing behind either.
+  const refused = await run('r3');
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('nope')]);
+  expect(await it.list('art/factory')).toEqual(['r1']);
 });
 
 test("settings of the user's that git cannot read are told in git's own words", async () => {
