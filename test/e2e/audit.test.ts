@@ -203,6 +203,12 @@ test('what a commit of the run says and holds beyond its visits is found, and no
     ['test-file-deleted', `commit ${id}: tests/test_other.py`, 1],
   ]);
   expect(report.looked_at).toMatchObject({ commits: 1, files: 3 });
+
+  // Where git is not to be called, it is said what was not looked at.
+  inHistory('config', 'core.fsmonitor', 'true');
+  const foreign = JSON.parse((await it.factory(['audit', 'r1', '--json'])).stdout);
+  expect(foreign.notes).toEqual([expect.stringMatching(/^the commits could not be read: .*fsmonitor/)]);
+  expect(foreign.findings).toMatchObject([{ code: 'assertion-weakened', node: 'work' }]);
 });
 
 test('with audit=strict an error makes the run a failed one, in all that it leaves', async () => {
