@@ -1,5 +1,5 @@
 /** `factory order run` and `run-all` as they are typed, on real repositories. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
@@ -312,9 +312,18 @@ test.for<[string, string[], string]>([
   ['artifacts in the repository', ['--artifacts-dir', 'repo/art'], 'does not ignore'],
   ['a commit that is not there', ['--commit-hash', 'nope'], 'no commit'],
   ['an order that is not there', ['--work-order', 'wos/none.json'], 'cannot be read'],
+  ['a plan without orders', ['--work-order', 'wos/empty.json'], 'empty.json holds no work order'],
+  ['a plan with something else', ['--work-order', 'wos/mixed.json'], '(work order 2) is not a work order'],
+  ['a file that is too large', ['--work-order', 'wos/large.json'], 'larger than 10 MiB'],
 ])('%s is refused before anything is made', async ([, flags, words]) => {
   await using it = await place([order(1)]);
   git(it.repo, 'branch', 'there');
+  put(it.path, {
+    'wos/empty.json': '{"work_orders": []}',
+    'wos/mixed.json': JSON.stringify({ work_orders: [order(1), 7] }),
+    'wos/large.json': '',
+  });
+  truncateSync(join(it.path, 'wos/large.json'), 10_485_761);
   git(it.repo, 'symbolic-ref', 'refs/heads/alias', 'refs/heads/main');
   let code: number | undefined;
   let said = '';
