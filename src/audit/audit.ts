@@ -3,8 +3,10 @@
 import { readGraph } from '../dot/read.ts';
 import type { AuditFinding, AuditReport } from '../model/audit.ts';
 import type { Exchange } from '../model/exchange.ts';
+import type { Graph } from '../model/graph.ts';
 import { layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
+import { kindOf, type Recognised } from '../model/resolve.ts';
 import { sha256 } from '../model/sha256.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { readRecords } from '../store/journal.ts';
@@ -17,7 +19,7 @@ import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { changedBy, workOf } from './changes.ts';
 import { commitsOf } from './commits.ts';
-import { artifacts, type Evidence, recorded, updates } from './evidence.ts';
+import { artifacts, type Evidence, recorded, updates, visitsBehind } from './evidence.ts';
 import { mayReadIn } from './exempt.ts';
 import { fileVariables, knownTexts } from './known.ts';
 import { type Judge, judgeOf, leakFix, leaksIn } from './leaks.ts';
@@ -47,7 +49,7 @@ export async function auditRun(
   const end = await snapshots.load(soFar.checkpoint.snapshot ?? first.snapshot);
   await auditor.texts(records);
   await auditor.visits(records, start, end);
-  await auditor.commits(env, start);
+  await auditor.commits(env, start, records);
   await auditor.stopped();
   return { report: auditor.report(records, sealed) };
 }
@@ -77,6 +79,10 @@ async function judgeFor(
   return { holdout: 'checked', judge };
 }
 
+/** How a pipeline says that a node is an agent's. A start or an exit that only its id tells counts too: it has said
+ *  nothing. */
+const agentKind: Recognised = { type: 'codergen', shapes: ['box'], ids: [] };
+
 class Auditor {
   private readonly findings: AuditFinding[] = [];
   private readonly notes = new Set<string>();
@@ -87,6 +93,7 @@ class Auditor {
   private readonly seen = new Hashes();
   private readonly exchanges: Exchange[] = [];
   private readonly prompts = new Map<string, string>();
+  private readonly graph: Graph | undefined;
   private readonly isExempt: (node: string) => boolean;
   private readonly damaged = (why: string): void => void this.notes.add(why);
 
@@ -96,7 +103,8 @@ class Auditor {
     private readonly judge: Judge | undefined,
     private readonly snapshots: Snapshots,
   ) {
-    this.isExempt = mayReadIn(readGraph(manifest.pipeline_path, manifest.pipeline.text).graph);
+    this.graph = readGraph(manifest.pipeline_path, manifest.pipeline.text).graph;
+    this.isExempt = mayReadIn(this.graph);
   }
 
   /** What agents were told and said. */
@@ -105,14 +113,8 @@ class Auditor {
       records.flatMap((one) => (one.type === 'Visit' && one.node_type === 'codergen' ? [one.node] : [])),
     );
     // One that the run ended at has no record of its visit.
-    const graph = readGraph(this.manifest.pipeline_path, this.manifest.pipeline.text).graph;
-    for (const [id, node] of graph?.nodes ?? []) {
-      const said = (key: string) => node.attrs.get(key)?.value.text.trim();
-      if (said('type') === 'codergen' || said('shape') === 'box' || said('node_type') === 'codergen')
-        agents.add(id);
-      else if (said('type') === undefined && said('shape') === undefined && said('node_type') === undefined)
-        agents.add(id);
-    }
+    for (const [id, node] of this.graph?.nodes ?? [])
+      if (kindOf(node, [agentKind]) !== undefined) agents.add(id);
     const isAgent = (node: string) => agents.has(node);
     for await (const one of artifacts(this.runDir, isAgent)) {
       if (one.where.endsWith('/prompt.md')) this.addPrompt(one.node, one.visit, one.text.toString('utf8'));
@@ -189,8 +191,10 @@ class Auditor {
     this.findings.push(...leaksIn(this.judge, Buffer.from(place.path), { ...place, where: 'a file name' }));
   }
 
-  /** What the run's commits say and change; contents that a visit had are not gone over again. */
-  async commits(env: Environment, start: Snapshot): Promise<void> {
+  /** What the run's commits say and change; contents that a visit had are not gone over again. What an order asked for
+   *  stands in the prompts, and not in the message. */
+  async commits(env: Environment, start: Snapshot, records: readonly RunRecord[]): Promise<void> {
+    const behind = visitsBehind(records);
     try {
       for await (const { id, message, changes } of commitsOf(this.runDir, env)) {
         this.counts.commits++;
@@ -211,11 +215,12 @@ class Auditor {
           this.leftIn(after, before, { ...place, where: `${commit}: ${path}`, path });
         }
         const known = new Set(this.findings.map(keyOf));
+        const prompts = (behind.get(id) ?? []).map((visit) => this.prompts.get(visit) ?? '');
         const tampered = tamperingOf(changes, {
           place: { ...place, where: commit },
           start: start.tree,
           end: undefined,
-          prompt: message,
+          prompt: [message, ...prompts].join('\n'),
           literals: this.judge?.literals,
         });
         this.findings.push(...tampered.filter((finding) => !known.has(keyOf(finding))));

@@ -1,7 +1,7 @@
 /** The commits that a run has made, from its history: what they say and what they change. */
 import { existsSync } from 'node:fs';
 import { assertPlainHistory } from '../builder/history-guard.ts';
-import { baseRef, headRef, historyGit } from '../builder/in-history.ts';
+import { baseRef, headRef, historyGit, readHistoryStart } from '../builder/in-history.ts';
 import { layout } from '../model/layout.ts';
 import { type Git, GitError } from '../system/git.ts';
 import { fromBytes } from '../workspace/names.ts';
@@ -22,7 +22,8 @@ export type CommitChange = {
 /** Of one commit more, its blobs are not read: it is data. */
 const mostChanges = 5000;
 
-/** Oldest first. Rejects with a GitError where git is missing or the history is damaged. */
+/** Those after the commit that the orders begin with, oldest first. Rejects with a GitError where git is missing or the
+ *  history is damaged. */
 export async function* commitsOf(
   runDir: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -36,14 +37,19 @@ export async function* commitsOf(
     if (head.missing) await git.text(['--version']);
     return;
   }
-  const base = await git.run(['rev-parse', '--verify', '--quiet', baseRef]);
-  const range = base.ok ? [`${baseRef}..${headRef}`] : [headRef];
+  const begin = (await firstOf(history)) ?? baseRef;
+  const began = await git.run(['rev-parse', '--verify', '--quiet', '--end-of-options', `${begin}^{commit}`]);
+  const range = began.ok ? [`${began.text}..${headRef}`] : [headRef];
   const ids = (await git.text(['rev-list', '--reverse', ...range])).split('\n').filter((id) => id !== '');
   for (const id of ids) {
     const message = await git.text(['log', '-1', '--format=%an <%ae>%n%B', id]);
     yield { id, message, changes: await changesOf(git, id) };
   }
 }
+
+/** Where the orders begin: what stood in the workdir and in no commit of it, sealed files too, is no work of the run. */
+const firstOf = async (history: string): Promise<string | null | undefined> =>
+  (await readHistoryStart(history).catch(() => undefined))?.first_commit;
 
 async function changesOf(git: Git, id: string): Promise<CommitChange[]> {
   const told = await git.run(['diff-tree', '--root', '-r', '-z', '--no-renames', '--no-commit-id', id]);

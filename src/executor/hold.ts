@@ -7,7 +7,7 @@ import { quoteWord } from '../policy/words.ts';
 import { acquireLock } from '../store/lock.ts';
 import type { Clock } from '../system/clock.ts';
 import { fence } from '../system/fence.ts';
-import { isCode } from '../system/files.ts';
+import { isCode, systemWords } from '../system/files.ts';
 import { type Environment, GitError } from '../system/git.ts';
 import { type Refused, refused } from './run.ts';
 
@@ -52,7 +52,11 @@ export async function holding<T>(
     if (mended === 'left') await endLanding(gitDir);
     return await act(mended === 'left' ? undefined : cut);
   } finally {
-    await lock.release();
+    // What stopped the run (a disk that is full) stops this too, and says more. A lock that cannot be written is free as
+    // soon as this process has ended.
+    await lock.release().catch((error: unknown) => {
+      doors.log('warn', 'the lock of the repository was not given back', { why: systemWords(error) });
+    });
     open();
   }
 }

@@ -12,7 +12,7 @@ import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { JsonObject } from '../model/json.ts';
 import { readManifest } from '../store/run-store.ts';
-import { DiskStop } from '../system/disk-trouble.ts';
+import { DiskStop, isDisks } from '../system/disk-trouble.ts';
 import { Superseded } from '../system/fence.ts';
 import { systemWords } from '../system/files.ts';
 import { sourceGit } from '../system/git.ts';
@@ -245,6 +245,9 @@ async function recorded(
       commits: [],
       push: null,
       finishedAt: doors.clock.now().toISOString(),
+    }).catch((trouble: unknown) => {
+      // A disk that is full keeps the records too: the first that it stopped says how the run goes on.
+      if (!isDisks(trouble)) throw trouble;
     });
     throw error;
   }

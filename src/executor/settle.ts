@@ -77,7 +77,7 @@ export async function settle(
       exit = 1;
       reason = landed.problem;
       commits = [];
-      notes.push(landed.fix.replace('factory deliver RUN ', `factory deliver ${named} `));
+      notes.push(landed.fix.replace('factory deliver RUN ', () => `factory deliver ${named} `));
     } else {
       home = true;
       notes.push(...landed.notes);

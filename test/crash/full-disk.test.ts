@@ -6,6 +6,8 @@ import { expect, test } from 'vitest';
 import { openJournal } from '../../src/store/journal.ts';
 import { acquireLock } from '../../src/store/lock.ts';
 import { realClock } from '../../src/system/clock.ts';
+import { put, repository } from '../builder/support.ts';
+import { answer, order } from '../executor/support.ts';
 import { home } from '../support/cli.ts';
 
 // The second stage fills the disk once, but ends well: what fails is the engine's own writing.
@@ -107,5 +109,40 @@ test('a disk that takes no more names is told as a full one, where a folder was 
     await expect(opened).rejects.toMatchObject({ code: 'ENOSPC' });
   } finally {
     spawnSync('umount', [runs]);
+  }
+});
+
+test('a work order whose records and lock find no room says what stopped it, and how it goes on', async (context) => {
+  await using it = await home({
+    'script.json': JSON.stringify({
+      format: 'factory-script/1',
+      answers: { propose: [answer('f1.txt', '1\n')] },
+    }),
+  });
+  const disk = join(it.path, 'disk');
+  await mkdir(disk);
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', disk]);
+  if (mounted.status !== 0)
+    return context.skip('no small disk can be mounted here (that takes root, on Linux)');
+  try {
+    const fill = join(disk, 'fill');
+    put(disk, {
+      'wo.json': JSON.stringify(order(1)),
+      'repo/scripts/verify.sh': `test -e '${it.path}/go' || head -c 100000000 /dev/zero > '${fill}' 2> /dev/null; true\n`,
+    });
+    repository(join(disk, 'repo'));
+    const flags = ['--repo', 'repo', '--work-order', 'wo.json', '--run-id', 'r1', '--no-push'];
+    const agent = ['--agent', 'scripted', '--script', '../script.json'];
+    const ran = await it.factory(['order', 'run', ...flags, ...agent], { cwd: disk });
+    expect(ran.code, ran.stderr).toBe(1);
+    const last = ran.stderr.slice(ran.stderr.indexOf('error['));
+    expect(last).toContain(`${join(disk, '.factory/runs/r1')}/verify/`);
+    expect(last).toMatch(/fix: mend that .*, then: .*resume r1/);
+    await rm(fill);
+    await writeFile(join(it.path, 'go'), '');
+    const resumed = await it.factory(['resume', 'r1'], { cwd: disk });
+    expect(resumed.code, resumed.stderr).toBe(0);
+  } finally {
+    spawnSync('umount', [disk]);
   }
 });

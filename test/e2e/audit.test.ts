@@ -1,7 +1,11 @@
 /** Leaks of what is sealed and tampering with tests, through the built command line. */
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { home } from '../support/cli.ts';
+import { sha256 } from '../../src/model/sha256.ts';
+import { git } from '../builder/support.ts';
+import { order } from '../executor/support.ts';
+import { home, root } from '../support/cli.ts';
 import { base, done, five, inDot, line, pipeline, script, wrote } from '../support/sealed-run.ts';
 
 const at = '.factory/runs/r1';
@@ -24,7 +28,8 @@ test('nothing is asked with a line of the judge', async () => {
 test('a tool that sees the judge hands nothing on in a packed file or in the names of empty folders', async () => {
   const deeds = {
     packed: 'gzip -c scripts/scenarios/* > kept.gz',
-    named: 'grep -v / scripts/scenarios/* -h | while read -r l; do mkdir -p \\"kept/$l\\"; done',
+    named:
+      'test -e $PWD.go || grep -v / scripts/scenarios/* -h | while read -r l; do mkdir -p \\"kept/$l\\"; done',
   };
   await using it = await home({
     ...base,
@@ -46,6 +51,16 @@ test('a tool that sees the judge hands nothing on in a packed file or in the nam
     expect(ran.code).toBe(1);
     expect(ran.stdout + ran.stderr).toMatch(new RegExp(`holdout_leak: ${where}`));
   }
+  // What was left is put back by now, so that only the story of the run tells of it.
+  const story = { code: 'holdout-canary', node: 't', visit: 1, where: 'events.jsonl' };
+  const ended = await it.factory(['audit', 'named', '--json']);
+  expect(JSON.parse(ended.stdout).findings).toMatchObject([{ ...story, severity: 'error' }]);
+  await writeFile(join(it.path, '.factory/runs/named/workspace.go'), '');
+  const again = await it.factory(['resume', 'named', '-q']);
+  expect(again.code, again.stderr).toBe(0);
+  const audited = await it.factory(['audit', 'named', '--json']);
+  expect(JSON.parse(audited.stdout).findings).toMatchObject([{ ...story, severity: 'warning' }]);
+  expect(audited.code).toBe(0);
 });
 
 test.for([
@@ -86,7 +101,11 @@ test('a run that goes on after a leak makes the stage again, and completes when 
   expect(JSON.parse(again.stdout)).toMatchObject({ status: 'completed', failed_node: null });
   expect(await it.read(`${at}/workspace/src/notes.md`)).toBe('all well\n');
   // The record of the first attempt still shows it.
-  expect((await it.factory(['audit', 'r1'])).code).toBe(1);
+  const audited = await it.factory(['audit', 'r1', '--json']);
+  expect(audited.code).toBe(1);
+  expect(JSON.parse(audited.stdout).findings).toMatchObject([
+    { code: 'holdout-canary', severity: 'error', node: 'work', visit: 1, where: 'workspace/src/notes.md' },
+  ]);
 });
 
 test('a copy of five lines that has no canary, weakened tests and special cases are found by the audit', async () => {
@@ -143,8 +162,58 @@ test('a copy of five lines that has no canary, weakened tests and special cases 
   expect(await it.list(at)).toEqual(before);
 });
 
+test('what a commit of the run says and holds beyond its visits is found, and nothing told twice', async () => {
+  const weak = 'def test_level():\n    assert level(2) in (4, 5, 6)\n    assert level(3) == 7\n';
+  const kept =
+    '  tool -> spare [condition="context.x=1"] spare [type=tool, tool_command="factory order next"]\n';
+  await using it = await home({
+    ...base,
+    'w/tests/test_other.py': 'def test_other():\n    assert sum([1, 2]) == 3\n',
+    'p.dot': pipeline({ graph: `${kept}  spare -> exit` }),
+    'agent.json': script(wrote('tests/test_app.py', weak)),
+  });
+  const ran = await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1', '-q']);
+  expect(ran.code, ran.stderr).toBe(0);
+  // What was there before the run is in a commit of its own, with the judge: nobody has leaked that.
+  const honest = JSON.parse((await it.factory(['audit', 'r1', '--json'])).stdout);
+  expect(honest.findings).toMatchObject([{ code: 'assertion-weakened', node: 'work' }]);
+  const workspace = join(it.path, at, 'workspace');
+  const inHistory = (...args: string[]) =>
+    git(workspace, '--git-dir', '../history.git', '--work-tree', '.', ...args);
+  await writeFile(join(workspace, 'kept.txt'), five);
+  await writeFile(join(workspace, 'src/app.py'), 'print("hello")\n# zx81-blue-heron\n');
+  inHistory('add', 'kept.txt', 'src/app.py', 'tests/test_app.py');
+  inHistory('rm', '-q', '--cached', 'tests/test_other.py');
+  inHistory('commit', '-q', '-m', `done\n\n${line}`);
+  inHistory('update-ref', 'refs/factory/head', 'HEAD');
+  const id = inHistory('rev-parse', '--short=12', 'HEAD');
+  const audited = await it.factory(['audit', 'r1', '--json']);
+  expect(audited.code).toBe(1);
+  const report = JSON.parse(audited.stdout);
+  const found = report.findings.map((one: Record<string, unknown>) => [
+    one['code'],
+    one['where'],
+    one['line'],
+  ]);
+  expect(found).toEqual([
+    ['assertion-weakened', 'workspace/tests/test_app.py', 2],
+    ['holdout-canary', `commit ${id} (message)`, 4],
+    ['holdout-copy', `commit ${id}: kept.txt`, 1],
+    ['holdout-canary', `commit ${id}: src/app.py`, 2],
+    ['test-file-deleted', `commit ${id}: tests/test_other.py`, 1],
+  ]);
+  expect(report.looked_at).toMatchObject({ commits: 1, files: 3 });
+
+  // Where git is not to be called, it is said what was not looked at.
+  inHistory('config', 'core.fsmonitor', 'true');
+  const foreign = JSON.parse((await it.factory(['audit', 'r1', '--json'])).stdout);
+  expect(foreign.notes).toEqual([expect.stringMatching(/^the commits could not be read: .*fsmonitor/)]);
+  expect(foreign.findings).toMatchObject([{ code: 'assertion-weakened', node: 'work' }]);
+});
+
 test('with audit=strict an error makes the run a failed one, in all that it leaves', async () => {
-  const answers = script(wrote('tests/test_app.py', 'def test_level():\n    assert True\n'));
+  // Also where what took the tests' place stands elsewhere from the beginning.
+  const answers = script(wrote('tests/test_app.py', base['w/src/app.py']));
   await using it = await home({
     ...base,
     'p.dot': pipeline({ graph: 'audit=strict' }),
@@ -154,7 +223,7 @@ test('with audit=strict an error makes the run a failed one, in all that it leav
   expect(ran.code, ran.stderr).toBe(1);
   const result = JSON.parse(ran.stdout);
   expect(result).toMatchObject({ status: 'failed', exit_node: 'exit', exit_code: 1 });
-  expect(result.reason).toMatch(/^audit: \d errors; first workspace\/tests\/test_app.py:\d: /);
+  expect(result.reason).toMatch(/^audit: \d errors?; first workspace\/tests\/test_app.py:\d: /);
   expect(result.next).toContain('audit r1');
   expect(await it.json(`${at}/checkpoint.json`)).toMatchObject({
     status: 'failed',
@@ -174,13 +243,18 @@ test('with audit=strict an error makes the run a failed one, in all that it leav
 
 test('an honest run is told to be one, and a run with nothing sealed what was not looked for', async () => {
   const answers = script(wrote('src/app.py', 'print("ships")\n'));
-  await using it = await home({ ...base, 'p.dot': pipeline(), 'agent.json': answers });
+  // A tool may print the judge, drawn as a box or not.
+  const boxes = pipeline({ tool: 'cat scripts/scenarios/judge.sh' }).replace(
+    'tool [shape=parallelogram',
+    'tool [shape=box, type=tool',
+  );
+  await using it = await home({ ...base, 'p.dot': boxes, 'agent.json': answers });
   const ran = await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1']);
   expect(ran.code, ran.stderr).toBe(0);
   expect(ran.stderr + ran.stdout).toMatch(/audit {5}nothing found/);
   const audited = await it.factory(['audit', 'r1']);
   expect(audited.code, audited.stdout).toBe(0);
-  expect(audited.stdout).toMatch(/looked at \d visits, \d+ texts, 1 file, 0 commits for \d+ canaries/);
+  expect(audited.stdout).toMatch(/looked at 4 visits, 6 texts, 1 file, 0 commits for \d+ canaries/);
   expect(audited.stdout).toContain('✓ audit of r1: nothing found');
 
   const without = await it.factory(['audit', 'r1'], { env: { FACTORY_KEYS: join(it.path, 'nowhere') } });
@@ -198,6 +272,103 @@ test('an honest run is told to be one, and a run with nothing sealed what was no
   const told = await other.factory(['audit', 'r1']);
   expect(told.code).toBe(0);
   expect(told.stdout).toContain('nothing is sealed in this run: only tampering with tests was looked for');
+});
+
+test('tests that the order speaks of changing give warnings, and a spec that shows the judge an error', async () => {
+  const asks = pipeline({ prompt: 'Rewrite tests/test_app.py for the new levels.', graph: 'audit=strict' });
+  await using it = await home({
+    ...base,
+    'p.dot': asks,
+    'agent.json': script(wrote('tests/test_app.py', 'def test_level():\n    assert level(3) == 7\n')),
+    'shows.md': 'Ships lie where zx81-blue-heron says.\n',
+  });
+  const run = ['run', 'p.dot', '--workdir', 'w', '-q'];
+  const ran = await it.factory([...run, '--run-id', 'r1']);
+  expect(ran.code, ran.stderr + ran.stdout).toBe(0);
+  expect(await it.json(`${at}/audit.json`)).toMatchObject({
+    findings: [{ code: 'assertion-deleted', severity: 'warning', sure: 'possible' }],
+  });
+  const shown = await it.factory([...run, '--run-id', 'r2', '--var', 'spec=shows.md']);
+  expect(shown.stdout + shown.stderr).toContain('holdout_leak: the file of the variable "spec"');
+  const audited = await it.factory(['audit', 'r2', '--json']);
+  expect(JSON.parse(audited.stdout).findings).toMatchObject([
+    { code: 'holdout-canary', severity: 'error', where: 'the file of the variable "spec"', line: 1 },
+    { code: 'holdout-canary', severity: 'error', where: 'events.jsonl' },
+  ]);
+});
+
+test('what is put right later is a warning, and what stood there already is told once', async () => {
+  const weak = 'def test_level():\n    assert level(2) in (4, 5, 6)\n    assert level(3) == 7\n';
+  const dull = Array.from({ length: 5 }, (_, n) => `row ${n}: heron ${n * 7} egret\n`).join('');
+  await using it = await home({
+    ...base,
+    'w/scripts/scenarios/rows.txt': dull,
+    'p.dot': pipeline({ tool: 'grep -q more src/rows.txt' }),
+    'agent.json': script(
+      done({}, [
+        { path: 'src/rows.txt', content: dull },
+        { path: 'tests/test_app.py', content: weak },
+      ]),
+      done({}, [
+        { path: 'src/rows.txt', content: `${dull}more\n` },
+        { path: 'tests/test_app.py', content: base['w/tests/test_app.py'] },
+      ]),
+    ),
+  });
+  const ran = await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1', '-q']);
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(await it.json(`${at}/audit.json`)).toMatchObject({
+    findings: [
+      { code: 'holdout-copy', visit: 1, where: 'workspace/src/rows.txt' },
+      { severity: 'warning', visit: 1, message: expect.stringMatching(/as it was at the start by now\)$/) },
+    ],
+  });
+});
+
+test('an order speaks for its own commit, and for no other', async () => {
+  const names = ['tests/test_app.py', 'tests/test_other.py'];
+  const before = names.map((name) => `def test_${name.length}():\n    assert level(2) == 5\n`);
+  const asked = (n: number, path: string, intent: string) =>
+    order(n, { intent, allowed_files: [path], context_files: [path], acceptance_commands: ['true'] });
+  const orders = [
+    asked(1, 'tests/test_app.py', 'New levels.'),
+    asked(2, 'tests/test_other.py', 'Rewrite tests/test_other.py and tests/test_app.py.'),
+  ].map((one) => ({ ...one, postconditions: [{ kind: 'file_exists', path: one.allowed_files[0] }] }));
+  const propose = names.map((path, n) => {
+    const write = {
+      path,
+      base_sha256: sha256(before[n] ?? ''),
+      content: before[n]?.replace('== 5', 'in (4, 5)'),
+    };
+    return { json: { summary: 's', writes: [write] } };
+  });
+  await using it = await home({
+    'plan.json': JSON.stringify({ work_orders: orders }),
+    'script.json': JSON.stringify({ format: 'factory-script/1', answers: { propose } }),
+    'w/scripts/verify.sh': 'exit 0\n',
+    ...Object.fromEntries(names.map((name, n) => [`w/${name}`, before[n] ?? ''])),
+  });
+  const pipeline = join(root, 'pipelines/build.dot');
+  const agent = ['--agent', 'scripted', '--script', 'script.json'];
+  const run = [
+    'run',
+    pipeline,
+    '--workdir',
+    'w',
+    '--var',
+    'plan=plan.json',
+    '--run-id',
+    'r1',
+    '-q',
+    ...agent,
+  ];
+  const ran = await it.factory(run);
+  expect(ran.code, ran.stderr).toBe(0);
+  const audited = await it.factory(['audit', 'r1', '--json']);
+  expect(JSON.parse(audited.stdout).findings).toMatchObject([
+    { code: 'assertion-weakened', severity: 'error', path: 'tests/test_app.py' },
+    { code: 'assertion-weakened', severity: 'warning', path: 'tests/test_other.py' },
+  ]);
 });
 
 test('audit of no run, and a wrong word for it, are refused', async () => {

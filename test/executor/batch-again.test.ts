@@ -41,6 +41,11 @@ test('from where the batch began: what is on its branch is stepped over, and tol
   expect(again.stdout).toContain('Nothing to do');
   expect(readFileSync(record, 'utf8')).toBe(before);
   expect(git(it.repo, 'for-each-ref', '--format=%(refname:short)', 'refs/heads')).toBe(`${branch}\nmain`);
+
+  // A run on another repository is not this one's, though both begin with the same commit.
+  git(it.path, 'clone', '-q', '-b', 'main', 'repo', 'other');
+  await it.batch([answered(1)], '--repo', 'other', '--branch', branch);
+  expect(git(join(it.path, 'other'), 'log', '--format=%s', `main..${branch}`)).toBe('WO-01: Step 1');
 });
 
 test('stopped by an order that cannot be read, it says what is done, and with which code it ends', async () => {

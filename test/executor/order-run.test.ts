@@ -1,5 +1,5 @@
 /** `factory order run` and `run-all` as they are typed, on real repositories. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
@@ -241,6 +241,10 @@ test('what is forbidden by a path is a scope violation that names the entry', as
     stage: 'write_scope_violation',
     primary_error_excerpt: expect.stringContaining('Do not touch `f1.txt`'),
   });
+  // Neither is an answer that is no proposal the end of a model's answers, which has a code of its own.
+  writeFileSync(join(it.path, 'script.json'), script({ text: 'Sorry.' }));
+  const none = await it.order('run', '--work-order', 'wos/WO-01.json', '--max-attempts', '1');
+  expect([none.code, none.stdout]).toEqual([1, expect.stringContaining('llm_output_invalid')]);
 });
 
 test('a record tells a plan that asks for what is not there, and the command that could not be run', async () => {
@@ -309,9 +313,18 @@ test.for<[string, string[], string]>([
   ['a commit that is not there', ['--commit-hash', 'nope'], 'no commit'],
   ['a file for a repository', ['--repo', 'script.json'], 'script.json does not exist'],
   ['an order that is not there', ['--work-order', 'wos/none.json'], 'cannot be read'],
+  ['a plan without orders', ['--work-order', 'wos/empty.json'], 'empty.json holds no work order'],
+  ['a plan with something else', ['--work-order', 'wos/mixed.json'], '(work order 2) is not a work order'],
+  ['a file that is too large', ['--work-order', 'wos/large.json'], 'larger than 10 MiB'],
 ])('%s is refused before anything is made', async ([, flags, words]) => {
   await using it = await place([order(1)]);
   git(it.repo, 'branch', 'there');
+  put(it.path, {
+    'wos/empty.json': '{"work_orders": []}',
+    'wos/mixed.json': JSON.stringify({ work_orders: [order(1), 7] }),
+    'wos/large.json': '',
+  });
+  truncateSync(join(it.path, 'wos/large.json'), 10_485_761);
   git(it.repo, 'symbolic-ref', 'refs/heads/alias', 'refs/heads/main');
   let code: number | undefined;
   let said = '';
@@ -387,6 +400,10 @@ test('a run id for which there is something already touches neither old artifact
     expect(ended.code).toBe(1);
   }
   for (const [path, text] of Object.entries(kept)) expect(await it.read(path)).toBe(text);
+  // What the engine refuses leaves nothing behind either.
+  const refused = await run('r3');
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('nope')]);
+  expect(await it.list('art/factory')).toEqual(['r1']);
 });
 
 test("settings of the user's that git cannot read are told in git's own words", async () => {

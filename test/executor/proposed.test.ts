@@ -35,7 +35,7 @@ test('a branch that has moved, and a run that is there already', async () => {
   repository(repo);
   const begin = [
     ...['order', 'run', '--repo', 'repo', '--work-order', 'order.json', '--branch', 'mine', '--run-id', 'o'],
-    ...['--agent', 'scripted', '--script', 'script.json', '--runsdir', "it's mine", '--no-push'],
+    ...['--agent', 'scripted', '--script', 'script.json', '--runsdir', "it's $$ mine", '--no-push'],
   ];
   const type = (words: string | undefined) => {
     expect(words).toBeDefined();
