@@ -21,6 +21,7 @@ import { below, fromBytes, parentOf, toBytes } from './names.ts';
 import type { Entry, Tree } from './snapshot.ts';
 import type { Store } from './store.ts';
 import { codeOf, isTooLong, trouble, WorkspaceError } from './trouble.ts';
+import { Twins } from './twins.ts';
 import { type Facts, type Found, factsOf, isUntouched, look, orUndefined, targetOf, walk } from './walk.ts';
 
 export type Restore = {
@@ -38,10 +39,10 @@ export type Restore = {
 };
 
 /** Puts content, mode, links and existence back. Nothing outside the workspace is touched: no link is followed, where
- *  something is mounted nothing is done, and a file with a second name is replaced rather than changed, and its names in the
- *  workspace that are put back alike stay its names. A file is the old one or the new one at any moment; a restore that was
- *  cut off is finished by another. Restored files carry the time of the restore, so that a build tool sees what a stage's
- *  undone work made stale. */
+ *  something is mounted nothing is done, and a file with a second name is replaced rather than changed. What is written of a
+ *  file that had several names becomes a name of it again, but for a folder that somebody has named. A file is the old one
+ *  or the new one at any moment; a restore that was cut off is finished by another. Restored files carry the time of the
+ *  restore, so that a build tool sees what a stage's undone work made stale. */
 export async function restoreTree(r: Restore): Promise<void> {
   beforeWrite(r.workspace);
   if (r.inStage !== true) nothingMounted(r.workspace, r.isNamed && 'mounted');
@@ -65,10 +66,10 @@ const momentMs = 1;
 
 type Difference = 'none' | 'mode' | 'all';
 
+type Whole = Omit<Found, 'stat'> & { readonly stat: Facts };
+
 /** What is there. Of a file that the facts alone tell the difference of, nothing more need be known. */
-type Present =
-  | (Omit<Found, 'stat'> & { readonly stat: Facts })
-  | { readonly kind: 'file'; readonly differs: Difference };
+type Present = Whole | { readonly kind: 'file'; readonly differs: Difference };
 
 // One for all files: there may be many.
 const decided: Readonly<Record<Difference, Present>> = {
@@ -76,6 +77,8 @@ const decided: Readonly<Record<Difference, Present>> = {
   mode: { kind: 'file', differs: 'mode' },
   all: { kind: 'file', differs: 'all' },
 };
+
+const isWhole = (found: Present | undefined): found is Whole => found !== undefined && 'stat' in found;
 
 /** A folder's. */
 const modeOf = (found: Present | undefined): number | undefined =>
@@ -92,8 +95,11 @@ class Work {
   private readonly modes = new Map<string, number>();
   private readonly realFolders = new Set<string>(['']);
   private lookedAt = Number.NEGATIVE_INFINITY;
+  private readonly twins: Twins;
 
-  constructor(private readonly r: Restore) {}
+  constructor(private readonly r: Restore) {
+    this.twins = new Twins(r.isNamed ? new Map() : r.to);
+  }
 
   private chosen(path: string): boolean {
     return this.r.only?.(path) ?? true;
@@ -110,9 +116,13 @@ class Work {
   private async findWrites(): Promise<ReadonlySet<string>> {
     const needed = new Set<string>();
     for (const [path, entry] of this.r.to) {
-      if (!this.chosen(path)) continue;
-      const difference = await this.difference(path, entry, this.present.get(path));
-      if (difference === 'none') continue;
+      const isTwin = this.twins.has(entry);
+      const isChosen = this.chosen(path);
+      if (!isChosen && !isTwin) continue;
+      const found = this.present.get(path);
+      const difference = await this.difference(path, entry, found);
+      if (difference === 'none' && isTwin && isWhole(found)) this.twins.stands(path, entry, found.stat);
+      if (difference === 'none' || !isChosen) continue;
       for (let folder = parentOf(path); folder !== '' && !needed.has(folder); folder = parentOf(folder))
         needed.add(folder);
       if (entry.kind === 'dir') needed.add(path);
@@ -181,6 +191,8 @@ class Work {
   private decide({ path, kind, mode, stat }: Found): Present | undefined {
     if (kind !== 'file') return undefined;
     const entry = this.r.to.get(path);
+    // Which file it is counts as well.
+    if (entry?.kind === 'file' && this.twins.has(entry)) return undefined;
     if (entry?.kind !== 'file' || !this.chosen(path)) return decided.all;
     const same = this.sameByFacts(path, entry, stat);
     if (same === undefined) return undefined;
@@ -193,7 +205,7 @@ class Work {
     if ('differs' in found) return found.differs;
     if (entry.kind === 'dir') return found.mode === entry.mode ? 'none' : 'mode';
     if (entry.kind === 'link') return targetOf(this.r.workspace, path) === entry.target ? 'none' : 'all';
-    if (!(await this.hasContent(path, entry))) return 'all';
+    if (!(this.sameByFacts(path, entry, found.stat) ?? (await this.hasContent(path, entry)))) return 'all';
     if (found.mode === entry.mode) return 'none';
     // A second name may lie outside the workspace: a mode set here would be set there.
     return found.stat.nlink > 1 ? 'all' : 'mode';
@@ -259,8 +271,6 @@ class Work {
   }
 
   async write(): Promise<void> {
-    // Names of one file that was changed through one of them stay names of one file, where the tree tells of one.
-    const written = new Map<string, string | Buffer>();
     for (const { path, entry, modeOnly } of this.writes) {
       const folder = parentOf(path);
       const place = below(this.r.workspace, path);
@@ -276,21 +286,29 @@ class Work {
         const was = lstatSync(place, orUndefined);
         // Where case does not count, one of two names would be lost without a word.
         if (was !== undefined && this.r.isNamed) throw Object.assign(new Error(), { code: 'EEXIST' });
-        const is =
-          entry.kind === 'file' && was?.isFile() === true && entry.ino !== undefined ? was : undefined;
-        const file = `${is?.ino} ${entry.ino} ${entry.mode} ${entry.hash}`;
-        const twin = written.get(file);
         if (entry.kind === 'link') symlinkSync(toBytes(entry.target ?? ''), neighbour);
-        else if (twin !== undefined) linkSync(twin, neighbour);
-        else await this.r.store.writeTo(entry.hash ?? '', neighbour, entry.mode);
-        // The last of the names has no other any more.
-        if (is !== undefined && is.nlink > 1) written.set(file, place);
+        else if (!this.linked(entry, neighbour))
+          await this.r.store.writeTo(entry.hash ?? '', neighbour, entry.mode);
         beforeWrite(this.r.workspace);
         renameSync(neighbour, place);
+        this.twins.wrote(path, entry);
       } catch (error) {
         removeIfThere(neighbour);
         throw trouble('put back', path, named(String(place), error));
       }
+    }
+  }
+
+  /** Makes a name of a file that the tree has another name of. False where there is none, or it takes no more names. */
+  private linked(entry: Entry, name: string | Buffer): boolean {
+    const twin = this.twins.of(entry);
+    if (twin === undefined) return false;
+    try {
+      this.unlock(parentOf(twin));
+      linkSync(below(this.r.workspace, twin), name);
+      return true;
+    } catch {
+      return false;
     }
   }
 

@@ -303,6 +303,51 @@ test('two names of a file that a stage has written to are names of one file agai
   expect([readFileSync(it.at('z'), 'utf8'), readFileSync(it.at('b'), 'utf8')]).toEqual(['again', 'a']);
 });
 
+const parted: readonly [string, (ws: string) => void, ((path: string) => boolean)?][] = [
+  ['their folder was renamed', (ws) => renameSync(join(ws, 'd'), join(ws, 'e'))],
+  ['both were removed', (ws) => rmSync(join(ws, 'd'), { recursive: true })],
+  ['one was removed', (ws) => rmSync(join(ws, 'd/z'))],
+  ['one was removed, and only it is put back', (ws) => rmSync(join(ws, 'd/z')), (path) => path === 'd/z'],
+  ['one was written anew', (ws) => replace(join(ws, 'd/a'), 'more')],
+  [
+    'a restore was cut after the first of them',
+    (ws) => {
+      replace(join(ws, 'd/a'), 'a');
+      rmSync(join(ws, 'd/z'));
+    },
+  ],
+];
+
+const replace = (path: string, text: string): void => {
+  writeFileSync(`${path}.new`, text);
+  renameSync(`${path}.new`, path);
+};
+
+test.each(parted)('two names of a file are names of one file again when %s', async (_, deed, only) => {
+  await using it = await rig({ 'd/a': 'a' });
+  linkSync(it.at('d/a'), it.at('d/z'));
+  const { id } = await it.snapshots.take();
+  deed(it.ws);
+  const resumed = await openSnapshots({ workspace: it.ws, dir: join(it.path, 'snaps') });
+  await resumed.restore(await resumed.load(id), only);
+  writeFileSync(it.at('d/a'), 'again');
+  expect(readFileSync(it.at('d/z'), 'utf8')).toBe('again');
+});
+
+test("a name that is put back becomes none of somebody else's file that took the other one's place", async () => {
+  await using it = await rig({ a: 'a' });
+  linkSync(it.at('a'), it.at('z'));
+  const before = await it.snapshots.take();
+  const theirs = join(it.path, 'outside/alike');
+  writeFileSync(theirs, 'a');
+  rmSync(it.at('a'));
+  linkSync(theirs, it.at('a'));
+  rmSync(it.at('z'));
+  await it.snapshots.restore(before);
+  expect(readFileSync(it.at('z'), 'utf8')).toBe('a');
+  expect(inodeOf(it.ws, 'z')).not.toBe(inodeOf(it.path, 'outside/alike'));
+});
+
 test('two files alike that a stage has made names of one are two files again', async () => {
   await using it = await rig({ a: 'a', b: 'a' });
   rmSync(it.at('b'));
