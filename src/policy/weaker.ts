@@ -114,7 +114,7 @@ export function howWeaker(before: string, after: string): string | undefined {
   if (
     fails !== undefined &&
     new RegExp(`^(?:function\\s+)?${fails}\\s*\\(\\)\\s*\\{.*\\}`).test(after) &&
-    onlyTells(after.slice(after.indexOf('{') + 1, after.indexOf('}')))
+    onlyTells(/\{([^}]*)\}/.exec(after.replace(/\$\{[^}]*\}/g, '$'))?.[1] ?? '')
   )
     return 'what it is told of does not fail the script any more';
   const awaited = /^(?:await|return)\b/;

@@ -252,6 +252,7 @@ test.for<readonly [string, FileChange]>([
     'fail() {\n  echo "FAIL $1" >&2\n  exit 1\n}',
     'fail() { echo "FAIL $1"; failed=1; }',
     'fail() { die "$1"; }',
+    `fail() { echo "FAIL $\{1}"; failed=1; }`,
   ].map((definition): readonly [string, FileChange] => [
     `a script that fails otherwise (${definition})`,
     bits(
