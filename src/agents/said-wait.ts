@@ -22,7 +22,7 @@ function lengthIn(text: string): number | undefined {
     if (each === undefined) break;
     sum = (sum ?? 0) + Number(amount) * each;
   }
-  return sum === undefined ? undefined : Math.ceil(sum);
+  return sum === undefined || !Number.isFinite(sum) ? undefined : Math.ceil(sum);
 }
 
 function untilMoment(text: string, now: Date): number | undefined {

@@ -179,7 +179,8 @@ const base64Break =
 /** Backslashes are counted from the first of a row only: from each of them a long row would be read again. */
 const hexRun = /(?:(?:(?<!\\)\\+x|0x)?[0-9a-fA-F]{2}[ :,\r\n]{0,2}){11,}/g;
 
-const base32Run = /(?:[A-Z2-7]{16,}\r?\n[ \t>|+#*-]{0,32})*[A-Z2-7]{24,}/g;
+/** Begins with a long line, since many short ones would be read again from each of them. */
+const base32Run = /[A-Z2-7]{24,}(?:\r?\n[ \t>|+#*-]{0,32}[A-Z2-7]{8,})*/g;
 /** One number a byte: decimal ones with something between them, octal ones behind backslashes, eight binary digits. */
 const numberRun =
   /(?:\d{2,3}[ \t,;\r\n]{1,3}){15,}\d{2,3}|(?:(?<!\\)\\+[0-3][0-7]{2}){12,}|(?:[01]{8}[ ,\r\n]{0,2}){12,}/g;

@@ -28,7 +28,8 @@ export function cannotRun(
         `^ *File "${name}", line \\d+.*\\n(?: {4}.*\\n)*((?:NameError|UnboundLocalError): .*)\\s*$(?![^])`,
         'm',
       ),
-      new RegExp(`^(?:file://)?${name}:\\d+\\n[^]*^(ReferenceError: .*)$`, 'm'),
+      // Right below the place: what a script throws may quote what the product said.
+      new RegExp(`^(?:file://)?${name}:\\d+\\n.*\\n *\\^+\\n\\n?(ReferenceError: .*)$`, 'm'),
     ];
     for (const way of ways) {
       const why = way.exec(stderr)?.[1];

@@ -72,7 +72,7 @@ function inRuby(path: string, lines: readonly string[], hollow: Set<number>): vo
 
 function inBraces(path: string, lines: readonly string[], hollow: Set<number>): void {
   const text = lines.join('\n').replace(texts, (whole) => whole.replace(/[{}]/g, '_'));
-  const lineAt = (position: number) => text.slice(0, position).split('\n').length - 1;
+  const lineAt = lineCounter(text);
   let left = mostTries;
   for (const found of text.matchAll(/\btry\s*\{/g)) {
     if (left-- === 0) return;
@@ -84,6 +84,17 @@ function inBraces(path: string, lines: readonly string[], hollow: Set<number>): 
     const body = text.slice(handler, closing(text, handler));
     if (isQuiet(body.split('\n'))) add(hollow, lineAt(open), lineAt(end) + 1);
   }
+}
+
+/** Tells in which line a position is, of positions each of which comes after the one before, or not far ahead of it. */
+function lineCounter(text: string): (position: number) => number {
+  let line = 0;
+  let at = 0;
+  return (position) => {
+    for (; at < position; at++) if (text[at] === '\n') line++;
+    for (; at > position; at--) if (text[at - 1] === '\n') line--;
+    return line;
+  };
 }
 
 /** Blocks of one file that are looked at, and how far. */

@@ -32,6 +32,27 @@ const commands = /(?:^|\/)(?:package\.json|Makefile|Justfile|justfile)$|\.mk$/;
 
 const makefile = /(?:^|\/)(?:Makefile|Justfile|justfile)$|\.mk$/;
 
+/** A command that does nothing. */
+const idle = /^@?(?:true|:|(?:echo|printf)\b[^&|;]*)$/;
+
+/** Characters of a line that somebody wrote by hand, and more. */
+const mostOfLine = 4096;
+
+/** The commands of a rule that line `at` is one of. */
+function recipeAt(lines: readonly string[], at: number): string[] {
+  const isCommand = (line: string | undefined): boolean => /^\s+\S/.test(line ?? '');
+  if (!isCommand(lines[at])) return [lines[at] ?? ''];
+  let from = at;
+  while (isCommand(lines[from - 1])) from--;
+  let end = at + 1;
+  while (isCommand(lines[end])) end++;
+  return lines.slice(from, end).map((line) => line.trim());
+}
+
+/** Whether line `at` of a pom.xml stands in the settings of what runs tests; other plugins may be skipped as well. */
+const isOfTests = (lines: readonly string[], at: number): boolean =>
+  /surefire|failsafe/.test(lines.slice(0, at).findLast((line) => line.includes('<artifactId>')) ?? '');
+
 /** Lines that are new and narrow what is run; one whose like stood there before is none. */
 export function narrowed(changes: readonly FileChange[], mayRewrite: (path: string) => boolean): Tampering[] {
   const found: Tampering[] = [];
@@ -51,25 +72,28 @@ export function narrowed(changes: readonly FileChange[], mayRewrite: (path: stri
             ? 'what runs the tests leaves some of them out now'
             : 'what the tests find does not matter any more',
       });
+    const lines = after.split(/\r?\n/);
     const had = new Set(before.split(/\r?\n/).map((line) => line.trim()));
-    const has = new Set(after.split(/\r?\n/).map((line) => line.trim()));
+    const has = new Set(lines.map((line) => line.trim()));
     const gone = [...had].filter((line) => !has.has(line));
-    for (const [index, line] of after.split(/\r?\n/).entries()) {
+    const test = makefile.test(path) ? gone.find((old) => runner.test(old)) : undefined;
+    const isRun = test !== undefined && [...has].some((one) => runner.test(one));
+    for (const [index, line] of lines.entries()) {
       const text = line.trim();
-      if (text === '' || had.has(text) || text.startsWith('#')) continue;
+      if (text === '' || text.length > mostOfLine || had.has(text) || text.startsWith('#')) continue;
       const rule = rules.find(
         ([file, pattern]) =>
-          file.test(path) && pattern.test(text) && (file !== pythonSettings || some.test(text)),
+          file.test(path) &&
+          pattern.test(text) &&
+          (file !== pythonSettings || some.test(text)) &&
+          (!text.startsWith('<skip>') || isOfTests(lines, index)),
       );
       const was = gone.find((old) => old.slice(0, 6) === text.slice(0, 6)) ?? '';
       if (rule !== undefined) say(rule[2], index + 1, was, text, rule[3] === true);
       else if (commands.test(path) && some.test(text) && !some.test(was) && was !== '')
         say('test-skipped', index + 1, was, text, false);
-      else if (makefile.test(path) && /^@?(?:true|:|(?:echo|printf)\b[^&|;]*)$/.test(text)) {
-        const test = gone.find((old) => runner.test(old));
-        if (test !== undefined && ![...has].some((one) => runner.test(one)))
-          say('check-silenced', index + 1, test, text, false);
-      }
+      else if (test !== undefined && !isRun && recipeAt(lines, index).every((one) => idle.test(one)))
+        say('check-silenced', index + 1, test, text, false);
     }
   }
   return found;

@@ -15,7 +15,7 @@ export type Table = {
 
 /** Words before the bracket of a table. */
 const opening =
-  /(?:parametri[sz]e\([^[\n]{0,200}|\.each\s{0,9}\(|\bCsvSource\(|\bValueSource\([^{\n]{0,80}|\b\w{0,40}(?:cases|tests|table|examples)\w{0,40}\b[^=\n]{0,60}=[^[{\n]{0,80})(?=[[{])/gi;
+  /(?:parametri[sz]e\([^[\n]{0,200}|\.each\s{0,9}\(|\bCsvSource\(|\bValueSource\([^{\n]{0,80}|\b\w{0,40}(?:cases|tests|table|examples)\w{0,40}\b[^=\n]{0,60}=[^[{\n"'=]{0,80})(?=[[{])/gi;
 /** A row of a table of attributes. */
 const attribute = /^\s*\[(?:InlineData|TestCase|DataRow|Arguments)(\(.*\))\]\s*$/;
 
@@ -105,11 +105,15 @@ export function lostRows(
     const had = new Set(rows);
     if (!is.rows.every((row) => had.has(row))) continue;
     const has = new Set(is.rows);
-    const row = rows.find((one) => !has.has(one) && !stands(one));
+    const row = rows.find((one) => !has.has(one) && !stands(one) && isCase(name, one));
     if (row !== undefined) lost.push({ row, line: is.line });
   }
   return lost;
 }
+
+/** A table without another word may be one of a database: there a name is no case. */
+const isCase = (name: string, row: string): boolean =>
+  !/table/i.test(name) || /case|test|example/i.test(name) || /[[({]/.test(row);
 
 /** Texts as rows are compared with them. */
 export const bare = (text: string): string => text.replace(/\s+/g, '').replace(/['`]/g, '"');

@@ -62,6 +62,8 @@ const sign =
   /^\s*(?:#\[(?:\w+::)*test\b|@(?:Test|ParameterizedTest|RepeatedTest)\b|\[(?:Fact|Theory|Test|TestMethod|TestCase)\b)/;
 const called = /\b(?:fn|fun|void|Task|int|bool|func)\s+`?(\w[\w ]*?)`?\s*(?:<[^>]*>)?\(/;
 
+const exits = /\bos\._exit\(0\)/;
+
 const skipping: readonly (readonly [RegExp, boolean])[] = [
   [
     /@(?:pytest\.mark\.|unittest\.)?(?:skip_?if|skipUnless)\b|@(?:DisabledOn|EnabledOn|DisabledIf|EnabledIf)\w*|\bskipif\b|#\[cfg_attr\(.*ignore/i,
@@ -80,7 +82,8 @@ const skipping: readonly (readonly [RegExp, boolean])[] = [
   [/^\s*if\b.*(?:&&|\band)\s*(?:False|false|0)\s*\)?\s*[:{]|(?:\bif|;)\s+(\w+)\s*!=\s*\1\s*\{/, false],
   [/^\s*for\b.*\bin\s+(?:\[\]|\(\)|range\(0\))\s*:|\brange\s+\w+\[:0\]/, false],
   // Hooks of pytest by which no test runs, or none fails.
-  [/\.outcome\s*=\s*["']passed|\bsession\.exitstatus\s*=\s*0|\bos\._exit\(0\)/, false],
+  [/\.outcome\s*=\s*["']passed|\bsession\.exitstatus\s*=\s*0/, false],
+  [exits, false],
   [/\bitems\.clear\(\)|\bitems\[:\]\s*=\s*\[\]|\bdel\s+items\[:\]/, false],
   [/\bitems\[:\]\s*=\s*\[.{0,200}\bif\b|\badd_marker\(\s*pytest\.mark\.(?:skip|xfail)\b/, true],
   [/^\s*@(?:module|describe)?tag\s+:?skip\b/, false],
@@ -108,6 +111,8 @@ export function testCode(path: string, text: string): TestCode {
   const isShell = /\.(?:sh|bash|zsh|bats)$/.test(path) || /^#!.*sh\b/.test(text);
   const lines = withoutComments(path, text).split('\n');
   const hollow = hollowLines(path, lines);
+  // A process that a test has begun ends so, and the test goes on.
+  const isChilds = (pattern: RegExp): boolean => pattern === exits && text.includes('os.fork(');
   const tests = new Map<string, number>();
   const assertions: Assertion[] = [];
   const skips: Skip[] = [];
@@ -125,7 +130,12 @@ export function testCode(path: string, text: string): TestCode {
     }
     const skip = skipping.find(([pattern]) => pattern.test(line));
     if (skip !== undefined)
-      skips.push({ key: bare(line), text: line.trim(), line: at + 1, conditional: skip[1] });
+      skips.push({
+        key: bare(line),
+        text: line.trim(),
+        line: at + 1,
+        conditional: skip[1] || isChilds(skip[0]),
+      });
     if (leaving.test(line) && (test !== '' || /^\S/.test(line)))
       leaves.push({ text: line.trim(), line: at + 1, test, depth: indent(line) });
     if (!hollow.has(at) && (asserts.test(line) || (isShell && checks.test(line.trim())))) {
@@ -177,10 +187,10 @@ function statement(lines: readonly string[], from: number): string {
     const bones = text.replace(/"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`/g, '');
     const open = (bones.match(/[([{]/g) ?? []).length;
     const shut = (bones.match(/[)\]}]/g) ?? []).length;
-    const goesOn = /^\s*\./.test(lines[at + 1] ?? '') || /\\$/.test(lines[at] ?? '');
+    const goesOn = /^\s*\.\w/.test(lines[at + 1] ?? '') || /\\$/.test(lines[at] ?? '');
     if (open <= shut && !goesOn) break;
     // A block that a call or a condition opens is not part of it.
-    if (/[{:]\s*$/.test(bones) || /=>\s*\{?\s*$/.test(bones)) break;
+    if (/(?:(?<![,([=:{]\s*)\{|:|=>)\s*$/.test(bones)) break;
   }
   return text.trim();
 }

@@ -30,7 +30,7 @@ export function isTrivial(text: string): boolean {
     /^assert\s*\((?:[^()]|\([^()]{0,200}\)){0,400},\s*f?(["'])[^"']*\1\s*\)$/.test(text.trim()) ||
     /^expect\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)$/.test(bare) ||
     /\.catch\((?:\(\w*\)|\w+)=>(?:\{\}|null|undefined|void0)\)$/.test(bare) ||
-    /\bgrep\s+(?:-\w+\s+)*(?:""|''|\.|'\.\*'|"\.\*")(?:\s|$)/.test(text) ||
+    /\bgrep\s+(?:-\w+\s+)*(?:""|''|\.|'\.\*'|"\.\*")(?=\s|$)(?!\s*\|(?!\|))/.test(text) ||
     /^(?:true|:|\[1=1\]|test1=1|\[1-eq1\])(?:\|\|.*)?$/.test(bare)
   );
 }
@@ -82,6 +82,12 @@ const isWhole = (text: string): boolean =>
   !text.trimEnd().endsWith(',') &&
   text.split('(').length === text.split(')').length;
 
+/** Whether the commands of a function only print: another may count, or call one that ends the script. */
+const onlyTells = (body: string): boolean =>
+  body
+    .split(/;|&&|\|\|/)
+    .every((one) => /^\s*(?:(?:echo|printf|:|true|(?:return|exit)(?:\s+0)?)(?:\s.*)?)?$/.test(one));
+
 /** Why `after` says less than `before`; undefined where it does not. */
 export function howWeaker(before: string, after: string): string | undefined {
   const definition = /^(?:function\s+)?\w+\s*\(\)\s*\{/;
@@ -93,14 +99,22 @@ export function howWeaker(before: string, after: string): string | undefined {
   const any =
     /(?:raises?\w*|Throws\w*|throw_error|should_panic)\W{0,2}(?:Base|Standard|Runtime)?(?:Exception|Throwable|Error)\b/i;
   if (any.test(after) && !any.test(before)) return 'any exception will do now';
-  if (/\braise_error\b\s*(?:$|[^\s(A-Z])/.test(after) && /\braise_error\b[\s(]+[A-Z:]/.test(before))
+  if (/\braise_error\b(?!\s*(?:[({A-Z]|do\b))/.test(after) && /\braise_error\b[\s(]+[A-Z:]/.test(before))
     return 'any exception will do now';
-  if (/\braises\(\(/.test(after) && /\braises\((?!\()/.test(before)) return 'more exceptions will do now';
+  const raised = /\braises\(\s*(\w[\w.]*)/.exec(before)?.[1];
+  if (
+    raised !== undefined &&
+    /\braises\(\(([^)]*)\)/
+      .exec(after)?.[1]
+      ?.split(/[\s,]+/)
+      .includes(raised)
+  )
+    return 'more exceptions will do now';
   const [, fails] = /^(?:function\s+)?(\w+)\s*\(\)\s*\{.*\b(?:exit|return)\s+[1-9]/.exec(before) ?? [];
   if (
     fails !== undefined &&
-    new RegExp(`^(?:function\\s+)?${fails}\\s*\\(\\)\\s*\\{`).test(after) &&
-    !/\b(?:exit|return)\s+[1-9$"]|\bfalse\b|\bkill\b/.test(after)
+    new RegExp(`^(?:function\\s+)?${fails}\\s*\\(\\)\\s*\\{.*\\}`).test(after) &&
+    onlyTells(/\{([^}]*)\}/.exec(after.replace(/\$\{[^}]*\}/g, '$'))?.[1] ?? '')
   )
     return 'what it is told of does not fail the script any more';
   const awaited = /^(?:await|return)\b/;

@@ -106,8 +106,10 @@ function interpreterSaid({ stderr, script }: Seen): string | undefined {
   const frame = lines.findLast((line) => /^ {2}File ".*", line \d+/.test(line)) ?? '';
   if (python !== undefined && frame.startsWith(`  File "${script}", `)) return python;
   const node = lines.findIndex((line) => line.startsWith('ReferenceError: '));
-  const above = lines.slice(0, Math.max(node, 0)).find((line) => /:\d+$/.test(line)) ?? '';
-  return above.replace(/^file:\/\//, '').replace(/:\d+$/, '') === script ? lines[node] : undefined;
+  const above = lines.slice(0, Math.max(node, 0)).findIndex((line) => /:\d+$/.test(line));
+  const place = (lines[above] ?? '').replace(/^file:\/\//, '').replace(/:\d+$/, '');
+  // Right below its place, the source and a sign there: what a script throws may quote what the product said.
+  return place === script && node - above <= 4 ? lines[node] : undefined;
 }
 
 const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1) ?? '';

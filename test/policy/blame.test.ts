@@ -263,6 +263,16 @@ const rows: readonly Row[] = [
     'evidence',
   ],
   [
+    'the scenario throws what the product said of a name (Node)',
+    {
+      command: 'node scripts/scenarios/links.js app',
+      stderr:
+        '/runs/r1/workspace/scripts/scenarios/links.js:3\nthrow new Error(said);\n^\n\nError: exit 1\n/runs/r1/workspace/app/links.js:9\nReferenceError: gone is not defined\n    at Object.<anonymous>\n',
+    },
+    'product',
+    'default',
+  ],
+  [
     'the product has no program that can be run',
     { exit: code(127), stderr: `${script}: line 4: app/bin/links: No such file or directory\n` },
     'product',

@@ -29,6 +29,7 @@ describe('a megabyte of anything is looked through at once', () => {
     ['letters', 'w'.repeat(million)],
     ['digits', '1'.repeat(million)],
     ['a list of numbers', '1,'.repeat(million / 2)],
+    ['short lines of capitals', 'ABCDEFGHIJKLMNOPQRS\n'.repeat(million / 20)],
     ['beginnings of receivers', 'func (('.repeat(million / 8)],
   ] as const)
     test(what, () => {
@@ -45,6 +46,13 @@ describe('a megabyte of anything is looked through at once', () => {
       const ended = { said: undefined, exit, command: 'x', scenarios: ['x'], judge: true, texts: [] };
       expect(blame({ ...ended, stdout: text, stderr: text }).class).toBe('product');
     });
+});
+
+test.for([
+  ['package.json', 'jest '],
+  ['tests/a.sh', 'trap "exit 0 '],
+] as const)('a line of %s that goes on and on is read at once', ([path, text]) => {
+  expect(tamperingIn([{ path, before: 'x\n', after: text.repeat(million / 8) }])).toEqual([]);
 });
 
 test('a line of comment signs of any length is read in one way', () => {

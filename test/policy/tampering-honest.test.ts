@@ -187,3 +187,90 @@ fail()`,
 ])('%s: nothing is said', ([, path, from, to]) => {
   expect(tamperingIn([change(path, from, to)])).toEqual([]);
 });
+
+const bits = (path: string, before: string, after: string): FileChange => ({ path, before, after });
+const go = 'package a\n\nfunc TestF(t *testing.T) {\n\tif F() != 1 {\n\t\tt.Fatal("x")\n\t}\n}\n';
+
+test.for<readonly [string, FileChange]>([
+  [
+    'a test that is run as a program of its own',
+    bits(
+      'a_test.go',
+      go,
+      `${go}\nfunc TestChild(t *testing.T) {\n\tif os.Getenv("CHILD") == "" {\n\t\treturn\n\t}\n\tos.Exit(0)\n}\n`,
+    ),
+  ],
+  [
+    'another plugin that is skipped',
+    bits(
+      'pom.xml',
+      '<project>\n</project>\n',
+      '<project>\n<artifactId>maven-deploy-plugin</artifactId>\n<skip>true</skip>\n</project>\n',
+    ),
+  ],
+  [
+    'tests that a script runs now',
+    bits('Makefile', 'test:\n\tpytest -q\n', 'test:\n\t@echo "tests"\n\t./scripts/check.sh\n'),
+  ],
+  [
+    'names of a database’s tables',
+    bits('tests/conftest.py', 'tables = ["users", "old"]\n', 'tables = ["users"]\n'),
+  ],
+  [
+    'an argument called table',
+    bits(
+      'tests/test_a.py',
+      'def test_a():\n    assert f(table="users", by={"a": 1, "b": 2}) == 1\n',
+      'def test_a():\n    assert f(table="users", by={"a": 1}) == 1\n',
+    ),
+  ],
+  [
+    'exceptions that are told apart',
+    bits(
+      'tests/test_a.py',
+      'def test_a():\n    with pytest.raises(OSError):\n        f()\n',
+      'def test_a():\n    with pytest.raises((FileNotFoundError, PermissionError)):\n        f()\n',
+    ),
+  ],
+  [
+    'an exception that a block looks at',
+    bits(
+      'spec/a_spec.rb',
+      "it 'a' do\n  expect { f }.to raise_error(ArgumentError)\nend\n",
+      "it 'a' do\n  expect { f }.to raise_error { |e| expect(e).to be_a(ArgumentError) }\nend\n",
+    ),
+  ],
+  [
+    'an expectation whose argument is laid out anew',
+    bits(
+      'a.test.ts',
+      "it('a', () => {\n  expect(f(1, { a: 1 })).toEqual({ b: 2 });\n});\n",
+      "it('a', () => {\n  expect(\n    f(1, {\n      a: 1,\n    }),\n  ).toEqual({ b: 2 });\n});\n",
+    ),
+  ],
+  ...[
+    'fail() {\n  echo "FAIL $1" >&2\n  exit 1\n}',
+    'fail() { echo "FAIL $1"; failed=1; }',
+    'fail() { die "$1"; }',
+    `fail() { echo "FAIL $\{1}"; failed=1; }`,
+  ].map((definition): readonly [string, FileChange] => [
+    `a script that fails otherwise (${definition})`,
+    bits(
+      sh,
+      '#!/bin/sh\nfail() { echo "FAIL $1"; exit 1; }\n./app | grep ok || fail ok\n',
+      `#!/bin/sh\n${definition}\n./app | grep ok || fail ok\n`,
+    ),
+  ]),
+  [
+    'a pipe through what drops empty lines',
+    bits(sh, './app | wc -l | grep 3\n', './app | grep . | wc -l | grep 3\n'),
+  ],
+])('%s: nothing is said', ([, one]) => {
+  expect(tamperingIn([one])).toEqual([]);
+});
+
+test('a test that ends a process of its own is no more than suspicious', () => {
+  const before = 'def test_a():\n    assert f() == 1\n';
+  const after = 'def test_a():\n    if os.fork() == 0:\n        os._exit(0)\n    assert f() == 1\n';
+  expect(tamperingIn([bits('tests/test_a.py', before, after)])).toMatchObject([{ severity: 'warning' }]);
+});

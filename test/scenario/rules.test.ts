@@ -137,6 +137,10 @@ test.for([
   [{ stderr: 'file:///r/s/x.sh:3\nx();\n^\n\nReferenceError: x is not defined\n    at f\n' }, 'scenario'],
   [{ stderr: '/r/app/a.js:3\nx();\n^\n\nReferenceError: x is not defined\n    at f\n' }, 'product'],
   [
+    { stderr: '/r/s/x.sh:3\nfail(said);\n^\n\nError: it said\n\nReferenceError: x is not defined\n' },
+    'product',
+  ],
+  [
     { ended: { kind: 'exited', code: 127 }, stderr: '/r/s/x.sh: line 3: /r/apples/bin: No such file\n' },
     'scenario',
   ],

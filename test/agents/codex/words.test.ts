@@ -261,6 +261,10 @@ test.for([
     'rate limit exceeded: try again in a while, or at 25 o’clock',
     { class: 'infra', park: { kind: 'quota', unsaid: true } },
   ],
+  [
+    `rate limit exceeded: try again in ${'9'.repeat(400)}s`,
+    { class: 'infra', park: { kind: 'quota', unsaid: true } },
+  ],
   ["You've hit your usage limit.", { class: 'infra', park: { kind: 'quota' } }],
   ['Missing environment variable: `MOCK_KEY`.', { class: 'config', missing: true }],
   ['I saw unexpected status 401 in your logs', { class: 'agent' }],
