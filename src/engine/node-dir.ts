@@ -57,7 +57,7 @@ export async function openVisit(dir: string, visit: number, marker: string): Pro
  *  and nothing stands yet where it will be moved. To be called when all of its processes have ended. */
 export async function closeVisit(dir: string, visit: number, marker: string): Promise<void> {
   const place = join(nodeLayout(dir).visits, String(visit));
-  if (lstatSync(place, { throwIfNoEntry: false }) !== undefined) removeNow(place);
+  removeNow(place);
   const is = await readStage(dir);
   if (is?.visit !== visit || is.marker !== marker)
     await writeStage(dir, { visit, attempt: 1, marker, process: null });

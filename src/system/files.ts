@@ -272,16 +272,28 @@ export const unreadable = (error: unknown): string =>
   isMissing(error) ? 'there is no such file' : systemWords(error);
 
 /** Removes what is there, whatever it is and however it is locked, if it is still ours to change. In calls that nothing comes
- *  between: nobody can take the run over between the question and the removal. */
+ *  between: nobody can take the run over between the question and the removal, but for a process that is stopped right there;
+ *  so where nothing was to be removed, nothing is. */
 export function removeNow(path: string | Buffer): void {
+  const stood = isAnything(path);
   // A name in other bytes is spoilt as text, but the folder above it, which is what is asked about, is not.
   beforeWrite(path.toString());
+  if (!stood) return;
   try {
     rmSync(path, { recursive: true, force: true });
   } catch (error) {
     if (!isCode(error, 'EACCES', 'EPERM')) throw error;
     unlockTree(Buffer.from(path));
     rmSync(path, { recursive: true, force: true });
+  }
+}
+
+/** False only where the system says so. */
+function isAnything(path: string | Buffer): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
   }
 }
 

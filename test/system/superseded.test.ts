@@ -45,6 +45,15 @@ test('what we own does not come back by us when somebody has removed the whole o
   expect(existsSync(it.at('run'))).toBe(false);
 });
 
+test('what comes between the question and the removal of nothing is not removed', async () => {
+  await using it = await temp();
+  // Stopped right behind the question, it wakes when another has written there.
+  const open = fence(it.dir, () => writeFileSync(it.at('a'), 'theirs'));
+  removeNow(it.at('a'));
+  open();
+  expect(readFileSync(it.at('a'), 'utf8')).toBe('theirs');
+});
+
 test('a file that it was just flushing does not get its name, and nothing of it stays', async () => {
   await using it = await temp();
   writeFileSync(it.at('a'), 'theirs');
