@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, type TestContext, test } from 'vitest';
 import { openJournal } from '../../src/store/journal.ts';
 import { acquireLock } from '../../src/store/lock.ts';
 import { realClock } from '../../src/system/clock.ts';
@@ -21,95 +21,81 @@ const pipeline = `digraph g {
   start -> one -> two -> three -> exit
 }`;
 
-test('a full disk stops the run with the reason, and the run goes on when there is space again', async (context) => {
-  await using it = await home({ 'p.dot': pipeline.replace('cat /dev/zero', 'head -c 100000000 $ZERO') });
-  const runs = join(it.path, 'runs');
-  await mkdir(runs);
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', runs]);
+/** A disk of that much room at `path`, mounted for one test; where none can be, the test is skipped. */
+async function smallDisk(context: TestContext, path: string, room: string) {
+  await mkdir(path);
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', room, 'tmpfs', path]);
   if (mounted.status !== 0)
     return context.skip('no small disk can be mounted here (that takes root, on Linux)');
-  try {
-    const env = { ONCE: join(it.path, 'once'), ZERO: '/dev/zero' };
-    const ran = await it.factory(['run', 'p.dot', '--runsdir', 'runs', '--run-id', 'r1'], { env });
-    expect(ran.code, ran.stderr).toBe(1);
-    expect(ran.stderr).toContain('no space is left on the disk');
-    expect(ran.stderr).toContain(join(runs, 'r1'));
-    expect(ran.stderr).toMatch(/fix: .*resume r1 --runsdir/);
-    expect(ran.stderr).not.toMatch(/^\s+at /m);
-    expect(await it.json('runs/r1/checkpoint.json')).toMatchObject({
-      last_completed_node: 'one',
-      next_node: 'two',
-    });
+  return { path, [Symbol.dispose]: () => void spawnSync('umount', [path]) };
+}
 
-    const still = await it.factory(['resume', 'r1', '--runsdir', 'runs'], { env });
-    expect(still.code, still.stderr).toBe(1);
-    expect(still.stderr).toContain('no space is left on the disk');
+test('a full disk stops the run with the reason, and the run goes on when there is space again', async (context) => {
+  await using it = await home({ 'p.dot': pipeline.replace('cat /dev/zero', 'head -c 100000000 $ZERO') });
+  using small = await smallDisk(context, join(it.path, 'runs'), 'size=2m');
+  const runs = small.path;
+  const env = { ONCE: join(it.path, 'once'), ZERO: '/dev/zero' };
+  const ran = await it.factory(['run', 'p.dot', '--runsdir', 'runs', '--run-id', 'r1'], { env });
+  expect(ran.code, ran.stderr).toBe(1);
+  expect(ran.stderr).toContain('no space is left on the disk');
+  expect(ran.stderr).toContain(join(runs, 'r1'));
+  expect(ran.stderr).toMatch(/fix: .*resume r1 --runsdir/);
+  expect(ran.stderr).not.toMatch(/^\s+at /m);
+  expect(await it.json('runs/r1/checkpoint.json')).toMatchObject({
+    last_completed_node: 'one',
+    next_node: 'two',
+  });
 
-    // What the workspace has lost finds no room either, where the small files of the engine do.
-    await writeFile(join(runs, 'r1/workspace/many.txt'), '');
-    await writeFile(join(runs, 'room'), 'x'.repeat(65_536));
-    spawnSync('dd', ['if=/dev/zero', `of=${join(runs, 'more')}`, 'bs=4k']);
-    await rm(join(runs, 'room'));
-    const unrestored = await it.factory(['resume', 'r1', '--runsdir', 'runs'], { env });
-    expect(unrestored.code, unrestored.stderr).toBe(1);
-    expect(unrestored.stderr).toContain(
-      `${join(runs, 'r1/workspace/many.txt')}: no space is left on the disk`,
-    );
-    expect(unrestored.stderr).toMatch(/fix: .*resume r1 --runsdir/);
+  const still = await it.factory(['resume', 'r1', '--runsdir', 'runs'], { env });
+  expect(still.code, still.stderr).toBe(1);
+  expect(still.stderr).toContain('no space is left on the disk');
 
-    await rm(join(runs, 'more'));
-    await rm(join(runs, 'r1/two/fill'));
-    const resumed = await it.factory(['resume', 'r1', '--runsdir', 'runs'], { env });
-    expect(resumed.code, resumed.stderr).toBe(0);
-    expect(await it.read('runs/r1/workspace/log.txt')).toBe('one\ntwo\nthree\n');
-    expect(await it.list('runs')).toEqual(['r1']);
-  } finally {
-    spawnSync('umount', [runs]);
-  }
+  // What the workspace has lost finds no room either, where the small files of the engine do.
+  await writeFile(join(runs, 'r1/workspace/many.txt'), '');
+  await writeFile(join(runs, 'room'), 'x'.repeat(65_536));
+  spawnSync('dd', ['if=/dev/zero', `of=${join(runs, 'more')}`, 'bs=4k']);
+  await rm(join(runs, 'room'));
+  const unrestored = await it.factory(['resume', 'r1', '--runsdir', 'runs'], { env });
+  expect(unrestored.code, unrestored.stderr).toBe(1);
+  expect(unrestored.stderr).toContain(`${join(runs, 'r1/workspace/many.txt')}: no space is left on the disk`);
+  expect(unrestored.stderr).toMatch(/fix: .*resume r1 --runsdir/);
+
+  await rm(join(runs, 'more'));
+  await rm(join(runs, 'r1/two/fill'));
+  const resumed = await it.factory(['resume', 'r1', '--runsdir', 'runs'], { env });
+  expect(resumed.code, resumed.stderr).toBe(0);
+  expect(await it.read('runs/r1/workspace/log.txt')).toBe('one\ntwo\nthree\n');
+  expect(await it.list('runs')).toEqual(['r1']);
 });
 
 test('on a disk that has become read-only nothing is begun, and the reason is said', async (context) => {
   await using it = await home({ 'p.dot': pipeline });
-  const runs = join(it.path, 'runs');
-  await mkdir(runs);
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', runs]);
-  if (mounted.status !== 0)
-    return context.skip('no small disk can be mounted here (that takes root, on Linux)');
-  try {
-    const env = { ONCE: it.path };
-    const ran = await it.factory(['run', 'p.dot', '--runsdir', 'runs', '--run-id', 'r1'], { env });
-    expect(ran.code, ran.stderr).toBe(0);
-    expect(spawnSync('mount', ['-o', 'remount,ro', runs]).status).toBe(0);
-    for (const args of [
-      ['run', 'p.dot'],
-      ['fork', 'r1', '--at', 'one'],
-    ]) {
-      const refused = await it.factory([...args, '--runsdir', 'runs', '--run-id', 'r2'], { env });
-      expect(refused.code, refused.stderr).toBe(2);
-      expect(refused.stderr).toContain('the file system is read-only');
-      expect(refused.stderr).toMatch(/fix: .*--runsdir/);
-    }
-    expect(await it.list('runs')).toEqual(['r1']);
-  } finally {
-    spawnSync('umount', [runs]);
+  using small = await smallDisk(context, join(it.path, 'runs'), 'size=2m');
+  const runs = small.path;
+  const env = { ONCE: it.path };
+  const ran = await it.factory(['run', 'p.dot', '--runsdir', 'runs', '--run-id', 'r1'], { env });
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(spawnSync('mount', ['-o', 'remount,ro', runs]).status).toBe(0);
+  for (const args of [
+    ['run', 'p.dot'],
+    ['fork', 'r1', '--at', 'one'],
+  ]) {
+    const refused = await it.factory([...args, '--runsdir', 'runs', '--run-id', 'r2'], { env });
+    expect(refused.code, refused.stderr).toBe(2);
+    expect(refused.stderr).toContain('the file system is read-only');
+    expect(refused.stderr).toMatch(/fix: .*--runsdir/);
   }
+  expect(await it.list('runs')).toEqual(['r1']);
 });
 
 test('a disk that takes no more names is told as a full one, where a folder was to be made', async (context) => {
   await using it = await home({});
-  const runs = join(it.path, 'runs');
-  await mkdir(runs);
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m,nr_inodes=1', 'tmpfs', runs]);
-  if (mounted.status !== 0)
-    return context.skip('no small disk can be mounted here (that takes root, on Linux)');
-  try {
-    const locked = acquireLock(join(runs, 'r1'), { clock: realClock, takeOver: false });
-    await expect(locked).rejects.toMatchObject({ code: 'ENOSPC' });
-    const opened = openJournal(join(runs, 'r1/trace.jsonl'), { runId: 'r1', epoch: 1 });
-    await expect(opened).rejects.toMatchObject({ code: 'ENOSPC' });
-  } finally {
-    spawnSync('umount', [runs]);
-  }
+  using small = await smallDisk(context, join(it.path, 'runs'), 'size=2m,nr_inodes=1');
+  const runs = small.path;
+  const locked = acquireLock(join(runs, 'r1'), { clock: realClock, takeOver: false });
+  await expect(locked).rejects.toMatchObject({ code: 'ENOSPC' });
+  const opened = openJournal(join(runs, 'r1/trace.jsonl'), { runId: 'r1', epoch: 1 });
+  await expect(opened).rejects.toMatchObject({ code: 'ENOSPC' });
 });
 
 test('a work order whose records and lock find no room says what stopped it, and how it goes on', async (context) => {
@@ -119,30 +105,23 @@ test('a work order whose records and lock find no room says what stopped it, and
       answers: { propose: [answer('f1.txt', '1\n')] },
     }),
   });
-  const disk = join(it.path, 'disk');
-  await mkdir(disk);
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', disk]);
-  if (mounted.status !== 0)
-    return context.skip('no small disk can be mounted here (that takes root, on Linux)');
-  try {
-    const fill = join(disk, 'fill');
-    put(disk, {
-      'wo.json': JSON.stringify(order(1)),
-      'repo/scripts/verify.sh': `test -e '${it.path}/go' || head -c 100000000 /dev/zero > '${fill}' 2> /dev/null; true\n`,
-    });
-    repository(join(disk, 'repo'));
-    const flags = ['--repo', 'repo', '--work-order', 'wo.json', '--run-id', 'r1', '--no-push'];
-    const agent = ['--agent', 'scripted', '--script', '../script.json'];
-    const ran = await it.factory(['order', 'run', ...flags, ...agent], { cwd: disk });
-    expect(ran.code, ran.stderr).toBe(1);
-    const last = ran.stderr.slice(ran.stderr.indexOf('error['));
-    expect(last).toContain(`${join(disk, '.factory/runs/r1')}/verify/`);
-    expect(last).toMatch(/fix: mend that .*, then: .*resume r1/);
-    await rm(fill);
-    await writeFile(join(it.path, 'go'), '');
-    const resumed = await it.factory(['resume', 'r1'], { cwd: disk });
-    expect(resumed.code, resumed.stderr).toBe(0);
-  } finally {
-    spawnSync('umount', [disk]);
-  }
+  using small = await smallDisk(context, join(it.path, 'disk'), 'size=4m');
+  const disk = small.path;
+  const fill = join(disk, 'fill');
+  put(disk, {
+    'wo.json': JSON.stringify(order(1)),
+    'repo/scripts/verify.sh': `test -e '${it.path}/go' || head -c 100000000 /dev/zero > '${fill}' 2> /dev/null; true\n`,
+  });
+  repository(join(disk, 'repo'));
+  const flags = ['--repo', 'repo', '--work-order', 'wo.json', '--run-id', 'r1', '--no-push'];
+  const agent = ['--agent', 'scripted', '--script', '../script.json'];
+  const ran = await it.factory(['order', 'run', ...flags, ...agent], { cwd: disk });
+  expect(ran.code, ran.stderr).toBe(1);
+  const last = ran.stderr.slice(ran.stderr.indexOf('error['));
+  expect(last).toContain(`${join(disk, '.factory/runs/r1')}/verify/`);
+  expect(last).toMatch(/fix: mend that .*, then: .*resume r1/);
+  await rm(fill);
+  await writeFile(join(it.path, 'go'), '');
+  const resumed = await it.factory(['resume', 'r1'], { cwd: disk });
+  expect(resumed.code, resumed.stderr).toBe(0);
 });

@@ -1,4 +1,6 @@
 /** Tests in several languages, and what runs them. */
+import { expect } from 'vitest';
+import type { FileChange } from '../../src/policy/tampering.ts';
 
 const pytest = `import pytest
 from shop import parse, total
@@ -146,3 +148,20 @@ export const files = {
   'build.gradle': 'test {\n  useJUnitPlatform()\n}\n',
   'vitest.config.ts': 'export default { test: {} };\n',
 } as const;
+
+export const py = 'tests/test_shop.py';
+export const js = 'src/shop.test.ts';
+export const goTest = 'shop_test.go';
+export const java = 'src/test/java/ShopTest.java';
+export const rb = 'spec/shop_spec.rb';
+export const ex = 'test/shop_test.exs';
+export const cs = 'tests/ShopTests.cs';
+export const sh = 'tests/smoke.sh';
+export const sum = '    assert total([1, 2]) == 3\n';
+
+/** One of the files, with one place of it written otherwise. */
+export const change = (path: keyof typeof files, from: string, to: string): FileChange => {
+  const before = files[path];
+  expect(before).toContain(from);
+  return { path, before, after: before.replace(from, () => to) };
+};

@@ -1,23 +1,8 @@
 /** Honest changes of tests that look like those by which they say less. */
 import { expect, test } from 'vitest';
 import { type FileChange, tamperingIn } from '../../src/policy/tampering.ts';
-import { files } from './suites.ts';
+import { change, cs, ex, type files, goTest, java, js, py, rb, sh, sum } from './suites.ts';
 
-const change = (path: keyof typeof files, from: string, to: string): FileChange => {
-  const before = files[path];
-  expect(before).toContain(from);
-  return { path, before, after: before.replace(from, () => to) };
-};
-
-const py = 'tests/test_shop.py';
-const js = 'src/shop.test.ts';
-const goTest = 'shop_test.go';
-const java = 'src/test/java/ShopTest.java';
-const rb = 'spec/shop_spec.rb';
-const ex = 'test/shop_test.exs';
-const cs = 'tests/ShopTests.cs';
-const sh = 'tests/smoke.sh';
-const sum = '    assert total([1, 2]) == 3\n';
 const sums = `${sum}    assert total([]) == 0\n`;
 
 test.for<readonly [string, keyof typeof files, string, string]>([
