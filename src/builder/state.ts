@@ -83,7 +83,7 @@ export type Books = { readonly workspace: string; readonly run: { readonly histo
 /** Says in the history that this state is the build's own, then puts it down. */
 export async function writeState({ workspace, run }: Books, state: BuildState): Promise<void> {
   const text = `${JSON.stringify(state, null, 2)}\n`;
-  await noteState(run.history, [...(await unnoted(workspace, run.history)), sha256(text)]);
+  if (await takesNotes(workspace, run.history)) await noteState(run.history, sha256(text));
   await writeFileAtomic(join(workspace, inWorkspace.orderState), text, { sync: true });
 }
 
@@ -97,19 +97,16 @@ export async function isForeignState({ workspace, run }: Books): Promise<boolean
   return found.kind !== 'text' || !noted.includes(sha256(found.text));
 }
 
-/** The state of a run that was begun before states were noted: a resume may go back to it. */
-async function unnoted(workspace: string, history: string): Promise<readonly string[]> {
-  if ((await statesOf(history)) !== undefined) return [];
-  const found = readPlain(join(workspace, inWorkspace.orderState));
-  return found.kind === 'text' ? [sha256(found.text)] : [];
-}
+/** Not in a run that was begun before states were noted: a fork may go back to any that it had. */
+const takesNotes = async (workspace: string, history: string): Promise<boolean> =>
+  (await statesOf(history)) !== undefined ||
+  readPlain(join(workspace, inWorkspace.orderState)).kind === 'missing';
 
-async function noteState(history: string, hashes: readonly string[]): Promise<void> {
+async function noteState(history: string, hash: string): Promise<void> {
   if (!existsSync(history)) return;
   const noted = (await statesOf(history)) ?? [];
-  const fresh = hashes.filter((hash) => !noted.includes(hash));
-  if (fresh.length === 0) return;
-  const text = [...noted, ...fresh].map((line) => `${line}\n`).join('');
+  if (noted.includes(hash)) return;
+  const text = [...noted, hash].map((line) => `${line}\n`).join('');
   await writeFileAtomic(inHistory(history).states, text, { sync: true, syncFolder: true });
 }
 
