@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { isSealedPath } from '../policy/holdout.ts';
 import { quoteWord } from '../policy/words.ts';
-import { writeJson } from '../system/files.ts';
+import { writeFileAtomic, writeJson } from '../system/files.ts';
 import {
   checkoutInstead,
   type Environment,
@@ -153,6 +153,8 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
     left_out: [],
   };
   await writeJson(inHistory(historyDir).start, record);
+  // None yet: what the workspace has for one is not the build's.
+  await writeFileAtomic(inHistory(historyDir).states, '');
   return { kind: record.kind, baseCommit: record.base_commit, author: record.author, notes };
 }
 

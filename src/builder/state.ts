@@ -1,5 +1,4 @@
 /** `.factory/order/state.json`: where a build stands. It lies in the workspace, so a resume restores it with the rest. */
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -83,7 +82,7 @@ export type Books = { readonly workspace: string; readonly run: { readonly histo
 /** Says in the history that this state is the build's own, then puts it down. */
 export async function writeState({ workspace, run }: Books, state: BuildState): Promise<void> {
   const text = `${JSON.stringify(state, null, 2)}\n`;
-  if (await takesNotes(workspace, run.history)) await noteState(run.history, sha256(text));
+  await noteState(run.history, sha256(text));
   await writeFileAtomic(join(workspace, inWorkspace.orderState), text, { sync: true });
 }
 
@@ -97,20 +96,14 @@ export async function isForeignState({ workspace, run }: Books): Promise<boolean
   return found.kind !== 'text' || !noted.includes(sha256(found.text));
 }
 
-/** Not in a run that was begun before states were noted: a fork may go back to any that it had. */
-const takesNotes = async (workspace: string, history: string): Promise<boolean> =>
-  (await statesOf(history)) !== undefined ||
-  readPlain(join(workspace, inWorkspace.orderState)).kind === 'missing';
-
 async function noteState(history: string, hash: string): Promise<void> {
-  if (!existsSync(history)) return;
-  const noted = (await statesOf(history)) ?? [];
-  if (noted.includes(hash)) return;
+  const noted = await statesOf(history);
+  if (noted === undefined || noted.includes(hash)) return;
   const text = [...noted, hash].map((line) => `${line}\n`).join('');
   await writeFileAtomic(inHistory(history).states, text, { sync: true, syncFolder: true });
 }
 
-/** Undefined where none was ever noted. */
+/** Undefined for a run that was begun before states were noted, and believes any: a fork may go back to each that it had. */
 async function statesOf(history: string): Promise<readonly string[] | undefined> {
   try {
     return (await readFile(inHistory(history).states, 'utf8')).split('\n').filter((line) => line !== '');

@@ -179,6 +179,19 @@ describe('a build', () => {
     expect(git(b.run.history, 'rev-list', '--count', headRef)).toBe('1');
   });
 
+  test('does not begin with a state that it finds', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1)]);
+    const done = [{ id: 'WO-01', commit: null, subject: 's', attempts: 1 }];
+    const state = { version: 1, digests: {}, head: null, done, current: null };
+    put(b.workspace, { '.factory/order/state.json': JSON.stringify(state) });
+    expect(await orderNext({}, b.io)).toBe(1);
+    expect(b.output()).toMatchObject({
+      failure_class: 'guardrail',
+      failure_reason: expect.stringContaining('or the project itself has written there'),
+    });
+  });
+
   test('whose states were not noted when it began goes back to any that it had', async () => {
     using it = folder();
     const b = await build(it.path, [order(1)]);
