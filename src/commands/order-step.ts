@@ -37,7 +37,7 @@ export async function step(
     const verdict = (await isForeignState(place))
       ? no(
           'guardrail',
-          `${inWorkspace.orderState} is not as the build has left it: what is built, a check of it or the project itself has written there`,
+          `${inWorkspace.orderState} is not as the build has left it: what is built, a check of it or the project itself has written there; take that file out of the project, or fork the run from before the stage that wrote it (factory fork RUN --at NODE --before)`,
         )
       : await act(place);
     return await conclude(io, options.json === true, verdict);

@@ -157,7 +157,8 @@ function leadsInside(home: AgentProgram['home'], masks: Confinement['masks']): s
     const is = realOf(path);
     if (is === path) continue;
     const shown = masks.map(realOf).find((mask) => within(is, mask) || within(mask, is));
-    if (shown !== undefined) return `it is to see ${path}, a way to ${shown}, which no stage may see`;
+    if (shown !== undefined)
+      return `it is to see ${path}, a way to ${shown}, which no stage may see: name the place that it needs, without that link`;
   }
   return undefined;
 }

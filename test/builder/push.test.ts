@@ -12,12 +12,18 @@ import { noteDisk } from '../support/disk-notes.ts';
 import { asHeldByModes } from '../workspace/folders.ts';
 import { bareEnv, folder, git, put, repository } from './support.ts';
 
+/** The repository in `src` of a folder, with an empty one that is its first remote. */
+function withOrigin(root: string): { readonly repo: string; readonly remote: string } {
+  const [repo, remote] = [join(root, 'src'), join(root, 'remote.git')];
+  repository(repo);
+  git(root, 'init', '-q', '--bare', 'remote.git');
+  git(repo, 'remote', 'add', 'origin', remote);
+  return { repo, remote };
+}
+
 test('whoever has lost the repository to another run pushes nothing', async () => {
   using it = folder({ 'src/a.txt': 'a\n' });
-  const repo = join(it.path, 'src');
-  repository(repo);
-  git(it.path, 'init', '-q', '--bare', 'remote.git');
-  git(repo, 'remote', 'add', 'origin', join(it.path, 'remote.git'));
+  const { repo, remote } = withOrigin(it.path);
   const held = join(repo, '.git/factory');
   const given = { repo, branch: 'main', env: bareEnv(it.path), held };
   const open = fence(held, () => {
@@ -25,7 +31,7 @@ test('whoever has lost the repository to another run pushes nothing', async () =
   });
   await expect(push(given, realSpawn)).rejects.toThrow(Superseded);
   open();
-  expect(git(join(it.path, 'remote.git'), 'branch')).toBe('');
+  expect(git(remote, 'branch')).toBe('');
   expect(await push(given, realSpawn)).toMatchObject({ ok: true });
 });
 
@@ -52,10 +58,8 @@ test('of all that git says of a push that failed, the reason is told', async () 
 
 test('clears what a push that was killed has left among the temporary files, and nothing else', async () => {
   using it = folder({ 'src/a.txt': 'a\n' });
-  const [repo, tmp] = [join(it.path, 'src'), join(it.path, 'tmp')];
-  repository(repo);
-  git(it.path, 'init', '-q', '--bare', 'remote.git');
-  git(repo, 'remote', 'add', 'origin', join(it.path, 'remote.git'));
+  const { repo } = withOrigin(it.path);
+  const tmp = join(it.path, 'tmp');
   const { pid } = spawnSync('true');
   const ended = makerWord().replace(/\.\d+\./, `.${pid}.`);
   const left = [`factory-push-${makerWord()}-abcdef`, 'factory-push-mine', `other-${ended}-abcdef`];
@@ -155,10 +159,7 @@ test('a branch whose name cannot be flushed at the other end does not count as p
 
 test('what a run has committed past a filter of the user is not pushed by a later run either, until he has pushed it himself', async () => {
   using it = folder({ 'src/a.txt': 'a\n', 'src/.gitattributes': '*.txt filter=turn\n' });
-  const repo = join(it.path, 'src');
-  repository(repo);
-  git(it.path, 'init', '-q', '--bare', 'remote.git');
-  git(repo, 'remote', 'add', 'origin', join(it.path, 'remote.git'));
+  const { repo, remote } = withOrigin(it.path);
   const commit = (path: string, ...message: string[]) => {
     put(repo, { [path]: 'text\n' });
     git(repo, 'add', '.');
@@ -171,7 +172,7 @@ test('what a run has committed past a filter of the user is not pushed by a late
   const given = { repo, branch: 'main', env: bareEnv(it.path) };
   const stderr = 'a filter of your git would have converted b.txt (turn)';
   expect(await push(given, realSpawn)).toEqual({ ok: false, remote: 'origin', stdout: '', stderr });
-  expect(git(join(it.path, 'remote.git'), 'branch')).toBe('');
+  expect(git(remote, 'branch')).toBe('');
   git(repo, 'push', '-q', 'origin', 'main');
   commit('d.sh', 'WO-03: three', trailer);
   expect(await push(given, realSpawn)).toMatchObject({ ok: true });
@@ -179,10 +180,7 @@ test('what a run has committed past a filter of the user is not pushed by a late
 
 test('links, submodules and new modes are pushed past a filter, which would have left them alone', async () => {
   using it = folder({ 'src/a.txt': 'a\n', 'src/.gitattributes': '* filter=turn\n' });
-  const repo = join(it.path, 'src');
-  repository(repo);
-  git(it.path, 'init', '-q', '--bare', 'remote.git');
-  git(repo, 'remote', 'add', 'origin', join(it.path, 'remote.git'));
+  const { repo } = withOrigin(it.path);
   git(repo, 'config', 'filter.turn.clean', 'cat');
   const commit = (message: string) => git(repo, 'commit', '-q', '-m', message, '-m', 'Factory-Run: R');
   symlinkSync('a.txt', join(repo, 'link'));
