@@ -1,10 +1,11 @@
 /** How long to wait, where only a sentence says so: `Please try again in 7m12s.`, `try again at Nov 26th, 2026 5:29 AM`. */
 
+const hourMs = 3_600_000;
 const units: readonly (readonly [RegExp, number])[] = [
   [/^(?:ms|milliseconds?)$/i, 1],
   [/^(?:s|secs?|seconds?)$/i, 1000],
   [/^(?:m|mins?|minutes?)$/i, 60_000],
-  [/^(?:h|hrs?|hours?)$/i, 3_600_000],
+  [/^(?:h|hrs?|hours?)$/i, hourMs],
   [/^(?:d|days?)$/i, 86_400_000],
 ];
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
@@ -42,5 +43,8 @@ function untilMoment(text: string, now: Date): number | undefined {
     // Its seconds are left out: at the end of that minute it has come.
     Number(minute) + 1,
   );
+  const wait = moment.getTime() - now.getTime();
+  // A time of day that has long been today is tomorrow's; one that has just been has come.
+  if (day === undefined && wait < -hourMs) moment.setDate(moment.getDate() + 1);
   return Math.max(0, moment.getTime() - now.getTime());
 }

@@ -250,6 +250,10 @@ test.for([
     { class: 'infra', retryAfterMs: 0, park: { kind: 'quota' } },
   ],
   [
+    "You've hit your usage limit. Try again at 1:29 AM.",
+    { class: 'infra', retryAfterMs: 20 * 3_600_000, park: { kind: 'quota' } },
+  ],
+  [
     "You've hit your usage limit. Try again in 2 days 3 hours 5 minutes.",
     { class: 'infra', retryAfterMs: 183_900_000, park: { kind: 'quota' } },
   ],
