@@ -1,5 +1,14 @@
 /** What is changed together with its own hash is found all the same: the records must tell one story. */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Checkpoint } from '../../src/model/checkpoint.ts';
@@ -53,11 +62,15 @@ afterAll(() => it[Symbol.asyncDispose]());
 async function saidOf(id: string, name: string, change: (text: string) => string | Buffer) {
   const path = join(it.dir(id), name);
   const kept = readFileSync(path);
+  const { mode } = statSync(path);
+  // Some artifacts are for reading only.
+  chmodSync(path, mode | 0o200);
   writeFileSync(path, change(kept.toString()));
   try {
     return (await it.verify(id)).problems.map(({ code, where, message }) => `${code} ${where}: ${message}`);
   } finally {
     writeFileSync(path, kept);
+    chmodSync(path, mode);
   }
 }
 type Value = Record<string, unknown>;
