@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { flagsFirst, missingValue, usageProblem } from './commands/argv.ts';
 import { asCalled, programWords, sameAgain } from './commands/called.ts';
-import { harmless, type Io } from './commands/io.ts';
+import { harmless, type Io, type Raw } from './commands/io.ts';
 import { withLookCommands } from './commands/look-words.ts';
 import { collect, present, withAnswerers, withRunOptions } from './commands/run-words.ts';
 import { realClock } from './system/clock.ts';
@@ -336,7 +336,11 @@ async function withOthers(program: Command, argv: readonly string[]): Promise<vo
       const { recordExport } = await import('./commands/record.ts');
       exitCode = await recordExport(run, options, io);
     });
-  withLookCommands(program, { ...io, clock: realClock }, (code) => {
+  const raw: Raw = {
+    bytes: (piece) => void process.stdout.write(piece),
+    outIsClosed: () => process.stdout.destroyed,
+  };
+  withLookCommands(program, { ...io, ...raw, clock: realClock }, (code) => {
     exitCode = code;
   });
   const wanted = argv.find((word) => rooms[word] !== undefined);

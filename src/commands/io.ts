@@ -15,6 +15,14 @@ export type Io = {
   readonly called?: { readonly program: string; readonly again?: string };
 };
 
+/** Standard output as it is, for commands that look at a run. */
+export type Raw = {
+  /** Results that are no text for people. */
+  bytes(piece: Uint8Array): void;
+  /** Whether whoever read the results has gone (`factory … | head`). */
+  outIsClosed(): boolean;
+};
+
 /** Columns for what is drawn on standard error; undefined where it is no terminal. */
 export const errColumns = (io: Io): number | undefined => (io.errIsTerminal ? io.width : undefined);
 

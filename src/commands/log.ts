@@ -36,6 +36,10 @@ export function logLevel(word: string | undefined): LogLevel {
 
 const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
+/** Whether a record of level `at` is told where the least that counts is `least`. */
+export const isLogged = (at: LogLevel, least: LogLevel): boolean =>
+  levels.indexOf(at) >= levels.indexOf(least);
+
 /** A log that writes to `to` at once, so that nothing is lost at an exit. A logging library is not worth its weight here:
  *  to load one takes as long as to run two stages. */
 export function openLog(
@@ -44,23 +48,22 @@ export function openLog(
   format: 'json' | 'text',
   clock: Pick<Clock, 'now'>,
 ): Log {
-  const least = levels.indexOf(level);
   return (at, message, fields = {}) => {
-    if (levels.indexOf(at) < least) return;
+    if (!isLogged(at, level)) return;
     const time = clock.now().toISOString();
     const word = at.toUpperCase();
     to(
       format === 'json'
         ? `${JSON.stringify({ level: word, time, ...fields, msg: message })}\n`
-        : readable(time, word, message, fields),
+        : recordLine(time.slice(11, 19), word.padEnd(5), message, fields),
     );
   };
 }
 
 /** `10:20:30 INFO  stage started node=plan visit=1` */
-function readable(time: string, level: string, message: string, fields: object): string {
+export function recordLine(when: string, level: string, message: string, fields: object = {}): string {
   const shown = Object.entries(fields).map(([key, value]) => `${key}=${quoted(value)}`);
-  return `${[time.slice(11, 19), level.padEnd(5), message, ...shown].join(' ')}\n`;
+  return `${[when, level, message, ...shown].join(' ')}\n`;
 }
 
 function quoted(value: unknown): string {

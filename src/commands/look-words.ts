@@ -1,13 +1,19 @@
 /** The commands that only look: at pipelines, at runs and what they left. Each is loaded when it is called. */
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Clock } from '../system/clock.ts';
-import type { Io } from './io.ts';
+import type { Io, Raw } from './io.ts';
 import { present } from './run-words.ts';
+
+const count = (value: string): number => {
+  const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+  if (Number.isSafeInteger(number)) return number;
+  throw new InvalidArgumentError('It is no whole number from 0 on.');
+};
 
 /** Tells commander of them. `ended` takes the exit code of the one that was called. */
 export function withLookCommands(
   program: Command,
-  io: Io & { readonly clock: Clock },
+  io: Io & Raw & { readonly clock: Clock },
   ended: (code: number) => void,
 ): void {
   program
@@ -28,6 +34,32 @@ export function withLookCommands(
     .action(async (run, dir, options) => {
       const { checkoutCommand } = await import('./checkout.ts');
       ended(await checkoutCommand(run, dir, options, io));
+    });
+  program
+    .command('diff <run> [paths...]')
+    .description(
+      "what has changed in a run's workspace (all of it, or only at these paths) since it began, as a patch",
+    )
+    .addOption(new Option('--at <node[@visit]>', 'what that visit has changed').argParser(present))
+    .addOption(
+      new Option('--from <node[@visit]>', 'since right after that visit, not since the beginning').argParser(
+        present,
+      ),
+    )
+    .addOption(
+      new Option('--to <node[@visit]>', 'until right after that visit, not the latest checkpoint').argParser(
+        present,
+      ),
+    )
+    .option('--names', 'the paths alone: A added, M modified, D deleted')
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .option('--json', 'paths, kinds, modes and hashes as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (run, paths, options) => {
+      const { diffCommand } = await import('./diff.ts');
+      ended(await diffCommand(run, paths, options, io));
     });
   program
     .command('validate <pipelines...>')
@@ -63,6 +95,22 @@ export function withLookCommands(
     .action(async (run, options) => {
       const { showCommand } = await import('./show.ts');
       ended(await showCommand(run, options, io));
+    });
+  program
+    .command('logs <run>')
+    .description('what happened in a run, event by event, also while it goes')
+    .option('-f, --follow', 'go on telling until nobody is at work in the run')
+    .addOption(new Option('--last <n>', 'of what has happened so far, the last n lines').argParser(count))
+    .addOption(new Option('--node <id>', 'only what is about one node').argParser(present))
+    .option('-v, --verbose', 'more records')
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+    )
+    .option('--json', 'the events as they were recorded, one JSON record a line')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (run, options) => {
+      const { logsCommand } = await import('./logs.ts');
+      ended(await logsCommand(run, options, io));
     });
   program
     .command('audit <run>')

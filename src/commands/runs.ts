@@ -110,7 +110,8 @@ function mark(status: RunSummary['status'], word: string, paint: Paint): string 
   }
 }
 
-const storyOf = (run: RunSummary): string =>
+/** What there is to say of how a run stands, beyond the word for it. */
+export const storyOf = (run: RunSummary): string =>
   [
     run.replayOf === null ? '' : `replay of ${run.replayOf}`,
     run.forkedFrom === null || run.forkedFrom.run_id === run.replayOf

@@ -63,7 +63,7 @@ export function openView(wishes: Wishes, io: ViewIo): View {
             if (event.type !== 'PipelineFailed' || wishes.quiet !== true) log(...recordOf(event));
           },
           (node) => log('warn', 'failing exit reached', { node, outcome: 'fail' }),
-        ),
+        ).tell,
         streamed: () => {},
         spent: (node, usage) => log('debug', 'model call', { node, ...usage }),
       },
@@ -95,21 +95,27 @@ export function openView(wishes: Wishes, io: ViewIo): View {
 
 /** Whether an exit is a good one is known only when the run ends: until then its own event waits, and where the run has
  *  failed `failing` is told in its place. */
-function exitsHeld(tell: (event: RunEvent) => void, failing: (node: string) => void) {
+export function exitsHeld(tell: (event: RunEvent) => void, failing: (node: string) => void) {
   let exit: string | undefined;
   let held: RunEvent[] = [];
-  return (event: RunEvent): void => {
-    if (event.type === 'StageStarted') exit = event.node_type === 'exit' ? event.node_id : undefined;
-    if (exit !== undefined && (event.type === 'StageCompleted' || event.type === 'CheckpointSaved')) {
-      held.push(event);
-      return;
-    }
-    const waiting = held;
-    held = [];
-    const failed = event.type === 'PipelineFailed' && exit !== undefined && waiting.length > 0;
-    if (failed && exit !== undefined) failing(exit);
-    for (const one of waiting) if (!failed || one.type !== 'StageCompleted') tell(one);
-    tell(event);
+  return {
+    tell(event: RunEvent): void {
+      if (event.type === 'StageStarted') exit = event.node_type === 'exit' ? event.node_id : undefined;
+      if (exit !== undefined && (event.type === 'StageCompleted' || event.type === 'CheckpointSaved')) {
+        held.push(event);
+        return;
+      }
+      const waiting = held;
+      held = [];
+      const failed = event.type === 'PipelineFailed' && exit !== undefined && waiting.length > 0;
+      if (failed && exit !== undefined) failing(exit);
+      for (const one of waiting) if (!failed || one.type !== 'StageCompleted') tell(one);
+      tell(event);
+    },
+    /** Tells what waits, of a run whose end has not come. */
+    rest(): void {
+      for (const one of held.splice(0)) tell(one);
+    },
   };
 }
 
@@ -160,7 +166,7 @@ function openScreen(io: ViewIo, colour: boolean) {
     },
   );
   const watcher: Watcher = {
-    event: told,
+    event: told.tell,
     streamed(_node, text, channel) {
       if (stage === undefined) return;
       if (channel === 'answer') stage.characters += text.length;

@@ -1,0 +1,134 @@
+/** `factory logs`: what happened in a run, event by event; with `--follow` also what happens from now on. */
+import { resolve } from 'node:path';
+import type { Log } from '../engine/watch.ts';
+import { RunEvent } from '../model/event.ts';
+import type { JsonObject } from '../model/json.ts';
+import { layout } from '../model/layout.ts';
+import { type Cursor, readJournal } from '../store/journal.ts';
+import { livingOwners } from '../store/lock.ts';
+import { findRun, namedRun, type RunSummary, summaryOf } from '../store/run-store.ts';
+import type { Clock } from '../system/clock.ts';
+import { type Io, paints, type Raw } from './io.ts';
+import { isLogged, type LogLevel, logLevel, recordLine, recordOf } from './log.ts';
+import { painter } from './print.ts';
+import { refuse } from './refuse.ts';
+import { nextOf, storyOf } from './runs.ts';
+import { exitsHeld } from './view.ts';
+
+export type LogsOptions = {
+  readonly runsdir?: string;
+  readonly node?: string;
+  readonly follow?: boolean;
+  /** Of what has happened so far. */
+  readonly last?: number;
+  readonly verbose?: boolean;
+  readonly json?: boolean;
+  readonly color?: boolean;
+};
+
+/** Milliseconds between two looks at a run that goes on. */
+const lookMs = 250;
+
+/** Tells a run's events. With `follow` it ends when nobody is at work in the run any more, or nobody reads. Answers with
+ *  the exit code, which says nothing of how the run went. */
+export async function logsCommand(
+  run: string,
+  options: LogsOptions,
+  io: Io & Pick<Raw, 'outIsClosed'> & { readonly clock: Clock },
+): Promise<number> {
+  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
+  if (!found.ok) {
+    await refuse([{ code: 'no-run', severity: 'error', message: found.why }], io, options);
+    return 2;
+  }
+  const dir = resolve(io.cwd, found.dir);
+  const { events } = layout(dir);
+  const teller = openTeller(options, io);
+  let cursor: Cursor | undefined;
+  const readOn = async (): Promise<void> => {
+    for await (const entry of readJournal(events, cursor)) {
+      cursor = entry.cursor;
+      if (entry.kind === 'record') teller.tell(entry.record);
+      else io.err(`line ${entry.cursor.line} of ${events} cannot be read\n`);
+    }
+  };
+  await readOn();
+  teller.begin();
+  let stands = await summaryOf(found.id, dir, io.clock);
+  while (options.follow === true && !io.outIsClosed()) {
+    await readOn();
+    // Looked at before the last reading, so that its last words are not missed.
+    if (stands.status !== 'running' && livingOwners(dir).length === 0) break;
+    await io.clock.sleep(lookMs);
+    stands = await summaryOf(found.id, dir, io.clock);
+  }
+  teller.end();
+  if (teller.told() === 0 && options.node !== undefined)
+    io.err(`no event so far is about a node "${options.node}"\n`);
+  io.err(`${standing(stands, dir, io)}\n`);
+  return 0;
+}
+
+/** How the run stands, and what could be typed next. */
+function standing(summary: RunSummary, dir: string, io: Io): string {
+  const story = storyOf(summary);
+  const next = nextOf(summary, io.called?.program ?? 'factory', namedRun(dir, io.cwd));
+  return `run ${summary.id}: ${summary.status}${story === '' ? '' : `: ${story}`}${next === '' ? '' : `\nnext: ${next}`}`;
+}
+
+/** Tells records as lines; until `begin` the latest of them wait, where only so many are wanted. */
+function openTeller(options: LogsOptions, io: Io) {
+  const { last = Number.POSITIVE_INFINITY, node } = options;
+  const level = options.verbose === true ? 'debug' : logLevel(io.env['FACTORY_LOG_LEVEL']);
+  const paint = painter(paints(io, io.outIsTerminal, options.color));
+  const painted: Readonly<Record<LogLevel, (word: string) => string>> = {
+    debug: paint.dim,
+    info: (word) => word,
+    warn: paint.yellow,
+    error: paint.red,
+  };
+  const waiting: string[] = [];
+  let hasBegun = last === Number.POSITIVE_INFINITY;
+  let told = 0;
+  const out = (line: string): void => {
+    told += 1;
+    if (hasBegun) io.out(line);
+    else waiting.push(line);
+    if (waiting.length > last) waiting.shift();
+  };
+  const isAbout = (id: unknown): boolean => node === undefined || id === node;
+  const log = (at: string, [how, message, fields]: Parameters<Log>): void => {
+    if (!isLogged(how, level)) return;
+    const word = painted[how](how.toUpperCase().padEnd(5));
+    out(recordLine(at.slice(0, 19).replace('T', ' '), word, message, fields));
+  };
+  let at = '';
+  const words = exitsHeld(
+    (event) => {
+      if (isAbout('node_id' in event ? event.node_id : undefined)) log(event.at, recordOf(event));
+    },
+    (exit) => {
+      if (isAbout(exit)) log(at, ['warn', 'failing exit reached', { node: exit, outcome: 'fail' }]);
+    },
+  );
+  return {
+    tell(record: JsonObject): void {
+      if (options.json === true) {
+        if (isAbout(record['node_id'])) out(`${JSON.stringify(record)}\n`);
+        return;
+      }
+      at = String(record['at'] ?? '');
+      const event = RunEvent.safeParse(record);
+      if (event.success) words.tell(event.data);
+      // Of another version of ours, or of somebody else.
+      else if (isAbout(record['node_id'])) log(at, ['info', String(record['type'] ?? 'an unknown event')]);
+    },
+    begin(): void {
+      hasBegun = true;
+      for (const line of waiting.splice(0)) io.out(line);
+    },
+    /** What waits for an end that has not come. */
+    end: (): void => words.rest(),
+    told: (): number => told,
+  };
+}

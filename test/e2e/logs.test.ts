@@ -1,0 +1,147 @@
+/** What happened in a run, told afterwards and while it goes. */
+import { spawn } from 'node:child_process';
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { cleanEnv, cli, type Home, home } from '../support/cli.ts';
+
+/** Stage `wait` ends as soon as the file `$FLAG` is there. */
+const pipeline = `digraph g {
+  workdir="none"
+  start [shape=Mdiamond]
+  wait [shape=parallelogram, tool_command="until [ -e $FLAG ]; do sleep 0.02; done"]
+  no [shape=parallelogram, tool_command="false"]
+  exit [shape=Msquare]
+  start -> wait -> no -> exit
+}`;
+const patient = { timeout: 30_000, interval: 5 };
+const timeless = (text: string): string[] =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) =>
+      line.replace(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d /, '').replace(/elapsed_ms=\d+/, 'elapsed_ms=0'),
+    );
+
+const walkedIn =
+  'node no failed and walked into the exit "exit" by an unconditional edge: tool_exit_code_1 (a condition such as outcome=fail on the edge forgives it)';
+
+async function begun(): Promise<{ it: Home; flag: string; events: string }> {
+  const it = await home({ 'p.dot': pipeline });
+  return { it, flag: join(it.path, 'flag'), events: join(it.path, '.factory/runs/r/events.jsonl') };
+}
+
+/** `factory logs r -f`, read as it comes. */
+function following(it: Home, ...more: string[]) {
+  const child = spawn(process.execPath, [cli, 'logs', 'r', '--follow', ...more], {
+    cwd: it.path,
+    env: cleanEnv({ HOME: it.path }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const told = { out: '', err: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    told.out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    told.err += text;
+  });
+  const ended = new Promise<number | null>((done) => child.on('close', done));
+  return { child, told, ended };
+}
+
+const stageWaits = (events: string) => vi.waitFor(() => expect(existsSync(events)).toBe(true), patient);
+
+test('a run that goes is followed to its end, and told the same way afterwards', async () => {
+  const { it, flag, events } = await begun();
+  await using _ = it;
+  const run = it.factory(['run', 'p.dot', '--run-id', 'r', '-q'], { env: { FLAG: flag } });
+  await stageWaits(events);
+  const { told, ended } = following(it);
+  await vi.waitFor(() => expect(told.out).toContain('stage started node=wait visit=1\n'), patient);
+  expect(told.err).toBe('');
+  writeFileSync(flag, '');
+  expect((await run).code).toBe(1);
+  expect(await ended, told.err).toBe(0);
+  expect(timeless(told.out)).toEqual([
+    'INFO  pipeline starting agent=none',
+    'INFO  stage started node=start visit=1',
+    'INFO  stage completed node=start outcome=success elapsed_ms=0',
+    'INFO  stage started node=wait visit=1',
+    'INFO  stage completed node=wait outcome=success elapsed_ms=0',
+    'INFO  stage started node=no visit=1',
+    'WARN  stage failed node=no reason=tool_exit_code_1 class=product elapsed_ms=0',
+    'INFO  stage started node=exit visit=1',
+    'WARN  failing exit reached node=exit outcome=fail',
+    `ERROR pipeline failed error=${JSON.stringify(walkedIn)}`,
+  ]);
+  expect(told.err).toMatch(/^run r: failed: node no failed and .*\nnext: .* trace r --node no\n$/);
+
+  const again = await it.factory(['logs', 'r']);
+  expect(again).toMatchObject({ code: 0, stdout: told.out, stderr: told.err });
+  const last = await it.factory(['logs', 'r', '--last', '2']);
+  expect(last.stdout).toBe(told.out.split('\n').slice(-3).join('\n'));
+  expect((await it.factory(['logs', 'r', '--last', '0'])).stdout).toBe('');
+  const node = await it.factory(['logs', 'r', '--node', 'no']);
+  expect(timeless(node.stdout).map((line) => line.slice(0, 19))).toEqual([
+    'INFO  stage started',
+    'WARN  stage failed ',
+  ]);
+  const exit = await it.factory(['logs', 'r', '--node', 'exit']);
+  expect(timeless(exit.stdout)).toContain('WARN  failing exit reached node=exit outcome=fail');
+  const verbose = await it.factory(['logs', 'r', '--verbose']);
+  expect(verbose.stdout).toContain(' DEBUG checkpoint saved node=wait\n');
+  const json = await it.factory(['logs', 'r', '--json']);
+  expect(json.stdout).toBe(await it.read('.factory/runs/r/events.jsonl'));
+  const nothing = await it.factory(['logs', 'r', '--node', 'nowhere']);
+  expect(nothing).toMatchObject({ code: 0, stdout: '' });
+  expect(nothing.stderr).toContain('no event so far is about a node "nowhere"\n');
+});
+
+test('of a run that is killed it says so, and how to go on', async () => {
+  const { it, flag, events } = await begun();
+  await using _ = it;
+  let kill = () => {};
+  const run = it.factory(['run', 'p.dot', '--run-id', 'r'], {
+    env: { FLAG: flag },
+    watch: (_line, engine) => {
+      kill = () => engine.kill('SIGKILL');
+    },
+  });
+  await stageWaits(events);
+  const { told, ended } = following(it, '--node', 'wait');
+  await vi.waitFor(() => expect(told.out).toContain('stage started node=wait visit=1\n'), patient);
+  kill();
+  expect((await run).signal).toBe('SIGKILL');
+  expect(await ended).toBe(0);
+  expect(timeless(told.out)).toEqual(['INFO  stage started node=wait visit=1']);
+  expect(told.err).toMatch(/^run r: crashed: stopped before wait\nnext: .* resume r\n$/);
+  writeFileSync(flag, '');
+});
+
+test('it ends when nobody reads any more, though the run goes on', async () => {
+  const { it, flag, events } = await begun();
+  await using _ = it;
+  const run = it.factory(['run', 'p.dot', '--run-id', 'r', '-q'], { env: { FLAG: flag } });
+  await stageWaits(events);
+  const { child, told, ended } = following(it);
+  await vi.waitFor(() => expect(told.out).toContain('node=wait'), patient);
+  child.stdout.destroy();
+  writeFileSync(flag, '');
+  await run;
+  expect(await ended).toBe(0);
+});
+
+test('what cannot be read, or is of another version, is no reason to say nothing', async () => {
+  const { it, flag, events } = await begun();
+  await using _ = it;
+  writeFileSync(flag, '');
+  await it.factory(['run', 'p.dot', '--run-id', 'r', '-q'], { env: { FLAG: flag } });
+  appendFileSync(events, 'no record\n{"type":"Later","at":"2099-01-01T00:00:00.000Z","epoch":1}\n');
+  const told = await it.factory(['logs', 'r', '--last', '1']);
+  expect(told.stdout).toBe('2099-01-01 00:00:00 INFO  Later\n');
+  expect(told.stderr).toMatch(/^line \d+ of .*events\.jsonl cannot be read\n/);
+  const other = await it.factory(['logs', 'elsewhere']);
+  expect(other.code).toBe(2);
+  expect(other.stderr).toContain('error[no-run]: there is no run "elsewhere"');
+  expect((await it.factory(['logs', 'r', '--last', '-1'])).code).toBe(2);
+});
