@@ -3,7 +3,7 @@ import { posix, resolve } from 'node:path';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { unreachable } from '../model/json.ts';
-import { layout } from '../model/layout.ts';
+import { inWorkspace, layout } from '../model/layout.ts';
 import { momentText, parsePoint } from '../model/point.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { findMoment, readSoFar } from '../store/moment.ts';
@@ -61,7 +61,9 @@ export async function diffCommand(
   };
   const moments = await momentsOf(run, options, io);
   if ('message' in moments) return refused(moments);
-  const only = onlyAt(paths);
+  // Of a whole run it is the product that is asked for.
+  const isOfProduct = paths.length === 0 && options.at === undefined;
+  const only = isOfProduct ? isProduct : onlyAt(paths);
   if (typeof only !== 'function') return refused(only);
   keepNurserySmall();
   try {
@@ -70,11 +72,16 @@ export async function diffCommand(
     const before = await snapshots.load(moments.from.snapshot);
     const after = await snapshots.load(moments.to.snapshot);
     const sides = { before, after };
+    const changes = changed(sides, only);
+    const own = isOfProduct ? changed(sides, (path) => !isProduct(path)).length : 0;
+    if (own > 0)
+      io.err(
+        `left out: ${own === 1 ? 'one path' : `${own} paths`} in ${ours}, which is the engine's own; name that folder to see ${own === 1 ? 'it' : 'them'}\n`,
+      );
     if (options.json === true) {
-      io.out(`${JSON.stringify(record(moments, changed(sides, only)), null, 2)}\n`);
+      io.out(`${JSON.stringify(record(moments, changes), null, 2)}\n`);
       return 0;
     }
-    const changes = changed(sides, only);
     if (changes.length === 0) {
       const where = paths.length === 0 ? '' : ` in ${paths.join(', ')}`;
       const { runId, from, to } = moments;
@@ -137,6 +144,9 @@ async function momentsOf(run: string, options: DiffOptions, io: Io): Promise<Mom
   if (end === undefined) return no('run-files', `the checkpoint of run ${runId} names no snapshot`);
   return 'message' in end ? end : { runId, runDir, from: start, to: end };
 }
+
+const ours = inWorkspace.factory;
+const isProduct = (path: string): boolean => path !== ours && !path.startsWith(`${ours}/`);
 
 /** Whether a path is one of these or lies below one; without any, every path is. */
 function onlyAt(paths: readonly string[]): ((path: string) => boolean) | Diagnostic {

@@ -36,6 +36,29 @@ rm link; mkdir link; echo in > link/in
 rm tolink; ln -s nowhere tolink
 `;
 
+type Asked = DiffOptions & { readonly paths?: string[]; readonly run?: string };
+type Door = { readonly env?: Record<string, string>; readonly outIsTerminal?: boolean };
+
+/** `factory diff base` in that folder. */
+async function diffIn(cwd: string, options: Asked = {}, door: Door = {}) {
+  const pieces: Uint8Array[] = [];
+  let err = '';
+  const code = await diffCommand(options.run ?? 'base', options.paths ?? [], options, {
+    cwd,
+    env: cleanEnv({ HOME: cwd, ...door.env }),
+    out: (text) => void pieces.push(Buffer.from(text)),
+    bytes: (piece) => void pieces.push(Buffer.from(piece)),
+    err: (text) => {
+      err += text;
+    },
+    outIsTerminal: door.outIsTerminal ?? false,
+    errIsTerminal: false,
+    width: 100,
+  });
+  const bytes = Buffer.concat(pieces);
+  return { code, out: bytes.toString('utf8'), bytes, err };
+}
+
 describe('of one run', () => {
   let it: Awaited<ReturnType<typeof house>>;
   let whole: Record<string, string>;
@@ -49,27 +72,7 @@ describe('of one run', () => {
   afterAll(() => it[Symbol.asyncDispose]());
   afterEach(() => expect(treeOf(run())).toEqual(whole));
 
-  const diff = async (
-    options: DiffOptions & { paths?: string[]; run?: string } = {},
-    io: { env?: Record<string, string>; outIsTerminal?: boolean } = {},
-  ) => {
-    const pieces: Buffer[] = [];
-    let err = '';
-    const code = await diffCommand(options.run ?? 'base', options.paths ?? [], options, {
-      cwd: it.path,
-      env: cleanEnv({ HOME: it.path, ...io.env }),
-      out: (text) => void pieces.push(Buffer.from(text)),
-      bytes: (piece) => void pieces.push(Buffer.from(piece)),
-      err: (text) => {
-        err += text;
-      },
-      outIsTerminal: io.outIsTerminal ?? false,
-      errIsTerminal: false,
-      width: 100,
-    });
-    const bytes = Buffer.concat(pieces);
-    return { code, out: bytes.toString('utf8'), bytes, err };
-  };
+  const diff = (options: Asked = {}, io: Door = {}) => diffIn(it.path, options, io);
 
   test.for(['make', 'change'])('what "%s" has changed is a patch that git applies', async (at) => {
     const patch = await diff({ at });
@@ -162,7 +165,7 @@ describe('of one run', () => {
     expect(JSON.parse((await diff({ at: 'idle', json: true })).out).changes).toEqual([]);
   });
 
-  test.for<[DiffOptions & { paths?: string[]; run?: string }, string, string]>([
+  test.for<[Asked, string, string]>([
     [{ run: 'other' }, 'no-run', 'there is no run "other"'],
     [{ at: 'nowhere' }, 'no-visit', 'finished are: start, make, change, idle, exit'],
     [{ from: 'make@2' }, 'no-visit', 'has no finished visit 2'],
@@ -196,6 +199,29 @@ describe('of one run', () => {
   });
 });
 
+test("the engine's own folder is left out of what a whole run has changed, and told of", async () => {
+  await using it = await house({
+    'g.dot': pipeline,
+    'work/make.sh': 'mkdir -p .factory/order; echo 1 > .factory/order/state; echo made > made\n',
+    'work/change.sh': 'echo 2 > .factory/order/state\n',
+  });
+  const ran = await it.run('g.dot', { workdir: 'work', runId: 'base', quiet: true });
+  expect(ran.code, ran.err).toBe(0);
+  const all = 'A .factory\nA .factory/order\nA .factory/order/state\nA made\n';
+  const left = "left out: 3 paths in .factory, which is the engine's own; name that folder to see them\n";
+  const names = async (options: DiffOptions, paths: string[] = []) => {
+    const { out, err } = await diffIn(it.path, { ...options, names: true, paths });
+    return [out, err];
+  };
+  expect(await names({})).toEqual(['A made\n', left]);
+  expect(await names({}, ['.'])).toEqual([all, '']);
+  expect(await names({}, ['.factory'])).toEqual([all.replace('A made\n', ''), '']);
+  expect(await names({ at: 'change' })).toEqual(['M .factory/order/state\n', '']);
+  expect((await names({ from: 'make' }))[1]).toBe(
+    "left out: one path in .factory, which is the engine's own; name that folder to see it\nrun base, after make@1 to its latest checkpoint: nothing has changed\n",
+  );
+});
+
 test('what no patch can tell is named: large files, permissions, what git takes for its own', async () => {
   await using it = await house({
     'g.dot': pipeline,
@@ -206,23 +232,9 @@ test('what no patch can tell is named: large files, permissions, what git takes 
   });
   const ran = await it.run('g.dot', { workdir: 'work', runId: 'base', quiet: true });
   expect(ran.code, ran.err).toBe(0);
-  const told = { out: '', err: '' };
-  const io = {
-    cwd: it.path,
-    env: cleanEnv({ HOME: it.path }),
-    out: () => {},
-    bytes: (piece: Uint8Array) => {
-      told.out += Buffer.from(piece).toString('latin1');
-    },
-    err: (text: string) => {
-      told.err += text;
-    },
-    outIsTerminal: false,
-    errIsTerminal: false,
-    width: 100,
-  };
-  expect(await diffCommand('base', [], { at: 'change' }, io)).toBe(0);
-  expect(told.out.match(/^diff .*$/gm)).toEqual(['diff --git a/l\u00e9t b/l\u00e9t']);
+  const told = await diffIn(it.path, { at: 'change' });
+  expect(told.code, told.err).toBe(0);
+  expect(told.bytes.toString('latin1').match(/^diff .*$/gm)).toEqual(['diff --git a/l\u00e9t b/l\u00e9t']);
   expect(told.err.trimEnd().split('\n')).toEqual([
     'not in the patch (folders that came, went or have other permissions): sub; --names lists all',
     'not in the patch (other permissions than to be executed): kept; --names lists all',
