@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { isCode, isNoFile, makeFolder, syncFolder, writeFileAtomic } from '../system/files.ts';
 import type { Places } from './places.ts';
 import type { Snapshot, Tree } from './snapshot.ts';
-import { asWritten, type PlacesOf, piecesOf, readTree, treeId, writeTree } from './tree.ts';
+import { asWritten, isNameOf, type PlacesOf, piecesOf, readTree, writeTree } from './tree.ts';
 import { codeOf, DamagedStore } from './trouble.ts';
 
 /** A tree of so many entries is a large one. What is left in memory by reading as many files is worth a collection of
@@ -36,7 +36,7 @@ export class Manifests {
     const path = this.pathOf(id);
     const read = readOrExplain(this.boot, path);
     // The name says nothing of where the contents lie, which the text's own hash vouches for.
-    if (treeId(read.tree) !== id)
+    if (!isNameOf(id, read.tree))
       throw new DamagedStore(`the snapshot ${path} is damaged: it tells of another tree`);
     this.onDisk.add(id);
     return read;
