@@ -1,7 +1,7 @@
 /** The trees of the snapshots in one folder: on disk each under its name, the latest of the large ones in memory too. */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { isCode, isNoFile, makeFolder, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { isCode, isNoFile, makeFolder, syncFolder, systemWords, writeFileAtomic } from '../system/files.ts';
 import type { Places } from './places.ts';
 import type { Snapshot, Tree } from './snapshot.ts';
 import { asWritten, isNameOf, type PlacesOf, piecesOf, readTree, writeTree } from './tree.ts';
@@ -28,7 +28,14 @@ export class Manifests {
     private readonly sync: boolean,
   ) {
     this.folder = join(dir, 'trees');
-    this.areNew = makeFolder(this.folder) !== undefined;
+    try {
+      this.areNew = makeFolder(this.folder) !== undefined;
+    } catch (error) {
+      if (!isCode(error, 'EEXIST', 'ENOTDIR', 'ELOOP')) throw error;
+      throw new DamagedStore(`the snapshots in ${dir} are out of reach: ${systemWords(error)}`, {
+        cause: error,
+      });
+    }
   }
 
   /** Reads a tree, and where its contents lie. Throws a DamagedStore where it is missing, or is not the one of that name. */
