@@ -44,7 +44,7 @@ export async function whatWasWritten(
   return { tree: made.tree, modes };
 }
 
-/** Puts everything but `.factory/` back to what it was when the attempt began, and the order's own files to what was
+/** Puts everything but `.factory/order/` back to what it was when the attempt began, and the order's own files to what was
  *  written. Answers with what the checks had changed, sorted, without new files that `.gitignore` files hide. */
 export async function putBackDrift(
   place: Place,
@@ -62,16 +62,18 @@ export async function putBackDrift(
   if (before !== undefined) {
     others = await driftOf(place, { head, touched, before, env: io.env });
     // The own files go too, and come again on a clear way: a check may have put a folder or a link in their place.
-    await before.restore(isProjects);
+    await before.restore(isPutBack);
   }
   const files = Object.entries(written.modes).map(([path, mode]) => ({ path, mode }));
   await putFiles(where, written.tree, files);
   return [...own, ...others].sort();
 }
 
-/** Whether a path of the workspace is the project's, and not the run's. */
-export const isProjects = (path: string): boolean =>
-  path !== inWorkspace.factory && !path.startsWith(`${inWorkspace.factory}/`);
+/** Whether a path is put back to what it was when an attempt began: all but what the steps of the build write themselves. The
+ *  run's inputs, its plan and its orders are read again by later steps, and so no more for checks to change than the
+ *  project's files are. */
+export const isPutBack = (path: string): boolean =>
+  path !== inWorkspace.factory && path !== inWorkspace.order && !path.startsWith(`${inWorkspace.order}/`);
 
 /** Paths of the head that are not as they were, and new ones that are in no commit: no false alarms, each path by its
  *  own name. */
@@ -98,7 +100,7 @@ async function driftOf(
   const touched = new Set(since.touched);
   const drift: string[] = [];
   for (const path of new Set([...changed, ...others].map((one) => one.replace(/\/$/, '')))) {
-    if (touched.has(path) || !isProjects(path)) continue;
+    if (touched.has(path) || !isPutBack(path)) continue;
     // A file that a filter converts differs from its commit and has not been changed all the same.
     if (
       tracked.has(path) ? await isAsBefore(place.workspace, path, since.before) : since.before.tree.has(path)
@@ -106,7 +108,11 @@ async function driftOf(
       continue;
     drift.push(path);
   }
-  return drift;
+  // No commit has these, and git is not asked about them.
+  for (const [path, { kind }] of since.before.tree)
+    if (kind === 'file' && path.startsWith(`${inWorkspace.factory}/`) && isPutBack(path))
+      if (!(await isAsBefore(place.workspace, path, since.before))) drift.push(path);
+  return [...new Set(drift)];
 }
 
 async function isAsBefore(workspace: string, path: string, before: Before): Promise<boolean> {

@@ -19,7 +19,7 @@ export async function unconverted(
   const ask = (act: Ask) =>
     asked(git, list, head, env, act).catch((error: unknown) => {
       // What is made stands, whether there is room for this question or not.
-      if (diskTrouble(error) !== undefined) return [];
+      if (error instanceof GitError || diskTrouble(error) !== undefined) return [];
       throw error;
     });
   const files = await ask((paths, index) => filtered(git, paths, index));
@@ -39,7 +39,8 @@ export async function unconverted(
 }
 
 /** Such files of the commits on `branch` that runs have made and that `remote` is not known to have: what a filter would have
- *  encrypted, a push lays open for good. In words; undefined where there are none. */
+ *  encrypted, a push lays open for good. In words; undefined where there are none. Rejects with a GitError where git does not
+ *  answer. */
 export async function unconvertedIn(
   git: Git,
   { branch, remote }: { readonly branch: string; readonly remote: string },
@@ -61,7 +62,7 @@ type Index = { readonly GIT_INDEX_FILE: string };
 type Ask = (paths: readonly string[], index: Index) => Promise<readonly string[]>;
 
 /** Does `act` with the paths that git lists and an index of `head`: in the working tree may stand another commit, with other
- *  attributes. Empty where git does not answer. */
+ *  attributes. */
 async function asked(
   git: Git,
   list: readonly string[],
@@ -77,9 +78,6 @@ async function asked(
     const index = { GIT_INDEX_FILE: join(folder, 'index') };
     await readTree(git, head, index);
     return await act([...paths], index);
-  } catch (error) {
-    if (error instanceof GitError) return [];
-    throw error;
   } finally {
     if (folder !== undefined) await removeTree(folder);
   }
@@ -151,6 +149,7 @@ async function withCrlf(git: Git, paths: readonly string[], env: Index): Promise
 async function isFilter(git: Git, name: string): Promise<boolean> {
   if (['unspecified', 'set', 'unset'].includes(name)) return false;
   for (const program of ['clean', 'process'])
-    if ((await git.run(['config', '--get', `filter.${name}.${program}`])).ok) return true;
+    if ((await git.text(['config', '--default', '', '--get', `filter.${name}.${program}`])) !== '')
+      return true;
   return false;
 }

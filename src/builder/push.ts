@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { quoteWord } from '../policy/words.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { systemWords } from '../system/files.ts';
-import { type Environment, sourceGit, withoutGit } from '../system/git.ts';
+import { type Environment, GitError, sourceGit, withoutGit } from '../system/git.ts';
 import { readSome } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
 import type { Spawn } from '../system/spawn.ts';
@@ -81,7 +81,7 @@ export function pushTrouble(stderr: string): string {
 }
 
 /** Pushes `branch` to the first remote of `repo` and lets it follow, but for commits with files that a filter of the user's
- *  would have converted: these are left to him. Never rejects for what git does, never asks. */
+ *  would have converted, or where git does not tell: these are left to him. Never rejects for what git does, never asks. */
 export async function push(
   options: {
     readonly repo: string;
@@ -97,9 +97,14 @@ export async function push(
   const listed = await sourceGit(repo, env).run(['remote']);
   const remote = listed.ok ? (listed.text.split('\n')[0] ?? '') : '';
   if (remote === '') return { ok: false, remote: '', stdout: '', stderr: 'the repository has no remote' };
-  const raw = await unconvertedIn(sourceGit(repo, env), { branch, remote }, env);
-  if (raw !== undefined)
-    return { ok: false, remote, stdout: '', stderr: `a filter of your git would have converted ${raw}` };
+  const no = (stderr: string): Pushed => ({ ok: false, remote, stdout: '', stderr });
+  try {
+    const raw = await unconvertedIn(sourceGit(repo, env), { branch, remote }, env);
+    if (raw !== undefined) return no(`a filter of your git would have converted ${raw}`);
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    return no(`git does not tell whether a filter of yours would have converted files: ${error.message}`);
+  }
   const folder = await makeTemporary(temporaryOf(env), 'factory-push');
   try {
     const [stdoutFile, stderrFile] = [join(folder, 'out'), join(folder, 'err')];

@@ -6,7 +6,7 @@ import { readAnswer } from '../builder/answer.ts';
 import { applyProposal } from '../builder/apply.ts';
 import { buildCommits, inHand, openBuild, preflightProblem, skipApplied } from '../builder/build.ts';
 import { commitOrder, moveHead } from '../builder/commit.ts';
-import { type Before, isProjects, putBackDrift, whatWasWritten } from '../builder/drift.ts';
+import { type Before, isPutBack, putBackDrift, whatWasWritten } from '../builder/drift.ts';
 import { whatFailed } from '../builder/failed.ts';
 import { renderPrompt } from '../builder/prompt.ts';
 import { prove } from '../builder/proof.ts';
@@ -230,8 +230,8 @@ async function beganWith(place: Place, snapshot: string): Promise<Before> {
   return { tree, restore: (only) => snapshots.restore({ id, tree }, only) };
 }
 
-/** Undoes the attempt: all but `.factory/` is as it was when it began, and so is what git tells of it. Label `again`, or `give_up` when `attempts` are
- *  used up or another one could not help. */
+/** Undoes the attempt: all but `.factory/order/` is as it was when it began, and so is what git tells of it. Label `again`,
+ *  or `give_up` when `attempts` are used up or another one could not help. */
 export const orderRollback = (
   options: OrderOptions & { readonly attempts: number },
   io: CommandIo,
@@ -250,7 +250,7 @@ export const orderRollback = (
       );
     }
     const snapshots = await openSnapshots({ workspace, dir: place.run.snapshots, inStage: true });
-    await snapshots.restore(await snapshots.load(current.snapshot), isProjects);
+    await snapshots.restore(await snapshots.load(current.snapshot), isPutBack);
     // A check may have committed, or gone to another branch.
     await moveHead({ historyDir: place.run.history, workspace, env: io.env }, state.head);
     const { brief, hopeless } = await whatFailed(place, current, io);

@@ -1,7 +1,7 @@
 /** What ends a command from outside of it, told as everything else that is wrong. */
 import { DiskStop, diskTrouble, exitOfDisk, isDisks } from '../system/disk-trouble.ts';
 import { Superseded } from '../system/fence.ts';
-import { systemWords } from '../system/files.ts';
+import { isCode, systemWords } from '../system/files.ts';
 import { GitError, startGitAgain } from '../system/git.ts';
 import type { Io } from './io.ts';
 import { refuse } from './refuse.ts';
@@ -23,6 +23,15 @@ export async function tellTrouble(error: unknown, io: Io, given: readonly string
     await refuse([{ code: 'git', severity: 'error', message: error.message, fix }], io, { json }, 1);
     return 1;
   }
+  const inTheWay = somethingElse(error);
+  if (inTheWay !== undefined) {
+    const problem = {
+      message: diskWords(inTheWay),
+      fix: 'put what belongs there back, or take away what is in its place',
+    };
+    await refuse([{ code: 'system', severity: 'error', ...problem }], io, { json }, 1);
+    return 1;
+  }
   // A disk that is full or forbidden is the user's to mend, and no mistake of ours.
   const trouble = diskTrouble(error);
   if (trouble !== undefined) {
@@ -37,6 +46,14 @@ export async function tellTrouble(error: unknown, io: Io, given: readonly string
     `factory: an error of factory itself: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
   );
   return 70;
+}
+
+/** What somebody has put where we keep a file or a folder of another kind: whoever did it, it was not we. */
+function somethingElse(error: unknown): { readonly path: string; readonly error: Error } | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (isCode(error, 'ELOOP', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ENAMETOOLONG') && 'path' in error)
+    return { path: String(error.path), error };
+  return somethingElse(error.cause);
 }
 
 function mending(code: string): string {
@@ -61,5 +78,8 @@ function mending(code: string): string {
 }
 
 /** What the disk has said, and about which file. */
-export const diskWords = ({ path, error }: NonNullable<ReturnType<typeof diskTrouble>>): string =>
+export const diskWords = ({
+  path,
+  error,
+}: Pick<NonNullable<ReturnType<typeof diskTrouble>>, 'path' | 'error'>): string =>
   `${path === undefined ? '' : `${path}: `}${systemWords(error)}`;

@@ -2,11 +2,13 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { layout } from '../model/layout.ts';
 import { ownerOf } from '../store/lock.ts';
 import { findRun, listingOf, otherVersionOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
 import { sourceGit } from '../system/git.ts';
 import { keepNurserySmall } from '../system/memory.ts';
+import { isFolder } from '../system/read.ts';
 import type { Problem } from '../verify/report.ts';
 import { type Verified, verifyRun } from '../verify/verify.ts';
 import type { Io } from './io.ts';
@@ -67,7 +69,8 @@ export async function verifyCommand(
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
   if (!found.ok) return no('no-run', found.why);
   const runDir = resolve(io.cwd, found.dir);
-  if ((await ownerOf(runDir, io.clock)) !== undefined)
+  // Whatever else stands in the place of its folder is found below.
+  if (isFolder(layout(runDir).locks) && (await ownerOf(runDir, io.clock)) !== undefined)
     return no(
       'run-going',
       `run ${found.id} is going on: its files change under whoever checks them`,

@@ -16,7 +16,7 @@ import { hashFile } from '../store/artifact-hashes.ts';
 import { statesOf } from '../store/visits.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { GitError } from '../system/git.ts';
-import { diff } from '../workspace/changes.ts';
+import { diff, isNothing } from '../workspace/changes.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { StoreTrouble, WorkspaceError } from '../workspace/trouble.ts';
 import { firstDifference } from './difference.ts';
@@ -106,9 +106,10 @@ export function takerOf(
     let after = snapshot;
     try {
       if (was.after !== snapshot.id) {
-        await snapshots.restore(await snapshots.load(was.after));
+        const wanted = await snapshots.load(was.after);
+        await snapshots.restore(wanted);
         after = await snapshots.take(snapshot);
-        if (after.id !== was.after)
+        if (after.id !== was.after && !isNothing(diff(wanted, after)))
           throw new WorkspaceError('the workspace cannot be made as it was recorded');
       }
       if (isForTheRun(node)) await from.bringHistory?.(commandOf(node));
@@ -136,7 +137,9 @@ export function takerOf(
   async function otherFiles(was: VisitRecord, now: Snapshot): Promise<string | undefined> {
     if (was.before === now.id) return undefined;
     try {
-      const { created, modified, deleted } = diff(await snapshots.load(was.before), now);
+      const changes = diff(await snapshots.load(was.before), now);
+      if (isNothing(changes)) return undefined;
+      const { created, modified, deleted } = changes;
       const paths = [...modified, ...created, ...deleted];
       const more = paths.length - mostNamed;
       const named = paths.slice(0, mostNamed).join(', ') || 'modes or folders';

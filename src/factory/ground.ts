@@ -25,9 +25,9 @@ export async function groundOf(
   },
 ): Promise<{ readonly snapshots: Snapshots; readonly snapshot: Snapshot } | Refusal> {
   const at = layout(runDir);
-  const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
   if (id === null) throw new Error('Internal: a checkpoint without a snapshot');
   try {
+    const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     // What a killed engine had hidden from its agent comes back first: what is restored next is the whole workspace.
     await bringBack(at.workspace, hidingPlace(runDir));
     const snapshot = await snapshots.load(id);

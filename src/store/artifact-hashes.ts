@@ -63,7 +63,7 @@ function entriesOf(folder: string): readonly Dirent[] {
     return readdirSync(folder, { withFileTypes: true });
   } catch (error) {
     // A stage may leave folders in folders, deeper than a path reaches.
-    if (isMissing(error) || isCode(error, 'EACCES', 'EPERM', 'ENAMETOOLONG')) return [];
+    if (isMissing(error) || isCode(error, 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG')) return [];
     throw error;
   }
 }

@@ -21,7 +21,7 @@ import { type Continued, type Every, realContinued, realEvery } from '../system/
 import { Superseded } from '../system/fence.ts';
 import { isCode, isMissing, makeFolder, removeFile, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { type Self, thisProcess } from '../system/proc.ts';
-import { readPlain, readPlainBytes } from '../system/read.ts';
+import { isFolder, readPlain, readPlainBytes } from '../system/read.ts';
 import { scan } from './journal-read.ts';
 import { type Before, judge, LockFile, type LockRead, livesOn, type Owner } from './lock-file.ts';
 
@@ -166,6 +166,7 @@ export const livingOwners = (runDir: string, self = thisProcess()): readonly num
 /** The owners that a run has had from that epoch on, as far as their locks can be read; in no order. */
 export function locksIn(runDir: string, from = 1): readonly LockFile[] {
   const folder = layout(runDir).locks;
+  if (!isFolder(folder)) return [];
   return epochsIn(folder).flatMap((epoch) => {
     const read = epoch < from ? undefined : readLock(folder, epoch);
     return read?.kind === 'read' ? [read.lock] : [];

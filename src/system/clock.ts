@@ -16,7 +16,20 @@ export function monotonicMs(): number {
 }
 
 /** Node's timers go off at once when asked to wait longer than this (24.8 days). */
-export const longestTimer = 2 ** 31 - 1;
+const longestTimer = 2 ** 31 - 1;
+
+/** Calls `act` in `ms` milliseconds, however many these are, unless the answer is called before. */
+export function after(ms: number, act: () => void): () => void {
+  const until = monotonicMs() + ms;
+  let timer: NodeJS.Timeout;
+  const wake = (): void => {
+    const left = until - monotonicMs();
+    if (left <= 0) act();
+    else timer = setTimeout(wake, Math.min(left, longestTimer));
+  };
+  timer = setTimeout(wake, Math.min(ms, longestTimer));
+  return () => clearTimeout(timer);
+}
 
 export const realClock: Clock = {
   now: () => new Date(),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { about } from './disk-trouble.ts';
 import { beforeWrite } from './fence.ts';
-import { isMissing, isOwnNeighbour, removeNow, unlockFolder } from './files.ts';
+import { isCode, isMissing, isOwnNeighbour, removeNow, unlockFolder } from './files.ts';
 
 const sync = promisify(fsync);
 
@@ -31,15 +31,20 @@ export const hasNeighbours = async (folder: string): Promise<boolean> =>
 
 /** A stage may have closed its node's folder before it was killed with its engine. */
 function lacks(folder: string, mode: number): boolean {
-  const found = lstatSync(folder, { throwIfNoEntry: false });
-  return found?.isDirectory() === true && (found.mode & mode) !== mode;
+  try {
+    const found = lstatSync(folder);
+    return found.isDirectory() && (found.mode & mode) !== mode;
+  } catch (error) {
+    if (isMissing(error) || isCode(error, 'ELOOP')) return false;
+    throw error;
+  }
 }
 
 async function neighboursIn(folder: string): Promise<string[]> {
   try {
     return (await readdir(folder)).filter(isNeighbour);
   } catch (error) {
-    if (isMissing(error)) return [];
+    if (isMissing(error) || isCode(error, 'ELOOP')) return [];
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { accessSync, closeSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { longestTimer, monotonicMs } from './clock.ts';
+import { after, monotonicMs } from './clock.ts';
 import { beforeWrite, mayWrite, signOf } from './fence.ts';
 import { isSole, stageStarted } from './live.ts';
 import {
@@ -213,19 +213,19 @@ async function untilEnded(
   exit: Promise<Ended>,
   copies: readonly MaskingCopy[],
 ): Promise<HowItWent> {
-  const graceMs = Math.min(request.graceMs ?? 5000, longestTimer);
+  const graceMs = request.graceMs ?? 5000;
   let stopped: HowItWent['stopped'];
   let broken: HowItWent['broken'];
   let termSentAt: number | undefined;
   let over = false;
-  let killTimer: NodeJS.Timeout | undefined;
+  let spared: (() => void) | undefined;
 
   const stop = () => {
     if (termSentAt !== undefined || over) return;
     termSentAt = monotonicMs();
     if (request.watched === true) askOthers(leader);
     else killGroup(leader, 'SIGTERM');
-    killTimer = setTimeout(() => killGroup(leader, 'SIGKILL'), graceMs);
+    spared = after(graceMs, () => killGroup(leader, 'SIGKILL'));
   };
   const stopAs = (why: 'timed_out' | 'cancelled') => {
     // A program that has just ended by itself has not run out of time, though we have not been told of its end yet.
@@ -241,20 +241,18 @@ async function untilEnded(
   const onAbort = () => stopAs('cancelled');
   request.signal?.addEventListener('abort', onAbort, { once: true });
   if (request.signal?.aborted === true) onAbort();
-  const timer =
-    request.timeoutMs === undefined
-      ? undefined
-      : setTimeout(() => stopAs('timed_out'), Math.min(request.timeoutMs, longestTimer));
+  const { timeoutMs } = request;
+  const inTime = timeoutMs === undefined ? undefined : after(timeoutMs, () => stopAs('timed_out'));
   for (const copy of copies) copy.broken.catch(breakWith);
   const told = (async () => request.started?.(leader))().catch(breakWith);
 
   await exit;
   over = true;
-  clearTimeout(timer);
+  inTime?.();
   request.signal?.removeEventListener('abort', onAbort);
   // The rest of the group was asked to end too, and has the same time for it.
   if (termSentAt !== undefined) await groupGone(leader, graceMs - (monotonicMs() - termSentAt));
-  clearTimeout(killTimer);
+  spared?.();
   await told;
   return { stopped, broken };
 }

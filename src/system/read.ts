@@ -120,7 +120,7 @@ export function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder).sort();
   } catch (error) {
-    if (isMissing(error)) return [];
+    if (isMissing(error) || isCode(error, 'ELOOP')) return [];
     throw error;
   }
 }

@@ -54,7 +54,7 @@ function entriesOf(folder: string) {
     // Bytes in and out: where the file system does not tell what an entry is, Node joins the two itself to look.
     return readdirSync(Buffer.from(folder, 'latin1'), { withFileTypes: true, encoding: 'buffer' });
   } catch (error) {
-    if (isMissing(error) || isCode(error, 'EACCES', 'EPERM', 'ENAMETOOLONG')) return [];
+    if (isMissing(error) || isCode(error, 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG')) return [];
     throw error;
   }
 }

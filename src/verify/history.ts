@@ -1,14 +1,17 @@
 /** From the plan to the commits: work orders, the commits that carry them out, and where those were delivered. */
 import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
 import { lookAtBranch, lookAtHistory } from '../builder/check-history.ts';
-import { headText, readHistoryStart } from '../builder/in-history.ts';
+import { headText, inHistory, readHistoryStart } from '../builder/in-history.ts';
 import { loadOrders } from '../builder/orders.ts';
 import type { Checkpoint } from '../model/checkpoint.ts';
-import { layout } from '../model/layout.ts';
+import { inWorkspace, layout } from '../model/layout.ts';
 import type { Manifest } from '../model/manifest.ts';
 import { Commit } from '../model/result.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import type { Environment } from '../system/git.ts';
+import { readPlain } from '../system/read.ts';
+import { treeOf } from '../workspace/inspect.ts';
 import type { Findings } from './report.ts';
 
 const where = 'history.git';
@@ -59,6 +62,7 @@ export async function checkHistory(
       should: headText.trim(),
       is: look.head.trim(),
     });
+  await checkStates(run, found);
   // That the file is changed or gone is told where the kept files are.
   const start = await readHistoryStart(history).catch(() => undefined);
   let parent = start?.first_commit ?? null;
@@ -102,6 +106,42 @@ export async function checkHistory(
         should: parent ?? 'no commit',
         is: is === '' ? 'no commit' : is,
       });
+}
+
+/** A step of a build that puts its state down. */
+const putsState = /(?:^|\s)factory order (?:next|prompt|apply|commit|rollback)\b/;
+
+/** The states that the build says it has put down: a later step believes no other. The last of them is in the snapshot
+ *  after the step that did. */
+async function checkStates(
+  run: { readonly dir: string; readonly records: readonly RunRecord[] },
+  found: Findings,
+): Promise<void> {
+  const at = layout(run.dir);
+  const name = `${where}/${basename(inHistory(at.history).states)}`;
+  const read = readPlain(inHistory(at.history).states);
+  if (read.kind === 'missing') {
+    found.cannot(
+      `${name}: it is not there, as in runs of an earlier version; such a build believes any state`,
+    );
+    return;
+  }
+  const noted = read.kind === 'text' ? read.text.split('\n').slice(0, -1) : [];
+  if (read.kind !== 'text' || noted.some((line) => !/^[0-9a-f]{64}$/.test(line))) {
+    found.add('changed', name, 'it is no list of hashes');
+    return;
+  }
+  const last = run.records.findLast(
+    (record) =>
+      record.type === 'Visit' &&
+      record.commands?.some(({ argv, exit_code }) => exit_code === 0 && putsState.test(argv.join(' '))) ===
+        true,
+  );
+  if (last?.type !== 'Visit' || last.replayed !== undefined) return;
+  const after = await treeOf(at.snapshots, last.after);
+  const state = 'tree' in after ? after.tree.get(inWorkspace.orderState)?.hash : undefined;
+  if (state !== undefined && !noted.includes(state))
+    found.add('changed', name, `it lacks the state that node ${last.node} has put down`, { should: state });
 }
 
 /** Commits that the run was forked with, or took from the record that it replays: another run made them. */

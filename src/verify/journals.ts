@@ -4,7 +4,7 @@ import type { JsonObject } from '../model/json.ts';
 import type { Mark } from '../model/mark.ts';
 import { linkOf } from '../store/chain.ts';
 import { beginning, type Cursor, readJournal } from '../store/journal-read.ts';
-import { isMissing } from '../system/files.ts';
+import { isCode, isMissing } from '../system/files.ts';
 import type { Findings } from './report.ts';
 
 /** A record in what the checks of other files need of it. */
@@ -93,7 +93,7 @@ export async function readFacts(
   const size = await stat(path).then(
     (is) => is.size,
     (error: unknown) => {
-      if (isMissing(error)) return undefined;
+      if (isMissing(error) || isCode(error, 'ELOOP')) return undefined;
       throw error;
     },
   );

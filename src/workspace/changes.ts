@@ -30,3 +30,10 @@ const sorted = (lists: Lists): Lists => ({
   modified: lists.modified.sort(),
   deleted: lists.deleted.sort(),
 });
+
+/** Nothing but, at most, which paths are names of one file: where no links can be made, or in a record of an earlier version,
+ *  whose snapshots do not tell it. */
+export const isNothing = ({ created, modified, deleted, folders }: Changes): boolean =>
+  [created, modified, deleted, folders.created, folders.modified, folders.deleted].every(
+    (paths) => paths.length === 0,
+  );

@@ -1,7 +1,7 @@
 /** Where a workdir and a runs directory may lie, by their real paths. */
 import { existsSync, lstatSync, opendirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
-import { isMissing } from '../system/files.ts';
+import { isMissing, systemWords } from '../system/files.ts';
 import { codeOf, isDenied } from './trouble.ts';
 
 export type DirProblem = {
@@ -25,8 +25,8 @@ function checkWorkdir(workdir: string): DirProblem | undefined {
   const found = look(workdir);
   if (found === 'missing')
     return no(`the workdir ${workdir} does not exist`, 'name a folder that exists with --workdir');
-  if (found === 'unreachable')
-    return no(`the workdir ${workdir} cannot be reached`, 'check the permissions of the folders above it');
+  if ('unreachable' in found)
+    return no(`the workdir ${workdir} cannot be reached: ${found.unreachable}`, 'check the folders above it');
   if (!found.isDirectory())
     return no(`the workdir ${workdir} is not a folder`, 'name a folder with --workdir');
   try {
@@ -48,8 +48,11 @@ function checkRunsdir(runsdir: string, workdir: string): DirProblem | undefined 
   const no = (message: string, fix: string): DirProblem => ({ which: 'runsdir', message, fix });
   const elsewhere = 'name another folder with --runsdir';
   const found = look(runsdir);
-  if (found === 'unreachable')
-    return no(`the runs directory ${runsdir} cannot be reached`, 'check the folders above it');
+  if (found !== 'missing' && 'unreachable' in found)
+    return no(
+      `the runs directory ${runsdir} cannot be reached: ${found.unreachable}`,
+      'check the folders above it',
+    );
   if (found === 'missing') {
     // A link to nothing: making the folder would fail later, in the middle of the start.
     if (isLink(runsdir)) return no(`the runs directory ${runsdir} is a link that leads nowhere`, elsewhere);
@@ -92,12 +95,13 @@ export function realOrSame(path: string): string {
 export const isWithin = (folder: string, path: string): boolean =>
   path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 
-function look(path: string): Stats | 'missing' | 'unreachable' {
+function look(path: string): Stats | 'missing' | { readonly unreachable: string } {
   try {
     return statSync(path);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return 'missing';
-    if (isDenied(error) || ['ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(codeOf(error))) return 'unreachable';
+    if (isDenied(error) || ['ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(codeOf(error)))
+      return { unreachable: systemWords(error) };
     throw error;
   }
 }

@@ -9,7 +9,7 @@ import { hashFile, plainSize, readWhole } from './content.ts';
 import { below } from './names.ts';
 import { type Place, Places } from './places.ts';
 import type { Entry, Tree } from './snapshot.ts';
-import { piecesOf, readTree, treeHash, treeId } from './tree.ts';
+import { isNameOf, piecesOf, readTree, treeHash } from './tree.ts';
 import { codeOf } from './trouble.ts';
 import { targetOf, walk } from './walk.ts';
 
@@ -202,7 +202,7 @@ export async function treeOf(
     if (is !== says || (says === '' && !begin.startsWith('{"schema_version":1,"boot":')))
       return { why: 'is not what was written there: its hash is another one' };
     const read = readTree(piecesOf(path), '');
-    return treeId(read.tree) === id ? read : { why: 'tells of another tree than its name says' };
+    return isNameOf(id, read.tree) ? read : { why: 'tells of another tree than its name says' };
   } catch (error) {
     if (isNoFile(error)) return { why: 'there is no such snapshot' };
     if (codeOf(error) !== '' && !isCode(error, 'ELOOP')) throw error;

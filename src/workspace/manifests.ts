@@ -1,10 +1,10 @@
 /** The trees of the snapshots in one folder: on disk each under its name, the latest of the large ones in memory too. */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { isCode, isNoFile, makeFolder, syncFolder, writeFileAtomic } from '../system/files.ts';
+import { isCode, isNoFile, makeFolder, syncFolder, systemWords, writeFileAtomic } from '../system/files.ts';
 import type { Places } from './places.ts';
 import type { Snapshot, Tree } from './snapshot.ts';
-import { asWritten, type PlacesOf, piecesOf, readTree, treeId, writeTree } from './tree.ts';
+import { asWritten, isNameOf, type PlacesOf, piecesOf, readTree, writeTree } from './tree.ts';
 import { codeOf, DamagedStore } from './trouble.ts';
 
 /** A tree of so many entries is a large one. What is left in memory by reading as many files is worth a collection of
@@ -28,7 +28,14 @@ export class Manifests {
     private readonly sync: boolean,
   ) {
     this.folder = join(dir, 'trees');
-    this.areNew = makeFolder(this.folder) !== undefined;
+    try {
+      this.areNew = makeFolder(this.folder) !== undefined;
+    } catch (error) {
+      if (!isCode(error, 'EEXIST', 'ENOTDIR', 'ELOOP')) throw error;
+      throw new DamagedStore(`the snapshots in ${dir} are out of reach: ${systemWords(error)}`, {
+        cause: error,
+      });
+    }
   }
 
   /** Reads a tree, and where its contents lie. Throws a DamagedStore where it is missing, or is not the one of that name. */
@@ -36,7 +43,7 @@ export class Manifests {
     const path = this.pathOf(id);
     const read = readOrExplain(this.boot, path);
     // The name says nothing of where the contents lie, which the text's own hash vouches for.
-    if (treeId(read.tree) !== id)
+    if (!isNameOf(id, read.tree))
       throw new DamagedStore(`the snapshot ${path} is damaged: it tells of another tree`);
     this.onDisk.add(id);
     return read;

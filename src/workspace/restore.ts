@@ -19,6 +19,7 @@ import { hashFile } from './content.ts';
 import { nothingMounted } from './mounts.ts';
 import { below, fromBytes, parentOf, toBytes } from './names.ts';
 import type { Entry, Tree } from './snapshot.ts';
+import { standing } from './standing.ts';
 import type { Store } from './store.ts';
 import { codeOf, isTooLong, trouble, WorkspaceError } from './trouble.ts';
 import { Twins } from './twins.ts';
@@ -61,7 +62,7 @@ const neighbourName = (): string => `.factory-restore.${randomBytes(8).toString(
 /** Longer paths may have no room for a neighbour's name: the system's limit is 4096 bytes, elsewhere 1024. */
 const longFrom = 900;
 
-/** Milliseconds for which a look at the folders counts. */
+/** Milliseconds for which a look at the folders counts; one that took longer counts for as long again. */
 const momentMs = 1;
 
 type Difference = 'none' | 'mode' | 'all';
@@ -94,7 +95,7 @@ class Work {
   /** Folders that were made accessible or have another mode than they shall have, with the mode they shall have. */
   private readonly modes = new Map<string, number>();
   private readonly realFolders = new Set<string>(['']);
-  private lookedAt = Number.NEGATIVE_INFINITY;
+  private looksCountUntil = Number.NEGATIVE_INFINITY;
   private readonly twins: Twins;
 
   constructor(private readonly r: Restore) {
@@ -115,19 +116,25 @@ class Work {
   /** Answers with the folders that something needs: their own way is cleared and they are made, chosen or not. */
   private async findWrites(): Promise<ReadonlySet<string>> {
     const needed = new Set<string>();
+    const write = (path: string, entry: Entry, difference: Difference): void => {
+      for (let folder = parentOf(path); folder !== '' && !needed.has(folder); folder = parentOf(folder))
+        needed.add(folder);
+      if (entry.kind === 'dir') needed.add(path);
+      else this.writes.push({ path, entry, modeOnly: difference === 'mode' });
+    };
+    const standing: Parameters<Twins['stand']>[0][number][] = [];
     for (const [path, entry] of this.r.to) {
       const isTwin = this.twins.has(entry);
       const isChosen = this.chosen(path);
       if (!isChosen && !isTwin) continue;
       const found = this.present.get(path);
       const difference = await this.difference(path, entry, found);
-      if (difference === 'none' && isTwin && isWhole(found)) this.twins.stands(path, entry, found.stat);
-      if (difference === 'none' || !isChosen) continue;
-      for (let folder = parentOf(path); folder !== '' && !needed.has(folder); folder = parentOf(folder))
-        needed.add(folder);
-      if (entry.kind === 'dir') needed.add(path);
-      else this.writes.push({ path, entry, modeOnly: difference === 'mode' });
+      if (difference !== 'none') {
+        if (isChosen) write(path, entry, difference);
+      } else if (entry.kind === 'file' && isWhole(found)) standing.push({ path, entry, stat: found.stat });
     }
+    for (const { path, entry } of this.twins.stand(standing, (path) => this.chosen(path)))
+      write(path, entry, 'all');
     return needed;
   }
 
@@ -192,12 +199,12 @@ class Work {
     if (kind !== 'file') return undefined;
     const entry = this.r.to.get(path);
     // Which file it is counts as well.
-    if (entry?.kind === 'file' && this.twins.has(entry)) return undefined;
+    if (entry?.kind === 'file' && (stat.nlink > 1 || this.twins.has(entry))) return undefined;
     if (entry?.kind !== 'file' || !this.chosen(path)) return decided.all;
     const same = this.sameByFacts(path, entry, stat);
     if (same === undefined) return undefined;
     if (!same) return decided.all;
-    return decided[mode === entry.mode ? 'none' : stat.nlink > 1 ? 'all' : 'mode'];
+    return decided[mode === entry.mode ? 'none' : 'mode'];
   }
 
   private async difference(path: string, entry: Entry, found: Present | undefined): Promise<Difference> {
@@ -238,7 +245,8 @@ class Work {
         if (this.present.get(path)?.kind === 'dir') this.removeFolder(path);
         else unlinkSync(below(this.r.workspace, path));
       });
-      for (let folder = parentOf(path); folder !== ''; folder = parentOf(folder)) emptied.add(folder);
+      for (let folder = parentOf(path); folder !== '' && !emptied.has(folder); folder = parentOf(folder))
+        emptied.add(folder);
     }
     for (const folder of [...emptied].sort().reverse()) {
       if (this.r.to.get(folder)?.kind === 'dir' || look(this.r.workspace, folder)?.kind !== 'dir') continue;
@@ -325,14 +333,23 @@ class Work {
   /** Makes a folder one that can be written in, after making sure that it and all above it are real folders. */
   private unlock(path: string): void {
     // Somebody may be at work there still, and may put a link in a folder's place while a large file is written.
-    const now = monotonicMs();
-    if (now - this.lookedAt > momentMs) {
+    const began = monotonicMs();
+    const isAnew = began > this.looksCountUntil;
+    if (isAnew) {
       this.realFolders.clear();
       this.realFolders.add('');
-      this.lookedAt = now;
     }
     if (this.realFolders.has(path)) return;
-    this.unlock(parentOf(path));
+    const unknown: string[] = [];
+    for (let folder = path; !this.realFolders.has(folder); folder = parentOf(folder)) unknown.push(folder);
+    for (const folder of unknown.reverse()) this.unlockOne(folder);
+    // Of folders nested in hundreds a look alone takes longer than a moment: it would be made anew before each deed.
+    const now = monotonicMs();
+    const took = now - began;
+    this.looksCountUntil = isAnew ? now + Math.max(momentMs, took) : this.looksCountUntil + took;
+  }
+
+  private unlockOne(path: string): void {
     const place = below(this.r.workspace, path);
     const stat = lstatSync(place);
     if (!stat.isDirectory())
@@ -370,20 +387,4 @@ function removeIfThere(place: string | Buffer): void {
   try {
     rmSync(place, { force: true });
   } catch {}
-}
-
-/** Makes the top a folder that can be written in; a link or a file that took its place goes. Snapshots do not record the
- *  mode of the top: a resume begins with it like this, and so must a run that goes on without one. Throws a
- *  WorkspaceError. */
-export function standing(workspace: string): void {
-  const stat = lstatSync(workspace, { throwIfNoEntry: false });
-  if (stat?.isDirectory() === true && (stat.mode & 0o700) === 0o700) return;
-  beforeWrite(workspace);
-  try {
-    if (stat !== undefined && !stat.isDirectory()) unlinkSync(workspace);
-    if (stat === undefined || !stat.isDirectory()) mkdirSync(workspace, { recursive: true });
-    else chmodSync(workspace, (stat.mode & 0o7777) | 0o700);
-  } catch (error) {
-    throw trouble('restore into', workspace, error);
-  }
 }

@@ -19,8 +19,8 @@ import type { SealedFile } from '../model/sealed.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { largeFrom, writeWhole } from './content.ts';
 import { ancestorsOf, below, toBytes } from './names.ts';
-import { standing } from './restore.ts';
 import { tellsTimes } from './scan.ts';
+import { standing } from './standing.ts';
 import { trouble } from './trouble.ts';
 import { type Found, look, targetOf, walk } from './walk.ts';
 

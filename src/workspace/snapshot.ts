@@ -24,7 +24,8 @@ export type Entry = {
 /** Slash paths relative to the workspace, sorted by code unit. The root itself is not listed. */
 export type Tree = ReadonlyMap<string, Entry>;
 
-/** Named by the hash of the tree's facts (kind, mode, hash, target), so equal trees have equal ids. */
+/** Named by the hash of the tree's facts (kind, mode, hash, target) and of which of its paths are names of one file, so
+ *  equal trees have equal ids. */
 export type Snapshot = { readonly id: string; readonly tree: Tree };
 
 /** What happened between two snapshots. `created`, `modified` and `deleted` list files and links;

@@ -14,6 +14,7 @@ import type { Copied, CopyOptions, Entry, Snapshot, Snapshots, Stray, Tree } fro
 import { Store } from './store.ts';
 import { isSame, treeId } from './tree.ts';
 import { StoreTrouble, trouble } from './trouble.ts';
+import { firstNames } from './twins.ts';
 
 type Where = {
   readonly workspace: string;
@@ -253,5 +254,8 @@ function isSameTree(a: Tree, b: Tree): boolean {
     const other = b.get(path);
     if (other === undefined || !isSame(entry, other)) return false;
   }
+  const [ofA, ofB] = [firstNames(a), firstNames(b)];
+  if (ofA.size !== ofB.size) return false;
+  for (const [path, first] of ofA) if (ofB.get(path) !== first) return false;
   return true;
 }

@@ -6,20 +6,24 @@ import { collectGarbage } from '../system/memory.ts';
 import { largeFrom, readWhole } from './content.ts';
 import { firstPack, type Place, Places } from './places.ts';
 import type { Entry, EntryKind, Tree } from './snapshot.ts';
+import { firstNames } from './twins.ts';
 import type { Facts } from './walk.ts';
 
 /** Same kind, mode, content or target: what a name of a tree and a diff are made of. */
 export const isSame = (a: Entry, b: Entry): boolean =>
   a === b || (a.kind === b.kind && a.mode === b.mode && a.hash === b.hash && a.target === b.target);
 
-/** The tree's name: SHA-256 (hex) over path, kind, mode and content of every entry, in order. */
-export function treeId(tree: Tree): string {
+/** The tree's name: SHA-256 (hex) over path, kind, mode and content of every entry, in order, and over which of them are
+ *  names of one file. */
+export function treeId(tree: Tree, firstOf = firstNames(tree)): string {
   const whole = createHash('sha256');
   let text = '';
   let between = '';
   for (const [path, entry] of tree) {
-    // Neither a path nor a target can hold a NUL, so no two trees give one text.
-    text += `${between}${path}\0${entry.kind}\0${entry.mode.toString(8)}\0${entry.hash ?? entry.target ?? ''}`;
+    const first = firstOf.get(path);
+    const content = entry.hash ?? entry.target ?? '';
+    // Neither a path nor a target can hold a NUL, and a hash has its length, so no two trees give one text.
+    text += `${between}${path}\0${entry.kind}\0${entry.mode.toString(8)}\0${content}${first === undefined ? '' : `=${first}`}`;
     between = '\0';
     if (text.length < pieceLength) continue;
     whole.update(text, encoding);
@@ -27,6 +31,10 @@ export function treeId(tree: Tree): string {
   }
   return whole.update(text, encoding).digest('hex');
 }
+
+/** Whether a tree is the one of this name. Those of an earlier version do not tell names of one file. */
+export const isNameOf = (id: string, tree: Tree): boolean =>
+  treeId(tree) === id || treeId(tree, new Map()) === id;
 
 // Names in other bytes are kept as lone surrogates, which UTF-8 would make one and the same.
 const encoding = 'utf16le';

@@ -3,21 +3,15 @@
 import type { Entry, Tree } from './snapshot.ts';
 import type { Facts } from './walk.ts';
 
-type Name = { readonly path: string; readonly stat: Pick<Facts, 'ino' | 'nlink'> };
+type Name = { readonly path: string; readonly entry: Entry; readonly stat: Pick<Facts, 'ino' | 'nlink'> };
 
 export class Twins {
-  private readonly shared = new Set<number>();
+  private readonly shared: ReadonlySet<number>;
   private readonly standing = new Map<string, Name[]>();
   private readonly written = new Map<string, string>();
 
   constructor(tree: Tree) {
-    const seen = new Set<number>();
-    for (const { ino } of tree.values()) {
-      // Beyond that, inodes that stand side by side are one number here.
-      if (ino === undefined || !Number.isSafeInteger(ino)) continue;
-      if (seen.has(ino)) this.shared.add(ino);
-      seen.add(ino);
-    }
+    this.shared = sharedIn(tree);
   }
 
   /** Whether the tree has another name of this file. */
@@ -25,12 +19,27 @@ export class Twins {
     return ino !== undefined && this.shared.has(ino);
   }
 
-  /** Takes down a name that is there and stays as it is. */
-  stands(path: string, entry: Entry, { ino, nlink }: Facts): void {
-    const names = this.standing.get(keyOf(entry));
-    const name = { path, stat: { ino, nlink } };
-    if (names === undefined) this.standing.set(keyOf(entry), [name]);
-    else names.push(name);
+  /** Takes down names that are there with the content and the mode of the tree. Answers with those that are no names of the
+   *  files that they shall be names of, although what they say is the same: they are to be written. */
+  stand(found: readonly Name[], may: (path: string) => boolean): readonly Name[] {
+    const apart = new Set<Name>();
+    for (const names of groups(found, ({ stat }) => stat.ino)) {
+      // The name of another file of the tree, or of one that has but one there.
+      const first = names.find(({ entry, stat }) => entry.ino === stat.ino) ?? names[0];
+      for (const name of names)
+        if (first !== undefined && this.fileOf(name) !== this.fileOf(first) && may(name.path))
+          apart.add(name);
+    }
+    const ofOne = found.filter((name) => this.has(name.entry) && !apart.has(name));
+    for (const names of groups(ofOne, ({ entry }) => keyOf(entry))) {
+      const first = oursOf(names);
+      for (const name of names)
+        if (first !== undefined && name.stat.ino !== first.stat.ino && may(name.path)) apart.add(name);
+      const [some] = names;
+      const left = names.filter((name) => !apart.has(name));
+      if (some !== undefined) this.standing.set(keyOf(some.entry), left);
+    }
+    return [...apart];
   }
 
   /** Takes down a name that was written. */
@@ -41,15 +50,57 @@ export class Twins {
   /** Another name of this file, which a new one can be a name of; undefined where there is none. */
   of(entry: Entry): string | undefined {
     if (!this.has(entry)) return undefined;
-    const written = this.written.get(keyOf(entry));
-    if (written !== undefined) return written;
-    const names = this.standing.get(keyOf(entry)) ?? [];
-    // The very file of the tree, or one with no name but these: what a stage has put in its place may be a file of
-    // somebody else's that is like it.
-    const ours = ({ stat }: Name): boolean =>
-      stat.ino === entry.ino || stat.nlink === names.filter((one) => one.stat.ino === stat.ino).length;
-    return names.find(ours)?.path;
+    return this.written.get(keyOf(entry)) ?? oursOf(this.standing.get(keyOf(entry)) ?? [])?.path;
   }
+
+  private fileOf({ path, entry }: Name): string {
+    return this.has(entry) ? keyOf(entry) : path;
+  }
+}
+
+/** Of each path that is another name of a file of the tree, the first name. */
+export function firstNames(tree: Tree): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  const shared = sharedIn(tree);
+  if (shared.size === 0) return names;
+  const first = new Map<string, string>();
+  for (const [path, entry] of tree) {
+    if (entry.ino === undefined || !shared.has(entry.ino)) continue;
+    const known = first.get(keyOf(entry));
+    if (known === undefined) first.set(keyOf(entry), path);
+    else names.set(path, known);
+  }
+  return names;
+}
+
+function sharedIn(tree: Tree): ReadonlySet<number> {
+  const seen = new Set<number>();
+  const shared = new Set<number>();
+  for (const { ino } of tree.values()) {
+    // Beyond that, inodes that stand side by side are one number here.
+    if (ino === undefined || !Number.isSafeInteger(ino)) continue;
+    if (seen.has(ino)) shared.add(ino);
+    seen.add(ino);
+  }
+  return shared;
+}
+
+/** The very file of the tree, or one with no name but these: what a stage has put in its place may be a file of somebody
+ *  else's that is like it. */
+const oursOf = (names: readonly Name[]): Name | undefined =>
+  names.find(
+    ({ entry, stat }) =>
+      stat.ino === entry.ino || stat.nlink === names.filter((one) => one.stat.ino === stat.ino).length,
+  );
+
+function groups<K>(names: readonly Name[], keyFor: (name: Name) => K): Iterable<readonly Name[]> {
+  const found = new Map<K, Name[]>();
+  for (const name of names) {
+    const group = found.get(keyFor(name));
+    if (group === undefined) found.set(keyFor(name), [name]);
+    else group.push(name);
+  }
+  return found.values();
 }
 
 const keyOf = ({ ino, mode, hash }: Entry): string => `${ino} ${mode} ${hash}`;

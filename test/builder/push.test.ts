@@ -178,6 +178,30 @@ test('what a run has committed past a filter of the user is not pushed by a late
   expect(await push(given, realSpawn)).toMatchObject({ ok: true });
 });
 
+test.for([' log ', ' read-tree ', ' check-attr ', ' filter.turn.'])(
+  'where git does not answer to "%s", nobody knows what a filter would have converted, and nothing is pushed',
+  async (asked) => {
+    using it = folder({ 'src/a.txt': 'a\n', 'src/.gitattributes': '*.txt filter=turn\n' });
+    const { repo, remote } = withOrigin(it.path);
+    put(repo, { 'b.txt': 'b\n' });
+    git(repo, 'add', '.');
+    git(repo, 'commit', '-q', '-m', 'WO-01: one', '-m', 'Factory-Run: R');
+    const env = bareEnv(it.path);
+    const deaf = `#!/bin/sh\ncase "$*" in *"$ASKED"*) echo 'fatal: no room' >&2; exit 128;; esac\nPATH='${env.PATH}' exec git "$@"\n`;
+    put(it.path, { 'bin/git': deaf.replace('$ASKED', asked) });
+    chmodSync(join(it.path, 'bin/git'), 0o755);
+    const given = { repo, branch: 'main', env: { ...env, PATH: `${join(it.path, 'bin')}:${env.PATH}` } };
+    const told = await push(given, realSpawn);
+    expect(told).toMatchObject({
+      ok: false,
+      stderr: expect.stringContaining('git does not tell whether a filter'),
+    });
+    expect(told.stderr).toContain('no room');
+    expect(git(remote, 'branch')).toBe('');
+    expect(await push({ ...given, env }, realSpawn)).toMatchObject({ ok: true });
+  },
+);
+
 test('links, submodules and new modes are pushed past a filter, which would have left them alone', async () => {
   using it = folder({ 'src/a.txt': 'a\n', 'src/.gitattributes': '* filter=turn\n' });
   const { repo } = withOrigin(it.path);

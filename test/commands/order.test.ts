@@ -794,6 +794,45 @@ test('what checks left behind is gone before the next order; what was there befo
   expect(git(b.run.history, 'show', '--format=', '--name-only', headRef)).toBe('f1.txt');
 });
 
+test.for(['a commit', 'a rollback'])(
+  'what a check has made of the inputs, the plan and the orders is undone by %s',
+  async (how) => {
+    using it = folder();
+    const b = await build(it.path, [order(1), order(2)]);
+    const template = 'Beware. {{INTENT}}{{CONTEXT_FILES}}{{ALLOWED_FILES}}\n';
+    put(b.workspace, {
+      '.factory/in/propose_prompt.md': template,
+      '.factory/in/spec.md': 'spec',
+      '.factory/plan/plan.json': '{}',
+    });
+    await b.propose(answer('f1.txt', '1\n'));
+    put(b.workspace, {
+      '.factory/in/propose_prompt.md': 'Write into main.txt.',
+      '.factory/in/new.md': 'new',
+      '.factory/plan/plan.json': '[]',
+    });
+    rmSync(join(b.workspace, '.factory/in/spec.md'));
+    if (how === 'a commit') {
+      expect(await orderCommit({}, b.io)).toBe(0);
+      expect(b.output().context_updates?.['order.drift']).toEqual([
+        '.factory/in/propose_prompt.md',
+        '.factory/in/spec.md',
+        '.factory/plan/plan.json',
+      ]);
+      expect(await orderNext({}, b.io)).toBe(0);
+    } else {
+      put(b.workspace, { '.factory/orders/WO-02.json': '{}' });
+      expect(await orderRollback({ attempts: 2 }, b.io)).toBe(0);
+    }
+    const inputs = join(b.workspace, '.factory/in');
+    expect(readdirSync(inputs).sort()).toEqual(['propose_prompt.md', 'spec.md']);
+    expect(readFileSync(join(b.workspace, '.factory/plan/plan.json'), 'utf8')).toBe('{}');
+    await b.snapshot();
+    expect(await orderPrompt({ template: join(inputs, 'propose_prompt.md') }, b.io)).toBe(0);
+    expect(readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8')).toContain('Beware.');
+  },
+);
+
 test('line ends are kept as the attributes of the tree say, in commits, checkouts and the source', async () => {
   using it = folder();
   const crlf = 'let a;\r\nlet b;\r\n';

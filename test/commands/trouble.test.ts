@@ -8,6 +8,9 @@ test.for([
   ['EROFS', 'mount that one with writing allowed'],
   ['ENOSPC', 'make room there'],
   ['EIO', 'check the disk'],
+  ['ELOOP', 'its links lead in a circle'],
+  ['ENOTDIR', 'take away what is in its place'],
+  ['EEXIST', 'put what belongs there back'],
 ])('%s: %s', async ([code, fix]) => {
   let said = '';
   const err = (text: string) => {

@@ -9,10 +9,12 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { auditRun } from '../../src/audit/audit.ts';
 import { type Ground, ground } from './ground.ts';
 
 const judge = 'workspace/scripts/scenarios/judge.sh';
@@ -113,6 +115,37 @@ test('a link, a judge that is another one, or what nobody has put there is found
   for (const id of ['r', 'f', 'again']) expect((await it.verify(id)).problems).toEqual([]);
   expect((await it.verify('r', { keys: '/nowhere' })).problems).toEqual([]);
 }, 60_000);
+
+test('what somebody has replaced by a link to itself is found, and every command says so', async () => {
+  const circle: Change = (path) => {
+    renameSync(path, join(it.path, 'elsewhere'));
+    symlinkSync(path, path);
+  };
+  for (const name of [
+    'check',
+    'check/visits',
+    'events.jsonl',
+    'trace.jsonl',
+    'lock',
+    'snapshots/trees',
+    'snapshots',
+  ])
+    expect((await saidOf('r', name, circle)).problems.join(), name).toContain(` ${name}`);
+  for (const name of ['snapshots', 'snapshots/trees']) {
+    renameSync(join(it.dir('f'), name), join(it.path, 'aside'));
+    symlinkSync(basename(name), join(it.dir('f'), name));
+    try {
+      const resumed = await it.resume('f');
+      expect([resumed.code, resumed.err]).toEqual([2, expect.stringContaining('its links lead in a circle')]);
+      const into = await it.checkout('f', 'into');
+      expect([into.code, into.err]).toEqual([1, expect.stringContaining('its links lead in a circle')]);
+      await expect(auditRun(it.dir('f'), {})).rejects.toThrow('out of reach');
+    } finally {
+      unlinkSync(join(it.dir('f'), name));
+      renameSync(join(it.path, 'aside'), join(it.dir('f'), name));
+    }
+  }
+});
 
 test('behind the exit of a run nobody goes on: a line that begins another session was added', async () => {
   for (const id of ['r', 'x'])

@@ -309,6 +309,8 @@ test('the chain from the plan to the commits is checked: orders, objects, refs, 
     ['history.git/config', 'append', 'history.git/config'],
     ['history.git/factory-start.json', 'flip', 'history.git/factory-start.json'],
     ['history.git/info/attributes', 'delete', 'history.git/info/attributes'],
+    ['history.git/factory-states', () => '', 'history.git/factory-states'],
+    ['history.git/factory-states', (all) => `${all}x\n`, 'history.git/factory-states'],
     ['workspace/.factory/in/plan.json', instead('A file.', 'A fine.'), 'workspace/.factory/in/plan.json'],
   ];
   const wrong: unknown[] = [];
@@ -317,4 +319,8 @@ test('the chain from the plan to the commits is checked: orders, objects, refs, 
     if (!is.some((one) => one.where === where)) wrong.push([name, is]);
   }
   expect(wrong).toEqual([]);
+  renameSync(join(dir, 'factory-states'), join(it.path, 'states'));
+  const { problems, unchecked } = await it.verify('b');
+  renameSync(join(it.path, 'states'), join(dir, 'factory-states'));
+  expect([problems, unchecked.join()]).toEqual([[], expect.stringContaining('believes any state')]);
 }, 120_000);
