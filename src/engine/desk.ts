@@ -5,7 +5,7 @@ import { type Spent, tokensOf, type Usage, withCall } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
 import { type Books, type CallEnd, estimatedTokens, inputCost, type Stamp } from './books.ts';
 import { type Caps, type NextCall, type SpendCaps, spendHit } from './caps.ts';
-import { gather, share } from './shared-budget.ts';
+import { gather, moneyWords, share, sharePrices } from './shared-budget.ts';
 
 export type DeskSetting = {
   readonly books: Books;
@@ -27,6 +27,8 @@ export interface Desk {
   paying(agent: Agent, attempt: number): Agent;
   /** Tells a stage's programs what they may spend, and takes over what they have spent; `nodeDir` is the stage's. */
   share(nodeDir: string): Promise<void>;
+  /** Variables that tell them where that stands. */
+  words(nodeDir: string): Readonly<Record<string, string>>;
   gather(nodeDir: string, attempt: number): Promise<void>;
   /** Set when a limit of the run or the node is reached, so that the run ends. */
   readonly stop: string | undefined;
@@ -53,12 +55,15 @@ export function openDesk(at: DeskSetting): Desk {
     attempt,
   });
   return {
-    share: (nodeDir) =>
-      share(nodeDir, caps, at.nodeCaps, {
+    async share(nodeDir) {
+      await sharePrices(nodeDir, books.prices);
+      await share(nodeDir, caps, at.nodeCaps, {
         run: books.run(),
         node: books.of(node),
         wallLeftMs: at.wallLeft(),
-      }),
+      });
+    },
+    words: (nodeDir) => moneyWords(nodeDir, books.prices),
     gather: (nodeDir, attempt) => gather(nodeDir, stampOf(attempt), books),
     paying: paid,
     get stop() {
