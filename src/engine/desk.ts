@@ -1,6 +1,6 @@
 /** Where a visit's calls of a model are paid: asked before each, told after it. */
 import type { Agent, AgentReport, AgentTask } from '../agents/agent.ts';
-import { costOf, leastCostOf } from '../model/prices.ts';
+import { costOf, leastCostOf, unpricedIn } from '../model/prices.ts';
 import { type Spent, tokensOf, type Usage, withCall } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
 import { type Books, type CallEnd, estimatedTokens, inputCost, type Stamp } from './books.ts';
@@ -44,8 +44,11 @@ export function openDesk(at: DeskSetting): Desk {
     unbilled: true,
   });
   const mayNot = (next: NextCall, kept?: DeskSetting['kept']): string | undefined =>
-    spendHit({ node, caps: at.nodeCaps, spent: books.of(node) }, caps.unknownCost, next) ??
-    spendHit({ caps, spent: books.run() }, caps.unknownCost, next, kept);
+    spendHit(
+      { node, caps: at.nodeCaps, spent: books.of(node), unpriced: books.unpriced(node) },
+      caps.unknownCost,
+      next,
+    ) ?? spendHit({ caps, spent: books.run(), unpriced: books.unpriced() }, caps.unknownCost, next, kept);
 
   const stampOf = (attempt: number): Stamp => ({
     schema_version: 1,
@@ -86,8 +89,15 @@ export function openDesk(at: DeskSetting): Desk {
         const next: NextCall = { tokens: sends, costUsd, model };
         const soFar = (spent: Spent): Spent =>
           used === undefined ? spent : withCall(spent, used, priced(used, books));
-        const own = { node, caps: at.nodeCaps, spent: soFar(books.of(node)) };
-        const run = { caps, spent: soFar(books.run()) };
+        const here = used === undefined ? [] : (unpricedIn(used, books.prices) ?? []);
+        const unpriced = (before: readonly string[]) => [...new Set(before.concat(here))];
+        const own = {
+          node,
+          caps: at.nodeCaps,
+          spent: soFar(books.of(node)),
+          unpriced: unpriced(books.unpriced(node)),
+        };
+        const run = { caps, spent: soFar(books.run()), unpriced: unpriced(books.unpriced()) };
         const hit = spendHit(own, caps.unknownCost, next) ?? spendHit(run, caps.unknownCost, next);
         stop ??= hit;
         const empty = hit ?? spendHit(run, caps.unknownCost, next, at.kept);

@@ -77,6 +77,12 @@ export function costOf(usage: Usage, prices: Prices): number | null {
   return leastCostOf(usage, prices);
 }
 
+/** The model that a call was answered by, where its price is what is not known of the cost; else undefined. */
+export const unpricedIn = (usage: Usage, prices: Prices): string | undefined =>
+  usage.cost_usd === null && usage.model !== '' && priceOf(prices, usage.model) === undefined
+    ? usage.model
+    : undefined;
+
 /** What a call has cost at least, in USD: what is not known of it counts nothing. */
 export function leastCostOf(usage: Usage, prices: Prices): number {
   if (usage.cost_usd !== null) return usage.cost_usd;
