@@ -28,6 +28,8 @@ export type Request = {
   readonly talk?: Talk;
   readonly schema: { readonly name: string; readonly schema: JsonObject } | undefined;
   readonly idleMs: number;
+  /** Milliseconds without an event after which an answer over chat completions that has its end is over. */
+  readonly lullMs: number;
   readonly maxAnswerBytes: number;
   /** Tries after the first one, and what they may wait in all; each way of asking has its own. */
   readonly maxRetries: number;

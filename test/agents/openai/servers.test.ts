@@ -1,5 +1,6 @@
 /** Servers that speak an API in a way of their own. */
 import { expect, test } from 'vitest';
+import type { AgentReport, ExchangeItem } from '../../../src/agents/agent.ts';
 import { type Reaction, startModelServer } from '../../support/model-server.ts';
 import { agentClock } from '../clock.ts';
 import { taskFor, wellFormed } from '../contract.ts';
@@ -63,6 +64,29 @@ test('an empty reason to end is none: half an answer is not taken for a whole on
   ]);
   expect(report).toMatchObject({ kind: 'answered', text: 'all of it' });
   expect(requests).toHaveLength(2);
+});
+
+test.for([
+  ['with what it has cost', [{ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } }], 3],
+  ['without it', [], undefined],
+] as const)('a server that has ended its answer and does not go is left, %s', async ([, after, input]) => {
+  const events = [chunk({ content: 'whole' }, 'stop'), ...after];
+  await using server = await startModelServer([{ events, after: 'hang' }], ['chat']);
+  const clock = agentClock(0);
+  let working: Promise<AgentReport> | undefined;
+  await new Promise<void>((resolve) => {
+    let left = events.length;
+    const record = ({ kind }: ExchangeItem) => {
+      if (kind === 'event' && --left === 0) resolve();
+    };
+    const task = taskFor({ attributes: { 'openai.api': 'chat' }, record });
+    working = agentAt(server, clock, { lullMs: 50 }).work(task, never());
+  });
+  clock.advance(50);
+  const report = await working;
+  expect(report).toMatchObject({ kind: 'answered', text: 'whole' });
+  expect(report?.kind === 'answered' ? report.usage?.input_tokens : null).toBe(input);
+  await server.idle();
 });
 
 test('an error without a word is none', async () => {
