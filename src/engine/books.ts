@@ -48,8 +48,8 @@ export function openBooks(
     const cost = { usd, least: usd ?? (usage === null ? 0 : leastCostOf(usage, prices)) };
     whole = withCall(whole, usage, cost, cut);
     put(nodes, node, withCall(own(nodes, node) ?? nothingSpent, usage, cost, cut));
-    const model = usd !== null || usage === null ? undefined : unpricedIn(usage, prices);
-    if (model !== undefined) priceless.push({ node, model });
+    if (usd !== null || usage === null) return;
+    for (const model of unpricedIn(usage, prices)) priceless.push({ node, model });
   };
   const cutOff = (call: Open): void => {
     const usage = leastOf(call);
@@ -137,6 +137,14 @@ function leastOf({ started, told }: Open): Usage {
     ...usage,
     input_tokens: sends === 0 ? usage.input_tokens : (usage.input_tokens ?? 0) + sends,
     cost_usd: sends === 0 ? usage.cost_usd : null,
+    ...(usage.parts === undefined || sends === 0
+      ? {}
+      : {
+          parts: [
+            ...usage.parts,
+            { model: usage.model, input_tokens: sends, output_tokens: 0, cost_usd: null },
+          ],
+        }),
     ...(started.unseen === true ? { incomplete: true as const } : {}),
   };
 }

@@ -89,7 +89,7 @@ export function openDesk(at: DeskSetting): Desk {
         const next: NextCall = { tokens: sends, costUsd, model };
         const soFar = (spent: Spent): Spent =>
           used === undefined ? spent : withCall(spent, used, priced(used, books));
-        const here = used === undefined ? [] : (unpricedIn(used, books.prices) ?? []);
+        const here = used === undefined ? [] : unpricedIn(used, books.prices);
         const unpriced = (before: readonly string[]) => [...new Set(before.concat(here))];
         const own = {
           node,

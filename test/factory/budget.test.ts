@@ -277,36 +277,6 @@ test('a refused request costs nothing, an answer without usage costs nobody know
   expect(result.reason).toMatch(/^max_cost_usd: the cost of 1 call is not known/);
 });
 
-test.for(['', ', agent.mode=agent, response_format=text'])(
-  'a model of another name than was asked for, and without a price, is named where the run ends for it%s',
-  async (mode) => {
-    const usage = { input_tokens: 10, output_tokens: 1 };
-    const answers = [
-      { id: 'r', type: 'function_call', call_id: 'c', name: 'list', arguments: '{"path":"."}' },
-      { type: 'message', content: [{ type: 'output_text', text: 'ok' }] },
-    ];
-    const reactions = (mode === '' ? answers.slice(1) : answers).map((item): Reaction => {
-      const response = { status: 'completed', model: '/models/x.gguf', usage, output: [item] };
-      return { events: [{ type: 'response.completed', response }] };
-    });
-    await using at = await asking(row('max_cost_usd=5', `a [prompt=a${mode}]`), reactions);
-    const ran = await at.it.run('p.dot', { runId: 'r1', workdir: 'work', json: true });
-    expect(JSON.parse(ran.out)).toMatchObject({ status: 'failed', spent: { unknown_cost: 1 } });
-    expect(JSON.parse(ran.out).reason).toMatch(
-      /^max_cost_usd: .*no price for the model "\/models\/x\.gguf".* give the model a price \(--prices FILE/,
-    );
-    const prices = {
-      format: 'factory-prices/1',
-      dated: '2026-02-01',
-      models: { '/models/x.gguf': { input: 1, output: 1 } },
-    };
-    writeFileSync(join(at.it.path, 'prices.json'), JSON.stringify(prices));
-    // What was asked for has a price, and what answered is what was paid for.
-    const again = await at.it.resume('r1', { json: true, prices: 'prices.json' });
-    expect(JSON.parse(again.out).reason).not.toContain('price for the model');
-  },
-);
-
 test('a limit of the run ends the work of a model with tools before the call that would break it', async () => {
   const look = (path: string): Reaction => ({ calls: [{ name: 'list', arguments: { path } }] });
   const node = 'a [prompt="ask a", agent.mode=agent]';
