@@ -37,10 +37,11 @@ export const moneyWords = (nodeDir: string, prices: Prices): Readonly<Record<str
 /** Writes down by which prices a stage's own runs count; the bundled ones they have themselves. */
 export async function sharePrices(nodeDir: string, prices: Prices): Promise<void> {
   if (prices.from === bundledPrices.from) return;
+  const given = [...prices.models].filter(([model, price]) => bundledPrices.models.get(model) !== price);
   const file: z.input<typeof PriceFile> = {
     format: 'factory-prices/1',
     dated: prices.dated,
-    models: Object.fromEntries(prices.models),
+    models: Object.fromEntries(given),
   };
   await writeJson(join(nodeDir, pricesName), file);
 }

@@ -95,6 +95,9 @@ test.for([
     );
     expect(ran.code, ran.stderr).toBe(0);
     expect(JSON.parse(ran.stdout).spent).toMatchObject({ calls: 2, cost_usd: 4, unknown_cost: 0 });
+    expect(await it.json('.factory/runs/r1/t/prices.json')).toHaveProperty('models', {
+      odd: { input: 2, output: 1 },
+    });
   },
 );
 
