@@ -215,6 +215,9 @@ export async function sharedBudget(
   const beside = toldBeside(spentFile, runId, soFar.prices, budget?.unknown_cost);
   const least = (cap: number | undefined, rest: number | null | undefined, used: number, gone = 0) =>
     rest == null ? cap : Math.min(cap ?? Number.POSITIVE_INFINITY, used + Math.max(0, rest - gone));
+  // A limit of the stage's is held as its own run holds it, whatever the runs within would let pass.
+  const stops = budget?.unknown_cost === 'stop' && (budget.usd !== null || budget.tokens !== null);
+  const unknownCost = stops ? 'stop' : (own.unknownCost ?? budget?.unknown_cost);
   let journal: Journal | undefined;
   return {
     caps: {
@@ -227,7 +230,7 @@ export async function sharedBudget(
         return least(own.maxTokens, budget?.tokens, tokensOf(soFar.spent), beside().tokens);
       },
       maxWallMs: least(own.maxWallMs, budget?.ms, soFar.elapsedMs),
-      ...(budget?.unknown_cost === 'allow' ? { unknownCost: 'allow' as const } : {}),
+      ...(unknownCost === undefined ? {} : { unknownCost }),
     },
     async tell(record) {
       journal ??= await openJournal(spentFile, { runId, epoch: 1 });

@@ -101,6 +101,26 @@ test.for([
   },
 );
 
+test.for([
+  ['', 'unknown_cost=allow', 1],
+  ['unknown_cost=allow', 'max_cost_usd=1', 2],
+  ['unknown_cost=allow', 'max_cost_usd=1; unknown_cost=stop', 1],
+] as const)(
+  'who sets a limit says whether unknown costs pass it, also in the runs that its stages start: %s above, %s below',
+  async ([above, below, calls]) => {
+    await using it = await home({
+      'work/inner.dot': `digraph inner { ${below}; workdir=none; start [shape=Mdiamond]; done [shape=Msquare]
+      a [prompt=a, agent=command, command.run="echo hi", response_format=text]
+      b [prompt=b, agent=command, command.run="echo ho", response_format=text]; start -> a -> b -> done }`,
+      'outer.dot': `digraph outer { max_cost_usd=1; ${above}; start [shape=Mdiamond]; done [shape=Msquare]
+      t [shape=parallelogram, tool_command="factory run inner.dot"]; start -> t -> done }`,
+    });
+    const ran = await it.factory(['run', 'outer.dot', '--run-id', 'r1', '--workdir', 'work', '--json']);
+    const { spent, status } = JSON.parse(ran.stdout);
+    expect([spent.unknown_cost, status], ran.stderr).toEqual([calls, calls === 2 ? 'completed' : 'failed']);
+  },
+);
+
 const key = { OPENAI_API_KEY: 'sk-e2e-0123456789abcdef' };
 
 test('kill -9 amid the turns of a model with tools: what they told still counts, and what was on its way', async () => {
