@@ -24,6 +24,12 @@ async function asking(
   return {
     path: it.path,
     run: async () => JSON.parse((await it.run('p.dot', { runId: 'r1', workdir: 'work', json: true })).out),
+    /** What is recorded of the run, played as an agent script. */
+    async played() {
+      expect((await it.exported('r1', 'script.json')).code).toBe(0);
+      const options = { runId: 'r2', workdir: 'work', script: 'script.json', json: true };
+      return JSON.parse((await it.run('p.dot', { ...options, agent: 'scripted' })).out);
+    },
     resume: async (prices: string) => JSON.parse((await it.resume('r1', { json: true, prices })).out),
     async [Symbol.asyncDispose]() {
       await server.close();
@@ -79,6 +85,7 @@ test('turns that several models answered cost what each of them costs', async ()
     status: 'completed',
     spent: { calls: 1, cost_usd: 1.85, unknown_cost: 0, input_tokens: 3_000_000 },
   });
+  expect(await it.played()).toMatchObject({ status: 'completed', spent: { cost_usd: 1.85 } });
 });
 
 test('calls that a command tells of cost what each of their models costs', async () => {
