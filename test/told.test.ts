@@ -3,10 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agentNames } from '../src/agents/index.ts';
+import { moneyWords } from '../src/engine/shared-budget.ts';
 import { withOwnWords } from '../src/engine/stage-environment.ts';
 import { edgeAttributes, graphAttributes } from '../src/lint/words.ts';
 import { RunEvent } from '../src/model/event.ts';
 import type { Node } from '../src/model/graph.ts';
+import { bundledPrices } from '../src/model/prices.ts';
 import { kinds } from '../src/nodes/index.ts';
 import { home, root } from './support/cli.ts';
 
@@ -36,7 +38,8 @@ test('every variable that a stage gets is in the docs', () => {
     marker: 'm',
     epoch: 1,
   };
-  const given = withOwnWords({}, run, { node, visit: 1, attempt: 1, snapshotId: 's' }, '/r/a');
+  const desk = { words: (dir: string) => moneyWords(dir, { ...bundledPrices, from: 'a file' }) };
+  const given = withOwnWords({}, run, { node, visit: 1, attempt: 1, snapshotId: 's', desk }, '/r/a');
   // By these we find what a stage has left running, count what its runs spend, and know our own program.
   const ours = /^FACTORY_(?:RUN_MARKER|RUN_EPOCH_.*|BUDGET|NODE_EXEC)$/;
   const names = Object.keys(given).filter((name) => name.startsWith('FACTORY_') && !ours.test(name));

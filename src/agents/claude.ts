@@ -21,6 +21,9 @@ export type ClaudeOptions = ClaudeDefaults & { readonly clock: Clock };
 /** Variables that hold its keys, where nobody names more. */
 const ownKeys = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'];
 
+const mend =
+  'install it: npm install -g @anthropic-ai/claude-code, or say where it is: claude.path on the node, FACTORY_CLAUDE_PATH';
+
 type Failed = Extract<AgentReport, { kind: 'failed' }>;
 /** It was not started, and has cost nothing. */
 const config = (reason: string): Failed => ({ kind: 'failed', class: 'config', reason, unbilled: true });
@@ -42,7 +45,7 @@ export function claudeAgent(options: ClaudeOptions): Agent {
       const read = readSettings(task, options);
       if ('problem' in read) return config(read.problem);
       const { settings } = read;
-      const program = await findExecutable('claude', settings.executable, env['PATH']);
+      const program = await findExecutable('claude', settings.executable, env['PATH'], mend);
       if ('problem' in program) return { ...config(program.problem), missing: true };
       if (settings.workdir !== task.workspace && !isFolder(settings.workdir))
         return config(`claude.workdir: there is no folder ${settings.workdir}`);

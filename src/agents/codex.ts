@@ -23,6 +23,9 @@ export type CodexOptions = CodexDefaults & { readonly clock: Clock };
 /** Variables that hold its keys, where nobody names more. */
 const ownKeys = ['OPENAI_API_KEY', 'CODEX_API_KEY'];
 
+const mend =
+  'install it: npm install -g @openai/codex, or say where it is: codex.path on the node, ATTRACTOR_CODEX_PATH';
+
 type Failed = Extract<AgentReport, { kind: 'failed' }>;
 const failed = (failureClass: Failed['class'], reason: string): Failed => ({
   kind: 'failed',
@@ -55,7 +58,7 @@ export function codexAgent(options: CodexOptions): Agent {
       const { scope, narrow } = readScopeOf(settings, task.workspace);
       if (settings.strictReadScope && !narrow)
         task.log('warn', 'codex.strict_read_scope hides nothing more: codex.workdir is the whole workspace');
-      const program = await findExecutable('codex', settings.executable, env['PATH']);
+      const program = await findExecutable('codex', settings.executable, env['PATH'], mend);
       if ('problem' in program) return { ...notStarted(program.problem), missing: true };
       if (settings.workdir !== task.workspace && !isFolder(settings.workdir))
         return notStarted(`codex.workdir: there is no folder ${settings.workdir}`);

@@ -22,6 +22,8 @@ import { programView } from './program/view.ts';
 
 export type CommandOptions = CommandDefaults & { readonly clock: Clock };
 
+const mend = 'install it, or name another one: command.run on the node, FACTORY_COMMAND_RUN';
+
 type Failed = Extract<AgentReport, { kind: 'failed' }>;
 /** It was not started, and has cost nothing. */
 const config = (reason: string): Failed => ({ kind: 'failed', class: 'config', reason, unbilled: true });
@@ -47,7 +49,7 @@ export function commandAgent(options: CommandOptions): Agent {
       const read = settingsFor(task, files, options);
       if ('problem' in read) return config(read.problem);
       const { settings, prompt } = read;
-      const program = await findExecutable('command', settings.executable, env['PATH']);
+      const program = await findExecutable('command', settings.executable, env['PATH'], mend);
       if ('problem' in program) return { ...config(program.problem), missing: true };
       if (settings.workdir !== task.workspace && !isFolder(settings.workdir))
         return config(`command.workdir: there is no folder ${settings.workdir}`);

@@ -34,6 +34,8 @@ export type OpenaiOptions = {
   readonly maxWaitMs?: number;
   /** Milliseconds without a byte after which the server counts as dead. Default 40 minutes: a model may think long. */
   readonly idleMs?: number;
+  /** Milliseconds that a server which has ended its answer over chat completions may go on with nothing. Default 10 s. */
+  readonly lullMs?: number;
   /** Milliseconds between two looks at an answer in the background. Default 5 s. */
   readonly pollMs?: number;
   /** Milliseconds that an answer in the background may take. Default 40 minutes. */

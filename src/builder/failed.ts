@@ -52,7 +52,9 @@ export async function whatFailed(
     reason === '' ? 'no reason was given' : reason,
   ].join('');
   // A missing program is the same in every attempt; a model may answer the next time, whatever it was this time.
-  return { brief: briefOf(stage, why), hopeless: failureClass === 'config' && nodeType !== 'codergen' };
+  const hopeless =
+    nodeType === 'codergen' ? context['last_failure.not_started'] === true : failureClass === 'config';
+  return { brief: briefOf(stage, why), hopeless };
 }
 
 /** Characters shown of an answer that could not be read. */

@@ -3,7 +3,7 @@
 import { CallRecord } from '../model/call-record.ts';
 import type { JsonObject } from '../model/json.ts';
 import { own, put } from '../model/own.ts';
-import { costOf, leastCostOf, type Prices, priceOf } from '../model/prices.ts';
+import { costOf, leastCostOf, type Prices, priceOf, unpricedIn } from '../model/prices.ts';
 import { nothingSpent, type Spent, tokensIn, type Usage, withCall } from '../model/spent.ts';
 
 type Started = Extract<CallRecord, { type: 'CallStarted' }>;
@@ -21,6 +21,8 @@ export interface Books {
   /** Of the whole run, resumes included. */
   run(): Spent;
   of(node: string): Spent;
+  /** Models of calls, of the node's or of all, that answered and have no price. */
+  unpriced(node?: string): readonly string[];
   /** Settles when it is on the disk that the call begins. */
   begin(stamp: Stamp, call: Pick<Started, 'agent' | 'model' | 'input_tokens' | 'unseen'>): Promise<void>;
   /** What the call that has begun is known to have used by now, and `sends` on top of it. */
@@ -39,12 +41,15 @@ export function openBooks(
 ): Books {
   let whole = nothingSpent;
   const nodes: Record<string, Spent> = {};
+  const priceless: { readonly node: string; readonly model: string }[] = [];
   let open: Open | undefined;
   const taken = new Set<string>();
   const add = (node: string, usage: Usage | null, usd: number | null, cut: boolean): void => {
     const cost = { usd, least: usd ?? (usage === null ? 0 : leastCostOf(usage, prices)) };
     whole = withCall(whole, usage, cost, cut);
     put(nodes, node, withCall(own(nodes, node) ?? nothingSpent, usage, cost, cut));
+    if (usd !== null || usage === null) return;
+    for (const model of unpricedIn(usage, prices)) priceless.push({ node, model });
   };
   const cutOff = (call: Open): void => {
     const usage = leastOf(call);
@@ -79,6 +84,10 @@ export function openBooks(
     prices,
     run: () => whole,
     of: (node) => own(nodes, node) ?? nothingSpent,
+    unpriced(node) {
+      const all = priceless.filter((one) => node === undefined || one.node === node);
+      return [...new Set(all.map(({ model }) => model))];
+    },
     async begin(stamp, call) {
       const record: Started = { ...stamp, type: 'CallStarted', ...call };
       take(record);
@@ -128,6 +137,14 @@ function leastOf({ started, told }: Open): Usage {
     ...usage,
     input_tokens: sends === 0 ? usage.input_tokens : (usage.input_tokens ?? 0) + sends,
     cost_usd: sends === 0 ? usage.cost_usd : null,
+    ...(usage.parts === undefined || sends === 0
+      ? {}
+      : {
+          parts: [
+            ...usage.parts,
+            { model: usage.model, input_tokens: sends, output_tokens: 0, cost_usd: null },
+          ],
+        }),
     ...(started.unseen === true ? { incomplete: true as const } : {}),
   };
 }

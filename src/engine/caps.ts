@@ -87,13 +87,18 @@ export type NextCall = {
   readonly model: string;
 };
 
-/** Whose limits are looked at: the run's, or those of the node named. */
-export type Purse = { readonly node?: string; readonly caps: SpendCaps; readonly spent: Spent };
+/** Whose limits are looked at: the run's, or those of the node named. `unpriced`: the models of calls that have no price. */
+export type Purse = {
+  readonly node?: string;
+  readonly caps: SpendCaps;
+  readonly spent: Spent;
+  readonly unpriced?: readonly string[];
+};
 
 /** Why a purse is empty, or undefined. Without `next`: whether more was spent than allowed. With it: whether that call
  *  may be made, leaving `kept` of the limits untouched. */
 export function spendHit(
-  { node, caps, spent }: Purse,
+  { node, caps, spent, unpriced = [] }: Purse,
   unknownCost: Caps['unknownCost'],
   next?: NextCall,
   kept: { readonly usd: number; readonly tokens: number } = { usd: 0, tokens: 0 },
@@ -110,7 +115,7 @@ export function spendHit(
   if (caps.maxCostUsd !== undefined) {
     const limit = money(caps.maxCostUsd);
     if (spent.unknown_cost > 0 && !passes)
-      return `max_cost_usd: the cost of ${calls(spent.unknown_cost)} is not known, so a limit of ${limit} cannot be held; ${spent.unknown_tokens > 0 ? silent(spent.unknown_tokens) : mend}`;
+      return `max_cost_usd: the cost of ${calls(spent.unknown_cost)} is not known${noPrice(unpriced)}, so a limit of ${limit} cannot be held; ${spent.unknown_tokens > 0 ? silent(spent.unknown_tokens) : mend}`;
     if (spent.cost_usd > caps.maxCostUsd) return told('max_cost_usd', money(spent.cost_usd), limit);
     if (next !== undefined) {
       if (next.costUsd === null && !passes)
@@ -153,6 +158,16 @@ const pass =
 const silent = (n: number): string => `${calls(n)} did not tell what was used: ${pass}`;
 const mend =
   'give the model a price (--prices FILE, FACTORY_PRICES), or let it pass with unknown_cost=allow on the graph or --unknown-cost allow';
+
+const mostNamed = 5;
+/** A server may answer by a model of another name than it was asked for. */
+const noPrice = (models: readonly string[]): string =>
+  models.length === 0
+    ? ''
+    : ` (there is no price for the model ${models
+        .slice(0, mostNamed)
+        .map((model) => `"${model.slice(0, 100)}"`)
+        .join(', ')}${models.length > mostNamed ? ', …' : ''}, which answered)`;
 
 const calls = (n: number): string => (n === 1 ? '1 call' : `${n} calls`);
 

@@ -1,11 +1,11 @@
 /** Where a visit's calls of a model are paid: asked before each, told after it. */
 import type { Agent, AgentReport, AgentTask } from '../agents/agent.ts';
-import { costOf, leastCostOf } from '../model/prices.ts';
+import { costOf, leastCostOf, unpricedIn } from '../model/prices.ts';
 import { type Spent, tokensOf, type Usage, withCall } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
 import { type Books, type CallEnd, estimatedTokens, inputCost, type Stamp } from './books.ts';
 import { type Caps, type NextCall, type SpendCaps, spendHit } from './caps.ts';
-import { gather, share } from './shared-budget.ts';
+import { gather, moneyWords, share, sharePrices } from './shared-budget.ts';
 
 export type DeskSetting = {
   readonly books: Books;
@@ -27,6 +27,8 @@ export interface Desk {
   paying(agent: Agent, attempt: number): Agent;
   /** Tells a stage's programs what they may spend, and takes over what they have spent; `nodeDir` is the stage's. */
   share(nodeDir: string): Promise<void>;
+  /** Variables that tell them where that stands. */
+  words(nodeDir: string): Readonly<Record<string, string>>;
   gather(nodeDir: string, attempt: number): Promise<void>;
   /** Set when a limit of the run or the node is reached, so that the run ends. */
   readonly stop: string | undefined;
@@ -42,8 +44,11 @@ export function openDesk(at: DeskSetting): Desk {
     unbilled: true,
   });
   const mayNot = (next: NextCall, kept?: DeskSetting['kept']): string | undefined =>
-    spendHit({ node, caps: at.nodeCaps, spent: books.of(node) }, caps.unknownCost, next) ??
-    spendHit({ caps, spent: books.run() }, caps.unknownCost, next, kept);
+    spendHit(
+      { node, caps: at.nodeCaps, spent: books.of(node), unpriced: books.unpriced(node) },
+      caps.unknownCost,
+      next,
+    ) ?? spendHit({ caps, spent: books.run(), unpriced: books.unpriced() }, caps.unknownCost, next, kept);
 
   const stampOf = (attempt: number): Stamp => ({
     schema_version: 1,
@@ -53,12 +58,15 @@ export function openDesk(at: DeskSetting): Desk {
     attempt,
   });
   return {
-    share: (nodeDir) =>
-      share(nodeDir, caps, at.nodeCaps, {
+    async share(nodeDir) {
+      await sharePrices(nodeDir, books.prices);
+      await share(nodeDir, caps, at.nodeCaps, {
         run: books.run(),
         node: books.of(node),
         wallLeftMs: at.wallLeft(),
-      }),
+      });
+    },
+    words: (nodeDir) => moneyWords(nodeDir, books.prices),
     gather: (nodeDir, attempt) => gather(nodeDir, stampOf(attempt), books),
     paying: paid,
     get stop() {
@@ -81,8 +89,15 @@ export function openDesk(at: DeskSetting): Desk {
         const next: NextCall = { tokens: sends, costUsd, model };
         const soFar = (spent: Spent): Spent =>
           used === undefined ? spent : withCall(spent, used, priced(used, books));
-        const own = { node, caps: at.nodeCaps, spent: soFar(books.of(node)) };
-        const run = { caps, spent: soFar(books.run()) };
+        const here = used === undefined ? [] : unpricedIn(used, books.prices);
+        const unpriced = (before: readonly string[]) => [...new Set(before.concat(here))];
+        const own = {
+          node,
+          caps: at.nodeCaps,
+          spent: soFar(books.of(node)),
+          unpriced: unpriced(books.unpriced(node)),
+        };
+        const run = { caps, spent: soFar(books.run()), unpriced: unpriced(books.unpriced()) };
         const hit = spendHit(own, caps.unknownCost, next) ?? spendHit(run, caps.unknownCost, next);
         stop ??= hit;
         const empty = hit ?? spendHit(run, caps.unknownCost, next, at.kept);

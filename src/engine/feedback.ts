@@ -12,7 +12,7 @@ const limits = { reason: 600, stderr: 600, stdout: 300, verification: 600, agent
 /** Agents whose programs leave logs of those names. */
 const agentPrograms = ['codex', 'claude', 'command'] as const;
 
-/** `last_failure.node_id|node_type|reason|class|at|artifacts|summary`. Every text in it is masked already: it comes
+/** `last_failure.node_id|node_type|reason|class|not_started|at|artifacts|summary`. Every text in it is masked already: it comes
  *  from masked artifacts or from the masked reason. */
 export async function feedback(
   nodeDir: string,
@@ -63,6 +63,7 @@ export async function feedback(
     'last_failure.node_type': stage.type,
     'last_failure.reason': head(failure.reason, 2000),
     'last_failure.class': failure.class,
+    ...(failure.notStarted === true ? { 'last_failure.not_started': true } : {}),
     'last_failure.at': stage.at,
     'last_failure.artifacts': artifacts,
     'last_failure.summary': head(parts.join('\n'), limits.all),

@@ -9,6 +9,9 @@ import { sha256 } from '../model/sha256.ts';
 import { unreadable } from '../system/files.ts';
 import type { Refusal } from './casting.ts';
 
+/** The variable that names the file. */
+export const pricesVariable = 'FACTORY_PRICES';
+
 type Kept = NonNullable<Manifest['prices']>;
 
 /** The file that is named first of `--prices` (relative to `cwd`), `FACTORY_PRICES` (too) and the graph attribute
@@ -19,13 +22,13 @@ export async function readPriceFile(
   env: Readonly<Record<string, string | undefined>>,
   cwd: string,
 ): Promise<{ readonly kept: Kept | undefined } | Refusal> {
-  const variable = env['FACTORY_PRICES']?.trim() ?? '';
+  const variable = env[pricesVariable]?.trim() ?? '';
   const attribute = graph === undefined ? undefined : present(graph.attrs, 'prices');
   const [path, by] =
     flag !== undefined
       ? [resolve(cwd, flag), '--prices']
       : variable !== ''
-        ? [resolve(cwd, variable), 'FACTORY_PRICES']
+        ? [resolve(cwd, variable), pricesVariable]
         : graph !== undefined && attribute !== undefined
           ? [resolve(cwd, dirname(graph.file), attribute.value.text.trim()), 'the graph attribute prices']
           : [undefined, ''];

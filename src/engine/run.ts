@@ -208,7 +208,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     );
     if (hit !== undefined) return stop(hit);
     const overspent = spendHit(
-      { caps: prepared.caps, spent: prepared.books.run() },
+      { caps: prepared.caps, spent: prepared.books.run(), unpriced: prepared.books.unpriced() },
       prepared.caps.unknownCost,
     );
     if (overspent !== undefined) return stop(overspent);

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { CallRecord } from '../model/call-record.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { Parked, parkKinds, pausedBy } from '../model/park.ts';
-import { leastCostOf, type Prices } from '../model/prices.ts';
+import { bundledPrices, leastCostOf, type PriceFile, type Prices } from '../model/prices.ts';
 import { sha256 } from '../model/sha256.ts';
 import { type Spent, tokensIn, tokensOf, type Usage } from '../model/spent.ts';
 import { type Journal, openJournal, readRecords } from '../store/journal.ts';
@@ -16,14 +16,35 @@ import { readPlain, readSome } from '../system/read.ts';
 import { type Books, endedCalls, type Stamp } from './books.ts';
 import type { Caps, SpendCaps } from './caps.ts';
 import type { Refusal } from './casting.ts';
+import { pricesVariable } from './price-file.ts';
 
 /** The variable that names the file. */
 export const budgetVariable = 'FACTORY_BUDGET';
 const budgetName = 'budget.json';
+const pricesName = 'prices.json';
 const spentName = 'spent.jsonl';
 const parkedName = 'parked.json';
 
 export const budgetFile = (nodeDir: string): string => join(nodeDir, budgetName);
+
+/** What a stage's environment says of the money: the budget, and the prices of the run where somebody gave it any. The
+ *  file that was named may lie out of a stage's sight, or have changed since the run began. */
+export const moneyWords = (nodeDir: string, prices: Prices): Readonly<Record<string, string>> => ({
+  [budgetVariable]: budgetFile(nodeDir),
+  ...(prices.from === bundledPrices.from ? {} : { [pricesVariable]: join(nodeDir, pricesName) }),
+});
+
+/** Writes down by which prices a stage's own runs count; the bundled ones they have themselves. */
+export async function sharePrices(nodeDir: string, prices: Prices): Promise<void> {
+  if (prices.from === bundledPrices.from) return;
+  const given = [...prices.models].filter(([model, price]) => bundledPrices.models.get(model) !== price);
+  const file: z.input<typeof PriceFile> = {
+    format: 'factory-prices/1',
+    dated: prices.dated,
+    models: Object.fromEntries(given),
+  };
+  await writeJson(join(nodeDir, pricesName), file);
+}
 
 const left = z.number().nonnegative().nullable().describe('Null without a limit');
 const Budget = z.object({
@@ -194,6 +215,9 @@ export async function sharedBudget(
   const beside = toldBeside(spentFile, runId, soFar.prices, budget?.unknown_cost);
   const least = (cap: number | undefined, rest: number | null | undefined, used: number, gone = 0) =>
     rest == null ? cap : Math.min(cap ?? Number.POSITIVE_INFINITY, used + Math.max(0, rest - gone));
+  // A limit of the stage's is held as its own run holds it, whatever the runs within would let pass.
+  const stops = budget?.unknown_cost === 'stop' && (budget.usd !== null || budget.tokens !== null);
+  const unknownCost = stops ? 'stop' : (own.unknownCost ?? budget?.unknown_cost);
   let journal: Journal | undefined;
   return {
     caps: {
@@ -206,7 +230,7 @@ export async function sharedBudget(
         return least(own.maxTokens, budget?.tokens, tokensOf(soFar.spent), beside().tokens);
       },
       maxWallMs: least(own.maxWallMs, budget?.ms, soFar.elapsedMs),
-      ...(budget?.unknown_cost === 'allow' ? { unknownCost: 'allow' as const } : {}),
+      ...(unknownCost === undefined ? {} : { unknownCost }),
     },
     async tell(record) {
       journal ??= await openJournal(spentFile, { runId, epoch: 1 });

@@ -7,7 +7,7 @@ import { nodeLayout } from '../model/layout.ts';
 import { confinedEnvironment } from '../policy/confinement.ts';
 import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
-import { budgetFile, budgetVariable } from './shared-budget.ts';
+import type { Desk } from './desk.ts';
 
 /** Variables of an enclosing git operation or engine, which a stage must not act on, and the place of the engine's keys. */
 const dropped = [
@@ -67,11 +67,13 @@ export function withOwnWords(
     visit,
     attempt,
     snapshotId,
+    desk,
   }: {
     readonly node: Node;
     readonly visit: number;
     readonly attempt: number;
     readonly snapshotId: string;
+    readonly desk: Pick<Desk, 'words'>;
   },
   nodeDir: string,
 ): Record<string, string> {
@@ -93,7 +95,7 @@ export function withOwnWords(
     FACTORY_NODE_DIR: nodeDir,
     FACTORY_OUTPUT: at.output,
     FACTORY_CONTEXT: at.context,
-    [budgetVariable]: budgetFile(nodeDir),
+    ...desk.words(nodeDir),
     ...(access ? { FACTORY_RUN_DIR: run.runDir, FACTORY_SNAPSHOT: snapshotId } : {}),
   };
 }

@@ -195,7 +195,9 @@ export async function visitNode(
     const delay = kind.type === 'codergen' && setting.replay?.follows === true ? 0 : again.delayMs;
     await setting.clock.sleep(Math.min(delay, Math.max(0, wallLeft())), signal);
     if (signal.aborted) return { kind: 'interrupted' };
-    const over = wallHit() ?? spendHit({ caps, spent: prepared.books.run() }, caps.unknownCost);
+    const over =
+      wallHit() ??
+      spendHit({ caps, spent: prepared.books.run(), unpriced: prepared.books.unpriced() }, caps.unknownCost);
     if (over !== undefined) return { kind: 'stopped', reason: over };
   }
 }

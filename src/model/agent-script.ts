@@ -15,6 +15,18 @@ const ScriptUsage = z.lazy(() =>
       reasoning_tokens: z.int().nonnegative().nullable().exactOptional(),
       cost_usd: z.number().nonnegative().nullable().default(null),
       incomplete: z.literal(true).exactOptional(),
+      parts: z
+        .array(
+          z.strictObject({
+            model: z.string(),
+            input_tokens: tokens,
+            output_tokens: tokens,
+            cached_input_tokens: z.int().nonnegative().nullable().exactOptional(),
+            cost_usd: z.number().nonnegative().nullable().default(null),
+          }),
+        )
+        .exactOptional()
+        .describe('Where several models had a share: the same tokens, by model'),
     })
     .describe('What the call is to be counted as; a number that is missing is unknown, never zero.'),
 );

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { mapJson, positionAt } from './agent-script.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { listDate, listPrices } from './price-list.ts';
-import type { Usage } from './spent.ts';
+import { partsOf, type Usage } from './spent.ts';
 
 const usd = z.number().nonnegative();
 
@@ -72,23 +72,38 @@ export function priceOf(prices: Prices, model: string): Price | undefined {
 export function costOf(usage: Usage, prices: Prices): number | null {
   if (usage.incomplete === true) return null;
   if (usage.cost_usd !== null) return usage.cost_usd;
-  if (priceOf(prices, usage.model) === undefined) return null;
-  if (usage.input_tokens === null || usage.output_tokens === null) return null;
-  return leastCostOf(usage, prices);
+  const isKnown = (part: ReturnType<typeof partsOf>[number]): boolean =>
+    part.cost_usd !== null ||
+    (priceOf(prices, part.model) !== undefined && part.input_tokens !== null && part.output_tokens !== null);
+  return partsOf(usage).every(isKnown) ? leastCostOf(usage, prices) : null;
 }
+
+/** The models of a call whose prices are what is not known of its cost. */
+export const unpricedIn = (usage: Usage, prices: Prices): readonly string[] =>
+  usage.cost_usd !== null
+    ? []
+    : partsOf(usage)
+        .filter(
+          ({ model, cost_usd }) => cost_usd === null && model !== '' && priceOf(prices, model) === undefined,
+        )
+        .map(({ model }) => model);
 
 /** What a call has cost at least, in USD: what is not known of it counts nothing. */
 export function leastCostOf(usage: Usage, prices: Prices): number {
   if (usage.cost_usd !== null) return usage.cost_usd;
-  const price = priceOf(prices, usage.model);
-  if (price === undefined) return 0;
-  const input = usage.input_tokens ?? 0;
-  const cached = Math.min(usage.cached_input_tokens ?? 0, input);
-  const all =
-    (input - cached) * price.input +
-    cached * (price.cached_input ?? price.input) +
-    (usage.output_tokens ?? 0) * price.output;
-  return Math.round(all * 1e4) / 1e10;
+  const all = partsOf(usage).map((part) => {
+    const price = priceOf(prices, part.model);
+    if (part.cost_usd !== null) return part.cost_usd * 1e6;
+    if (price === undefined) return 0;
+    const input = part.input_tokens ?? 0;
+    const cached = Math.min(part.cached_input_tokens ?? 0, input);
+    return (
+      (input - cached) * price.input +
+      cached * (price.cached_input ?? price.input) +
+      (part.output_tokens ?? 0) * price.output
+    );
+  });
+  return Math.round(all.reduce((sum, one) => sum + one, 0) * 1e4) / 1e10;
 }
 
 /** Reads a file of prices; `file` is named in the diagnostics, which point at the offending part of `text`. */

@@ -7,9 +7,19 @@ const count = z.number().nonnegative();
  *  not know") is none: no sum must run backwards, or beyond what can be written down. */
 export const ToldNumber = z.number().nonnegative().max(Number.MAX_SAFE_INTEGER);
 
+/** What of a call was one model's. */
+const Part = z.object({
+  model: z.string(),
+  input_tokens: z.number().nullable(),
+  output_tokens: z.number().nullable(),
+  cached_input_tokens: z.number().nullable().exactOptional(),
+  cost_usd: z.number().nullable(),
+});
+type Part = Readonly<z.infer<typeof Part>>;
+
 /** Tokens and money of one call; null where nobody knows. An unknown cost is never zero. */
 export const Usage = z.object({
-  model: z.string(),
+  model: z.string().describe('The last one, where there were several'),
   input_tokens: z.number().nullable().describe('Cached ones included'),
   output_tokens: z.number().nullable().describe('Those of reasoning included'),
   cached_input_tokens: z.number().nullable().exactOptional(),
@@ -19,6 +29,10 @@ export const Usage = z.object({
     .literal(true)
     .exactOptional()
     .describe('A part of the call was not told: the numbers are the least that it can have been'),
+  parts: z
+    .array(Part)
+    .exactOptional()
+    .describe('Where several models had a share, each of its own price: the same tokens, by model'),
   agent: z.string().exactOptional().describe('The agent whose call it was, where a node has several'),
 });
 export type Usage = Readonly<z.infer<typeof Usage>>;
@@ -81,22 +95,55 @@ export function withCall(
   };
 }
 
+/** What of a usage was whose: all of it the model's that it names, where it tells nothing else. */
+export const partsOf = ({ parts, ...all }: Usage): Part[] => parts ?? [partOf(all)];
+
+const partOf = ({ model, input_tokens, output_tokens, cached_input_tokens, cost_usd }: Part): Part => ({
+  model,
+  input_tokens,
+  output_tokens,
+  ...(cached_input_tokens === undefined ? {} : { cached_input_tokens }),
+  cost_usd,
+});
+
+/** The parts with one more; what was told with a cost is not counted by its tokens as well. */
+function withPart(parts: Part[], part: Part): Part[] {
+  const at = parts.findIndex(
+    (one) => one.model === part.model && (one.cost_usd === null) === (part.cost_usd === null),
+  );
+  const same = parts[at];
+  if (same === undefined) return [...parts, part];
+  const cached = both(same.cached_input_tokens, part.cached_input_tokens);
+  const sum = {
+    model: part.model,
+    input_tokens: both(same.input_tokens, part.input_tokens),
+    output_tokens: both(same.output_tokens, part.output_tokens),
+    ...(cached === null ? {} : { cached_input_tokens: cached }),
+    cost_usd: both(same.cost_usd, part.cost_usd),
+  };
+  return parts.with(at, sum);
+}
+
+const both = (x: number | null | undefined, y: number | null | undefined): number | null =>
+  x == null ? (y ?? null) : y == null ? x : x + y;
+
 /** Two usages as one, under the model and agent of the later: a number that either does not tell is at least what the other tells, and then `incomplete`. */
 export function sumOfUsages(a: Usage | undefined, b: Usage): Usage {
   if (a === undefined) return b;
-  const both = (x: number | null | undefined, y: number | null | undefined): number | null =>
-    x == null ? (y ?? null) : y == null ? x : x + y;
   const known = (u: Usage) => u.input_tokens !== null && u.output_tokens !== null && u.incomplete !== true;
   const cached = both(a.cached_input_tokens, b.cached_input_tokens);
   const reasoning = both(a.reasoning_tokens, b.reasoning_tokens);
+  const costs = a.cost_usd === null || b.cost_usd === null ? null : dollars(a.cost_usd + b.cost_usd);
+  const parts = costs === null ? partsOf(b).reduce(withPart, partsOf(a)) : [];
   return {
     model: b.model,
     input_tokens: both(a.input_tokens, b.input_tokens),
     output_tokens: both(a.output_tokens, b.output_tokens),
     ...(cached === null ? {} : { cached_input_tokens: cached }),
     ...(reasoning === null ? {} : { reasoning_tokens: reasoning }),
-    cost_usd: a.cost_usd === null || b.cost_usd === null ? null : dollars(a.cost_usd + b.cost_usd),
+    cost_usd: costs,
     ...(known(a) && known(b) ? {} : { incomplete: true as const }),
+    ...(parts.length < 2 ? {} : { parts }),
     ...(b.agent === undefined ? {} : { agent: b.agent }),
   };
 }

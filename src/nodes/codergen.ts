@@ -255,6 +255,7 @@ async function settle(
         ...(report.model === undefined ? {} : { model: report.model }),
         ...(report.retryAfterMs === undefined ? {} : { retryAfterMs: report.retryAfterMs }),
         ...(report.park === undefined ? {} : { park: report.park }),
+        ...(isNotStarted(report) ? { notStarted: true } : {}),
       });
     case 'answered': {
       await site.keep('response.md', report.text);
@@ -307,6 +308,11 @@ async function settle(
     }
   }
 }
+
+/** What the API of a model says of a request (`model`) is no word of this kind: it may say another one the next time. */
+const isNotStarted = (report: Extract<AgentReport, { kind: 'failed' }>): boolean =>
+  report.missing === true ||
+  (report.class === 'config' && report.unbilled === true && report.model === undefined);
 
 /** What comes with a report, whatever it says: cost, reasoning, evidence. */
 async function keepBeside(report: Exclude<AgentReport, { kind: 'cancelled' }>, site: Site): Promise<void> {

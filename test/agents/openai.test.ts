@@ -117,8 +117,8 @@ test('the agent says which model answers where, without what a URL may hide', as
 });
 
 test('what the query of the base URL may hide is in no message, also where the server repeats it', async () => {
-  // It does not know the path with the query, and says so.
-  await using server = await startModelServer([]);
+  // It knows no path, and says so.
+  await using server = await startModelServer([], []);
   const baseURL = `${server.url}?api-key=hunter2%2Fhunter2&conversion=hunter2hunter2&api-version=2025-01-01`;
   const report = wellFormed(await agentAt(server, agentClock(), { baseURL }).work(taskFor(), never()));
   expect(server.requests[0]?.path).toBe(

@@ -61,6 +61,66 @@ test('a run that a stage starts shares the limits, and what it spends counts in 
   });
 });
 
+test.for([
+  ['the flag', ['--prices', 'prices.json'], {}, ''],
+  ['the variable', [], { FACTORY_PRICES: 'prices.json' }, ''],
+  ['the flag over the variable', ['--prices', 'prices.json'], { FACTORY_PRICES: 'others.json' }, ''],
+  ['the attribute', [], {}, 'prices="prices.json"'],
+] as const)(
+  'prices that %s names count in the runs that a stage starts, too',
+  async ([, flags, env, attribute]) => {
+    const prices = (input: number) =>
+      JSON.stringify({
+        format: 'factory-prices/1',
+        dated: '2026-02-01',
+        models: { Odd: { input, output: 1 } },
+      });
+    const usage = { model: 'odd', ...million };
+    await using it = await home({
+      'work/inner.dot': `digraph inner { workdir=none; start [shape=Mdiamond]; done [shape=Msquare]
+      a [prompt=a]; b [prompt=b]; start -> a -> b -> done }`,
+      'work/agent.json': JSON.stringify({
+        format: 'factory-script/1',
+        answers: { a: [{ text: 'ok', usage }], b: [{ text: 'ok', usage }] },
+      }),
+      'prices.json': prices(2),
+      'others.json': prices(200),
+      'outer.dot': `digraph outer { max_cost_usd=10; ${attribute}; start [shape=Mdiamond]; done [shape=Msquare]
+      t [shape=parallelogram, tool_command="factory run inner.dot --agent scripted --script agent.json"]
+      start -> t -> done }`,
+    });
+    const ran = await it.factory(
+      ['run', 'outer.dot', '--run-id', 'r1', '--workdir', 'work', '--json', ...flags],
+      { env },
+    );
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(JSON.parse(ran.stdout).spent).toMatchObject({ calls: 2, cost_usd: 4, unknown_cost: 0 });
+    expect(await it.json('.factory/runs/r1/t/prices.json')).toHaveProperty('models', {
+      odd: { input: 2, output: 1 },
+    });
+  },
+);
+
+test.for([
+  ['', 'unknown_cost=allow', 1],
+  ['unknown_cost=allow', 'max_cost_usd=1', 2],
+  ['unknown_cost=allow', 'max_cost_usd=1; unknown_cost=stop', 1],
+] as const)(
+  'who sets a limit says whether unknown costs pass it, also in the runs that its stages start: %s above, %s below',
+  async ([above, below, calls]) => {
+    await using it = await home({
+      'work/inner.dot': `digraph inner { ${below}; workdir=none; start [shape=Mdiamond]; done [shape=Msquare]
+      a [prompt=a, agent=command, command.run="echo hi", response_format=text]
+      b [prompt=b, agent=command, command.run="echo ho", response_format=text]; start -> a -> b -> done }`,
+      'outer.dot': `digraph outer { max_cost_usd=1; ${above}; start [shape=Mdiamond]; done [shape=Msquare]
+      t [shape=parallelogram, tool_command="factory run inner.dot"]; start -> t -> done }`,
+    });
+    const ran = await it.factory(['run', 'outer.dot', '--run-id', 'r1', '--workdir', 'work', '--json']);
+    const { spent, status } = JSON.parse(ran.stdout);
+    expect([spent.unknown_cost, status], ran.stderr).toEqual([calls, calls === 2 ? 'completed' : 'failed']);
+  },
+);
+
 const key = { OPENAI_API_KEY: 'sk-e2e-0123456789abcdef' };
 
 test('kill -9 amid the turns of a model with tools: what they told still counts, and what was on its way', async () => {

@@ -171,6 +171,7 @@ describe('with a key', () => {
       'model',
     ],
     ['an empty answer', { text: '' }, 3, 'nothing'],
+    ['a refusal', { refusal: 'not this one' }, 3, 'refused: not this one'],
   ] as const)('%s ends the run with its exit code and says why', async ([, reaction, code, word]) => {
     await using server = await startModelServer(() => reaction);
     await using it = await home();
@@ -178,6 +179,8 @@ describe('with a key', () => {
     const ran = await it.factory(['run', pipeline, '--run-id', 'r1'], { env });
     expect(ran.code, ran.stderr).toBe(code);
     expect(ran.stdout).toContain('exit_model_failed');
+    // All of them come here, also who was asked and said no.
+    expect(ran.stdout).not.toContain('could not be asked');
     expect(ran.stdout.toLowerCase()).toContain(word);
   });
 

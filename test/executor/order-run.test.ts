@@ -92,6 +92,26 @@ test.skipIf(!heldUserCanRun())(
   },
 );
 
+// Whoever runs this may have the real ones.
+const absent = { ATTRACTOR_CODEX_PATH: 'no-such-codex', FACTORY_CLAUDE_PATH: 'no-such-claude' };
+test.for([
+  ['codex', absent, 'npm install -g @openai/codex'],
+  ['claude', absent, 'npm install -g @anthropic-ai/claude-code'],
+  ['command', { FACTORY_COMMAND_RUN: 'no-such-program' }, 'FACTORY_COMMAND_RUN'],
+  ['command', {}, 'command.run is missing'],
+  ['codex,claude', absent, 'npm install -g @openai/codex'],
+] as const)('an agent that is not here (%s) is not asked again', async ([agent, env, mend]) => {
+  await using it = await place([order(1)]);
+  const flags = ['--repo', 'repo', '--work-order', 'wos/WO-01.json', '--no-push', '--artifacts-dir', 'art'];
+  const ran = await it.factory(['order', 'run', ...flags, '--agent', agent, '--json'], {
+    env,
+  });
+  expect(ran.code, ran.stderr).toBe(1);
+  const told = it.newest('run_summary.json');
+  expect(told).toMatchObject({ verdict: 'FAIL', total_attempts: 1 });
+  expect(ran.stdout).toContain(mend);
+});
+
 test('the branch in use moves with its files, also where a tag has its name', async () => {
   await using it = await place([order(1)], answer('f1.txt', '1\n'));
   git(it.repo, 'switch', '-q', '-c', 'mine');

@@ -112,8 +112,9 @@ export async function startModelServer(
     const cancelled = /^\/v1\/responses\/([^/?]+)\/cancel$/.exec(request.path)?.[1];
     if (cancelled !== undefined)
       return sendJson(out, 200, { id: cancelled, object: 'response', status: 'cancelled', output: [] });
-    const chat = request.path === '/v1/chat/completions' && speaks.includes('chat');
-    const responses = request.path === '/v1/responses' && speaks.includes('responses');
+    const [path] = request.path.split('?');
+    const chat = path === '/v1/chat/completions' && speaks.includes('chat');
+    const responses = path === '/v1/responses' && speaks.includes('responses');
     if (request.method !== 'POST' || !(chat || responses)) {
       return sendJson(out, 404, {
         error: { message: `no ${request.method} ${request.path}`, code: 'not_found' },

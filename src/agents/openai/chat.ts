@@ -96,6 +96,8 @@ async function exchange(
   const openai = await import('openai');
   const { shown } = request;
   const ear = watch.listen(request.idleMs);
+  const hangUp = new AbortController();
+  let lull: ReturnType<Watch['listen']> | undefined;
   const gathered: Gathered = {
     text: '',
     refusal: '',
@@ -117,7 +119,10 @@ async function exchange(
     const sent = bodyOf(request, stream);
     request.record?.({ kind: 'request', to: `${request.shown}/chat/completions`, body: sent });
     const response = await clientFor(request, openai)
-      .chat.completions.create(sent, { signal: watch.signal, fetchOptions: patient() })
+      .chat.completions.create(sent, {
+        signal: AbortSignal.any([watch.signal, hangUp.signal]),
+        fetchOptions: patient(),
+      })
       .asResponse();
     ear.heard();
     const body = bytesOf(response);
@@ -132,6 +137,9 @@ async function exchange(
         request.record?.({ kind: 'event', event });
         const fault = take(event);
         if (fault !== undefined) return fault;
+        // Behind the last word comes what it has cost. Some servers then neither say that this is all nor go.
+        if (gathered.finish !== undefined) lull ??= watch.listen(request.lullMs, () => hangUp.abort());
+        lull?.heard();
       }
     }
     if (gathered.finish === undefined)
@@ -144,6 +152,7 @@ async function exchange(
     return trouble(troubleOf(error, openai, request));
   } finally {
     ear.end();
+    lull?.end();
   }
 
   /** The end, when this event is a fault. */

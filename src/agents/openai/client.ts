@@ -3,6 +3,7 @@ import type { ClientOptions, OpenAI } from 'openai';
 import type { JsonObject } from '../../model/json.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { ExchangeItem } from '../agent.ts';
+import { followed } from './redirects.ts';
 import { inputOf, type Talk, toolsOf } from './talk.ts';
 
 export type Package = typeof import('openai');
@@ -27,6 +28,8 @@ export type Request = {
   readonly talk?: Talk;
   readonly schema: { readonly name: string; readonly schema: JsonObject } | undefined;
   readonly idleMs: number;
+  /** Milliseconds without an event after which an answer over chat completions that has its end is over. */
+  readonly lullMs: number;
   readonly maxAnswerBytes: number;
   /** Tries after the first one, and what they may wait in all; each way of asking has its own. */
   readonly maxRetries: number;
@@ -73,7 +76,7 @@ const refusal = { most: 256 * 1024, ms: 120_000 } as const;
 /** Node's fetch, but of an answer that is an error no more than the beginning. */
 function inShort(clock: Clock): typeof fetch {
   return async (url, init) => {
-    const response = await globalThis.fetch(url, init);
+    const response = await followed(url, init);
     const { ok, status, statusText, headers, body } = response;
     if (ok || body === null || status > 599) return response;
     const reader = body.getReader();

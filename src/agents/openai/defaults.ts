@@ -12,6 +12,7 @@ export const openaiDefaults = {
   maxRetries: 2,
   maxWaitMs: 60_000,
   idleMs: 2_400_000,
+  lullMs: 10_000,
   pollMs: 5_000,
   pollDeadlineMs: 2_400_000,
   maxAnswerBytes: 10 * 1024 * 1024,

@@ -2,6 +2,7 @@
 import type { Clock } from '../../system/clock.ts';
 import type { AgentReport, Park } from '../agent.ts';
 import { saidWait } from '../said-wait.ts';
+import { Elsewhere } from './redirects.ts';
 import type { Fault } from './wire.ts';
 
 export type Failed = Extract<AgentReport, { kind: 'failed' }>;
@@ -32,6 +33,7 @@ type Package = typeof import('openai');
 export function troubleOf(error: unknown, openai: Package, facts: Facts): Trouble {
   if (error instanceof openai.APIConnectionError) {
     const root = rootOf(error);
+    if (innermost(error) instanceof Elsewhere) return { ...config(`${facts.shown} ${root}`), unbilled: true };
     const trouble = cut(`${facts.shown} cannot be reached: ${root}`);
     return /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|certificate/i.test(root)
       ? { ...trouble, unbilled: true }
@@ -223,10 +225,15 @@ function lengthOf(text: string): number | undefined {
 }
 
 /** The innermost cause, which says more than `fetch failed`. */
-function rootOf(error: unknown): string {
+function innermost(error: unknown): unknown {
   let root = error;
   for (let depth = 0; depth < 10 && root instanceof Error && root.cause instanceof Error; depth += 1)
     root = root.cause;
+  return root;
+}
+
+function rootOf(error: unknown): string {
+  const root = innermost(error);
   if (!(root instanceof Error)) return short(String(root));
   const code = 'code' in root && typeof root.code === 'string' ? root.code : '';
   if (root.message === '') return code === '' ? root.name : code;

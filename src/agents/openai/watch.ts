@@ -8,8 +8,9 @@ export interface Watch {
   readonly signal: AbortSignal;
   /** Why it had to stop; undefined while it may go on. */
   readonly stopped: Stopped | undefined;
-  /** Begins to listen for silence: `idleMs` without a `heard()` stops the call. `end()` stops listening. */
-  listen(idleMs: number): { heard(): void; end(): void };
+  /** Begins to listen for silence: `idleMs` without a `heard()` stops the call, or does what `silent` says. `end()` stops
+   *  listening. */
+  listen(idleMs: number, silent?: () => void): { heard(): void; end(): void };
   /** The call is over: timers and listeners go. */
   end(): void;
 }
@@ -35,7 +36,7 @@ export function watchCall(clock: Clock, caller: AbortSignal, timeoutMs: number |
     get stopped() {
       return stopped;
     },
-    listen(idleMs) {
+    listen(idleMs, silent = () => stop('idle')) {
       let last = clock.monotonic();
       const deaf = new AbortController();
       // A long call listens again and again: what no longer listens leaves nothing behind.
@@ -44,7 +45,7 @@ export function watchCall(clock: Clock, caller: AbortSignal, timeoutMs: number |
         inner.signal.removeEventListener('abort', end);
       };
       inner.signal.addEventListener('abort', end, { once: true });
-      void passes(clock, () => last, idleMs, deaf.signal).then((passed) => passed && stop('idle'));
+      void passes(clock, () => last, idleMs, deaf.signal).then((passed) => passed && silent());
       return {
         heard() {
           last = clock.monotonic();

@@ -6,11 +6,13 @@ import { isMissing } from '../../system/files.ts';
 
 export type Executable = { readonly path: string } | { readonly problem: string };
 
-/** The program of a path (absolute) or, without a slash, of a name on PATH. `what` is the program in messages. */
+/** The program of a path (absolute) or, without a slash, of a name on PATH. `what` is the program in messages, `mend` what
+ *  to do where there is none of that name. */
 export async function findExecutable(
   what: string,
   wanted: { readonly configured: string; readonly path: string },
   searchPath: string | undefined,
+  mend: string,
 ): Promise<Executable> {
   const { configured, path } = wanted;
   if (path.includes('/')) {
@@ -32,7 +34,7 @@ export async function findExecutable(
   return {
     problem:
       barred === undefined
-        ? `${what} executable not found: no directory of PATH has "${path}"`
+        ? `${what} executable not found: no directory of PATH has "${path}" (${mend})`
         : `${what} executable is not executable: ${barred} (chmod +x), and no other directory of PATH has one`,
   };
 }

@@ -1,5 +1,6 @@
 /** Servers that speak an API in a way of their own. */
 import { expect, test } from 'vitest';
+import type { AgentReport, ExchangeItem } from '../../../src/agents/agent.ts';
 import { type Reaction, startModelServer } from '../../support/model-server.ts';
 import { agentClock } from '../clock.ts';
 import { taskFor, wellFormed } from '../contract.ts';
@@ -24,6 +25,38 @@ test('the query of a base URL stands behind the path of each request', async () 
   expect(server.requests[0]?.path).toBe('/v1/responses?api-version=preview&a=b%26c');
 });
 
+const leads = (status: number, location: string): Reaction => ({ status, headers: { location } });
+
+test.for<[string, (index: number) => Reaction, number]>([
+  ['to itself', () => leads(307, '/v1/responses'), 1],
+  ['round in a circle', (n) => leads(308, n % 2 === 0 ? '/v1/responses?again' : '/v1/responses'), 2],
+  ['on and on', (n) => leads(307, `/v1/responses?${n}`), 6],
+  ['to a page, with the prompt left behind', () => leads(302, '/v1/responses?login'), 1],
+])('a server that leads %s is refused at once, with the place', async ([, reaction, asked]) => {
+  await using server = await startModelServer((_, index) => reaction(index));
+  const report = wellFormed(await agentAt(server).work(taskFor(), never()));
+  expect(report).toMatchObject({
+    kind: 'failed',
+    class: 'config',
+    unbilled: true,
+    reason: expect.stringMatching(/^http.*\/v1 (leads|takes) .*30\d to http.*set OPENAI_BASE_URL/),
+  });
+  expect(server.requests).toHaveLength(asked);
+});
+
+test('a server that has moved the API is followed, and another one gets no key', async () => {
+  await using other = await startModelServer([{ text: 'from the other' }]);
+  await using server = await startModelServer([
+    leads(307, '/v1/responses?here'),
+    leads(308, `${other.url}/responses`),
+  ]);
+  const report = await agentAt(server).work(taskFor({ prompt: 'carry me' }), never());
+  expect(report).toMatchObject({ kind: 'answered', text: 'from the other' });
+  const keys = [...server.requests, ...other.requests].map(({ headers }) => headers.authorization);
+  expect(keys).toEqual([expect.stringMatching(/^Bearer /), expect.stringMatching(/^Bearer /), undefined]);
+  expect(other.requests[0]?.body).toMatchObject({ input: 'carry me' });
+});
+
 test('an empty reason to end is none: half an answer is not taken for a whole one', async () => {
   const { report, requests } = await chat([
     { events: [chunk({ content: 'half' }, '')] },
@@ -31,6 +64,29 @@ test('an empty reason to end is none: half an answer is not taken for a whole on
   ]);
   expect(report).toMatchObject({ kind: 'answered', text: 'all of it' });
   expect(requests).toHaveLength(2);
+});
+
+test.for([
+  ['with what it has cost', [{ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } }], 3],
+  ['without it', [], undefined],
+] as const)('a server that has ended its answer and does not go is left, %s', async ([, after, input]) => {
+  const events = [chunk({ content: 'whole' }, 'stop'), ...after];
+  await using server = await startModelServer([{ events, after: 'hang' }], ['chat']);
+  const clock = agentClock(0);
+  let working: Promise<AgentReport> | undefined;
+  await new Promise<void>((resolve) => {
+    let left = events.length;
+    const record = ({ kind }: ExchangeItem) => {
+      if (kind === 'event' && --left === 0) resolve();
+    };
+    const task = taskFor({ attributes: { 'openai.api': 'chat' }, record });
+    working = agentAt(server, clock, { lullMs: 50 }).work(task, never());
+  });
+  clock.advance(50);
+  const report = await working;
+  expect(report).toMatchObject({ kind: 'answered', text: 'whole' });
+  expect(report?.kind === 'answered' ? report.usage?.input_tokens : null).toBe(input);
+  await server.idle();
 });
 
 test('an error without a word is none', async () => {

@@ -1,0 +1,102 @@
+/** What calls cost whose models are not, or not all, the one that was asked for. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { house } from '../support/house.ts';
+import { type Reaction, startModelServer } from '../support/model-server.ts';
+
+/** A run under a limit of 5 USD, with one node of these attributes. */
+async function asking(
+  attributes: string,
+  reactions: readonly Reaction[],
+  files: Record<string, string> = {},
+) {
+  const server = await startModelServer(reactions);
+  const it = await house(
+    {
+      'p.dot': `digraph t { max_cost_usd=5; start [shape=Mdiamond]; done [shape=Msquare]; a [prompt=a, ${attributes}]
+        start -> a -> done }`,
+      'work/x.txt': 'x',
+      ...files,
+    },
+    () => ({ OPENAI_API_KEY: 'sk-models-0123456789', OPENAI_BASE_URL: server.url }),
+  );
+  return {
+    path: it.path,
+    run: async () => JSON.parse((await it.run('p.dot', { runId: 'r1', workdir: 'work', json: true })).out),
+    /** What is recorded of the run, played as an agent script. */
+    async played() {
+      expect((await it.exported('r1', 'script.json')).code).toBe(0);
+      const options = { runId: 'r2', workdir: 'work', script: 'script.json', json: true };
+      return JSON.parse((await it.run('p.dot', { ...options, agent: 'scripted' })).out);
+    },
+    resume: async (prices: string) => JSON.parse((await it.resume('r1', { json: true, prices })).out),
+    async [Symbol.asyncDispose]() {
+      await server.close();
+      await it[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const agent = 'agent.mode=agent, response_format=text';
+const list = (path: string) => ({
+  type: 'function_call',
+  call_id: 'c',
+  name: 'list',
+  arguments: JSON.stringify({ path }),
+});
+const said = { type: 'message', content: [{ type: 'output_text', text: 'ok' }] };
+const turn = (model: string, item: object): Reaction => {
+  const usage = { input_tokens: 1_000_000, output_tokens: 0 };
+  const response = { status: 'completed', model, usage, output: [item] };
+  return { events: [{ type: 'response.completed', response }] };
+};
+
+test.for([
+  ['one prompt', 'max_retries=0', [said]],
+  ['turns with tools', agent, [list('.'), said]],
+] as const)(
+  'a model of another name than was asked for, and without a price, is named where the run ends for it: %s',
+  async ([, attributes, items]) => {
+    const answers = items.map((item) => turn('/models/x.gguf', item));
+    await using it = await asking(attributes, answers);
+    const ran = await it.run();
+    expect(ran).toMatchObject({ status: 'failed', spent: { unknown_cost: 1 } });
+    expect(ran.reason).toMatch(
+      /^max_cost_usd: .*no price for the model "\/models\/x\.gguf".* give the model a price \(--prices FILE/,
+    );
+    const prices = {
+      format: 'factory-prices/1',
+      dated: '2026-02-01',
+      models: { '/models/x.gguf': { input: 1, output: 1 } },
+    };
+    writeFileSync(join(it.path, 'prices.json'), JSON.stringify(prices));
+    expect((await it.resume('prices.json')).reason).not.toContain('price for the model');
+  },
+);
+
+test('turns that several models answered cost what each of them costs', async () => {
+  await using it = await asking(agent, [
+    turn('gpt-5.2', list('.')),
+    turn('gpt-5-nano', list('./')),
+    turn('gpt-5-nano', said),
+  ]);
+  expect(await it.run()).toMatchObject({
+    status: 'completed',
+    spent: { calls: 1, cost_usd: 1.85, unknown_cost: 0, input_tokens: 3_000_000 },
+  });
+  expect(await it.played()).toMatchObject({ status: 'completed', spent: { cost_usd: 1.85 } });
+});
+
+test('calls that a command tells of cost what each of their models costs', async () => {
+  const call = (model: string, more = {}) =>
+    JSON.stringify({ model, input_tokens: 1_000_000, output_tokens: 0, ...more });
+  const lines = [call('gpt-5.2'), call('own', { cost_usd: 0.5 }), call('gpt-5-nano'), call('gpt-5.2')];
+  await using it = await asking('agent=command, command.run="sh use.sh", response_format=text', [], {
+    'work/use.sh': `cat >$FACTORY_USAGE_FILE <<'END'\n${lines.join('\n')}\nEND\necho done\n`,
+  });
+  expect(await it.run()).toMatchObject({
+    status: 'completed',
+    spent: { calls: 1, cost_usd: 4.05, unknown_cost: 0 },
+  });
+});
