@@ -13,6 +13,7 @@ import { realEvery } from './system/every.ts';
 import { isCode, systemWords } from './system/files.ts';
 import { dropEverything } from './system/live.ts';
 import { packageVersion } from './system/package.ts';
+import { type Reading, untilRead } from './system/readers.ts';
 import './system/schemas.ts';
 
 if (process.platform === 'win32') {
@@ -72,12 +73,15 @@ let heedsSignals = false;
  *  one that comes then would make a run that has ended, and said so, look like a killed one. */
 async function leave(): Promise<void> {
   if (!heedsSignals) return;
-  for (const stream of [process.stdout, process.stderr])
-    if (!stream.destroyed && stream.writable)
-      await new Promise<void>((done) => stream.write('', () => done()));
+  reading = untilRead([process.stdout, process.stderr], asked);
+  await reading.over;
   for (const work of last) await work();
   process.exit();
 }
+
+let asked: AbortSignal | undefined;
+/** Set when all is over but what readers have not taken yet. */
+let reading: Reading | undefined;
 
 /** Milliseconds within which the same signal twice is one: `npx` passes on what the terminal has sent to both of us. */
 const oneSignalMs = 100;
@@ -114,6 +118,7 @@ function stopping(): AbortSignal {
   heedsSignals = true;
   void shutDebugger();
   const controller = new AbortController();
+  asked = controller.signal;
   let first = Number.NEGATIVE_INFINITY;
   for (const signal of endings) {
     if (signal === 'SIGUSR2' && nodeReports) continue;
@@ -121,6 +126,7 @@ function stopping(): AbortSignal {
       if (signal === 'SIGHUP') process.once('exit', leaveTerminal);
       if (controller.signal.aborted || signal === 'SIGQUIT') {
         if (signal === controller.signal.reason && realClock.monotonic() - first < oneSignalMs) return;
+        if (reading !== undefined) return reading.stop();
         dropEverything();
         if (resumeWith !== undefined) io.err(`stopped at once by ${signal}; go on with:\n${resumeWith}\n`);
         process.exit(130);

@@ -1,7 +1,16 @@
 /** Signals, and readers that go away: a run stops in order, at once, or not at all, and can always be gone on with. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, watch } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  watch,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { isAlive, processId } from '../../src/system/proc.ts';
@@ -79,6 +88,28 @@ test('readers that go away early change nothing about a run', async () => {
   const { writeFile } = await import('node:fs/promises');
   await writeFile(join(it.path, 'flag'), '');
   expect(await ended).toEqual([0, null]);
+  expect(await it.json('.factory/runs/r1/result.json')).toMatchObject({ status: 'completed' });
+});
+
+test('a reader that takes nothing does not hold a run that has ended and is asked to end', async () => {
+  await using it = await home({ 'p.dot': stage('true') });
+  const pipe = join(it.path, 'pipe');
+  spawnSync('mkfifo', [pipe]);
+  const full = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
+  expect(() => {
+    for (;;) writeSync(full, Buffer.alloc(4096));
+  }).toThrow('EAGAIN');
+  const engine = spawn(process.execPath, [cli, 'run', 'p.dot', '--run-id', 'r1'], {
+    cwd: it.path,
+    env: cleanEnv({ HOME: it.path }),
+    stdio: ['ignore', 'ignore', full],
+  });
+  const ended = once(engine, 'exit');
+  const lock = join(it.path, '.factory/runs/r1/lock/000001.json');
+  await vi.waitFor(() => expect(readFileSync(lock, 'utf8')).not.toContain('"released": null'), patient);
+  engine.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+  closeSync(full);
   expect(await it.json('.factory/runs/r1/result.json')).toMatchObject({ status: 'completed' });
 });
 
