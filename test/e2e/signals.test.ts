@@ -12,7 +12,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { isAlive, processId } from '../../src/system/proc.ts';
 import { cleanEnv, cli, home, type Options } from '../support/cli.ts';
 
@@ -104,6 +104,7 @@ test('a reader that takes nothing does not hold a run that has ended and is aske
     env: cleanEnv({ HOME: it.path }),
     stdio: ['ignore', 'ignore', full],
   });
+  onTestFinished(() => void engine.kill('SIGKILL'));
   const ended = once(engine, 'exit');
   const lock = join(it.path, '.factory/runs/r1/lock/000001.json');
   await vi.waitFor(() => expect(readFileSync(lock, 'utf8')).not.toContain('"released": null'), patient);
