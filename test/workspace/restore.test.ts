@@ -429,6 +429,37 @@ test('two files alike that a stage has made names of one are two files again', a
   expect(inodeOf(it.ws, 'a')).not.toBe(inodeOf(it.ws, 'b'));
 });
 
+test('files alike that a stage has made names of one are files of their own again, and names of one stay so', async () => {
+  await using it = await rig({ a: 'a', b: 'a', c: 'a', y: 'a' });
+  linkSync(it.at('a'), it.at('z'));
+  linkSync(it.at('y'), it.at('x'));
+  const { id } = await it.snapshots.take();
+  for (const name of ['b', 'c', 'x', 'y', 'z']) {
+    rmSync(it.at(name));
+    linkSync(it.at('a'), it.at(name));
+  }
+  const resumed = await openSnapshots({ workspace: it.ws, dir: join(it.path, 'snaps') });
+  await resumed.restore(await resumed.load(id));
+  for (const name of ['a', 'b', 'y']) writeFileSync(it.at(name), `${name} is written`);
+  const now = ['a', 'b', 'c', 'x', 'y', 'z'].map((name) => readFileSync(it.at(name), 'utf8'));
+  expect(now).toEqual(['a', 'b', 'c', 'y', 'y', 'a'].map((n) => (n === 'c' ? 'a' : `${n} is written`)));
+});
+
+test('that a stage only made files alike names of one, or names of one files alike, outlives a kill of a later stage', async () => {
+  await using it = await rig({ a: 'a', b: 'a' });
+  const again = async (deed: () => void) => {
+    const earlier = await openSnapshots({ workspace: it.ws, dir: join(it.path, 'snaps') });
+    deed();
+    const { id } = await earlier.take();
+    const resumed = await openSnapshots({ workspace: it.ws, dir: join(it.path, 'snaps') });
+    await resumed.restore(await resumed.load(id));
+    return inodeOf(it.ws, 'a') === inodeOf(it.ws, 'b');
+  };
+  rmSync(it.at('b'));
+  expect(await again(() => linkSync(it.at('a'), it.at('b')))).toBe(true);
+  expect(await again(() => replace(it.at('b'), 'a'))).toBe(false);
+});
+
 test('a folder that somebody replaces by a link in the middle of a restore is not written through', async () => {
   const size = 3_000_000;
   await using it = await rig({ 'd/a': 'a'.repeat(size), 'd/precious': 'ours', 'd/z': 'z' });
