@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -112,10 +113,18 @@ describe('a history', () => {
       },
     ],
     ['made executable', (dir: string) => chmodSync(join(dir, 'a.txt'), 0o755)],
+    [
+      'put behind a link',
+      (dir: string) => {
+        renameSync(join(dir, 'd'), `${dir}.d`);
+        symlinkSync(`${dir}.d`, join(dir, 'd'));
+        git(dir, 'add', 'd');
+      },
+    ],
   ] as const)(
     'is refused over a file that was %s, and takes it as the first commit with allowDirty',
     async ([, change]) => {
-      using it = folder({ 'src/a.txt': 'a\n', 'src/keep.txt': 'k\n' });
+      using it = folder({ 'src/a.txt': 'a\n', 'src/d/b.txt': 'b\n', 'src/keep.txt': 'k\n' });
       const workdir = join(it.path, 'src');
       repository(workdir);
       change(workdir);

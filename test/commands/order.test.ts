@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -766,6 +767,23 @@ test('a commit holds what was proposed, whatever its checks did to it, and the w
   expect(statSync(join(b.workspace, 'a.json')).mode & 0o777).toBe(0o600);
   for (const path of paths) expect(git(b.run.history, 'show', `${headRef}:${path}`)).toBe(path);
   expect(git(b.run.history, 'ls-tree', '-r', headRef)).not.toContain('100755');
+});
+
+test('a check that puts a link in the place of a folder changes nothing of the commit, and is told of', async () => {
+  using it = folder();
+  const one = order(1, { allowed_files: ['d/f1.txt'], postconditions: [] });
+  const b = await build(it.path, [one], { 'keep/a.txt': 'a\n' });
+  expect(await b.propose(answer('d/f1.txt', '1\n'))).toBe(0);
+  const wanted = tree(b.workspace);
+  for (const name of ['d', 'keep']) {
+    renameSync(join(b.workspace, name), join(it.path, name));
+    symlinkSync(join(it.path, name), join(b.workspace, name));
+  }
+  expect(await orderCommit({}, b.io), b.said.join('')).toBe(0);
+  expect(b.output().context_updates?.['order.drift']).toEqual(['d', 'd/f1.txt', 'keep/a.txt']);
+  expect(tree(b.workspace)).toEqual(wanted);
+  expect(readFileSync(join(it.path, 'd/f1.txt'), 'utf8')).toBe('1\n');
+  expect(git(b.run.history, 'ls-tree', '-r', '--name-only', headRef)).toBe('d/f1.txt\nkeep/a.txt');
 });
 
 test('what checks left behind is gone before the next order; what was there before stays, ignored or not', async () => {
