@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { putFiles } from '../../src/builder/commit.ts';
-import { recordBase, startHistory } from '../../src/builder/history.ts';
+import { appliedOrders, recordBase, startHistory } from '../../src/builder/history.ts';
 import { headRef, readHistoryStart } from '../../src/builder/in-history.ts';
 import { bareEnv, beginRun, commitPaths, folder, git, put, repository, when } from './support.ts';
 
@@ -485,6 +485,21 @@ describe('a commit', () => {
     await run.commit(['d'], { parent: null });
     expect(git(run.run.history, 'rev-list', '--count', headRef)).toBe('1');
   });
+});
+
+test('an order whose commit git has reverted is not carried out, until that is reverted too', async () => {
+  using it = folder({ 'a.txt': 'a\n' });
+  repository(it.path);
+  const digest = 'd'.repeat(64);
+  put(it.path, { 'a.txt': 'b\n' });
+  git(it.path, 'commit', '-qam', `WO-01: Step\n\nFactory-Run: R\nWork-Order-Digest: ${digest}\n`);
+  const made = git(it.path, 'rev-parse', 'HEAD');
+  const applied = () => appliedOrders(it.path, 'HEAD', bareEnv(it.path));
+  expect(await applied()).toEqual({ [digest]: made });
+  git(it.path, 'revert', '--no-edit', 'HEAD');
+  expect(await applied()).toEqual({});
+  git(it.path, 'revert', '--no-edit', 'HEAD');
+  expect(await applied()).toEqual({ [digest]: made });
 });
 
 test('the base is recorded once the workspace is there, whatever lies in its .factory', async () => {
