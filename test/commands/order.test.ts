@@ -567,6 +567,7 @@ test.for<[string, (path: string) => void]>([
     },
   ],
   ['a file of 204,801 bytes', (path) => writeFileSync(path, answer('f1.txt', 'x'.repeat(204_801)))],
+  ['behind a byte order mark', (path) => writeFileSync(path, `\ufeff${answer('f1.txt', 'x')}`)],
   ['a folder', (path) => mkdirSync(path)],
   ['a link to a device', (path) => symlinkSync('/dev/zero', path)],
   ['a pipe', (path) => void execFileSync('mkfifo', [path])],
@@ -745,7 +746,7 @@ test('a commit holds what was proposed, whatever its checks did to it, and the w
     postconditions: paths.map((path) => ({ kind: 'file_exists', path })),
   });
   const b = await build(it.path, [one], { 'a.json': 'old\n' });
-  chmodSync(join(b.workspace, 'a.json'), 0o600);
+  chmodSync(join(b.workspace, 'a.json'), 0o2600);
   const writes = paths.map((path) => ({
     path,
     base_sha256: sha(path === 'a.json' ? 'old\n' : ''),
@@ -764,7 +765,7 @@ test('a commit holds what was proposed, whatever its checks did to it, and the w
   );
   expect(tree(b.workspace)).toEqual(wanted);
   expect(statSync(join(b.workspace, 'd/run.sh')).mode & 0o777).toBe(0o644);
-  expect(statSync(join(b.workspace, 'a.json')).mode & 0o777).toBe(0o600);
+  expect(statSync(join(b.workspace, 'a.json')).mode & 0o7777).toBe(0o2600);
   for (const path of paths) expect(git(b.run.history, 'show', `${headRef}:${path}`)).toBe(path);
   expect(git(b.run.history, 'ls-tree', '-r', headRef)).not.toContain('100755');
 });
@@ -790,6 +791,7 @@ test('what checks left behind is gone before the next order; what was there befo
   using it = folder();
   const b = await build(it.path, [order(1)], {
     'keep.txt': 'k\n',
+    'mode.txt': 'm\n',
     'd/deep.txt': 'd\n',
     '.gitignore': 'cache/\n',
   });
@@ -805,10 +807,17 @@ test('what checks left behind is gone before the next order; what was there befo
     '.factory/order/log': 'l',
   });
   rmSync(join(b.workspace, 'd'), { recursive: true });
+  chmodSync(join(b.workspace, 'mode.txt'), 0o755);
   expect(await orderCommit({}, b.io)).toBe(0);
   expect(tree(b.workspace)).toEqual(wanted);
+  expect(statSync(join(b.workspace, 'mode.txt')).mode & 0o777).toBe(0o644);
   expect(existsSync(join(b.workspace, '.factory/order/log'))).toBe(true);
-  expect(b.output().context_updates?.['order.drift']).toEqual(['d/deep.txt', 'gen/t.json', 'keep.txt']);
+  expect(b.output().context_updates?.['order.drift']).toEqual([
+    'd/deep.txt',
+    'gen/t.json',
+    'keep.txt',
+    'mode.txt',
+  ]);
   expect(git(b.run.history, 'show', '--format=', '--name-only', headRef)).toBe('f1.txt');
 });
 
