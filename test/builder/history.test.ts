@@ -538,3 +538,31 @@ test('git in the workspace says nothing of .factory, whether anything is sealed 
   await recordBase({ ...base, sealed: ['door'] });
   expect(told()).toBe('?? a.txt\0');
 });
+
+test('git misses no sealed file that it once tracked, neither before an order nor after it', async () => {
+  using it = folder({ 'src/do[or/judge.sh': 'x\n', 'src/a.txt': 'a\n' });
+  const workdir = join(it.path, 'src');
+  repository(workdir);
+  const begun = await beginRun({ root: it.path, workdir });
+  const { history, workspace } = begun.run;
+  const where = { historyDir: history, workspace, runId: 'R', env: begun.env };
+  await recordBase({ ...where, now: when, sealed: ['do[or'] });
+  rmSync(join(workspace, 'do[or'), { recursive: true });
+  const told = () =>
+    git(workspace, `--git-dir=${history}`, `--work-tree=${workspace}`, 'status', '--porcelain');
+  expect(told()).toBe('');
+  put(workspace, { 'a.txt': 'b\n' });
+  await commitPaths({
+    ...where,
+    parent: begun.first,
+    touched: ['a.txt'],
+    order: { id: 'WO-01', title: 'a' },
+    digest: 'd',
+    author: begun.started.author,
+    date: when,
+  });
+  expect(told()).toBe('');
+  expect(git(history, 'ls-tree', '-r', '--name-only', headRef)).toBe('a.txt\ndo[or/judge.sh');
+  put(workspace, { 'do[or/other.sh': 'y\n' });
+  expect(told()).toBe('');
+});
