@@ -231,6 +231,7 @@ describe('a build', () => {
     expect(await orderCommit({}, b.io)).toBe(0);
     expect(b.said.join('')).toContain('nothing to commit');
     expect(b.state()).toMatchObject({ head: b.first, done: [{ id: 'WO-01', commit: null }] });
+    expect(b.output().context_updates?.['build.commits']).toEqual([]);
   });
 
   test('over orders that the workdir has commits for has nothing to do', async () => {
@@ -251,6 +252,11 @@ describe('a build', () => {
       preferred_next_label: 'done',
       context_updates: { 'build.commits': [] },
     });
+    await orderNext({}, tool.io);
+    const { done } = JSON.parse(
+      readFileSync(join(second.run.workspace, '.factory/order/state.json'), 'utf8'),
+    );
+    expect(done).toMatchObject([{ id: 'WO-01', attempts: 0 }]);
     expect(await orderProof({}, tool.io)).toBe(0);
     // Another order of the same number is another order.
     rmSync(join(second.run.workspace, '.factory/order'), { recursive: true });
