@@ -516,9 +516,11 @@ describe('prompt', () => {
   test.for([
     ['a precondition that does not hold', [{ kind: 'file_exists', path: 'none.txt' }]],
     ['a file that must not be there', [{ kind: 'file_absent', path: 'keep.txt' }]],
+    ['a link that leads in a circle', [{ kind: 'file_exists', path: 'circle' }]],
   ] as const)('gives up at once over %s', async ([, preconditions]) => {
     using it = folder();
     const b = await build(it.path, [order(1, { preconditions })]);
+    symlinkSync('circle', join(b.workspace, 'circle'));
     await orderNext({}, b.io);
     await b.snapshot();
     expect(await orderPrompt({}, b.io)).toBe(1);

@@ -96,16 +96,23 @@ test('a run that somebody has gone on with after its end at no exit goes on, who
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages: 3 } });
 });
 
-test('what a killed engine has left half-made goes when an end that was told is told again', async () => {
-  await using it = await temp();
-  const { start, graph, doors, flags, dir, at } = await ground(it, stuck);
-  expect(await start({ ...doors, atLast: () => {} })).toMatchObject({ result: { stages: 2 } });
-  killed(at.locks, 1);
-  const half = it.at('runs', 'r1', '.result.json.0123456789ab.tmp');
-  writeFileSync(half, '{');
-  expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages: 2 } });
-  expect(existsSync(half)).toBe(false);
-});
+test.each([
+  ['no exit', stuck],
+  ['an exit', stuck.replace('exit 3', 'true')],
+])(
+  'what a killed engine has left half-made goes when an end at %s that was told is told again',
+  async (_, dot) => {
+    await using it = await temp();
+    const { start, graph, doors, flags, dir, at } = await ground(it, dot);
+    const stages = dot === stuck ? 2 : 3;
+    expect(await start({ ...doors, atLast: () => {} })).toMatchObject({ result: { stages } });
+    killed(at.locks, 1);
+    const half = it.at('runs', 'r1', '.result.json.0123456789ab.tmp');
+    writeFileSync(half, '{');
+    expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages } });
+    expect(existsSync(half)).toBe(false);
+  },
+);
 
 test.skipIf(process.platform !== 'linux')(
   'what an engine that is stopped has not said is said by who takes the run over',
