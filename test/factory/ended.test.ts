@@ -114,6 +114,36 @@ test.each([
   },
 );
 
+test('the workspace, what was sealed in it and the story are whole when an end that nobody was told of is told', async () => {
+  await using it = await temp();
+  const { graph, flags, dir, at } = await ground(
+    it,
+    'digraph g { holdout="judge/"; start [shape=Mdiamond]; exit [shape=Msquare]; start -> exit }',
+  );
+  mkdirSync(it.at('w', 'judge'), { recursive: true });
+  writeFileSync(it.at('w', 'judge', 'j.sh'), 'true\n');
+  writeFileSync(it.at('w', 'a.txt'), 'a\n');
+  const doors = quietDoors(it.dir, { HOME: it.dir, FACTORY_SANDBOX: 'none' });
+  const where = { runsDir: it.at('runs'), runId: 'r1' };
+  expect(await startRun(graph, where, { ...flags, workdir: 'w' }, doors)).toMatchObject({ code: 0 });
+  expect(readFileSync(`${at.workspace}/judge/j.sh`, 'utf8')).toBe('true\n');
+  const events = () =>
+    readFileSync(at.events, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).type);
+  const [told, lines] = [events(), readFileSync(at.events, 'utf8').trimEnd().split('\n')];
+  // As an engine that is killed right before leaves it, and a power cut.
+  rmSync(at.result);
+  rmSync(`${at.workspace}/judge`, { recursive: true });
+  writeFileSync(`${at.workspace}/a.txt`, '');
+  writeFileSync(at.events, `${lines.slice(0, -1).join('\n')}\n`);
+  expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 0 });
+  expect(events()).toEqual(told);
+  expect(readFileSync(`${at.workspace}/a.txt`, 'utf8')).toBe('a\n');
+  expect(readFileSync(`${at.workspace}/judge/j.sh`, 'utf8')).toBe('true\n');
+});
+
 test.skipIf(process.platform !== 'linux')(
   'what an engine that is stopped has not said is said by who takes the run over',
   async () => {
