@@ -298,6 +298,10 @@ describe('next', () => {
         '.factory/in/plan/WO-1.json': JSON.stringify(order(1)),
       },
     ],
+    [
+      'a folder with a manifest alone',
+      { '.factory/in/plan/WORK_ORDERS_MANIFEST.json': JSON.stringify({ work_orders: [order(1), order(2)] }) },
+    ],
   ] as const)('takes %s given as the variable plan', async ([, files]) => {
     using it = folder();
     const b = await build(it.path, [], null);
@@ -338,6 +342,18 @@ describe('next', () => {
     const c = await build(other.path, [order(1, { verify_exempt: true })]);
     expect(await orderNext({ allowVerifyExempt: true }, c.io)).toBe(0);
     expect(await c.propose(answer('f1.txt', '1'))).toBe(0);
+  });
+
+  test('refuses two orders of one id: the second would count as done with the first', async () => {
+    using it = folder();
+    const b = await build(it.path, [], null);
+    put(b.workspace, { '.factory/in/plan.json': JSON.stringify({ work_orders: [order(1), order(1)] }) });
+    expect(await orderNext({}, b.io)).toBe(1);
+    expect(b.output()).toMatchObject({
+      failure_class: 'config',
+      failure_reason:
+        '.factory/in/plan.json (work order 2) and .factory/in/plan.json (work order 1) are both WO-01',
+    });
   });
 
   test.for([
