@@ -686,12 +686,17 @@ describe('rollback', () => {
     ['an agent that broke', 'propose', 'codergen', 'agent', 'exception', 'again'],
     ['a model that refused', 'propose', 'codergen', 'config', 'exception', 'again'],
     ['a missing program', 'verify_all', 'tool', 'config', 'exception', 'give_up'],
+    ['a check that is a tool', 'verify', 'tool', 'product', 'verify_failed', 'again'],
+    ['a tool called as what every object has', 'constructor', 'tool', 'agent', 'exception', 'again'],
   ] as const)(
     'after %s takes the stage from what failed last',
     async ([, node, nodeType, failureClass, stage, label]) => {
       using it = folder();
       const b = await build(it.path, [order(1)]);
       await b.propose(answer('f1.txt', '1\n'));
+      // That one did not fail.
+      const command = { command: 'true', exit_code: 0, stdout: '', stderr: '' };
+      put(b.run.node(node), { 'verification.results.json': JSON.stringify({ commands: [command] }) });
       b.context({
         'last_failure.node_id': node,
         'last_failure.node_type': nodeType,
@@ -701,7 +706,9 @@ describe('rollback', () => {
       await orderRollback({ attempts: 3 }, b.io);
       expect(b.output()).toMatchObject({
         preferred_next_label: label,
-        context_updates: { 'order.brief': { stage, excerpt: expect.stringContaining('because') } },
+        context_updates: {
+          'order.brief': { stage, command: null, excerpt: expect.stringContaining('because') },
+        },
       });
     },
   );
