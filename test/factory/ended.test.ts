@@ -8,6 +8,7 @@ import { standing } from '../../src/factory/stands.ts';
 import { readPipeline, resumeRun, startRun } from '../../src/factory.ts';
 import { layout } from '../../src/model/layout.ts';
 import { isStopped, processId } from '../../src/system/proc.ts';
+import { verifyRun } from '../../src/verify/verify.ts';
 import { plainFlags, quietDoors } from '../support/doors.ts';
 import { temp } from '../system/temp.ts';
 
@@ -109,8 +110,12 @@ test.each([
     killed(at.locks, 1);
     const half = it.at('runs', 'r1', '.result.json.0123456789ab.tmp');
     writeFileSync(half, '{');
+    // One that a git was killed with would keep every later one out.
+    const lock = it.at('runs', 'r1', 'history.git', 'index.lock');
+    mkdirSync(at.history);
+    writeFileSync(lock, '');
     expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages } });
-    expect(existsSync(half)).toBe(false);
+    expect([half, lock].filter(existsSync)).toEqual([]);
   },
 );
 
@@ -140,6 +145,7 @@ test('the workspace, what was sealed in it and the story are whole when an end t
   writeFileSync(at.events, `${lines.slice(0, -1).join('\n')}\n`);
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 0 });
   expect(events()).toEqual(told);
+  expect((await verifyRun({ runDir: dir, env: doors.env })).problems).toEqual([]);
   expect(readFileSync(`${at.workspace}/a.txt`, 'utf8')).toBe('a\n');
   expect(readFileSync(`${at.workspace}/judge/j.sh`, 'utf8')).toBe('true\n');
 });
