@@ -33,7 +33,7 @@ export async function treeWith(
   const lines: string[] = [];
   for (const path of options.paths) {
     if (path === '.factory' || path.startsWith('.factory/')) continue;
-    const there = await lstatIfThere(join(workspace, path));
+    const there = await standsIn(workspace, path);
     if (there?.isSymbolicLink() === true) {
       const target = await readlink(join(workspace, path), 'buffer');
       lines.push(`120000 ${await git.text(['hash-object', '-w', '--stdin'], { input: target })}\t${path}`);
@@ -214,6 +214,13 @@ export async function putFiles(
 export async function differing(where: Where, a: string, b: string): Promise<string[]> {
   const git = historyGit(where.historyDir, where.env);
   return git.list(['diff-tree', '-r', '-z', '--name-only', '--no-renames', a, b]);
+}
+
+/** What stands at a path of `root` by its own name, as git sees it: behind a link there is nothing. */
+export async function standsIn(root: string, path: string): Promise<Stats | undefined> {
+  for (let at = path.indexOf('/'); at > 0; at = path.indexOf('/', at + 1))
+    if ((await lstatIfThere(join(root, path.slice(0, at))))?.isSymbolicLink() === true) return undefined;
+  return lstatIfThere(join(root, path));
 }
 
 async function lstatIfThere(path: string): Promise<Stats | undefined> {

@@ -3,9 +3,8 @@ import { lstat, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inWorkspace } from '../model/layout.ts';
 import { sha256 } from '../model/sha256.ts';
-import { isMissing } from '../system/files.ts';
 import type { Environment } from '../system/git.ts';
-import { differing, flushNames, pathsOf, putFiles, treeWith, type Where } from './commit.ts';
+import { differing, flushNames, pathsOf, putFiles, standsIn, treeWith, type Where } from './commit.ts';
 import { historyGit, inHistory } from './in-history.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 import type { CurrentOrder } from './state.ts';
@@ -117,15 +116,10 @@ async function driftOf(
 
 async function isAsBefore(workspace: string, path: string, before: Before): Promise<boolean> {
   const was = before.tree.get(path);
-  const place = join(workspace, path);
-  try {
-    const found = await lstat(place);
-    // What is no file is compared by git alone; a folder stands for a submodule, whose content git does not know.
-    if (was?.kind === 'dir') return found.isDirectory();
-    if (was?.kind !== 'file' || !found.isFile()) return false;
-    return (found.mode & 0o7777) === was.mode && sha256(await readFile(place)) === was.hash;
-  } catch (error) {
-    if (isMissing(error)) return was === undefined;
-    throw error;
-  }
+  const found = await standsIn(workspace, path);
+  if (found === undefined) return was === undefined;
+  // What is no file is compared by git alone; a folder stands for a submodule, whose content git does not know.
+  if (was?.kind === 'dir') return found.isDirectory();
+  if (was?.kind !== 'file' || !found.isFile()) return false;
+  return (found.mode & 0o7777) === was.mode && sha256(await readFile(join(workspace, path))) === was.hash;
 }

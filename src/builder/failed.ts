@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { inWorkspace, nodeLayout } from '../model/layout.ts';
+import { own } from '../model/own.ts';
 import { isMissing } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 import { briefOf, briefOfChecks } from './brief.ts';
@@ -35,7 +36,8 @@ export async function whatFailed(
     spoken(text('reason')),
     text('class'),
   ];
-  if (nodeType === 'verification' || checks[node] !== undefined) {
+  const check = own(checks, node);
+  if (nodeType === 'verification' || check !== undefined) {
     const results = /^[A-Za-z_]\w*$/.test(node)
       ? await readJson(nodeLayout(place.run.node(node)).verificationResults)
       : undefined;
@@ -43,7 +45,7 @@ export async function whatFailed(
     // A command that may not run, or has no program, is the same in every attempt.
     const hopeless = ending === 'refused' || ending === 'missing';
     const command = ending === 'refused' ? await refusedCommand(place, node, results) : undefined;
-    const stage = checks[node] ?? 'verify_failed';
+    const stage = check ?? 'verify_failed';
     return { brief: briefOfChecks(stage, reason, { results, ending, refused: command }), hopeless };
   }
   const stage: FailureStage = failureClass === 'guardrail' ? 'write_scope_violation' : 'exception';

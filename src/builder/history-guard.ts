@@ -80,6 +80,8 @@ function strangeSetting(text: string): string | undefined {
   let section = '';
   for (const line of text.split('\n').map((one) => one.trim())) {
     if (line === '' || line.startsWith('#') || line.startsWith(';')) continue;
+    // For git the next line goes on with this one: what reads as a section there is none, and the keys below it are of this.
+    if (line.endsWith('\\')) return line.slice(0, 100);
     const head = /^\[([a-z]+)\]$/i.exec(line)?.[1];
     if (head !== undefined) section = head.toLowerCase();
     const [, key = ''] = /^([a-z]+)(?:\s*=.*)?$/i.exec(line) ?? [];

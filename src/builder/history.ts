@@ -205,22 +205,28 @@ async function lookAt(
   };
 }
 
-/** Which work orders the last commits up to `tip` say they carried out, by digest; the newest commit of each. */
+/** Which work orders the last commits up to `tip` say they carried out, by digest; the newest commit of each. One that git
+ *  has reverted since carries out nothing. */
 export async function appliedOrders(
   repo: string,
   tip: string,
   env: Environment,
 ): Promise<Record<string, string>> {
   const git = sourceGit(repo, env);
-  const format = '--format=%H%n%(trailers:key=Work-Order-Digest,valueonly)';
+  const format = '--format=%H%n%(trailers:key=Work-Order-Digest,valueonly)%x00%B';
   // What the user wants to see of signatures would stand among it, and what he takes for a trailer is his affair.
   const trailers = ['-c', 'trailer.separators=:'];
   const log = await git.run([...trailers, 'log', '-n', '1000', '-z', '--no-show-signature', format, tip]);
   const applied: Record<string, string> = {};
   if (!log.ok) return applied;
-  for (const record of log.text.split('\0')) {
-    const [commit, ...digests] = record.split('\n').map((line) => line.trim());
-    if (commit === undefined || commit === '') continue;
+  const reverted = new Set<string>();
+  const told = log.text.split('\0');
+  for (let at = 0; at + 1 < told.length; at += 2) {
+    const [head = '', message = ''] = told.slice(at, at + 2);
+    const [commit = '', ...digests] = head.split('\n').map((line) => line.trim());
+    if (reverted.has(commit)) continue;
+    for (const [, undone = ''] of message.matchAll(/^This reverts commit ([0-9a-f]{40,64})\b/gm))
+      reverted.add(undone);
     for (const digest of digests) if (/^[0-9a-f]{64}$/.test(digest)) applied[digest] ??= commit;
   }
   return applied;

@@ -2,7 +2,8 @@
 
 /** Python, in words that stand in double quotes as they are. `python3 -m unittest discover` passes when it finds nothing,
  *  and it finds nothing in folders without `__init__.py`. Functions and classes that are written for pytest are run as
- *  far as they need nothing of it; one that does fails, rather than going untested. */
+ *  far as they need nothing of it; one that does fails, rather than going untested. Of two packages that have one name each
+ *  is loaded from its own place: Python knows one at a time, and would take the tests of the first for those of the second. */
 const program = `
 import importlib, importlib.util, inspect, os, re, sys, unittest
 sys.dont_write_bytecode = True
@@ -17,6 +18,13 @@ def load(path, at, name):
     if top not in sys.path:
         sys.path.insert(0, top)
     if top != at:
+        first = name.split('.')[0]
+        place = os.path.realpath(os.path.join(top, first))
+        if first in sys.modules and [os.path.realpath(p) for p in getattr(sys.modules[first], '__path__', [])] != [place]:
+            for other in [m for m in sys.modules if m == first or m.startswith(first + '.')]:
+                del sys.modules[other]
+        sys.path.remove(top)
+        sys.path.insert(0, top)
         return importlib.import_module(name)
     if name in sys.modules or name == 'test':
         name = 'in_' + re.sub('[^A-Za-z0-9]', '_', path)

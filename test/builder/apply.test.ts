@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, readdirSync, readlinkSync, statSync, symlinkSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readlinkSync, statfsSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -35,6 +35,28 @@ describe('a proposal', () => {
     expect(() => statSync(join(it.path, 'new'))).toThrow();
     expect(() => statSync(join(it.path, 'x'))).toThrow();
     expect(statSync(join(it.path, 'old.sh')).mode & 0o777).toBe(0o750);
+  });
+
+  test('that finds no room leaves all as it was, and is no failure of the answer', async (context) => {
+    using it = folder();
+    const small = (option: string) => spawnSync('mount', ['-t', 'tmpfs', '-o', option, 'tmpfs', it.path]);
+    if (small('size=1m').status !== 0)
+      return context.skip('no small disk can be mounted here (that takes root, on Linux)');
+    try {
+      put(it.path, { 'old.sh': 'echo\n' });
+      const before = tree(it.path);
+      const { files, ffree } = statfsSync(it.path);
+      // For what takes the place of the one file, and for the folder of the other.
+      small(`remount,nr_inodes=${files - ffree + 1}`);
+      const writes = [write('old.sh', 'changed\n', 'echo\n'), write('new/file', 'n\n')];
+      await expect(apply(it.path, ['old.sh', 'new/file'], ...writes)).rejects.toThrow('ENOSPC');
+      expect(tree(it.path)).toEqual(before);
+      expect(readdirSync(it.path)).toEqual(['old.sh']);
+      small(`remount,nr_inodes=${files}`);
+      expect((await apply(it.path, ['old.sh', 'new/file'], ...writes)).failure).toBeUndefined();
+    } finally {
+      spawnSync('umount', [it.path]);
+    }
   });
 
   test('keeps the permission bits of a file, and gives a new one 0644', async () => {
@@ -167,12 +189,14 @@ describe('a proposal', () => {
     ['below a pipe', 'pipe/f'],
     ['a link to a device', 'null'],
     ['a link to a folder', 'shortcut'],
+    ['a link to a pipe', 'hose'],
     ['below a link to a device', 'null/f'],
   ])('that names %s is a failed stage, and nothing is written, nor any folder made', async ([, path]) => {
     using it = folder({ 'dir/in': '1', file: 'f' });
     execFileSync('mkfifo', [join(it.path, 'pipe')]);
     symlinkSync('/dev/null', join(it.path, 'null'));
     symlinkSync('dir', join(it.path, 'shortcut'));
+    symlinkSync('pipe', join(it.path, 'hose'));
     const seen = () => readdirSync(it.path, { recursive: true }).sort();
     const was = seen();
     const text = JSON.stringify({ summary: '', writes: [write('ok.txt', 'fine'), write(path, 'x')] });
@@ -192,6 +216,10 @@ describe('a proposal', () => {
     expect(failure?.reason).toMatch(/^not in allowed_files: f0, .*, f19 and 149980 more$/);
     const twice = await apply(it.path, ['a'], ...['a', 'b', 'a', 'a', 'b'].map((path) => write(path, '')));
     expect(twice.failure?.reason).toBe('written more than once: a, b');
+    const wrong = parseProposal(
+      JSON.stringify({ summary: '', writes: Array.from({ length: 5000 }, () => 1) }),
+    );
+    expect('stage' in wrong && wrong.reason.length).toBeLessThan(2000);
   });
 
   test('with one stale hash writes nothing at all and says which hash is right', async () => {

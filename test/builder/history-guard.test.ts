@@ -42,6 +42,11 @@ const strange: readonly [string, string, string][] = [
   ['a promise of objects elsewhere', 'config', '[extensions]\n\tpartialClone = o\n'],
   ['a file of more settings', 'config', '[include]\n\tpath = other\n'],
   ['a setting behind its section', 'config', '[core] fsmonitor = touch ran\n'],
+  [
+    'a section that git takes for the end of a line',
+    'config',
+    '[extensions]\n\trefstorage = files\\\n[advice]\n\tpartialclone = ssh://x/y\n[core]\n\teol = lf\\\n[advice]\n\tsshcommand = touch ran\n',
+  ],
   ['settings of ours that are others', 'factory.gitconfig', '[uploadpack]\n\tpackObjectsHook = touch ran\n'],
   ['settings of a working tree', 'config.worktree', '[gpg]\n\tprogram = touch ran\n'],
   ['another repository', 'commondir', '../elsewhere.git\n'],

@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -12,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { putFiles } from '../../src/builder/commit.ts';
-import { recordBase, startHistory } from '../../src/builder/history.ts';
+import { appliedOrders, recordBase, startHistory } from '../../src/builder/history.ts';
 import { headRef, readHistoryStart } from '../../src/builder/in-history.ts';
 import { bareEnv, beginRun, commitPaths, folder, git, put, repository, when } from './support.ts';
 
@@ -112,10 +113,18 @@ describe('a history', () => {
       },
     ],
     ['made executable', (dir: string) => chmodSync(join(dir, 'a.txt'), 0o755)],
+    [
+      'put behind a link',
+      (dir: string) => {
+        renameSync(join(dir, 'd'), `${dir}.d`);
+        symlinkSync(`${dir}.d`, join(dir, 'd'));
+        git(dir, 'add', 'd');
+      },
+    ],
   ] as const)(
     'is refused over a file that was %s, and takes it as the first commit with allowDirty',
     async ([, change]) => {
-      using it = folder({ 'src/a.txt': 'a\n', 'src/keep.txt': 'k\n' });
+      using it = folder({ 'src/a.txt': 'a\n', 'src/d/b.txt': 'b\n', 'src/keep.txt': 'k\n' });
       const workdir = join(it.path, 'src');
       repository(workdir);
       change(workdir);
@@ -478,6 +487,21 @@ describe('a commit', () => {
   });
 });
 
+test('an order whose commit git has reverted is not carried out, until that is reverted too', async () => {
+  using it = folder({ 'a.txt': 'a\n' });
+  repository(it.path);
+  const digest = 'd'.repeat(64);
+  put(it.path, { 'a.txt': 'b\n' });
+  git(it.path, 'commit', '-qam', `WO-01: Step\n\nFactory-Run: R\nWork-Order-Digest: ${digest}\n`);
+  const made = git(it.path, 'rev-parse', 'HEAD');
+  const applied = () => appliedOrders(it.path, 'HEAD', bareEnv(it.path));
+  expect(await applied()).toEqual({ [digest]: made });
+  git(it.path, 'revert', '--no-edit', 'HEAD');
+  expect(await applied()).toEqual({});
+  git(it.path, 'revert', '--no-edit', 'HEAD');
+  expect(await applied()).toEqual({ [digest]: made });
+});
+
 test('the base is recorded once the workspace is there, whatever lies in its .factory', async () => {
   using it = folder();
   const begun = await beginRun({
@@ -513,4 +537,32 @@ test('git in the workspace says nothing of .factory, whether anything is sealed 
   const base = { historyDir: history, workspace, runId: 'R', now: when, env: begun.env };
   await recordBase({ ...base, sealed: ['door'] });
   expect(told()).toBe('?? a.txt\0');
+});
+
+test('git misses no sealed file that it once tracked, neither before an order nor after it', async () => {
+  using it = folder({ 'src/do[or/judge.sh': 'x\n', 'src/a.txt': 'a\n' });
+  const workdir = join(it.path, 'src');
+  repository(workdir);
+  const begun = await beginRun({ root: it.path, workdir });
+  const { history, workspace } = begun.run;
+  const where = { historyDir: history, workspace, runId: 'R', env: begun.env };
+  await recordBase({ ...where, now: when, sealed: ['do[or'] });
+  rmSync(join(workspace, 'do[or'), { recursive: true });
+  const told = () =>
+    git(workspace, `--git-dir=${history}`, `--work-tree=${workspace}`, 'status', '--porcelain');
+  expect(told()).toBe('');
+  put(workspace, { 'a.txt': 'b\n' });
+  await commitPaths({
+    ...where,
+    parent: begun.first,
+    touched: ['a.txt'],
+    order: { id: 'WO-01', title: 'a' },
+    digest: 'd',
+    author: begun.started.author,
+    date: when,
+  });
+  expect(told()).toBe('');
+  expect(git(history, 'ls-tree', '-r', '--name-only', headRef)).toBe('a.txt\ndo[or/judge.sh');
+  put(workspace, { 'do[or/other.sh': 'y\n' });
+  expect(told()).toBe('');
 });

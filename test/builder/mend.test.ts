@@ -17,6 +17,8 @@ const order = (id: string, more: Record<string, unknown>) => ({
   context_files: [],
   ...more,
 });
+/** With those of the others more than an order may be shown. */
+const manyFiles = Array.from({ length: 10 }, (_, n) => `c${n}.md`);
 const raws = [
   order('WO-01', {
     allowed_files: ['a.js'],
@@ -25,6 +27,7 @@ const raws = [
     context_files: ['a.js', 'spec.md'],
   }),
   order('WO-02', { allowed_files: ['b.js', 'a.js'], acceptance_commands: ['node b.js', 'node --test'] }),
+  order('WO-03', { allowed_files: ['a.js'], forbidden: ['b.js', 'secrets/'], context_files: manyFiles }),
 ];
 
 function buildOf(values: readonly Record<string, unknown>[]): Build {
@@ -68,13 +71,13 @@ describe('a mending', () => {
       forbidden: ['secrets/'],
       acceptance_commands: ['node --test', 'node b.js'],
       postconditions: [{ kind: 'file_exists', path: 'a.js' }],
-      context_files: ['spec.md'],
+      context_files: ['spec.md', ...manyFiles.slice(0, 9)],
       verify_exempt: false,
     });
     expect(made.order.intent).toContain('FAIL: sum\n  expected: 5\n  observed: 6');
     expect(made.order.intent).not.toContain('a_scenario.sh');
     const digests = (await readState(it.path))?.digests ?? {};
-    expect(Object.keys(digests)).toEqual(['WO-01', 'WO-02', 'FIX-01']);
+    expect(Object.keys(digests)).toEqual(['WO-01', 'WO-02', 'WO-03', 'FIX-01']);
     // It is read after the orders of the plan, and is the one that was written down.
     put(it.path, { '.factory/orders/WO-01.json': JSON.stringify(raws[0]) });
     const loaded = await loadOrders(it.path, { allowExempt: false });

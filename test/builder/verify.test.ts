@@ -179,6 +179,23 @@ test.for([
     0,
     'Ran 3 tests',
   ],
+  [
+    'tests of one name in two packages of one name',
+    {
+      'a/t/__init__.py': '',
+      'a/t/test_x.py': unit('3'),
+      'b/t/__init__.py': '',
+      'b/t/test_x.py': unit('999'),
+    },
+    1,
+    '999',
+  ],
+  [
+    'tests in a package beside a file of its name',
+    { 'tests.py': unit('3'), 'tests/__init__.py': '', 'tests/test_x.py': unit('3') },
+    0,
+    'Ran 2 tests',
+  ],
   ['no test in a test file', { 'tests/test_calc.py': 'x = 1\n' }, 1, 'no test was found'],
   ['a file that ends the program', { 'test_calc.py': 'import sys\nsys.exit(0)\n' }, 1, 'ends the program'],
   ['a function for pytest', { 'test_f.py': 'def test_x():\n  assert 1 == 999\n' }, 1, 'test_f.py: test_x'],

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -230,6 +231,7 @@ describe('a build', () => {
     expect(await orderCommit({}, b.io)).toBe(0);
     expect(b.said.join('')).toContain('nothing to commit');
     expect(b.state()).toMatchObject({ head: b.first, done: [{ id: 'WO-01', commit: null }] });
+    expect(b.output().context_updates?.['build.commits']).toEqual([]);
   });
 
   test('over orders that the workdir has commits for has nothing to do', async () => {
@@ -250,6 +252,11 @@ describe('a build', () => {
       preferred_next_label: 'done',
       context_updates: { 'build.commits': [] },
     });
+    await orderNext({}, tool.io);
+    const { done } = JSON.parse(
+      readFileSync(join(second.run.workspace, '.factory/order/state.json'), 'utf8'),
+    );
+    expect(done).toMatchObject([{ id: 'WO-01', attempts: 0 }]);
     expect(await orderProof({}, tool.io)).toBe(0);
     // Another order of the same number is another order.
     rmSync(join(second.run.workspace, '.factory/order'), { recursive: true });
@@ -291,6 +298,10 @@ describe('next', () => {
         '.factory/in/plan/WO-1.json': JSON.stringify(order(1)),
       },
     ],
+    [
+      'a folder with a manifest alone',
+      { '.factory/in/plan/WORK_ORDERS_MANIFEST.json': JSON.stringify({ work_orders: [order(1), order(2)] }) },
+    ],
   ] as const)('takes %s given as the variable plan', async ([, files]) => {
     using it = folder();
     const b = await build(it.path, [], null);
@@ -331,6 +342,18 @@ describe('next', () => {
     const c = await build(other.path, [order(1, { verify_exempt: true })]);
     expect(await orderNext({ allowVerifyExempt: true }, c.io)).toBe(0);
     expect(await c.propose(answer('f1.txt', '1'))).toBe(0);
+  });
+
+  test('refuses two orders of one id: the second would count as done with the first', async () => {
+    using it = folder();
+    const b = await build(it.path, [], null);
+    put(b.workspace, { '.factory/in/plan.json': JSON.stringify({ work_orders: [order(1), order(1)] }) });
+    expect(await orderNext({}, b.io)).toBe(1);
+    expect(b.output()).toMatchObject({
+      failure_class: 'config',
+      failure_reason:
+        '.factory/in/plan.json (work order 2) and .factory/in/plan.json (work order 1) are both WO-01',
+    });
   });
 
   test.for([
@@ -509,9 +532,11 @@ describe('prompt', () => {
   test.for([
     ['a precondition that does not hold', [{ kind: 'file_exists', path: 'none.txt' }]],
     ['a file that must not be there', [{ kind: 'file_absent', path: 'keep.txt' }]],
+    ['a link that leads in a circle', [{ kind: 'file_exists', path: 'circle' }]],
   ] as const)('gives up at once over %s', async ([, preconditions]) => {
     using it = folder();
     const b = await build(it.path, [order(1, { preconditions })]);
+    symlinkSync('circle', join(b.workspace, 'circle'));
     await orderNext({}, b.io);
     await b.snapshot();
     expect(await orderPrompt({}, b.io)).toBe(1);
@@ -566,6 +591,7 @@ test.for<[string, (path: string) => void]>([
     },
   ],
   ['a file of 204,801 bytes', (path) => writeFileSync(path, answer('f1.txt', 'x'.repeat(204_801)))],
+  ['behind a byte order mark', (path) => writeFileSync(path, `\ufeff${answer('f1.txt', 'x')}`)],
   ['a folder', (path) => mkdirSync(path)],
   ['a link to a device', (path) => symlinkSync('/dev/zero', path)],
   ['a pipe', (path) => void execFileSync('mkfifo', [path])],
@@ -660,12 +686,17 @@ describe('rollback', () => {
     ['an agent that broke', 'propose', 'codergen', 'agent', 'exception', 'again'],
     ['a model that refused', 'propose', 'codergen', 'config', 'exception', 'again'],
     ['a missing program', 'verify_all', 'tool', 'config', 'exception', 'give_up'],
+    ['a check that is a tool', 'verify', 'tool', 'product', 'verify_failed', 'again'],
+    ['a tool called as what every object has', 'constructor', 'tool', 'agent', 'exception', 'again'],
   ] as const)(
     'after %s takes the stage from what failed last',
     async ([, node, nodeType, failureClass, stage, label]) => {
       using it = folder();
       const b = await build(it.path, [order(1)]);
       await b.propose(answer('f1.txt', '1\n'));
+      // That one did not fail.
+      const command = { command: 'true', exit_code: 0, stdout: '', stderr: '' };
+      put(b.run.node(node), { 'verification.results.json': JSON.stringify({ commands: [command] }) });
       b.context({
         'last_failure.node_id': node,
         'last_failure.node_type': nodeType,
@@ -675,7 +706,9 @@ describe('rollback', () => {
       await orderRollback({ attempts: 3 }, b.io);
       expect(b.output()).toMatchObject({
         preferred_next_label: label,
-        context_updates: { 'order.brief': { stage, excerpt: expect.stringContaining('because') } },
+        context_updates: {
+          'order.brief': { stage, command: null, excerpt: expect.stringContaining('because') },
+        },
       });
     },
   );
@@ -744,7 +777,7 @@ test('a commit holds what was proposed, whatever its checks did to it, and the w
     postconditions: paths.map((path) => ({ kind: 'file_exists', path })),
   });
   const b = await build(it.path, [one], { 'a.json': 'old\n' });
-  chmodSync(join(b.workspace, 'a.json'), 0o600);
+  chmodSync(join(b.workspace, 'a.json'), 0o2600);
   const writes = paths.map((path) => ({
     path,
     base_sha256: sha(path === 'a.json' ? 'old\n' : ''),
@@ -763,15 +796,33 @@ test('a commit holds what was proposed, whatever its checks did to it, and the w
   );
   expect(tree(b.workspace)).toEqual(wanted);
   expect(statSync(join(b.workspace, 'd/run.sh')).mode & 0o777).toBe(0o644);
-  expect(statSync(join(b.workspace, 'a.json')).mode & 0o777).toBe(0o600);
+  expect(statSync(join(b.workspace, 'a.json')).mode & 0o7777).toBe(0o2600);
   for (const path of paths) expect(git(b.run.history, 'show', `${headRef}:${path}`)).toBe(path);
   expect(git(b.run.history, 'ls-tree', '-r', headRef)).not.toContain('100755');
+});
+
+test('a check that puts a link in the place of a folder changes nothing of the commit, and is told of', async () => {
+  using it = folder();
+  const one = order(1, { allowed_files: ['d/f1.txt'], postconditions: [] });
+  const b = await build(it.path, [one], { 'keep/a.txt': 'a\n' });
+  expect(await b.propose(answer('d/f1.txt', '1\n'))).toBe(0);
+  const wanted = tree(b.workspace);
+  for (const name of ['d', 'keep']) {
+    renameSync(join(b.workspace, name), join(it.path, name));
+    symlinkSync(join(it.path, name), join(b.workspace, name));
+  }
+  expect(await orderCommit({}, b.io), b.said.join('')).toBe(0);
+  expect(b.output().context_updates?.['order.drift']).toEqual(['d', 'd/f1.txt', 'keep/a.txt']);
+  expect(tree(b.workspace)).toEqual(wanted);
+  expect(readFileSync(join(it.path, 'd/f1.txt'), 'utf8')).toBe('1\n');
+  expect(git(b.run.history, 'ls-tree', '-r', '--name-only', headRef)).toBe('d/f1.txt\nkeep/a.txt');
 });
 
 test('what checks left behind is gone before the next order; what was there before stays, ignored or not', async () => {
   using it = folder();
   const b = await build(it.path, [order(1)], {
     'keep.txt': 'k\n',
+    'mode.txt': 'm\n',
     'd/deep.txt': 'd\n',
     '.gitignore': 'cache/\n',
   });
@@ -787,10 +838,17 @@ test('what checks left behind is gone before the next order; what was there befo
     '.factory/order/log': 'l',
   });
   rmSync(join(b.workspace, 'd'), { recursive: true });
+  chmodSync(join(b.workspace, 'mode.txt'), 0o755);
   expect(await orderCommit({}, b.io)).toBe(0);
   expect(tree(b.workspace)).toEqual(wanted);
+  expect(statSync(join(b.workspace, 'mode.txt')).mode & 0o777).toBe(0o644);
   expect(existsSync(join(b.workspace, '.factory/order/log'))).toBe(true);
-  expect(b.output().context_updates?.['order.drift']).toEqual(['d/deep.txt', 'gen/t.json', 'keep.txt']);
+  expect(b.output().context_updates?.['order.drift']).toEqual([
+    'd/deep.txt',
+    'gen/t.json',
+    'keep.txt',
+    'mode.txt',
+  ]);
   expect(git(b.run.history, 'show', '--format=', '--name-only', headRef)).toBe('f1.txt');
 });
 

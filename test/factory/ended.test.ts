@@ -8,6 +8,7 @@ import { standing } from '../../src/factory/stands.ts';
 import { readPipeline, resumeRun, startRun } from '../../src/factory.ts';
 import { layout } from '../../src/model/layout.ts';
 import { isStopped, processId } from '../../src/system/proc.ts';
+import { verifyRun } from '../../src/verify/verify.ts';
 import { plainFlags, quietDoors } from '../support/doors.ts';
 import { temp } from '../system/temp.ts';
 
@@ -96,15 +97,57 @@ test('a run that somebody has gone on with after its end at no exit goes on, who
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages: 3 } });
 });
 
-test('what a killed engine has left half-made goes when an end that was told is told again', async () => {
+test.each([
+  ['no exit', stuck],
+  ['an exit', stuck.replace('exit 3', 'true')],
+])(
+  'what a killed engine has left half-made goes when an end at %s that was told is told again',
+  async (_, dot) => {
+    await using it = await temp();
+    const { start, graph, doors, flags, dir, at } = await ground(it, dot);
+    const stages = dot === stuck ? 2 : 3;
+    expect(await start({ ...doors, atLast: () => {} })).toMatchObject({ result: { stages } });
+    killed(at.locks, 1);
+    const half = it.at('runs', 'r1', '.result.json.0123456789ab.tmp');
+    writeFileSync(half, '{');
+    // One that a git was killed with would keep every later one out.
+    const lock = it.at('runs', 'r1', 'history.git', 'index.lock');
+    mkdirSync(at.history);
+    writeFileSync(lock, '');
+    expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages } });
+    expect([half, lock].filter(existsSync)).toEqual([]);
+  },
+);
+
+test('the workspace, what was sealed in it and the story are whole when an end that nobody was told of is told', async () => {
   await using it = await temp();
-  const { start, graph, doors, flags, dir, at } = await ground(it, stuck);
-  expect(await start({ ...doors, atLast: () => {} })).toMatchObject({ result: { stages: 2 } });
-  killed(at.locks, 1);
-  const half = it.at('runs', 'r1', '.result.json.0123456789ab.tmp');
-  writeFileSync(half, '{');
-  expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages: 2 } });
-  expect(existsSync(half)).toBe(false);
+  const { graph, flags, dir, at } = await ground(
+    it,
+    'digraph g { holdout="judge/"; start [shape=Mdiamond]; exit [shape=Msquare]; start -> exit }',
+  );
+  mkdirSync(it.at('w', 'judge'), { recursive: true });
+  writeFileSync(it.at('w', 'judge', 'j.sh'), 'true\n');
+  writeFileSync(it.at('w', 'a.txt'), 'a\n');
+  const doors = quietDoors(it.dir, { HOME: it.dir, FACTORY_SANDBOX: 'none' });
+  const where = { runsDir: it.at('runs'), runId: 'r1' };
+  expect(await startRun(graph, where, { ...flags, workdir: 'w' }, doors)).toMatchObject({ code: 0 });
+  expect(readFileSync(`${at.workspace}/judge/j.sh`, 'utf8')).toBe('true\n');
+  const events = () =>
+    readFileSync(at.events, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).type);
+  const [told, lines] = [events(), readFileSync(at.events, 'utf8').trimEnd().split('\n')];
+  // As an engine that is killed right before leaves it, and a power cut.
+  rmSync(at.result);
+  rmSync(`${at.workspace}/judge`, { recursive: true });
+  writeFileSync(`${at.workspace}/a.txt`, '');
+  writeFileSync(at.events, `${lines.slice(0, -1).join('\n')}\n`);
+  expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 0 });
+  expect(events()).toEqual(told);
+  expect((await verifyRun({ runDir: dir, env: doors.env })).problems).toEqual([]);
+  expect(readFileSync(`${at.workspace}/a.txt`, 'utf8')).toBe('a\n');
+  expect(readFileSync(`${at.workspace}/judge/j.sh`, 'utf8')).toBe('true\n');
 });
 
 test.skipIf(process.platform !== 'linux')(

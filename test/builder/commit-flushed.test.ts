@@ -1,0 +1,27 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { noteDisk } from '../support/disk-notes.ts';
+import { beginRun, folder, put, toolIo, when } from './support.ts';
+
+test('what an order has written, and its commit, are on the disk with all names that lead there before anything follows', async () => {
+  using it = folder();
+  const begun = await beginRun({ root: it.path, workdir: undefined });
+  const { io } = toolIo(begun);
+  const { run, runId, env } = begun;
+  put(run.workspace, { 'a.txt': 'a\n' });
+  using disk = noteDisk();
+  const missing = (...paths: string[]) =>
+    paths.filter((path) => !disk.told.includes(`flushed ${join(run.history, path)}`));
+  const { whatWasWritten } = await import('../../src/builder/drift.ts');
+  const written = await whatWasWritten({ workspace: run.workspace, run, runId }, null, ['a.txt'], io);
+  if ('stage' in written) throw new Error(written.reason);
+  expect(missing('objects', `objects/${written.tree.slice(0, 2)}`)).toEqual([]);
+  disk.told.length = 0;
+  const { commitOrder } = await import('../../src/builder/commit.ts');
+  const { commit } = await commitOrder({
+    ...{ historyDir: run.history, workspace: run.workspace, env, parent: null, tree: written.tree },
+    ...{ order: { id: 'WO-01', title: 'a' }, digest: 'd', runId, author: begun.started.author, date: when },
+  });
+  const names = ['.', 'index', 'refs', 'refs/factory', 'refs/heads'];
+  expect(missing('objects', `objects/${commit?.slice(0, 2)}`, ...names)).toEqual([]);
+});
