@@ -41,7 +41,7 @@ export function openBooks(
 ): Books {
   let whole = nothingSpent;
   const nodes: Record<string, Spent> = {};
-  const priceless: { readonly node: string; readonly model: string }[] = [];
+  const priceless = new Map<string, Set<string>>();
   let open: Open | undefined;
   const taken = new Set<string>();
   const add = (node: string, usage: Usage | null, usd: number | null, cut: boolean): void => {
@@ -49,7 +49,8 @@ export function openBooks(
     whole = withCall(whole, usage, cost, cut);
     put(nodes, node, withCall(own(nodes, node) ?? nothingSpent, usage, cost, cut));
     if (usd !== null || usage === null) return;
-    for (const model of unpricedIn(usage, prices)) priceless.push({ node, model });
+    for (const model of unpricedIn(usage, prices))
+      priceless.set(node, (priceless.get(node) ?? new Set()).add(model));
   };
   const cutOff = (call: Open): void => {
     const usage = leastOf(call);
@@ -85,8 +86,8 @@ export function openBooks(
     run: () => whole,
     of: (node) => own(nodes, node) ?? nothingSpent,
     unpriced(node) {
-      const all = priceless.filter((one) => node === undefined || one.node === node);
-      return [...new Set(all.map(({ model }) => model))];
+      if (node !== undefined) return [...(priceless.get(node) ?? [])];
+      return [...new Set([...priceless.values()].flatMap((models) => [...models]))];
     },
     async begin(stamp, call) {
       const record: Started = { ...stamp, type: 'CallStarted', ...call };
