@@ -71,6 +71,18 @@ export function withLookCommands(
       ended(await validateCommand(pipelines, options, io));
     });
   program
+    .command('doctor')
+    .description('whether this machine has what runs need: git, a sandbox, room, somebody who answers')
+    .addOption(
+      new Option('--runsdir <dir>', 'where runs are to be kept (default: .factory/runs)').argParser(present),
+    )
+    .option('--json', 'the findings as JSON')
+    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .action(async (options) => {
+      const { doctorCommand } = await import('./doctor.ts');
+      ended(await doctorCommand(options, io));
+    });
+  program
     .command('runs')
     .description('list the runs, newest first: how each stands, and what to do about it')
     .addOption(

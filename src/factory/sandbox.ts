@@ -79,7 +79,7 @@ export async function sandboxOf(
   };
 }
 
-const ableBy = ({ bwrap, unshare, prlimit, root, crowds }: Ladder): Able => ({
+export const ableBy = ({ bwrap, unshare, prlimit, root, crowds }: Ladder): Able => ({
   noBwrap: 'missing' in bwrap ? bwrap.missing : undefined,
   noNetwork: 'missing' in bwrap ? unshare !== undefined : bwrap.network,
   loopback: 'missing' in bwrap ? unshare?.loopback === true : true,

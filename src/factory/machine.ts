@@ -1,0 +1,202 @@
+/** What this machine has for runs, tried rather than guessed: before somebody goes to bed. */
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { readSettings as claudeSettings } from '../agents/claude/settings.ts';
+import { readSettings as codexSettings } from '../agents/codex/settings.ts';
+import { chooseAgent } from '../agents/index.ts';
+import { findExecutable } from '../agents/program/executable.ts';
+import { describePlan } from '../engine/casting.ts';
+import { account, askedFor, sandboxWords } from '../policy/confinement.ts';
+import { diskTrouble } from '../system/disk-trouble.ts';
+import { isCode, systemWords } from '../system/files.ts';
+import { gitMissing, sourceGit } from '../system/git.ts';
+import { removeTree } from '../system/remove.ts';
+import { ladderOf } from '../system/sandbox/ladder.ts';
+import { makeTemporary, temporaryOf } from '../system/temporary.ts';
+import { ableBy } from './sandbox.ts';
+import type { Environment } from './types.ts';
+
+/** `good`: nothing to do · `less`: runs work, with less than they could have · `bad`: runs fail · `absent`: only who asks
+ *  for it misses it. */
+export type Finding = {
+  readonly what: 'node' | 'git' | 'sandbox' | 'runs' | 'temporary' | 'agent' | 'codex' | 'claude';
+  readonly state: 'good' | 'less' | 'bad' | 'absent';
+  readonly says: string;
+  readonly more: readonly string[];
+  readonly fix?: string;
+};
+
+/** Looks at all of it. `runsDir` is absolute and need not exist. Leaves nothing behind. */
+export async function lookAround(where: {
+  readonly cwd: string;
+  readonly runsDir: string;
+  readonly env: Environment;
+}): Promise<readonly Finding[]> {
+  const { cwd, runsDir, env } = where;
+  const temporary = temporaryOf(env);
+  return [
+    { what: 'node', state: 'good', says: process.version, more: [] },
+    await git(cwd, env),
+    await sandbox(env),
+    await disk('runs', runsDir),
+    await disk('temporary', temporary),
+    agent(env),
+    await program('codex', cwd, env),
+    await program('claude', cwd, env),
+  ];
+}
+
+async function git(cwd: string, env: Environment): Promise<Finding> {
+  const found = await sourceGit(existsSync(cwd) ? cwd : '/', env).run(['--version']);
+  if (found.ok) return { what: 'git', state: 'good', says: found.text, more: [] };
+  return {
+    what: 'git',
+    state: 'bad',
+    says: found.missing ? gitMissing : found.why,
+    more: ['pipelines that plan and build need it; others do without'],
+    fix: 'install git',
+  };
+}
+
+async function sandbox(env: Environment): Promise<Finding> {
+  const variable = env['FACTORY_SANDBOX']?.trim() ?? '';
+  const word = sandboxWords.find((one) => one === variable);
+  const what = 'sandbox';
+  if (variable !== '' && word === undefined)
+    return {
+      what,
+      state: 'bad',
+      says: `FACTORY_SANDBOX is "${variable}", which is none of ${sandboxWords.join(', ')}`,
+      more: [],
+      fix: 'set it to one of these, or unset it',
+    };
+  const ladder = await ladderOf(env);
+  const { used, why, missing } = account(askedFor({ environment: word }), ableBy(ladder));
+  const more = missing.map((one) => `not enforced: ${one}`);
+  if (word === 'bwrap' && 'missing' in ladder.bwrap)
+    return { what, state: 'bad', says: why, more, fix: 'set FACTORY_SANDBOX=auto, or make bubblewrap work' };
+  return {
+    what,
+    state: used === 'bwrap' ? 'good' : 'less',
+    says: `${used}: ${why}`,
+    more,
+    ...(used === 'bwrap' ? {} : { fix: 'see docs/sandbox.md for what bubblewrap needs' }),
+  };
+}
+
+/** Bytes below which a run is likely to fill the disk. */
+const littleRoom = 1024 ** 3;
+
+async function disk(what: 'runs' | 'temporary', path: string): Promise<Finding> {
+  const fix = what === 'runs' ? 'name another place with --runsdir' : 'set TMPDIR to another place';
+  const bad = (why: string): Finding => ({ what, state: 'bad', says: `${path}: ${why}`, more: [], fix });
+  let folder = path;
+  for (; !isFolder(folder); folder = dirname(folder))
+    if (isThere(folder)) return bad(`${folder} is no folder that can be reached`);
+  let own: string | undefined;
+  try {
+    own = await makeTemporary(folder, '.factory-doctor');
+    const { bavail, bsize } = statfsSync(own);
+    const free = bavail * bsize;
+    const tried = [
+      `${size(free)} free`,
+      ...(what === 'runs' ? [hardLinks(own), copies(own), names(own)] : []),
+    ].filter((words) => words !== '');
+    return {
+      what,
+      state: free < littleRoom ? 'less' : 'good',
+      says: `${path}: ${tried.join(', ')}`,
+      more: [],
+      ...(free < littleRoom ? { fix: `make room there, or ${fix}` } : {}),
+    };
+  } catch (error) {
+    const trouble = diskTrouble(error);
+    if (trouble === undefined && !isCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG')) throw error;
+    return bad(`nothing can be written there: ${systemWords(trouble?.error ?? error)}`);
+  } finally {
+    if (own !== undefined) await removeTree(own).catch(() => {});
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** Whatever it is. What cannot be looked at is there. */
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    return !isCode(error, 'ENOTDIR');
+  }
+}
+
+function hardLinks(folder: string): string {
+  writeFileSync(join(folder, 'one'), 'x');
+  try {
+    linkSync(join(folder, 'one'), join(folder, 'other'));
+    return '';
+  } catch (error) {
+    if (isCode(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK')) return 'no hard links';
+    throw error;
+  }
+}
+
+function copies(folder: string): string {
+  try {
+    copyFileSync(join(folder, 'one'), join(folder, 'copy'), constants.COPYFILE_FICLONE_FORCE);
+    return 'copies share their blocks';
+  } catch {
+    return 'copies take time and room (no copy-on-write)';
+  }
+}
+
+const names = (folder: string): string =>
+  existsSync(join(folder, 'ONE')) ? 'names that differ in case alone are one' : '';
+
+function size(bytes: number): string {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const at = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  return `${(bytes / 1024 ** at).toFixed(at === 0 ? 0 : 1)} ${units[at]}`;
+}
+
+/** Who answers where pipeline and flags say nothing. */
+function agent(env: Environment): Finding {
+  const chosen = chooseAgent({ env });
+  if ('plan' in chosen) {
+    const { plan } = chosen;
+    return { what: 'agent', state: 'good', says: `${describePlan(plan)}, by ${plan.chosenBy}`, more: [] };
+  }
+  const { message, fix } = chosen.problem;
+  return {
+    what: 'agent',
+    state: 'less',
+    says: message,
+    more: ['pipelines with prepared answers, and nodes that name their agent, run all the same'],
+    ...(fix === undefined ? {} : { fix }),
+  };
+}
+
+async function program(what: 'codex' | 'claude', cwd: string, env: Environment): Promise<Finding> {
+  const read = (what === 'codex' ? codexSettings : claudeSettings)(
+    { attributes: {}, workspace: cwd },
+    { env },
+  );
+  if ('problem' in read) return { what, state: 'less', says: read.problem, more: [] };
+  const found = await findExecutable(what, read.settings.executable, env['PATH'], 'nodes that ask it fail');
+  if ('problem' in found) return { what, state: 'absent', says: found.problem, more: [] };
+  return { what, state: 'good', says: `${found.path} (its login is not looked at)`, more: [] };
+}

@@ -1,0 +1,108 @@
+/** What `factory doctor` finds on this machine, and on ones that lack something. */
+import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type DoctorOptions, doctorCommand } from '../../src/commands/doctor.ts';
+import type { Finding } from '../../src/factory/machine.ts';
+import { house } from '../support/house.ts';
+
+async function doctor(cwd: string, env: Record<string, string>, options: DoctorOptions = {}) {
+  let out = '';
+  const code = await doctorCommand(options, {
+    cwd,
+    env,
+    out: (text) => {
+      out += text;
+    },
+    err: () => {},
+    outIsTerminal: false,
+    errIsTerminal: false,
+    width: 100,
+  });
+  return { code, out };
+}
+
+/** By name. */
+async function findings(cwd: string, env: Record<string, string>, runsdir?: string) {
+  const { code, out } = await doctor(cwd, env, { json: true, ...(runsdir === undefined ? {} : { runsdir }) });
+  const told = JSON.parse(out);
+  expect(told).toMatchObject({ schema_version: 1, exit_code: code });
+  const found: readonly Finding[] = told.findings;
+  return { code, ...Object.fromEntries(found.map((one) => [one.what, one])) } as Record<string, Finding> & {
+    readonly code: number;
+  };
+}
+
+const path = process.env['PATH'] ?? '';
+
+test('a machine that has what is needed: 0, a line for each thing, nothing left behind', async () => {
+  await using it = await house({});
+  const { code, out } = await doctor(it.path, { PATH: path, TMPDIR: it.path, FACTORY_SANDBOX: 'none' });
+  expect(code, out).toBe(0);
+  expect(out.match(/^[✓!✗·] \w+/gm)?.map((line) => line.slice(2))).toEqual([
+    'node',
+    'git',
+    'sandbox',
+    'runs',
+    'temporary',
+    'agent',
+    'codex',
+    'claude',
+  ]);
+  expect(out).toContain(`runs      ${join(it.path, '.factory/runs')}: `);
+  expect(out).toMatch(/\nruns work here\n$/);
+  expect(readdirSync(it.path)).toEqual([]);
+});
+
+test('what is missing is told with what mends it', async () => {
+  await using it = await house({ file: '' });
+  const bare = { PATH: join(it.path, 'empty'), TMPDIR: it.path };
+  const found = await findings(it.path, bare, 'file/runs');
+  expect(found.code).toBe(1);
+  expect(found['git']).toMatchObject({ state: 'bad', fix: 'install git' });
+  expect(found['sandbox']).toMatchObject({ state: 'less' });
+  expect(found['sandbox']?.more.join()).toContain('not enforced: files');
+  expect(found['runs']).toMatchObject({ state: 'bad', fix: 'name another place with --runsdir' });
+  expect(found['runs']?.says).toContain(`${join(it.path, 'file')} is no folder`);
+  expect(found['codex']).toMatchObject({ state: 'absent' });
+  expect((await doctor(it.path, bare, { runsdir: 'file/runs' })).out).toMatch(/\nto be mended: git, runs\n$/);
+});
+
+test.for([
+  ['a link that leads nowhere', (at: string) => symlinkSync('nowhere', at)],
+  ['a circle of links', (at: string) => symlinkSync('place', at)],
+] as const)('%s is no place for runs', async ([, make]) => {
+  await using it = await house({});
+  make(join(it.path, 'place'));
+  expect((await findings(it.path, { PATH: path }, 'place/runs'))['runs']?.state).toBe('bad');
+});
+
+test('who answers, and which agent programs are there; a key is not told', async () => {
+  await using it = await house({});
+  const bin = join(it.path, 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'codex'), '#!/bin/sh\n');
+  chmodSync(join(bin, 'codex'), 0o755);
+  const env = {
+    PATH: `${bin}:${path}`,
+    OPENAI_API_KEY: 'sk-secret-secret',
+    FACTORY_CLAUDE_PATH: '/no/claude',
+  };
+  const found = await findings(it.path, env);
+  expect(found['agent']).toMatchObject({ state: 'good' });
+  expect(found['agent']?.says).toMatch(/^openai .*, by OPENAI_API_KEY$/);
+  expect(JSON.stringify(found)).not.toContain('sk-secret');
+  expect(found['codex']).toMatchObject({ state: 'good', says: expect.stringContaining(join(bin, 'codex')) });
+  expect(found['claude']).toMatchObject({ state: 'absent', says: expect.stringContaining('/no/claude') });
+  const nobody = await findings(it.path, { PATH: path });
+  expect(nobody['agent']).toMatchObject({ state: 'less' });
+});
+
+test('a word for the sandbox that is none stops every run, and is told', async () => {
+  await using it = await house({});
+  const found = await findings(it.path, { PATH: path, FACTORY_SANDBOX: 'strong' });
+  expect(found['sandbox']).toMatchObject({ state: 'bad' });
+  expect(found['sandbox']?.says).toContain('FACTORY_SANDBOX is "strong"');
+  const needed = await findings(it.path, { PATH: join(it.path, 'empty'), FACTORY_SANDBOX: 'bwrap' });
+  expect(needed['sandbox']).toMatchObject({ state: 'bad' });
+});
