@@ -4,6 +4,7 @@ import type { Log } from '../engine/watch.ts';
 import { RunEvent } from '../model/event.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
+import { isPaused } from '../model/park.ts';
 import { type Cursor, readJournal } from '../store/journal.ts';
 import { livingOwners } from '../store/lock.ts';
 import { findRun, namedRun, type RunSummary, summaryOf } from '../store/run-store.ts';
@@ -57,8 +58,10 @@ export async function logsCommand(
   let stands = await summaryOf(found.id, dir, io.clock);
   while (options.follow === true && !io.outIsClosed()) {
     await readOn();
-    // Looked at before the last reading, so that its last words are not missed.
-    if (stands.status !== 'running' && livingOwners(dir).length === 0) break;
+    // Looked at before the last reading, so that its last words are not missed. Of a parked run the lock is free, and its
+    // owner may wait all the same; any other that is free has said all, however long the program lives that made it.
+    const goesOn = stands.status === 'running' || (isPaused(stands.status) && livingOwners(dir).length > 0);
+    if (!goesOn) break;
     await io.clock.sleep(lookMs);
     stands = await summaryOf(found.id, dir, io.clock);
   }
