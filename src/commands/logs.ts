@@ -66,7 +66,8 @@ export async function logsCommand(
     stands = await summaryOf(found.id, dir, io.clock);
   }
   teller.end();
-  if (teller.told() === 0 && options.node !== undefined)
+  if (cursor === undefined) io.err(`there is no record in ${events}\n`);
+  else if (teller.told() === 0 && options.node !== undefined)
     io.err(`no event so far is about a node "${options.node}"\n`);
   io.err(`${standing(stands, dir, io)}\n`);
   return 0;
@@ -82,7 +83,8 @@ function standing(summary: RunSummary, dir: string, io: Io): string {
 /** Tells records as lines; until `begin` the latest of them wait, where only so many are wanted. */
 function openTeller(options: LogsOptions, io: Io) {
   const { last = Number.POSITIVE_INFINITY, node } = options;
-  const level = options.verbose === true ? 'debug' : logLevel(io.env['FACTORY_LOG_LEVEL']);
+  const wished = io.env['FACTORY_LOG_LEVEL'] ?? '';
+  const level = wished === '' && options.verbose === true ? 'debug' : logLevel(wished);
   const paint = painter(paints(io, io.outIsTerminal, options.color));
   const painted: Readonly<Record<LogLevel, (word: string) => string>> = {
     debug: paint.dim,

@@ -1,6 +1,6 @@
 /** What happened in a run, told afterwards and while it goes. */
 import { spawn } from 'node:child_process';
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { plainDoors, plainFlags, readPipeline, startRun } from '../../src/index.ts';
@@ -91,6 +91,8 @@ test('a run that goes is followed to its end, and told the same way afterwards',
   expect(timeless(exit.stdout)).toContain('WARN  failing exit reached node=exit outcome=fail');
   const verbose = await it.factory(['logs', 'r', '--verbose']);
   expect(verbose.stdout).toContain(' DEBUG checkpoint saved node=wait\n');
+  const quiet = await it.factory(['logs', 'r', '--verbose'], { env: { FACTORY_LOG_LEVEL: 'error' } });
+  expect(timeless(quiet.stdout).map((line) => line.slice(0, 21))).toEqual(['ERROR pipeline failed']);
   const json = await it.factory(['logs', 'r', '--json']);
   expect(json.stdout).toBe(await it.read('.factory/runs/r/events.jsonl'));
   const nothing = await it.factory(['logs', 'r', '--node', 'nowhere']);
@@ -149,6 +151,10 @@ test('what cannot be read, or is of another version, is no reason to say nothing
   expect(other.code).toBe(2);
   expect(other.stderr).toContain('error[no-run]: there is no run "elsewhere"');
   expect((await it.factory(['logs', 'r', '--last', '-1'])).code).toBe(2);
+  rmSync(events);
+  expect((await it.factory(['logs', 'r', '--node', 'no'])).stderr).toMatch(
+    /^there is no record in .*events\.jsonl\nrun r: /,
+  );
 });
 
 test('of a run that has ended it tells all and ends, though the program that made it lives on', async () => {
