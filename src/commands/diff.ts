@@ -160,7 +160,8 @@ function onlyAt(paths: readonly string[]): ((path: string) => boolean) | Diagnos
     );
   if (wanted.length === 0 || wanted.includes('.')) return () => true;
   const these = new Set(wanted);
-  return (path) => liesIn(these, path);
+  // A name that is no UTF-8 cannot be typed in any other way than as we show it.
+  return (path) => liesIn(these, path) || liesIn(these, shown(path));
 }
 
 function beginningOf(records: readonly RunRecord[]): Moment | undefined {

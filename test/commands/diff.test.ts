@@ -119,6 +119,7 @@ describe('of one run', () => {
       'A d\nA d/e\nA d/e/x\nA run\n',
     );
     expect((await diff({ paths: ['d/e/x'] })).out).toContain('\n+B\n');
+    expect((await diff({ paths: ['a\\x0ab'], names: true })).out).toBe('A a\\x0ab\n');
     expect((await diff({ paths: ['.'], names: true })).out).toBe((await diff({ names: true })).out);
   });
 
