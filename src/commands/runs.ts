@@ -1,5 +1,6 @@
 /** `factory runs`: which runs there are, newest first, and which of them want somebody. */
 import { basename, resolve } from 'node:path';
+import { raisedLimit } from '../engine/caps.ts';
 import { unreachable } from '../model/json.ts';
 import { isPaused } from '../model/park.ts';
 import { forkWords } from '../model/point.ts';
@@ -147,7 +148,7 @@ export function nextOf(
     case 'failed':
       if (failedNode !== '' && wantsStageAgain(reason))
         return `${program} fork ${run} --at ${failedNode} --before`;
-      if (nextNode !== '') return `${program} resume ${run}`;
+      if (nextNode !== '') return [`${program} resume ${run}`, raisedLimit(reason) ?? []].flat().join(' ');
       return `${program} trace ${run}${failedNode === '' ? '' : ` --node ${failedNode}`}`;
     // It says which file is damaged, and who made what is not ours.
     case 'unreadable':

@@ -22,6 +22,10 @@ test.for([
 test.for<readonly [string, string]>([
   ['unfixable_failure_source: … (factory fork RUN --at check --before)', 'f fork r1 --at check --before'],
   ['unfixable_failure_source: failed node check references t.sh outside …', 'f resume r1'],
+  [
+    'max_steps: the run made 3 steps, and its limit is 3 (max_steps on the graph, --max-steps)',
+    'f resume r1 --max-steps 6',
+  ],
   ['loop_stopped: … --before)', 'f resume r1'],
 ])('a run that failed by "%s" goes on with: %s', ([reason, next]) => {
   expect(nextOf({ status: 'failed', nextNode: 'fix', failedNode: 'check', reason }, 'f', 'r1')).toBe(next);
