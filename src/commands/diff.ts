@@ -244,7 +244,7 @@ const whys: Readonly<Record<Untold['why'], string>> = {
   folder: 'folders that came, went or have other permissions',
   permissions: 'other permissions than to be executed',
   large: 'too large to be compared',
-  name: 'names that git keeps for itself',
+  name: 'names that git does not take',
 };
 
 /** What the patch lacks, a line for each kind. */

@@ -71,7 +71,7 @@ function pathsOf(
   for (const path of new Set([...created, ...modified, ...deleted].filter(only))) {
     const was = before.tree.get(path);
     const is = after.tree.get(path);
-    if (isGits(path, was) || isGits(path, is)) untold.push({ path, why: 'name' });
+    if (isRefused(path, was) || isRefused(path, is)) untold.push({ path, why: 'name' });
     else if ((was?.size ?? 0) > mostBytes || (is?.size ?? 0) > mostBytes) untold.push({ path, why: 'large' });
     else {
       const isSameFile = was !== undefined && is?.kind === was.kind;
@@ -88,10 +88,11 @@ function pathsOf(
   return paths.sort();
 }
 
-/** Whether `git apply` refuses a whole patch for this path, whatever the system: what git keeps for itself, and links in the
- *  place of a file that it reads. */
-const isGits = (path: string, entry: Entry | undefined): boolean =>
+/** Whether `git apply` refuses a whole patch for this path, whatever the system: what git keeps for itself, links in the
+ *  place of a file that it reads, and folders with a blank at the end, which it cannot tell in a patch without lines. */
+const isRefused = (path: string, entry: Entry | undefined): boolean =>
   namesGit(path.replaceAll('\\', '/')) ||
+  path.includes(' /') ||
   (entry?.kind === 'link' && /(?:^|[/\\])(?:\.gitmodules|gitmod~\d)[ .]*(?::.*)?$/i.test(path));
 
 /** All that git knows of an entry. */

@@ -240,7 +240,7 @@ test('what no patch can tell is named: large files, permissions, what git takes 
     'not in the patch (folders that came, went or have other permissions): sub; --names lists all',
     'not in the patch (other permissions than to be executed): kept; --names lists all',
     'not in the patch (too large to be compared): big; --names lists all',
-    'not in the patch (names that git keeps for itself): sub/.git/config; --names lists all',
+    'not in the patch (names that git does not take): sub/.git/config; --names lists all',
   ]);
 });
 
@@ -248,7 +248,7 @@ test('a patch has no name for which git would refuse all of it', async () => {
   const names = ['git~1', '.GIT. ', 'a\\.git', 'git~2', '.gitignore'];
   await using it = await house({
     'g.dot': pipeline,
-    'work/make.sh': `${names.map((name) => `echo 1 > '${name}'`).join('; ')}; ln -s x .gitmodules\n`,
+    'work/make.sh': `${names.map((name) => `echo 1 > '${name}'`).join('; ')}; ln -s x .gitmodules; mkdir 'b '; : > 'b /e'\n`,
     'work/change.sh': '',
   });
   const ran = await it.run('g.dot', { workdir: 'work', runId: 'base', quiet: true });
@@ -257,5 +257,5 @@ test('a patch has no name for which git would refuse all of it', async () => {
   mkdirSync(join(it.path, 'to'));
   execFileSync('git', ['apply', '-'], { cwd: join(it.path, 'to'), input: bytes });
   expect(readdirSync(join(it.path, 'to')).sort()).toEqual(['.gitignore', 'git~2']);
-  expect(err).toContain('not in the patch (names that git keeps for itself): .GIT. , .gitmodules, ');
+  expect(err).toContain('not in the patch (names that git does not take): .GIT. , .gitmodules, ');
 });
