@@ -93,7 +93,7 @@ function pathsOf(
 const isRefused = (path: string, entry: Entry | undefined): boolean =>
   namesGit(path.replaceAll('\\', '/')) ||
   path.includes(' /') ||
-  (entry?.kind === 'link' && /(?:^|[/\\])(?:\.gitmodules|gitmod~\d)[ .]*(?::.*)?$/i.test(path));
+  (entry?.kind === 'link' && /(?:^|[/\\])(?:\.gitmodules|gitmod~\d)[ .]*(?:[:/\\]|$)/i.test(path));
 
 /** All that git knows of an entry. */
 const wordOf = (entry: Entry): string => `${gitMode(entry)} ${entry.hash ?? entry.target ?? ''}`;

@@ -248,7 +248,7 @@ test('a patch has no name for which git would refuse all of it', async () => {
   const names = ['git~1', '.GIT. ', 'a\\.git', 'git~2', '.gitignore'];
   await using it = await house({
     'g.dot': pipeline,
-    'work/make.sh': `${names.map((name) => `echo 1 > '${name}'`).join('; ')}; ln -s x .gitmodules; mkdir 'b '; : > 'b /e'\n`,
+    'work/make.sh': `${names.map((name) => `echo 1 > '${name}'`).join('; ')}; mkdir d; ln -s x .gitmodules; mkdir d/.gitmodules; ln -s x d/.gitmodules/l; mkdir 'b '; : > 'b /e'\n`,
     'work/change.sh': '',
   });
   const ran = await it.run('g.dot', { workdir: 'work', runId: 'base', quiet: true });
