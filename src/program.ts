@@ -23,7 +23,10 @@ if (process.platform === 'win32') {
 
 // A reader that went away (`factory … | head`) is no error; a full disk is.
 let unwritten = false;
+/** Node says of no pipe that it is destroyed. */
+let outIsClosed = false;
 process.stdout.on('error', (error) => {
+  outIsClosed = true;
   // EIO: the terminal went away.
   if (isCode(error, 'EIO')) process.once('exit', leaveTerminal);
   if (isCode(error, 'EPIPE', 'EIO') || unwritten) return;
@@ -344,7 +347,7 @@ async function withOthers(program: Command, argv: readonly string[]): Promise<vo
     });
   const raw: Raw = {
     bytes: (piece) => void process.stdout.write(piece),
-    outIsClosed: () => process.stdout.destroyed,
+    outIsClosed: () => outIsClosed,
   };
   withLookCommands(program, { ...io, ...raw, clock: realClock }, (code) => {
     exitCode = code;

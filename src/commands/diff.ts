@@ -160,7 +160,8 @@ function onlyAt(paths: readonly string[]): ((path: string) => boolean) | Diagnos
     );
   if (wanted.length === 0 || wanted.includes('.')) return () => true;
   const these = new Set(wanted);
-  return (path) => liesIn(these, path);
+  // A name that is no UTF-8 cannot be typed in any other way than as we show it.
+  return (path) => liesIn(these, path) || liesIn(these, shown(path));
 }
 
 function beginningOf(records: readonly RunRecord[]): Moment | undefined {
@@ -243,7 +244,7 @@ const whys: Readonly<Record<Untold['why'], string>> = {
   folder: 'folders that came, went or have other permissions',
   permissions: 'other permissions than to be executed',
   large: 'too large to be compared',
-  name: "in git's own folders",
+  name: 'names that git does not take',
 };
 
 /** What the patch lacks, a line for each kind. */

@@ -27,7 +27,7 @@ const hints: readonly (readonly [RegExp, string])[] = [
   [/the key was refused|\b401\b|\b403\b/i, 'set OPENAI_API_KEY to a key that may use this model'],
   [
     /was not found|\b404\b/i,
-    'name a model that the server has: --model NAME or FACTORY_MODEL; OPENAI_BASE_URL says which server',
+    'name a model that the server has: --model NAME or FACTORY_MODEL; OPENAI_BASE_URL says which server (one that has only chat completions is asked with openai.api=chat on the node)',
   ],
   [
     /was cut|in trouble|gave up|was silent|overloaded|\b5\d\d\b/i,

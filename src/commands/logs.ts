@@ -4,6 +4,7 @@ import type { Log } from '../engine/watch.ts';
 import { RunEvent } from '../model/event.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
+import { isPaused } from '../model/park.ts';
 import { type Cursor, readJournal } from '../store/journal.ts';
 import { livingOwners } from '../store/lock.ts';
 import { findRun, namedRun, type RunSummary, summaryOf } from '../store/run-store.ts';
@@ -57,13 +58,16 @@ export async function logsCommand(
   let stands = await summaryOf(found.id, dir, io.clock);
   while (options.follow === true && !io.outIsClosed()) {
     await readOn();
-    // Looked at before the last reading, so that its last words are not missed.
-    if (stands.status !== 'running' && livingOwners(dir).length === 0) break;
+    // Looked at before the last reading, so that its last words are not missed. Of a parked run the lock is free, and its
+    // owner may wait all the same; any other that is free has said all, however long the program lives that made it.
+    const goesOn = stands.status === 'running' || (isPaused(stands.status) && livingOwners(dir).length > 0);
+    if (!goesOn) break;
     await io.clock.sleep(lookMs);
     stands = await summaryOf(found.id, dir, io.clock);
   }
   teller.end();
-  if (teller.told() === 0 && options.node !== undefined)
+  if (cursor === undefined) io.err(`there is no record in ${events}\n`);
+  else if (teller.told() === 0 && options.node !== undefined)
     io.err(`no event so far is about a node "${options.node}"\n`);
   io.err(`${standing(stands, dir, io)}\n`);
   return 0;
@@ -79,7 +83,8 @@ function standing(summary: RunSummary, dir: string, io: Io): string {
 /** Tells records as lines; until `begin` the latest of them wait, where only so many are wanted. */
 function openTeller(options: LogsOptions, io: Io) {
   const { last = Number.POSITIVE_INFINITY, node } = options;
-  const level = options.verbose === true ? 'debug' : logLevel(io.env['FACTORY_LOG_LEVEL']);
+  const wished = io.env['FACTORY_LOG_LEVEL'] ?? '';
+  const level = wished === '' && options.verbose === true ? 'debug' : logLevel(wished);
   const paint = painter(paints(io, io.outIsTerminal, options.color));
   const painted: Readonly<Record<LogLevel, (word: string) => string>> = {
     debug: paint.dim,

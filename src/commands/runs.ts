@@ -1,8 +1,10 @@
 /** `factory runs`: which runs there are, newest first, and which of them want somebody. */
 import { basename, resolve } from 'node:path';
+import { raisedLimit } from '../engine/caps.ts';
 import { unreachable } from '../model/json.ts';
 import { isPaused } from '../model/park.ts';
 import { forkWords } from '../model/point.ts';
+import { wantsStageAgain } from '../policy/unfixable.ts';
 import { quoteWord } from '../policy/words.ts';
 import type { RunSummary } from '../store/run-store.ts';
 import { listRuns } from '../store/run-store.ts';
@@ -131,7 +133,7 @@ function standOf({ status, reason, nextNode, wakeAt }: RunSummary): string {
 
 /** What a person would type next about a run that wants somebody; `run` names it as it is typed. */
 export function nextOf(
-  { status, nextNode, failedNode }: Pick<RunSummary, 'status' | 'nextNode' | 'failedNode'>,
+  { status, nextNode, failedNode, reason }: Pick<RunSummary, 'status' | 'nextNode' | 'failedNode' | 'reason'>,
   program: string,
   run: string,
 ): string {
@@ -144,7 +146,9 @@ export function nextOf(
     case 'paused_quota':
       return `${program} resume ${run} --wait`;
     case 'failed':
-      if (nextNode !== '') return `${program} resume ${run}`;
+      if (failedNode !== '' && wantsStageAgain(reason))
+        return `${program} fork ${run} --at ${failedNode} --before`;
+      if (nextNode !== '') return [`${program} resume ${run}`, raisedLimit(reason) ?? []].flat().join(' ');
       return `${program} trace ${run}${failedNode === '' ? '' : ` --node ${failedNode}`}`;
     // It says which file is damaged, and who made what is not ours.
     case 'unreadable':

@@ -10,6 +10,7 @@ import type { Mark } from '../model/mark.ts';
 import { Commit, RunResult } from '../model/result.ts';
 import { sha256 } from '../model/sha256.ts';
 import { nothingSpent } from '../model/spent.ts';
+import { wantsStageAgain } from '../policy/unfixable.ts';
 import { quoteWord } from '../policy/words.ts';
 import { marksIn } from '../store/marks.ts';
 import { namedRun } from '../store/run-store.ts';
@@ -161,6 +162,8 @@ export async function nextCommand(
   }
   // Without an agent a replay would stop where it stands again.
   const live = manifest.replay_of?.live === false && end.status === 'failed' ? ' --live' : '';
+  if (end.exitNode === null && end.failed !== undefined && wantsStageAgain(end.reason ?? ''))
+    return `${program} fork ${named} --at ${end.failed} --before`;
   if (end.exitNode === null) {
     const wait = end.status === 'paused_quota' ? ' --wait' : '';
     const raised = end.status === 'failed' ? raisedLimit(end.reason ?? '') : undefined;

@@ -66,3 +66,8 @@ function mend({ class: of, node }: LastFailure): string {
         : 'mend the command of the node, or install what it runs';
   return `${first}, then make the stage again (factory fork RUN --at ${node} --before)`;
 }
+
+/** Whether a run that ended for this reason goes on by making what failed again: a resume would come to the agent that
+ *  cannot mend it. */
+export const wantsStageAgain = (reason: string): boolean =>
+  reason.startsWith('unfixable_failure_source: ') && reason.endsWith(' --before)');

@@ -1,6 +1,7 @@
 /** What happened to a workspace between two snapshots as a patch: git makes it, and `git apply` takes it. */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { namesGit } from '../policy/paths.ts';
 import { type Environment, makeRepository, ownGit } from '../system/git.ts';
 import { removeTree } from '../system/remove.ts';
 import { makeTemporary, temporaryOf } from '../system/temporary.ts';
@@ -70,7 +71,7 @@ function pathsOf(
   for (const path of new Set([...created, ...modified, ...deleted].filter(only))) {
     const was = before.tree.get(path);
     const is = after.tree.get(path);
-    if (path.split('/').some((name) => name.toLowerCase() === '.git')) untold.push({ path, why: 'name' });
+    if (isRefused(path, was) || isRefused(path, is)) untold.push({ path, why: 'name' });
     else if ((was?.size ?? 0) > mostBytes || (is?.size ?? 0) > mostBytes) untold.push({ path, why: 'large' });
     else {
       const isSameFile = was !== undefined && is?.kind === was.kind;
@@ -86,6 +87,13 @@ function pathsOf(
   for (const path of folders.modified.filter(only)) untold.push({ path, why: 'folder' });
   return paths.sort();
 }
+
+/** Whether `git apply` refuses a whole patch for this path, whatever the system: what git keeps for itself, links in the
+ *  place of a file that it reads, and folders with a blank at the end, which it cannot tell in a patch without lines. */
+const isRefused = (path: string, entry: Entry | undefined): boolean =>
+  namesGit(path.replaceAll('\\', '/')) ||
+  path.includes(' /') ||
+  (entry?.kind === 'link' && /(?:^|[/\\])(?:\.gitmodules|gitmod~\d)[ .]*(?:[:/\\]|$)/i.test(path));
 
 /** All that git knows of an entry. */
 const wordOf = (entry: Entry): string => `${gitMode(entry)} ${entry.hash ?? entry.target ?? ''}`;

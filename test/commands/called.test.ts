@@ -47,6 +47,7 @@ test.for<readonly [string, string]>([
     '`factory runs` lists them; factory --help tells',
     '`npx factory runs` lists them; npx factory --help tells',
   ],
+  ['factory logs --help, factory diff r1', 'npx factory logs --help, npx factory diff r1'],
   ['for example: factory fork r1 --at a', 'for example: npx factory fork r1 --at a'],
   ['the factory runner, /opt/factory run', 'the factory runner, /opt/factory run'],
 ])('in "%s" only commands are changed', ([text, wanted]) => {

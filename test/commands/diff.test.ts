@@ -1,6 +1,6 @@
 /** What a stage, or a run, has changed: as a patch that git applies, as names, as JSON. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type DiffOptions, diffCommand } from '../../src/commands/diff.ts';
@@ -119,6 +119,7 @@ describe('of one run', () => {
       'A d\nA d/e\nA d/e/x\nA run\n',
     );
     expect((await diff({ paths: ['d/e/x'] })).out).toContain('\n+B\n');
+    expect((await diff({ paths: ['a\\x0ab'], names: true })).out).toBe('A a\\x0ab\n');
     expect((await diff({ paths: ['.'], names: true })).out).toBe((await diff({ names: true })).out);
   });
 
@@ -239,6 +240,22 @@ test('what no patch can tell is named: large files, permissions, what git takes 
     'not in the patch (folders that came, went or have other permissions): sub; --names lists all',
     'not in the patch (other permissions than to be executed): kept; --names lists all',
     'not in the patch (too large to be compared): big; --names lists all',
-    "not in the patch (in git's own folders): sub/.git/config; --names lists all",
+    'not in the patch (names that git does not take): sub/.git/config; --names lists all',
   ]);
+});
+
+test('a patch has no name for which git would refuse all of it', async () => {
+  const names = ['git~1', '.GIT. ', 'a\\.git', 'git~2', '.gitignore'];
+  await using it = await house({
+    'g.dot': pipeline,
+    'work/make.sh': `${names.map((name) => `echo 1 > '${name}'`).join('; ')}; mkdir d; ln -s x .gitmodules; mkdir d/.gitmodules; ln -s x d/.gitmodules/l; mkdir 'b '; : > 'b /e'\n`,
+    'work/change.sh': '',
+  });
+  const ran = await it.run('g.dot', { workdir: 'work', runId: 'base', quiet: true });
+  expect(ran.code, ran.err).toBe(0);
+  const { bytes, err } = await diffIn(it.path);
+  mkdirSync(join(it.path, 'to'));
+  execFileSync('git', ['apply', '-'], { cwd: join(it.path, 'to'), input: bytes });
+  expect(readdirSync(join(it.path, 'to')).sort()).toEqual(['.gitignore', 'git~2']);
+  expect(err).toContain('not in the patch (names that git does not take): .GIT. , .gitmodules, ');
 });

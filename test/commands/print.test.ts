@@ -63,6 +63,7 @@ test.for([
   ['exit (could not be asked): plan: "m" refused: 404 is not my number', 3, /was asked.*change the spec/],
   ['plan: "m" answered nothing: the answer is completed and has no text', 3, /was asked.*change the spec/],
   ['plan: the answer of "m" is incomplete: content_filter', 3, /was asked.*change the spec/],
+  ['model "m" was not found at http://x/v1 (404 no)', 3, /only chat completions .*openai\.api=chat/],
   ['the answer is larger than 10 MiB', 4, /ask for less/],
   ['the answer is empty', 4, /form that was asked for/],
 ] as const)('for "%s" there is a way out', ([reason, exit_code, wanted]) => {

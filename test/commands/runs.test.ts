@@ -16,5 +16,17 @@ test.for([
 ] as const)(
   'a run that is %s, before "%s" and with "%s" failed: %s',
   ([status, nextNode, failedNode, next]) =>
-    expect(nextOf({ status, nextNode, failedNode }, 'f', 'r1')).toBe(next),
+    expect(nextOf({ status, nextNode, failedNode, reason: '' }, 'f', 'r1')).toBe(next),
 );
+
+test.for<readonly [string, string]>([
+  ['unfixable_failure_source: … (factory fork RUN --at check --before)', 'f fork r1 --at check --before'],
+  ['unfixable_failure_source: failed node check references t.sh outside …', 'f resume r1'],
+  [
+    'max_steps: the run made 3 steps, and its limit is 3 (max_steps on the graph, --max-steps)',
+    'f resume r1 --max-steps 6',
+  ],
+  ['loop_stopped: … --before)', 'f resume r1'],
+])('a run that failed by "%s" goes on with: %s', ([reason, next]) => {
+  expect(nextOf({ status: 'failed', nextNode: 'fix', failedNode: 'check', reason }, 'f', 'r1')).toBe(next);
+});

@@ -1,8 +1,9 @@
 /** What happened in a run, told afterwards and while it goes. */
 import { spawn } from 'node:child_process';
-import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
+import { plainDoors, plainFlags, readPipeline, startRun } from '../../src/index.ts';
 import { cleanEnv, cli, type Home, home } from '../support/cli.ts';
 
 /** Stage `wait` ends as soon as the file `$FLAG` is there. */
@@ -90,6 +91,8 @@ test('a run that goes is followed to its end, and told the same way afterwards',
   expect(timeless(exit.stdout)).toContain('WARN  failing exit reached node=exit outcome=fail');
   const verbose = await it.factory(['logs', 'r', '--verbose']);
   expect(verbose.stdout).toContain(' DEBUG checkpoint saved node=wait\n');
+  const quiet = await it.factory(['logs', 'r', '--verbose'], { env: { FACTORY_LOG_LEVEL: 'error' } });
+  expect(timeless(quiet.stdout).map((line) => line.slice(0, 21))).toEqual(['ERROR pipeline failed']);
   const json = await it.factory(['logs', 'r', '--json']);
   expect(json.stdout).toBe(await it.read('.factory/runs/r/events.jsonl'));
   const nothing = await it.factory(['logs', 'r', '--node', 'nowhere']);
@@ -126,9 +129,13 @@ test('it ends when nobody reads any more, though the run goes on', async () => {
   const { child, told, ended } = following(it);
   await vi.waitFor(() => expect(told.out).toContain('node=wait'), patient);
   child.stdout.destroy();
+  // The next word shows that nobody reads; the run waits still.
+  const { epoch } = JSON.parse(readFileSync(events, 'utf8').split('\n', 1)[0] ?? '') as { epoch: number };
+  appendFileSync(events, `${JSON.stringify({ type: 'Later', at: '2099-01-01T00:00:00.000Z', epoch })}\n`);
+  expect(await ended).toBe(0);
+  expect(told.err).toBe('run r: running: at wait\n');
   writeFileSync(flag, '');
   await run;
-  expect(await ended).toBe(0);
 });
 
 test('what cannot be read, or is of another version, is no reason to say nothing', async () => {
@@ -144,4 +151,24 @@ test('what cannot be read, or is of another version, is no reason to say nothing
   expect(other.code).toBe(2);
   expect(other.stderr).toContain('error[no-run]: there is no run "elsewhere"');
   expect((await it.factory(['logs', 'r', '--last', '-1'])).code).toBe(2);
+  rmSync(events);
+  expect((await it.factory(['logs', 'r', '--node', 'no'])).stderr).toMatch(
+    /^there is no record in .*events\.jsonl\nrun r: /,
+  );
+});
+
+test('of a run that has ended it tells all and ends, though the program that made it lives on', async () => {
+  await using it = await home({ 'p.dot': 'digraph g { workdir="none"; start; exit; start -> exit }' });
+  const read = await readPipeline('p.dot', it.path);
+  const env = cleanEnv({ HOME: it.path });
+  if (read.graph === undefined) throw new Error('the pipeline is one');
+  await startRun(
+    read.graph,
+    { runsDir: join(it.path, '.factory/runs'), runId: 'r' },
+    plainFlags(),
+    plainDoors({ cwd: it.path, env }),
+  );
+  const { told, ended } = following(it);
+  expect(await ended).toBe(0);
+  expect(told.out).toMatch(/pipeline completed\n$/);
 });

@@ -80,6 +80,7 @@ describe('no fix is paid for', () => {
       /^unfixable_failure_source: failed node judge .*no write of fix mends; mend the/,
     );
     expect(result.failure_class).toBe(of);
+    expect(result.next).toMatch(/ fork \S+ --at judge --before$/);
     expect(it.json(`${run}/judge/status.json`).attribution).toMatchObject({ class: of, how });
     expect(existsSync(join(it.path, run, 'fix'))).toBe(false);
     // Only what blames the product is looked at again.
