@@ -43,8 +43,8 @@ export async function whatWasWritten(
   return { tree: made.tree, modes };
 }
 
-/** Puts everything but `.factory/order/` back to what it was when the attempt began, and the order's own files to what was
- *  written. Answers with what the checks had changed, sorted, without new files that `.gitignore` files hide. */
+/** Puts what `isPutBack` tells back to what it was when the attempt began, and the order's own files to what was written.
+ *  Answers with what the checks had changed, sorted, without new files that `.gitignore` files hide. */
 export async function putBackDrift(
   place: Place,
   current: { readonly touched: readonly string[]; readonly written: Written },
@@ -68,11 +68,14 @@ export async function putBackDrift(
   return [...own, ...others].sort();
 }
 
-/** Whether a path is put back to what it was when an attempt began: all but what the steps of the build write themselves. The
- *  run's inputs, its plan and its orders are read again by later steps, and so no more for checks to change than the
- *  project's files are. */
+/** Whether a path is put back to what it was when an attempt began: the project's, and in `.factory/` the run's inputs, its
+ *  plan and its orders, which later steps read again. All else there is the build's own, or that of a pipeline which keeps
+ *  something through its attempts. */
 export const isPutBack = (path: string): boolean =>
-  path !== inWorkspace.factory && path !== inWorkspace.order && !path.startsWith(`${inWorkspace.order}/`);
+  !isIn(inWorkspace.factory, path) || readAgain.some((folder) => isIn(folder, path));
+
+const readAgain = [inWorkspace.inputs, inWorkspace.plan, inWorkspace.orders];
+const isIn = (folder: string, path: string): boolean => path === folder || path.startsWith(`${folder}/`);
 
 /** Paths of the head that are not as they were, and new ones that are in no commit: no false alarms, each path by its
  *  own name. */

@@ -230,8 +230,8 @@ async function beganWith(place: Place, snapshot: string): Promise<Before> {
   return { tree, restore: (only) => snapshots.restore({ id, tree }, only) };
 }
 
-/** Undoes the attempt: all but `.factory/order/` is as it was when it began, and so is what git tells of it. Label `again`,
- *  or `give_up` when `attempts` are used up or another one could not help. */
+/** Undoes the attempt: the project, the inputs, the plan and the orders are as they were when it began, and so is what git
+ *  tells of it. Label `again`, or `give_up` when `attempts` are used up or another one could not help. */
 export const orderRollback = (
   options: OrderOptions & { readonly attempts: number },
   io: CommandIo,

@@ -14,6 +14,8 @@ export type Caps = {
   readonly maxTokens?: number | undefined;
   /** Whether a cost that nobody knows passes under a limit. Default `stop`. */
   readonly unknownCost?: 'stop' | 'allow' | undefined;
+  /** The same of tokens, where another word counts for them: the limits of the run above are held as that run says. */
+  readonly unknownTokens?: 'stop' | 'allow' | undefined;
   /** Milliseconds that a run waits for a quota by itself; for more it parks. Default 2 minutes. */
   readonly parkAfterMs?: number | undefined;
   /** Whether a run parks at a rate limit of which nobody says how long it lasts. Default true. */
@@ -77,7 +79,7 @@ const inOneUnit = (tookMs: number, limitMs: number): readonly [string, string] =
     : [`${Math.round(tookMs)}ms`, `${limitMs}ms`];
 
 /** Limits on money and tokens, of the run or of one node. */
-export type SpendCaps = { readonly maxCostUsd?: number | undefined; readonly maxTokens?: number | undefined };
+export type SpendCaps = Pick<Caps, 'maxCostUsd' | 'maxTokens' | 'unknownTokens'>;
 
 /** The call that is about to be made: its input alone, by an estimate. `costUsd` is null where its price is not known,
  *  undefined where its backend will tell or nothing can be said. */
@@ -134,7 +136,7 @@ export function spendHit(
   if (caps.maxTokens !== undefined) {
     const has = tokensOf(spent);
     const limit = `${caps.maxTokens} tokens`;
-    if (spent.unknown_tokens > 0 && !passes)
+    if (spent.unknown_tokens > 0 && (caps.unknownTokens ?? unknownCost) !== 'allow')
       return `max_tokens: ${calls(spent.unknown_tokens)} did not tell what was used, so a limit of ${limit} cannot be held; ${pass}`;
     if (has > caps.maxTokens) return told('max_tokens', `${has} tokens`, limit);
     if (next !== undefined) {

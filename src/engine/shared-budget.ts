@@ -72,7 +72,7 @@ export async function share(
     usd: least(rest(caps.maxCostUsd, spent.run.cost_usd), rest(nodeCaps.maxCostUsd, spent.node.cost_usd)),
     tokens: least(rest(caps.maxTokens, tokensOf(spent.run)), rest(nodeCaps.maxTokens, tokensOf(spent.node))),
     ms: Number.isFinite(spent.wallLeftMs) ? Math.max(0, Math.round(spent.wallLeftMs)) : null,
-    unknown_cost: caps.unknownCost ?? 'stop',
+    unknown_cost: caps.unknownTokens === 'stop' ? 'stop' : (caps.unknownCost ?? 'stop'),
   };
   if (budget.usd === null && budget.tokens === null && budget.ms === null) return;
   await writeJson(budgetFile(nodeDir), budget);
@@ -216,8 +216,8 @@ export async function sharedBudget(
   const least = (cap: number | undefined, rest: number | null | undefined, used: number, gone = 0) =>
     rest == null ? cap : Math.min(cap ?? Number.POSITIVE_INFINITY, used + Math.max(0, rest - gone));
   // A limit of the stage's is held as its own run holds it, whatever the runs within would let pass.
-  const stops = budget?.unknown_cost === 'stop' && (budget.usd !== null || budget.tokens !== null);
-  const unknownCost = stops ? 'stop' : (own.unknownCost ?? budget?.unknown_cost);
+  const unknown = (limit: number | null | undefined) =>
+    budget?.unknown_cost === 'stop' && limit !== null ? 'stop' : (own.unknownCost ?? budget?.unknown_cost);
   let journal: Journal | undefined;
   return {
     caps: {
@@ -230,7 +230,8 @@ export async function sharedBudget(
         return least(own.maxTokens, budget?.tokens, tokensOf(soFar.spent), beside().tokens);
       },
       maxWallMs: least(own.maxWallMs, budget?.ms, soFar.elapsedMs),
-      ...(unknownCost === undefined ? {} : { unknownCost }),
+      unknownCost: unknown(budget?.usd),
+      unknownTokens: unknown(budget?.tokens),
     },
     async tell(record) {
       journal ??= await openJournal(spentFile, { runId, epoch: 1 });

@@ -25,6 +25,7 @@ import { hasNeighbours, removeGitLocks, removeNeighbours } from '../system/lefto
 import { readPlain } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
+import { groundTrouble } from './ground.ts';
 import { readJudge, unseal } from './judge.ts';
 import { standing } from './stands.ts';
 import type { Doors, Finished } from './types.ts';
@@ -157,6 +158,10 @@ async function putRight(
     const whole = await endOf(manifest, stands.read.checkpoint, runDir, doors);
     await writeFileAtomic(at.result, withOwnHash(whole?.result ?? result), flushed);
     return undefined;
+  } catch (error) {
+    const trouble = groundTrouble(error);
+    if (trouble !== undefined) return trouble;
+    throw error;
   } finally {
     await giveFree(lock, told, doors);
     open();

@@ -37,14 +37,21 @@ export async function groundOf(
     if (change !== undefined) await carryOut({ ...change, manifest }, runDir, read, { snapshots, snapshot });
     return { snapshots, snapshot: await snapshots.take(snapshot) };
   } catch (error) {
-    if (error instanceof DamagedStore)
-      return refused(
-        'snapshot',
-        error.message,
-        'put that file back from a copy of the run directory, or begin a new run; nothing of it was used',
-      );
-    if (error instanceof WorkspaceError && !isDisks(error))
-      return refused('workspace', error.message, 'mend that in the run’s workspace and resume again');
+    const trouble = groundTrouble(error);
+    if (trouble !== undefined) return trouble;
     throw error;
   }
+}
+
+/** What is wrong with a run's snapshots or its workspace; undefined for all that is wrong with something else. */
+export function groundTrouble(error: unknown): Refusal | undefined {
+  if (error instanceof DamagedStore)
+    return refused(
+      'snapshot',
+      error.message,
+      'put that file back from a copy of the run directory, or begin a new run; nothing of it was used',
+    );
+  if (error instanceof WorkspaceError && !isDisks(error))
+    return refused('workspace', error.message, 'mend that in the run’s workspace and resume again');
+  return undefined;
 }

@@ -65,7 +65,7 @@ async function checkNode(
     const archive = join(nodeLayout(top).visits, String(visit.visit));
     await checkVisit(
       isTop ? top : archive,
-      isTop ? undefined : top,
+      isTop ? (mayGoOn ? archive : undefined) : top,
       visit,
       stage?.visit === visit.visit,
       found,

@@ -97,6 +97,8 @@ class Work {
   private readonly realFolders = new Set<string>(['']);
   private looksCountUntil = Number.NEGATIVE_INFINITY;
   private readonly twins: Twins;
+  /** Of files with several names, how many of them are here and ours to keep or to take away. */
+  private readonly names = new Map<number, number>();
 
   constructor(private readonly r: Restore) {
     this.twins = new Twins(r.isNamed ? new Map() : r.to);
@@ -133,7 +135,7 @@ class Work {
         if (isChosen) write(path, entry, difference);
       } else if (entry.kind === 'file' && isWhole(found)) standing.push({ path, entry, stat: found.stat });
     }
-    for (const { path, entry } of this.twins.stand(standing, (path) => this.chosen(path)))
+    for (const { path, entry } of this.twins.stand(standing, this.names, (path) => this.chosen(path)))
       write(path, entry, 'all');
     return needed;
   }
@@ -176,9 +178,12 @@ class Work {
     const { workspace, only } = this.r;
     for (;;) {
       this.present.clear();
+      this.names.clear();
       try {
-        for (const found of walk(workspace, { unlock: true }))
+        for (const found of walk(workspace, { unlock: true })) {
           this.present.set(found.path, this.decide(found) ?? { ...found, stat: factsOf(found.stat) });
+          this.count(found);
+        }
         return;
       } catch (error) {
         const deepest = [...this.present].filter(([, found]) => found.kind === 'dir');
@@ -192,6 +197,11 @@ class Work {
         this.realFolders.add('');
       }
     }
+  }
+
+  private count({ path, kind, stat: { ino, nlink } }: Found): void {
+    const isOurs = nlink > 1 && (this.chosen(path) || this.twins.has(this.r.to.get(path)));
+    if (isOurs && kind === 'file') this.names.set(ino, (this.names.get(ino) ?? 0) + 1);
   }
 
   /** Undefined where only a look at the content can tell. */
@@ -214,8 +224,8 @@ class Work {
     if (entry.kind === 'link') return targetOf(this.r.workspace, path) === entry.target ? 'none' : 'all';
     if (!(this.sameByFacts(path, entry, found.stat) ?? (await this.hasContent(path, entry)))) return 'all';
     if (found.mode === entry.mode) return 'none';
-    // A second name may lie outside the workspace: a mode set here would be set there.
-    return found.stat.nlink > 1 ? 'all' : 'mode';
+    // A second name may lie elsewhere: a mode set here would be set there. One that is missing is made of what is written.
+    return found.stat.nlink > 1 || this.twins.has(entry) ? 'all' : 'mode';
   }
 
   private sameByFacts(path: string, entry: Entry, stat: Facts): boolean | undefined {

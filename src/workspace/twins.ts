@@ -6,8 +6,8 @@ import type { Facts } from './walk.ts';
 type Name = { readonly path: string; readonly entry: Entry; readonly stat: Pick<Facts, 'ino' | 'nlink'> };
 
 export class Twins {
-  private readonly shared: ReadonlySet<number>;
-  private readonly standing = new Map<string, Name[]>();
+  private readonly shared: ReadonlyMap<number, number>;
+  private readonly standing = new Map<string, string>();
   private readonly written = new Map<string, string>();
 
   constructor(tree: Tree) {
@@ -15,13 +15,18 @@ export class Twins {
   }
 
   /** Whether the tree has another name of this file. */
-  has({ ino }: Entry): boolean {
-    return ino !== undefined && this.shared.has(ino);
+  has(entry: Entry | undefined): boolean {
+    return entry?.ino !== undefined && this.shared.has(entry.ino);
   }
 
-  /** Takes down names that are there with the content and the mode of the tree. Answers with those that are no names of the
-   *  files that they shall be names of, although what they say is the same: they are to be written. */
-  stand(found: readonly Name[], may: (path: string) => boolean): readonly Name[] {
+  /** Takes down names that are there with the content and the mode of the tree; `here` tells how many names of a file are
+   *  here. Answers with those that are no names of the files that they shall be names of, although what they say is the
+   *  same: they are to be written. */
+  stand(
+    found: readonly Name[],
+    here: ReadonlyMap<number, number>,
+    may: (path: string) => boolean,
+  ): readonly Name[] {
     const apart = new Set<Name>();
     for (const names of groups(found, ({ stat }) => stat.ino)) {
       // The name of another file of the tree, or of one that has but one there.
@@ -32,12 +37,14 @@ export class Twins {
     }
     const ofOne = found.filter((name) => this.has(name.entry) && !apart.has(name));
     for (const names of groups(ofOne, ({ entry }) => keyOf(entry))) {
-      const first = oursOf(names);
-      for (const name of names)
-        if (first !== undefined && name.stat.ino !== first.stat.ino && may(name.path)) apart.add(name);
-      const [some] = names;
-      const left = names.filter((name) => !apart.has(name));
-      if (some !== undefined) this.standing.set(keyOf(some.entry), left);
+      const ours = names.find(
+        // The very file of the tree, or one with no name but those here: what a stage has put in its place may be a file
+        // of somebody else's that is like it.
+        ({ entry, stat }) => stat.ino === entry.ino || stat.nlink === 1 || stat.nlink === here.get(stat.ino),
+      );
+      if (ours !== undefined) this.standing.set(keyOf(ours.entry), ours.path);
+      else if (this.areAll(names)) continue;
+      for (const name of names) if (name.stat.ino !== ours?.stat.ino && may(name.path)) apart.add(name);
     }
     return [...apart];
   }
@@ -50,7 +57,16 @@ export class Twins {
   /** Another name of this file, which a new one can be a name of; undefined where there is none. */
   of(entry: Entry): string | undefined {
     if (!this.has(entry)) return undefined;
-    return this.written.get(keyOf(entry)) ?? oursOf(this.standing.get(keyOf(entry)) ?? [])?.path;
+    return this.written.get(keyOf(entry)) ?? this.standing.get(keyOf(entry));
+  }
+
+  /** Whether these names of one file of the tree are all that it has there, and names of one file. */
+  private areAll(names: readonly Name[]): boolean {
+    const [first] = names;
+    return (
+      names.length === this.shared.get(first?.entry.ino ?? 0) &&
+      names.every(({ stat }) => stat.ino === first?.stat.ino)
+    );
   }
 
   private fileOf({ path, entry }: Name): string {
@@ -73,25 +89,18 @@ export function firstNames(tree: Tree): ReadonlyMap<string, string> {
   return names;
 }
 
-function sharedIn(tree: Tree): ReadonlySet<number> {
+/** How many names files have that have several. */
+function sharedIn(tree: Tree): ReadonlyMap<number, number> {
   const seen = new Set<number>();
-  const shared = new Set<number>();
+  const shared = new Map<number, number>();
   for (const { ino } of tree.values()) {
     // Beyond that, inodes that stand side by side are one number here.
     if (ino === undefined || !Number.isSafeInteger(ino)) continue;
-    if (seen.has(ino)) shared.add(ino);
+    if (seen.has(ino)) shared.set(ino, (shared.get(ino) ?? 1) + 1);
     seen.add(ino);
   }
   return shared;
 }
-
-/** The very file of the tree, or one with no name but these: what a stage has put in its place may be a file of somebody
- *  else's that is like it. */
-const oursOf = (names: readonly Name[]): Name | undefined =>
-  names.find(
-    ({ entry, stat }) =>
-      stat.ino === entry.ino || stat.nlink === names.filter((one) => one.stat.ino === stat.ino).length,
-  );
 
 function groups<K>(names: readonly Name[], keyFor: (name: Name) => K): Iterable<readonly Name[]> {
   const found = new Map<K, Name[]>();

@@ -862,12 +862,15 @@ test.for(['a commit', 'a rollback'])(
       '.factory/in/propose_prompt.md': template,
       '.factory/in/spec.md': 'spec',
       '.factory/plan/plan.json': '{}',
+      '.factory/review.md': 'of no attempt',
     });
     await b.propose(answer('f1.txt', '1\n'));
     put(b.workspace, {
       '.factory/in/propose_prompt.md': 'Write into main.txt.',
       '.factory/in/new.md': 'new',
       '.factory/plan/plan.json': '[]',
+      '.factory/review.md': 'of this attempt',
+      '.factory/log/1.txt': 'new',
     });
     rmSync(join(b.workspace, '.factory/in/spec.md'));
     if (how === 'a commit') {
@@ -885,6 +888,9 @@ test.for(['a commit', 'a rollback'])(
     const inputs = join(b.workspace, '.factory/in');
     expect(readdirSync(inputs).sort()).toEqual(['propose_prompt.md', 'spec.md']);
     expect(readFileSync(join(b.workspace, '.factory/plan/plan.json'), 'utf8')).toBe('{}');
+    // What else a pipeline keeps there stays.
+    expect(readFileSync(join(b.workspace, '.factory/review.md'), 'utf8')).toBe('of this attempt');
+    expect(existsSync(join(b.workspace, '.factory/log/1.txt'))).toBe(true);
     await b.snapshot();
     expect(await orderPrompt({ template: join(inputs, 'propose_prompt.md') }, b.io)).toBe(0);
     expect(readFileSync(join(b.workspace, '.factory/order/prompt.md'), 'utf8')).toContain('Beware.');

@@ -1,7 +1,7 @@
 /** A run that has ended, but whose engine has not come to saying so. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { untoldEnd } from '../../src/factory/ended.ts';
 import { standing } from '../../src/factory/stands.ts';
@@ -148,6 +148,22 @@ test('the workspace, what was sealed in it and the story are whole when an end t
   expect((await verifyRun({ runDir: dir, env: doors.env })).problems).toEqual([]);
   expect(readFileSync(`${at.workspace}/a.txt`, 'utf8')).toBe('a\n');
   expect(readFileSync(`${at.workspace}/judge/j.sh`, 'utf8')).toBe('true\n');
+});
+
+test.each([
+  ['no exit', stuck],
+  ['an exit', stuck.replace('exit 3', 'true')],
+])('a damaged snapshot is told where an end at %s is told, and nothing is made of it', async (_, dot) => {
+  await using it = await temp();
+  const { start, graph, doors, flags, dir, at } = await ground(it, dot);
+  await start();
+  rmSync(at.result);
+  const trees = `${at.snapshots}/trees`;
+  for (const name of readdirSync(trees)) writeFileSync(`${trees}/${name}`, '{}');
+  expect(await resumeRun(dir, graph, flags, doors)).toEqual({
+    problems: [expect.objectContaining({ code: 'snapshot', message: expect.stringContaining('damaged') })],
+  });
+  expect(existsSync(at.result)).toBe(false);
 });
 
 test.skipIf(process.platform !== 'linux')(

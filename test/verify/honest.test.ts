@@ -1,5 +1,13 @@
 /** Runs that nobody touched hold, however they came to their end; and nothing is claimed that was not looked at. */
-import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { manifestHash } from '../../src/engine/kept.ts';
@@ -63,6 +71,21 @@ test('a visit that a power cut has kept from noting that it had begun takes none
   rmSync(stage);
   const [problem] = (await it.verify('torn')).problems;
   expect(problem?.where).toBe('check/stage.json');
+});
+
+test('a visit whose files were on their way to those of earlier visits when a kill came has all of them', async () => {
+  let seen = 0;
+  const second = (line: string) => line.includes('stage started node=check') && ++seen === 2;
+  expect((await it.start('moving', 'p.dot', second)).code).toBe(130);
+  const folder = join(it.dir('moving'), 'check');
+  for (const name of readdirSync(folder))
+    if (name !== 'visits') rmSync(join(folder, name), { recursive: true });
+  // The stage file goes last.
+  for (const name of ['stage.json', 'status.json'])
+    renameSync(join(folder, 'visits/1', name), join(folder, name));
+  expect((await it.verify('moving')).problems).toEqual([]);
+  rmSync(join(folder, 'status.json'));
+  expect((await it.verify('moving')).problems.map(({ where }) => where)).toEqual(['check/status.json']);
 });
 
 test('a visit that counts was carried to its end, also where a kill has kept its story from telling so', async () => {

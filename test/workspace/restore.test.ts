@@ -337,6 +337,32 @@ const parted: readonly [string, (ws: string) => void, ((path: string) => boolean
       rmSync(join(ws, 'd/z'));
     },
   ],
+  [
+    'one is a file of its own with other permissions, and the other one was removed',
+    (ws) => {
+      replace(join(ws, 'd/a'), 'a');
+      chmodSync(join(ws, 'd/a'), 0o600);
+      rmSync(join(ws, 'd/z'));
+    },
+  ],
+  [
+    'one was made a name of another file that is alike, and the other one was written anew',
+    (ws) => {
+      rmSync(join(ws, 'd/z'));
+      replace(join(ws, 'like'), 'a');
+      linkSync(join(ws, 'like'), join(ws, 'd/z'));
+      writeFileSync(join(ws, 'd/a'), 'more');
+    },
+  ],
+  [
+    "one was made a name of somebody else's file that is alike, and the other one was removed",
+    (ws) => {
+      writeFileSync(join(ws, '../theirs'), 'a');
+      rmSync(join(ws, 'd/a'));
+      linkSync(join(ws, '../theirs'), join(ws, 'd/a'));
+      rmSync(join(ws, 'd/z'));
+    },
+  ],
 ];
 
 const replace = (path: string, text: string): void => {
@@ -345,14 +371,14 @@ const replace = (path: string, text: string): void => {
 };
 
 test.each(parted)('two names of a file are names of one file again when %s', async (_, deed, only) => {
-  await using it = await rig({ 'd/a': 'a' });
+  await using it = await rig({ 'd/a': 'a', like: 'a' });
   linkSync(it.at('d/a'), it.at('d/z'));
   const { id } = await it.snapshots.take();
   deed(it.ws);
   const resumed = await openSnapshots({ workspace: it.ws, dir: join(it.path, 'snaps') });
   await resumed.restore(await resumed.load(id), only);
   writeFileSync(it.at('d/a'), 'again');
-  expect(readFileSync(it.at('d/z'), 'utf8')).toBe('again');
+  expect(['d/z', 'like'].map((name) => readFileSync(it.at(name), 'utf8'))).toEqual(['again', 'a']);
 });
 
 test('files alike that a stage has made names of one, and changed nothing else, are so again after a resume', async () => {
