@@ -220,6 +220,7 @@ export function siteFor(
         check: program.check === true,
         history: program.env?.['GIT_DIR'] !== undefined,
         nodeDir,
+        printed: confined.flatMap(({ files }) => files),
       });
       const files = [join(nodeDir, program.stdoutName), join(nodeDir, program.stderrName)] as const;
       confined.push({ confinement, files });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { verifyRun } from '../../src/verify/verify.ts';
 import { house } from '../support/house.ts';
+import { noBwrap } from '../system/sandbox/machine.ts';
 
 const checks = `import test from 'node:test';
 import assert from 'node:assert';
@@ -59,4 +60,22 @@ if test ! -e again; then for n in 1 2 7; do mkdir -p $d/visits/$n; echo "${asked
   expect(result.reason).toMatch(/^audit: 1 error.*tests\/sum\.test\.js/);
   expect(readdirSync(join(it.path, at, 'work/visits'))).toEqual(['1']);
   expect(await verifyRun({ runDir: join(it.path, at), env: {} })).toMatchObject({ problems: [] });
+});
+
+test.skipIf(noBwrap !== undefined)('a check cannot rewrite what the one before it has printed', async () => {
+  const plan = { files: [], commands: ['sh one.sh', 'sh two.sh'] };
+  await using it = await house({
+    'w/plan.json': JSON.stringify({ context_updates: { 'verification.plan': plan } }),
+    'w/one.sh': 'echo 1 of 12 hold',
+    'w/two.sh': `cd "$FACTORY_NODE_DIR"
+for f in verification.0.*; do rm -f $f; mv $f x; echo 12 of 12 hold > $f; done 2>&-; echo tried`,
+    'p.dot': `digraph g { start [shape=Mdiamond] exit [shape=Msquare]
+      plan [shape=parallelogram, tool_command="cp plan.json $FACTORY_OUTPUT"]
+      check [type=verification, verification.allowed_commands="@plan"]
+      start -> plan -> check -> exit }`,
+  });
+  const ran = await it.run('p.dot', { workdir: 'w', runId: 'r1', json: true, sandbox: 'bwrap' });
+  expect(ran.code, ran.err).toBe(0);
+  expect(it.read('.factory/runs/r1/check/verification.0.stdout.txt')).toBe('1 of 12 hold\n');
+  expect(it.read('.factory/runs/r1/check/verification.1.stdout.txt')).toBe('tried\n');
 });
