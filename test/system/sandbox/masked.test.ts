@@ -1,5 +1,5 @@
 /** What no stage may see stays out of sight by whatever way something else would show it. */
-import { chmodSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Machine, machine, noBwrap, secret } from './machine.ts';
@@ -52,7 +52,7 @@ describe.skipIf(noBwrap !== undefined)('by another way', () => {
     writeFileSync(at('own/examples/one/spec.md'), 'a spec\n');
     const judge = [at('own/examples/one/scenarios'), at('own/examples/one/judge.sh')];
     const { said } = await it.stage(
-      `cat "$AT/own/examples/one/spec.md"; touch "$AT/own/examples/one/scenarios/x" 2>&- && echo written; ${search}`,
+      `cat "$AT/own/examples/one/spec.md"; touch "$AT/own/examples/one/scenarios/x" 2>/dev/null && echo written; ${search}`,
       { places: { own: [at('own/examples')], judge } },
     );
     expect(said).toBe('a spec\nlooked\n');
@@ -60,5 +60,13 @@ describe.skipIf(noBwrap !== undefined)('by another way', () => {
       places: { own: [it.places.workdir] },
     });
     expect(within.said).toBe('here\nlooked\n');
+  });
+
+  test('nor a workdir with the home in it, and that home can be written', async () => {
+    const { said } = await it.stage(`touch "$HOME/x" && echo written; ${search}`, {
+      places: { workdir: it.path },
+    });
+    expect(said).toBe('written\nlooked\n');
+    expect(existsSync(at('home/x'))).toBe(false);
   });
 });
