@@ -9,6 +9,7 @@ import { assertPlainHistory, ForeignHistory, notYours } from '../builder/history
 import { headRef, historyGit, inHistory, ProofRecord, readHistoryStart } from '../builder/in-history.ts';
 import { type Pushed, push, pushCommand, pushTrouble } from '../builder/push.ts';
 import { BadRecord, readRecord } from '../builder/record.ts';
+import { strayProblem } from '../builder/recorded.ts';
 import { type CommandIo, probeOf } from '../builder/tool.ts';
 import { verifyCommands } from '../builder/verify.ts';
 import { BoundedCheckpoint } from '../model/checkpoint.ts';
@@ -195,6 +196,8 @@ async function deliverRun(
   if (nameProblem !== undefined) return refuse(2, nameProblem, `leave out --branch for factory/${run_id}`);
   const at = await history.run(['rev-parse', '--verify', '--quiet', headRef]);
   const head = at.ok ? at.text : null;
+  const stray = strayProblem(head, { context: checkpoint.context, first: start.first_commit });
+  if (stray !== undefined) return refuse(1, stray.problem, stray.fix);
   const base = start.base_commit;
   const to = options.to === undefined ? null : resolve(io.cwd, options.to);
   const common = { run_id, branch, source: source ?? null, to, base, head };

@@ -84,6 +84,8 @@ export function confinementOf(
     readonly program?: NonNullable<Wanted['program']>;
     /** Where its artifacts go; default the node's own folder. */
     readonly nodeDir?: string;
+    /** Of programs of the stage that have ended: what they printed, which stays. */
+    readonly printed?: readonly string[];
   },
 ): Confinement {
   const { graph, runDir, workspace, env, confinement = unconfined } = setting;
@@ -106,7 +108,7 @@ export function confinementOf(
   };
   const home = env['HOME'];
   const at = layout(runDir);
-  return confine(
+  const confined = confine(
     rungFor(word, confinement.able, networkOf(wanted)),
     {
       runDir,
@@ -124,4 +126,6 @@ export function confinementOf(
     },
     wanted,
   );
+  const printed = (stage.printed ?? []).map((path) => ({ path, write: false }));
+  return { ...confined, inside: [...confined.inside, ...printed] };
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, overwriteJson, removeNow } from '../system/files.ts';
+import { isCode, isMissing, overwriteJson, removeNow } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
 import { below, toBytes } from '../workspace/names.ts';
@@ -54,13 +54,26 @@ export async function openVisit(dir: string, visit: number, marker: string): Pro
 }
 
 /** Puts right what a stage has done to the engine's own names in its folder: a finished visit is known by its stage file,
- *  and nothing stands yet where it will be moved. To be called when all of its processes have ended. */
+ *  and nothing stands yet where it and those after it will be moved: at their first visit programs see no folder of earlier
+ *  ones, and may make it. To be called when all of the stage's processes have ended. */
 export async function closeVisit(dir: string, visit: number, marker: string): Promise<void> {
-  const place = join(nodeLayout(dir).visits, String(visit));
-  removeNow(place);
+  const { visits } = nodeLayout(dir);
+  if (visit === 1) removeNow(visits);
+  else for (const name of namesIn(visits)) if (!isEarlier(name, visit)) removeNow(below(visits, name));
   const is = await readStage(dir);
   if (is?.visit !== visit || is.marker !== marker)
     await writeStage(dir, { visit, attempt: 1, marker, process: null });
+}
+
+const isEarlier = (name: string, visit: number): boolean => /^[1-9]\d*$/.test(name) && Number(name) < visit;
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readNames(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
 }
 
 /** False when there was something of that name. */

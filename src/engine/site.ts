@@ -8,7 +8,7 @@ import { present, readAttributes } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import { epochVariable } from '../model/epoch-variable.ts';
 import type { Graph, Node } from '../model/graph.ts';
-import { layout, nodeLayout } from '../model/layout.ts';
+import { layout } from '../model/layout.ts';
 import { own } from '../model/own.ts';
 import type { RanCommand } from '../model/visit-record.ts';
 import type { Site, StageProgram } from '../nodes/kind.ts';
@@ -18,7 +18,7 @@ import { masker, stageEnvironment } from '../policy/secrets.ts';
 import type { ExchangeLog } from '../store/exchanges.ts';
 import type { Brand } from '../system/brand.ts';
 import type { Clock } from '../system/clock.ts';
-import { isMissing, writeFileAtomic, writeFresh } from '../system/files.ts';
+import { isMissing } from '../system/files.ts';
 import { type ByteMasker, maskStream } from '../system/mask.ts';
 import type { OutOfMemory } from '../system/oom.ts';
 import { head, readSome } from '../system/read.ts';
@@ -29,7 +29,7 @@ import { type HardLinks, otherNames } from '../workspace/hard-links.ts';
 import { type Lookout, lookout } from '../workspace/newest.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { runAgentProgram } from './agent-door.ts';
-import { keepText, maskKept } from './artifacts.ts';
+import { maskKept } from './artifacts.ts';
 import { confinementOf, type RunConfinement, rungOf } from './confine.ts';
 import type { Desk } from './desk.ts';
 import { staysInside, writeInside } from './inside.ts';
@@ -41,6 +41,7 @@ import type { Replay } from './replay.ts';
 import { type Sealed, seesHoldout } from './sealing.ts';
 import { smellOf } from './smell.ts';
 import { droppedFrom, environmentOf, seenBy, withOwnWords } from './stage-environment.ts';
+import { stageRecords } from './stage-records.ts';
 import { known } from './values.ts';
 import type { Log, Watcher } from './watch.ts';
 
@@ -177,12 +178,10 @@ export function siteFor(
 
   const stageEnv = (from = env) => withOwnWords(from, setting, visit, nodeDir);
 
-  const writeContext = async () => {
-    const { context } = nodeLayout(nodeDir);
-    const text = `${mask(JSON.stringify(state.context, null, 2))}\n`;
-    if (writeFresh(context, text, 0o444)) return;
-    await writeFileAtomic(context, text, { mode: 0o444, evenFolder: true });
-  };
+  const { keep, keepLocked, putBack } = stageRecords(nodeDir, mask, (changed) =>
+    setting.log('warn', 'a stage changed records of the engine: put back', { node: node.id, changed }),
+  );
+  const writeContext = () => keepLocked('context.json', `${JSON.stringify(state.context, null, 2)}\n`);
 
   return {
     graph: setting.graph,
@@ -221,6 +220,7 @@ export function siteFor(
         check: program.check === true,
         history: program.env?.['GIT_DIR'] !== undefined,
         nodeDir,
+        printed: confined.flatMap(({ files }) => files),
       });
       const files = [join(nodeDir, program.stdoutName), join(nodeDir, program.stderrName)] as const;
       confined.push({ confinement, files });
@@ -247,6 +247,7 @@ export function siteFor(
         started: (process) => visit.spawned(process),
       });
       odd = reopen(nodeDir);
+      await putBack();
       await visit.desk.gather(nodeDir, visit.attempt);
       note(ran, program, ended, mask);
       return ended.kind === 'timed_out'
@@ -287,7 +288,7 @@ export function siteFor(
         },
         linked: setting.hardLinks,
         readScope: listed(present(node.attrs, 'read_scope')?.value.text),
-        keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
+        keep,
         timeoutMs: Math.min(program.timeoutMs ?? Number.POSITIVE_INFINITY, most()),
         signal: stop === undefined ? visit.signal : AbortSignal.any([visit.signal, stop]),
         marker: setting.marker,
@@ -304,6 +305,7 @@ export function siteFor(
           for (const path of made) hidden.made.push(path);
         },
       });
+      await putBack();
       await visit.desk.gather(nodeDir, visit.attempt);
       await exchange.program(program, ended);
       return ended.kind === 'timed_out' && ended.afterMs !== program.timeoutMs
@@ -335,7 +337,7 @@ export function siteFor(
     },
     hidden,
     ran,
-    keep: (name, content) => keepText(join(nodeDir, name), mask(content)),
+    keep,
     maskKept: (name) => maskKept(join(nodeDir, name), [...secret]),
     readNodeFile: (name, limit, tail) => readSome(join(nodeDir, name), limit, tail),
     wasNoFile: (name) => odd.includes(join(nodeDir, name)),

@@ -7,6 +7,7 @@ import { headRef, historyGit, readHistoryStart } from '../builder/in-history.ts'
 import { land } from '../builder/land.ts';
 import { beginLanding, endLanding, heldBy, type Landing } from '../builder/landing.ts';
 import { type Pushed, push } from '../builder/push.ts';
+import { strayProblem } from '../builder/recorded.ts';
 import { branchInUse } from '../builder/repository.ts';
 import type { Finished } from '../factory.ts';
 import { type Layout, layout } from '../model/layout.ts';
@@ -43,6 +44,7 @@ export async function settle(
   let unanswered = false;
   let home = false;
   let stopped = false;
+  let stray: ReturnType<typeof strayProblem>;
   if (result.status === 'completed') {
     const history = historyGit(run.history, doors.env);
     const head = await history.text(['rev-parse', headRef]);
@@ -51,28 +53,33 @@ export async function settle(
     commits = commit === null ? [] : [commit];
     const start = await readHistoryStart(run.history);
     const marker = await markerOf(result.run_dir);
-    if (gitDir !== undefined)
+    const recorded = { 'build.commits': result.commits };
+    stray = strayProblem(head, { context: recorded, first: start.first_commit });
+    if (stray !== undefined) tree = commit = null;
+    else if (gitDir !== undefined)
       await beginLanding(gitDir, { ...(await noted(request, doors)), run_dir: result.run_dir, head, marker });
-    const landed = await land({
-      historyDir: run.history,
-      repo: request.repo,
-      branch: request.branch,
-      existed: request.branch_existed,
-      base: request.baseline,
-      head,
-      startingBranch: request.starting_branch,
-      author: start.author ?? fixedAuthor,
-      marker,
-      env: doors.env,
-      ...held,
-    }).catch((error: unknown) => {
-      if (!(error instanceof GitError)) throw error;
-      unanswered = error.unanswered;
-      // The run is but one order of several.
-      const whole = request.batch !== null && request.baseline_source === 'HEAD' && doors.called?.again;
-      const next = whole || `factory order run --resume --run-id ${named}`;
-      return { problem: error.message, fix: `check the repository, then: ${next}` };
-    });
+    const landed =
+      stray ??
+      (await land({
+        historyDir: run.history,
+        repo: request.repo,
+        branch: request.branch,
+        existed: request.branch_existed,
+        base: request.baseline,
+        head,
+        startingBranch: request.starting_branch,
+        author: start.author ?? fixedAuthor,
+        marker,
+        env: doors.env,
+        ...held,
+      }).catch((error: unknown) => {
+        if (!(error instanceof GitError)) throw error;
+        unanswered = error.unanswered;
+        // The run is but one order of several.
+        const whole = request.batch !== null && request.baseline_source === 'HEAD' && doors.called?.again;
+        const next = whole || `factory order run --resume --run-id ${named}`;
+        return { problem: error.message, fix: `check the repository, then: ${next}` };
+      }));
     if ('problem' in landed) {
       exit = 1;
       reason = landed.problem;
@@ -98,7 +105,11 @@ export async function settle(
   }
   // A run that is parked is as little at its end as one that was stopped.
   const interrupted = stopped || result.status === 'interrupted' || isPaused(result.status);
-  const verdict = interrupted ? 'ERROR' : result.status === 'completed' ? 'PASS' : 'FAIL';
+  const verdict = interrupted
+    ? 'ERROR'
+    : result.status === 'completed' && stray === undefined
+      ? 'PASS'
+      : 'FAIL';
   const ending: Ending = {
     verdict,
     reason,

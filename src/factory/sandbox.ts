@@ -11,6 +11,7 @@ import { kinds } from '../nodes/index.ts';
 import { executableAttributes } from '../nodes/kind.ts';
 import type { Able, Asked, SandboxWord } from '../policy/confinement.ts';
 import { account, bindOf, bindProblem, type JudgePlace, sandboxWords } from '../policy/confinement.ts';
+import { holdoutPaths, usualHoldout } from '../policy/holdout.ts';
 import { keysFolder } from '../store/sealed.ts';
 import { packageRoot } from '../system/package.ts';
 import { type Ladder, ladderOf, lowestRung, nests } from '../system/sandbox/ladder.ts';
@@ -60,7 +61,7 @@ export async function sandboxOf(
       `this machine has no room to start programs: ${bwrap.missing}`,
       'try again when less is running, or raise the limits on processes and open files (ulimit -u, ulimit -n); sandbox=none does without bubblewrap',
     );
-  const judge = judgePlaces(where.holdoutFrom, env);
+  const judge = judgePlaces(graph, where, env);
   const bad = await badBind(graph, stages, { ...where, judge }, env['HOME']);
   if (bad !== undefined) return bad;
   const able = ableBy(ladder);
@@ -96,12 +97,20 @@ function notHere(node: Node | undefined, { by }: Asked, missing: string): Refusa
   );
 }
 
-/** Where keys of sealed stores and the files of a judge lie, by their names and by their real ones. */
-function judgePlaces(from: string | undefined, env: Environment): readonly JudgePlace[] {
+/** Where keys of sealed stores and the files of a judge lie, by their names and by their real ones. Those in the workdir
+ *  count too: our own program, which stages see, may lie there. */
+function judgePlaces(
+  graph: Graph,
+  { workdir, holdoutFrom: from }: { readonly workdir: string; readonly holdoutFrom?: string | undefined },
+  env: Environment,
+): readonly JudgePlace[] {
   const keys = keysFolder(env);
+  const read = holdoutPaths(readAttributes(graph.attrs, graphAttributes).values.holdout ?? [usualHoldout]);
+  const sealed = workdir === '' || 'problem' in read ? [] : read.paths;
   const named: JudgePlace[] = [
     ...(keys === undefined ? [] : [{ what: 'the keys of sealed scenarios', place: keys }]),
     ...(from === undefined || from === 'workdir' ? [] : [{ what: 'the sealed scenarios', place: from }]),
+    ...sealed.map((path) => ({ what: 'the sealed scenarios', place: join(workdir, path) })),
   ];
   const reals = named.map((one) => ({ ...one, place: realOf(one.place) }));
   const all = [...named, ...reals];

@@ -154,7 +154,7 @@ export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement
   ];
   // Only where something shows the folders around it: a mask makes the folder that it covers.
   const shown = places.judge.filter((place) =>
-    [...systemFolders, ...binds.map(({ path }) => path)].some((path) => isWithin(place, path)),
+    [...systemFolders, ...binds.map(({ path }) => path), ...places.own].some((path) => isWithin(place, path)),
   );
   const homeless =
     home === undefined || systemFolders.some((path) => isWithin(path, home)) || homeOfNobody.test(home);

@@ -150,7 +150,7 @@ function plannedPathProblem({ assignments, words }: Taken): string | undefined {
 
 /** Variables that make a program load code of somebody's choice, so that an allowed command would be any command. */
 const loaders: ReadonlySet<string> = new Set([
-  ...['PATH', 'SHELL', 'ENV', 'BASH_ENV', 'MAKEFLAGS', 'CLASSPATH'],
+  ...['PATH', 'SHELL', 'ENV', 'BASH_ENV', 'MAKEFLAGS', 'GNUMAKEFLAGS', 'MAKEFILES', 'CLASSPATH'],
   ...['NODE_OPTIONS', 'NODE_PATH'],
   ...['PYTHONPATH', 'PYTHONSTARTUP', 'PYTHONHOME', 'PYTHONUSERBASE', 'PYTEST_ADDOPTS', 'PYTEST_PLUGINS'],
   ...[
@@ -164,12 +164,25 @@ const loaders: ReadonlySet<string> = new Set([
     'LUA_CPATH',
     'LUA_INIT',
   ],
-  ...['GOFLAGS', 'GOENV', 'GOROOT', 'RUSTC', 'RUSTC_WRAPPER', 'RUSTC_WORKSPACE_WRAPPER'],
-  ...['JAVA_TOOL_OPTIONS', 'JDK_JAVA_OPTIONS', '_JAVA_OPTIONS'],
+  ...['GOFLAGS', 'GOENV', 'GOROOT', 'RUSTC', 'RUSTC_WRAPPER', 'RUSTC_WORKSPACE_WRAPPER', 'RUSTDOC'],
+  ...['JAVA_TOOL_OPTIONS', 'JDK_JAVA_OPTIONS', '_JAVA_OPTIONS', 'DOTNET_STARTUP_HOOKS'],
+  ...[
+    'PHPRC',
+    'PHP_INI_SCAN_DIR',
+    'R_PROFILE',
+    'R_PROFILE_USER',
+    'JULIA_LOAD_PATH',
+    'ERL_FLAGS',
+    'ERL_AFLAGS',
+  ],
 ]);
-// npm reads its settings from variables in any case, and a setting can name a shell or another settings file.
+// npm reads its settings from variables in any case, and a setting can name a shell or another settings file; one of
+// cargo's can name what runs the tests.
 const isLoader = (name: string): boolean =>
-  /^(?:LD|DYLD|GIT|BASH_FUNC)_/.test(name) || /^npm_config_/i.test(name) || loaders.has(name);
+  /^(?:LD|DYLD|GIT|BASH_FUNC)_/.test(name) ||
+  /^npm_config_/i.test(name) ||
+  /^CARGO_(?:HOME|BUILD_RUST(?:C|DOC)(?:_\w+)?|TARGET_\w+_(?:RUNNER|LINKER))$/.test(name) ||
+  loaders.has(name);
 
 const loaderProblem = (names: readonly string[]): string | undefined => {
   const name = names.find(isLoader);

@@ -157,6 +157,24 @@ describe('a build', () => {
     expect(git(b.run.history, 'rev-list', '--count', headRef)).toBe('2');
   });
 
+  test('believes no state of which the run has recorded other commits, though it was noted', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1), order(2)]);
+    await b.propose(answer('f1.txt', '1\n'));
+    expect(await orderCommit({}, b.io)).toBe(0);
+    const context = join(it.path, 'context.json');
+    const io = { ...b.io, env: { ...b.io.env, FACTORY_CONTEXT: context } };
+    const recorded = (commits: unknown) =>
+      writeFileSync(context, JSON.stringify({ 'build.commits': commits }));
+    recorded(b.output().context_updates?.['build.commits']);
+    expect(await orderNext({}, io)).toBe(0);
+    recorded([{ work_order: 'WO-01', commit: 'f'.repeat(40), subject: 's', attempts: 1 }]);
+    expect(await orderNext({}, io)).toBe(1);
+    expect(b.output()).toMatchObject({ failure_class: 'guardrail' });
+    recorded([]);
+    expect(await orderNext({}, io)).toBe(1);
+  });
+
   test.each([
     ['a commit', orderCommit],
     ['a rollback', (o: object, io: CommandIo) => orderRollback({ ...o, attempts: 5 }, io)],

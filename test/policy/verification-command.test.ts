@@ -92,6 +92,14 @@ test.for([
     'JAVA_TOOL_OPTIONS',
     'JDK_JAVA_OPTIONS',
   ],
+  ...['GNUMAKEFLAGS', 'MAKEFILES', 'RUSTDOC', 'CARGO_HOME', 'CARGO_BUILD_RUSTC', 'CARGO_BUILD_RUSTC_WRAPPER'],
+  ...[
+    'CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER',
+    'DOTNET_STARTUP_HOOKS',
+    'PHPRC',
+    'R_PROFILE',
+    'ERL_FLAGS',
+  ],
   ...['_JAVA_OPTIONS', 'npm_config_script_shell', 'NPM_CONFIG_USERCONFIG', 'BASH_FUNC_ls'],
 ])('an assignment to %s is refused before any command', (name) => {
   const why = new RegExp(`rejected by guardrail: contains an assignment to ${name}, which loads code`);

@@ -3,6 +3,7 @@ import {
   accessSync,
   chmodSync,
   constants,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -35,14 +36,22 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
   for (const { path, write } of inside) if (write) unlock(path);
   // What is private would take writes beside the workspace without a word; in a mask they fail.
   const kept = ['/tmp', '/var/tmp', ...(home === undefined ? [] : [home])];
-  const seen = [...systemFolders, ...kept, ...binds.map((bind) => bind.path)];
-  const masked = masks.filter(
+  // What is named by a link lies elsewhere, where a system folder or a bind may show it.
+  const places = [...new Set(masks.flatMap((mask) => [seatOf(mask), realOf(mask)]))];
+  const shown = binds.filter((bind) => bind.write || !leadsInto(bind.path, places));
+  const within = inside.map((bind) => ({ ...bind, path: seatOf(bind.path) }));
+  const seen = [...systemFolders, ...kept, ...shown.map((bind) => bind.path)];
+  const masked = places.filter(
     (mask) =>
       isFolder(mask) &&
       seen.some((path) => isWithin(mask, path)) &&
       !kept.some((path) => isWithin(path, mask)),
   );
-  const outermost = masked.filter((mask) => !masked.some((other) => other !== mask && isWithin(mask, other)));
+  const outermost = withoutInner(masked);
+  // Our own program may be shown around a mask, or in one: what is shown of it lies over the mask.
+  const again = within.map(({ path, write }) =>
+    write ? [] : withoutInner(places.filter((mask) => isWithin(mask, path) && existsSync(mask))),
+  );
   return [
     ...namespaces,
     ...(network ? [] : ['--unshare-net']),
@@ -52,13 +61,13 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
     // Twice the same, and no link: some programs follow none on the way to a file, and a run may lie below either.
     ...['--bind', own.tmp, '/tmp', '--bind', own.tmp, '/var/tmp'],
     ...(home === undefined ? [] : ['--bind', own.home, home]),
-    ...binds.filter((bind) => bind.write || !isShown(bind.path)).flatMap(bound),
+    ...shown.filter((bind) => bind.write || !isShown(bind.path)).flatMap(bound),
     ...outermost.flatMap((mask) => ['--tmpfs', mask]),
-    ...inside.flatMap(bound),
-    ...pinned.flatMap((path) => ['--bind', path, path]),
-    ...covers.flatMap((path, n) => ['--bind', emptyLike(path, join(own.covers, String(n))), path]),
+    ...within.flatMap((bind, n) => [...bound(bind), ...(again[n] ?? []).flatMap(masking)]),
+    ...pinned.map(seatOf).flatMap((path) => ['--bind', path, path]),
+    ...covers.flatMap((path, n) => ['--bind', emptyLike(path, join(own.covers, String(n))), seatOf(path)]),
     // What lies under no bind is nobody's: it must not look as if it could be written.
-    ...outermost.flatMap((mask) => ['--remount-ro', mask]),
+    ...[...outermost, ...again.flat().filter(isFolder)].flatMap((mask) => ['--remount-ro', mask]),
     ...['--remount-ro', '/', '--chdir', cwd, '--'],
   ];
 }
@@ -94,6 +103,32 @@ export async function madeInCovers(
     } else if (is !== undefined && is.size > 0) made.push(path);
   }
   return made.sort();
+}
+
+const withoutInner = (paths: readonly string[]): readonly string[] =>
+  paths.filter((path) => !paths.some((other) => other !== path && isWithin(path, other)));
+
+const masking = (path: string): string[] =>
+  isFolder(path) ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
+
+/** Whether a folder of PATH or the like is a link to what is masked, or to a folder around it: under its own name nothing
+ *  would lie over it. What may be written is refused before, when somebody names it. */
+function leadsInto(path: string, masks: readonly string[]): boolean {
+  const is = realOf(path);
+  return is !== path && masks.some((mask) => isWithin(is, mask) || isWithin(mask, is));
+}
+
+/** Where something is put so that it is found under its name: a link in a system folder is there in the sandbox too, and
+ *  nothing can be laid over a link. */
+const seatOf = (path: string): string =>
+  systemFolders.some((folder) => isWithin(path, folder)) ? realOf(path) : path;
+
+function realOf(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path;
+  }
 }
 
 /** What is only to be read and cannot even be looked at (another user's folder on PATH) is left out: unconfined it would

@@ -1,5 +1,5 @@
 /** What is made ready for a sandbox before it is started. */
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { fence, Superseded } from '../../../src/system/fence.ts';
 import { bwrapArguments } from '../../../src/system/sandbox/bwrap.ts';
@@ -16,3 +16,18 @@ test('nothing is made ready in a run that is another’s by now', async () => {
   expect(existsSync(it.at('scratch'))).toBe(false);
   open();
 });
+
+// On most systems `/bin` is a link into `/usr`.
+test.skipIf(lstatSync('/bin', { throwIfNoEntry: false })?.isSymbolicLink() !== true)(
+  'what is shown or masked under a link in a system folder is laid over the place that it leads to',
+  async () => {
+    await using it = await temp();
+    const base = { binds: [], covers: [], pinned: [], scratch: it.at('scratch/work') };
+    const words = (part: Partial<Confinement>) =>
+      bwrapArguments({ ...base, inside: [], masks: [], ...part } as unknown as Confinement, '/').join(' ');
+    const place = realpathSync('/bin');
+    expect(words({ inside: [{ path: '/bin', write: false }] })).toContain(`--ro-bind-try ${place} ${place}`);
+    expect(words({ masks: ['/bin'] })).toContain(`--tmpfs ${place} `);
+    expect(words({ masks: ['/bin'] })).not.toContain('--tmpfs /bin ');
+  },
+);

@@ -31,6 +31,7 @@ export type Machine = {
       readonly rung?: Rung;
       readonly wanted?: Partial<Wanted>;
       readonly covers?: readonly string[];
+      readonly places?: Partial<Places>;
       readonly request?: Partial<SpawnRequest>;
     },
   ): Promise<{ readonly exit: Exit; readonly said: string }>;
@@ -80,16 +81,20 @@ export async function machine(): Promise<Machine> {
     path,
     places,
     engine,
-    async stage(argv, { rung = 'bwrap', wanted = {}, covers = [], request = {} } = {}) {
-      const planned = confine(rung, places, {
-        verification: false,
-        history: false,
-        runAccess: false,
-        network: undefined,
-        limits: {},
-        bind: [],
-        ...wanted,
-      });
+    async stage(argv, { rung = 'bwrap', wanted = {}, covers = [], places: other = {}, request = {} } = {}) {
+      const planned = confine(
+        rung,
+        { ...places, ...other },
+        {
+          verification: false,
+          history: false,
+          runAccess: false,
+          network: undefined,
+          limits: {},
+          bind: [],
+          ...wanted,
+        },
+      );
       const confinement = { ...planned, covers };
       const [out, err] = [join(places.nodeDir, `${++n}.out`), join(places.nodeDir, `${n}.err`)];
       const env = {

@@ -1,0 +1,19 @@
+/** What the stages of a pipeline are kept from. */
+import { expect, test } from 'vitest';
+import { readGraph } from '../../src/dot/read.ts';
+import { sandboxOf } from '../../src/factory/sandbox.ts';
+
+const judgeOf = async (attributes: string, workdir: string, holdoutFrom?: string) => {
+  const { graph } = readGraph('p.dot', `digraph g { ${attributes} start [type=start] }`);
+  if (graph === undefined) throw new Error('it does not read');
+  const found = await sandboxOf(graph, { runsDir: '/r', workdir, holdoutFrom }, 'none', {
+    env: { FACTORY_KEYS: '/keys' },
+  });
+  return 'problems' in found ? found : found.confinement.judge;
+};
+
+test('the judge of a workdir in which our own program may lie is named, too', async () => {
+  expect(await judgeOf('holdout="examples/a/, b.sh"', '/w')).toEqual(['/keys', '/w/examples/a', '/w/b.sh']);
+  expect(await judgeOf('', '/w', '/j')).toEqual(['/keys', '/j', '/w/scripts/scenarios']);
+  expect(await judgeOf('', '')).toEqual(['/keys']);
+});
