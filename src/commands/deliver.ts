@@ -9,6 +9,7 @@ import { assertPlainHistory, ForeignHistory, notYours } from '../builder/history
 import { headRef, historyGit, inHistory, ProofRecord, readHistoryStart } from '../builder/in-history.ts';
 import { type Pushed, push, pushCommand, pushTrouble } from '../builder/push.ts';
 import { BadRecord, readRecord } from '../builder/record.ts';
+import { endItFirst, underWay } from '../builder/repository.ts';
 import { type CommandIo, probeOf } from '../builder/tool.ts';
 import { verifyCommands } from '../builder/verify.ts';
 import { BoundedCheckpoint } from '../model/checkpoint.ts';
@@ -203,6 +204,8 @@ async function deliverRun(
     return { ...common, commits: [], needed: [], not_delivered: [], notes, pushed: null, next: '' };
   }
 
+  // The folder of the run names it, and that may be somebody else's: settings of a repository can run programs.
+  const isOurs = source !== undefined && isAbsolute(source) && !isWithin(await realpath(dir), realOf(source));
   // Told with the delivery; what cannot be read is said before there is one.
   const needed = await neededBy(run.history, head);
   const notes: string[] = [];
@@ -210,8 +213,7 @@ async function deliverRun(
   let pushed: Pushed | null = null;
   if (to === null) {
     if (source === undefined) throw new Error('Internal: a git run without a workdir');
-    // The folder of the run names it, and that may be somebody else's: settings of a repository can run programs.
-    if (!isAbsolute(source) || isWithin(await realpath(dir), realOf(source)))
+    if (!isOurs)
       return refuse(
         2,
         `the run says that it began with ${JSON.stringify(source)}, which no run does`,
@@ -232,9 +234,13 @@ async function deliverRun(
       `refs/heads/${branch}`,
     ]);
     const switching = async (): Promise<void> => {
-      const inTheWay = await switchProblem(source, branch, io);
-      next = `git ${there}${inTheWay === undefined ? 'switch' : 'log --stat'} ${quoteWord(branch)}`;
-      if (inTheWay !== undefined && tellsOfDisk(inTheWay))
+      const begun = await underWay(sourceGit(source, env), source);
+      const inTheWay = begun === undefined ? await switchProblem(source, branch, io) : undefined;
+      const free = begun === undefined && inTheWay === undefined;
+      next = `git ${there}${free ? 'switch' : 'log --stat'} ${quoteWord(branch)}`;
+      if (begun !== undefined)
+        notes.push(`git would refuse to switch to it now: ${source} is amid ${begun}; ${endItFirst}`);
+      else if (inTheWay !== undefined && tellsOfDisk(inTheWay))
         notes.push(`git could not switch to it now: ${inTheWay}; make space first`);
       else if (inTheWay !== undefined)
         notes.push(
@@ -266,7 +272,15 @@ async function deliverRun(
     const next = `cd ${quoteWord(options.to ?? to)} && git log`;
     return { ...common, commits: [], needed: [], not_delivered: [], notes, pushed, next };
   } else {
-    const made = await deliverFolder({ historyDir: run.history, source, to, branch, base, head, env });
+    const made = await deliverFolder({
+      historyDir: run.history,
+      source: isOurs ? source : undefined,
+      to,
+      branch,
+      base,
+      head,
+      env,
+    });
     if ('problem' in made) return refuse(2, made.problem, made.fix);
     if (!made.whole)
       notes.push(`commits before ${base?.slice(0, 12)} are not included: the source no longer gives them`);
@@ -319,7 +333,7 @@ async function switchProblem(source: string, branch: string, io: CommandIo): Pro
   const trial = ['read-tree', '--dry-run', '-m', '-u', '--exclude-per-directory=.gitignore'];
   const tried = await git.run([...trial, ...(on.ok ? ['HEAD'] : []), `refs/heads/${branch}`]);
   if (tried.ok) return undefined;
-  return tried.why.replace(/^error: /, '').split('\n', 1)[0] ?? '';
+  return tried.why.replace(/^(?:error|fatal): /, '').split('\n', 1)[0] ?? '';
 }
 
 /** What the proof of exactly this commit could not do without. */
