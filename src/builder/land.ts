@@ -76,13 +76,16 @@ export async function land(options: {
     if (at.ok && at.text === head && dirty.length === 0) return { switched: true, notes: [] };
     // Files of the working tree and the branch move together, or neither does.
     const options = ['--ff-only', '--no-verify-signatures', '--quiet', '--no-overwrite-ignore'];
-    const merged = await git.run(
-      [...still, '-c', `branch.${branch}.mergeOptions=`, 'merge', ...options, head],
-      {
-        env: by,
-        apart: true,
-      },
-    );
+    // By `-c` the name of the setting would end at a "=" in the branch's.
+    const plainly = {
+      GIT_CONFIG_COUNT: '1',
+      GIT_CONFIG_KEY_0: `branch.${branch}.mergeOptions`,
+      GIT_CONFIG_VALUE_0: '',
+    };
+    const merged = await git.run([...still, 'merge', ...options, head], {
+      env: { ...by, ...plainly },
+      apart: true,
+    });
     if (merged.ok) {
       await settled();
       return { switched: true, notes: [] };

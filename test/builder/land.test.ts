@@ -9,13 +9,18 @@ import { beginRun, commitPaths, folder, git, put, repository, tree, when } from 
 async function landed(
   root: string,
   meanwhile: (repo: string) => void,
-  more: { readonly existed?: boolean; readonly changed?: boolean; readonly log?: boolean } = {},
+  more: {
+    readonly existed?: boolean;
+    readonly changed?: boolean;
+    readonly log?: boolean;
+    readonly branch?: string;
+  } = {},
 ) {
   const repo = join(root, 'src');
   put(root, { 'src/a.txt': 'a\n' });
   const base = repository(repo);
-  const { existed = true, changed = true, log = false } = more;
-  if (existed) git(repo, 'branch', 'work');
+  const { existed = true, changed = true, log = false, branch = 'work' } = more;
+  if (existed) git(repo, 'branch', branch);
   const begun = await beginRun({ root, workdir: repo });
   const { history: historyDir, workspace } = begun.run;
   const author = { name: 'Ada', email: 'ada@example.test' };
@@ -35,9 +40,9 @@ async function landed(
   if ('problem' in made) throw new Error(made.problem);
   const head = made.commit ?? base;
   meanwhile(repo);
-  const options = { historyDir, repo, branch: 'work', existed, base, head, startingBranch: 'main', author };
+  const options = { historyDir, repo, branch, existed, base, head, startingBranch: 'main', author };
   const told = await land({ ...options, marker: 'FACTORY_TEST=1', env: begun.env });
-  const tip = () => git(repo, 'for-each-ref', '--format=%(objectname)', 'refs/heads/work');
+  const tip = () => git(repo, 'for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`);
   return { told, repo, base, head, tip: tip(), on: git(repo, 'branch', '--show-current') };
 }
 
@@ -155,12 +160,13 @@ test('changes that nobody has committed are not stashed away, whatever the setti
   expect(tip).toBe(base);
 });
 
-test('how somebody merges into his branch makes no difference', async () => {
+test.for(['work', 'a=b'])('how somebody merges into his branch %s makes no difference', async (branch) => {
   using it = folder();
-  const { told, tip, head } = await landed(it.path, (repo) => {
-    onWork(repo);
-    git(repo, 'config', 'branch.work.mergeOptions', '--squash');
-  });
+  const squashes = (repo: string): void => {
+    git(repo, 'switch', '-q', branch);
+    git(repo, 'config', `branch.${branch}.mergeOptions`, '--squash');
+  };
+  const { told, tip, head } = await landed(it.path, squashes, { branch });
   expect(told).toEqual({ switched: true, notes: [] });
   expect(tip).toBe(head);
 });
