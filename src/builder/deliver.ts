@@ -160,8 +160,7 @@ export async function bring(
 }
 
 async function packOver(from: Git, scratch: string, revs: readonly string[], into: Git): Promise<void> {
-  await clearStale(scratch, 'factory-pack-', /^(.*)-\w{6}$/);
-  const folder = await mkdtemp(join(scratch, `factory-pack-${makerWord()}-`));
+  const folder = await scratchIn(scratch);
   try {
     const name = await from.text(['pack-objects', '--quiet', '--revs', join(folder, 'out')], {
       input: `${revs.join('\n')}\n`,
@@ -169,6 +168,17 @@ async function packOver(from: Git, scratch: string, revs: readonly string[], int
     await into.text(['index-pack', '--stdin'], { inputFile: join(folder, `out-${name.trim()}.pack`) });
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function scratchIn(place: string): Promise<string> {
+  try {
+    await clearStale(place, 'factory-pack-', /^(.*)-\w{6}$/);
+    return await mkdtemp(join(place, `factory-pack-${makerWord()}-`));
+  } catch (error) {
+    // Where the commits come from is in the way, and not where they go.
+    if (!isCode(error, 'EACCES', 'EROFS')) throw error;
+    throw new GitError(`cannot be written: ${systemWords(error)}`, false, false, place);
   }
 }
 
