@@ -54,6 +54,12 @@ export async function land(options: {
     return { problem: `the branch "${branch}" is gone, which the run began with`, fix: gone };
   const taken = await branchTaken(git, repo, branch, true);
   if (taken !== undefined) return { problem: taken, fix: gone };
+  // What is brought is upon it, and git would not miss it before somebody looks.
+  if (!(await git.run(['cat-file', '-e', `${base}^{commit}`])).ok)
+    return {
+      problem: `${repo} no longer has the commit ${short(base)} that the run began with`,
+      fix: 'the commits are in the run: factory deliver RUN --to DIR puts them into a new repository',
+    };
   if (head !== base) await bring({ historyDir: options.historyDir, head, env: options.env }, [base], git);
 
   const here = await branchInUse(git);

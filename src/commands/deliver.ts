@@ -310,12 +310,15 @@ async function isRepository(source: string, io: CommandIo): Promise<boolean> {
     (found) => found.isDirectory(),
     () => false,
   );
-  return there && (await sourceGit(source, io.env).run(['rev-parse', '--git-dir'])).ok;
+  if (!there) return false;
+  // A folder inside somebody's repository is not that repository.
+  const top = await sourceGit(source, io.env).run(['rev-parse', '--show-toplevel']);
+  return top.ok && realOf(top.text) === realOf(source);
 }
 
 /** Whether `to` is the repository of a delivery before this one: of one that a kill has cut before its last words, say. */
 async function standsThere(to: string, ref: string, head: string, io: CommandIo): Promise<boolean> {
-  // A folder inside somebody's repository is not that repository.
+  // Nor is this.
   const own = await stat(join(to, '.git')).then(
     (found) => found.isDirectory(),
     () => false,

@@ -1,5 +1,5 @@
 /** A run's commits onto a branch of a real repository, in which somebody has done something meanwhile. */
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { land } from '../../src/builder/land.ts';
@@ -96,9 +96,10 @@ test.for([
   expect(tree(repo)['a.txt']).toBe(text);
 });
 
-test('a branch on which somebody went on is left alone', async () => {
+test('a branch on which somebody went on is left alone, whether the repository has the commits or not', async () => {
   using it = folder();
   const { told, tip, head } = await landed(it.path, (repo) => {
+    git(repo, 'fetch', '-q', join(it.path, 'runs/RUN1/history.git'), 'refs/factory/head');
     git(repo, 'switch', '-q', 'work');
     git(repo, 'commit', '-q', '--allow-empty', '-m', 'mine');
     git(repo, 'switch', '-q', 'main');
@@ -115,6 +116,24 @@ test('a branch on which somebody went on is no home of what was not changed', as
   };
   const { told } = await landed(it.path, goOn, { changed: false });
   expect(told).toMatchObject({ problem: expect.stringContaining('has moved meanwhile') });
+});
+
+test('a repository that has lost what the run began with gets no branch upon it', async () => {
+  using it = folder();
+  const { told, tip, on } = await landed(
+    it.path,
+    (repo) => {
+      rmSync(join(repo, '.git'), { recursive: true });
+      writeFileSync(join(repo, 'b.txt'), 'b\n');
+      repository(repo);
+    },
+    { existed: false },
+  );
+  expect(told).toMatchObject({
+    problem: expect.stringContaining('no longer has the commit'),
+    fix: expect.stringContaining('--to DIR'),
+  });
+  expect([tip, on]).toEqual(['', 'main']);
 });
 
 test('a branch that another working tree has checked out is left alone', async () => {

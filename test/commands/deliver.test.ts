@@ -14,7 +14,7 @@ import { describe, expect, test } from 'vitest';
 import { deliverBranch, deliverFolder } from '../../src/builder/deliver.ts';
 import { inHistory } from '../../src/builder/in-history.ts';
 import { makerWord } from '../../src/system/maker.ts';
-import { folder, git, put, tree } from '../builder/support.ts';
+import { folder, git, put, repository, tree } from '../builder/support.ts';
 import { run } from './delivered-run.ts';
 
 /** All that must not change in a source. */
@@ -203,6 +203,20 @@ describe('delivering to a branch', () => {
     expect(r.said()).toContain('not included');
     expect(git(join(it.path, 'out'), 'log', '--format=%s').split('\n')).toHaveLength(3);
   });
+});
+
+test('a source that is but a folder of another repository by now brings no branch there', async () => {
+  using it = folder();
+  const prepare = (source: string): void => {
+    rmSync(join(source, '.git'), { recursive: true });
+    git(source, 'init', '-q');
+  };
+  const r = await run(it.path, { prepare });
+  rmSync(join(r.source, '.git'), { recursive: true });
+  repository(it.path);
+  expect(await r.asked()).toBe(2);
+  expect(r.said()).toContain('is no longer a git repository');
+  expect(git(it.path, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
 });
 
 describe('delivering to a folder', () => {
