@@ -96,6 +96,15 @@ test.for([
   expect(tree(repo)['a.txt']).toBe(text);
 });
 
+test('a branch that is locked is told as that, and not switched to where it stood', async () => {
+  using it = folder();
+  const { told, tip, base, on } = await landed(it.path, (repo) =>
+    writeFileSync(join(repo, '.git/refs/heads/work.lock'), ''),
+  );
+  expect(told).toMatchObject({ problem: expect.stringContaining('"work" is locked') });
+  expect([tip, on]).toEqual([base, 'main']);
+});
+
 test('a branch on which somebody went on is left alone, whether the repository has the commits or not', async () => {
   using it = folder();
   const { told, tip, head } = await landed(it.path, (repo) => {
