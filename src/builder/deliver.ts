@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { copyFile, mkdtemp, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { DiskStop, isDisks, mendDisk } from '../system/disk-trouble.ts';
+import { DiskStop, isDisks, mendDisk, tellsOfDisk } from '../system/disk-trouble.ts';
 import { isCode, isMissing, makeFolder, syncFolders, systemWords } from '../system/files.ts';
 import { type Environment, type Git, GitError, makeRepository, ownGit, sourceGit } from '../system/git.ts';
 import { isAbandoned, makerWord } from '../system/maker.ts';
@@ -35,11 +35,14 @@ export async function branchTaken(
   const ref = `refs/heads/${branch}`;
   const trees = (await git.text(['worktree', 'list', '--porcelain'])).split('\n\n');
   const here = await realpath(source);
-  for (const lines of trees.map((text) => text.split('\n'))) {
+  const isMain = own && (await isMainTree(git, source));
+  for (const [at, lines] of trees.map((text) => text.split('\n')).entries()) {
     const folder = (lines[0] ?? '').slice('worktree '.length);
     if (lines.includes('detached') && (await isAmid(git, folder, branch)))
       return `the branch "${branch}" is being rebased or bisected in a working tree of ${source}: ${folder}`;
-    if (!lines.includes(`branch ${ref}`) || (own && folder === here)) continue;
+    // Where its records lie elsewhere, as those of a submodule do, git names their folder and not the main tree's.
+    const isHere = folder === here || (at === 0 && isMain);
+    if (!lines.includes(`branch ${ref}`) || (own && isHere)) continue;
     return `the branch "${branch}" is checked out in a working tree of ${source}: ${folder}`;
   }
   const branches = (await git.text(['for-each-ref', '--format=%(refname) %(symref)', 'refs/heads']))
@@ -55,14 +58,27 @@ export async function branchTaken(
   return `the branch "${inTheWay.slice('refs/heads/'.length)}" is in the way of "${branch}": git keeps both in one folder`;
 }
 
+/** Whether `source` is the working tree that git lists first. */
+async function isMainTree(git: Git, source: string): Promise<boolean> {
+  const asked = ['--git-dir', '--git-common-dir'].map((which) => git.text(['rev-parse', which]));
+  const [own, common] = (await Promise.all(asked)).map((path) => resolve(source, path));
+  return own === common;
+}
+
 /** Whether the working tree at `folder` stands beside the branch for a while only, and is to come back to it. */
 async function isAmid(git: Git, folder: string, branch: string): Promise<boolean> {
-  const names = ['rebase-merge/head-name', 'rebase-apply/head-name', 'BISECT_START'];
+  const names = [
+    'rebase-merge/head-name',
+    'rebase-merge/update-refs',
+    'rebase-apply/head-name',
+    'BISECT_START',
+  ];
   const asked = names.flatMap((name) => ['--git-path', name]);
   const paths = await git.run(['-C', folder, 'rev-parse', ...asked]);
   for (const path of paths.ok ? paths.text.split('\n') : []) {
     const told = readPlain(resolve(folder, path));
-    if (told.kind === 'text' && told.text.trim().replace(/^refs\/heads\//, '') === branch) return true;
+    const lines = told.kind === 'text' ? told.text.split('\n') : [];
+    if (lines.some((line) => line.replace(/^refs\/heads\//, '') === branch)) return true;
   }
   return false;
 }
@@ -144,8 +160,7 @@ export async function bring(
 }
 
 async function packOver(from: Git, scratch: string, revs: readonly string[], into: Git): Promise<void> {
-  await clearStale(scratch, 'factory-pack-', /^(.*)-\w{6}$/);
-  const folder = await mkdtemp(join(scratch, `factory-pack-${makerWord()}-`));
+  const folder = await scratchIn(scratch);
   try {
     const name = await from.text(['pack-objects', '--quiet', '--revs', join(folder, 'out')], {
       input: `${revs.join('\n')}\n`,
@@ -153,6 +168,17 @@ async function packOver(from: Git, scratch: string, revs: readonly string[], int
     await into.text(['index-pack', '--stdin'], { inputFile: join(folder, `out-${name.trim()}.pack`) });
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function scratchIn(place: string): Promise<string> {
+  try {
+    await clearStale(place, 'factory-pack-', /^(.*)-\w{6}$/);
+    return await mkdtemp(join(place, `factory-pack-${makerWord()}-`));
+  } catch (error) {
+    // Where the commits come from is in the way, and not where they go.
+    if (!isCode(error, 'EACCES', 'EROFS')) throw error;
+    throw new GitError(`cannot be written: ${systemWords(error)}`, false, false, place);
   }
 }
 
@@ -268,8 +294,14 @@ async function bringPast(
   const shallow = await git.run(['rev-parse', '--is-shallow-repository']);
   if (!shallow.ok || shallow.text !== 'false' || !(await git.run(['cat-file', '-e', `${base}^{commit}`])).ok)
     return false;
-  await packOver(git, scratch, [base], into);
-  return true;
+  try {
+    await packOver(git, scratch, [base], into);
+    return true;
+  } catch (error) {
+    // It lacks something: what a clone left at a remote that is out of reach, say.
+    if (error instanceof GitError && !error.unanswered && !tellsOfDisk(error.message)) return false;
+    throw error;
+  }
 }
 
 async function occupied(path: string): Promise<string | undefined> {

@@ -54,6 +54,12 @@ export async function land(options: {
     return { problem: `the branch "${branch}" is gone, which the run began with`, fix: gone };
   const taken = await branchTaken(git, repo, branch, true);
   if (taken !== undefined) return { problem: taken, fix: gone };
+  // What is brought is upon it, and git would not miss it before somebody looks.
+  if (!(await git.run(['cat-file', '-e', `${base}^{commit}`])).ok)
+    return {
+      problem: `${repo} no longer has the commit ${short(base)} that the run began with`,
+      fix: 'the commits are in the run: factory deliver RUN --to DIR puts them into a new repository',
+    };
   if (head !== base) await bring({ historyDir: options.historyDir, head, env: options.env }, [base], git);
 
   const here = await branchInUse(git);
@@ -76,13 +82,16 @@ export async function land(options: {
     if (at.ok && at.text === head && dirty.length === 0) return { switched: true, notes: [] };
     // Files of the working tree and the branch move together, or neither does.
     const options = ['--ff-only', '--no-verify-signatures', '--quiet', '--no-overwrite-ignore'];
-    const merged = await git.run(
-      [...still, '-c', `branch.${branch}.mergeOptions=`, 'merge', ...options, head],
-      {
-        env: by,
-        apart: true,
-      },
-    );
+    // By `-c` the name of the setting would end at a "=" in the branch's.
+    const plainly = {
+      GIT_CONFIG_COUNT: '1',
+      GIT_CONFIG_KEY_0: `branch.${branch}.mergeOptions`,
+      GIT_CONFIG_VALUE_0: '',
+    };
+    const merged = await git.run([...still, 'merge', ...options, head], {
+      env: { ...by, ...plainly },
+      apart: true,
+    });
     if (merged.ok) {
       await settled();
       return { switched: true, notes: [] };

@@ -1,6 +1,8 @@
 /** The repository that a work order is for: whether it may be built upon, and on which branch the commits go. */
+import { existsSync, lstatSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { quoteWord } from '../policy/words.ts';
 import { checkoutInstead, type Environment, type Git, isGitsOwn, isNoTop, sourceGit } from '../system/git.ts';
 import { isFolder } from '../system/read.ts';
 import { branchProblem, branchTaken } from './deliver.ts';
@@ -43,7 +45,7 @@ export async function inspect(path: string, env: Environment): Promise<Repositor
     );
   const root = await realpath(top);
   if (root !== (await realpath(path)))
-    return refuse(`${path} is a folder of the repository ${root}, not its top`, `--repo ${root}`);
+    return refuse(`${path} is a folder of the repository ${root}, not its top`, `--repo ${quoteWord(root)}`);
   const head = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
   if (!head.ok) return refuse(`${path} has no commit yet`, 'make a first commit');
   const branch = await branchInUse(git);
@@ -59,6 +61,25 @@ export async function inspect(path: string, env: Environment): Promise<Repositor
   }
   return { top: root, gitDir: common, head: head.text, branch };
 }
+
+const inHand = [
+  ['MERGE_HEAD', 'a merge'],
+  ['CHERRY_PICK_HEAD', 'a cherry-pick'],
+  ['REVERT_HEAD', 'a revert'],
+  ['rebase-merge', 'a rebase'],
+  ['rebase-apply', 'a rebase or a series of patches'],
+] as const;
+
+/** What has been begun in the working tree `top` and not ended: until then git moves it to no other commit, however clean
+ *  it is. */
+export async function underWay(git: Git, top: string): Promise<string | undefined> {
+  const paths = await git.run(['rev-parse', ...inHand.flatMap(([name]) => ['--git-path', name])]);
+  const found = paths.ok ? paths.text.split('\n').findIndex((path) => existsSync(resolve(top, path))) : -1;
+  return inHand[found]?.[1];
+}
+
+/** What to do about it. */
+export const endItFirst = 'end it or give it up first: git status tells how';
 
 /** The branch that HEAD is on, undefined for a detached one. By its whole name: where a tag has the same one, git's short
  *  name for the branch is another. */
@@ -89,6 +110,22 @@ export async function dirtyPaths(git: Git, each = false): Promise<string[]> {
   return status
     .map((line) => line.slice(3))
     .filter((path) => !/^\.(?:llmch_venv|factory)(?:\/|$)/.test(path));
+}
+
+/** Those of `paths` in the working tree `top` with changes that git is told not to look for (`git update-index
+ *  --assume-unchanged` or `--skip-worktree`): a tree that holds them is clean. */
+export async function overlookedIn(git: Git, top: string, paths: readonly string[]): Promise<string[]> {
+  if (paths.length === 0) return [];
+  const found: string[] = [];
+  // `H path`, in small letters for the one, `S` for the other.
+  for (const line of await git.list(['--literal-pathspecs', 'ls-files', '-v', '-z', '--', ...paths])) {
+    const path = line.slice(2);
+    if (!/^[a-zS] /.test(line) || lstatSync(join(top, path), { throwIfNoEntry: false })?.isFile() !== true)
+      continue;
+    const now = await git.text(['hash-object', '--', path]);
+    if (now !== (await git.text(['rev-parse', `:0:${path}`]))) found.push(path);
+  }
+  return found;
 }
 
 /** What was asked of the branch. */
@@ -155,6 +192,13 @@ export async function chooseBranch(
     return refuse(`the branch "${branch}" exists already`, 'leave out --create-branch to go on with it');
   const taken = await branchTaken(git, repo.top, branch, true);
   if (taken !== undefined) return refuse(taken, 'name another branch with --branch');
+  // Another branch moves all the same, and the tree stays where it is.
+  const begun = branch === repo.branch ? await underWay(git, repo.top) : undefined;
+  if (begun !== undefined)
+    return refuse(
+      `${repo.top} is amid ${begun} on "${branch}"`,
+      `${endItFirst}, or name another branch with --branch`,
+    );
   return {
     branch,
     mode: wish.name === undefined ? 'auto' : 'explicit',

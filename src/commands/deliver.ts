@@ -10,6 +10,7 @@ import { headRef, historyGit, inHistory, ProofRecord, readHistoryStart } from '.
 import { type Pushed, push, pushCommand, pushTrouble } from '../builder/push.ts';
 import { BadRecord, readRecord } from '../builder/record.ts';
 import { strayProblem } from '../builder/recorded.ts';
+import { endItFirst, underWay } from '../builder/repository.ts';
 import { type CommandIo, probeOf } from '../builder/tool.ts';
 import { verifyCommands } from '../builder/verify.ts';
 import { BoundedCheckpoint } from '../model/checkpoint.ts';
@@ -206,6 +207,8 @@ async function deliverRun(
     return { ...common, commits: [], needed: [], not_delivered: [], notes, pushed: null, next: '' };
   }
 
+  // The folder of the run names it, and that may be somebody else's: settings of a repository can run programs.
+  const isOurs = source !== undefined && isAbsolute(source) && !isWithin(await realpath(dir), realOf(source));
   // Told with the delivery; what cannot be read is said before there is one.
   const needed = await neededBy(run.history, head);
   const notes: string[] = [];
@@ -213,8 +216,7 @@ async function deliverRun(
   let pushed: Pushed | null = null;
   if (to === null) {
     if (source === undefined) throw new Error('Internal: a git run without a workdir');
-    // The folder of the run names it, and that may be somebody else's: settings of a repository can run programs.
-    if (!isAbsolute(source) || isWithin(await realpath(dir), realOf(source)))
+    if (!isOurs)
       return refuse(
         2,
         `the run says that it began with ${JSON.stringify(source)}, which no run does`,
@@ -235,9 +237,13 @@ async function deliverRun(
       `refs/heads/${branch}`,
     ]);
     const switching = async (): Promise<void> => {
-      const inTheWay = await switchProblem(source, branch, io);
-      next = `git ${there}${inTheWay === undefined ? 'switch' : 'log --stat'} ${quoteWord(branch)}`;
-      if (inTheWay !== undefined && tellsOfDisk(inTheWay))
+      const begun = await underWay(sourceGit(source, env), source);
+      const inTheWay = begun === undefined ? await switchProblem(source, branch, io) : undefined;
+      const free = begun === undefined && inTheWay === undefined;
+      next = `git ${there}${free ? 'switch' : 'log --stat'} ${quoteWord(branch)}`;
+      if (begun !== undefined)
+        notes.push(`git would refuse to switch to it now: ${source} is amid ${begun}; ${endItFirst}`);
+      else if (inTheWay !== undefined && tellsOfDisk(inTheWay))
         notes.push(`git could not switch to it now: ${inTheWay}; make space first`);
       else if (inTheWay !== undefined)
         notes.push(
@@ -269,7 +275,15 @@ async function deliverRun(
     const next = `cd ${quoteWord(options.to ?? to)} && git log`;
     return { ...common, commits: [], needed: [], not_delivered: [], notes, pushed, next };
   } else {
-    const made = await deliverFolder({ historyDir: run.history, source, to, branch, base, head, env });
+    const made = await deliverFolder({
+      historyDir: run.history,
+      source: isOurs ? source : undefined,
+      to,
+      branch,
+      base,
+      head,
+      env,
+    });
     if ('problem' in made) return refuse(2, made.problem, made.fix);
     if (!made.whole)
       notes.push(`commits before ${base?.slice(0, 12)} are not included: the source no longer gives them`);
@@ -299,12 +313,15 @@ async function isRepository(source: string, io: CommandIo): Promise<boolean> {
     (found) => found.isDirectory(),
     () => false,
   );
-  return there && (await sourceGit(source, io.env).run(['rev-parse', '--git-dir'])).ok;
+  if (!there) return false;
+  // A folder inside somebody's repository is not that repository.
+  const top = await sourceGit(source, io.env).run(['rev-parse', '--show-toplevel']);
+  return top.ok && realOf(top.text) === realOf(source);
 }
 
 /** Whether `to` is the repository of a delivery before this one: of one that a kill has cut before its last words, say. */
 async function standsThere(to: string, ref: string, head: string, io: CommandIo): Promise<boolean> {
-  // A folder inside somebody's repository is not that repository.
+  // Nor is this.
   const own = await stat(join(to, '.git')).then(
     (found) => found.isDirectory(),
     () => false,
@@ -322,7 +339,7 @@ async function switchProblem(source: string, branch: string, io: CommandIo): Pro
   const trial = ['read-tree', '--dry-run', '-m', '-u', '--exclude-per-directory=.gitignore'];
   const tried = await git.run([...trial, ...(on.ok ? ['HEAD'] : []), `refs/heads/${branch}`]);
   if (tried.ok) return undefined;
-  return tried.why.replace(/^error: /, '').split('\n', 1)[0] ?? '';
+  return tried.why.replace(/^(?:error|fatal): /, '').split('\n', 1)[0] ?? '';
 }
 
 /** What the proof of exactly this commit could not do without. */

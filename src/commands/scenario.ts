@@ -189,10 +189,12 @@ async function textsBeside(place: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
   const texts = await Promise.all(
     entries
-      .filter((entry) => entry.isFile())
+      .filter((entry) => entry.isFile() || entry.isSymbolicLink())
       .map(async (entry) => {
         const path = join(entry.parentPath, entry.name);
-        return (await stat(path)).size > longestText ? '' : readFile(path, 'utf8');
+        // A link leads to a scenario's text as well as to a folder, or to nothing.
+        const is = await stat(path).catch(() => undefined);
+        return is?.isFile() !== true || is.size > longestText ? '' : readFile(path, 'utf8');
       }),
   );
   return texts.filter((text) => text !== '' && !text.includes('\0'));

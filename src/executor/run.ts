@@ -6,7 +6,7 @@ import { judgeExemption } from '../builder/exemption.ts';
 import { endLanding, type Landing } from '../builder/landing.ts';
 import type { LoadedOrder } from '../builder/orders.ts';
 import type { Pushed } from '../builder/push.ts';
-import { chooseBranch, commonGitDir, type Repository } from '../builder/repository.ts';
+import { chooseBranch, commonGitDir, overlookedIn, type Repository } from '../builder/repository.ts';
 import type { Bounds, Doors, Finished, Refusal, RunFlags } from '../factory.ts';
 import { readPipeline, resumeRun, startRun } from '../factory.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -110,6 +110,8 @@ export async function runOrder(
     doors.env,
   );
   if ('problem' in choice) return refused(1, choice.problem, choice.fix);
+  const hidden = await hiddenProblem(repo, choice.baseline, loaded.order.allowed_files, doors);
+  if (hidden !== undefined) return hidden;
   const places = await placesProblem(repo, wish, doors);
   if (places !== undefined) return places;
   const notes: string[] = [];
@@ -276,6 +278,24 @@ function refOf(raw: JsonObject): Request['planner_ref'] {
   const planner_run_id = text('planner_run_id');
   if (planner_run_id === null) return null;
   return { planner_run_id, compile_hash: text('compile_hash'), manifest_sha256: text('manifest_sha256') };
+}
+
+/** An order writes upon files as they stand, and its commit would lay open what somebody keeps out of all of his. Where it
+ *  begins with another commit, so do the files. */
+async function hiddenProblem(
+  repo: Repository,
+  baseline: string,
+  files: readonly string[],
+  { env }: OrderDoors,
+): Promise<Refused | undefined> {
+  if (baseline !== repo.head) return undefined;
+  const found = await overlookedIn(sourceGit(repo.top, env), repo.top, files);
+  if (found.length === 0) return undefined;
+  return refused(
+    1,
+    `git is told to overlook changes to ${found.join(', ')} in ${repo.top}, and the work order would commit them`,
+    'have git look at them again (git update-index --no-skip-worktree FILE, or --no-assume-unchanged FILE), then commit or stash them',
+  );
 }
 
 /** Folders of ours must not make the repository dirty. */

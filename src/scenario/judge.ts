@@ -1,7 +1,7 @@
 /** One scenario and one product: the scenario by itself, then live, in a copy of both that nobody else sees. */
 import { randomBytes } from 'node:crypto';
 import { type CopyOptions, constants, lstatSync, type Stats } from 'node:fs';
-import { cp, mkdir, readdir, readFile, realpath } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { basename, join, relative, resolve, sep } from 'node:path';
 import { checkEnvironment } from '../policy/check-environment.ts';
 import { type Environment, withoutGit } from '../system/git.ts';
@@ -47,6 +47,7 @@ export async function judgeOnce(scenario: Scenario, options: JudgeOptions, doors
     const outputs = join(room, 'out');
     for (const made of [temporary, outputs]) await mkdir(made);
     await copy(scenario.folder, folder, room, []);
+    await followLinks(scenario.folder, folder);
     await copy(options.app, app, room, [scenario.folder]);
     const judged = await phases(scenario, options, doors, { app, folder, temporary, outputs, room });
     // The room is gone when this is read: `app/bin/x` says more than its place.
@@ -227,6 +228,19 @@ async function copy(from: string, to: string, room: string, leaveOut: readonly s
       return is !== undefined && (is.isFile() || is.isDirectory() || is.isSymbolicLink());
     },
   });
+}
+
+/** In the copy `to` the files that links of `from` lead to outside of it: a relative one leads nowhere from there. */
+async function followLinks(from: string, to: string): Promise<void> {
+  const top = await realpath(from);
+  for (const entry of await readdir(to, { recursive: true, withFileTypes: true })) {
+    if (!entry.isSymbolicLink()) continue;
+    const place = join(entry.parentPath, entry.name);
+    const real = await realpath(join(top, relative(to, place))).catch(() => undefined);
+    if (real === undefined || real.startsWith(`${top}${sep}`) || !(await stat(real)).isFile()) continue;
+    await rm(place);
+    await copyFile(real, place);
+  }
 }
 
 type How = CopyOptions & { readonly filter: (path: string) => boolean };

@@ -103,6 +103,8 @@ const quiet = {
   GIT_TERMINAL_PROMPT: '0',
   GIT_OPTIONAL_LOCKS: '0',
   GIT_NO_REPLACE_OBJECTS: '1',
+  // Nor the parents that `info/grafts` claims: of a file that is not there git says nothing.
+  GIT_GRAFT_FILE: '/dev/null/none',
   GIT_PAGER: 'cat',
 };
 

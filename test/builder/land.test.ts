@@ -1,5 +1,5 @@
 /** A run's commits onto a branch of a real repository, in which somebody has done something meanwhile. */
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { land } from '../../src/builder/land.ts';
@@ -9,13 +9,18 @@ import { beginRun, commitPaths, folder, git, put, repository, tree, when } from 
 async function landed(
   root: string,
   meanwhile: (repo: string) => void,
-  more: { readonly existed?: boolean; readonly changed?: boolean; readonly log?: boolean } = {},
+  more: {
+    readonly existed?: boolean;
+    readonly changed?: boolean;
+    readonly log?: boolean;
+    readonly branch?: string;
+  } = {},
 ) {
   const repo = join(root, 'src');
   put(root, { 'src/a.txt': 'a\n' });
   const base = repository(repo);
-  const { existed = true, changed = true, log = false } = more;
-  if (existed) git(repo, 'branch', 'work');
+  const { existed = true, changed = true, log = false, branch = 'work' } = more;
+  if (existed) git(repo, 'branch', branch);
   const begun = await beginRun({ root, workdir: repo });
   const { history: historyDir, workspace } = begun.run;
   const author = { name: 'Ada', email: 'ada@example.test' };
@@ -35,9 +40,9 @@ async function landed(
   if ('problem' in made) throw new Error(made.problem);
   const head = made.commit ?? base;
   meanwhile(repo);
-  const options = { historyDir, repo, branch: 'work', existed, base, head, startingBranch: 'main', author };
+  const options = { historyDir, repo, branch, existed, base, head, startingBranch: 'main', author };
   const told = await land({ ...options, marker: 'FACTORY_TEST=1', env: begun.env });
-  const tip = () => git(repo, 'for-each-ref', '--format=%(objectname)', 'refs/heads/work');
+  const tip = () => git(repo, 'for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`);
   return { told, repo, base, head, tip: tip(), on: git(repo, 'branch', '--show-current') };
 }
 
@@ -91,9 +96,19 @@ test.for([
   expect(tree(repo)['a.txt']).toBe(text);
 });
 
-test('a branch on which somebody went on is left alone', async () => {
+test('a branch that is locked is told as that, and not switched to where it stood', async () => {
+  using it = folder();
+  const { told, tip, base, on } = await landed(it.path, (repo) =>
+    writeFileSync(join(repo, '.git/refs/heads/work.lock'), ''),
+  );
+  expect(told).toMatchObject({ problem: expect.stringContaining('"work" is locked') });
+  expect([tip, on]).toEqual([base, 'main']);
+});
+
+test('a branch on which somebody went on is left alone, whether the repository has the commits or not', async () => {
   using it = folder();
   const { told, tip, head } = await landed(it.path, (repo) => {
+    git(repo, 'fetch', '-q', join(it.path, 'runs/RUN1/history.git'), 'refs/factory/head');
     git(repo, 'switch', '-q', 'work');
     git(repo, 'commit', '-q', '--allow-empty', '-m', 'mine');
     git(repo, 'switch', '-q', 'main');
@@ -110,6 +125,24 @@ test('a branch on which somebody went on is no home of what was not changed', as
   };
   const { told } = await landed(it.path, goOn, { changed: false });
   expect(told).toMatchObject({ problem: expect.stringContaining('has moved meanwhile') });
+});
+
+test('a repository that has lost what the run began with gets no branch upon it', async () => {
+  using it = folder();
+  const { told, tip, on } = await landed(
+    it.path,
+    (repo) => {
+      rmSync(join(repo, '.git'), { recursive: true });
+      writeFileSync(join(repo, 'b.txt'), 'b\n');
+      repository(repo);
+    },
+    { existed: false },
+  );
+  expect(told).toMatchObject({
+    problem: expect.stringContaining('no longer has the commit'),
+    fix: expect.stringContaining('--to DIR'),
+  });
+  expect([tip, on]).toEqual(['', 'main']);
 });
 
 test('a branch that another working tree has checked out is left alone', async () => {
@@ -155,12 +188,13 @@ test('changes that nobody has committed are not stashed away, whatever the setti
   expect(tip).toBe(base);
 });
 
-test('how somebody merges into his branch makes no difference', async () => {
+test.for(['work', 'a=b'])('how somebody merges into his branch %s makes no difference', async (branch) => {
   using it = folder();
-  const { told, tip, head } = await landed(it.path, (repo) => {
-    onWork(repo);
-    git(repo, 'config', 'branch.work.mergeOptions', '--squash');
-  });
+  const squashes = (repo: string): void => {
+    git(repo, 'switch', '-q', branch);
+    git(repo, 'config', `branch.${branch}.mergeOptions`, '--squash');
+  };
+  const { told, tip, head } = await landed(it.path, squashes, { branch });
   expect(told).toEqual({ switched: true, notes: [] });
   expect(tip).toBe(head);
 });

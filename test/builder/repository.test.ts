@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { branchTaken } from '../../src/builder/deliver.ts';
 import { appliedOrders } from '../../src/builder/history.ts';
-import { inspect } from '../../src/builder/repository.ts';
+import { chooseBranch, inspect } from '../../src/builder/repository.ts';
 import { sourceGit } from '../../src/system/git.ts';
 import { bareEnv, folder, git, put, repository } from './support.ts';
 
@@ -86,6 +86,67 @@ test('a branch whose patches are put onto another one is not to be moved', async
   const source = sourceGit(repo, bareEnv(it.path));
   expect(await branchTaken(source, repo, 'side', true)).toContain('is being rebased or bisected');
 });
+
+test('a branch that a rebase is to take along is not to be moved', async () => {
+  using it = folder({ x: '0' });
+  repository(it.path);
+  for (const name of ['low', 'high']) {
+    git(it.path, 'switch', '-q', '-c', name);
+    git(it.path, 'commit', '-q', '--allow-empty', '-m', name);
+  }
+  const stops = ['-c', 'sequence.editor=sed -i.bak 1s/pick/edit/'];
+  git(it.path, ...stops, 'rebase', '-q', '-i', '--keep-empty', '--update-refs', 'main');
+  const source = sourceGit(it.path, bareEnv(it.path));
+  expect(await branchTaken(source, it.path, 'low')).toContain('is being rebased or bisected');
+});
+
+test.for([
+  ['a submodule', ['-c', 'protocol.file.allow=always', 'submodule', '-q', 'add', '../of', 'repo']],
+  ['a clone with its records elsewhere', ['clone', '-q', '--separate-git-dir=records', '../of', 'repo']],
+] as const)('the branch that %s stands on is its own', async ([, how]) => {
+  using it = folder({ 'of/x': '0' });
+  repository(join(it.path, 'of'));
+  const above = join(it.path, 'above');
+  mkdirSync(above);
+  repository(above);
+  git(above, ...how);
+  const repo = join(above, 'repo');
+  const source = sourceGit(repo, bareEnv(it.path));
+  expect(await branchTaken(source, repo, 'main', true)).toBeUndefined();
+  expect(await branchTaken(source, repo, 'main')).toContain('is checked out');
+  const other = join(it.path, 'other');
+  git(repo, 'worktree', 'add', '-q', '-b', 'side', other);
+  expect(await branchTaken(source, repo, 'side', true)).toContain('is checked out');
+  expect(await branchTaken(sourceGit(other, bareEnv(it.path)), other, 'main', true)).toContain(
+    'is checked out',
+  );
+});
+
+test.for([
+  ['a merge', 'MERGE_HEAD'],
+  ['a cherry-pick', 'CHERRY_PICK_HEAD'],
+  ['a revert', 'REVERT_HEAD'],
+  ['a rebase or a series of patches', 'rebase-apply'],
+] as const)(
+  'the branch that a clean tree is on is not built upon amid %s, and another one is',
+  async ([what, name]) => {
+    using it = folder();
+    const head = repository(it.path);
+    git(it.path, 'switch', '-q', '-c', 'work');
+    const place = join(it.path, '.git', name);
+    if (name === 'rebase-apply') mkdirSync(place);
+    else writeFileSync(place, `${head}\n`);
+    const env = bareEnv(it.path);
+    const there = await inspect(it.path, env);
+    if ('problem' in there) throw new Error(there.problem);
+    const asked = { reuse: false, create: false, commit: undefined, plannerRun: undefined, runId: 'R' };
+    expect(await chooseBranch(there, { ...asked, name: 'work' }, env)).toMatchObject({
+      problem: `${it.path} is amid ${what} on "work"`,
+      fix: expect.stringContaining('git status'),
+    });
+    expect(await chooseBranch(there, { ...asked, name: 'other' }, env)).toMatchObject({ branch: 'other' });
+  },
+);
 
 test("git's own folder is in no working tree, and another is to be named", async () => {
   using it = folder();

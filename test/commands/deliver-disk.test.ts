@@ -1,6 +1,6 @@
 /** Deliveries to a disk that is really full: a small one, mounted where source and run are kept. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statfsSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folder, git } from '../builder/support.ts';
@@ -41,3 +41,22 @@ test.for([{}, { to: 'deep/er/out' }])(
     }
   },
 );
+
+test('a run that is only to be read is what a delivery names, and not the folder that was asked for', async (context) => {
+  using it = folder();
+  const runs = join(it.path, 'runs');
+  mkdirSync(runs);
+  const mount = (...how: string[]) => spawnSync('mount', [...how, runs]);
+  if (mount('-t', 'tmpfs', 'tmpfs').status !== 0)
+    return context.skip('nothing can be mounted here (that takes root, on Linux)');
+  try {
+    const r = await run(it.path);
+    mount('-o', 'remount,ro');
+    expect(await r.asked({ to: 'out' })).toBe(1);
+    expect(r.said()).toMatch(/^error: .*history\.git: cannot be written: /);
+    expect(r.said()).not.toContain('name another folder');
+    expect(existsSync(join(it.path, 'out'))).toBe(false);
+  } finally {
+    spawnSync('umount', [runs]);
+  }
+});

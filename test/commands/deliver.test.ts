@@ -4,16 +4,17 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { deliverBranch, deliverFolder } from '../../src/builder/deliver.ts';
 import { inHistory } from '../../src/builder/in-history.ts';
 import { makerWord } from '../../src/system/maker.ts';
-import { folder, git, put, tree } from '../builder/support.ts';
+import { folder, git, put, repository, tree } from '../builder/support.ts';
 import { run } from './delivered-run.ts';
 
 /** All that must not change in a source. */
@@ -140,6 +141,7 @@ describe('delivering to a branch', () => {
         git(dir, 'init', '-q');
       },
     ],
+    ['amid a merge', true, (dir: string) => put(dir, { '.git/MERGE_HEAD': git(dir, 'rev-parse', 'HEAD') })],
   ] as const)('into a source %s says what works there', async ([, inTheWay, change]) => {
     using it = folder();
     const r = await run(it.path, { allowDirty: true, prepare: change });
@@ -149,7 +151,9 @@ describe('delivering to a branch', () => {
     const told: unknown = JSON.parse(r.said());
     expect(told).toMatchObject({
       next: `git -C ${r.source} ${inTheWay ? 'log --stat' : 'switch'} factory/RUN1`,
-      notes: inTheWay ? [expect.stringContaining('git stash')] : [],
+      notes: inTheWay
+        ? [expect.stringMatching(/^git would refuse to switch to it now: .*(git stash|end it)/)]
+        : [],
     });
     const switched = () => git(r.source, 'switch', '-q', 'factory/RUN1');
     if (inTheWay) expect(switched).toThrow();
@@ -201,6 +205,20 @@ describe('delivering to a branch', () => {
   });
 });
 
+test('a source that is but a folder of another repository by now brings no branch there', async () => {
+  using it = folder();
+  const prepare = (source: string): void => {
+    rmSync(join(source, '.git'), { recursive: true });
+    git(source, 'init', '-q');
+  };
+  const r = await run(it.path, { prepare });
+  rmSync(join(r.source, '.git'), { recursive: true });
+  repository(it.path);
+  expect(await r.asked()).toBe(2);
+  expect(r.said()).toContain('is no longer a git repository');
+  expect(git(it.path, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+});
+
 describe('delivering to a folder', () => {
   test.for([
     ['an empty tree', { files: null }],
@@ -233,6 +251,39 @@ describe('delivering to a folder', () => {
     expect(git(join(it.path, 'out'), 'rev-list', '--count', 'HEAD')).toBe('3');
     expect(existsSync(join(it.path, 'out/.git/shallow'))).toBe(false);
     expect(r.said()).toContain(`cd ${join(it.path, 'out')} && npm test`);
+  });
+
+  test('brings what there was, whatever parents somebody would have git see', async () => {
+    using it = folder();
+    const r = await run(it.path, {
+      prepare: (source) => {
+        git(source, 'commit', '-q', '--allow-empty', '-m', 'second');
+        put(source, { '.git/info/grafts': `${git(source, 'rev-parse', 'HEAD')}\n` });
+      },
+    });
+    const out = join(it.path, 'out');
+    expect(await r.asked({ to: out })).toBe(0);
+    expect(git(out, 'fsck', '--no-dangling')).toBe('');
+    expect(git(out, 'rev-list', '--count', 'HEAD')).toBe('4');
+  });
+
+  test('brings what there is of a source whose past is at a remote out of reach', async () => {
+    using it = folder();
+    const r = await run(it.path, {
+      prepare: (source) => {
+        put(source, { 'a.txt': 'b\n' });
+        git(source, 'commit', '-qam', 'second');
+        git(source, 'config', 'uploadpack.allowFilter', 'true');
+        git(it.path, 'clone', '-q', '--filter=blob:none', `file://${source}`, 'partial');
+        rmSync(source, { recursive: true });
+        renameSync(join(it.path, 'partial'), source);
+      },
+    });
+    const out = join(it.path, 'out');
+    expect(await r.asked({ to: out })).toBe(0);
+    expect(r.said()).toContain('are not included');
+    expect(git(out, 'fsck', '--no-dangling')).toBe('');
+    expect(git(out, 'rev-list', '--count', 'HEAD')).toBe('3');
   });
 
   test('a second time, after a kill before the last words say, says that it is there already', async () => {
@@ -303,12 +354,23 @@ test('a run that says that it began with its own folder, or with one that has no
   const r = await run(it.path);
   const manifest = JSON.parse(readFileSync(r.run.manifest, 'utf8'));
   git(r.run.workspace, 'init', '-q');
+  // What git lacks there it would fetch, by a program that the settings name.
+  const settings = {
+    'extensions.partialClone': 'origin',
+    'remote.origin.url': 'ssh://host/x',
+    'remote.origin.promisor': 'true',
+    'core.sshCommand': `touch ${join(it.path, 'was-run')}; false`,
+  };
+  for (const [name, value] of Object.entries(settings)) git(r.run.workspace, 'config', name, value);
   for (const original_workdir of [r.run.workspace, 'src']) {
     writeFileSync(r.run.manifest, JSON.stringify({ ...manifest, original_workdir }));
     expect(await r.asked()).toBe(2);
     expect(r.said()).toContain('which no run does');
+    expect(await r.asked({ to: join(it.path, `to-${basename(original_workdir)}`) })).toBe(0);
+    expect(r.said()).toContain('are not included');
   }
   expect(git(r.run.workspace, 'branch', '--list')).toBe('');
+  expect(existsSync(join(it.path, 'was-run'))).toBe(false);
 });
 
 test.for([

@@ -1,6 +1,6 @@
 /** `factory scenario run` beside its edges: what the product's copy has, what live needs, and what is run again. */
 import { execFileSync } from 'node:child_process';
-import { chmod, symlink } from 'node:fs/promises';
+import { chmod, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scenarioRun } from '../../src/commands/scenario.ts';
@@ -49,6 +49,26 @@ test('a product does not see its scenarios, keeps its links as they are and lend
   execFileSync('mkfifo', [join(it.path, 'app/pipe')]);
   const [found] = (await reportOf(it, {}, 'app/scripts/scenarios')).results;
   expect(found).toMatchObject({ outcome: 'pass', output: { stdout: 'a.txt\n/nowhere\n' } });
+});
+
+test('scenarios and what they lean on may be links that lead out of their folder, and stay as secret', async () => {
+  await using it = await home({
+    'shared/a.sh': `${modes}. "$(dirname "$0")/lib.sh"; cat "$0" >&2; leans\n`,
+    'shared/lib.sh': 'leans() { echo "it leans"; false; }\n',
+    'shared/more/x': '',
+    'app/x': '',
+    's/x': '',
+  });
+  await symlink('../shared/a.sh', join(it.path, 's/a_scenario.sh'));
+  await symlink('../shared/lib.sh', join(it.path, 's/lib.sh'));
+  await symlink('../shared/more', join(it.path, 's/more'));
+  await symlink('nothing', join(it.path, 's/none'));
+  const said = join(it.path, 'said.json');
+  const found = await resultOf(it, { FACTORY_OUTPUT: said });
+  expect(found).toMatchObject({ outcome: 'fail', output: { stdout: 'it leans\n' } });
+  const told = await readFile(said, 'utf8');
+  expect(told).toContain('it leans');
+  expect(told + found?.output.stderr).not.toContain('SCENARIO_MODE');
 });
 
 test('of the engine a scenario gets no more than what finds it again, and of git nothing', async () => {

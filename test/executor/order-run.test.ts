@@ -317,6 +317,25 @@ test('a repository that another run holds is refused, and it is said who holds i
   expect(existsSync(join(it.path, 'art'))).toBe(false);
 });
 
+test.for(['--skip-worktree', '--assume-unchanged'])(
+  'a file with changes that git overlooks (%s) is in no commit of an order, and in the way of none of another file',
+  async (flag) => {
+    await using it = await place([order(1), order(2)], answer('f2.txt', '2\n'));
+    put(it.repo, { 'f1.txt': '0\n', 'same.txt': '' });
+    git(it.repo, 'add', '-A');
+    git(it.repo, 'commit', '-q', '-m', 'two more');
+    git(it.repo, 'update-index', flag, 'f1.txt', 'same.txt');
+    put(it.repo, { 'f1.txt': 'secret\n' });
+    const first = await it.order('run', '--work-order', 'wos/WO-01.json', '--no-push');
+    expect(first.code).toBe(1);
+    expect(first.stderr).toContain('git is told to overlook changes to f1.txt in');
+    const second = await it.order('run', '--work-order', 'wos/WO-02.json', '--no-push', '--branch', 'work');
+    expect(second.code, second.stderr).toBe(0);
+    expect(git(it.repo, 'diff', '--name-only', 'main', 'work')).toBe('f2.txt');
+    expect(readFileSync(join(it.repo, 'f1.txt'), 'utf8')).toBe('secret\n');
+  },
+);
+
 test.for<[string, string[], string]>([
   ['no repository', ['--repo', 'nowhere'], 'does not exist'],
   ['a folder of a repository', ['--repo', 'repo/scripts'], 'not its top'],
