@@ -8,7 +8,7 @@ import { keepNurserySmall } from '../system/memory.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { type Io, paints } from './io.ts';
 import { oneLine, type Paint, painter } from './print.ts';
-import { refuse } from './refuse.ts';
+import { refuse, wrong } from './refuse.ts';
 
 export type AuditOptions = { readonly runsdir?: string; readonly json?: boolean; readonly color?: boolean };
 
@@ -17,13 +17,13 @@ export type AuditOptions = { readonly runsdir?: string; readonly json?: boolean;
 export async function auditCommand(run: string, options: AuditOptions, io: Io): Promise<number> {
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
   if (!found.ok) {
-    await refuse([{ code: 'no-run', severity: 'error', message: found.why }], io, options);
+    await refuse([wrong('no-run', found.why)], io, options);
     return 2;
   }
   keepNurserySmall();
   const audited = await audit(resolve(io.cwd, found.dir), io);
   if ('why' in audited) {
-    await refuse([{ code: 'run-files', severity: 'error', message: audited.why }], io, options);
+    await refuse([wrong('run-files', audited.why)], io, options);
     return 2;
   }
   const { report } = audited;

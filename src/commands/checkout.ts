@@ -19,7 +19,7 @@ import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { readNames, walk } from '../workspace/walk.ts';
 import type { Io } from './io.ts';
-import { refuse } from './refuse.ts';
+import { refuse, wrong } from './refuse.ts';
 
 export type CheckoutOptions = {
   readonly at?: string;
@@ -44,13 +44,6 @@ type Wanted = {
   readonly named?: true;
 };
 
-const no = (code: string, message: string, fix?: string): Diagnostic => ({
-  code,
-  severity: 'error',
-  message,
-  ...(fix === undefined ? {} : { fix }),
-});
-
 /** Puts the workspace of a run into a folder that is missing or empty. Answers with the exit code. */
 export async function checkoutCommand(
   run: string,
@@ -63,14 +56,14 @@ export async function checkoutCommand(
   const folder = resolve(io.cwd, dir);
   const at = layout(wanted.runDir);
   let there: Tree | undefined;
-  const wrong =
+  const problem =
     dir.trim() === ''
       ? badDir('its name is empty')
       : await dirProblem(folder, wanted.runDir, async () => {
           there = await asItIs(folder, at.snapshots, wanted.snapshot);
           return there !== undefined;
         });
-  if (wrong !== undefined) return refused(wrong, options, io);
+  if (problem !== undefined) return refused(problem, options, io);
   let tree: Tree;
   keepNurserySmall();
   try {
@@ -78,9 +71,9 @@ export async function checkoutCommand(
     tree = there ?? (await snapshots.checkout(wanted.snapshot, folder));
   } catch (error) {
     if (error instanceof WorkspaceError && diskTrouble(error) !== undefined)
-      return refused(no('checkout', `${folder}: ${messageOf(error)}`, mendDisk), options, io, 1);
+      return refused(wrong('checkout', `${folder}: ${messageOf(error)}`, mendDisk), options, io, 1);
     if (error instanceof WorkspaceError || !(error instanceof Error && 'code' in error))
-      return refused(no('checkout', messageOf(error)), options, io, 1);
+      return refused(wrong('checkout', messageOf(error)), options, io, 1);
     throw error;
   }
   const count = (kind: 'file' | 'dir' | 'link') => [...tree.values()].filter((e) => e.kind === kind).length;
@@ -134,32 +127,32 @@ const and = ({ links }: { readonly links: number }): string =>
 async function wantedOf(run: string, options: CheckoutOptions, io: Io): Promise<Wanted | Diagnostic> {
   const named = options.at !== undefined && snapshotId.test(options.at) ? options.at : undefined;
   const point = options.at === undefined || named !== undefined ? undefined : parsePoint(options.at);
-  if (point !== undefined && 'problem' in point) return no('usage', `--at ${point.problem}`, point.fix);
+  if (point !== undefined && 'problem' in point) return wrong('usage', `--at ${point.problem}`, point.fix);
   if (point === undefined && options.before === true)
-    return no('usage', '--before needs --at', 'name a visit: --at NODE@VISIT --before');
+    return wrong('usage', '--before needs --at', 'name a visit: --at NODE@VISIT --before');
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
-  if (!found.ok) return no('no-run', found.why);
+  if (!found.ok) return wrong('no-run', found.why);
   const runDir = resolve(io.cwd, found.dir);
   const read = await readSoFar(runDir);
-  if (!read.ok) return no('run-files', read.why);
+  if (!read.ok) return wrong('run-files', read.why);
   const { checkpoint, records } = read;
   const { run_id: runId } = checkpoint;
   if (named !== undefined)
     return { runId, runDir, snapshot: named, node: '', visit: 0, before: false, named: true };
   if (point === undefined) {
     const { last_completed_node: node, snapshot } = checkpoint;
-    if (snapshot === null) return no('run-files', `the checkpoint of run ${runId} names no snapshot`);
+    if (snapshot === null) return wrong('run-files', `the checkpoint of run ${runId} names no snapshot`);
     const last = records.at(-1);
     return { runId, runDir, snapshot, node, visit: last?.type === 'Visit' ? last.visit : 0, before: false };
   }
   const moment = findMoment(records, point, options.before === true);
-  if (!moment.ok) return no('no-visit', `run ${runId}: ${moment.why}`, moment.fix);
+  if (!moment.ok) return wrong('no-visit', `run ${runId}: ${moment.why}`, moment.fix);
   const { visit, snapshot, before } = moment;
   return { runId, runDir, snapshot, node: visit.node, visit: visit.visit, before };
 }
 
 const badDir = (why: string): Diagnostic =>
-  no(
+  wrong(
     'checkout-dir',
     `the folder to check out into: ${why}`,
     'name a folder that does not exist, or an empty one',

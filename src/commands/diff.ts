@@ -19,7 +19,7 @@ import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { type Io, paints, type Raw } from './io.ts';
 import { type Paint, painter } from './print.ts';
-import { refuse } from './refuse.ts';
+import { refuse, wrong } from './refuse.ts';
 
 export type DiffOptions = {
   readonly at?: string;
@@ -39,13 +39,6 @@ type Moments = {
   readonly to: Moment;
   readonly runDir: string;
 };
-
-const no = (code: string, message: string, fix?: string): Diagnostic => ({
-  code,
-  severity: 'error',
-  message,
-  ...(fix === undefined ? {} : { fix }),
-});
 
 /** Tells what changed: as a patch, as names, or as JSON. Answers with the exit code: 0 whether anything has changed or
  *  not. */
@@ -104,8 +97,8 @@ export async function diffCommand(
     return 0;
   } catch (error) {
     if (error instanceof GitError)
-      return refused(no('git', error.message, '--names and --json tell what has changed without git'), 1);
-    if (error instanceof WorkspaceError) return refused(no('diff', messageOf(error)), 1);
+      return refused(wrong('git', error.message, '--names and --json tell what has changed without git'), 1);
+    if (error instanceof WorkspaceError) return refused(wrong('diff', messageOf(error)), 1);
     throw error;
   }
 }
@@ -113,24 +106,24 @@ export async function diffCommand(
 async function momentsOf(run: string, options: DiffOptions, io: Io): Promise<Moments | Diagnostic> {
   const { at, from, to } = options;
   if (at !== undefined && (from !== undefined || to !== undefined))
-    return no(
+    return wrong(
       'usage',
       '--at tells one visit, from its beginning to its end; --from and --to say it otherwise',
       'leave --at out, or the other two',
     );
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
-  if (!found.ok) return no('no-run', found.why);
+  if (!found.ok) return wrong('no-run', found.why);
   const runDir = resolve(io.cwd, found.dir);
   const read = await readSoFar(runDir);
-  if (!read.ok) return no('run-files', read.why);
+  if (!read.ok) return wrong('run-files', read.why);
   const { checkpoint, records } = read;
   const runId = checkpoint.run_id;
   const moment = (flag: string, text: string, before: boolean): Moment | Diagnostic => {
     const point = parsePoint(text);
     if ('problem' in point)
-      return no('usage', `--${flag} ${point.problem}`, point.fix.replace('--at', `--${flag}`));
+      return wrong('usage', `--${flag} ${point.problem}`, point.fix.replace('--at', `--${flag}`));
     const there = findMoment(records, point, before);
-    if (!there.ok) return no('no-visit', `run ${runId}: ${there.why}`, there.fix);
+    if (!there.ok) return wrong('no-visit', `run ${runId}: ${there.why}`, there.fix);
     const { node, visit } = there.visit;
     return { words: momentText({ node, visit, before }), snapshot: there.snapshot };
   };
@@ -138,10 +131,10 @@ async function momentsOf(run: string, options: DiffOptions, io: Io): Promise<Mom
   const last = at ?? to;
   const start =
     first === undefined ? beginningOf(records) : moment(at ? 'at' : 'from', first, at !== undefined);
-  if (start === undefined) return no('run-files', `run ${runId} has no record of its beginning`);
+  if (start === undefined) return wrong('run-files', `run ${runId} has no record of its beginning`);
   if ('message' in start) return start;
   const end = last === undefined ? latestOf(checkpoint) : moment(at ? 'at' : 'to', last, false);
-  if (end === undefined) return no('run-files', `the checkpoint of run ${runId} names no snapshot`);
+  if (end === undefined) return wrong('run-files', `the checkpoint of run ${runId} names no snapshot`);
   return 'message' in end ? end : { runId, runDir, from: start, to: end };
 }
 
@@ -153,7 +146,7 @@ function onlyAt(paths: readonly string[]): ((path: string) => boolean) | Diagnos
   const wanted = paths.map((path) => posix.normalize(path).replace(/\/$/, ''));
   const outside = wanted.findIndex((path) => path.startsWith('/') || path === '..' || path.startsWith('../'));
   if (outside !== -1)
-    return no(
+    return wrong(
       'usage',
       `"${paths[outside]}" does not lie in the workspace`,
       'name files and folders as the workspace has them, from its top on',

@@ -11,6 +11,7 @@ import type { Moment } from '../store/moment.ts';
 import { findMoment, readSoFar } from '../store/moment.ts';
 import { findRun, namedRun, newRunId, validRunId } from '../store/run-store.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
+import { wrong } from './refuse.ts';
 import type { RunDoors, RunOptions } from './run.ts';
 import { doorsOf, flagsOf, settle, usage, warnOf } from './run.ts';
 import type { View } from './view.ts';
@@ -32,7 +33,7 @@ export async function forkCommand(run: string, options: ForkOptions, io: RunDoor
 }
 
 const refused = (code: string, message: string, fix?: string): Refusal => ({
-  problems: [{ code, severity: 'error', message, ...(fix === undefined ? {} : { fix }) }],
+  problems: [wrong(code, message, fix)],
 });
 
 async function fork(

@@ -12,7 +12,7 @@ import type { Clock } from '../system/clock.ts';
 import { type Io, paints, type Raw } from './io.ts';
 import { isLogged, type LogLevel, logLevel, recordLine, recordOf } from './log.ts';
 import { painter } from './print.ts';
-import { refuse } from './refuse.ts';
+import { refuse, wrong } from './refuse.ts';
 import { nextOf, storyOf } from './runs.ts';
 import { exitsHeld } from './view.ts';
 
@@ -39,7 +39,7 @@ export async function logsCommand(
 ): Promise<number> {
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
   if (!found.ok) {
-    await refuse([{ code: 'no-run', severity: 'error', message: found.why }], io, options);
+    await refuse([wrong('no-run', found.why)], io, options);
     return 2;
   }
   const dir = resolve(io.cwd, found.dir);

@@ -10,6 +10,11 @@ const count = (value: string): number => {
   throw new InvalidArgumentError('It is no whole number from 0 on.');
 };
 
+const runsdir = () =>
+  new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present);
+const json = (says: string) => new Option('--json', says);
+const noColor = () => new Option('--no-color', 'no colours (also: NO_COLOR)');
+
 /** Tells commander of them. `ended` takes the exit code of the one that was called. */
 export function withLookCommands(
   program: Command,
@@ -26,11 +31,9 @@ export function withLookCommands(
       ).argParser(present),
     )
     .option('--before', 'right before that visit')
-    .addOption(
-      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
-    )
-    .option('--json', 'the result as JSON')
-    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .addOption(runsdir())
+    .addOption(json('the result as JSON'))
+    .addOption(noColor())
     .action(async (run, dir, options) => {
       const { checkoutCommand } = await import('./checkout.ts');
       ended(await checkoutCommand(run, dir, options, io));
@@ -52,11 +55,9 @@ export function withLookCommands(
       ),
     )
     .option('--names', 'the paths alone: A added, M modified, D deleted')
-    .addOption(
-      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
-    )
-    .option('--json', 'paths, kinds, modes and hashes as JSON')
-    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .addOption(runsdir())
+    .addOption(json('paths, kinds, modes and hashes as JSON'))
+    .addOption(noColor())
     .action(async (run, paths, options) => {
       const { diffCommand } = await import('./diff.ts');
       ended(await diffCommand(run, paths, options, io));
@@ -64,8 +65,8 @@ export function withLookCommands(
   program
     .command('validate <pipelines...>')
     .description('say what is wrong with pipelines')
-    .option('--json', 'findings as JSON')
-    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .addOption(json('findings as JSON'))
+    .addOption(noColor())
     .action(async (pipelines, options) => {
       const { validateCommand } = await import('./validate.ts');
       ended(await validateCommand(pipelines, options, io));
@@ -76,8 +77,8 @@ export function withLookCommands(
     .addOption(
       new Option('--runsdir <dir>', 'where runs are to be kept (default: .factory/runs)').argParser(present),
     )
-    .option('--json', 'the findings as JSON')
-    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .addOption(json('the findings as JSON'))
+    .addOption(noColor())
     .action(async (options) => {
       const { doctorCommand } = await import('./doctor.ts');
       ended(await doctorCommand(options, io));
@@ -85,11 +86,9 @@ export function withLookCommands(
   program
     .command('runs')
     .description('list the runs, newest first: how each stands, and what to do about it')
-    .addOption(
-      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
-    )
-    .option('--json', 'the list as JSON')
-    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .addOption(runsdir())
+    .addOption(json('the list as JSON'))
+    .addOption(noColor())
     .action(async (options) => {
       const { runsCommand } = await import('./runs.ts');
       ended(await runsCommand(options, io));
@@ -99,11 +98,9 @@ export function withLookCommands(
     .description(
       'how a run stands: who answered, what its stages are confined by, each node with its outcome',
     )
-    .addOption(
-      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
-    )
-    .option('--json', 'the same as JSON')
-    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .addOption(runsdir())
+    .addOption(json('the same as JSON'))
+    .addOption(noColor())
     .action(async (run, options) => {
       const { showCommand } = await import('./show.ts');
       ended(await showCommand(run, options, io));
@@ -115,11 +112,9 @@ export function withLookCommands(
     .addOption(new Option('--last <n>', 'of what has happened so far, the last n lines').argParser(count))
     .addOption(new Option('--node <id>', 'only what is about one node').argParser(present))
     .option('-v, --verbose', 'more records')
-    .addOption(
-      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
-    )
-    .option('--json', 'the events as they were recorded, one JSON record a line')
-    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .addOption(runsdir())
+    .addOption(json('the events as they were recorded, one JSON record a line'))
+    .addOption(noColor())
     .action(async (run, options) => {
       const { logsCommand } = await import('./logs.ts');
       ended(await logsCommand(run, options, io));
@@ -129,11 +124,9 @@ export function withLookCommands(
     .description(
       'whether agents of a run have seen or copied what is sealed, and whether tests were made to say less',
     )
-    .addOption(
-      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
-    )
-    .option('--json', 'the findings as JSON')
-    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .addOption(runsdir())
+    .addOption(json('the findings as JSON'))
+    .addOption(noColor())
     .action(async (run, options) => {
       const { auditCommand } = await import('./audit.ts');
       ended(await auditCommand(run, options, io));
@@ -143,9 +136,7 @@ export function withLookCommands(
     .description("print a run's trace, contexts in full, one JSON record a line")
     .addOption(new Option('--node <id>', 'only the records of one node').argParser(present))
     .addOption(new Option('--type <type>', 'only the records of one type').argParser(present))
-    .addOption(
-      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
-    )
+    .addOption(runsdir())
     .action(async (run, options) => {
       const { traceCommand } = await import('./trace.ts');
       ended(await traceCommand(run, options, io));

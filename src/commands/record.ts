@@ -14,14 +14,14 @@ import { isCode, writeFileAtomic } from '../system/files.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import type { Io } from './io.ts';
-import { refuse } from './refuse.ts';
+import { refuse, wrong } from './refuse.ts';
 
 export type RecordOptions = { readonly output?: string; readonly runsdir?: string };
 
 /** Writes the script to `--output`, or to standard output. Answers with the exit code. */
 export async function recordExport(run: string, options: RecordOptions, io: Io): Promise<number> {
   const no = async (code: string, message: string, fix?: string) => {
-    await refuse([{ code, severity: 'error', message, ...(fix === undefined ? {} : { fix }) }], io, {});
+    await refuse([wrong(code, message, fix)], io, {});
     return 2;
   };
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);

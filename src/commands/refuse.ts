@@ -8,6 +8,14 @@ import { fewOfEach } from './few.ts';
 import type { Io } from './io.ts';
 import { errColumns, paints } from './io.ts';
 
+/** What is wrong, and what mends it, with no place in a text. */
+export const wrong = (code: string, message: string, fix?: string): Diagnostic => ({
+  code,
+  severity: 'error',
+  message,
+  ...(fix === undefined ? {} : { fix }),
+});
+
 /** Draws what is wrong on standard error; with `json` the result on standard output says it too, and `more`. */
 export async function refuse(
   found: readonly Diagnostic[],

@@ -13,6 +13,7 @@ import { findRun, newRunId, readManifest } from '../store/run-store.ts';
 import { isMissing, systemWords } from '../system/files.ts';
 import { realOf } from '../workspace/dirs.ts';
 import { placeProblem } from './fork.ts';
+import { wrong } from './refuse.ts';
 import type { RunDoors, RunOptions } from './run.ts';
 import { doorsOf, flagsOf, settle, usage } from './run.ts';
 import { openView } from './view.ts';
@@ -77,7 +78,7 @@ async function wantedOf(run: string, options: ReplayOptions, io: RunDoors) {
   return { dir, from: from satisfies Point | undefined, runsDir, runId, flags, prompts: prompts.texts };
 }
 
-const noRun = (message: string): Refusal => ({ problems: [{ code: 'no-run', severity: 'error', message }] });
+const noRun = (message: string): Refusal => ({ problems: [wrong('no-run', message)] });
 
 /** `prompt.NODE=text` or `prompt.NODE=@file`, as texts by node. */
 async function promptsOf(

@@ -19,7 +19,7 @@ import { checkDirs } from '../workspace/dirs.ts';
 import { fewOfEach } from './few.ts';
 import { paints } from './io.ts';
 import { painter, summary } from './print.ts';
-import { refuse } from './refuse.ts';
+import { refuse, wrong } from './refuse.ts';
 import type { View, ViewIo } from './view.ts';
 import { openView } from './view.ts';
 
@@ -79,7 +79,7 @@ const boundNames = [
 export type BoundOptions = Pick<RunOptions, (typeof boundNames)[number]>;
 
 export const usage = (message: string, fix: string): Refusal => ({
-  problems: [{ code: 'usage', severity: 'error', message, fix }],
+  problems: [wrong('usage', message, fix)],
 });
 
 /** Flags that mean nothing where a run begins. */
@@ -236,7 +236,7 @@ async function resumeById(
 }
 
 const refused = (message: string): Refusal => ({
-  problems: [{ code: 'no-run', severity: 'error', message }],
+  problems: [wrong('no-run', message)],
 });
 
 export function doorsOf(io: RunDoors, view: View) {

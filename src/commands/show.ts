@@ -17,7 +17,7 @@ import { keepNurserySmall } from '../system/memory.ts';
 import type { Io } from './io.ts';
 import { paints } from './io.ts';
 import { elapsedWords, oneLine, painter, spentWords } from './print.ts';
-import { refuse } from './refuse.ts';
+import { refuse, wrong } from './refuse.ts';
 import { nextOf } from './runs.ts';
 
 export type ShowOptions = {
@@ -108,7 +108,7 @@ export async function showCommand(
 }
 
 async function refusedAs(code: string, message: string, options: ShowOptions, io: Io): Promise<number> {
-  await refuse([{ code, severity: 'error', message }], io, options);
+  await refuse([wrong(code, message)], io, options);
   return 2;
 }
 

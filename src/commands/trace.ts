@@ -5,7 +5,7 @@ import { layout } from '../model/layout.ts';
 import { readJournal } from '../store/journal.ts';
 import { findRun } from '../store/run-store.ts';
 import type { Io } from './io.ts';
-import { refuse } from './refuse.ts';
+import { refuse, wrong } from './refuse.ts';
 
 export async function traceCommand(
   run: string,
@@ -14,7 +14,7 @@ export async function traceCommand(
 ): Promise<number> {
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
   if (!found.ok) {
-    await refuse([{ code: 'no-run', severity: 'error', message: found.why }], io, {});
+    await refuse([wrong('no-run', found.why)], io, {});
     return 2;
   }
   const path = layout(resolve(io.cwd, found.dir)).trace;

@@ -4,14 +4,14 @@ import { Superseded } from '../system/fence.ts';
 import { isCode, systemWords } from '../system/files.ts';
 import { GitError, startGitAgain } from '../system/git.ts';
 import type { Io } from './io.ts';
-import { refuse } from './refuse.ts';
+import { refuse, wrong } from './refuse.ts';
 
 /** Tells what was thrown, and answers with the exit code. `given` are the words of the command line. */
 export async function tellTrouble(error: unknown, io: Io, given: readonly string[]): Promise<number> {
   const json = given.includes('--json');
   if (error instanceof Superseded) {
     const fix = 'factory runs tells how the run stands';
-    await refuse([{ code: 'run-taken', severity: 'error', message: error.message, fix }], io, { json }, 1);
+    await refuse([wrong('run-taken', error.message, fix)], io, { json }, 1);
     return 1;
   }
   if (error instanceof GitError) {
@@ -20,7 +20,7 @@ export async function tellTrouble(error: unknown, io: Io, given: readonly string
       : error.unanswered
         ? startGitAgain
         : 'check the repository with git fsck; put back a copy of it if there is one';
-    await refuse([{ code: 'git', severity: 'error', message: error.message, fix }], io, { json }, 1);
+    await refuse([wrong('git', error.message, fix)], io, { json }, 1);
     return 1;
   }
   const inTheWay = somethingElse(error);

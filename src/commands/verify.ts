@@ -14,7 +14,7 @@ import { type Verified, verifyRun } from '../verify/verify.ts';
 import type { Io } from './io.ts';
 import { paints } from './io.ts';
 import { oneLine, type Paint, painter } from './print.ts';
-import { refuse } from './refuse.ts';
+import { refuse, wrong } from './refuse.ts';
 
 /** Registers `verify`; `io.exit` is given the exit code. */
 export function withVerify(
@@ -52,7 +52,7 @@ export async function verifyCommand(
   io: Io & { readonly clock: Clock },
 ): Promise<number> {
   const no = async (code: string, message: string, fix?: string): Promise<number> => {
-    await refuse([{ code, severity: 'error', message, ...(fix === undefined ? {} : { fix }) }], io, options);
+    await refuse([wrong(code, message, fix)], io, options);
     return 2;
   };
   if (options.branch !== undefined && options.repo === undefined)
