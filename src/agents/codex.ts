@@ -15,6 +15,7 @@ import { troubleOf } from './codex/trouble.ts';
 import { type Answer, parseAnswer, readAnswer } from './program/answer.ts';
 import { findExecutable, isNativeOrOf } from './program/executable.ts';
 import { heartbeat, tellEnd } from './program/heartbeat.ts';
+import { homeBut } from './program/home.ts';
 import { answerRequest, answerSchema } from './program/schema.ts';
 import { type ProgramView, programView, shower } from './program/view.ts';
 
@@ -22,6 +23,17 @@ export type CodexOptions = CodexDefaults & { readonly clock: Clock };
 
 /** Variables that hold its keys, where nobody names more. */
 const ownKeys = ['OPENAI_API_KEY', 'CODEX_API_KEY'];
+
+/** In its home, what says which programs it runs, and what it is told in every session. */
+const ownSettings = [
+  'config.toml',
+  'hooks.json',
+  'hooks',
+  'rules',
+  'prompts',
+  'AGENTS.md',
+  'AGENTS.override.md',
+];
 
 const mend =
   'install it: npm install -g @openai/codex, or say where it is: codex.path on the node, ATTRACTOR_CODEX_PATH';
@@ -123,7 +135,7 @@ async function placeOf(
 }> {
   const home = codexHome(env);
   const given = {
-    home: home === undefined ? [] : [{ path: home, write: true }],
+    home: home === undefined ? [] : homeBut(home, ownSettings),
     // It may be relative, and the program starts elsewhere.
     ...(home !== undefined && (env['CODEX_HOME']?.trim() ?? '') !== '' ? { env: { CODEX_HOME: home } } : {}),
   };

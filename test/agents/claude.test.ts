@@ -1,7 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { AgentReport } from '../../src/agents/agent.ts';
+import { claudePlace } from '../../src/agents/claude/argv.ts';
 import { claudeAgent } from '../../src/agents/claude.ts';
 import { agentClock } from './clock.ts';
 import { keepsTheAgentContract, wellFormed } from './contract.ts';
@@ -107,6 +109,23 @@ test('it is given the prompt on standard input, its leave, its schema and a quie
     ],
     network: true,
   });
+});
+
+test('its settings and the words for later sessions are to be read only', () => {
+  const user = mkdtempSync(join(tmpdir(), 'factory-claude-'));
+  const own = join(user, '.claude');
+  mkdirSync(join(own, 'agents'), { recursive: true });
+  writeFileSync(join(own, 'settings.json'), '{}');
+  // Nothing can be laid over a link.
+  symlinkSync('settings.json', join(own, 'CLAUDE.md'));
+  const reads = (name: string) => ({ path: join(own, name), write: false });
+  const all = [{ path: own, write: true }, reads('settings.json'), reads('agents')];
+  expect(claudePlace({ CLAUDE_CONFIG_DIR: own }).home).toEqual(all);
+  expect(claudePlace({ HOME: user }).home).toEqual([
+    ...all,
+    { path: join(user, '.claude.json'), write: true },
+  ]);
+  rmSync(user, { recursive: true });
 });
 
 test('attributes become its words, and the environment speaks where they do not', async () => {

@@ -156,6 +156,32 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     expect(await it.json(`${at}/a/agent.program.json`)).toMatchObject({ sandbox: 'bwrap', network: true });
   });
 
+  test("an agent's program writes in its home, but not its settings there, which the user's own sessions believe", async () => {
+    await using it = await home({
+      'p.dot': pipeline(
+        'a [prompt="Do it", agent.backend=codex]',
+        'a; a -> exit [condition="outcome=success"]; a -> bad [condition="outcome=fail"]',
+      ),
+      '.codex/config.toml': 'model = "m"\n',
+      '.codex/prompts/mine.md': 'mine',
+      'w/file.txt': '',
+    });
+    const ran = await run(it, {
+      STAND_IN: [
+        'cd ~/.codex; cat config.toml > sessions.txt',
+        'echo \'notify = ["sh", "-c", "id"]\' >> config.toml; mv config.toml old.toml; rm -f config.toml',
+        'echo now do this > prompts/mine.md; echo and this > prompts/new.md; ok',
+      ].join('; '),
+      ATTRACTOR_CODEX_PATH: join(root, 'test/support/codex-stand-in.sh'),
+    });
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(await it.read('.codex/sessions.txt')).toBe('model = "m"\n');
+    expect(await it.read('.codex/config.toml')).toBe('model = "m"\n');
+    expect(await it.read('.codex/prompts/mine.md')).toBe('mine');
+    expect(await it.list('.codex')).toEqual(['config.toml', 'prompts', 'sessions.txt']);
+    expect(await it.list('.codex/prompts')).toEqual(['mine.md']);
+  });
+
   test('a place that an agent declares does not lead to the workdir by a link', async () => {
     const agent = (place: string) =>
       pipeline(

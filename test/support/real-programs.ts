@@ -97,7 +97,11 @@ export async function startDesk(name: Name, steps: readonly Step[]): Promise<Des
         CLAUDE_CODE_MAX_RETRIES: '0',
         FACTORY_CLAUDE_MODEL: 'claude-sonnet-4-5',
       },
-      files: {},
+      // As users have it; in the sandbox these are to be read only.
+      files: {
+        '.claude/settings.json': '{ "includeCoAuthoredBy": false }\n',
+        '.claude/agents/mine.md': '---\nname: mine\ndescription: Mine\n---\nMine.\n',
+      },
       attributes: 'agent=claude',
       bodies: () => server.requests.map(({ body }) => JSON.stringify(body)),
       counted: () => counted(server.requests.length),

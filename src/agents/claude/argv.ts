@@ -2,6 +2,7 @@
 import { join, resolve } from 'node:path';
 import type { JsonObject } from '../../model/json.ts';
 import type { AgentProgram } from '../agent.ts';
+import { homeBut } from '../program/home.ts';
 import type { ClaudeSettings } from './settings.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -29,6 +30,12 @@ export function claudeArgv(settings: ClaudeSettings, schema: JsonObject): string
   ];
 }
 
+/** In its home, what says which programs it runs, and what it is told in every session. */
+const ownSettings = [
+  ...['settings.json', 'settings.local.json', 'CLAUDE.md'],
+  ...['agents', 'commands', 'hooks', 'output-styles', 'rules', 'skills'],
+];
+
 /** Its configuration and login, and variables that keep it from calling home, from replacing itself, and from taking
  *  itself for a part of another session of its kind. */
 export function claudePlace(env: Environment): Required<Pick<AgentProgram, 'env' | 'home'>> {
@@ -36,12 +43,12 @@ export function claudePlace(env: Environment): Required<Pick<AgentProgram, 'env'
   const user = env['HOME']?.trim() ?? '';
   const home =
     said !== ''
-      ? [resolve(said)]
+      ? homeBut(resolve(said), ownSettings)
       : user === ''
         ? []
-        : ['.claude', '.claude.json'].map((one) => join(user, one));
+        : [...homeBut(join(user, '.claude'), ownSettings), { path: join(user, '.claude.json'), write: true }];
   return {
-    home: home.map((path) => ({ path, write: true })),
+    home,
     env: {
       DISABLE_TELEMETRY: '1',
       DISABLE_ERROR_REPORTING: '1',
