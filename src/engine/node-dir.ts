@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, isMissing, overwriteJson, removeNow } from '../system/files.ts';
+import { isCode, overwriteJson, removeNow } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
 import { below, toBytes } from '../workspace/names.ts';
@@ -46,35 +46,41 @@ export async function noteProcess(dir: string, stage: Omit<Stage, 'schema_versio
 }
 
 /** Makes the folder ready for its `visit`-th visit: a finished earlier visit is moved to `visits/<n>/`, what a killed
- *  engine left of this very visit is thrown away. May be cut anywhere and done again. */
-export async function openVisit(dir: string, visit: number, marker: string): Promise<void> {
+ *  engine left of this very visit is thrown away. May be cut anywhere and done again. Answers with how the folder of earlier
+ *  visits stands. */
+export async function openVisit(dir: string, visit: number, marker: string): Promise<string> {
   beforeWrite(dir);
   if (!made(dir)) await clear(dir, visit);
   await writeStage(dir, { visit, attempt: 1, marker, process: null });
+  return standOf(nodeLayout(dir).visits);
+}
+
+/** Is another one as soon as a name has come or gone there. */
+function standOf(folder: string): string {
+  const is = lstatSync(folder, { throwIfNoEntry: false, bigint: true });
+  return is === undefined ? '' : `${is.ino} ${is.ctimeNs} ${is.nlink} ${is.size}`;
 }
 
 /** Puts right what a stage has done to the engine's own names in its folder: a finished visit is known by its stage file,
  *  and nothing stands yet where it and those after it will be moved: at their first visit programs see no folder of earlier
- *  ones, and may make it. To be called when all of the stage's processes have ended. */
-export async function closeVisit(dir: string, visit: number, marker: string): Promise<void> {
+ *  ones, and may make it. `stood` is what `openVisit` has answered. To be called when all of the stage's processes have
+ *  ended. */
+export async function closeVisit(dir: string, visit: number, marker: string, stood: string): Promise<void> {
   const { visits } = nodeLayout(dir);
-  if (visit === 1) removeNow(visits);
-  else for (const name of namesIn(visits)) if (!isEarlier(name, visit)) removeNow(below(visits, name));
+  // Whatever stands behind a link is nobody's here.
+  if (visit === 1 || !isFolder(visits)) removeNow(visits);
+  // There may be thousands, and nobody has been there.
+  else if (standOf(visits) === stood) removeNow(join(visits, String(visit)));
+  else for (const name of readNames(visits)) if (!isEarlier(name, visit)) removeNow(below(visits, name));
   const is = await readStage(dir);
   if (is?.visit !== visit || is.marker !== marker)
     await writeStage(dir, { visit, attempt: 1, marker, process: null });
 }
 
-const isEarlier = (name: string, visit: number): boolean => /^[1-9]\d*$/.test(name) && Number(name) < visit;
+const isFolder = (path: string): boolean =>
+  lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readNames(folder);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
-}
+const isEarlier = (name: string, visit: number): boolean => /^[1-9]\d*$/.test(name) && Number(name) < visit;
 
 /** False when there was something of that name. */
 function made(dir: string): boolean {
@@ -132,9 +138,7 @@ async function clear(dir: string, visit: number): Promise<void> {
 }
 
 /** Whether a visit has been moved there to its last file. */
-const isWhole = (archive: string): boolean =>
-  lstatSync(archive, { throwIfNoEntry: false })?.isDirectory() === true &&
-  isPlain(join(archive, 'stage.json'));
+const isWhole = (archive: string): boolean => isFolder(archive) && isPlain(join(archive, 'stage.json'));
 
 function isPlain(path: string): boolean {
   try {

@@ -228,7 +228,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     if (astray !== undefined) return stop(astray);
 
     const nodeDir = layout(setting.runDir).node(node.id);
-    await openVisit(nodeDir, visits + 1, setting.marker);
+    const stood = await openVisit(nodeDir, visits + 1, setting.marker);
     await tell.trace(inputCaptured(setting, node, visits + 1, state, nodeDir, kind.executable));
     await tell.event({ type: 'StageStarted', node_id: node.id, visit: visits + 1, node_type: kind.type });
     const stageBegan = clock.monotonic();
@@ -276,7 +276,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
           })
         : undefined;
     if (waits !== undefined) return park(cut, waits);
-    if (kind.executable) await closeVisit(nodeDir, visits + 1, setting.marker);
+    if (kind.executable) await closeVisit(nodeDir, visits + 1, setting.marker, stood);
     await keepJson(nodeLayout(nodeDir).status, status(outcome));
     const told =
       outcome.status === 'fail'

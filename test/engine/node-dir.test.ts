@@ -140,17 +140,48 @@ test.each([
 ] as const)('a stage that %s its stage file is known by it all the same', async (_, act) => {
   await using it = await temp();
   const dir = it.at('n');
-  await openVisit(dir, 1, 'm');
-  await closeVisit(dir, 1, 'm');
-  await openVisit(dir, 2, 'm');
+  await closeVisit(dir, 1, 'm', await openVisit(dir, 1, 'm'));
+  const stood = await openVisit(dir, 2, 'm');
   writeFileSync(join(dir, 'plain'), 'two');
   act(join(dir, 'stage.json'));
   mkdirSync(join(dir, 'visits/2/plain'), { recursive: true });
-  await closeVisit(dir, 2, 'm');
+  await closeVisit(dir, 2, 'm', stood);
   expect(JSON.parse(readFileSync(join(dir, 'stage.json'), 'utf8'))).toMatchObject({ visit: 2, marker: 'm' });
   expect(names(join(dir, 'visits'))).toEqual(['1']);
   await openVisit(dir, 3, 'm');
   expect(readFileSync(join(dir, 'visits/2/plain'), 'utf8')).toBe('two');
+});
+
+test.each([
+  ['a link in the place of', (visits: string, outside: string) => symlinkSync(outside, visits)],
+  ['a file in the place of', (visits: string) => writeFileSync(visits, '')],
+  ['no', () => {}],
+] as const)('a stage that leaves %s the folder of earlier visits reaches nothing outside', async (_, put) => {
+  await using it = await temp();
+  const dir = it.at('n');
+  const outside = it.at('outside');
+  mkdirSync(join(outside, '2'), { recursive: true });
+  writeFileSync(join(outside, 'precious'), 'ours');
+  await closeVisit(dir, 1, 'm', await openVisit(dir, 1, 'm'));
+  const stood = await openVisit(dir, 2, 'm');
+  rmSync(join(dir, 'visits'), { recursive: true });
+  put(join(dir, 'visits'), outside);
+  await closeVisit(dir, 2, 'm', stood);
+  expect(names(outside)).toEqual(['2', 'precious']);
+  await openVisit(dir, 3, 'm');
+  expect(names(join(dir, 'visits'))).toEqual(['2']);
+});
+
+test('visits that a stage has made up go, and so does what stands in its own place', async () => {
+  await using it = await temp();
+  const dir = it.at('n');
+  await closeVisit(dir, 1, 'm', await openVisit(dir, 1, 'm'));
+  for (const made of ['7', 'none', '2', '02', '3']) {
+    const stood = await openVisit(dir, 2, 'm');
+    mkdirSync(join(dir, 'visits', made));
+    await closeVisit(dir, 2, 'm', stood);
+    expect(names(join(dir, 'visits')), made).toEqual(['1']);
+  }
 });
 
 test.each([1, 2])(
@@ -159,9 +190,9 @@ test.each([1, 2])(
     await using it = await temp();
     const dir = it.at('n');
     for (const visit of [1, 2]) {
-      await openVisit(dir, visit, 'm');
+      const stood = await openVisit(dir, visit, 'm');
       writeFileSync(join(dir, 'plain'), `of visit ${visit}`);
-      await closeVisit(dir, visit, 'm');
+      await closeVisit(dir, visit, 'm', stood);
     }
     await openVisit(dir, 3, 'm');
     const before = pictureOf(join(dir, 'visits'));
