@@ -231,7 +231,7 @@ describe('a run that is stopped', () => {
   const pipeline = row({
     see: tool(`echo see >> log.txt; ${plan}`),
     a: agent('agent.sh'),
-    t: tool('echo t >> log.txt; test -e scripts/scenarios/judge.sh'),
+    t: tool('echo t >> log.txt; test -e scripts/scenarios/judge.sh && $HOLD true'),
     v: verify(''),
   });
   const agentScript =
@@ -276,6 +276,8 @@ describe('a run that is stopped', () => {
     expect(picture(join(it.path, ws, 'scripts'))).toEqual(before);
     await writeFile(join(it.path, ws, 'scripts/scenarios/judge.sh'), 'exit 0');
     const interrupted = await it.factory(['resume', 'r1'], {
+      // The stage does not end before the signal has come.
+      env: { HOLD: 'exec tail -f /dev/null' },
       watch: (line, process) => {
         if (line.includes('stage started node=t')) process.kill('SIGTERM');
       },
