@@ -287,7 +287,8 @@ describe('a run that is stopped', () => {
     // Without the store whole nothing of the run changes.
     const store = join(it.path, at, '.sealed');
     const whole = await readFile(store);
-    await writeFile(store, Buffer.concat([whole.subarray(0, 60), Buffer.from('x'), whole.subarray(61)]));
+    const flipped = Buffer.from([whole.readUInt8(60) ^ 1]);
+    await writeFile(store, Buffer.concat([whole.subarray(0, 60), flipped, whole.subarray(61)]));
     const checkpoint = await it.read(`${at}/checkpoint.json`);
     const damaged = await it.factory(['resume', 'r1']);
     expect(damaged.code).toBe(2);
