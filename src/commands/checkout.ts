@@ -4,9 +4,9 @@ import { dirname, resolve } from 'node:path';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { layout } from '../model/layout.ts';
 import { momentText, parsePoint } from '../model/point.ts';
-import { findMoment, readSoFar } from '../store/moment.ts';
+import { findMoment } from '../store/moment.ts';
 import { messageOf } from '../store/problem.ts';
-import { findRun, readManifest } from '../store/run-store.ts';
+import { readManifest } from '../store/run-store.ts';
 import { diskTrouble, mendDisk } from '../system/disk-trouble.ts';
 import { isCode, isMissing, systemWords } from '../system/files.ts';
 import { keepNurserySmall } from '../system/memory.ts';
@@ -20,6 +20,7 @@ import { WorkspaceError } from '../workspace/trouble.ts';
 import { readNames, walk } from '../workspace/walk.ts';
 import type { Io } from './io.ts';
 import { refuse, wrong } from './refuse.ts';
+import { soFarOf } from './so-far.ts';
 
 export type CheckoutOptions = {
   readonly at?: string;
@@ -130,12 +131,9 @@ async function wantedOf(run: string, options: CheckoutOptions, io: Io): Promise<
   if (point !== undefined && 'problem' in point) return wrong('usage', `--at ${point.problem}`, point.fix);
   if (point === undefined && options.before === true)
     return wrong('usage', '--before needs --at', 'name a visit: --at NODE@VISIT --before');
-  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
-  if (!found.ok) return wrong('no-run', found.why);
-  const runDir = resolve(io.cwd, found.dir);
-  const read = await readSoFar(runDir);
-  if (!read.ok) return wrong('run-files', read.why);
-  const { checkpoint, records } = read;
+  const soFar = await soFarOf(run, options, io);
+  if ('message' in soFar) return soFar;
+  const { checkpoint, records, runDir } = soFar;
   const { run_id: runId } = checkpoint;
   if (named !== undefined)
     return { runId, runDir, snapshot: named, node: '', visit: 0, before: false, named: true };

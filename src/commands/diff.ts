@@ -1,14 +1,13 @@
 /** `factory diff`: what happened to a run's workspace between two of its moments. */
-import { posix, resolve } from 'node:path';
+import { posix } from 'node:path';
 import type { Checkpoint } from '../model/checkpoint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { unreachable } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
 import { momentText, parsePoint } from '../model/point.ts';
 import type { RunRecord } from '../model/visit-record.ts';
-import { findMoment, readSoFar } from '../store/moment.ts';
+import { findMoment } from '../store/moment.ts';
 import { messageOf } from '../store/problem.ts';
-import { findRun } from '../store/run-store.ts';
 import { GitError } from '../system/git.ts';
 import { keepNurserySmall } from '../system/memory.ts';
 import { diff } from '../workspace/changes.ts';
@@ -20,6 +19,7 @@ import { WorkspaceError } from '../workspace/trouble.ts';
 import { type Io, paints, type Raw } from './io.ts';
 import { type Paint, painter } from './print.ts';
 import { refuse, wrong } from './refuse.ts';
+import { soFarOf } from './so-far.ts';
 
 export type DiffOptions = {
   readonly at?: string;
@@ -111,12 +111,9 @@ async function momentsOf(run: string, options: DiffOptions, io: Io): Promise<Mom
       '--at tells one visit, from its beginning to its end; --from and --to say it otherwise',
       'leave --at out, or the other two',
     );
-  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
-  if (!found.ok) return wrong('no-run', found.why);
-  const runDir = resolve(io.cwd, found.dir);
-  const read = await readSoFar(runDir);
-  if (!read.ok) return wrong('run-files', read.why);
-  const { checkpoint, records } = read;
+  const soFar = await soFarOf(run, options, io);
+  if ('message' in soFar) return soFar;
+  const { checkpoint, records, runDir } = soFar;
   const runId = checkpoint.run_id;
   const moment = (flag: string, text: string, before: boolean): Moment | Diagnostic => {
     const point = parsePoint(text);

@@ -53,15 +53,15 @@ test('a product does not see its scenarios, keeps its links as they are and lend
 
 test('scenarios and what they lean on may be links that lead out of their folder, and stay as secret', async () => {
   await using it = await home({
-    'shared/a.sh': `${modes}. "$(dirname "$0")/lib.sh"; cat "$0" >&2; leans\n`,
-    'shared/lib.sh': 'leans() { echo "it leans"; false; }\n',
-    'shared/more/x': '',
+    'common/a.sh': `${modes}. "$(dirname "$0")/lib.sh"; cat "$0" >&2; leans\n`,
+    'common/lib.sh': 'leans() { echo "it leans"; false; }\n',
+    'common/more/x': '',
     'app/x': '',
     's/x': '',
   });
-  await symlink('../shared/a.sh', join(it.path, 's/a_scenario.sh'));
-  await symlink('../shared/lib.sh', join(it.path, 's/lib.sh'));
-  await symlink('../shared/more', join(it.path, 's/more'));
+  await symlink('../common/a.sh', join(it.path, 's/a_scenario.sh'));
+  await symlink('../common/lib.sh', join(it.path, 's/lib.sh'));
+  await symlink('../common/more', join(it.path, 's/more'));
   await symlink('nothing', join(it.path, 's/none'));
   const said = join(it.path, 'said.json');
   const found = await resultOf(it, { FACTORY_OUTPUT: said });
