@@ -3,7 +3,7 @@ import { lstat, readdir, realpath } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { layout } from '../model/layout.ts';
-import { momentText, parsePoint } from '../model/point.ts';
+import { isSnapshotName, momentText, parsePoint } from '../model/point.ts';
 import { findMoment } from '../store/moment.ts';
 import { messageOf } from '../store/problem.ts';
 import { readManifest } from '../store/run-store.ts';
@@ -29,9 +29,6 @@ export type CheckoutOptions = {
   readonly json?: boolean;
   readonly color?: boolean;
 };
-
-/** A snapshot by its own name, as a stalled stage tells it. */
-const snapshotId = /^[0-9a-f]{64}$/;
 
 /** What is to be put where. A visit of 0 is the run's beginning. */
 type Wanted = {
@@ -126,7 +123,7 @@ const and = ({ links }: { readonly links: number }): string =>
   links === 0 ? '' : `, ${some(links, 'link')}`;
 
 async function wantedOf(run: string, options: CheckoutOptions, io: Io): Promise<Wanted | Diagnostic> {
-  const named = options.at !== undefined && snapshotId.test(options.at) ? options.at : undefined;
+  const named = options.at !== undefined && isSnapshotName(options.at) ? options.at : undefined;
   const point = options.at === undefined || named !== undefined ? undefined : parsePoint(options.at);
   if (point !== undefined && 'problem' in point) return wrong('usage', `--at ${point.problem}`, point.fix);
   if (point === undefined && options.before === true)

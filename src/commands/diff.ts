@@ -4,7 +4,7 @@ import type { Checkpoint } from '../model/checkpoint.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { unreachable } from '../model/json.ts';
 import { inWorkspace, layout } from '../model/layout.ts';
-import { momentText, parsePoint } from '../model/point.ts';
+import { isSnapshotName, momentText, parsePoint } from '../model/point.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { findMoment } from '../store/moment.ts';
 import { messageOf } from '../store/problem.ts';
@@ -116,6 +116,7 @@ async function momentsOf(run: string, options: DiffOptions, io: Io): Promise<Mom
   const { checkpoint, records, runDir } = soFar;
   const runId = checkpoint.run_id;
   const moment = (flag: string, text: string, before: boolean): Moment | Diagnostic => {
+    if (!before && isSnapshotName(text)) return { words: text.slice(0, 12), snapshot: text };
     const point = parsePoint(text);
     if ('problem' in point)
       return wrong('usage', `--${flag} ${point.problem}`, point.fix.replace('--at', `--${flag}`));

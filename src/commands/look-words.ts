@@ -45,14 +45,16 @@ export function withLookCommands(
     )
     .addOption(new Option('--at <node[@visit]>', 'what that visit has changed').argParser(present))
     .addOption(
-      new Option('--from <node[@visit]>', 'since right after that visit, not since the beginning').argParser(
-        present,
-      ),
+      new Option(
+        '--from <node[@visit]>',
+        'since right after that visit, or since that snapshot, not since the beginning',
+      ).argParser(present),
     )
     .addOption(
-      new Option('--to <node[@visit]>', 'until right after that visit, not the latest checkpoint').argParser(
-        present,
-      ),
+      new Option(
+        '--to <node[@visit]>',
+        'until right after that visit, or that snapshot, not the latest checkpoint',
+      ).argParser(present),
     )
     .option('--names', 'the paths alone: A added, M modified, D deleted')
     .addOption(runsdir())

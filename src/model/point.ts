@@ -9,6 +9,9 @@ export type Point = {
 /** What is wrong with what was typed, and what would be right. */
 export type PointProblem = { readonly problem: string; readonly fix: string };
 
+/** Whether it is a snapshot's own name, as the reason and `stalled.json` of a stalled stage tell it. */
+export const isSnapshotName = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);
+
 const example = 'write NODE or NODE@VISIT, for example --at check@2';
 
 /** Reads `check` or `check@2`. Ids of nodes are `[A-Za-z_][A-Za-z0-9_]*`, visits count from 1. */

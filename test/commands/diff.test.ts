@@ -123,6 +123,19 @@ describe('of one run', () => {
     expect((await diff({ paths: ['.'], names: true })).out).toBe((await diff({ names: true })).out);
   });
 
+  test("a snapshot's own name is a moment too, as a stalled stage tells it", async () => {
+    const { to } = JSON.parse((await diff({ to: 'make', json: true })).out);
+    expect(to.snapshot).toMatch(/^[0-9a-f]{64}$/);
+    const since = await diff({ from: to.snapshot });
+    expect(since).toEqual(await diff({ from: 'make' }));
+    expect((await diff({ from: 'make', to: to.snapshot })).err).toBe(
+      `run base, after make@1 to ${to.snapshot.slice(0, 12)}: nothing has changed\n`,
+    );
+    const none = await diff({ to: '0'.repeat(64) });
+    expect(none).toMatchObject({ code: 1, out: '' });
+    expect(none.err).toContain(`error[diff]: there is no snapshot ${'0'.repeat(64)} in `);
+  });
+
   test('as JSON each path with what it was and is', async () => {
     const told = JSON.parse(
       (await diff({ at: 'change', json: true, paths: ['run', 'tolink', 'moved'] })).out,
