@@ -107,7 +107,8 @@ export function takerOf(
     try {
       if (was.after !== snapshot.id) {
         const wanted = await snapshots.load(was.after);
-        await snapshots.restore(wanted);
+        // As if the stage had written that now.
+        await snapshots.restore(wanted, undefined, { anew: true });
         after = await snapshots.take(snapshot);
         if (after.id !== was.after && !isNothing(diff(wanted, after)))
           throw new WorkspaceError('the workspace cannot be made as it was recorded');

@@ -49,7 +49,7 @@ export function copyOnOrder(require: NodeJS.Require): void {
     }
   };
 
-  // As in copy.ts.
+  // As in facts.ts.
   const timeOf = (ms: number) => (ms < 0 ? new Date(Math.max(ms, -8.64e15)) : ms / 1e3);
 
   const write = (path: string, bytes: Buffer, mode: number, atimeMs: number, mtimeMs: number) => {

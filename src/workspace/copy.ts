@@ -21,6 +21,7 @@ import { type Plain, readPlain } from '../system/read.ts';
 import { pour, readSmall, writeWhole } from './content.ts';
 import { type CopyFacts, Crew, type CrewPlan, type Done, Pile, type Source, usualCrew } from './copy-crew.ts';
 import { isWithin, realOf } from './dirs.ts';
+import { timeOf } from './facts.ts';
 import { Names } from './hard-links.ts';
 import { type Ignore, readIgnore } from './ignore.ts';
 import { below, parentOf, shown, toBytes } from './names.ts';
@@ -296,9 +297,6 @@ function copyLink(top: string, target: string, found: Found): readonly Link[] {
 
 const setTimes = (path: string | Buffer, found: Source): void =>
   lutimesSync(path, timeOf(found.stat.atimeMs), timeOf(found.stat.mtimeMs));
-
-/** As the calls want it: of a number before 1970 they would make the present. No date is earlier than that. */
-const timeOf = (ms: number): number | Date => (ms < 0 ? new Date(Math.max(ms, -8.64e15)) : ms / 1e3);
 
 function writing<T>(path: string, act: () => T): T {
   try {

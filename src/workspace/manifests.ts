@@ -1,7 +1,8 @@
 /** The trees of the snapshots in one folder: on disk each under its name, the latest of the large ones in memory too. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { isCode, isNoFile, makeFolder, syncFolder, systemWords, writeFileAtomic } from '../system/files.ts';
+import { isCode, isNoFile, makeFolder, systemWords, writeFileAtomic } from '../system/files.ts';
+import { timesOf } from './facts.ts';
 import type { Places } from './places.ts';
 import type { Snapshot, Tree } from './snapshot.ts';
 import { asWritten, isNameOf, type PlacesOf, piecesOf, readTree, writeTree } from './tree.ts';
@@ -17,8 +18,8 @@ export class Manifests {
   readonly areNew: boolean;
   private readonly folder: string;
   private readonly boot = bootId();
-  /** Names of trees that are known to be on disk, the latest last. */
-  private readonly onDisk = new Set<string>();
+  /** Names of trees that are known to be on disk, the latest last, with the times that are told of their files there. */
+  private readonly onDisk = new Map<string, number>();
   // A run goes on from the last two; of an older one, whoever still has it, the tree is read again when it is asked for.
   private readonly held = new Map<string, Tree>();
 
@@ -45,28 +46,29 @@ export class Manifests {
     // The name says nothing of where the contents lie, which the text's own hash vouches for.
     if (!isNameOf(id, read.tree))
       throw new DamagedStore(`the snapshot ${path} is damaged: it tells of another tree`);
-    this.onDisk.add(id);
+    this.isOnDisk(id, timesOf(read.tree));
     return read;
   }
 
-  /** Settles when the tree and its name are on disk. */
+  /** Settles when the tree and its name are on disk. One that is there already, and tells other times of its files or was
+   *  put there by somebody else, who may have been killed before its name was on the disk, is replaced. */
   async write(id: string, tree: Tree, where: PlacesOf): Promise<void> {
-    if (this.onDisk.has(id)) return;
-    const path = this.pathOf(id);
-    if (existsSync(path)) {
-      // Whoever put it there may have been killed before its name was on the disk.
-      await syncFolder(this.folder);
-    } else {
-      const { sync } = this;
-      const { pieces, head } = writeTree(tree, this.boot, where);
-      await writeFileAtomic(path, pieces, { mode: 0o600, sync, syncFolder: sync, head });
-    }
-    this.onDisk.add(id);
+    const times = timesOf(tree);
+    if (this.onDisk.get(id) === times) return;
+    const { sync } = this;
+    const { pieces, head } = writeTree(tree, this.boot, where);
+    await writeFileAtomic(this.pathOf(id), pieces, { mode: 0o600, sync, syncFolder: sync, head });
+    this.isOnDisk(id, times);
+  }
+
+  private isOnDisk(id: string, times: number): void {
+    this.onDisk.delete(id);
+    this.onDisk.set(id, times);
   }
 
   /** Where a content lies, as the latest tree on disk tells that has it. */
   placesOf(hash: string): Places | undefined {
-    for (const id of [...this.onDisk].reverse()) {
+    for (const id of [...this.onDisk.keys()].reverse()) {
       const { places } = this.read(id);
       if (places.has(hash)) return places;
     }

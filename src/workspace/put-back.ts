@@ -22,5 +22,7 @@ export async function putBack(
   await snapshots.restore(
     before,
     (path) => paths.has(path) || (isInNew(path) && !allowed(path) && !allowed(`${path}/`)),
+    // What stays may have been made of what goes.
+    { anew: true },
   );
 }

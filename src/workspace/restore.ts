@@ -1,5 +1,4 @@
 /** Makes a workspace equal to a snapshot, touching only what differs. */
-import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   linkSync,
@@ -8,7 +7,6 @@ import {
   readdirSync,
   renameSync,
   rmdirSync,
-  rmSync,
   symlinkSync,
   unlinkSync,
 } from 'node:fs';
@@ -16,8 +14,10 @@ import { monotonicMs } from '../system/clock.ts';
 import { named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { hashFile } from './content.ts';
+import { isSameTime, setMode, setTime } from './facts.ts';
 import { nothingMounted } from './mounts.ts';
 import { below, fromBytes, parentOf, toBytes } from './names.ts';
+import { neighbourName, neighbourOf, removeIfThere } from './neighbour.ts';
 import type { Entry, Tree } from './snapshot.ts';
 import { standing } from './standing.ts';
 import type { Store } from './store.ts';
@@ -33,6 +33,8 @@ export type Restore = {
   readonly store: Store;
   /** Limits the restore to paths it answers true for; everything without it. */
   readonly only: ((path: string) => boolean) | undefined;
+  /** Whether files that are written carry the time of the restore. Otherwise all have the time that the tree knows of. */
+  readonly anew?: boolean | undefined;
   /** An empty folder that somebody has named: it may be a disk of its own, and of another kind. */
   readonly isNamed?: true;
   /** By a stage itself, to which the sandbox shows its workspace by mounts; any other has ended the stage that made it. */
@@ -42,8 +44,9 @@ export type Restore = {
 /** Puts content, mode, links and existence back. Nothing outside the workspace is touched: no link is followed, where
  *  something is mounted nothing is done, and a file with a second name is replaced rather than changed. What is written of a
  *  file that had several names becomes a name of it again, but for a folder that somebody has named. A file is the old one
- *  or the new one at any moment; a restore that was cut off is finished by another. Restored files carry the time of the
- *  restore, so that a build tool sees what a stage's undone work made stale. */
+ *  or the new one at any moment; a restore that was cut off is finished by another. Files have the
+ *  time that they had, so that a build tool finds stale what was stale then; or with `anew` the time of the restore, so that it
+ *  sees what was made of a stage's undone work. */
 export async function restoreTree(r: Restore): Promise<void> {
   beforeWrite(r.workspace);
   if (r.inStage !== true) nothingMounted(r.workspace, r.isNamed && 'mounted');
@@ -56,16 +59,11 @@ export async function restoreTree(r: Restore): Promise<void> {
   work.setFolderModes();
 }
 
-// What a restore that was killed has left under such a name is in no tree: the next whole restore takes it away.
-const neighbourName = (): string => `.factory-restore.${randomBytes(8).toString('hex')}.tmp`;
-
-/** Longer paths may have no room for a neighbour's name: the system's limit is 4096 bytes, elsewhere 1024. */
-const longFrom = 900;
-
 /** Milliseconds for which a look at the folders counts; one that took longer counts for as long again. */
 const momentMs = 1;
 
-type Difference = 'none' | 'mode' | 'all';
+/** `facts`: mode or time alone. */
+type Difference = 'none' | 'facts' | 'all';
 
 type Whole = Omit<Found, 'stat'> & { readonly stat: Facts };
 
@@ -75,7 +73,7 @@ type Present = Whole | { readonly kind: 'file'; readonly differs: Difference };
 // One for all files: there may be many.
 const decided: Readonly<Record<Difference, Present>> = {
   none: { kind: 'file', differs: 'none' },
-  mode: { kind: 'file', differs: 'mode' },
+  facts: { kind: 'file', differs: 'facts' },
   all: { kind: 'file', differs: 'all' },
 };
 
@@ -90,7 +88,7 @@ class Work {
   private readonly present = new Map<string, Present>();
   private readonly removals: string[] = [];
   private readonly folders: string[] = [];
-  private readonly writes: { readonly path: string; readonly entry: Entry; readonly modeOnly: boolean }[] =
+  private readonly writes: { readonly path: string; readonly entry: Entry; readonly factsOnly: boolean }[] =
     [];
   /** Folders that were made accessible or have another mode than they shall have, with the mode they shall have. */
   private readonly modes = new Map<string, number>();
@@ -122,7 +120,7 @@ class Work {
       for (let folder = parentOf(path); folder !== '' && !needed.has(folder); folder = parentOf(folder))
         needed.add(folder);
       if (entry.kind === 'dir') needed.add(path);
-      else this.writes.push({ path, entry, modeOnly: difference === 'mode' });
+      else this.writes.push({ path, entry, factsOnly: difference === 'facts' });
     };
     const standing: Parameters<Twins['stand']>[0][number][] = [];
     for (const [path, entry] of this.r.to) {
@@ -214,18 +212,22 @@ class Work {
     const same = this.sameByFacts(path, entry, stat);
     if (same === undefined) return undefined;
     if (!same) return decided.all;
-    return decided[mode === entry.mode ? 'none' : 'mode'];
+    return decided[mode === entry.mode && this.hasTime(entry, stat) ? 'none' : 'facts'];
   }
 
   private async difference(path: string, entry: Entry, found: Present | undefined): Promise<Difference> {
     if (found === undefined || found.kind !== entry.kind) return 'all';
     if ('differs' in found) return found.differs;
-    if (entry.kind === 'dir') return found.mode === entry.mode ? 'none' : 'mode';
+    if (entry.kind === 'dir') return found.mode === entry.mode ? 'none' : 'facts';
     if (entry.kind === 'link') return targetOf(this.r.workspace, path) === entry.target ? 'none' : 'all';
     if (!(this.sameByFacts(path, entry, found.stat) ?? (await this.hasContent(path, entry)))) return 'all';
-    if (found.mode === entry.mode) return 'none';
     // A second name may lie elsewhere: a mode set here would be set there. One that is missing is made of what is written.
-    return found.stat.nlink > 1 || this.twins.has(entry) ? 'all' : 'mode';
+    if (found.stat.nlink > 1 || this.twins.has(entry)) return found.mode === entry.mode ? 'none' : 'all';
+    return found.mode === entry.mode && this.hasTime(entry, found.stat) ? 'none' : 'facts';
+  }
+
+  private hasTime({ mtimeMs }: Entry, stat: Facts): boolean {
+    return this.r.anew === true || mtimeMs === undefined || isSameTime(mtimeMs, stat.mtimeMs);
   }
 
   private sameByFacts(path: string, entry: Entry, stat: Facts): boolean | undefined {
@@ -289,24 +291,25 @@ class Work {
   }
 
   async write(): Promise<void> {
-    for (const { path, entry, modeOnly } of this.writes) {
+    for (const { path, entry, factsOnly } of this.writes) {
       const folder = parentOf(path);
       const place = below(this.r.workspace, path);
       this.acting('write into the folder', folder, () => this.unlock(folder));
-      if (modeOnly) {
-        this.acting('set the mode of', path, () => chmodSync(place, entry.mode));
+      if (factsOnly) {
+        this.acting('set the mode of', path, () => setMode(place, entry.mode));
+        this.setTime(place, entry);
         continue;
       }
-      const name = neighbourName();
-      const isLong = Buffer.byteLength(place) >= longFrom;
-      const neighbour = below(this.r.workspace, folder === '' || isLong ? name : `${folder}/${name}`);
+      const neighbour = neighbourOf(this.r.workspace, path);
       try {
         const was = lstatSync(place, orUndefined);
         // Where case does not count, one of two names would be lost without a word.
         if (was !== undefined && this.r.isNamed) throw Object.assign(new Error(), { code: 'EEXIST' });
         if (entry.kind === 'link') symlinkSync(toBytes(entry.target ?? ''), neighbour);
-        else if (!this.linked(entry, neighbour))
+        else if (!this.linked(entry, neighbour)) {
           await this.r.store.writeTo(entry.hash ?? '', neighbour, entry.mode);
+          this.setTime(neighbour, entry);
+        }
         beforeWrite(this.r.workspace);
         renameSync(neighbour, place);
         this.twins.wrote(path, entry);
@@ -315,6 +318,10 @@ class Work {
         throw trouble('put back', path, named(String(place), error));
       }
     }
+  }
+
+  private setTime(place: string | Buffer, { mtimeMs }: Entry): void {
+    if (mtimeMs !== undefined && this.r.anew !== true) setTime(place, mtimeMs);
   }
 
   /** Makes a name of a file that the tree has another name of. False where there is none, or it takes no more names. */
@@ -390,11 +397,4 @@ class Work {
       }
     });
   }
-}
-
-/** For a clean-up while another error is on its way, which says more than one of this would. */
-function removeIfThere(place: string | Buffer): void {
-  try {
-    rmSync(place, { force: true });
-  } catch {}
 }

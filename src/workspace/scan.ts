@@ -190,7 +190,11 @@ export class Scanner {
     const was = child.entry;
     if (
       was === is ||
-      (was !== nothing && isSame(was, is) && was.ctimeMs === is.ctimeMs && was.ino === is.ino)
+      (was !== nothing &&
+        isSame(was, is) &&
+        was.mtimeMs === is.mtimeMs &&
+        was.ctimeMs === is.ctimeMs &&
+        was.ino === is.ino)
     )
       return;
     child.entry = is;
@@ -205,7 +209,7 @@ export class Scanner {
       const past = this.isPast(stat);
       try {
         const { hash, size } = await s.keep(child.place ?? below(this.workspace, child.path), stat.size);
-        const facts = past && size === stat.size ? stat : oneOfSeveral(stat);
+        const facts = past && size === stat.size ? stat : tooYoung(stat);
         // Of two texts that say the same, one is kept: they are most of what is known of a file.
         const known = s.before.get(child.path)?.hash;
         this.become(child, fileEntry(stat.mode & 0o7777, size, known === hash ? known : hash, facts));
@@ -231,11 +235,11 @@ export class Scanner {
 }
 
 const withoutFacts = ({ kind, mode, size, hash }: Entry, stat: Facts): Entry =>
-  size === undefined || hash === undefined ? { kind, mode } : fileEntry(mode, size, hash, oneOfSeveral(stat));
+  size === undefined || hash === undefined ? { kind, mode } : fileEntry(mode, size, hash, tooYoung(stat));
 
-/** What tells names of one file from files alike, also where no facts are kept. */
-const oneOfSeveral = ({ nlink, ino }: Facts): Pick<Facts, 'ino'> | undefined =>
-  nlink > 1 ? { ino } : undefined;
+/** What is kept where the facts do not vouch for the content: the inode tells names of one file from files alike. */
+const tooYoung = ({ nlink, ino, mtimeMs }: Facts): Pick<Entry, 'mtimeMs' | 'ino'> =>
+  nlink > 1 ? { mtimeMs, ino } : { mtimeMs };
 
 /** So many files are looked at before what is unknown of them is read. */
 const manyUnread = 1000;

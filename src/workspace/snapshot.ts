@@ -13,10 +13,11 @@ export type Entry = {
   readonly hash?: string;
   /** Links only: the target as it stands. */
   readonly target?: string;
-  /** Stat facts that tell an untouched file without reading it, as Node's Stats have them: milliseconds with their
-   *  fraction, which tell a quarter of a microsecond. All three or none; but the
-   *  inode alone of a file with several names that is too young for the others, or of another start of the system. */
+  /** Files only, as Node's Stats have it: milliseconds with their fraction, which tell a quarter of a microsecond. None in
+   *  trees of an earlier version. */
   readonly mtimeMs?: number;
+  /** With the time they tell an untouched file without reading it. Both or none; but the inode alone of a file with several
+   *  names that is too young for that, or of another start of the system. */
   readonly ctimeMs?: number;
   readonly ino?: number;
 };
@@ -76,9 +77,14 @@ export interface Snapshots {
   strays(): readonly Stray[];
   /** A snapshot taken earlier, also by another process. Rejects with a clear error when it is not there. */
   load(id: string): Promise<Snapshot>;
-  /** Makes the workspace equal to `to`, touching only what differs from it now: content, mode, links, existence.
-   *  `only` limits it to paths it answers true for (others stay as they are). */
-  restore(to: Snapshot, only?: (path: string) => boolean): Promise<void>;
+  /** Makes the workspace equal to `to`, touching only what differs from it now: content, mode, links, existence, and when
+   *  files were last written. `only` limits it to paths it answers true for (others stay as they are). With `anew`
+   *  files that are written are written now, for where other work goes on from what is in the workspace. */
+  restore(
+    to: Snapshot,
+    only?: (path: string) => boolean,
+    how?: { readonly anew?: boolean | undefined },
+  ): Promise<void>;
   /** Puts a snapshot into another folder, which must be missing or empty: content, modes, links and empty folders as
    *  they were; answers with its tree. Rejects with a WorkspaceError where it may not, and leaves nothing in the folder when it fails. */
   checkout(id: string, folder: string): Promise<Tree>;

@@ -114,12 +114,16 @@ class KeptSnapshots implements Snapshots {
     return snapshot;
   }
 
-  async restore(to: Snapshot, only?: (path: string) => boolean): Promise<void> {
+  async restore(
+    to: Snapshot,
+    only?: (path: string) => boolean,
+    { anew }: { readonly anew?: boolean | undefined } = {},
+  ): Promise<void> {
     const { workspace, store, inStage } = this;
     const { tree } = to;
     // A snapshot that another opening has taken: where its contents lie stands on disk.
     if (!this.hasContents(tree)) await this.load(to.id);
-    return restoreTree({ workspace, to: tree, known: [this.latest, tree], store, only, inStage });
+    return restoreTree({ workspace, to: tree, known: [this.latest, tree], store, only, anew, inStage });
   }
 
   async checkout(id: string, folder: string): Promise<Tree> {

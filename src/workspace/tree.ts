@@ -7,7 +7,6 @@ import { largeFrom, readWhole } from './content.ts';
 import { firstPack, type Place, Places } from './places.ts';
 import type { Entry, EntryKind, Tree } from './snapshot.ts';
 import { firstNames } from './twins.ts';
-import type { Facts } from './walk.ts';
 
 /** Same kind, mode, content or target: what a name of a tree and a diff are made of. */
 export const isSame = (a: Entry, b: Entry): boolean =>
@@ -243,14 +242,16 @@ const hashForm = /^[0-9a-f]{64}$/;
 /** An empty component, `.` or `..`, as in an absolute path or in one that climbs; a NUL. */
 const leavesTop = /(?:^|\/)\.{0,2}(?:\/|$)|\0/;
 
-type KeptFacts = Pick<Facts, 'mtimeMs' | 'ctimeMs' | 'ino'> | Pick<Facts, 'ino'>;
+type KeptFacts = { readonly [Fact in 'mtimeMs' | 'ctimeMs' | 'ino']?: number | undefined };
 
 /** A file's entry: spelt out, since a spread makes each half as large again. */
-export function fileEntry(mode: number, size: number, hash: string, facts: KeptFacts | undefined): Entry {
+export function fileEntry(mode: number, size: number, hash: string, facts: KeptFacts): Entry {
   const kind = 'file';
-  if (facts === undefined) return { kind, mode, size, hash };
-  if (!('mtimeMs' in facts)) return { kind, mode, size, hash, ino: facts.ino };
   const { mtimeMs, ctimeMs, ino } = facts;
+  if (mtimeMs === undefined)
+    return ino === undefined ? { kind, mode, size, hash } : { kind, mode, size, hash, ino };
+  if (ino === undefined) return { kind, mode, size, hash, mtimeMs };
+  if (ctimeMs === undefined) return { kind, mode, size, hash, mtimeMs, ino };
   return { kind, mode, size, hash, mtimeMs, ctimeMs, ino };
 }
 
@@ -350,14 +351,17 @@ function* rowsOf(lines: Iterable<string>): Generator<unknown> {
   if (!isOver) throw new Error('the list of files has no end');
 }
 
-function factsText({ mtimeMs, ctimeMs, ino }: Entry): string {
-  if (mtimeMs === undefined) return ino === undefined ? '' : `- - ${ino}`;
-  return `${mtimeMs} ${ctimeMs ?? ''} ${ino ?? ''}`;
+const factsText = ({ mtimeMs, ctimeMs, ino }: Entry): string =>
+  `${mtimeMs ?? '-'} ${ctimeMs ?? '-'} ${ino ?? '-'}`;
+
+/** Of another boot the time counts still, and the inode: it tells which names are names of one file. */
+function readFacts(text: string, ofThisBoot: boolean): KeptFacts {
+  const [mtimeMs, ctimeMs, ino] = text.split(' ', 3).map(number);
+  return { mtimeMs, ctimeMs: ofThisBoot ? ctimeMs : undefined, ino };
 }
 
-/** Of another boot the inode counts still: it tells which names are names of one file. */
-function readFacts(text: string, ofThisBoot: boolean): KeptFacts | undefined {
-  const [mtimeMs, ctimeMs, ino] = text.split(' ').map(Number);
-  if (mtimeMs === undefined || ctimeMs === undefined || ino === undefined) return undefined;
-  return ofThisBoot && !Number.isNaN(mtimeMs) ? { mtimeMs, ctimeMs, ino } : { ino };
+/** Earlier versions have left nothing in place of a fact. */
+function number(text: string): number | undefined {
+  const is = text === '' ? Number.NaN : Number(text);
+  return Number.isNaN(is) ? undefined : is;
 }

@@ -1,4 +1,5 @@
 /** Killed at any moment and resumed, a run ends as it would have ended. */
+import { utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { home, root } from '../support/cli.ts';
@@ -67,6 +68,46 @@ describe.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)('%s in the middle of a 
     const seqs = (await it.records('.factory/runs/r1/events.jsonl')).map((r) => r['seq']);
     expect(seqs).toEqual(seqs.map((_, i) => i + 1));
   });
+});
+
+test('what was stale before the stage is stale again: a build tool makes anew what a killed stage had made', async () => {
+  // As a build tool does: by the times of files. The second time the gate is there.
+  const build = `if [ source -nt product ]; then cp source product; fi; if mkdir "$FLAG_DIR" 2>/dev/null; then exec sleep 600; fi; cat product`;
+  await using it = await home({
+    'p.dot': `digraph g {
+      start [shape=Mdiamond]
+      edit [shape=parallelogram, tool_command="echo new > source; touch -t 200101010000 source"]
+      build [shape=parallelogram, tool_command="sh build.sh"]
+      exit [shape=Msquare]
+      start -> edit -> build -> exit
+    }`,
+    'work/source': 'old\n',
+    'work/product': 'old\n',
+    'work/build.sh': build,
+  });
+  await utimes(join(it.path, 'work/product'), 0, 0);
+  const env = { FLAG_DIR: join(it.path, 'flag'), FACTORY_SANDBOX: 'none' };
+  const args = ['p.dot', '--workdir', 'work', '--run-id', 'r1'];
+  let acted = false;
+  const first = await it.factory(['run', ...args], {
+    env,
+    watch: (line, process) => {
+      if (acted || !line.includes('stage started node=build')) return;
+      acted = true;
+      const poll = async (): Promise<void> => {
+        const found: readonly string[] = await it.list('.').catch(() => []);
+        if (found.includes('flag')) process.kill('SIGKILL');
+        else setImmediate(poll);
+      };
+      void poll();
+    },
+  });
+  expect(first.signal).toBe('SIGKILL');
+  expect(await it.read('.factory/runs/r1/workspace/product')).toBe('new\n');
+  const second = await it.factory(['resume', 'r1'], { env });
+  expect(second.code, second.stderr).toBe(0);
+  expect(await it.read('.factory/runs/r1/build/tool.stdout.txt')).toBe('new\n');
+  expect(await it.read('.factory/runs/r1/workspace/product')).toBe('new\n');
 });
 
 test('the main job, killed after every few stages, ends with the same commits', async () => {

@@ -77,16 +77,23 @@ test('folders are walked in the order of whole paths', async () => {
   expect(paths).toHaveLength(14);
 });
 
-test('equal trees have equal ids, and a manifest that is there is not written again', async () => {
+test('equal trees have equal ids, and a manifest that is there is written again only where times are other ones', async () => {
   await using it = await rig({ a: 'a', b: 'b' });
   const first = await it.snapshots.take();
   const file = join(it.dir, 'trees', `${first.id}.json`);
   const written = statSync(file, { bigint: true });
+  const { atime, mtime } = statSync(join(it.ws, 'a'));
   writeFileSync(join(it.ws, 'a'), 'other');
   expect((await it.snapshots.take(first)).id).not.toBe(first.id);
   writeFileSync(join(it.ws, 'a'), 'a');
-  expect((await it.snapshots.take()).id).toBe(first.id);
-  expect(statSync(file, { bigint: true })).toMatchObject({ ino: written.ino, mtimeNs: written.mtimeNs });
+  utimesSync(join(it.ws, 'a'), atime, 1e9);
+  const touched = await it.snapshots.take();
+  expect(touched.id).toBe(first.id);
+  const anew = statSync(file, { bigint: true });
+  expect(anew.ino).not.toBe(written.ino);
+  utimesSync(join(it.ws, 'a'), mtime, 1e9);
+  expect((await it.snapshots.take(touched)).id).toBe(first.id);
+  expect(statSync(file, { bigint: true })).toMatchObject({ ino: anew.ino, mtimeNs: anew.mtimeNs });
 });
 
 test('an edit of the same size with its time set back is found', async () => {

@@ -1,0 +1,38 @@
+/** What a file has besides its content: its mode, and when it was last written, which build tools go by. */
+import { chmodSync, lstatSync, lutimesSync } from 'node:fs';
+import type { Tree } from './snapshot.ts';
+
+/** As the calls want it: of a number before 1970 they would make the present. No date is earlier than that. */
+export const timeOf = (ms: number): number | Date => (ms < 0 ? new Date(Math.max(ms, -8.64e15)) : ms / 1e3);
+
+/** Milliseconds: a number of them tells no less than a quarter of a microsecond, and is rounded twice on its way. */
+const grainMs = 0.002;
+
+export const isSameTime = (a: number, b: number): boolean => Math.abs(a - b) < grainMs;
+
+/** Sets a file's mode where it is another one: a file of somebody else's may have the right one. */
+export function setMode(place: string | Buffer, mode: number): void {
+  if ((lstatSync(place).mode & 0o7777) !== mode) chmodSync(place, mode);
+}
+
+/** Gives a file that time, in milliseconds. Links are not followed. Where the disk keeps no such time, or the file is
+ *  somebody else's, it has the time that it has. */
+export function setTime(place: string | Buffer, mtimeMs: number): void {
+  try {
+    lutimesSync(place, new Date(), timeOf(mtimeMs));
+  } catch {
+    // Content and mode are right, and a build tool that goes by contents is served.
+  }
+}
+
+/** One number for the times of all files, in order: another one where a file has another time. */
+export function timesOf(tree: Tree): number {
+  let whole = 0x811c9dc5;
+  for (const { kind, mtimeMs } of tree.values()) {
+    if (kind !== 'file') continue;
+    const time = Math.round((mtimeMs ?? 0) / grainMs);
+    whole = Math.imul(whole ^ (time | 0), 0x01000193);
+    whole = Math.imul(whole ^ Math.floor(time / 2 ** 32), 0x01000193);
+  }
+  return whole;
+}

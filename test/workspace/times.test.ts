@@ -1,0 +1,120 @@
+/** When files were last written, which build tools go by: a restore gives the times back. */
+import { linkSync, lstatSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { putBack } from '../../src/workspace/put-back.ts';
+import { openSnapshots } from '../../src/workspace/snapshots.ts';
+import { rig } from './rig.ts';
+
+/** As another process would find it. */
+const again = (it: Awaited<ReturnType<typeof rig>>, ws = it.ws) =>
+  openSnapshots({ workspace: ws, dir: join(it.path, 'snaps') });
+
+const timesIn = (ws: string, names: readonly string[]): readonly number[] =>
+  names.map((name) => lstatSync(join(ws, name)).mtimeMs);
+
+/** What a stage may do to a file. */
+const deeds: Readonly<Record<string, (path: string) => void>> = {
+  nothing: () => {},
+  edited: (path) => writeFileSync(path, 'another text'),
+  touched: (path) => utimesSync(path, 1, 2),
+  'edited and dated back': (path) => {
+    const { atime, mtime } = lstatSync(path);
+    writeFileSync(path, 'other');
+    utimesSync(path, atime, mtime);
+  },
+  removed: (path) => rmSync(path),
+  replaced: (path) => {
+    writeFileSync(`${path}.new`, readFileSync(path));
+    renameSync(`${path}.new`, path);
+  },
+};
+
+test('whatever a stage has done, each file has the time again that it had, to the microsecond', async () => {
+  // Seconds: long ago, before 1970, with fractions, and to come.
+  const times = fc.constantFrom(0, 1, -1.5, 1e9 + 0.123456, 1.7e9 + 0.987654, 4e9);
+  const files = fc.array(fc.record({ time: times, deed: fc.constantFrom(...Object.keys(deeds)) }), {
+    minLength: 1,
+    maxLength: 6,
+  });
+  await fc.assert(
+    fc.asyncProperty(files, async (wanted) => {
+      const names = wanted.map((_, n) => `d${n % 2}/f${n}`);
+      await using it = await rig(Object.fromEntries(names.map((name) => [name, name])));
+      for (const [n, { time }] of wanted.entries())
+        utimesSync(it.at(names[n] ?? ''), new Date(0), new Date(time * 1000));
+      const before = timesIn(it.ws, names);
+      const { id } = await it.snapshots.take(it.before);
+      for (const [n, { deed }] of wanted.entries()) deeds[deed]?.(it.at(names[n] ?? ''));
+      const resumed = await again(it);
+      await resumed.restore(await resumed.load(id));
+      for (const [n, time] of timesIn(it.ws, names).entries())
+        expect(Math.abs(time - (before[n] ?? 0)), `${names[n]} ${wanted[n]?.deed}`).toBeLessThan(0.002);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test('a file that was written right before the snapshot has its time again', async () => {
+  await using it = await rig({ a: 'a' });
+  writeFileSync(it.at('a'), 'new');
+  const [time = 0] = timesIn(it.ws, ['a']);
+  const { id } = await it.snapshots.take(it.before);
+  writeFileSync(it.at('a'), 'more');
+  utimesSync(it.at('a'), 1, 2);
+  const resumed = await again(it);
+  await resumed.restore(await resumed.load(id));
+  expect(timesIn(it.ws, ['a'])[0]).toBeCloseTo(time, 2);
+});
+
+test('what a stage has only touched counts as touched after a resume', async () => {
+  await using it = await rig({ stamp: '', source: 's' });
+  utimesSync(it.at('stamp'), 1, 1000);
+  const first = await it.snapshots.take(it.before);
+  utimesSync(it.at('stamp'), 1, 2000);
+  const touched = await it.snapshots.take(first);
+  expect(touched.id).toBe(first.id);
+  writeFileSync(it.at('stamp'), 'cut short');
+  const resumed = await again(it);
+  await resumed.restore(await resumed.load(touched.id));
+  expect(timesIn(it.ws, ['stamp'])).toEqual([2_000_000]);
+});
+
+test('a checkout has the times of the workspace', async () => {
+  await using it = await rig({ a: 'a', b: 'b' });
+  utimesSync(it.at('a'), 1, 2000);
+  utimesSync(it.at('b'), 1, 1000);
+  const { id } = await it.snapshots.take(it.before);
+  await (await again(it)).checkout(id, join(it.path, 'out'));
+  expect(timesIn(join(it.path, 'out'), ['a', 'b'])).toEqual([2_000_000, 1_000_000]);
+});
+
+test('the time of a file that has a name elsewhere is not touched', async () => {
+  await using it = await rig({ a: 'a', b: 'b' });
+  utimesSync(it.at('a'), 1, 1000);
+  const then = await it.snapshots.take(it.before);
+  const outside = join(it.path, 'outside/precious');
+  writeFileSync(outside, 'a');
+  utimesSync(outside, 1, 2000);
+  rmSync(it.at('a'));
+  linkSync(outside, it.at('a'));
+  const resumed = await again(it);
+  await resumed.restore(await resumed.load(then.id));
+  expect(timesIn(it.path, ['outside/precious'])).toEqual([2_000_000]);
+});
+
+test('what is put back beside work that stays is newer than that work', async () => {
+  await using it = await rig({ 'src/a': 'a', 'src/b': 'b' });
+  for (const name of ['src/a', 'src/b']) utimesSync(it.at(name), 1, 1000);
+  const before = await it.snapshots.take(it.before);
+  writeFileSync(it.at('src/a'), 'out of scope');
+  writeFileSync(it.at('made-of-a'), 'out of scope');
+  utimesSync(it.at('src/b'), 1, 3000);
+  await it.snapshots.take(before);
+  await putBack(it.snapshots, before, ['src/a'], (path) => path !== 'src/a');
+  const [a = 0, made = 0, b] = timesIn(it.ws, ['src/a', 'made-of-a', 'src/b']);
+  expect(readFileSync(it.at('src/a'), 'utf8')).toBe('a');
+  expect(a).toBeGreaterThanOrEqual(made);
+  expect(b).toBe(3_000_000);
+});
