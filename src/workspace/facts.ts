@@ -19,7 +19,8 @@ export function setMode(place: string | Buffer, mode: number): void {
  *  somebody else's, it has the time that it has. */
 export function setTime(place: string | Buffer, mtimeMs: number): void {
   try {
-    lutimesSync(place, new Date(), timeOf(mtimeMs));
+    const time = timeOf(mtimeMs);
+    lutimesSync(place, time, time);
   } catch {
     // Content and mode are right, and a build tool that goes by contents is served.
   }

@@ -10,7 +10,6 @@ import {
   symlinkSync,
   unlinkSync,
 } from 'node:fs';
-import { monotonicMs } from '../system/clock.ts';
 import { named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { hashFile } from './content.ts';
@@ -21,9 +20,10 @@ import { neighbourName, neighbourOf, removeIfThere } from './neighbour.ts';
 import type { Entry, Tree } from './snapshot.ts';
 import { standing } from './standing.ts';
 import type { Store } from './store.ts';
-import { codeOf, isTooLong, trouble, WorkspaceError } from './trouble.ts';
+import { codeOf, isTooLong, trouble } from './trouble.ts';
 import { Twins } from './twins.ts';
 import { type Facts, type Found, factsOf, isUntouched, look, orUndefined, targetOf, walk } from './walk.ts';
+import { Way } from './way.ts';
 
 export type Restore = {
   readonly workspace: string;
@@ -44,7 +44,7 @@ export type Restore = {
 /** Puts content, mode, links and existence back. Nothing outside the workspace is touched: no link is followed, where
  *  something is mounted nothing is done, and a file with a second name is replaced rather than changed. What is written of a
  *  file that had several names becomes a name of it again, but for a folder that somebody has named. A file is the old one
- *  or the new one at any moment; a restore that was cut off is finished by another. Files have the
+ *  or the new one at any moment; a restore that was cut off is finished by another. Files and folders have the
  *  time that they had, so that a build tool finds stale what was stale then; or with `anew` the time of the restore, so that it
  *  sees what was made of a stage's undone work. */
 export async function restoreTree(r: Restore): Promise<void> {
@@ -56,11 +56,8 @@ export async function restoreTree(r: Restore): Promise<void> {
   work.remove();
   work.makeFolders();
   await work.write();
-  work.setFolderModes();
+  work.finishFolders();
 }
-
-/** Milliseconds for which a look at the folders counts; one that took longer counts for as long again. */
-const momentMs = 1;
 
 /** `facts`: mode or time alone. */
 type Difference = 'none' | 'facts' | 'all';
@@ -92,14 +89,14 @@ class Work {
     [];
   /** Folders that were made accessible or have another mode than they shall have, with the mode they shall have. */
   private readonly modes = new Map<string, number>();
-  private readonly realFolders = new Set<string>(['']);
-  private looksCountUntil = Number.NEGATIVE_INFINITY;
+  private readonly way: Way;
   private readonly twins: Twins;
   /** Of files with several names, how many of them are here and ours to keep or to take away. */
   private readonly names = new Map<number, number>();
 
   constructor(private readonly r: Restore) {
     this.twins = new Twins(r.isNamed ? new Map() : r.to);
+    this.way = new Way(r.workspace, this.modes);
   }
 
   private chosen(path: string): boolean {
@@ -188,11 +185,10 @@ class Work {
         const folder = deepest.reduce((a, [path]) => (path.length > a.length ? path : a), '');
         if (only !== undefined || !isTooLong(error) || parentOf(folder) === '') throw error;
         this.removing(folder, () => {
-          this.unlock(parentOf(folder));
+          this.way.open(parentOf(folder));
           renameSync(below(workspace, folder), below(workspace, neighbourName()));
         });
-        this.realFolders.clear();
-        this.realFolders.add('');
+        this.way.forgetAll();
       }
     }
   }
@@ -253,7 +249,7 @@ class Work {
     const emptied = new Set<string>();
     for (const path of this.removals.reverse()) {
       this.removing(path, () => {
-        this.unlock(parentOf(path));
+        this.way.open(parentOf(path));
         if (this.present.get(path)?.kind === 'dir') this.removeFolder(path);
         else unlinkSync(below(this.r.workspace, path));
       });
@@ -263,7 +259,7 @@ class Work {
     for (const folder of [...emptied].sort().reverse()) {
       if (this.r.to.get(folder)?.kind === 'dir' || look(this.r.workspace, folder)?.kind !== 'dir') continue;
       this.removing(folder, () => {
-        this.unlock(parentOf(folder));
+        this.way.open(parentOf(folder));
         this.removeFolder(folder);
       });
     }
@@ -271,20 +267,19 @@ class Work {
 
   /** Removes a folder when nothing but sockets, pipes and devices is left in it. */
   private removeFolder(path: string): void {
-    this.unlock(path);
+    this.way.open(path);
     const place = below(this.r.workspace, path);
     const left = readdirSync(place, 'buffer').map((name) => `${path}/${fromBytes(name)}`);
     if (left.some((one) => look(this.r.workspace, one)?.kind !== 'special')) return;
     for (const one of left) unlinkSync(below(this.r.workspace, one));
     rmdirSync(place);
-    this.modes.delete(path);
-    this.realFolders.delete(path);
+    this.way.forget(path);
   }
 
   makeFolders(): void {
     for (const path of this.folders) {
       this.acting('make the folder', path, () => {
-        this.unlock(parentOf(path));
+        this.way.open(parentOf(path));
         mkdirSync(below(this.r.workspace, path), 0o700);
       });
     }
@@ -294,7 +289,7 @@ class Work {
     for (const { path, entry, factsOnly } of this.writes) {
       const folder = parentOf(path);
       const place = below(this.r.workspace, path);
-      this.acting('write into the folder', folder, () => this.unlock(folder));
+      this.acting('write into the folder', folder, () => this.way.open(folder));
       if (factsOnly) {
         this.acting('set the mode of', path, () => setMode(place, entry.mode));
         this.setTime(place, entry);
@@ -329,7 +324,7 @@ class Work {
     const twin = this.twins.of(entry);
     if (twin === undefined) return false;
     try {
-      this.unlock(parentOf(twin));
+      this.way.open(parentOf(twin));
       linkSync(below(this.r.workspace, twin), name);
       return true;
     } catch {
@@ -337,45 +332,22 @@ class Work {
     }
   }
 
-  /** Deepest first: a folder that loses its search bit hides what is in it. */
-  setFolderModes(): void {
-    for (const path of [...this.modes.keys()].sort().reverse()) {
-      const mode = this.modes.get(path);
+  /** Sets modes and times when nothing more changes in them. Deepest first: a folder that loses its search bit hides what
+   *  is in it. */
+  finishFolders(): void {
+    const paths = new Set(this.modes.keys());
+    if (this.r.anew !== true)
+      for (const [path, { kind }] of this.r.to) if (kind === 'dir' && this.chosen(path)) paths.add(path);
+    for (const path of [...paths].sort().reverse()) {
       const found = look(this.r.workspace, path);
-      if (mode === undefined || found?.kind !== 'dir' || found.mode === mode) continue;
-      this.acting('set the mode of', path, () => chmodSync(below(this.r.workspace, path), mode));
+      if (found?.kind !== 'dir') continue;
+      const place = below(this.r.workspace, path);
+      const entry = this.r.to.get(path);
+      const mode = this.modes.get(path) ?? found.mode;
+      if (entry?.kind === 'dir' && this.chosen(path) && !this.hasTime(entry, found.stat))
+        this.acting('set the time of', path, () => this.setTime(place, entry));
+      if (mode !== found.mode) this.acting('set the mode of', path, () => chmodSync(place, mode));
     }
-  }
-
-  /** Makes a folder one that can be written in, after making sure that it and all above it are real folders. */
-  private unlock(path: string): void {
-    // Somebody may be at work there still, and may put a link in a folder's place while a large file is written.
-    const began = monotonicMs();
-    const isAnew = began > this.looksCountUntil;
-    if (isAnew) {
-      this.realFolders.clear();
-      this.realFolders.add('');
-    }
-    if (this.realFolders.has(path)) return;
-    const unknown: string[] = [];
-    for (let folder = path; !this.realFolders.has(folder); folder = parentOf(folder)) unknown.push(folder);
-    for (const folder of unknown.reverse()) this.unlockOne(folder);
-    // Of folders nested in hundreds a look alone takes longer than a moment: it would be made anew before each deed.
-    const now = monotonicMs();
-    const took = now - began;
-    this.looksCountUntil = isAnew ? now + Math.max(momentMs, took) : this.looksCountUntil + took;
-  }
-
-  private unlockOne(path: string): void {
-    const place = below(this.r.workspace, path);
-    const stat = lstatSync(place);
-    if (!stat.isDirectory())
-      throw new WorkspaceError(`"${path}" stopped being a folder while the workspace was restored`);
-    if ((stat.mode & 0o700) !== 0o700) {
-      chmodSync(place, 0o700);
-      if (!this.modes.has(path)) this.modes.set(path, stat.mode & 0o7777);
-    }
-    this.realFolders.add(path);
   }
 
   private acting(doing: string, path: string, act: () => void): void {

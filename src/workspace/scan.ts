@@ -173,7 +173,7 @@ export class Scanner {
       this.become(child, nothing);
       if (stat !== undefined) this.strays.push({ path: child.path, isSocket: stat.isSocket() });
     } else if (kind === 'dir') {
-      this.become(child, { kind, mode: stat.mode & 0o7777 });
+      this.become(child, { kind, mode: stat.mode & 0o7777, mtimeMs: stat.mtimeMs });
       if (child.folder === undefined) folder.order = undefined;
       child.folder ??= newFolder(child.path);
     } else if (kind === 'link') {
@@ -198,7 +198,8 @@ export class Scanner {
     )
       return;
     child.entry = is;
-    this.changed = true;
+    // A folder's time goes into the next tree that is another one: stages come and go with files of a moment.
+    if (is.kind !== 'dir' || !isSame(was, is)) this.changed = true;
   }
 
   /** Reads what the facts do not vouch for. */

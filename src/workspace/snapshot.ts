@@ -13,7 +13,7 @@ export type Entry = {
   readonly hash?: string;
   /** Links only: the target as it stands. */
   readonly target?: string;
-  /** Files only, as Node's Stats have it: milliseconds with their fraction, which tell a quarter of a microsecond. None in
+  /** Of files and folders, as Node's Stats have it: milliseconds with their fraction, which tell a quarter of a microsecond. None in
    *  trees of an earlier version. */
   readonly mtimeMs?: number;
   /** With the time they tell an untouched file without reading it. Both or none; but the inode alone of a file with several

@@ -49,6 +49,7 @@ const StoredTree = z.object({
   boot: z.string().describe('The start of the system in which the stat facts were taken'),
   folders: z.array(z.tuple([z.string(), z.int()])),
   links: z.array(z.tuple([z.string(), z.string()])),
+  times: z.array(z.number()).optional().describe('Of the folders, in order: when they were last changed'),
   packs: z
     .array(z.string().regex(/^pack(?:-[0-9a-f]+)?$/))
     .optional()
@@ -121,7 +122,7 @@ function* itemsOf(tree: Tree, boot: string, { packs, placeOf }: PlacesOf): Gener
   yield* listed('dir', (path, e): StoredTree['folders'][number] => [path, e.mode]);
   yield '],"links":[';
   yield* listed('link', (path, e): StoredTree['links'][number] => [path, e.target ?? '']);
-  yield `],${filesFollow}`;
+  yield `],"times":${JSON.stringify(timesOfFolders(tree))},${filesFollow}`;
   yield* listed('file', (path, e): StoredTree['files'][number] => {
     const place = placeOf(e.hash ?? '');
     const file = [path, e.mode, e.size ?? 0, e.hash ?? '', place?.offset ?? -1, factsText(e)] as const;
@@ -129,6 +130,14 @@ function* itemsOf(tree: Tree, boot: string, { packs, placeOf }: PlacesOf): Gener
     return pack === 0 ? [...file] : [...file, pack];
   });
   yield '\n]}\n';
+}
+
+/** Of trees of an earlier version nobody knows them. */
+function timesOfFolders(tree: Tree): readonly number[] {
+  const folders = [...tree.values()].filter(({ kind }) => kind === 'dir');
+  return folders.every(({ mtimeMs }) => mtimeMs !== undefined)
+    ? folders.map(({ mtimeMs = 0 }) => mtimeMs)
+    : [];
 }
 
 const headWith = (hash: string): Buffer => Buffer.from(`{"schema_version":1,"sha256":"${hash}",`);
@@ -225,7 +234,10 @@ function treeOf(stored: StoredTree, rows: Iterable<unknown>, boot: string): Retu
       if (offset >= 0) places.add(hash, { pack: name, offset, size });
     }
   }
-  const folders = stored.folders.map(([path, mode]): Item => [path, { kind: 'dir', mode }]);
+  const folders = stored.folders.map(([path, mode], n): Item => {
+    const mtimeMs = stored.times?.[n];
+    return [path, mtimeMs === undefined ? { kind: 'dir', mode } : { kind: 'dir', mode, mtimeMs }];
+  });
   const links = stored.links.map(([path, target]): Item => [path, { kind: 'link', mode: 0o777, target }]);
   const tree = inOrder([folders[Symbol.iterator](), links[Symbol.iterator](), files()]);
   // A run directory may come from somebody else: what a restore writes must stay in its folder.

@@ -1,5 +1,14 @@
 /** When files were last written, which build tools go by: a restore gives the times back. */
-import { linkSync, lstatSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  linkSync,
+  lstatSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -81,13 +90,32 @@ test('what a stage has only touched counts as touched after a resume', async () 
   expect(timesIn(it.ws, ['stamp'])).toEqual([2_000_000]);
 });
 
-test('a checkout has the times of the workspace', async () => {
-  await using it = await rig({ a: 'a', b: 'b' });
-  utimesSync(it.at('a'), 1, 2000);
-  utimesSync(it.at('b'), 1, 1000);
+test('a folder has the time again that it had, closed ones and empty ones too', async () => {
+  await using it = await rig({ 'modules/one/x': 'x', 'modules/none': {}, 'shut/in/x': 'x', rules: 'r' });
+  const folders = ['modules', 'modules/one', 'modules/none', 'shut', 'shut/in'];
+  for (const [n, name] of folders.entries()) utimesSync(it.at(name), 1, 1000 + n);
+  chmodSync(it.at('shut'), 0o500);
+  writeFileSync(it.at('rules'), 'changed');
   const { id } = await it.snapshots.take(it.before);
-  await (await again(it)).checkout(id, join(it.path, 'out'));
-  expect(timesIn(join(it.path, 'out'), ['a', 'b'])).toEqual([2_000_000, 1_000_000]);
+  chmodSync(it.at('shut'), 0o700);
+  writeFileSync(it.at('modules/one/y'), 'new');
+  rmSync(it.at('modules/none'), { recursive: true });
+  rmSync(it.at('shut'), { recursive: true });
+  const resumed = await again(it);
+  await resumed.restore(await resumed.load(id));
+  expect(timesIn(it.ws, folders)).toEqual(folders.map((_, n) => (1000 + n) * 1000));
+  expect(lstatSync(it.at('shut')).mode & 0o777).toBe(0o500);
+});
+
+test('a checkout has the times of the workspace', async () => {
+  await using it = await rig({ a: 'a', 'd/b': 'b' });
+  utimesSync(it.at('a'), 1, 2000);
+  utimesSync(it.at('d/b'), 1, 1000);
+  utimesSync(it.at('d'), 1, 3000);
+  const { id } = await it.snapshots.take(it.before);
+  const out = join(it.path, 'out');
+  await (await again(it)).checkout(id, out);
+  expect(timesIn(out, ['a', 'd/b', 'd'])).toEqual([2_000_000, 1_000_000, 3_000_000]);
 });
 
 test('the time of a file that has a name elsewhere is not touched', async () => {
