@@ -73,6 +73,8 @@ export type Told = {
   /** The stage at which the last attempt failed. */
   readonly stage: string | null;
   readonly reason: string;
+  /** It has come to no end, and a resume goes on with it. */
+  readonly resumable: boolean;
   readonly artifacts: string;
   readonly run_dir: string;
   readonly push: Pushed | null;

@@ -140,6 +140,7 @@ export async function settle(
     attempts: attempts.length,
     stage: typeof last?.['stage'] === 'string' ? last['stage'] : null,
     reason,
+    resumable: interrupted || (result.status === 'failed' && result.exit_node === null),
     artifacts: request.artifacts,
     run_dir: result.run_dir,
     push: pushed,

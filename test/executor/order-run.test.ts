@@ -112,6 +112,35 @@ test.for([
   expect(ran.stdout).toContain(mend);
 });
 
+const refusal = (status: number, code: string | null, message: string) => ({
+  status,
+  body: { error: { message, code } },
+});
+test.for([
+  [75, 'ERROR', refusal(401, 'invalid_api_key', 'Incorrect API key'), 'set OPENAI_API_KEY'],
+  [75, 'ERROR', refusal(429, 'insufficient_quota', 'all gone'), 'check its plan and billing'],
+  [3, 'FAIL', refusal(404, 'model_not_found', 'no such model'), 'check the name'],
+] as const)(
+  'a model that would refuse again (exit %i) is asked once, and its run goes on when that is mended',
+  async ([code, verdict, reaction, mend]) => {
+    const proposal = { text: JSON.stringify(answer('f1.txt', '1\n').json) };
+    await using server = await startModelServer((_, index) => (index === 0 ? reaction : proposal));
+    await using it = await place([order(1)]);
+    const env = { OPENAI_API_KEY: 'sk-test-0123456789', OPENAI_BASE_URL: server.url };
+    const flags = ['--repo', 'repo', '--work-order', 'wos/WO-01.json', '--no-push', '--artifacts-dir', 'art'];
+    const ran = await it.factory(['order', 'run', ...flags, '--run-id', 'r1', '--branch', 'w'], { env });
+    expect([ran.code, server.requests.length], ran.stderr).toEqual([code, 1]);
+    for (const part of [reaction.body.error.message, mend]) expect(ran.stdout).toContain(part);
+    expect(ran.stderr).toContain('order run --resume --run-id r1');
+    expect(it.newest('run_summary.json').verdict).toBe(verdict);
+    const again = await it.factory(['order', 'run', '--resume', '--run-id', 'r1', '--json'], { env });
+    expect(again.code, again.stderr).toBe(0);
+    expect(JSON.parse(again.stdout)).toMatchObject({ verdict: 'PASS', attempts: 1, resumable: false });
+    expect(server.requests).toHaveLength(2);
+    expect(git(it.repo, 'show', 'w:f1.txt')).toBe('1');
+  },
+);
+
 test('the branch in use moves with its files, also where a tag has its name', async () => {
   await using it = await place([order(1)], answer('f1.txt', '1\n'));
   git(it.repo, 'switch', '-q', '-c', 'mine');
