@@ -483,6 +483,28 @@ test("settings of the user's that git cannot read are told in git's own words", 
   expect(ran.stderr).not.toContain('git init');
 });
 
+test.skipIf(!existsSync('/proc/self'))('places that take no folder are refused, or told of', async () => {
+  await using it = await place([order(1)], answer('f1.txt', '1\n'));
+  const flags = ['--work-order', 'wos/WO-01.json', '--no-push', '--branch', 'w'];
+  for (const named of ['--out', '--artifacts-dir']) {
+    const ran = await it.order('run', ...flags, named, '/proc/x/y');
+    expect(ran.code, ran.stderr).toBe(1);
+    expect(ran.stderr).toMatch(
+      `${named} /proc/x/y cannot be made: /proc: the file system takes no new folders`,
+    );
+  }
+  // As a user has it who runs without a sandbox, where the stages are given the same.
+  const env = { TMPDIR: '/proc', FACTORY_SANDBOX: 'none' };
+  const args = ['order', 'run', '--repo', 'repo', '--agent', 'scripted', '--script', 'script.json', ...flags];
+  const ran = await it.factory([...args, '--run-id', 'r1'], { env });
+  expect(ran.code, ran.stderr).toBe(1);
+  expect(ran.stderr).toMatch(/\/proc\/factory-proof-\S+: the file system takes no new folders there/);
+  const seen = await it.factory(['diff', 'r1'], { env });
+  expect([seen.code, seen.stderr]).toEqual([1, expect.stringContaining('set TMPDIR to a place')]);
+  const again = await it.factory(['order', 'run', '--resume', '--run-id', 'r1']);
+  expect(again.code, again.stderr).toBe(0);
+});
+
 test('a TMPDIR that is a file keeps no order from its proof', async () => {
   await using it = await place([order(1)], answer('f1.txt', '1\n'));
   const env = { TMPDIR: join(it.path, 'script.json') };
