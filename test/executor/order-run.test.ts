@@ -505,6 +505,32 @@ test.skipIf(!existsSync('/proc/self'))('places that take no folder are refused, 
   expect(again.code, again.stderr).toBe(0);
 });
 
+test.skipIf(!existsSync('/proc/self'))(
+  'an --out that takes no folder by now keeps no landing from its end',
+  async () => {
+    await using it = await place([order(1)], answer('f1.txt', '1\n'));
+    const out = join(it.path, 'out');
+    writeFileSync(join(it.repo, 'scripts/verify.sh'), `[ -e ${out} ] || ln -s /proc ${out}\n`);
+    git(it.repo, 'commit', '-qam', 'a check that lays a link');
+    const flags = [
+      '--repo',
+      'repo',
+      '--agent',
+      'scripted',
+      '--script',
+      'script.json',
+      '--artifacts-dir',
+      'art',
+    ];
+    const args = ['--work-order', 'wos/WO-01.json', '--no-push', '--branch', 'w', '--out', 'out'];
+    const ran = await it.factory(['order', 'run', ...flags, ...args], { env: { FACTORY_SANDBOX: 'none' } });
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(ran.stderr).toMatch(
+      /the artifacts could not be copied to \S+: the file system takes no new folders there/,
+    );
+  },
+);
+
 test('a TMPDIR that is a file keeps no order from its proof', async () => {
   await using it = await place([order(1)], answer('f1.txt', '1\n'));
   const env = { TMPDIR: join(it.path, 'script.json') };
