@@ -59,7 +59,8 @@ export async function tellTrouble(error: unknown, io: Io, given: readonly string
 function somethingElse(error: unknown): { readonly path: string; readonly error: Error } | undefined {
   if (!(error instanceof Error)) return undefined;
   if (isCode(error, 'ELOOP', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ENAMETOOLONG') && 'path' in error)
-    return { path: String(error.path), error };
+    // What is put there, and not where, is gone again, or was never in the way.
+    return { path: String('dest' in error ? error.dest : error.path), error };
   return somethingElse(error.cause);
 }
 
