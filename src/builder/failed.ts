@@ -53,9 +53,9 @@ export async function whatFailed(
     node === '' ? '' : `stage ${node} failed: `,
     reason === '' ? 'no reason was given' : reason,
   ].join('');
-  // A missing program is the same in every attempt; a model may answer the next time, whatever it was this time.
+  // A missing program is the same in every attempt; a model that was not refused may answer the next time.
   const hopeless =
-    nodeType === 'codergen' ? context['last_failure.not_started'] === true : failureClass === 'config';
+    nodeType === 'codergen' ? context['last_failure.hopeless'] === true : failureClass === 'config';
   return { brief: briefOf(stage, why), hopeless };
 }
 

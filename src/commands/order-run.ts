@@ -5,6 +5,7 @@ import type { Landing } from '../builder/landing.ts';
 import { orderFiles } from '../builder/orders.ts';
 import { pushCommand, pushTrouble } from '../builder/push.ts';
 import { inspect } from '../builder/repository.ts';
+import { raisedLimit } from '../engine/caps.ts';
 import { type BatchTold, type Item, runBatch, type Teller } from '../executor/batch.ts';
 import { holding } from '../executor/hold.ts';
 import { readRequest } from '../executor/request.ts';
@@ -312,7 +313,7 @@ async function settle(
   if (options.json === true) io.out(`${JSON.stringify({ schema_version: 1, ...ended }, null, 2)}\n`);
   if ('verdict' in ended) {
     if (options.json !== true) tell(ended, options, io);
-    if (goesOn(ended.exit_code)) io.err(`${again(ended, options, io)}\n`);
+    if (goesOn(ended.exit_code) || ended.resumable) io.err(`${again(ended, options, io)}\n`);
     return ended.exit_code;
   }
   const last = ended.orders.at(-1);
@@ -372,8 +373,9 @@ const goesOn = (code: number): boolean => code === 130 || code === 75;
 /** What a person types to go on. */
 function again(told: Told, options: OrderRunOptions, { called }: OrderRunIo): string {
   const runs = options.runsdir === undefined ? '' : ` --runsdir ${quoteWord(options.runsdir)}`;
+  const raised = raisedLimit(told.reason);
   return asCalled(
-    `go on with it: factory order run --resume --run-id ${told.run_id}${runs}`,
+    `go on with it: factory order run --resume --run-id ${told.run_id}${runs}${raised === undefined ? '' : ` ${raised}`}`,
     called?.program,
   );
 }

@@ -1,8 +1,10 @@
 /** What ends a command from outside of it, told as everything else that is wrong. */
+import { basename, dirname } from 'node:path';
 import { DiskStop, diskTrouble, exitOfDisk, isDisks } from '../system/disk-trouble.ts';
 import { Superseded } from '../system/fence.ts';
 import { isCode, systemWords } from '../system/files.ts';
 import { GitError, startGitAgain } from '../system/git.ts';
+import { temporaryOf } from '../system/temporary.ts';
 import type { Io } from './io.ts';
 import { refuse, wrong } from './refuse.ts';
 
@@ -38,7 +40,12 @@ export async function tellTrouble(error: unknown, io: Io, given: readonly string
     const problem =
       error instanceof DiskStop
         ? { message: error.message, fix: error.fix }
-        : { message: diskWords(trouble), fix: mending(trouble.code) };
+        : {
+            message: diskWords(trouble),
+            fix: isTemporary(trouble.path, io.env)
+              ? 'set TMPDIR to a place that can be written to'
+              : mending(trouble.code),
+          };
     await refuse([{ code: 'system', severity: 'error', ...problem }], io, { json }, 1);
     return isDisks(error) ? exitOfDisk(given[0] ?? '', io.env) : 1;
   }
@@ -52,9 +59,14 @@ export async function tellTrouble(error: unknown, io: Io, given: readonly string
 function somethingElse(error: unknown): { readonly path: string; readonly error: Error } | undefined {
   if (!(error instanceof Error)) return undefined;
   if (isCode(error, 'ELOOP', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ENAMETOOLONG') && 'path' in error)
-    return { path: String(error.path), error };
+    // What is put there, and not where, is gone again, or was never in the way.
+    return { path: String('dest' in error ? error.dest : error.path), error };
   return somethingElse(error.cause);
 }
+
+/** Whether it is a folder of ours among the temporary ones that could not be made. */
+const isTemporary = (path: string | undefined, env: Io['env']): boolean =>
+  path !== undefined && /^factory-|^scenario-/.test(basename(path)) && dirname(path) === temporaryOf(env);
 
 function mending(code: string): string {
   switch (code) {
@@ -66,6 +78,7 @@ function mending(code: string): string {
     case 'EPERM':
       return 'check who owns it, its permissions and those of the folders above it';
     case 'EROFS':
+    case 'ENOENT':
       return 'use a place that can be written to, or mount that one with writing allowed';
     case 'ENOSPC':
     case 'EDQUOT':

@@ -12,11 +12,23 @@ const limits = { reason: 600, stderr: 600, stdout: 300, verification: 600, agent
 /** Agents whose programs leave logs of those names. */
 const agentPrograms = ['codex', 'claude', 'command'] as const;
 
-/** `last_failure.node_id|node_type|reason|class|not_started|at|artifacts|summary`. Every text in it is masked already: it comes
+type Stage = { readonly node: string; readonly type: string; readonly at: string };
+
+/** What of it no artifact has to be read for. */
+export const factsOf = (stage: Stage, failure: Failure): Record<string, Json> => ({
+  'last_failure.node_id': stage.node,
+  'last_failure.node_type': stage.type,
+  'last_failure.reason': head(failure.reason, 2000),
+  'last_failure.class': failure.class,
+  ...(failure.hopeless === true ? { 'last_failure.hopeless': true } : {}),
+  'last_failure.at': stage.at,
+});
+
+/** `last_failure.node_id|node_type|reason|class|hopeless|at|artifacts|summary`. Every text in it is masked already: it comes
  *  from masked artifacts or from the masked reason. */
 export async function feedback(
   nodeDir: string,
-  stage: { readonly node: string; readonly type: string; readonly at: string },
+  stage: Stage,
   failure: Failure,
 ): Promise<Record<string, Json>> {
   const at = nodeLayout(nodeDir);
@@ -59,12 +71,7 @@ export async function feedback(
   const verified = (await verificationTail(at.verificationResults, limits.verification)).trim();
   if (verified !== '') parts.push(`verification:\n${verified}`);
   return {
-    'last_failure.node_id': stage.node,
-    'last_failure.node_type': stage.type,
-    'last_failure.reason': head(failure.reason, 2000),
-    'last_failure.class': failure.class,
-    ...(failure.notStarted === true ? { 'last_failure.not_started': true } : {}),
-    'last_failure.at': stage.at,
+    ...factsOf(stage, failure),
     'last_failure.artifacts': artifacts,
     'last_failure.summary': head(parts.join('\n'), limits.all),
   };

@@ -3,6 +3,7 @@ import { readAttributes } from '../model/attribute.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import type { Node } from '../model/graph.ts';
 import { layout, nodeLayout } from '../model/layout.ts';
+import type { Failure } from '../model/outcome.ts';
 import { own } from '../model/own.ts';
 import type { Parked } from '../model/park.ts';
 import { kindOf } from '../model/resolve.ts';
@@ -21,7 +22,7 @@ import { alikeAfter, loopStopped } from './breaker.ts';
 import type { Caps } from './caps.ts';
 import { capHit, defaultCaps, spendHit } from './caps.ts';
 import { delta } from './context.ts';
-import { feedback, printable } from './feedback.ts';
+import { factsOf, feedback, printable } from './feedback.ts';
 import { closeVisit, openVisit, settleVisit } from './node-dir.ts';
 import { parked } from './park.ts';
 import { goalOf } from './pipeline.ts';
@@ -266,10 +267,11 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
 
     const at = clock.now().toISOString();
     const stage = { node: node.id, type: kind.type, executable: kind.executable, at };
-    const asIfFailed = () => step(graph, before.state, { ...stage, feedback: {} }, outcome).route;
+    const asIfFailed = (failure: Failure) =>
+      step(graph, before.state, { ...stage, feedback: factsOf(stage, failure) }, outcome).route;
     const waits =
       outcome.status === 'fail' && outcome.park !== undefined
-        ? parked(outcome, asIfFailed(), {
+        ? parked(outcome, asIfFailed(outcome), {
             node: node.id,
             now: clock.now(),
             before: state.steps === prepared.state.steps ? prepared.parkedBefore : undefined,
@@ -280,10 +282,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     await keepJson(nodeLayout(nodeDir).status, status(outcome));
     const told =
       outcome.status === 'fail'
-        ? await printable(
-            await feedback(nodeDir, { node: node.id, type: kind.type, at }, outcome),
-            setting.leaks,
-          )
+        ? await printable(await feedback(nodeDir, stage, outcome), setting.leaks)
         : {};
     const taken: Step = step(graph, before.state, { ...stage, feedback: told }, outcome);
     const alike = await alikeAfter(

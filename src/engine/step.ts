@@ -131,10 +131,12 @@ function clears(last: LastFailure | null, stage: StageFacts, outcome: Outcome): 
 
 function mergedContext(before: RunState, stage: StageFacts, outcome: Outcome): Context {
   const context: Record<string, Json> = { ...before.context, ...outcome.updates };
-  if (clears(before.last_failure, stage, outcome)) {
+  const failed = outcome.status === 'fail' && stage.type !== 'conditional';
+  // Of an earlier failure nothing stays beside a later one.
+  if (failed || clears(before.last_failure, stage, outcome)) {
     for (const key of Object.keys(context)) if (key.startsWith('last_failure.')) delete context[key];
   }
-  if (outcome.status === 'fail' && stage.type !== 'conditional') Object.assign(context, stage.feedback);
+  if (failed) Object.assign(context, stage.feedback);
   context['current_node'] = stage.node;
   context['outcome'] = outcome.status;
   return context;

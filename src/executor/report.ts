@@ -114,6 +114,7 @@ function briefOfAttempt({ visits }: Attempt): FailureBrief | null | 'open' {
 /** Stages whose failure no roll-back follows. */
 const failing = [
   ['prompt', 'preflight'],
+  ['propose', 'exception'],
   ['commit', 'exception'],
   ['proof', 'verify_failed'],
 ] as const;

@@ -19,6 +19,7 @@ import { sourceGit } from '../system/git.ts';
 import { ownCommit } from '../system/own-commit.ts';
 import { packageRoot } from '../system/package.ts';
 import type { Spawn } from '../system/spawn.ts';
+import { makeTemporary } from '../system/temporary.ts';
 import { checkDirs } from '../workspace/dirs.ts';
 import { guarded } from './guard.ts';
 import { closeRecords, openRecords } from './records.ts';
@@ -73,6 +74,8 @@ export type Told = {
   /** The stage at which the last attempt failed. */
   readonly stage: string | null;
   readonly reason: string;
+  /** It has come to no end, and a resume goes on with it. */
+  readonly resumable: boolean;
   readonly artifacts: string;
   readonly run_dir: string;
   readonly push: Pushed | null;
@@ -338,8 +341,20 @@ async function closedProblem(flag: string, path: string): Promise<Refused | unde
     const is = await stat(at).catch(() => undefined);
     if (is === undefined && at !== dirname(at)) continue;
     if (is?.isDirectory() !== true) return refuse(`${at} is no folder`);
-    const closed = await access(at, constants.W_OK | constants.X_OK).catch((error: unknown) => error);
+    const closed =
+      (await access(at, constants.W_OK | constants.X_OK).catch((error: unknown) => error)) ??
+      (at === path ? undefined : await noneWithin(at));
     return closed === undefined ? undefined : refuse(`${at}: ${systemWords(closed)}`);
+  }
+}
+
+/** What comes of a new folder in `place`: some file systems of the system's own (`/proc`) are open and take none. */
+async function noneWithin(place: string): Promise<unknown> {
+  try {
+    await rm(await makeTemporary(place, '.factory-place'), { recursive: true });
+    return undefined;
+  } catch (error) {
+    return error;
   }
 }
 

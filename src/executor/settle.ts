@@ -15,7 +15,7 @@ import { isPaused } from '../model/park.ts';
 import { namedRun, readManifest } from '../store/run-store.ts';
 import { isDisks } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { systemWords } from '../system/files.ts';
+import { makeFolder, systemWords } from '../system/files.ts';
 import { GitError, sourceGit } from '../system/git.ts';
 import { attemptsOf } from './evidence.ts';
 import { closeRecords, type Ending } from './records.ts';
@@ -140,6 +140,7 @@ export async function settle(
     attempts: attempts.length,
     stage: typeof last?.['stage'] === 'string' ? last['stage'] : null,
     reason,
+    resumable: interrupted || (result.status === 'failed' && result.exit_node === null),
     artifacts: request.artifacts,
     run_dir: result.run_dir,
     push: pushed,
@@ -153,6 +154,8 @@ async function handOut(request: Request, out: string): Promise<readonly string[]
   const target = join(out, request.run_id);
   try {
     await rm(target, { recursive: true, force: true });
+    // Node's own never comes to an end where a file system takes no new folders.
+    makeFolder(target);
     await cp(request.artifacts, target, { recursive: true });
     return [];
   } catch (error) {

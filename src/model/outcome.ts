@@ -73,8 +73,9 @@ export type Failure = {
   readonly retryAfterMs?: number;
   /** What the failed call waits for: the run may be parked until then. */
   readonly park?: Park;
-  /** The agent could not even be started (no program, no key, a setting that makes no sense): nor could it be again. */
-  readonly notStarted?: true;
+  /** The agent could not be started (no program, a setting that makes no sense), or its model's API refused it (the key, the
+   *  name of the model, the request): so it would be the next time, until somebody mends that. */
+  readonly hopeless?: true;
   /** True when the class is the stage's own word (`failure_class=…`) and not our reading of its exit. */
   readonly classSaid?: boolean;
   /** The exit code of the program that failed, when one ran to its end. */

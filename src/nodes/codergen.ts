@@ -255,7 +255,7 @@ async function settle(
         ...(report.model === undefined ? {} : { model: report.model }),
         ...(report.retryAfterMs === undefined ? {} : { retryAfterMs: report.retryAfterMs }),
         ...(report.park === undefined ? {} : { park: report.park }),
-        ...(isNotStarted(report) ? { notStarted: true } : {}),
+        ...(isHopeless(report) ? { hopeless: true } : {}),
       });
     case 'answered': {
       await site.keep('response.md', report.text);
@@ -309,10 +309,9 @@ async function settle(
   }
 }
 
-/** What the API of a model says of a request (`model`) is no word of this kind: it may say another one the next time. */
-const isNotStarted = (report: Extract<AgentReport, { kind: 'failed' }>): boolean =>
-  report.missing === true ||
-  (report.class === 'config' && report.unbilled === true && report.model === undefined);
+/** Whether asking again comes to the same until somebody mends it: a quota comes back by itself, nothing else of these does. */
+const isHopeless = ({ missing, class: of, park }: Extract<AgentReport, { kind: 'failed' }>): boolean =>
+  missing === true || of === 'config' || (park !== undefined && park.kind !== 'quota');
 
 /** What comes with a report, whatever it says: cost, reasoning, evidence. */
 async function keepBeside(report: Exclude<AgentReport, { kind: 'cancelled' }>, site: Site): Promise<void> {

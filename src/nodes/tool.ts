@@ -3,7 +3,7 @@ import { text } from '../model/attribute.ts';
 import type { Failure, Outcome, Said } from '../model/outcome.ts';
 import { endedBySignal, failed, saidNothing } from '../model/outcome.ts';
 import { toolCommandProblem } from '../policy/commands.ts';
-import { codeToldBy, stoppedByDisk } from '../system/disk-trouble.ts';
+import { stoppedByDisk, toldTrouble } from '../system/disk-trouble.ts';
 import { blamed } from './blamed.ts';
 import { describeMs } from './duration.ts';
 import { commonAttributes, executableAttributes, judgingAttributes, kind } from './kind.ts';
@@ -44,10 +44,8 @@ export const tool = kind({
     });
     const code = ended.kind === 'exited' ? ended.code : -1;
     await site.keep('tool.exitcode.txt', `${code}\n`);
-    if (stoppedByDisk(expanded.text, code)) {
-      const why = codeToldBy((await site.readNodeFile('tool.stderr.txt', 4096, 'tail')) ?? '');
-      throw Object.assign(new Error('the disk has stopped it'), { code: why, path: site.runDir });
-    }
+    if (stoppedByDisk(expanded.text, code))
+      throw toldTrouble((await site.readNodeFile('tool.stderr.txt', 4096, 'tail')) ?? '', site.runDir);
     if (ended.kind === 'cancelled') return failed('cancelled', 'cancelled', { broke: true });
     // What is read ends with a whole character, of which each has four bytes at most.
     const said = await site.readNodeFile('output.json', outputLimit + 4);

@@ -1,7 +1,7 @@
 /** Where a compilation's records and work orders go: the folder of its artifacts, and the one they are exported to. */
 import { mkdir, readdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isCode, isMissing, makeFolder, systemWords, writeFileAtomic } from '../system/files.ts';
+import { isCode, makeFolder, systemWords, writeFileAtomic } from '../system/files.ts';
 import { namesIn } from '../system/read.ts';
 import { type Problem, readIfThere } from './desk.ts';
 import { manifestFile } from './emit.ts';
@@ -14,7 +14,7 @@ export async function artifactsRoot(path: string): Promise<{ readonly root: stri
     makeFolder(path);
     return { root: await realpath(path) };
   } catch (error) {
-    return { problem: `the artifacts folder ${path} cannot be made: ${messageOf(error)}` };
+    return { problem: `the artifacts folder ${path} cannot be made: ${systemWords(error)}` };
   }
 }
 
@@ -31,7 +31,7 @@ export async function openShelf(root: string, runId: string): Promise<{ readonly
     return {
       problem: isCode(error, 'EEXIST')
         ? `there are artifacts of a run ${runId} already: ${dir}`
-        : `the artifacts folder ${dir} cannot be made: ${messageOf(error)}`,
+        : `the artifacts folder ${dir} cannot be made: ${systemWords(error)}`,
     };
   }
   return { dir };
@@ -68,7 +68,7 @@ export async function exportConflict(
     names = await readdir(outdir);
   } catch (error) {
     if (isCode(error, 'ENOENT')) return undefined;
-    return { problem: `the output folder ${outdir} cannot be used: ${messageOf(error)}` };
+    return { problem: `the output folder ${outdir} cannot be used: ${systemWords(error)}` };
   }
   const there: string[] = [];
   for (const name of names.filter(isOrder).sort()) {
@@ -109,9 +109,6 @@ async function written(outdir: string, work: () => Promise<void>): Promise<Probl
     await work();
     return undefined;
   } catch (error) {
-    return { problem: `the output folder ${outdir} cannot be written: ${messageOf(error)}` };
+    return { problem: `the output folder ${outdir} cannot be written: ${systemWords(error)}` };
   }
 }
-
-const messageOf = (error: unknown): string =>
-  isMissing(error) ? 'a part of the path is not a folder' : systemWords(error);

@@ -9,12 +9,16 @@ export function diskTrouble(
   error: unknown,
 ): { readonly code: string; readonly path: string | undefined; readonly error: Error } | undefined {
   if (!(error instanceof Error)) return undefined;
-  if ('code' in error && typeof error.code === 'string' && codes.includes(error.code)) {
+  if ('code' in error && typeof error.code === 'string' && (codes.includes(error.code) || takesNone(error))) {
     const path = 'path' in error && typeof error.path === 'string' ? error.path : undefined;
     return { code: error.code, path, error };
   }
   return diskTrouble(error.cause);
 }
+
+/** A file system of the system's own (`/proc`) says of a new folder that it is not there. */
+const takesNone = (error: Error): boolean =>
+  'code' in error && error.code === 'ENOENT' && 'syscall' in error && error.syscall === 'mkdtemp';
 
 /** Whether the disk itself is full or broken, which is no stage's doing. That access is denied may be the doing of whoever
  *  wrote there: anywhere, or only below `workspace`, where a stage can take it away. */
@@ -55,8 +59,17 @@ export function codeToldBy(text: string): string {
     EDQUOT: /quota/i,
     EMFILE: /too many (?:open )?files|files are open/i,
     EFBIG: /file (?:size limit|too large|would be larger)/i,
+    ENOENT: /takes no new folders/i,
   };
   return Object.entries(words).find(([, said]) => said.test(text))?.[0] ?? 'ENOSPC';
+}
+
+/** The same as the error of a tool of ours that the disk has stopped; about `runDir` where the tool names no path. */
+export function toldTrouble(text: string, runDir: string): Error {
+  const code = codeToldBy(text);
+  const path = /^error\[system\]: (\/.*?): /m.exec(text)?.[1] ?? runDir;
+  const syscall = code === 'ENOENT' ? { syscall: 'mkdtemp' } : {};
+  return Object.assign(new Error('the disk has stopped it'), { code, path, ...syscall });
 }
 
 export const mendDisk = 'mend that (space, permissions, the disk itself), then do it again';

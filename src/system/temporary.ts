@@ -2,15 +2,15 @@
  *  found by the next. */
 import { lstatSync, statSync } from 'node:fs';
 import { mkdtemp, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { isMissing } from './files.ts';
 import { isAbandoned, makerWord } from './maker.ts';
 import { removeTree } from './remove.ts';
 
-/** Where temporary things go, by the environment that a command was given. A TMPDIR that is no folder names no place: shells
- *  hand it down for long after it has been removed. */
+/** Where temporary things go, by the environment that a command was given; an absolute path, as those who are told of it may
+ *  be elsewhere. A TMPDIR that is no folder names no place: shells hand it down for long after it has been removed. */
 export function temporaryOf(env: Readonly<Record<string, string | undefined>>): string {
-  const named = env['TMPDIR'] || '/tmp';
+  const named = resolve(env['TMPDIR'] || '/tmp');
   try {
     return statSync(named).isDirectory() ? named : '/tmp';
   } catch (error) {

@@ -702,7 +702,7 @@ describe('rollback', () => {
     ['a check', 'verify', 'verification', 'product', 'verify_failed', 'again'],
     ['a promise', 'promises', 'verification', 'product', 'acceptance_failed', 'again'],
     ['an agent that broke', 'propose', 'codergen', 'agent', 'exception', 'again'],
-    ['a model that refused', 'propose', 'codergen', 'config', 'exception', 'again'],
+    ['a model that refused', 'propose', 'codergen', 'config', 'exception', 'give_up'],
     ['a missing program', 'verify_all', 'tool', 'config', 'exception', 'give_up'],
     ['a check that is a tool', 'verify', 'tool', 'product', 'verify_failed', 'again'],
     ['a tool called as what every object has', 'constructor', 'tool', 'agent', 'exception', 'again'],
@@ -720,6 +720,7 @@ describe('rollback', () => {
         'last_failure.node_type': nodeType,
         'last_failure.reason': 'because',
         'last_failure.class': failureClass,
+        ...(nodeType === 'codergen' && failureClass === 'config' ? { 'last_failure.hopeless': true } : {}),
       });
       await orderRollback({ attempts: 3 }, b.io);
       expect(b.output()).toMatchObject({

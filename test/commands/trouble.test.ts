@@ -1,6 +1,9 @@
 /** What a command says where the system does not let it. */
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tellTrouble } from '../../src/commands/trouble.ts';
+import { writeFileAtomic } from '../../src/system/files.ts';
+import { home } from '../support/cli.ts';
 
 test.for([
   ['EMFILE', 'raise the limit, e.g. ulimit -n 4096'],
@@ -21,4 +24,17 @@ test.for([
   expect(await tellTrouble(error, io, ['verify', 'r'])).toBe(1);
   expect(said).toContain('/a/b: ');
   expect(said).toContain(fix);
+});
+
+test('a folder in the place of a file is named, and not the file that was to come there', async () => {
+  await using it = await home({ 'there/x': '' });
+  const there = join(it.path, 'there');
+  let said = '';
+  const err = (text: string) => {
+    said += text;
+  };
+  const io = { env: {}, err, out: err } as unknown as Parameters<typeof tellTrouble>[1];
+  const error = await writeFileAtomic(there, 'x').catch((thrown: unknown) => thrown);
+  expect(await tellTrouble(error, io, ['verify', 'r'])).toBe(1);
+  expect(said).toContain(`${there}: it is a folder`);
 });

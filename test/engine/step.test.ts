@@ -160,6 +160,14 @@ describe('what is remembered of a failure', () => {
   test('a failed stage fills last_failure', () => {
     expect(played([['a', 'tool', failed('x', 'product')]]).context['last_failure.node_id']).toBe('a');
   });
+  test('of an earlier failure nothing stays beside a later one', () => {
+    const stage = facts('a', 'codergen', { 'last_failure.hopeless': true });
+    const before = freshState('start');
+    const { now } = step(graph, before, stage, failed('x', 'config')).change;
+    const { state } = play(graph, [['b', 'tool', failed('y', 'product')]], { ...before, ...now });
+    expect(state.context).toMatchObject({ 'last_failure.node_id': 'b' });
+    expect(state.context['last_failure.hopeless']).toBeUndefined();
+  });
   test('a success of another node leaves it, and notes that something has succeeded since', () => {
     const state = played([
       ['a', 'tool', failed('x', 'product')],

@@ -112,6 +112,35 @@ test.for([
   expect(ran.stdout).toContain(mend);
 });
 
+const refusal = (status: number, code: string | null, message: string) => ({
+  status,
+  body: { error: { message, code } },
+});
+test.for([
+  [75, 'ERROR', refusal(401, 'invalid_api_key', 'Incorrect API key'), 'set OPENAI_API_KEY'],
+  [75, 'ERROR', refusal(429, 'insufficient_quota', 'all gone'), 'check its plan and billing'],
+  [3, 'FAIL', refusal(404, 'model_not_found', 'no such model'), 'check the name'],
+] as const)(
+  'a model that would refuse again (exit %i) is asked once, and its run goes on when that is mended',
+  async ([code, verdict, reaction, mend]) => {
+    const proposal = { text: JSON.stringify(answer('f1.txt', '1\n').json) };
+    await using server = await startModelServer((_, index) => (index === 0 ? reaction : proposal));
+    await using it = await place([order(1)]);
+    const env = { OPENAI_API_KEY: 'sk-test-0123456789', OPENAI_BASE_URL: server.url };
+    const flags = ['--repo', 'repo', '--work-order', 'wos/WO-01.json', '--no-push', '--artifacts-dir', 'art'];
+    const ran = await it.factory(['order', 'run', ...flags, '--run-id', 'r1', '--branch', 'w'], { env });
+    expect([ran.code, server.requests.length], ran.stderr).toEqual([code, 1]);
+    for (const part of [reaction.body.error.message, mend]) expect(ran.stdout).toContain(part);
+    expect(ran.stderr).toContain('order run --resume --run-id r1');
+    expect(it.newest('run_summary.json').verdict).toBe(verdict);
+    const again = await it.factory(['order', 'run', '--resume', '--run-id', 'r1', '--json'], { env });
+    expect(again.code, again.stderr).toBe(0);
+    expect(JSON.parse(again.stdout)).toMatchObject({ verdict: 'PASS', attempts: 1, resumable: false });
+    expect(server.requests).toHaveLength(2);
+    expect(git(it.repo, 'show', 'w:f1.txt')).toBe('1');
+  },
+);
+
 test('the branch in use moves with its files, also where a tag has its name', async () => {
   await using it = await place([order(1)], answer('f1.txt', '1\n'));
   git(it.repo, 'switch', '-q', '-c', 'mine');
@@ -453,6 +482,54 @@ test("settings of the user's that git cannot read are told in git's own words", 
   expect(ran.stderr).toMatch(/git cannot look at .*repo: .*bad config/);
   expect(ran.stderr).not.toContain('git init');
 });
+
+test.skipIf(!existsSync('/proc/self'))('places that take no folder are refused, or told of', async () => {
+  await using it = await place([order(1)], answer('f1.txt', '1\n'));
+  const flags = ['--work-order', 'wos/WO-01.json', '--no-push', '--branch', 'w'];
+  for (const named of ['--out', '--artifacts-dir']) {
+    const ran = await it.order('run', ...flags, named, '/proc/x/y');
+    expect(ran.code, ran.stderr).toBe(1);
+    expect(ran.stderr).toMatch(
+      `${named} /proc/x/y cannot be made: /proc: the file system takes no new folders`,
+    );
+  }
+  // As a user has it who runs without a sandbox, where the stages are given the same.
+  const env = { TMPDIR: '/proc', FACTORY_SANDBOX: 'none' };
+  const args = ['order', 'run', '--repo', 'repo', '--agent', 'scripted', '--script', 'script.json', ...flags];
+  const ran = await it.factory([...args, '--run-id', 'r1'], { env });
+  expect(ran.code, ran.stderr).toBe(1);
+  expect(ran.stderr).toMatch(/\/proc\/factory-proof-\S+: the file system takes no new folders there/);
+  const seen = await it.factory(['diff', 'r1'], { env });
+  expect([seen.code, seen.stderr]).toEqual([1, expect.stringContaining('set TMPDIR to a place')]);
+  const again = await it.factory(['order', 'run', '--resume', '--run-id', 'r1']);
+  expect(again.code, again.stderr).toBe(0);
+});
+
+test.skipIf(!existsSync('/proc/self'))(
+  'an --out that takes no folder by now keeps no landing from its end',
+  async () => {
+    await using it = await place([order(1)], answer('f1.txt', '1\n'));
+    const out = join(it.path, 'out');
+    writeFileSync(join(it.repo, 'scripts/verify.sh'), `[ -e ${out} ] || ln -s /proc ${out}\n`);
+    git(it.repo, 'commit', '-qam', 'a check that lays a link');
+    const flags = [
+      '--repo',
+      'repo',
+      '--agent',
+      'scripted',
+      '--script',
+      'script.json',
+      '--artifacts-dir',
+      'art',
+    ];
+    const args = ['--work-order', 'wos/WO-01.json', '--no-push', '--branch', 'w', '--out', 'out'];
+    const ran = await it.factory(['order', 'run', ...flags, ...args], { env: { FACTORY_SANDBOX: 'none' } });
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(ran.stderr).toMatch(
+      /the artifacts could not be copied to \S+: the file system takes no new folders there/,
+    );
+  },
+);
 
 test('a TMPDIR that is a file keeps no order from its proof', async () => {
   await using it = await place([order(1)], answer('f1.txt', '1\n'));

@@ -7,6 +7,7 @@ import {
   isDisks,
   named,
   stoppedByDisk,
+  toldTrouble,
 } from '../../src/system/disk-trouble.ts';
 
 const failure = (code: string, more: object = {}) =>
@@ -49,7 +50,20 @@ test.for([
   ['fatal: unable to write file a: Read-only file system', 'EROFS'],
   ['error[system]: /a: the disk reports an error (input/output error)', 'EIO'],
   ['error[system]: too many files are open', 'EMFILE'],
+  ['error[system]: /proc/x: the file system takes no new folders there', 'ENOENT'],
 ] as const)('%s: %s', ([text, code]) => expect(codeToldBy(text)).toBe(code));
+
+test.for([
+  [
+    'warn\nerror[system]: /proc/a b-c: the file system takes no new folders there\n  = fix: x',
+    '/proc/a b-c',
+    'ENOENT',
+  ],
+  ['error[system]: too many files are open', '/runs/r', 'EMFILE'],
+  ['', '/runs/r', 'ENOSPC'],
+] as const)('what a tool of ours says of the disk (%s) is told of %s', ([text, path, code]) =>
+  expect(diskTrouble(toldTrouble(text, '/runs/r'))).toMatchObject({ path, code }),
+);
 
 test.for<[string, string, object, boolean]>([
   ['a full disk', 'ENOSPC', { path: '/w/a' }, true],

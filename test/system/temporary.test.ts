@@ -1,7 +1,7 @@
 /** Temporary folders: those of makers that have been killed go, and no others. */
 import { spawnSync } from 'node:child_process';
 import { chownSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { isAbandoned, makerWord } from '../../src/system/maker.ts';
 import { clearTemporaries, makeTemporary, temporaryOf } from '../../src/system/temporary.ts';
@@ -72,4 +72,6 @@ test('they lie where TMPDIR says, unless that is no folder', async () => {
   writeFileSync(it.at('file'), '');
   const named = [it.dir, it.at('none'), it.at('file'), it.at('file', 'x'), '', undefined];
   expect(named.map((TMPDIR) => temporaryOf({ TMPDIR }))).toEqual([it.dir, ...Array(5).fill('/tmp')]);
+  // Those who are told of it do not all stand here.
+  expect(temporaryOf({ TMPDIR: relative('.', it.dir) })).toBe(it.dir);
 });
