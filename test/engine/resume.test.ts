@@ -24,7 +24,7 @@ test.each([0, 1])('an engine that was taken over after %i looks ends nobody’s 
     const open = fence(it.dir, () => {
       if (left-- <= 0) throw new Superseded('taken');
     });
-    const manifest = { marker: 'nobody-else' } as Manifest;
+    const manifest = { marker: 'nobody-else', workspace_path: it.at('workspace') } as Manifest;
     const leftovers = endLeftovers(it.dir, manifest, { next_node: 'work' } as Checkpoint, []);
     if (looks === 0) await expect(leftovers).rejects.toThrow(Superseded);
     else expect(await leftovers).toBe(0);
