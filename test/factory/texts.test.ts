@@ -88,6 +88,8 @@ test('wherever it is cut, the run goes on with all of the old texts or with all 
     // With another limit, which makes another manifest of whichever stands there.
     const resumed = await resumeRun(dir, graph, { ...plainFlags, maxSteps: 50 }, doors);
     expect(resumed).toMatchObject({ code: 0 });
+    // What the user changes is no stage's doing.
+    expect(readFileSync(`${at.node('a')}/workspace.diff.json`, 'utf8')).not.toContain('spec.txt');
     const after = await readManifest(dir);
     const kept = readFileSync(`${at.inputs}/spec.txt`, 'utf8');
     expect(after.ok && after.manifest.variables['spec']?.file?.sha256).toBe(sha256(kept));
