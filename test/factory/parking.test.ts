@@ -268,11 +268,11 @@ test.for([
   expect(Date.parse(it.json(checkpoint).parked.wake_at)).toBe(Date.parse('2026-03-01T00:00:00Z') + ms);
 });
 
-test('with --now a parked run is tried before its time', async () => {
-  await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
+test('with --now a parked run is tried before its time, once', async () => {
+  await using it = await asking(dot(), [limited('3600'), limited('120'), { text: 'ok' }]);
   expect((await it.start()).code).toBe(75);
-  expect((await it.resume('r1', { now: true })).code).toBe(0);
-  expect(it.clock.waits).toEqual([]);
+  expect((await it.resume('r1', { now: true, wait: true, parkAfter: '1s' })).code).toBe(0);
+  expect(it.clock.waits).toEqual([60_000, 60_000]);
 });
 
 test('a wait is ended by a signal: the run stays parked', async () => {
