@@ -35,7 +35,7 @@ test('every variable that a stage gets is in the docs', () => {
     workspace: '/w',
     factoryBin: '/b',
     node: '/n',
-    marker: 'm',
+    processMarker: 'm',
     epoch: 1,
   };
   const desk = { words: (dir: string) => moneyWords(dir, { ...bundledPrices, from: 'a file' }) };

@@ -14,6 +14,7 @@ import { beforeWrite, mayWrite } from '../system/fence.ts';
 import { endGroup, sweep } from '../system/processes.ts';
 import { realOrSame } from '../workspace/dirs.ts';
 import { readStage } from './node-dir.ts';
+import { processMarker } from './process-marker.ts';
 import { reopen } from './reopen.ts';
 
 /** What a resume may be asked for with flags; only what was given. */
@@ -148,14 +149,16 @@ export async function endLeftovers(
   checkpoint: Checkpoint,
   spare: readonly number[],
 ): Promise<number> {
-  const { marker } = manifest;
+  const marker = processMarker(runDir, manifest);
   const dir = checkpoint.next_node === null ? undefined : layout(runDir).node(checkpoint.next_node);
   beforeWrite(runDir);
   if (dir !== undefined && existsSync(dir)) reopen(dir);
   const stage = dir === undefined ? undefined : await readStage(dir);
   // What was read may be the stage of who took the run over while we slept.
   const mayEnd = () => mayWrite(runDir);
-  const group = stage?.process != null && mayEnd() && (await endGroup(stage.process)) ? 1 : 0;
+  // A copy has a note of the original's stage, which may be at work there.
+  const noted = marker === manifest.marker ? stage?.process : undefined;
+  const group = noted != null && mayEnd() && (await endGroup(noted)) ? 1 : 0;
   return (
     group +
     (await sweep(`FACTORY_RUN_MARKER=${marker}`, brandsOf(marker), spare, mayEnd)) +

@@ -57,8 +57,9 @@ export type RunSetting = {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Names of secrets that every tool of the run gets. */
   readonly envPass: readonly string[];
-  /** Value of `FACTORY_RUN_MARKER`. */
+  /** Of the records of stages, and (`FACTORY_RUN_MARKER`) of their processes. */
   readonly marker: string;
+  readonly processMarker: string;
   readonly epoch: number;
   /** What every stage bears (see `system/brand.ts`); undefined where that cannot be. */
   readonly brand: Brand | undefined;
@@ -82,10 +83,9 @@ export type RunSetting = {
   readonly outOfMemory?: OutOfMemory;
   /** Where exchanges with agents are written down; undefined in a run that has none. */
   readonly exchanges?: ExchangeLog | undefined;
-  /** Sees to it that nothing sealed is told or left; undefined where nothing is sealed. */
-  readonly leaks?: LeakGuard | undefined;
-  /** The judge, kept from agents; undefined in a run that has sealed nothing. */
+  /** The judge, kept from agents, and what sees to it that nothing of it is told or left; undefined without one. */
   readonly sealed?: Sealed | undefined;
+  readonly leaks?: LeakGuard | undefined;
   /** What answers in place of agents, as long as this run follows another one. */
   readonly replay?: Replay | undefined;
 };
@@ -242,7 +242,7 @@ export function siteFor(
         mask: values,
         timeoutMs: limit,
         signal: visit.signal,
-        marker: `${epochVariable(setting.marker)}=${setting.epoch}`,
+        marker: `${epochVariable(setting.processMarker)}=${setting.epoch}`,
         ...(setting.brand === undefined ? {} : { brand: setting.brand }),
         started: (process) => visit.spawned(process),
       });
@@ -291,7 +291,7 @@ export function siteFor(
         keep,
         timeoutMs: Math.min(program.timeoutMs ?? Number.POSITIVE_INFINITY, most()),
         signal: stop === undefined ? visit.signal : AbortSignal.any([visit.signal, stop]),
-        marker: setting.marker,
+        marker: setting.processMarker,
         ...(setting.brand === undefined ? {} : { brand: setting.brand }),
         async beforeSpawn() {
           await writeContext();

@@ -59,7 +59,7 @@ export function withOwnWords(
     readonly workspace: string;
     readonly factoryBin: string;
     readonly node: string;
-    readonly marker: string;
+    readonly processMarker: string;
     readonly epoch: number;
   },
   {
@@ -86,8 +86,8 @@ export function withOwnWords(
     GIT_CEILING_DIRECTORIES: run.runDir,
     FACTORY_NODE_EXEC: run.node,
     FACTORY_RUN_ID: run.runId,
-    FACTORY_RUN_MARKER: run.marker,
-    [epochVariable(run.marker)]: String(run.epoch),
+    FACTORY_RUN_MARKER: run.processMarker,
+    [epochVariable(run.processMarker)]: String(run.epoch),
     FACTORY_NODE: node.id,
     FACTORY_VISIT: String(visit),
     FACTORY_ATTEMPT: String(attempt),

@@ -9,6 +9,7 @@ import { beginLanding, endLanding, heldBy, type Landing } from '../builder/landi
 import { type Pushed, push } from '../builder/push.ts';
 import { strayProblem } from '../builder/recorded.ts';
 import { branchInUse } from '../builder/repository.ts';
+import { processMarker } from '../engine/process-marker.ts';
 import type { Finished } from '../factory.ts';
 import { type Layout, layout } from '../model/layout.ts';
 import { isPaused } from '../model/park.ts';
@@ -168,7 +169,7 @@ async function handOut(request: Request, out: string): Promise<readonly string[]
 async function markerOf(runDir: string): Promise<string> {
   const read = await readManifest(runDir);
   if (!read.ok) throw new Error(`Internal: ${read.why}`);
-  return `FACTORY_RUN_MARKER=${read.manifest.marker}`;
+  return `FACTORY_RUN_MARKER=${processMarker(runDir, read.manifest)}`;
 }
 
 /** Where the repository stands as the landing begins. */

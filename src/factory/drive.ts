@@ -10,6 +10,7 @@ import type { Caps } from '../engine/caps.ts';
 import type { Casting, Refusal } from '../engine/casting.ts';
 import { backendOf } from '../engine/casting.ts';
 import { manifestHash } from '../engine/kept.ts';
+import { processMarker } from '../engine/process-marker.ts';
 import { nextCommand, resultOf } from '../engine/result.ts';
 import { endLeftovers } from '../engine/resume.ts';
 import { retell } from '../engine/retell.ts';
@@ -131,7 +132,8 @@ export async function drive(
       doors,
     );
     if ('problems' in sandbox) return sandbox;
-    const brand = brandFor(brandOf(manifest.marker, lock.epoch), {
+    const marker = processMarker(runDir, manifest);
+    const brand = brandFor(brandOf(marker, lock.epoch), {
       // Whoever is told what to do right before its end has its process for this run alone.
       own: doors.atLast !== undefined,
       by: sandbox.ladder.prlimit,
@@ -192,6 +194,7 @@ export async function drive(
       env: doors.env,
       envPass: [...manifest.env_pass, ...flags.envPass],
       marker: manifest.marker,
+      processMarker: marker,
       epoch: lock.epoch,
       brand: await brand,
       factoryBin: join(packageRoot(), 'dist', 'bin'),

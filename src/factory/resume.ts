@@ -1,6 +1,5 @@
 /** A run taken up again: what has changed is refused or taken over. */
 
-import { resolve } from 'node:path';
 import { readGraph } from '../dot/read.ts';
 import type { Made, NotMade } from '../engine/building.ts';
 import type { Caps } from '../engine/caps.ts';
@@ -13,7 +12,7 @@ import { inputPath } from '../engine/kept.ts';
 import { goalOf } from '../engine/pipeline.ts';
 import { readPriceFile } from '../engine/price-file.ts';
 import { resultOf } from '../engine/result.ts';
-import { flagsOfAgent, varNotTaken, whatChanged } from '../engine/resume.ts';
+import { flagsOfAgent } from '../engine/resume.ts';
 import { budgetGiven, parkAbove } from '../engine/shared-budget.ts';
 import type { Texts } from '../engine/texts.ts';
 import { textsOf, textsOfManifest } from '../engine/texts.ts';
@@ -29,6 +28,7 @@ import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';
 import { readPlain } from '../system/read.ts';
+import { asBegun } from './as-begun.ts';
 import { drive } from './drive.ts';
 import { completeResult, completeWait, finishedRun, untoldEnd } from './ended.ts';
 import { standing } from './stands.ts';
@@ -48,9 +48,10 @@ export async function resumeRun(
   flags: RunFlags,
   doors: Doors,
 ): Promise<Finished | Refusal> {
-  const sleeping = await stillParked(runDir, flags, doors);
-  if (sleeping !== undefined) return sleeping;
-  return goOnWhenAwake(runDir, graph, await resumeOnce(runDir, graph, flags, doors), flags, doors);
+  const sleeping = await stillParked(runDir, { graph }, flags, doors);
+  if (typeof sleeping === 'object') return sleeping;
+  const waited = sleeping === 'slept' && !flags.acceptChanges;
+  return goOnWhenAwake(runDir, graph, await resumeOnce(runDir, graph, flags, doors, waited), flags, doors);
 }
 
 /** Runs what was made, to its end; or tells why it could not be made. */
@@ -81,40 +82,40 @@ async function goOnWhenAwake(
   doors: Doors,
 ): Promise<Finished | Refusal> {
   let last = ended;
-  // What was asked for once is not asked for again.
-  const later: RunFlags = {
-    ...flags,
-    vars: {},
-    acceptChanges: false,
-    envPass: flags.envPass,
-    wait: true,
-    now: false,
-  };
-  const { script: _, ...again } = later;
+  // What was asked for once is not asked for again: the run keeps it, or it was for the moment.
+  const later: RunFlags = { ...flags, vars: {}, acceptChanges: false, takeOver: false, now: false };
+  const { script: _, prices: __, ...again } = later;
   while (
     flags.wait === true &&
     'result' in last &&
     last.result.status === 'paused_quota' &&
     !doors.signal.aborted
   ) {
-    const sleeping = await stillParked(runDir, again, doors);
-    last = sleeping ?? (await resumeOnce(runDir, graph, again, doors));
+    const sleeping = await stillParked(runDir, undefined, again, doors);
+    last = typeof sleeping === 'object' ? sleeping : await resumeOnce(runDir, graph, again, doors, true);
   }
   return last;
 }
 
-/** The end of a run that is parked for a quota which is not there yet; undefined when it may go on. Waits where that is
- *  asked for; a signal ends the wait. */
-async function stillParked(runDir: string, flags: RunFlags, doors: Doors): Promise<Finished | undefined> {
+/** The end of a run that is parked for a quota which is not there yet; undefined when it may go on, `slept` when that was
+ *  waited for. Waits where that is asked for; a signal ends the wait. What would be refused after it is refused before,
+ *  where `begins` says that this is who takes the run up. */
+async function stillParked(
+  runDir: string,
+  begins: { readonly graph: Graph | undefined } | undefined,
+  flags: RunFlags,
+  doors: Doors,
+): Promise<Finished | Refusal | 'slept' | undefined> {
   let told = false;
+  const slept = () => (told ? 'slept' : undefined);
   for (;;) {
     const loaded = await loadCheckpoint(layout(runDir).checkpoint);
-    if (!loaded.ok) return undefined;
+    if (!loaded.ok) return slept();
     const state = loaded.checkpoint;
     const { parked } = state;
-    if (state.status !== 'paused_quota' || parked?.wake_at == null || flags.now === true) return undefined;
+    if (state.status !== 'paused_quota' || parked?.wake_at == null || flags.now === true) return slept();
     const left = Date.parse(parked.wake_at) - doors.clock.now().getTime();
-    if (!(left > 0)) return undefined;
+    if (!(left > 0)) return slept();
     if (flags.wait !== true || doors.signal.aborted) {
       const readRun = await readManifest(runDir);
       if (!readRun.ok) return undefined;
@@ -128,6 +129,13 @@ async function stillParked(runDir: string, flags: RunFlags, doors: Doors): Promi
       }
       return { result, code };
     }
+    const stands = told || begins === undefined ? undefined : await standing(runDir);
+    if (stands !== undefined && 'manifest' in stands) {
+      const { manifest } = stands;
+      const texts = { stored: storedGraph(manifest), graph: begins?.graph, keeps: false };
+      const is = await asBegun(manifest, texts, flags, doors);
+      if ('problems' in is) return is;
+    }
     if (!told)
       doors.log('info', 'parked; waiting for the quota', { wake_at: parked.wake_at, node: parked.node });
     told = true;
@@ -135,16 +143,18 @@ async function stillParked(runDir: string, flags: RunFlags, doors: Doors): Promi
   }
 }
 
+/** `waited`: by this process, which has found the run as it was begun before it slept: it goes on with those texts. */
 async function resumeOnce(
   runDir: string,
   graph: Graph | undefined,
   flags: RunFlags,
   doors: Doors,
+  waited = false,
 ): Promise<Finished | Refusal> {
   const stands = await standing(runDir);
   if ('problems' in stands) return stands;
   const { manifest, read: loadedState } = stands;
-  const stored = readGraph(manifest.pipeline_path, manifest.pipeline.text).graph;
+  const stored = storedGraph(manifest);
   const { checkpoint } = loadedState;
   const finished = await finishedRun(manifest, checkpoint, runDir, doors);
   if (finished !== undefined) {
@@ -154,34 +164,13 @@ async function resumeOnce(
     return (await completeResult(runDir, manifest, checkpoint, finished.result, takeOver, doors)) ?? finished;
   }
   const replays = manifest.replay_of !== undefined;
-  if (flags.live === true && !replays)
-    return refused('usage', `run ${manifest.run_id} is no replay: it is live anyway`, 'leave out --live');
-  // A replay goes on with the texts that it keeps: those of the run that it follows. So does a fork that began with such.
-  const keeps = manifest.forked_from?.kept_texts === true && !flags.acceptChanges;
-  const differs =
-    replays || keeps
-      ? await whatChanged(
-          { ...manifest, prompts: {}, schemas: {} },
-          replays ? stored : (graph ?? stored),
-          flags,
-          doors.cwd,
-        )
-      : await whatChanged(manifest, graph, flags, doors.cwd);
-  if (differs.length > 0 && !flags.acceptChanges) return { problems: differs };
-  const lost = await varNotTaken(manifest, graph, flags, doors.cwd);
-  if (lost !== undefined) return { problems: [lost] };
-  const { holdout } = manifest;
-  if (flags.holdout !== undefined && resolve(doors.cwd, flags.holdout) !== holdout?.from)
-    return refused(
-      'resume-changed',
-      `--holdout ${flags.holdout} is not what the run has sealed: ${holdout === undefined ? 'nothing' : holdout.from === 'workdir' ? `${holdout.paths.join(', ')} of its workdir` : holdout.from}`,
-      'leave the flag out, or start a new run: what judges a run stays as it was when the run began',
-    );
+  const is = await asBegun(manifest, { stored, graph, keeps: waited }, flags, doors);
+  if ('problems' in is) return is;
   if (!asksForMore(flags, manifest)) {
     const untold = await untoldEnd(runDir, manifest, checkpoint, flags.takeOver === true, doors);
     if (untold !== undefined) return untold;
   }
-  for (const change of differs) doors.log('warn', `accepted: ${change.message}`);
+  for (const change of is.accepted) doors.log('warn', `accepted: ${change.message}`);
   const accepts = flags.acceptChanges && !replays;
   if (accepts && graph === undefined) doors.log('warn', 'the run goes on with the texts that it keeps');
   const current = accepts && graph !== undefined ? graph : stored;
@@ -219,6 +208,9 @@ async function resumeOnce(
   const change = { manifest: next, files: fresh?.files ?? {}, script };
   return drive(current, runDir, { casting, inputs, caps, resumed: true, change }, flags, doors);
 }
+
+const storedGraph = ({ pipeline_path, pipeline }: Manifest): Graph | undefined =>
+  readGraph(pipeline_path, pipeline.text).graph;
 
 /** Whether the flags let a run go on that ended at no exit. */
 const asksForMore = (flags: RunFlags, { caps }: Manifest): boolean =>
@@ -326,7 +318,6 @@ export async function goOn(
   // The manifest says what the run goes on with, so that the next resume finds nothing changed.
   const { parked: _, goal: began, forked_from: fork, ...awake } = manifest;
   const goal = given.fresh === undefined ? began : goalOf(current);
-  const { max_visits, command_timeout_ms } = manifest.caps;
   const next: Manifest = {
     ...awake,
     ...(fork === undefined ? {} : { forked_from: given.fresh === undefined ? fork : withOwnTexts(fork) }),
@@ -358,11 +349,10 @@ export async function goOn(
       ...flagsOfAgent(flags, given.script === undefined ? undefined : script?.text, manifest.agent.flags),
     },
     caps: {
-      ...(max_visits === undefined ? {} : { max_visits }),
-      ...(command_timeout_ms === undefined ? {} : { command_timeout_ms }),
       max_steps: caps.maxSteps,
       max_wall_ms: caps.maxWallMs ?? null,
       ...(caps.maxVisits === undefined ? {} : { max_visits: caps.maxVisits }),
+      ...(caps.commandTimeoutMs === undefined ? {} : { command_timeout_ms: caps.commandTimeoutMs }),
       ...spendCapsOf(caps),
     },
     ...(priced.kept === undefined ? {} : { prices: priced.kept }),

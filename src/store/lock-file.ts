@@ -17,6 +17,7 @@ export const LockFile = z.object({
     .optional()
     .describe('From taking the lock to the heartbeat, by a clock that is never set'),
   uptime_ms: z.number().optional().describe('Of the machine at the heartbeat; counts within one boot'),
+  folder: z.string().optional().describe('Inode of the run directory: in a copy it is another one'),
   released: z.string().nullable(),
 });
 export type LockFile = z.infer<typeof LockFile>;

@@ -21,7 +21,7 @@ import { type Continued, type Every, realContinued, realEvery } from '../system/
 import { Superseded } from '../system/fence.ts';
 import { isCode, isMissing, makeFolder, removeFile, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { type Self, thisProcess } from '../system/proc.ts';
-import { isFolder, readPlain, readPlainBytes } from '../system/read.ts';
+import { folderId, isFolder, readPlain, readPlainBytes } from '../system/read.ts';
 import { scan } from './journal-read.ts';
 import { type Before, judge, LockFile, type LockRead, livesOn, type Owner } from './lock-file.ts';
 
@@ -115,6 +115,7 @@ export async function acquireLock(runDir: string, options: LockOptions): Promise
       heartbeat: now,
       held_ms: 0,
       uptime_ms: (options.uptime ?? uptimeMs)(),
+      folder: folderId(runDir),
       released: null,
     };
     if (!(await create(folder, ours))) continue;

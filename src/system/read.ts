@@ -11,6 +11,9 @@ export type Plain<T = string> =
 /** The most that is read of one file at once: far above what a run writes, and well below what a process can hold. */
 export const mostAtOnce = 256 * 1024 * 1024;
 
+/** What tells a folder from a copy of it, wherever it is moved on its disk. */
+export const folderId = (path: string): string => statSync(path, { bigint: true }).ino.toString();
+
 /** A plain file as a whole. A folder, a pipe or a device in its place is never waited for, and one of more than `most`
  *  bytes is not read, or with `cut` no further: a run directory may come from somebody else. Throws only what the system
  *  says of one that is there and cannot be read. */

@@ -1,6 +1,6 @@
 /** What an engine ends is the run's: not who waits for the run, nor a program that had it and has more to do. */
 import { spawn } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { isAlive, processId } from '../../src/system/proc.ts';
@@ -105,4 +105,37 @@ test('who waits until a run can go on is not ended by who goes on with it at onc
     await server.close();
     expect({ code, signal }).toMatchObject({ signal: null });
   }
+});
+
+/** Stage `two` is at work until it is told to end. */
+const copied = `digraph g {
+  workdir="none"
+  start [shape=Mdiamond]
+  one [shape=parallelogram, tool_command="true"]
+  two [shape=parallelogram, tool_command="touch $CWD/at-$(basename $(dirname $PWD)); while ! [ -e $CWD/go ]; do sleep 0.01; done"]
+  exit [shape=Msquare]
+  start -> one -> two
+  two -> exit [condition="outcome=success"]
+}`;
+
+test.each([
+  ['r', 'copy'],
+  ['copy', 'r'],
+])('of a run and a copy of it, %s stays at work while %s is gone on with', async (first, second) => {
+  await using it = await home({ 'p.dot': copied });
+  const env = { CWD: it.path };
+  const stopped = { ...env, ATTRACTION_TEST_STOP_AFTER_NODE: 'one' };
+  expect((await it.factory(['run', 'p.dot', '--run-id', 'r'], { env: stopped })).code).toBe(1);
+  cpSync(join(it.path, '.factory/runs/r'), join(it.path, '.factory/runs/copy'), { recursive: true });
+  const goOn = async (run: string) => {
+    const going = it.factory(['resume', run], { env });
+    const begun = vi.waitFor(() => expect(existsSync(join(it.path, `at-${run}`))).toBe(true), patient);
+    await Promise.race([going, begun]);
+    return { going };
+  };
+  const ended = [await goOn(first), await goOn(second)];
+  writeFileSync(join(it.path, 'go'), '');
+  const codes = [];
+  for (const { going } of ended) codes.push((await going).code);
+  expect(codes).toEqual([0, 0]);
 });

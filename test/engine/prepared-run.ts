@@ -51,6 +51,7 @@ export async function prepared(
     env: {},
     envPass: [],
     marker: 'm',
+    processMarker: 'm',
     epoch: 1,
     brand: undefined,
     factoryBin: '/nowhere',

@@ -1,12 +1,14 @@
 /** What a killed engine left running is ended by its follower, and by nobody who has been followed itself. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { cpSync, mkdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { writeStage } from '../../src/engine/node-dir.ts';
 import { endLeftovers } from '../../src/engine/resume.ts';
 import type { Checkpoint } from '../../src/model/checkpoint.ts';
 import type { Manifest } from '../../src/model/manifest.ts';
+import { acquireLock } from '../../src/store/lock.ts';
+import { realClock } from '../../src/system/clock.ts';
 import { fence, Superseded } from '../../src/system/fence.ts';
 import { isAlive, processId } from '../../src/system/proc.ts';
 import { temp } from '../system/temp.ts';
@@ -24,7 +26,7 @@ test.each([0, 1])('an engine that was taken over after %i looks ends nobody’s 
     const open = fence(it.dir, () => {
       if (left-- <= 0) throw new Superseded('taken');
     });
-    const manifest = { marker: 'nobody-else' } as Manifest;
+    const manifest = { marker: 'nobody-else', workspace_path: it.at('workspace') } as Manifest;
     const leftovers = endLeftovers(it.dir, manifest, { next_node: 'work' } as Checkpoint, []);
     if (looks === 0) await expect(leftovers).rejects.toThrow(Superseded);
     else expect(await leftovers).toBe(0);
@@ -32,6 +34,31 @@ test.each([0, 1])('an engine that was taken over after %i looks ends nobody’s 
     open();
     expect(await endLeftovers(it.dir, manifest, { next_node: 'work' } as Checkpoint, [])).toBe(1);
     expect(isAlive(process)).toBe(false);
+  } finally {
+    stage.kill('SIGKILL');
+    await ended;
+  }
+});
+
+test('a copy of a run ends nothing that the run has noted, which may be at work', async () => {
+  await using it = await temp();
+  const stage = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
+  const ended = once(stage, 'exit');
+  const process = processId(stage.pid ?? 0);
+  if (process === undefined) throw new Error('it has just begun');
+  try {
+    const [run, copy] = [it.at('run'), it.at('copy')] as const;
+    mkdirSync(it.at('run', 'work'), { recursive: true });
+    await writeStage(it.at('run', 'work'), { visit: 1, attempt: 1, marker: 'one-run', process });
+    const answer = await acquireLock(run, { clock: realClock, continued: () => () => {} });
+    if (answer.kind === 'refused') throw new Error(answer.why);
+    await answer.lock.release();
+    cpSync(run, copy, { recursive: true });
+    const manifest = { marker: 'one-run', workspace_path: it.at('run', 'workspace') } as Manifest;
+    const leftIn = (dir: string) => endLeftovers(dir, manifest, { next_node: 'work' } as Checkpoint, []);
+    expect(await leftIn(copy)).toBe(0);
+    expect(isAlive(process)).toBe(true);
+    expect(await leftIn(run)).toBe(1);
   } finally {
     stage.kill('SIGKILL');
     await ended;

@@ -108,8 +108,12 @@ describe('a run from a program', () => {
     if (!read.ok) throw new Error(read.why);
     const moment = findMoment(read.records, { node: 'one' });
     if (!moment.ok) throw new Error(moment.why);
-    const fork = ran(await forkRun('runs/a', moment, undefined, where('b'), plainFlags(), doors));
+    const flags = plainFlags({ commandTimeoutMs: 7000 });
+    const fork = ran(await forkRun('runs/a', moment, undefined, where('b'), flags, doors));
     expect([fork.status, steps(fork.workspace)]).toEqual(['completed', 'one\ntwo\n']);
+    // Whoever resumes it has the same limits without saying so again.
+    const { caps } = JSON.parse(readFileSync(join(folder, 'runs/b/manifest.json'), 'utf8'));
+    expect(caps.command_timeout_ms).toBe(7000);
     const replay = ran(await replayRun('runs/a', {}, where('c'), plainFlags(), doors));
     expect([replay.status, steps(replay.workspace)]).toEqual(['completed', 'one\ntwo\n']);
   });

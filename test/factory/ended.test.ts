@@ -61,6 +61,19 @@ test('an end at no exit that an engine was killed before saying is said first; o
   expect(JSON.parse(readFileSync(at.manifest, 'utf8')).sandbox).toMatchObject({ by: 'FACTORY_SANDBOX' });
 });
 
+test('the end of a run whose records were changed since is not told again', async () => {
+  await using it = await temp();
+  const { start, graph, doors, flags, dir, at } = await ground(it, stuck.replace('exit 3', 'true'));
+  expect(await start()).toMatchObject({ code: 0 });
+  const visits = readFileSync(at.visits, 'utf8');
+  writeFileSync(at.visits, visits.replace('"node":"a"', '"node":"b"'));
+  expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({
+    problems: [{ code: 'records-changed' }],
+  });
+  writeFileSync(at.visits, visits);
+  expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ code: 0 });
+});
+
 test('a run that has ended at no exit is given free when that is told', async () => {
   await using it = await temp();
   const { start, graph, doors, flags, dir, at, last } = await ground(it, stuck);

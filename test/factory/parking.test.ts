@@ -1,5 +1,5 @@
 /** Runs that wait: for a quota by the clock, for a key or a payment by somebody's hand. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { manifestHash } from '../../src/engine/kept.ts';
@@ -122,6 +122,20 @@ test('a run that waits, whose engine was killed before it could write so, says s
   expect((await it.resume('r1', { now: true })).code).toBe(0);
 });
 
+test('an end that was told of an earlier wait at the same stage is not taken for that of this one', async () => {
+  await using it = await asking(dot(), [limited('3600'), limited('7200')]);
+  expect((await it.start()).code).toBe(75);
+  const earlier = readFileSync(join(it.path, '.factory/runs/r1/result.json'));
+  expect((await it.resume('r1', { now: true })).code).toBe(75);
+  writeFileSync(join(it.path, '.factory/runs/r1/result.json'), earlier);
+  expect((await it.resume('r1')).code).toBe(75);
+  expect(it.json('.factory/runs/r1/result.json').wake_at).toBe(it.json(checkpoint).parked.wake_at);
+  const locks = join(it.path, '.factory/runs/r1/lock'); // A look takes the run from nobody.
+  const owners = readdirSync(locks);
+  expect((await it.resume('r1')).code).toBe(75);
+  expect(readdirSync(locks)).toEqual(owners);
+});
+
 test('a look at a run that waits writes nothing over what somebody has done with it since', async () => {
   await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
   expect((await it.start()).code).toBe(75);
@@ -175,6 +189,43 @@ test('a run that waits goes on as often as it parks, from the first command on',
   ).toHaveLength(2);
 });
 
+const asks = dot().replace('"do it"', '"@w.md"');
+
+test.each(['the first command', 'a resume'])(
+  'what %s has read is not read again when it has waited: prompts and prices may be others by then',
+  async (who) => {
+    await using it = await asking(asks, [limited('3600'), limited('3600'), { text: 'ok' }]);
+    const prices = join(it.path, 'prices.json');
+    writeFileSync(join(it.path, 'w.md'), 'do it');
+    writeFileSync(prices, '{"format":"factory-prices/1","dated":"2026-01-31","models":{}}');
+    const change = (line: string) => {
+      if (!line.includes('waiting for the quota')) return false;
+      writeFileSync(join(it.path, 'w.md'), 'do something else');
+      rmSync(prices, { force: true });
+      return false;
+    };
+    const start = { runId: 'r1', workdir: 'work' };
+    const resumes = who === 'a resume' && (await it.run('p.dot', start)).code === 75;
+    const ran = resumes
+      ? await it.resume('r1', { wait: true }, change)
+      : await it.run('p.dot', { ...start, wait: true, prices: 'prices.json' }, change);
+    expect(ran.code, ran.err).toBe(0);
+    expect(JSON.stringify(it.server.requests.at(-1))).not.toContain('something else');
+  },
+);
+
+test('a resume that would be refused is refused before it waits', async () => {
+  await using it = await asking(asks, [limited('3600'), { text: 'ok' }]);
+  writeFileSync(join(it.path, 'w.md'), 'do it');
+  expect((await it.start()).code).toBe(75);
+  writeFileSync(join(it.path, 'w.md'), 'do something else');
+  const refused = await it.resume('r1', { wait: true });
+  expect([refused.code, it.clock.waits]).toEqual([2, []]);
+  const ended = await it.resume('r1', { wait: true, acceptChanges: true });
+  expect(ended.code, ended.err).toBe(0);
+  expect(JSON.stringify(it.server.requests.at(-1))).toContain('something else');
+});
+
 test('a server whose own time is waited for in vain is asked less and less often, until a stage has ended', async () => {
   const reactions = [...Array.from({ length: 4 }, () => limited('120')), { text: 'ok' }, limited('120')];
   await using it = await asking(dot('start -> work -> more -> done; more [prompt=more]', 'park_after="1m"'), [
@@ -217,11 +268,11 @@ test.for([
   expect(Date.parse(it.json(checkpoint).parked.wake_at)).toBe(Date.parse('2026-03-01T00:00:00Z') + ms);
 });
 
-test('with --now a parked run is tried before its time', async () => {
-  await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
+test('with --now a parked run is tried before its time, once', async () => {
+  await using it = await asking(dot(), [limited('3600'), limited('120'), { text: 'ok' }]);
   expect((await it.start()).code).toBe(75);
-  expect((await it.resume('r1', { now: true })).code).toBe(0);
-  expect(it.clock.waits).toEqual([]);
+  expect((await it.resume('r1', { now: true, wait: true, parkAfter: '1s' })).code).toBe(0);
+  expect(it.clock.waits).toEqual([60_000, 60_000]);
 });
 
 test('a wait is ended by a signal: the run stays parked', async () => {

@@ -139,3 +139,26 @@ test('new texts are on the disk before the manifest that tells of them, and in t
   expect(last(`moved ${folder}/spec.txt`)).toBeGreaterThan(isTold);
   expect(last(`flushed ${at.inputs}`)).toBeGreaterThan(last(`moved ${folder}/spec.txt`));
 });
+
+test('what the user changes is no change of the stage that comes next', async () => {
+  await using it = await temp();
+  writeFileSync(it.at('p.dot'), pipeline);
+  writeFileSync(it.at('spec.txt'), 'old\n');
+  writeFileSync(it.at('script.json'), scriptOf('x'));
+  mkdirSync(it.at('runs'));
+  const { graph } = await readPipeline('p.dot', it.dir);
+  if (graph === undefined) throw new Error('the pipeline is sound');
+  const vars = { spec: '@spec.txt' };
+  const flags = { ...plainFlags, agent: 'scripted', script: 'script.json', vars };
+  const doors = quietDoors(it.dir, { FACTORY_SANDBOX: 'none' });
+  const stopped = { ...doors, env: { ...doors.env, ATTRACTION_TEST_STOP_AFTER_NODE: 'start' } };
+  await startRun(graph, { runsDir: it.at('runs'), runId: 'r1' }, flags, stopped);
+  writeFileSync(it.at('spec.txt'), 'new\n');
+  const dir = it.at('runs', 'r1');
+  const accepting = { ...plainFlags, vars, acceptChanges: true };
+  expect(await resumeRun(dir, graph, accepting, doors)).toMatchObject({ code: 0 });
+  const at = layout(dir);
+  expect(readFileSync(`${at.workspace}/said`, 'utf8')).toBe('new\n');
+  const diff = JSON.parse(readFileSync(`${at.node('a')}/workspace.diff.json`, 'utf8'));
+  expect(diff).toMatchObject({ created: [], modified: [], deleted: [] });
+});

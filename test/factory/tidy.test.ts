@@ -47,3 +47,9 @@ test('folders that are closed keep no run from being tidied, by somebody whom mo
   expect(await it.read('.hidden/0/secret.txt')).toBe('s');
   expect(await it.read('.scratch/a/tmp/.x.0123456789ab.tmp')).toBe('of a stage');
 });
+
+test('a file of the workspace stays, whatever it is called', async () => {
+  await using it = await home({ [`workspace/${torn('mine')}`]: 'of the product', 'visits.jsonl': '' });
+  await tidy(it.path);
+  expect(await it.read(`workspace/${torn('mine')}`)).toBe('of the product');
+});
