@@ -83,6 +83,8 @@ test('a remote that is a folder of this machine flushes what it takes before it 
     ['one', remote],
     ['two', '../remote.git'],
     ['three', `file://${remote}`],
+    ['four', `file://${remote.replace('remote', '%72emot%65')}`],
+    ['five', `file://localhost${remote}`],
   ] as const) {
     git(repo, 'branch', branch);
     git(repo, 'remote', 'set-url', 'origin', url);
