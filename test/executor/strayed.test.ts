@@ -64,6 +64,22 @@ test('a history that a check has moved is neither landed nor delivered', async (
   expect(existsSync(join(it.path, 'out'))).toBe(false);
 });
 
+test.for(['manifest.json', 'history.git/factory-start.json'])(
+  'a check that has written in %s has the order refused with that name, and nothing landed',
+  async (name) => {
+    await using it = await home(files);
+    const repo = join(it.path, 'repo');
+    const path = join(it.path, 'runs/o', name);
+    put(repo, { 'scripts/verify.sh': `test -z "$FACTORY_PROOF" || echo '{}' > '${path}'\n` });
+    repository(repo);
+    const ran = await carryOut(it);
+    expect(ran.code, ran.stderr).toBe(1);
+    expect(ran.stderr).toContain(`${path} is `);
+    expect(ran.stderr).not.toContain('an error of factory itself');
+    expect(git(repo, 'branch', '--list', 'mine')).toBe('');
+  },
+);
+
 /** Writes wherever it may below the run's folder, and says where that is. */
 const scribbles = (runDir: string) => `test -n "$FACTORY_PROOF" || exit 0
 test -s '${runDir}/checkpoint.json' || exit 3
