@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { isMissing, syncFolder, writeFileAtomic } from '../system/files.ts';
 import type { Environment, Git } from '../system/git.ts';
 import { flushFile } from '../system/leftovers.ts';
+import { removeTree } from '../system/remove.ts';
 import type { Author } from './author.ts';
 import { branchRef, headRef, headText, historyGit, inHistory } from './in-history.ts';
 import { overlookSealed } from './sealed-paths.ts';
@@ -177,15 +178,15 @@ export async function pathsOf(
   return new Set(await historyGit(historyDir, env).list(['ls-tree', '-r', '-z', '--name-only', commit]));
 }
 
-/** Writes the files of a commit, with the line ends that its attributes ask for, into the empty folder `folder`. */
+/** Writes the files of a commit, with the line ends that its attributes ask for, into the empty folder `folder`. The
+ *  history is only read; `indexFile`, a path of the caller's own, is gone again afterwards. */
 export async function checkOut(
   historyDir: string,
   commit: string,
   folder: string,
-  env: Environment,
+  { indexFile, env }: { readonly indexFile: string; readonly env: Environment },
 ): Promise<void> {
-  const indexFile = inHistory(historyDir).scratchIndex;
-  for (const file of [indexFile, `${indexFile}.lock`]) await rm(file, { force: true });
+  for (const file of [indexFile, `${indexFile}.lock`]) await removeTree(file);
   const git = historyGit(historyDir, env, { workTree: folder, indexFile });
   await git.text(['read-tree', commit]);
   await git.text(['checkout-index', '--all', '--force', '--quiet']);

@@ -1,7 +1,7 @@
 /** What lies in a run's `history.git` besides git's own, and the refs that are the run's. */
 import { join } from 'node:path';
 import * as z from 'zod';
-import { writeJson } from '../system/files.ts';
+import { isMissing, writeJson } from '../system/files.ts';
 import { type Environment, type Git, type GitCall, ownGit, processEnvironment } from '../system/git.ts';
 import { assertOwnHistory, assertPlainHistory, ForeignHistory } from './history-guard.ts';
 import { readRecord } from './record.ts';
@@ -56,7 +56,7 @@ export type HistoryStart = z.infer<typeof HistoryStart>;
 export const readHistoryStart = (historyDir: string): Promise<HistoryStart> =>
   readRecord(inHistory(historyDir).start, HistoryStart);
 
-/** What the last proof found; `deliver` warns by it. */
+/** What the last proof by hand found; one of a run tells the engine. */
 export const ProofRecord = z.lazy(() =>
   z.object({
     version: z.literal(1),
@@ -69,6 +69,26 @@ export type ProofRecord = z.infer<typeof ProofRecord>;
 /** Flushed: the checkpoint after the proof says that it was written. */
 export const writeProof = (historyDir: string, proof: ProofRecord): Promise<void> =>
   writeJson(inHistory(historyDir).proof, proof, { sync: true, syncFolder: true });
+
+/** What the proof of exactly this commit could not do without: by the engine's records, which no command of the product's
+ *  could write, else by what a proof has left in the history. */
+export async function neededBy(
+  head: string,
+  {
+    historyDir,
+    context,
+  }: { readonly historyDir: string; readonly context: Readonly<Record<string, unknown>> },
+): Promise<readonly string[]> {
+  const told = z.array(z.string()).safeParse(context['build.needed']);
+  if (told.success && context['build.head'] === head) return told.data;
+  try {
+    const proof = await readRecord(inHistory(historyDir).proof, ProofRecord);
+    return proof.commit === head ? proof.needed : [];
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
 
 /** Git on the history; `workTree` and `indexFile` where a command needs them. Its calls reject with a ForeignHistory where
  *  there is more in it than a run puts there. */

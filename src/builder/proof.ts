@@ -13,7 +13,7 @@ import { removeTree } from '../system/remove.ts';
 import { temporaryOf } from '../system/temporary.ts';
 import { excerpt } from './brief.ts';
 import { checkOut, pathsOf, submodulesOf } from './commit.ts';
-import { historyGit, inHistory, readHistoryStart, writeProof } from './in-history.ts';
+import { historyGit, readHistoryStart, writeProof } from './in-history.ts';
 import { type CommandIo, type Place, probeOf } from './tool.ts';
 import { spoken } from './unittest.ts';
 import { verifyCommands } from './verify.ts';
@@ -38,7 +38,8 @@ export async function prove(
   try {
     const tree = join(folder, 'proof');
     await mkdir(tree);
-    if (wanted.head !== null) await checkOut(history, wanted.head, tree, io.env);
+    const made = { indexFile: join(folder, 'index'), env: io.env };
+    if (wanted.head !== null) await checkOut(history, wanted.head, tree, made);
     const promised = [
       ...new Set(wanted.orders.flatMap((order) => order.postconditions.map((promise) => promise.path))),
     ];
@@ -53,8 +54,9 @@ export async function prove(
     const verify_exempt = wanted.orders.at(-1)?.verify_exempt === true;
     const commands = await verifyCommands(tree, { verify_exempt }, check);
     const alone = await runAll(io, tree, commands, join(wanted.outputDir, 'proof'));
+    // What is told to the engine is in its own records, where no command of the product's could have written it.
     const record = (needed: readonly string[]): Promise<void> =>
-      wanted.head === null
+      wanted.head === null || (io.env['FACTORY_OUTPUT'] ?? '') !== ''
         ? Promise.resolve()
         : writeProof(history, { version: 1, commit: wanted.head, needed: [...needed] });
     if (alone === undefined) {
@@ -64,9 +66,9 @@ export async function prove(
     // The tree may have been changed by the commands: begin again.
     await removeTree(tree);
     await mkdir(tree);
-    if (wanted.head !== null) await checkOut(history, wanted.head, tree, io.env);
+    if (wanted.head !== null) await checkOut(history, wanted.head, tree, made);
     const { left_out, first_commit } = start;
-    const other = await notAsCommitted(place, { first: first_commit, head: wanted.head, files }, io.env);
+    const other = await notAsCommitted(place, { first: first_commit, head: wanted.head, files }, made);
     const beside = await layBeside(place.workspace, tree, [...left_out, ...other]);
     if (beside.length > 0) {
       const again = await runAll(io, tree, commands, join(wanted.outputDir, 'proof.with-untracked'));
@@ -152,13 +154,12 @@ async function runAll(
 async function notAsCommitted(
   place: Place,
   since: { readonly first: string | null; readonly head: string | null; readonly files: readonly string[] },
-  env: Environment,
+  { indexFile, env }: { readonly indexFile: string; readonly env: Environment },
 ): Promise<string[]> {
   if (since.first === null || since.head === null) return [];
   const { history } = place.run;
   const modules = await submodulesOf(historyGit(history, env), since.head);
-  const indexFile = inHistory(history).scratchIndex;
-  for (const file of [indexFile, `${indexFile}.lock`]) await rm(file, { force: true });
+  for (const file of [indexFile, `${indexFile}.lock`]) await removeTree(file);
   const git = historyGit(history, env, { workTree: place.workspace, indexFile });
   await git.text(['read-tree', since.head]);
   await git.run(['update-index', '-q', '--ignore-submodules', '--refresh']);

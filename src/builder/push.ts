@@ -43,9 +43,20 @@ async function foldersOf(
   const git = sourceGit(repo, env);
   const at = await git.run(['remote', 'get-url', '--push', '--all', remote]);
   const urls = at.ok ? at.text.split('\n').filter((url) => url !== '') : [];
-  const folders = urls.map((url) => resolve(repo, url.replace(/^file:\/\//, ''))).filter(existsSync);
+  const folders = urls.map((url) => resolve(repo, pathIn(url))).filter(existsSync);
   const own = await git.run(['config', '--get-all', `remote.${remote}.receivepack`]);
   return { folders, only: urls.length > 0 && folders.length === urls.length && !own.ok };
+}
+
+/** As git reads it: of a `file:` address the host does not count, and what looks like an escape is one. */
+function pathIn(url: string): string {
+  const path = /^file:\/\/[^/]*(\/.*)$/.exec(url)?.[1];
+  if (path === undefined) return url;
+  const bytes = Buffer.from(path).toString('latin1');
+  const plain = bytes.replace(/%([0-9a-f]{2})/gi, (_, code: string) =>
+    String.fromCharCode(parseInt(code, 16)),
+  );
+  return Buffer.from(plain, 'latin1').toString();
 }
 
 /** It has settings of its own, and shall flush as we do before it says that it has the branch. A host that takes pushes

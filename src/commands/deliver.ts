@@ -6,7 +6,7 @@ import { pathsOf } from '../builder/commit.ts';
 import { branchProblem, clearBeside, commitsOf, deliverBranch, deliverFolder } from '../builder/deliver.ts';
 import { unconverted } from '../builder/filtered.ts';
 import { assertPlainHistory, ForeignHistory, notYours } from '../builder/history-guard.ts';
-import { headRef, historyGit, inHistory, ProofRecord, readHistoryStart } from '../builder/in-history.ts';
+import { headRef, historyGit, neededBy, readHistoryStart } from '../builder/in-history.ts';
 import { type Pushed, push, pushCommand, pushTrouble } from '../builder/push.ts';
 import { BadRecord, readRecord } from '../builder/record.ts';
 import { strayProblem } from '../builder/recorded.ts';
@@ -210,7 +210,7 @@ async function deliverRun(
   // The folder of the run names it, and that may be somebody else's: settings of a repository can run programs.
   const isOurs = source !== undefined && isAbsolute(source) && !isWithin(await realpath(dir), realOf(source));
   // Told with the delivery; what cannot be read is said before there is one.
-  const needed = await neededBy(run.history, head);
+  const needed = await neededBy(head, { historyDir: run.history, context: checkpoint.context });
   const notes: string[] = [];
   let next = '';
   let pushed: Pushed | null = null;
@@ -340,17 +340,6 @@ async function switchProblem(source: string, branch: string, io: CommandIo): Pro
   const tried = await git.run([...trial, ...(on.ok ? ['HEAD'] : []), `refs/heads/${branch}`]);
   if (tried.ok) return undefined;
   return tried.why.replace(/^(?:error|fatal): /, '').split('\n', 1)[0] ?? '';
-}
-
-/** What the proof of exactly this commit could not do without. */
-async function neededBy(historyDir: string, head: string): Promise<readonly string[]> {
-  try {
-    const proof = await readRecord(inHistory(historyDir).proof, ProofRecord);
-    return proof.commit === head ? proof.needed : [];
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
 }
 
 function tell(done: Delivered, io: CommandIo): void {

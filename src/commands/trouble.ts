@@ -1,5 +1,6 @@
 /** What ends a command from outside of it, told as everything else that is wrong. */
 import { basename, dirname } from 'node:path';
+import { BadRecord } from '../builder/record.ts';
 import { DiskStop, diskTrouble, exitOfDisk, isDisks } from '../system/disk-trouble.ts';
 import { Superseded } from '../system/fence.ts';
 import { isCode, systemWords } from '../system/files.ts';
@@ -23,6 +24,12 @@ export async function tellTrouble(error: unknown, io: Io, given: readonly string
         ? startGitAgain
         : 'check the repository with git fsck; put back a copy of it if there is one';
     await refuse([wrong('git', error.message, fix)], io, { json }, 1);
+    return 1;
+  }
+  // What a run has put down, and something else has changed: what it built, where no sandbox keeps that from it.
+  if (error instanceof BadRecord) {
+    const fix = 'put back a copy of that file; factory verify tells what else of the run was changed';
+    await refuse([wrong('bad-record', error.message, fix)], io, { json }, 1);
     return 1;
   }
   const inTheWay = somethingElse(error);

@@ -96,7 +96,7 @@ export function confinementOf(
   const wanted: Wanted = {
     verification: stage.check,
     history: stage.history,
-    runAccess: own.access === 'run',
+    access: own.access,
     network: network === undefined ? undefined : network === 'on',
     limits: {
       memory: own.max_memory ?? all.max_memory,

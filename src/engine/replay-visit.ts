@@ -201,7 +201,7 @@ const lastOf = ({ last_outcome, last_failure }: RunState) => ({
 });
 
 const commandOf = (node: Node): string => present(node.attrs, 'tool_command')?.value.text ?? '';
-const isForTheRun = (node: Node): boolean => present(node.attrs, 'access')?.value.text.trim() === 'run';
+const isForTheRun = (node: Node): boolean => present(node.attrs, 'access') !== undefined;
 
 /** Why no record of this node can answer, whatever the workspace holds; or undefined. */
 function unfit(of: ReplayOf, node: Node, was: VisitRecord): string | undefined {

@@ -34,7 +34,7 @@ export type RerunRequest = {
 };
 
 /** Whether a failure is one to be looked at again: a scenario's verdict on the product, where scenarios are sealed or the
- *  node is said to be a judge. What works on the run itself (`access="run"`) is never run twice. */
+ *  node is said to be a judge. What works on the run itself (`access`) is never run twice. */
 export function wantsRerun(
   setting: Pick<RunSetting, 'sealed'>,
   { node, signal }: Pick<Visit, 'node' | 'signal'>,
@@ -47,7 +47,7 @@ export function wantsRerun(
     !signal.aborted &&
     outcome.attribution !== undefined &&
     wants.rerun !== false &&
-    access !== 'run' &&
+    access === undefined &&
     (setting.sealed !== undefined || wants.judge === true)
   );
 }

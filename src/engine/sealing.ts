@@ -32,7 +32,7 @@ export function seesHoldout(node: Node, type: string): boolean {
   if (type === 'codergen')
     return Object.values(readAttributes(node.attrs, openHoldout).values).some((said) => said === true);
   const { sees_holdout: said, access } = readAttributes(node.attrs, executableAttributes).values;
-  return said ?? access !== 'run';
+  return said ?? access === undefined;
 }
 
 /** One attempt at a node, as far as what is sealed is concerned. */

@@ -77,7 +77,7 @@ export function withOwnWords(
   },
   nodeDir: string,
 ): Record<string, string> {
-  const access = present(node.attrs, 'access')?.value.text.trim() === 'run';
+  const access = present(node.attrs, 'access') !== undefined;
   const at = nodeLayout(nodeDir);
   return {
     ...from,

@@ -7,6 +7,7 @@ import { headRef, historyGit, readHistoryStart } from '../builder/in-history.ts'
 import { land } from '../builder/land.ts';
 import { beginLanding, endLanding, heldBy, type Landing } from '../builder/landing.ts';
 import { type Pushed, push } from '../builder/push.ts';
+import { BadRecord } from '../builder/record.ts';
 import { strayProblem } from '../builder/recorded.ts';
 import { branchInUse } from '../builder/repository.ts';
 import { processMarker } from '../engine/process-marker.ts';
@@ -168,7 +169,7 @@ async function handOut(request: Request, out: string): Promise<readonly string[]
 
 async function markerOf(runDir: string): Promise<string> {
   const read = await readManifest(runDir);
-  if (!read.ok) throw new Error(`Internal: ${read.why}`);
+  if (!read.ok) throw new BadRecord(read.why);
   return `FACTORY_RUN_MARKER=${processMarker(runDir, read.manifest)}`;
 }
 

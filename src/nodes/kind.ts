@@ -153,7 +153,7 @@ export const executableAttributes = {
   max_cost_usd: number(0),
   max_tokens: count(),
   env_pass: variableNames(),
-  access: word('run'),
+  access: word('run', 'run:ro'),
   sees_holdout: flag(),
   sandbox: word('auto', 'bwrap', 'none'),
   sandbox_bind: outsidePaths(),

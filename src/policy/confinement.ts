@@ -117,8 +117,8 @@ export type Wanted = {
   readonly verification: boolean;
   /** Whether it is to see the run's history of commits. */
   readonly history: boolean;
-  /** `access="run"`. */
-  readonly runAccess: boolean;
+  /** What the node says of the run's directory. */
+  readonly access: 'run' | 'run:ro' | undefined;
   /** What the node or the graph says. */
   readonly network: boolean | undefined;
   readonly limits: Limits;
@@ -174,10 +174,10 @@ export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement
     masks: [...new Set([runs, ...(places.workdir === '' ? [] : [places.workdir]), ...shown])],
     inside: [
       ...reads(places.own),
-      ...(wanted.runAccess
+      ...(wanted.access === 'run'
         ? [{ path: runDir, write: true }]
         : [
-            ...(wanted.history ? reads([places.history]) : []),
+            ...(wanted.access === 'run:ro' ? reads([runDir]) : wanted.history ? reads([places.history]) : []),
             { path: nodeDir, write: true },
             ...reads([join(nodeDir, 'visits')]),
           ]),

@@ -32,7 +32,7 @@ beforeEach(async () => {
 afterEach(() => rmSync(top, { recursive: true, force: true }));
 
 test('a history as a run makes it, or with a name and a note of its own, is one', async () => {
-  appendFileSync(join(history, 'config'), '# mine\n[user]\n\tname = A\n[color]\n\tui\n');
+  appendFileSync(join(history, 'config'), '# mine\n[User]\n\tName = A\n[color]\n\tui\n');
   expect(await historyGit(history, env).text(['rev-parse', '--is-bare-repository'])).toBe('true');
   expect((await lookAtHistory(history, [], env)).ok).toBe(true);
 });
@@ -41,6 +41,7 @@ const strange: readonly [string, string, string][] = [
   ['a program for what is missing', 'config', '[remote "o"]\n\tuploadpack = touch ran\n'],
   ['a promise of objects elsewhere', 'config', '[extensions]\n\tpartialClone = o\n'],
   ['a file of more settings', 'config', '[include]\n\tpath = other\n'],
+  ['a section that every object has', 'config', '[constructor]\n\tname = Object\n'],
   ['a setting behind its section', 'config', '[core] fsmonitor = touch ran\n'],
   [
     'a section that git takes for the end of a line',

@@ -96,6 +96,27 @@ test.for([
   expect(tree(repo)['a.txt']).toBe(text);
 });
 
+test.for([
+  ['merge.ff', 'false'],
+  ['merge.verifySignatures', 'true'],
+] as const)('%s=%s is about merges of the user, and no landing is one', async ([key, value]) => {
+  using it = folder();
+  const { told, tip, head } = await landed(it.path, (repo) => {
+    git(repo, 'switch', '-q', 'work');
+    git(repo, 'config', key, value);
+  });
+  expect(told).toEqual({ switched: true, notes: [] });
+  expect(tip).toBe(head);
+});
+
+test('a branch that somebody has made meanwhile is his, also where the run began', async () => {
+  using it = folder();
+  const made = (repo: string): void => void git(repo, 'branch', 'work');
+  const { told, tip, base, on } = await landed(it.path, made, { existed: false });
+  expect(told).toMatchObject({ problem: expect.stringContaining('there was none when the run began') });
+  expect([tip, on]).toEqual([base, 'main']);
+});
+
 test('a branch that is locked is told as that, and not switched to where it stood', async () => {
   using it = folder();
   const { told, tip, base, on } = await landed(it.path, (repo) =>

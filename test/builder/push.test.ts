@@ -35,6 +35,18 @@ test('whoever has lost the repository to another run pushes nothing', async () =
   expect(await push(given, realSpawn)).toMatchObject({ ok: true });
 });
 
+test('a push is the branch whatever else has its name, follows it, and runs no hook', async () => {
+  using it = folder({ 'src/a.txt': 'a\n' });
+  const { repo, remote } = withOrigin(it.path);
+  git(repo, 'tag', 'main');
+  mkdirSync(join(repo, '.git/hooks'), { recursive: true });
+  writeFileSync(join(repo, '.git/hooks/pre-push'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+  const told = await push({ repo, branch: 'main', env: bareEnv(it.path) }, realSpawn);
+  expect(told).toMatchObject({ ok: true, remote: 'origin' });
+  expect(git(remote, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+  expect(git(repo, 'rev-parse', '--abbrev-ref', 'main@{upstream}')).toBe('origin/main');
+});
+
 test('of all that git says of a push that failed, the reason is told', async () => {
   using it = folder({ 'src/a.txt': 'a\n' });
   const repo = join(it.path, 'src');
@@ -83,6 +95,8 @@ test('a remote that is a folder of this machine flushes what it takes before it 
     ['one', remote],
     ['two', '../remote.git'],
     ['three', `file://${remote}`],
+    ['four', `file://${remote.replace('remote', '%72emot%65')}`],
+    ['five', `file://localhost${remote}`],
   ] as const) {
     git(repo, 'branch', branch);
     git(repo, 'remote', 'set-url', 'origin', url);

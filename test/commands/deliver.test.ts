@@ -181,6 +181,24 @@ describe('delivering to a branch', () => {
     expect(r.said()).not.toContain('made-by-the-run');
   });
 
+  test.for([
+    ['this commit', '', 'lib/'],
+    ['another one', '0', 'dep/'],
+  ])(
+    'believes the engine before a file in the history of what a proof of %s needed',
+    async ([, not, says]) => {
+      using it = folder();
+      const r = await run(it.path);
+      const file = { version: 1, commit: r.head, needed: ['dep/'] };
+      writeFileSync(inHistory(r.run.history).proof, JSON.stringify(file));
+      const checkpoint = JSON.parse(readFileSync(r.run.checkpoint, 'utf8'));
+      const context = { 'build.head': `${r.head}${not}`, 'build.needed': ['lib/'] };
+      writeFileSync(r.run.checkpoint, JSON.stringify({ ...checkpoint, context }));
+      expect(await r.asked()).toBe(0);
+      expect(r.said()).toContain(`so they are not delivered: ${says}\n`);
+    },
+  );
+
   test('of a run that changed nothing has nothing to deliver', async () => {
     using it = folder();
     const r = await run(it.path, { writes: null });

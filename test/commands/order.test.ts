@@ -16,7 +16,7 @@ import {
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { headRef } from '../../src/builder/in-history.ts';
+import { headRef, inHistory } from '../../src/builder/in-history.ts';
 import type { CommandIo } from '../../src/builder/tool.ts';
 import {
   orderApply,
@@ -1005,8 +1005,9 @@ describe('proof', () => {
 
   test('fails, as the product, where only the workspace holds', async () => {
     using it = folder();
-    const b = await proven(it.path, { 'scripts/verify.sh': 'echo looking; test -f made.txt\n' }, order(1));
-    put(b.workspace, { 'made.txt': 'by the run, in no commit' });
+    const script = 'echo looking; test -f made.txt || grep -q good f1.txt\n';
+    const b = await proven(it.path, { 'scripts/verify.sh': script }, order(1));
+    put(b.workspace, { 'made.txt': 'by the run, in no commit', 'f1.txt': 'good' });
     expect(await orderProof({}, b.io)).toBe(1);
     expect(b.output()).toMatchObject({
       failure_class: 'product',
@@ -1019,9 +1020,17 @@ describe('proof', () => {
 
   test('takes place outside every repository, without the run in sight, and leaves nothing', async () => {
     using it = folder();
-    const script = 'git rev-parse 2>/dev/null && exit 3\nenv | grep -q FACTORY_RUN_DIR && exit 4\npwd\n';
+    const script =
+      'git rev-parse 2>/dev/null && exit 3\nenv | grep -q FACTORY_RUN_DIR && exit 4\ntest "$FACTORY_RUN_MARKER" = m || exit 5\npwd\n';
     const b = await proven(it.path, { 'scripts/verify.sh': script }, order(1));
-    expect(await orderProof({}, { ...b.io, env: { ...b.env, GIT_DIR: b.run.history } })).toBe(0);
+    const env = {
+      ...b.env,
+      GIT_DIR: b.run.history,
+      TMPDIR: join(it.path, 'src'),
+      // By this the engine finds what it leaves behind.
+      FACTORY_RUN_MARKER: 'm',
+    };
+    expect(await orderProof({}, { ...b.io, env })).toBe(0);
     expect(b.output().context_updates?.['build.proof']).toEqual(['bash scripts/verify.sh']);
     const where = readFileSync(join(b.env['FACTORY_NODE_DIR'] ?? '', 'proof.0.stdout.txt'), 'utf8').trim();
     expect(where).not.toContain(it.path);
@@ -1032,11 +1041,13 @@ describe('proof', () => {
     using it = folder();
     mkdirSync(join(it.path, 'src'));
     put(join(it.path, 'src'), {
-      'scripts/verify.sh': 'test -f node_modules/m/i.js\n',
+      // The second try has nothing of the first.
+      'scripts/verify.sh': 'test -e left && exit 7\n: > left\ntest "$(readlink node_modules/l)" = m/i.js\n',
       '.gitignore': 'node_modules/\n',
     });
     repository(join(it.path, 'src'));
     put(join(it.path, 'src'), { 'node_modules/m/i.js': 'm' });
+    symlinkSync('m/i.js', join(it.path, 'src/node_modules/l'));
     const begun = await beginRun({ root: it.path, workdir: join(it.path, 'src') });
     put(begun.run.workspace, { '.factory/orders/WO-01.json': JSON.stringify(order(1)) });
     const tool = toolIo(begun);
@@ -1094,23 +1105,64 @@ describe('proof', () => {
     expect(tool.output().context_updates).toMatchObject({ 'build.needed': ['vendor/lib', 'big.dat'] });
   });
 
+  test('by hand leaves in the history what it needed; of a run the engine keeps that', async () => {
+    using it = folder();
+    const b = await proven(it.path, { 'scripts/verify.sh': 'true\n' }, order(1));
+    const { proof } = inHistory(b.run.history);
+    expect(await orderProof({}, b.io)).toBe(0);
+    expect(existsSync(proof)).toBe(false);
+    const head = b.output().context_updates?.['build.head'];
+    expect(await orderProof({}, { ...b.io, env: { ...b.env, FACTORY_OUTPUT: '' } })).toBe(0);
+    expect(JSON.parse(readFileSync(proof, 'utf8'))).toEqual({ version: 1, commit: head, needed: [] });
+  });
+
   test('fails where a promised file is not in the final commit', async () => {
     using it = folder();
-    const b = await proven(
-      it.path,
-      { 'keep.txt': 'k' },
-      order(1, {
-        postconditions: [
-          { kind: 'file_exists', path: 'f1.txt' },
-          { kind: 'file_exists', path: 'other.txt' },
-        ],
-        allowed_files: ['f1.txt', 'other.txt'],
-      }),
-    );
+    // What any of them promised, not the last one alone.
+    const first = order(1, {
+      postconditions: [
+        { kind: 'file_exists', path: 'f1.txt' },
+        { kind: 'file_exists', path: 'other.txt' },
+      ],
+      allowed_files: ['f1.txt', 'other.txt'],
+    });
+    const b = await build(it.path, [first, order(2)]);
+    for (const n of [1, 2]) {
+      await b.propose(answer(`f${n}.txt`, `${n}\n`));
+      expect(await orderCommit({}, b.io)).toBe(0);
+    }
     put(b.workspace, { 'other.txt': 'here only' });
     expect(await orderProof({}, b.io)).toBe(1);
     expect(b.output()).toMatchObject({ failure_reason: expect.stringContaining('other.txt') });
   });
+
+  test.for([
+    ['the first', 0, ['bash scripts/verify.sh']],
+    ['the last', 1, ['node --check f1.js', 'node --check f2.js']],
+  ] as const)(
+    'runs what checks the whole as it was for the last order: %s is exempt',
+    async ([, which, ran]) => {
+      using it = folder();
+      const orders = [1, 2].map((n) =>
+        order(n, {
+          verify_exempt: n - 1 === which,
+          postconditions: [{ kind: 'file_exists', path: `f${n}.js` }],
+          allowed_files: [`f${n}.js`],
+          acceptance_commands: [`test -f f${n}.js`],
+          context_files: [`f${n}.js`],
+        }),
+      );
+      const b = await build(it.path, orders, { 'scripts/verify.sh': 'test -f f2.js\n' });
+      await orderNext({ allowVerifyExempt: true }, b.io);
+      for (const n of [1, 2]) {
+        expect(await b.propose(answer(`f${n}.js`, `${n};\n`)), b.said.join('')).toBe(0);
+        expect(await orderCommit({}, b.io), b.said.join('')).toBe(0);
+      }
+      await orderNext({}, b.io);
+      expect(await orderProof({}, b.io), b.said.join('')).toBe(0);
+      expect(b.output().context_updates?.['build.proof']).toEqual(ran);
+    },
+  );
 
   test('before the last order is done is refused', async () => {
     using it = folder();

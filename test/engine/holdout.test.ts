@@ -124,6 +124,7 @@ test.for<[string, string, boolean]>([
   ['tool', '', true],
   ['tool', 'sees_holdout=false', false],
   ['tool', 'access=run', false],
+  ['tool', 'access="run:ro"', false],
   ['tool', 'access=run, sees_holdout=true', true],
   ['verification', '', true],
   ['verification', 'sees_holdout=false', false],

@@ -1,9 +1,11 @@
-/** What is built is run in the proof, where the run's history lies within its reach: a commit that it puts there is nobody's. */
+/** What is built is run in the proof. Without a sandbox the run's history lies within its reach: a commit that it puts there
+ *  is nobody's. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { git, put, repository } from '../builder/support.ts';
-import { home } from '../support/cli.ts';
+import { type Home, home } from '../support/cli.ts';
+import { noBwrap } from '../system/sandbox/machine.ts';
 import { answer, order } from './support.ts';
 
 /** Moves the run's refs to a commit beside its own, in the words of a test of the product's. */
@@ -14,22 +16,41 @@ git update-ref refs/factory/head $made
 git update-ref refs/heads/factory $made
 `;
 
+const files = {
+  'order.json': JSON.stringify(order(1)),
+  'script.json': JSON.stringify({
+    format: 'factory-script/1',
+    answers: { propose: [answer('f1.txt', '1\n')] },
+  }),
+};
+
+const carryOut = (it: Home, more: readonly string[] = []) =>
+  it.factory(
+    [
+      ...[
+        'order',
+        'run',
+        '--repo',
+        'repo',
+        '--work-order',
+        'order.json',
+        '--branch',
+        'mine',
+        '--run-id',
+        'o',
+      ],
+      ...['--agent', 'scripted', '--script', 'script.json', '--runsdir', 'runs', '--no-push', '--json'],
+    ],
+    { env: Object.fromEntries(more.map((name) => [name, ''])) },
+  );
+
 test('a history that a check has moved is neither landed nor delivered', async () => {
-  await using it = await home({
-    'order.json': JSON.stringify(order(1)),
-    'script.json': JSON.stringify({
-      format: 'factory-script/1',
-      answers: { propose: [answer('f1.txt', '1\n')] },
-    }),
-  });
+  await using it = await home(files);
   const repo = join(it.path, 'repo');
   const history = join(it.path, 'runs/o/history.git');
   put(repo, { 'scripts/verify.sh': strays(history) });
   repository(repo);
-  const ran = await it.factory([
-    ...['order', 'run', '--repo', 'repo', '--work-order', 'order.json', '--branch', 'mine', '--run-id', 'o'],
-    ...['--agent', 'scripted', '--script', 'script.json', '--runsdir', 'runs', '--no-push', '--json'],
-  ]);
+  const ran = await carryOut(it);
   expect(ran.code, ran.stderr).toBe(1);
   expect(JSON.parse(ran.stdout)).toMatchObject({
     verdict: 'FAIL',
@@ -42,3 +63,46 @@ test('a history that a check has moved is neither landed nor delivered', async (
   expect(delivered.stderr).toContain('has moved it');
   expect(existsSync(join(it.path, 'out'))).toBe(false);
 });
+
+test.for(['manifest.json', 'history.git/factory-start.json'])(
+  'a check that has written in %s has the order refused with that name, and nothing landed',
+  async (name) => {
+    await using it = await home(files);
+    const repo = join(it.path, 'repo');
+    const path = join(it.path, 'runs/o', name);
+    put(repo, { 'scripts/verify.sh': `test -z "$FACTORY_PROOF" || echo '{}' > '${path}'\n` });
+    repository(repo);
+    const ran = await carryOut(it);
+    expect(ran.code, ran.stderr).toBe(1);
+    expect(ran.stderr).toContain(`${path} is `);
+    expect(ran.stderr).not.toContain('an error of factory itself');
+    expect(git(repo, 'branch', '--list', 'mine')).toBe('');
+  },
+);
+
+/** Writes wherever it may below the run's folder, and says where that is. */
+const scribbles = (runDir: string) => `test -n "$FACTORY_PROOF" || exit 0
+test -s '${runDir}/checkpoint.json' || exit 3
+for at in '${runDir}' '${runDir}'/* '${runDir}'/history.git/* '${runDir}'/.[a-z]*; do
+  if test -d "$at"; then (: > "$at/scribble") 2>/dev/null && echo "$at"; else (: >> "$at") 2>/dev/null && echo "$at"; fi
+done
+${strays(`${runDir}/history.git`)}
+exit 0
+`;
+
+test.skipIf(noBwrap !== undefined)(
+  'in the sandbox a check in the proof can write nothing of the run but in the workspace and the folder of its stage',
+  async () => {
+    await using it = await home(files);
+    const repo = join(it.path, 'repo');
+    const runDir = join(it.path, 'runs/o');
+    put(repo, { 'scripts/verify.sh': scribbles(runDir) });
+    repository(repo);
+    const ran = await carryOut(it, ['FACTORY_SANDBOX']);
+    expect(ran.code, ran.stderr).toBe(0);
+    const wrote = await it.read('runs/o/proof/proof.0.stdout.txt');
+    expect(wrote.trim().split('\n')).toEqual(['proof', 'workspace'].map((name) => join(runDir, name)));
+    expect(git(repo, 'log', '--format=%s', 'mine')).toBe('WO-01: Step 1\nfirst');
+    expect(git(repo, 'rev-parse', 'mine')).toBe(JSON.parse(ran.stdout).commit);
+  },
+);

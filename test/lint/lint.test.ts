@@ -139,6 +139,7 @@ const bad: readonly Row[] = [
   ['condition-key', edge('condition="!failure_clas"'), 'failure_clas'],
   ['condition-key', edge('condition="ctx.n<3"'), 'ctx.n'],
   ['holdout-access', around('prompt=x, access=run', 'holdout="judge/";'), 'run'],
+  ['holdout-access', around('prompt=x, access="run:ro"', 'holdout="judge/";'), '"run:ro"'],
   ['condition-key', edge('condition="context.failure_class=infra"'), 'context.failure_class'],
   ['target-missing', around('goal_gate=true, retry_target=nowhere'), 'nowhere'],
   ['target-missing', around('fallback_retry_target="nowhere"'), '"nowhere"'],

@@ -38,7 +38,7 @@ const places: Places = {
 const wanted: Wanted = {
   verification: false,
   history: false,
-  runAccess: false,
+  access: undefined,
   network: undefined,
   limits: {},
   bind: [],
@@ -104,8 +104,13 @@ describe('what a stage sees', () => {
   });
 
   test('with access="run" all of the run; the history only where its own git is to see it', () => {
-    expect(shown({ runAccess: true })).toContain(`${places.runDir} rw`);
+    expect(shown({ access: 'run' })).toContain(`${places.runDir} rw`);
     expect(shown({ history: true })).toContain(places.history);
+  });
+
+  test('with access="run:ro" all of the run to read, and no more to write than without', () => {
+    const run = shown({ access: 'run:ro', history: true }).filter((path) => path.startsWith(places.runDir));
+    expect(run).toEqual([places.runDir, ...shown().filter((path) => path.startsWith(places.runDir))]);
   });
 
   test("of PATH what is no system's and not the workdir's, with what lies beside it", () => {

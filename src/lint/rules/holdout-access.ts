@@ -7,11 +7,11 @@ export const holdoutAccess: Rule = function* (subject) {
   if (!['holdout', 'holdout_beside'].some((key) => present(graph.attrs, key) !== undefined)) return;
   for (const node of nodesOf(subject, 'codergen')) {
     const attribute = present(node.attrs, 'access');
-    if (attribute?.value.text.trim() !== 'run') continue;
+    if (attribute === undefined) continue;
     yield finding(graph, 'holdout-access', 'warning', {
       message: `"${node.id}" is an agent, and gets the run's directory, where what the judge printed lies`,
       span: attribute.valueSpan,
-      fix: 'take access=run away, or let a tool read there what the agent needs',
+      fix: 'take access away, or let a tool read there what the agent needs',
     });
   }
 };

@@ -88,7 +88,7 @@ export async function machine(): Promise<Machine> {
         {
           verification: false,
           history: false,
-          runAccess: false,
+          access: undefined,
           network: undefined,
           limits: {},
           bind: [],
