@@ -40,6 +40,7 @@ import {
   tree,
   when,
 } from '../builder/support.ts';
+import { noBwrap } from '../system/sandbox/machine.ts';
 
 const sha = (text: string): string => createHash('sha256').update(text).digest('hex');
 const order = (n: number, more: object = {}) => ({
@@ -1025,6 +1026,21 @@ describe('proof', () => {
     const where = readFileSync(join(b.env['FACTORY_NODE_DIR'] ?? '', 'proof.0.stdout.txt'), 'utf8').trim();
     expect(where).not.toContain(it.path);
     expect(existsSync(where)).toBe(false);
+  });
+
+  test.skipIf(noBwrap !== undefined)('shows the run to nothing that it starts, whichever way', async () => {
+    using it = folder();
+    const script = `at=$(cat ${it.path}/where); cd /proc; echo it is $at
+ls -A $at [0-9]*/root$at [0-9]*/cwd/; cat [0-9]*/environ | tr '\\0' '\\n' | grep FACTORY_RUN_DIR
+echo forged > $at/workspace/forged.txt; umount $at; ls -A $at; exit 0
+`;
+    const b = await proven(it.path, { 'scripts/verify.sh': script }, order(1));
+    put(it.path, { where: b.run.root });
+    expect(await orderProof({}, b.io)).toBe(0);
+    const said = readFileSync(join(b.env['FACTORY_NODE_DIR'] ?? '', 'proof.0.stdout.txt'), 'utf8');
+    expect(said).toContain(`it is ${b.run.root}\n`);
+    expect(said).not.toMatch(/manifest|FACTORY_RUN_DIR|workspace|history/);
+    expect(existsSync(join(b.workspace, 'forged.txt'))).toBe(false);
   });
 
   test('names files that the workdir had, no commit holds, and the checks need', async () => {
