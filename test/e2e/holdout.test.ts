@@ -421,7 +421,9 @@ describe('a build of commits', () => {
       'p.dot': text
         .replace('@../examples/linkcheck/plan.json', '@plan.json')
         .replace('@../prompts/propose.md', '@propose.md')
-        .replace('../examples/linkcheck/agent.json', 'agent.json'),
+        .replace('../examples/linkcheck/agent.json', 'agent.json')
+        // The order names a sealed script.
+        .replaceAll('sees_holdout=false', 'sees_holdout=true'),
       'propose.md': await readFile(join(root, 'prompts/propose.md'), 'utf8'),
       'plan.json': JSON.stringify({
         system_overview: ['a file'],
