@@ -175,7 +175,6 @@ export function siteFor(
 
   const asked = answering();
   let odd: readonly string[] = [];
-
   const stageEnv = (from = env) => withOwnWords(from, setting, visit, nodeDir);
 
   const { keep, keepLocked, putBack } = stageRecords(nodeDir, mask, (changed) =>
@@ -207,6 +206,7 @@ export function siteFor(
     },
     exchange,
     historyEnv: setting.historyEnv,
+    historyHolds: setting.sealed?.committed === true && !seesHoldout(node, 'verification'),
     scenarios: scenariosOf(setting),
     timeout: visit.timeout,
     mask,

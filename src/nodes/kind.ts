@@ -64,6 +64,8 @@ export interface Site {
   ask(task: AgentTask, stop: AbortSignal): Promise<AgentReport>;
   /** What makes `git` see the run's own history; empty when the run has none. */
   readonly historyEnv: Readonly<Record<string, string>>;
+  /** Whether that history holds what is kept from this stage. */
+  readonly historyHolds: boolean;
   /** Workspace paths that hold scenario scripts, sealed or not. */
   readonly scenarios: readonly string[];
   /** Milliseconds this stage may take; `explicit` when the node itself says `timeout`. */

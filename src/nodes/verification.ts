@@ -8,6 +8,7 @@ import {
   plannedCommandProblem,
   verificationCommandProblem,
 } from '../policy/commands.ts';
+import { showsNoCommit } from '../policy/git-questions.ts';
 import { parseVerificationPlan } from '../policy/verification-plan.ts';
 import { blamed } from './blamed.ts';
 import { describeMs } from './duration.ts';
@@ -113,8 +114,7 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
       argv: parsedCommand.argv,
       cwd: workdir,
       check: true,
-      // Only git itself sees the history: a product's own git commands in folders of their own must not.
-      env: { ...(parsedCommand.argv[0] === 'git' ? site.historyEnv : {}), ...parsedCommand.env },
+      env: { ...(seesHistory(parsedCommand.argv, site) ? site.historyEnv : {}), ...parsedCommand.env },
       ...names,
     });
     seconds.push(Math.round(site.clock.monotonic() - began) / 1000);
@@ -146,3 +146,7 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
   }
   return end(succeeded());
 }
+
+/** Only git itself sees the history: a product's own git commands in folders of their own must not. */
+const seesHistory = (argv: readonly string[], { historyHolds }: Pick<Site, 'historyHolds'>): boolean =>
+  argv[0] === 'git' && (!historyHolds || showsNoCommit(argv));
