@@ -10,6 +10,7 @@ import { isMissing } from '../system/files.ts';
 import { type Environment, withoutGit } from '../system/git.ts';
 import { readSome } from '../system/read.ts';
 import { removeTree } from '../system/remove.ts';
+import { isConfined, without } from '../system/sandbox/without.ts';
 import { temporaryOf } from '../system/temporary.ts';
 import { excerpt } from './brief.ts';
 import { checkOut, pathsOf, submodulesOf } from './commit.ts';
@@ -53,7 +54,8 @@ export async function prove(
     // What the last order was spared, the whole cannot pass yet.
     const verify_exempt = wanted.orders.at(-1)?.verify_exempt === true;
     const commands = await verifyCommands(tree, { verify_exempt }, check);
-    const alone = await runAll(io, tree, commands, join(wanted.outputDir, 'proof'));
+    const run = place.run.root;
+    const alone = await runAll(io, run, tree, commands, join(wanted.outputDir, 'proof'));
     // What is told to the engine is in its own records, where no command of the product's could have written it.
     const record = (needed: readonly string[]): Promise<void> =>
       wanted.head === null || (io.env['FACTORY_OUTPUT'] ?? '') !== ''
@@ -71,7 +73,7 @@ export async function prove(
     const other = await notAsCommitted(place, { first: first_commit, head: wanted.head, files }, made);
     const beside = await layBeside(place.workspace, tree, [...left_out, ...other]);
     if (beside.length > 0) {
-      const again = await runAll(io, tree, commands, join(wanted.outputDir, 'proof.with-untracked'));
+      const again = await runAll(io, run, tree, commands, join(wanted.outputDir, 'proof.with-untracked'));
       if (again === undefined) {
         await record(beside);
         return { ok: true, commands, needed: beside };
@@ -113,6 +115,7 @@ async function isInRepository(path: string): Promise<boolean> {
 /** What failed, or undefined when every command exits with 0. */
 async function runAll(
   io: CommandIo,
+  run: string,
   cwd: string,
   commands: readonly string[],
   output: string,
@@ -128,6 +131,8 @@ async function runAll(
     GIT_CEILING_DIRECTORIES: dirname(cwd),
     FACTORY_PROOF: cwd,
   };
+  const isApart = isConfined() && !cwd.startsWith(`${run}/`);
+  const hidden = isApart ? await without(run, cwd, { spawn: io.spawn, env }) : [];
   for (const [n, command] of commands.entries()) {
     const split = splitWords(command);
     const [program, ...words] = 'words' in split ? split.words : [];
@@ -135,7 +140,8 @@ async function runAll(
     const stdoutFile = `${output}.${n}.stdout.txt`;
     const stderrFile = `${output}.${n}.stderr.txt`;
     const marker = `FACTORY_PROOF=${cwd}`;
-    const ended = await io.spawn.run({ argv: [program, ...words], cwd, env, stdoutFile, stderrFile, marker });
+    const [first = program, ...rest] = [...hidden, program, ...words];
+    const ended = await io.spawn.run({ argv: [first, ...rest], cwd, env, stdoutFile, stderrFile, marker });
     if (ended.kind === 'exited' && ended.code === 0) continue;
     const how =
       ended.kind === 'exited' ? `exit=${ended.code}` : ended.kind === 'not_found' ? ended.why : ended.kind;

@@ -11,7 +11,7 @@ import { madeInCovers } from '../system/sandbox/bwrap.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
 import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
 import type { HardLinks } from '../workspace/hard-links.ts';
-import { bringBack, type HidingPlace, hide, pathsToHide } from '../workspace/hide.ts';
+import { bringBack, type HidingPlace, hide, type OutOfSight, pathsToHide } from '../workspace/hide.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { reopen } from './reopen.ts';
 
@@ -91,17 +91,14 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
   const place = hidingPlace(door.runDir);
   const away =
     unread === undefined || door.linked === undefined ? unread : { ...unread, linked: door.linked };
-  let hidden: readonly string[] = [];
-  let confinement = planned;
+  let sight: Sight = { hidden: [], confinement: planned };
   try {
-    if (away !== undefined && planned?.rung === 'bwrap') {
-      hidden = await pathsToHide(door.workspace, away);
-      confinement = { ...planned, ...covering(door.workspace, hidden) };
-    } else if (away !== undefined) hidden = await hide(door.workspace, place, away);
+    if (away !== undefined) sight = await putAway(door.workspace, place, away, planned);
   } catch (error) {
     if (!(error instanceof WorkspaceError)) throw error;
     return { kind: 'not_found', program: first, why: error.message };
   }
+  const { hidden, confinement, covered } = sight;
   const stdout = listener(program.onStdout);
   const stderr = listener(program.onStderr);
   try {
@@ -131,9 +128,7 @@ export async function runAgentProgram(program: AgentProgram, door: AgentDoor): P
     reopen(door.nodeDir, nodeLayout(door.nodeDir).response);
     if (hidden.length > 0) {
       const made =
-        confinement?.rung === 'bwrap'
-          ? await madeInCovers(confinement, hidden)
-          : await bringBack(door.workspace, place);
+        covered === undefined ? await bringBack(door.workspace, place) : await madeInCovers(covered, hidden);
       door.wasHidden(hidden, made);
     }
   }
@@ -178,6 +173,38 @@ function narrowed(unread: ReadScope | undefined, scope: readonly string[]): Read
           ...only.filter((path) => clean.some((other) => within(path, other))),
         ];
   return { hidden: unread?.hidden ?? [], only: both };
+}
+
+/** What a program is started with once paths are out of its sight; `covered` where covers do that. */
+type Sight = {
+  readonly hidden: readonly string[];
+  readonly confinement: Confinement | undefined;
+  readonly covered?: Confinement;
+};
+
+/** Each mount is made at the cost of all that are there already, and bubblewrap takes some 3,000 at most: more paths than
+ *  this are moved away, where no sandbox shows them. */
+const mostCovers = 300;
+
+async function putAway(
+  workspace: string,
+  place: HidingPlace,
+  away: OutOfSight,
+  planned: Confinement | undefined,
+): Promise<Sight> {
+  if (planned?.rung === 'bwrap') {
+    const hidden = await pathsToHide(workspace, away);
+    const over = covering(workspace, hidden);
+    const covered = { ...planned, ...over };
+    if (over.covers.length + over.pinned.length <= mostCovers)
+      return { hidden, confinement: covered, covered };
+  }
+  const hidden = await hide(workspace, place, away);
+  // With access=run the program sees the place too.
+  const seen = planned?.inside.some(({ path }) => path === dirname(place.folder)) === true;
+  const confinement =
+    planned === undefined || !seen ? planned : { ...planned, covers: [place.folder, place.list] };
+  return { hidden, confinement };
 }
 
 /** Hidden paths are covered where they are. The folders above them are pinned: one that could be renamed would take what

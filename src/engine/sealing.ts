@@ -15,13 +15,16 @@ import type { Snapshot } from '../workspace/snapshot.ts';
 export type Sealed = {
   /** Sealed paths, relative to the workspace. */
   readonly paths: readonly string[];
+  /** Whether commits of the workdir may hold it. */
+  readonly committed: boolean;
   files(): readonly SealedFile[];
   /** Whether a path of the workspace is sealed or lies below one that is. */
   isSealed(path: string): boolean;
 };
 
-export const sealedOf = ({ paths }: Holdout, files: readonly SealedFile[]): Sealed => ({
+export const sealedOf = ({ paths, from }: Holdout, files: readonly SealedFile[]): Sealed => ({
   paths,
+  committed: from === 'workdir',
   files: () => files,
   isSealed: (path) => isSealedPath(path, paths),
 });

@@ -175,7 +175,6 @@ export function siteFor(
 
   const asked = answering();
   let odd: readonly string[] = [];
-
   const stageEnv = (from = env) => withOwnWords(from, setting, visit, nodeDir);
 
   const { keep, keepLocked, putBack } = stageRecords(nodeDir, mask, (changed) =>
@@ -207,6 +206,9 @@ export function siteFor(
     },
     exchange,
     historyEnv: setting.historyEnv,
+    withheld: seesHoldout(node, 'verification')
+      ? { paths: [], inHistory: false }
+      : { paths: setting.sealed?.paths ?? [], inHistory: setting.sealed?.committed === true },
     scenarios: scenariosOf(setting),
     timeout: visit.timeout,
     mask,

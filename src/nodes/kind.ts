@@ -64,6 +64,8 @@ export interface Site {
   ask(task: AgentTask, stop: AbortSignal): Promise<AgentReport>;
   /** What makes `git` see the run's own history; empty when the run has none. */
   readonly historyEnv: Readonly<Record<string, string>>;
+  /** Sealed workspace paths that this stage does not see, and whether that history holds them. */
+  readonly withheld: { readonly paths: readonly string[]; readonly inHistory: boolean };
   /** Workspace paths that hold scenario scripts, sealed or not. */
   readonly scenarios: readonly string[];
   /** Milliseconds this stage may take; `explicit` when the node itself says `timeout`. */

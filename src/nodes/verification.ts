@@ -8,6 +8,8 @@ import {
   plannedCommandProblem,
   verificationCommandProblem,
 } from '../policy/commands.ts';
+import { showsNoCommit } from '../policy/git-questions.ts';
+import { scenariosNamed } from '../policy/scenarios.ts';
 import { parseVerificationPlan } from '../policy/verification-plan.ts';
 import { blamed } from './blamed.ts';
 import { describeMs } from './duration.ts';
@@ -85,6 +87,8 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
   };
   for (const file of plan.files) {
     if ((await site.statWorkspace(file)) !== 'file') {
+      const sealed = sealedFrom(file, site);
+      if (sealed !== undefined) return end(failed(`required file: ${sealed}`, 'config', { broke: true }));
       return end(failed(`required file missing: ${file}`, 'product'));
     }
     checked.push(file);
@@ -113,8 +117,7 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
       argv: parsedCommand.argv,
       cwd: workdir,
       check: true,
-      // Only git itself sees the history: a product's own git commands in folders of their own must not.
-      env: { ...(parsedCommand.argv[0] === 'git' ? site.historyEnv : {}), ...parsedCommand.env },
+      env: { ...(seesHistory(parsedCommand.argv, site) ? site.historyEnv : {}), ...parsedCommand.env },
       ...names,
     });
     seconds.push(Math.round(site.clock.monotonic() - began) / 1000);
@@ -127,6 +130,9 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
     });
     if (ended.kind === 'cancelled') return end(failed('cancelled', 'cancelled', { broke: true }));
     if (ended.kind === 'exited' && ended.code === 0) continue;
+    const sealed = sealedFrom(command, site);
+    if (sealed !== undefined)
+      return end(failed(`verification command failed: ${command}: ${sealed}`, 'config', { broke: true }));
     const judge = wanted.judge === true;
     const { class: of, ...how } = await blamed(site, ended, { command, judge, ...names });
     const fail = (reason: string, broke: boolean) => end(failed(reason, of, { ...how, broke }));
@@ -145,4 +151,16 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
     }
   }
   return end(succeeded());
+}
+
+/** Only git itself sees the history: a product's own git commands in folders of their own must not. */
+const seesHistory = (argv: readonly string[], { withheld }: Pick<Site, 'withheld'>): boolean =>
+  argv[0] === 'git' && (!withheld.inHistory || showsNoCommit(argv));
+
+/** What no agent can mend: the plan wants something that the node is not to see. */
+function sealedFrom(wanted: string, { withheld }: Pick<Site, 'withheld'>): string | undefined {
+  const [named] = scenariosNamed(wanted, withheld.paths);
+  return named === undefined
+    ? undefined
+    : `"${named}" is sealed, and this node does not see it (sees_holdout=false)`;
 }

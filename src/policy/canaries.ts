@@ -66,8 +66,9 @@ export function chooseCanaries(files: readonly SealedFile[]): Choosing {
     if (!plain.has(key)) plain.set(key, { file, line, flat, rare, prose: isProse(text) });
   }
   const candidates = [...plain.values()];
+  const cases = candidates.flatMap(({ flat }, at) => casesOf(flat).map((one) => ({ at, flat: one })));
   const search = needlesOf(
-    candidates.map(({ flat }) => flat),
+    cases.map(({ flat }) => flat),
     leastFlat,
   );
   const wanted = new Set(candidates.flatMap(({ rare }) => rare));
@@ -76,7 +77,7 @@ export function chooseCanaries(files: readonly SealedFile[]): Choosing {
   let read = 0;
   return {
     known(text) {
-      for (const { needle } of search.find(flatten(text).bytes)) common.add(needle);
+      for (const { needle } of search.find(flatten(text).bytes)) common.add(cases[needle]?.at ?? -1);
       if (text.length > largestWords || read > mostWords) return;
       read += text.length;
       for (const word of wordsOf(text.toString('utf8'))) if (wanted.has(word)) had.add(word);
@@ -126,7 +127,15 @@ function fold(flat: Uint8Array): { readonly bytes: Uint8Array; readonly from: Ui
 /** Bytes from which a line turned around is still nobody else's. */
 const leastTurned = 12;
 
-/** A line as it is, backwards, and with its letters moved by thirteen. */
+/** A line as it is, and all of it in small and in capital letters where that is another one. */
+function casesOf(flat: Uint8Array): Uint8Array[] {
+  const all = (from: number, to: number) => (byte: number) =>
+    byte >= from && byte < from + 26 ? byte - from + to : byte;
+  const others = [flat.map(all(0x61, 0x41)), flat.map(all(0x41, 0x61))];
+  return [flat, ...others.filter((one) => Buffer.compare(one, flat) !== 0)];
+}
+
+/** A line in one case or the other, backwards, and with its letters moved by thirteen. */
 function turned(candidate: Candidate): Candidate[] {
   const { flat } = candidate;
   if (flat.length < leastTurned) return [candidate];
@@ -134,7 +143,7 @@ function turned(candidate: Candidate): Candidate[] {
     const low = byte | 0x20;
     return low < 0x61 || low > 0x7a ? byte : low < 0x6e ? byte + 13 : byte - 13;
   });
-  return [flat, flat.slice().reverse(), moved].map((one) => ({ ...candidate, flat: one }));
+  return [...casesOf(flat), flat.slice().reverse(), moved].map((one) => ({ ...candidate, flat: one }));
 }
 
 function finder(chosenMarked: readonly Candidate[], chosenPlain: readonly Candidate[]): Canaries {

@@ -187,6 +187,8 @@ export function confine(rung: Rung, places: Places, wanted: Wanted): Confinement
     ],
     covers: [],
     pinned: [],
+    // The product is not to see the run that its build's steps work on.
+    ...(wanted.access === undefined ? {} : { parts: true }),
   };
 }
 

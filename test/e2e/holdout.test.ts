@@ -391,6 +391,60 @@ test('a run without scenarios seals nothing, and one that is not made leaves no 
   ).toEqual([]);
 });
 
+test('a check that does not see what is sealed gets it from no commit of the workdir', async () => {
+  const commands = [
+    'git status --short',
+    'git diff --exit-code HEAD',
+    'git show HEAD:scripts/scenarios/judge.sh',
+  ];
+  await using it = await home({
+    ...files,
+    'w/plan.json': JSON.stringify({ context_updates: { plan: { files: [], commands } } }),
+    'p.dot': row({
+      // A run with such a step has a history.
+      o: tool('factory order next', ', access=run'),
+      t: tool('cp plan.json $FACTORY_OUTPUT'),
+      v: `type=verification, sees_holdout=false, verification.allowed_commands="@plan", verification.plan_context_key="plan"`,
+    }),
+  });
+  for (const words of ['init -q', 'add .', '-c user.name=a -c user.email=a@b commit -qm all'])
+    execFileSync('git', words.split(' '), { cwd: join(it.path, 'w'), env: cleanEnv({ HOME: it.path }) });
+  expect((await run(it)).code).toBe(1);
+  const { commands: ran } = (await it.json(`${at}/v/verification.results.json`)) as {
+    commands: { exit_code: number; stdout: string; stderr: string }[];
+  };
+  expect(ran.map(({ exit_code, stdout }) => [exit_code, stdout])).toEqual([
+    [0, ''],
+    [0, ''],
+    [128, ''],
+  ]);
+  expect(ran[2]?.stderr).toContain('not a git repository');
+});
+
+test.for([
+  [
+    { files: [], commands: ['sh scripts/scenarios/judge.sh'] },
+    'command failed: sh scripts/scenarios/judge.sh: ',
+  ],
+  [{ files: ['scripts/scenarios/judge.sh'], commands: [] }, 'required file: '],
+] as const)('a check that is not to see what its plan names says so: %o', async ([plan, why]) => {
+  await using it = await home({
+    ...files,
+    'w/plan.json': JSON.stringify({ context_updates: { plan } }),
+    'p.dot': row({
+      t: tool('cp plan.json $FACTORY_OUTPUT'),
+      v: `type=verification, sees_holdout=false, verification.allowed_commands="@plan", verification.plan_context_key="plan"`,
+    }),
+  });
+  expect((await run(it)).code).toBe(1);
+  expect(await it.json(`${at}/v/status.json`)).toMatchObject({
+    failure_class: 'config',
+    failure_reason: expect.stringContaining(
+      `${why}"scripts/scenarios/judge.sh" is sealed, and this node does not see it (sees_holdout=false)`,
+    ),
+  });
+});
+
 describe('a build of commits', () => {
   const emptySha = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
   const proposal = JSON.stringify({
@@ -421,7 +475,9 @@ describe('a build of commits', () => {
       'p.dot': text
         .replace('@../examples/linkcheck/plan.json', '@plan.json')
         .replace('@../prompts/propose.md', '@propose.md')
-        .replace('../examples/linkcheck/agent.json', 'agent.json'),
+        .replace('../examples/linkcheck/agent.json', 'agent.json')
+        // The order names a sealed script.
+        .replaceAll('sees_holdout=false', 'sees_holdout=true'),
       'propose.md': await readFile(join(root, 'prompts/propose.md'), 'utf8'),
       'plan.json': JSON.stringify({
         system_overview: ['a file'],

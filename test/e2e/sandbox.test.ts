@@ -156,6 +156,43 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     expect(await it.json(`${at}/a/agent.program.json`)).toMatchObject({ sandbox: 'bwrap', network: true });
   });
 
+  test('as many files as there are can be out of sight, in the folder in which an agent works too', async () => {
+    const agent = (name: string, more: string) =>
+      `${name} [agent=command, command.run="sh big/${name}.sh", response_via=none, prompt="look", read_scope="big/a.sh, big/b.sh, big/kept, big/moved, big/gone" ${more}]`;
+    await using it = await home({
+      'p.dot': pipeline(
+        `${agent('a', '')} ${agent('b', 'access=run')}`,
+        'a; a -> b [condition="outcome=success"]; b -> exit [condition="outcome=success"]; b -> bad [condition="outcome=fail"]',
+      ),
+      ...Object.fromEntries(Array.from({ length: 3100 }, (_, n) => [`w/big/f${n}`, `secret ${n}`])),
+      'w/big/kept': 'kept',
+      'w/big/moved': 'moved',
+      'w/big/gone': 'gone',
+      'w/big/a.sh':
+        'cd big; cat * > all; ! cat f1 2> err || exit 1; mv moved there; rm gone; echo more >> kept; echo new > new',
+      'w/big/b.sh':
+        'test -e "$FACTORY_RUN_DIR/checkpoint.json" || exit 3; cd "$FACTORY_RUN_DIR"; test -z "$(ls .hidden; cat .hidden.json)" && echo forged > workspace/big/f7',
+    });
+    const ran = await run(it);
+    expect(ran.code, ran.stderr).toBe(1);
+    const all = await it.read(`${at}/workspace/big/all`);
+    expect(all).toContain('moved');
+    expect(all).not.toContain('secret');
+    expect(await it.read(`${at}/workspace/big/kept`)).toBe('keptmore\n');
+    const names = await it.list(`${at}/workspace/big`);
+    expect(names.filter((name) => !/^f\d+$/.test(name))).toEqual([
+      ...['a.sh', 'all', 'b.sh', 'err', 'kept', 'new', 'there'],
+    ]);
+    expect(names).toHaveLength(3107);
+    expect(await it.json(`${at}/a/agent.program.json`)).toMatchObject({ sandbox: 'bwrap' });
+    expect(await it.json(`${at}/b/status.json`)).toMatchObject({
+      failure_class: 'guardrail',
+      failure_reason: expect.stringContaining('big/f7'),
+    });
+    expect(await it.read(`${at}/workspace/big/f7`)).toBe('secret 7');
+    for (const name of ['.hidden', '.hidden.json']) expect(await it.list(at)).not.toContain(name);
+  });
+
   test("an agent's program writes in its home, but not its settings there, which the user's own sessions believe", async () => {
     await using it = await home({
       'p.dot': pipeline(

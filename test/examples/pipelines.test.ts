@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
+import { seesHoldout } from '../../src/engine/sealing.ts';
 import type { RunFlags } from '../../src/factory.ts';
 import { readPipeline, startRun } from '../../src/factory.ts';
+import { present } from '../../src/model/attribute.ts';
 import { layout } from '../../src/model/layout.ts';
 import { realClock } from '../../src/system/clock.ts';
 
@@ -67,6 +69,18 @@ async function scriptWith(answers: readonly string[]): Promise<string> {
   await writeFile(path, JSON.stringify({ format: 'factory-script/1', answers: { fix } }));
   return path;
 }
+
+test.for(['build', 'compile-and-build'])(
+  'what a builder wrote is run by the orders of %s without anything sealed in reach',
+  async (name) => {
+    const { graph } = await readPipeline(`pipelines/${name}.dot`, root);
+    const checks = [...(graph?.nodes.values() ?? [])].filter(
+      (node) => present(node.attrs, 'verification.allowed_commands')?.value.text === '@plan',
+    );
+    expect(checks).toHaveLength(3);
+    for (const node of checks) expect(seesHoldout(node, 'verification'), node.id).toBe(false);
+  },
+);
 
 async function temporary(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'factory-pipelines-'));

@@ -70,6 +70,7 @@ const carried: readonly (readonly [string, string | Buffer])[] = [
     json({ data: Buffer.from(harbour).toString('base64').replace(/.{60}/g, '$&\r\n') }),
   ],
   ['in base64 behind letters', `xyz${Buffer.from(harbour).toString('base64')}`],
+  ['in capital letters', line.toUpperCase()],
   ['backwards', [...harbour].reverse().join('')],
   ['with its letters moved by thirteen', rot13(harbour)],
   ['in base32', base32(harbour)],
@@ -152,6 +153,17 @@ test('what an author marks in letters of another script is found as well', () =>
   const found = chooseCanaries([sealed('a', '# canary: синяя цапля\n')]).chosen();
   expect(found.find('она видела: «синяя цапля»')).toMatchObject([{ line: 1, marked: true }]);
   expect(found.find('она видела: «серая цапля»')).toEqual([]);
+});
+
+test('a line of the judge is found in small letters, unless it was known in some case', () => {
+  const text = 'The Harbour Master counts nine Kittiwakes before Breakfast';
+  const found = (known: string) => {
+    const choosing = chooseCanaries([sealed('a', `${text}\n`)]);
+    choosing.known(Buffer.from(known));
+    return choosing.chosen().find(`> ${text.toLowerCase()}`);
+  };
+  expect(found('')).toHaveLength(1);
+  for (const known of [text, text.toLowerCase(), text.toUpperCase()]) expect(found(known)).toEqual([]);
 });
 
 test('a line that the workspace or the spec had is no canary, but a marker stays one', () => {

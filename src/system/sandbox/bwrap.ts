@@ -27,7 +27,7 @@ export const scratchOf = (scratch: string) => ({
 
 /** Everything between the program `bwrap` and the stage's own argv. Makes the private folders. */
 export function bwrapArguments(confinement: Confinement, cwd: string): string[] {
-  const { binds, masks, inside, home, network, scratch, covers, pinned } = confinement;
+  const { binds, masks, inside, home, network, scratch, covers, pinned, parts } = confinement;
   const own = scratchOf(scratch);
   beforeWrite(own.tmp);
   mkdirSync(own.tmp, { recursive: true, mode: 0o700 });
@@ -54,6 +54,9 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
   );
   return [
     ...namespaces,
+    // Only with it may root be root in a sandbox of its own. It gives no file more than the bit for root's rights, which
+    // such a stage can set anyway.
+    ...(parts === true && process.getuid?.() === 0 ? ['--cap-add', 'CAP_SETFCAP'] : []),
     ...(network ? [] : ['--unshare-net']),
     ...system(),
     ...(network ? resolver() : []),

@@ -31,6 +31,8 @@ export type Confinement = {
   /** Files and folders that show as empty, and the folders above them, which stay where they are meanwhile. */
   readonly covers: readonly string[];
   readonly pinned: readonly string[];
+  /** Whether what is shown may be kept from programs that the stage starts: they get a sandbox of their own. */
+  readonly parts?: boolean;
 };
 
 /** System folders that a stage sees, read-only. `/var` is not among them: it holds other people's data. */

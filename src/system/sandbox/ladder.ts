@@ -99,6 +99,13 @@ async function probe(path: string): Promise<Ladder> {
   return { bwrap, unshare, prlimit, root, crowds: crowds(), hard };
 }
 
+/** To root files with modes like 0444 are no obstacle, and its programs count on that. What is shown read-only stays so,
+ *  and no file is opened by its handle with it: that is another capability. */
+export const rights: readonly string[] = [
+  ...['--cap-drop', 'ALL'],
+  ...(process.getuid?.() === 0 ? ['--cap-add', 'CAP_DAC_OVERRIDE'] : []),
+];
+
 /** What every confined stage is started with; tried as it will be used. `/proc` is new, so that no foreign process is
  *  seen. No new session: each stage is started in one of its own already, and so has no terminal. */
 export const namespaces: readonly string[] = [
@@ -107,11 +114,7 @@ export const namespaces: readonly string[] = [
   '--unshare-ipc',
   '--unshare-uts',
   '--unshare-cgroup-try',
-  '--cap-drop',
-  'ALL',
-  // To root files with modes like 0444 are no obstacle, and its programs count on that. What is shown read-only stays so,
-  // and no file is opened by its handle with it: that is another capability.
-  ...(process.getuid?.() === 0 ? ['--cap-add', 'CAP_DAC_OVERRIDE'] : []),
+  ...rights,
 ];
 
 async function probeBwrap(path: string): Promise<Ladder['bwrap']> {

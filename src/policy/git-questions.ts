@@ -1,0 +1,20 @@
+/** What a check may ask git of commits that hold sealed files: how the workspace stands against them, and what they are
+ *  called. Whatever else git can do prints their content, or starts a program that could. */
+const file = String.raw`(?!-|.*\.\.)[\w./-]*`;
+const words = (...each: readonly string[]): RegExp => new RegExp(`^(?:${each.join('|')})$`);
+const questions: Readonly<Record<string, RegExp>> = {
+  status: words('-s', '-b', '-sb', '--short', '--branch', '--porcelain(?:=v[12])?', '-u\\w*', '--', file),
+  // A name without a dot could be a commit's.
+  diff: words(
+    '--exit-code|--quiet|--check|--stat|--numstat|--shortstat|--name-only|--name-status|--cached|--staged|--|HEAD',
+    String.raw`${file}\.\w+`,
+  ),
+  log: words(String.raw`-n?\d+`, '--oneline', String.raw`--(?:pretty|format)=[%\w: -]*`),
+  'rev-parse': words('--verify|--quiet|-q|--short|--is-inside-work-tree|--show-toplevel|HEAD'),
+};
+
+/** Whether an argv of git is one of these. */
+export function showsNoCommit([program, question = '', ...more]: readonly string[]): boolean {
+  const asked = Object.hasOwn(questions, question) ? questions[question] : undefined;
+  return program === 'git' && asked !== undefined && more.every((word) => asked.test(word));
+}
