@@ -33,16 +33,18 @@ export type Story = {
 const ledger = 'echo $FACTORY_NODE $FACTORY_VISIT $FACTORY_ATTEMPT >> $LEDGER';
 const workdir = { 'work/keep.txt': 'kept\n', 'work/lib/deep/a.txt': 'a\n', 'work/empty.txt': '' };
 
-/** A loop with a retry, a scope that is broken once, a conditional, a model that is faked, and a verification. */
+/** A loop with a retry, a product that is made where it is older than its source, a scope that is broken once, a conditional,
+ *  a model that is faked, and a verification. */
 const nodes: Story = {
   name: 'nodes',
   files: {
     ...workdir,
+    'work/product.txt': 'old\n',
     'p.dot': `digraph nodes {
   goal="see every kind of node"
   start  [shape=Mdiamond]
-  write  [shape=parallelogram, tool_command="${ledger}; echo $FACTORY_VISIT >> log.txt; ln -sf log.txt link; chmod 755 keep.txt; mkdir -p out/empty"]
-  flaky  [shape=parallelogram, max_retries=2, retry_delay=1ms, tool_command="${ledger}; echo try >> tries.txt; if [ $FACTORY_ATTEMPT = 1 ]; then echo '{\\"outcome\\":\\"retry\\",\\"failure_reason\\":\\"once more\\"}' > $FACTORY_OUTPUT; else echo '{\\"context_updates\\":{\\"count\\":3,\\"list\\":[1,\\"two\\"]}}' > $FACTORY_OUTPUT; fi"]
+  write  [shape=parallelogram, tool_command="${ledger}; echo $FACTORY_VISIT >> log.txt; ln -sf log.txt link; chmod 755 keep.txt; mkdir -p out/empty; touch -t 200102030405 product.txt"]
+  flaky  [shape=parallelogram, max_retries=2, retry_delay=1ms, tool_command="${ledger}; echo try >> tries.txt; if [ log.txt -nt product.txt ]; then cp log.txt product.txt; fi; if [ $FACTORY_ATTEMPT = 1 ]; then echo '{\\"outcome\\":\\"retry\\",\\"failure_reason\\":\\"once more\\"}' > $FACTORY_OUTPUT; else echo '{\\"context_updates\\":{\\"count\\":3,\\"list\\":[1,\\"two\\"]}}' > $FACTORY_OUTPUT; fi"]
   scoped [shape=parallelogram, allowed_write_paths="out/", tool_command="${ledger}; echo ok >> out/ok.txt; if [ $FACTORY_VISIT = 1 ]; then echo bad > keep.txt; rm lib/deep/a.txt; ln -s nowhere lib/l; fi"]
   judge  [shape=diamond]
   model  [shape=box, prompt="$goal", max_retries=1, retry_delay=1ms, test.outcome_sequence="retry,success", test.verification_plan_json="{\\"files\\":[\\"log.txt\\"],\\"commands\\":[\\"test -f log.txt\\",\\"grep -q kept keep.txt\\"]}"]
