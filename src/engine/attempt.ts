@@ -150,7 +150,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         if (violations.length > 0) {
           const may = (path: string) =>
             !isHidden(path) && (allowed === undefined || outsideScope([path], allowed).length === 0);
-          await putBack(snapshots, before, violations, may);
+          await putBack(snapshots, { before, after: found.after }, violations, may);
           after = await snapshots.take(found.after);
           // What was put back is of no more use to anybody here, and may be large.
           if (after.id !== found.after.id) snapshots.letGo(found.after);

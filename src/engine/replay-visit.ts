@@ -108,7 +108,7 @@ export function takerOf(
       if (was.after !== snapshot.id) {
         const wanted = await snapshots.load(was.after);
         // As if the stage had written that now.
-        await snapshots.restore(wanted, undefined, { anew: true });
+        await snapshots.restore(wanted, undefined, { anew: () => true });
         after = await snapshots.take(snapshot);
         if (after.id !== was.after && !isNothing(diff(wanted, after)))
           throw new WorkspaceError('the workspace cannot be made as it was recorded');

@@ -1,13 +1,14 @@
 /** Undoes what a stage did where it may not. */
 import { liesIn, parentOf } from './names.ts';
-import type { Snapshot, Snapshots } from './snapshot.ts';
+import type { Snapshot, Snapshots, Tree } from './snapshot.ts';
 
 /** Puts the paths of a guardrail violation back exactly as they were in `before`; every other change stays. Folders
  *  that came into being for them go too, with what else is in them and not `allowed`. `allowed` is asked with the
- *  path, for a folder also with a slash at its end. */
+ *  path, for a folder also with a slash at its end. What the stage has written after it broke the rule may have been made of
+ *  that, and is older than what is put back; where nothing was, a product of the stage is as stale again as it was. */
 export async function putBack(
   snapshots: Snapshots,
-  before: Snapshot,
+  { before, after }: { readonly before: Snapshot; readonly after: Snapshot },
   offending: readonly string[],
   allowed: (path: string) => boolean,
 ): Promise<void> {
@@ -18,11 +19,29 @@ export async function putBack(
     if (before.tree.get(path)?.kind !== 'dir') newFolders.add(path);
     for (let folder = parentOf(path); isNew(folder); folder = parentOf(folder)) newFolders.add(folder);
   }
+  const latest = latestOf(after, before.tree, paths);
   const isInNew = (path: string): boolean => liesIn(newFolders, parentOf(path));
   await snapshots.restore(
     before,
     (path) => paths.has(path) || (isInNew(path) && !allowed(path) && !allowed(`${path}/`)),
-    // What stays may have been made of what goes.
-    { anew: true },
+    { anew: (path) => lastWritten(after.tree, path) <= latest },
   );
+}
+
+/** When the stage has last written something that stays, in milliseconds. */
+function latestOf({ tree }: Snapshot, before: Tree, goes: ReadonlySet<string>): number {
+  let latest = Number.NEGATIVE_INFINITY;
+  for (const [path, { kind, mtimeMs }] of tree)
+    if (kind === 'file' && mtimeMs !== undefined && mtimeMs > latest)
+      if (!goes.has(path) && mtimeMs !== before.get(path)?.mtimeMs) latest = mtimeMs;
+  return latest;
+}
+
+/** Of what has gone, when the folder has changed that it was in; nobody knows when the top has. */
+function lastWritten(tree: Tree, path: string): number {
+  for (let at = path; at !== ''; at = parentOf(at)) {
+    const time = tree.get(at)?.mtimeMs;
+    if (time !== undefined) return time;
+  }
+  return Number.NEGATIVE_INFINITY;
 }

@@ -33,8 +33,8 @@ export type Restore = {
   readonly store: Store;
   /** Limits the restore to paths it answers true for; everything without it. */
   readonly only: ((path: string) => boolean) | undefined;
-  /** Whether files that are written carry the time of the restore. Otherwise all have the time that the tree knows of. */
-  readonly anew?: boolean | undefined;
+  /** Of which paths a file that is written carries the time of the restore. All else has the time that the tree knows of. */
+  readonly anew?: ((path: string) => boolean) | undefined;
   /** An empty folder that somebody has named: it may be a disk of its own, and of another kind. */
   readonly isNamed?: true;
   /** By a stage itself, to which the sandbox shows its workspace by mounts; any other has ended the stage that made it. */
@@ -208,7 +208,7 @@ class Work {
     const same = this.sameByFacts(path, entry, stat);
     if (same === undefined) return undefined;
     if (!same) return decided.all;
-    return decided[mode === entry.mode && this.hasTime(entry, stat) ? 'none' : 'facts'];
+    return decided[mode === entry.mode && this.hasTime(path, entry, stat) ? 'none' : 'facts'];
   }
 
   private async difference(path: string, entry: Entry, found: Present | undefined): Promise<Difference> {
@@ -219,11 +219,11 @@ class Work {
     if (!(this.sameByFacts(path, entry, found.stat) ?? (await this.hasContent(path, entry)))) return 'all';
     // A second name may lie elsewhere: a mode set here would be set there. One that is missing is made of what is written.
     if (found.stat.nlink > 1 || this.twins.has(entry)) return found.mode === entry.mode ? 'none' : 'all';
-    return found.mode === entry.mode && this.hasTime(entry, found.stat) ? 'none' : 'facts';
+    return found.mode === entry.mode && this.hasTime(path, entry, found.stat) ? 'none' : 'facts';
   }
 
-  private hasTime({ mtimeMs }: Entry, stat: Facts): boolean {
-    return this.r.anew === true || mtimeMs === undefined || isSameTime(mtimeMs, stat.mtimeMs);
+  private hasTime(path: string, { mtimeMs }: Entry, stat: Facts): boolean {
+    return mtimeMs === undefined || isSameTime(mtimeMs, stat.mtimeMs) || this.isAnew(path);
   }
 
   private sameByFacts(path: string, entry: Entry, stat: Facts): boolean | undefined {
@@ -292,7 +292,7 @@ class Work {
       this.acting('write into the folder', folder, () => this.way.open(folder));
       if (factsOnly) {
         this.acting('set the mode of', path, () => setMode(place, entry.mode));
-        this.setTime(place, entry);
+        this.setTime(path, place, entry);
         continue;
       }
       const neighbour = neighbourOf(this.r.workspace, path);
@@ -303,7 +303,7 @@ class Work {
         if (entry.kind === 'link') symlinkSync(toBytes(entry.target ?? ''), neighbour);
         else if (!this.linked(entry, neighbour)) {
           await this.r.store.writeTo(entry.hash ?? '', neighbour, entry.mode);
-          this.setTime(neighbour, entry);
+          this.setTime(path, neighbour, entry);
         }
         beforeWrite(this.r.workspace);
         renameSync(neighbour, place);
@@ -315,8 +315,12 @@ class Work {
     }
   }
 
-  private setTime(place: string | Buffer, { mtimeMs }: Entry): void {
-    if (mtimeMs !== undefined && this.r.anew !== true) setTime(place, mtimeMs);
+  private isAnew(path: string): boolean {
+    return this.r.anew?.(path) ?? false;
+  }
+
+  private setTime(path: string, place: string | Buffer, { mtimeMs }: Entry): void {
+    if (mtimeMs !== undefined && !this.isAnew(path)) setTime(place, mtimeMs);
   }
 
   /** Makes a name of a file that the tree has another name of. False where there is none, or it takes no more names. */
@@ -336,16 +340,15 @@ class Work {
    *  is in it. */
   finishFolders(): void {
     const paths = new Set(this.modes.keys());
-    if (this.r.anew !== true)
-      for (const [path, { kind }] of this.r.to) if (kind === 'dir' && this.chosen(path)) paths.add(path);
+    for (const [path, { kind }] of this.r.to) if (kind === 'dir' && this.chosen(path)) paths.add(path);
     for (const path of [...paths].sort().reverse()) {
       const found = look(this.r.workspace, path);
       if (found?.kind !== 'dir') continue;
       const place = below(this.r.workspace, path);
       const entry = this.r.to.get(path);
       const mode = this.modes.get(path) ?? found.mode;
-      if (entry?.kind === 'dir' && this.chosen(path) && !this.hasTime(entry, found.stat))
-        this.acting('set the time of', path, () => this.setTime(place, entry));
+      if (entry?.kind === 'dir' && this.chosen(path) && !this.hasTime(path, entry, found.stat))
+        this.acting('set the time of', path, () => this.setTime(path, place, entry));
       if (mode !== found.mode) this.acting('set the mode of', path, () => chmodSync(place, mode));
     }
   }

@@ -78,12 +78,12 @@ export interface Snapshots {
   /** A snapshot taken earlier, also by another process. Rejects with a clear error when it is not there. */
   load(id: string): Promise<Snapshot>;
   /** Makes the workspace equal to `to`, touching only what differs from it now: content, mode, links, existence, and when
-   *  files were last written. `only` limits it to paths it answers true for (others stay as they are). With `anew`
-   *  files that are written are written now, for where other work goes on from what is in the workspace. */
+   *  files were last written. `only` limits it to paths it answers true for (others stay as they are). A file
+   *  that is written, and that `anew` answers true for, counts as written now: other work may have been made of what goes. */
   restore(
     to: Snapshot,
     only?: (path: string) => boolean,
-    how?: { readonly anew?: boolean | undefined },
+    how?: { readonly anew?: (path: string) => boolean },
   ): Promise<void>;
   /** Puts a snapshot into another folder, which must be missing or empty: content, modes, links and empty folders as
    *  they were; answers with its tree. Rejects with a WorkspaceError where it may not, and leaves nothing in the folder when it fails. */

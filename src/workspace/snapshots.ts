@@ -117,7 +117,7 @@ class KeptSnapshots implements Snapshots {
   async restore(
     to: Snapshot,
     only?: (path: string) => boolean,
-    { anew }: { readonly anew?: boolean | undefined } = {},
+    { anew }: { readonly anew?: (path: string) => boolean } = {},
   ): Promise<void> {
     const { workspace, store, inStage } = this;
     const { tree } = to;

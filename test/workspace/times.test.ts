@@ -132,17 +132,42 @@ test('the time of a file that has a name elsewhere is not touched', async () => 
   expect(timesIn(it.path, ['outside/precious'])).toEqual([2_000_000]);
 });
 
-test('what is put back beside work that stays is newer than that work', async () => {
-  await using it = await rig({ 'src/a': 'a', 'src/b': 'b' });
-  for (const name of ['src/a', 'src/b']) utimesSync(it.at(name), 1, 1000);
+/** Seconds at which a stage writes, one after another; what was there is from the beginning. */
+const [begins, early, late] = [1000, 2000, 3000];
+
+test.for([
+  // The source was broken first, and the product that stays was made of it.
+  { name: 'a source is newer than what a stage has made of it', bad: early, kept: late, isNewer: true },
+  // The source that stays was written first, and the product was made of it: it is stale again.
+  { name: 'a product is as old again as it was', bad: late, kept: early, isNewer: false },
+  {
+    name: 'a product that was removed last is as old again as it was',
+    bad: undefined,
+    kept: early,
+    isNewer: false,
+  },
+  { name: 'a source that was removed first is newer', bad: undefined, kept: late, isNewer: true },
+])('of what is put back beside work that stays, $name', async ({ bad, kept, isNewer }) => {
+  await using it = await rig({ 'out/one': 'a', other: 'b', stays: 'c' });
+  for (const name of ['out/one', 'out', 'other', 'stays']) utimesSync(it.at(name), 1, begins);
+  writeFileSync(it.at('stays'), 'of another stage');
+  utimesSync(it.at('stays'), 1, begins);
   const before = await it.snapshots.take(it.before);
-  writeFileSync(it.at('src/a'), 'out of scope');
-  writeFileSync(it.at('made-of-a'), 'out of scope');
-  utimesSync(it.at('src/b'), 1, 3000);
-  await it.snapshots.take(before);
-  await putBack(it.snapshots, before, ['src/a'], (path) => path !== 'src/a');
-  const [a = 0, made = 0, b] = timesIn(it.ws, ['src/a', 'made-of-a', 'src/b']);
-  expect(readFileSync(it.at('src/a'), 'utf8')).toBe('a');
-  expect(a).toBeGreaterThanOrEqual(made);
-  expect(b).toBe(3_000_000);
+  if (bad === undefined) {
+    rmSync(it.at('out/one'));
+    utimesSync(it.at('out'), 1, kept === early ? late : early);
+  } else {
+    writeFileSync(it.at('out/one'), 'out of scope');
+    utimesSync(it.at('out/one'), 1, bad);
+  }
+  writeFileSync(it.at('stays'), 'in scope');
+  utimesSync(it.at('stays'), 1, kept);
+  const after = await it.snapshots.take(before);
+  const now = Date.now();
+  await putBack(it.snapshots, { before, after }, ['out/one'], (path) => path !== 'out/one');
+  expect(readFileSync(it.at('out/one'), 'utf8')).toBe('a');
+  const [one = 0, ...rest] = timesIn(it.ws, ['out/one', 'other', 'stays']);
+  expect(rest).toEqual([begins * 1000, kept * 1000]);
+  if (isNewer) expect(one).toBeGreaterThan(now - 1000);
+  else expect(one).toBe(begins * 1000);
 });
