@@ -130,6 +130,13 @@ test('show says what would be typed next: nothing of a run that has completed, t
   expect(told).toMatch(/^next {6}\S.* resume cut\n {10}goes on with node a$/m);
   const { next, next_node } = JSON.parse((await it.factory(['show', 'cut', '--json'])).stdout);
   expect([next, next_node]).toEqual([expect.stringMatching(/ resume cut$/), 'a']);
+  const machine = `digraph m { workdir="none"; start; check [type=tool, tool_command="exit 86"]; fix [prompt="mend"]; exit
+    start -> check; check -> fix [condition="outcome=fail"]; fix -> check; check -> exit [condition="outcome=success"] }`;
+  writeFileSync(join(it.path, 'm.dot'), machine);
+  await it.factory(['run', 'm.dot', '--run-id', 'made', '--agent', 'stub']);
+  expect((await it.factory(['show', 'made'])).stdout).toMatch(
+    /^next {6}\S.* fork made --at check --before\npipeline/m,
+  );
 });
 
 test('help for a command that there is not says so', async () => {
