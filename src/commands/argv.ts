@@ -4,12 +4,13 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 
 const anywhere: readonly string[] = ['-q', '--quiet', '-v', '--verbose', '--json', '--no-color'];
 
-/** `-q run x` as `run -q x`: flags that take no value may stand before the command. */
+/** `-q run x` as `run x -q`: flags that take no value may stand before the command, and before one of two words. */
 export function flagsFirst(argv: readonly string[]): readonly string[] {
   const at = argv.findIndex((word) => !anywhere.includes(word));
   const command = argv[at];
   if (at <= 0 || command === undefined || command.startsWith('-')) return argv;
-  return [command, ...argv.slice(0, at), ...argv.slice(at + 1)];
+  const behind = at + (argv[at + 1]?.startsWith('-') === false ? 2 : 1);
+  return [...argv.slice(at, behind), ...argv.slice(0, at), ...argv.slice(behind)];
 }
 
 /** Stops at a flag whose value is missing, because the next word is a flag itself: `--workdir --json`. */

@@ -52,7 +52,7 @@ export function hintOf({ status, exit_code, reason }: RunResult): string | undef
   if (status !== 'failed' || (exit_code !== 3 && exit_code !== 4)) return undefined;
   const known = exit_code === 3 ? hints.find(([words]) => words.test(reason))?.[1] : undefined;
   if (known !== undefined) return known;
-  if (/larger than \d+ MiB|does not fit into \d+ tokens/.test(reason))
+  if (/larger than \d+ MiB|does not fit into (?:\d+|the) tokens/.test(reason))
     return 'ask for less in one answer: a smaller spec, or a prompt that says how long it may be';
   return exit_code === 3
     ? 'the model could not be asked: OPENAI_BASE_URL, OPENAI_API_KEY and --model say whom'

@@ -57,7 +57,9 @@ export async function showCommand(
   const rows = rowsOf(visits, await rungs(dir));
   const summary = await summaryOf(manifest.run_id, dir, io.clock);
   const { status, reason, nextNode, elapsedMs, spent, wakeAt } = summary;
-  const next = nextOf(summary, io.called?.program ?? 'factory', namedRun(dir, io.cwd));
+  const program = io.called?.program ?? 'factory';
+  const next = nextOf(summary, program, namedRun(dir, io.cwd));
+  const resumes = next.startsWith(`${program} resume `);
   const prices = pricesOf(manifest);
   const calls = await readRecords(layout(dir).calls);
   const books = openBooks(callRecords(calls.records), prices, async () => {});
@@ -92,7 +94,7 @@ export async function showCommand(
     ...(wakeAt === null ? [] : [['wakes', wakeAt]]),
     ...(status === 'running' && nextNode !== '' ? [['at', nextNode]] : []),
     ...(next === '' ? [] : [['next', next]]),
-    ...(next === '' || nextNode === '' ? [] : [['', `goes on with node ${nextNode}`]]),
+    ...(resumes && nextNode !== '' ? [['', `goes on with node ${nextNode}`]] : []),
     ['pipeline', basename(manifest.pipeline_path)],
     ['agent', manifest.agent.describe || 'none'],
     ...sandboxLines(manifest),

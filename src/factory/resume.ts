@@ -29,6 +29,7 @@ import { loadCheckpoint } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';
 import { readPlain } from '../system/read.ts';
 import { asBegun } from './as-begun.ts';
+import { beSeen } from './be-seen.ts';
 import { drive } from './drive.ts';
 import { completeResult, completeWait, finishedRun, untoldEnd } from './ended.ts';
 import { standing } from './stands.ts';
@@ -136,6 +137,7 @@ async function stillParked(
       const is = await asBegun(manifest, texts, flags, doors);
       if ('problems' in is) return is;
     }
+    if (!told && begins !== undefined) await beSeen(runDir, doors);
     if (!told)
       doors.log('info', 'parked; waiting for the quota', { wake_at: parked.wake_at, node: parked.node });
     told = true;

@@ -1,4 +1,5 @@
 /** Who reads what a process says, at its end. */
+import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 
 export type Reading = {
@@ -9,22 +10,31 @@ export type Reading = {
 };
 
 /** Waits until readers have taken all that was written. One that takes nothing would hold us for ever: once we are `asked`
- *  to end, whether by now or meanwhile, they have a moment left. */
-export function untilRead(streams: readonly Writable[], asked: AbortSignal | undefined): Reading {
+ *  to end, whether by now or meanwhile, whoever takes nothing for `momentMs` is waited for no longer, and who goes on
+ *  reading gets all, however slowly. */
+export function untilRead(
+  streams: readonly Writable[],
+  asked: AbortSignal | undefined,
+  momentMs = 1000,
+): Reading {
   let stop: () => void = () => {};
   const stopped = new Promise<void>((done) => {
     stop = done;
   });
-  const soon = () => void setTimeout(stop, momentMs);
-  if (asked?.aborted === true) soon();
-  else asked?.addEventListener('abort', soon);
-  return { over: Promise.race([allTaken(streams), stopped]), stop };
+  const all = Promise.all(streams.map((stream) => taken(stream, asked, momentMs)));
+  return { over: Promise.race([all.then(() => {}), stopped]), stop };
 }
 
-const momentMs = 1000;
-
-async function allTaken(streams: readonly Writable[]): Promise<void> {
-  for (const stream of streams)
-    if (!stream.destroyed && stream.writable)
-      await new Promise<void>((done) => stream.write('', () => done()));
+async function taken(stream: Writable, asked: AbortSignal | undefined, momentMs: number): Promise<void> {
+  if (stream.destroyed || !stream.writable) return;
+  await new Promise<void>((done) => {
+    stream.write('', () => done());
+    const hurry = () => {
+      // A socket's own limit counts from when something was last taken, be it a piece of one write.
+      if (stream instanceof Socket) stream.setTimeout(momentMs, done);
+      else setTimeout(done, momentMs);
+    };
+    if (asked?.aborted === true) hurry();
+    else asked?.addEventListener('abort', hurry);
+  });
 }

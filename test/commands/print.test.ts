@@ -65,6 +65,8 @@ test.for([
   ['plan: the answer of "m" is incomplete: content_filter', 3, /was asked.*change the spec/],
   ['model "m" was not found at http://x/v1 (404 no)', 3, /only chat completions .*openai\.api=chat/],
   ['the answer is larger than 10 MiB', 4, /ask for less/],
+  ['the answer of "m" does not fit into 64000 tokens', 3, /ask for less/],
+  ['the answer of "m" does not fit into the tokens that its server gives it', 3, /ask for less/],
   ['the answer is empty', 4, /form that was asked for/],
 ] as const)('for "%s" there is a way out', ([reason, exit_code, wanted]) => {
   expect(hintOf({ ...result, reason, exit_code })).toMatch(wanted);

@@ -109,6 +109,23 @@ test('whoever waits for a run in another place is told the command that lists it
   expect(stderr).toMatch(/ runs --runsdir '\/\S*\/other runs' tells how it stands$/m);
 });
 
+test('a list of runs in another place proposes what can be typed here, of a run that nobody is at work in', async () => {
+  await using it = await home({ 'p.dot': pipeline });
+  const place = ['--runsdir', 'other runs'];
+  const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'start' };
+  await it.factory(['run', 'p.dot', '--run-id', 'r', '-q', ...place], { env });
+  expect((await it.factory(['runs', ...place])).stdout).toMatch(
+    /^r .* test_stop\nnext: \S.* resume r --runsdir 'other runs'\n$/m,
+  );
+  const held = await acquireLock(join(it.path, 'other runs/r'), { clock: realClock });
+  if (held.kind !== 'acquired') throw new Error(held.why);
+  const { runs } = JSON.parse((await it.factory(['runs', '--json', ...place])).stdout);
+  expect(runs).toMatchObject([{ status: 'running', needs_attention: false, next: '' }]);
+  await held.lock.release();
+  rmSync(join(it.path, 'other runs/r/manifest.json'));
+  expect((await it.factory(['runs', ...place])).stdout).toMatch(/^r +unreadable +\? +\? /m);
+});
+
 test('a time in a manifest that is none moves no cursor and paints nothing in the list of runs', async () => {
   const { it } = await ran();
   await using _ = it;
@@ -130,6 +147,13 @@ test('show says what would be typed next: nothing of a run that has completed, t
   expect(told).toMatch(/^next {6}\S.* resume cut\n {10}goes on with node a$/m);
   const { next, next_node } = JSON.parse((await it.factory(['show', 'cut', '--json'])).stdout);
   expect([next, next_node]).toEqual([expect.stringMatching(/ resume cut$/), 'a']);
+  const machine = `digraph m { workdir="none"; start; check [type=tool, tool_command="exit 86"]; fix [prompt="mend"]; exit
+    start -> check; check -> fix [condition="outcome=fail"]; fix -> check; check -> exit [condition="outcome=success"] }`;
+  writeFileSync(join(it.path, 'm.dot'), machine);
+  await it.factory(['run', 'm.dot', '--run-id', 'made', '--agent', 'stub']);
+  expect((await it.factory(['show', 'made'])).stdout).toMatch(
+    /^next {6}\S.* fork made --at check --before\npipeline/m,
+  );
 });
 
 test('help for a command that there is not says so', async () => {

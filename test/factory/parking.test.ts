@@ -6,6 +6,7 @@ import { manifestHash } from '../../src/engine/kept.ts';
 import { completeWait } from '../../src/factory/ended.ts';
 import { Parked } from '../../src/model/park.ts';
 import { RunResult } from '../../src/model/result.ts';
+import { livingOwners } from '../../src/store/lock.ts';
 import { withOwnHash } from '../../src/store/own-hash.ts';
 import type { Clock } from '../../src/system/clock.ts';
 import { verifyRun } from '../../src/verify/verify.ts';
@@ -103,6 +104,32 @@ test('a long wait for a quota parks the run: state, wake time, exit code 75, and
   expect(JSON.parse(ended.out).wake_at).toBeUndefined();
   const types = it.records('.factory/runs/r1/events.jsonl').map((one) => one['type']);
   expect(types.filter((type) => type === 'PipelineParked')).toHaveLength(1);
+});
+
+test.for([
+  ['is seen by who looks at the run', 'free', [process.pid], undefined],
+  ['leaves the lock of an engine that was killed to be told of', null, [], expect.anything()],
+] as const)('a resume that waits %s', async ([, released, owners, takenOver]) => {
+  await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
+  expect((await it.start()).code).toBe(75);
+  const runDir = join(it.path, '.factory/runs/r1');
+  const lock = join(runDir, 'lock/000001.json');
+  const first = it.json('.factory/runs/r1/lock/000001.json');
+  // Another process has parked it, and is gone.
+  const given = released === null ? null : first['released'];
+  writeFileSync(lock, JSON.stringify({ ...first, pid: 2 ** 22 + 1, released: given }));
+  const { clock } = it;
+  const sleep = clock.sleep.bind(clock);
+  const seen: (readonly number[])[] = [];
+  clock.sleep = (ms, signal) => {
+    if (ms === 60_000) seen.push(livingOwners(runDir));
+    return sleep(ms, signal);
+  };
+  expect((await it.resume('r1', { wait: true })).code).toBe(0);
+  expect(seen[0]).toEqual(owners);
+  expect(seen.at(-1)).toEqual(owners);
+  const resumed = it.records('.factory/runs/r1/trace.jsonl').find(({ type }) => type === 'ResumeLoaded');
+  expect(resumed?.['taken_over_from']).toEqual(takenOver);
 });
 
 test('a run that waits, whose engine was killed before it could write so, says so when it is looked at again', async () => {

@@ -65,7 +65,8 @@ export async function reactInChat(
       choices: [{ index: 0, delta: piece, finish_reason: end }],
     });
   if ('events' in reaction) {
-    for (const event of reaction.events) {
+    for (const promised of reaction.events) {
+      const event = await promised;
       if (typeof event === 'string') await said(out, `${event}\n`);
       else await send(event);
     }

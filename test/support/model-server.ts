@@ -27,8 +27,8 @@ export type Reaction =
   | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
   /** A refusal whose body is never at its end: of many bytes, or of none. */
   | { readonly refuses: number; readonly endless: 'words' | 'silence' }
-  /** Events as they are: objects become `data:` lines, strings are sent as lines of their own. `after`: the connection is
-   *  torn behind them, or left open. */
+  /** Events as they are: objects become `data:` lines, strings are sent as lines of their own, promises are
+   *  waited for. `after`: the connection is torn behind them, or left open. */
   | { readonly events: readonly unknown[]; readonly after?: 'tear' | 'hang' }
   /** `text` in pieces; after `cutAfter` of them the connection is torn, or ended in order with `clean`. */
   | { readonly cutAfter: number; readonly clean?: boolean; readonly text?: string }
@@ -197,7 +197,8 @@ async function react(
     await new Promise<void>((resolve) => out.write(`${named}data: ${data}\n\n`, () => resolve()));
   };
   if ('events' in reaction) {
-    for (const event of reaction.events) {
+    for (const promised of reaction.events) {
+      const event = await promised;
       if (typeof event === 'string') await said(out, `${event}\n`);
       else await send(event as object);
     }

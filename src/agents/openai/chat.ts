@@ -72,12 +72,17 @@ const Chunk = z.object({
 });
 const Failed = z.object({ error: Fault.or(z.string().trim().min(1)) });
 
+/** How far an answer is told: `ended` by a reason for its end, after which only its cost comes; `doubtful` where the server
+ *  gives reasons while it speaks, so that nothing but the end of the stream is one. */
+type Standing = 'open' | 'doubtful' | 'ended';
+
 /** Pieces of an answer, put together. */
 type Gathered = {
   text: string;
   refusal: string;
   reasoning: string;
   finish: string | undefined;
+  standing: Standing;
   model: string | undefined;
   usage:
     | { prompt_tokens?: number | null | undefined; completion_tokens?: number | null | undefined }
@@ -103,6 +108,7 @@ async function exchange(
     refusal: '',
     reasoning: '',
     finish: undefined,
+    standing: 'open',
     model: undefined,
     usage: undefined,
     calls: [],
@@ -111,6 +117,10 @@ async function exchange(
   /** The calls that came last under a number, or without one under a name. */
   const latest = new Map<number | string, Gathered['calls'][number]>();
   const arrived = (): Arrived => ({ text: gathered.text, reasoning: gathered.reasoning.trim() });
+  let isDone = false;
+  const done = () => {
+    isDone = true;
+  };
   const trouble = (it: Trouble): Exchange => {
     request.record?.({ kind: 'trouble', reason: it.report.reason, status: it.status ?? null });
     return { kind: 'trouble', trouble: it, ...arrived() };
@@ -133,22 +143,26 @@ async function exchange(
       const fault = take(whole);
       if (fault !== undefined) return fault;
     } else {
-      for await (const event of eventsIn(body, ear.heard, readLimit(request))) {
+      for await (const event of eventsIn(body, ear.heard, readLimit(request), done)) {
         request.record?.({ kind: 'event', event });
         const fault = take(event);
         if (fault !== undefined) return fault;
         // Behind the last word comes what it has cost. Some servers then neither say that this is all nor go.
-        if (gathered.finish !== undefined) lull ??= watch.listen(request.lullMs, () => hangUp.abort());
+        if (gathered.standing === 'ended') lull ??= watch.listen(request.lullMs, () => hangUp.abort());
+        else {
+          lull?.end();
+          lull = undefined;
+        }
         lull?.heard();
       }
     }
-    if (gathered.finish === undefined)
+    if (gathered.finish === undefined || (gathered.standing === 'open' && !isDone))
       return trouble(cut(`the answer from ${shown} ended before it was whole`));
     return endOf(gathered, request);
   } catch (error) {
     if (error instanceof TooLarge) return tooLarge(arrived(), request);
     // What was whole before the connection broke is not asked, and paid, for again.
-    if (gathered.finish !== undefined) return endOf(gathered, request);
+    if (gathered.standing === 'ended') return endOf(gathered, request);
     return trouble(troubleOf(error, openai, request));
   } finally {
     ear.end();
@@ -170,9 +184,18 @@ async function exchange(
     const choice = choices?.[0];
     const piece = choice?.delta ?? choice?.message;
     // Some servers have an empty reason in every piece but the last.
-    const finish = choice?.finish_reason || undefined;
-    gathered.finish = finish ?? (choice?.message == null ? gathered.finish : 'stop');
-    if (piece == null) return undefined;
+    const finish = choice?.finish_reason || (choice?.message == null ? undefined : 'stop');
+    gathered.finish = finish ?? gathered.finish;
+    const before = gathered.calls.length + gathered.size;
+    if (piece != null) add(piece);
+    const says = gathered.calls.length + gathered.size > before;
+    // What it has cost is told of the whole answer.
+    const told = choice === undefined && usage != null && gathered.finish !== undefined;
+    gathered.standing = told ? 'ended' : standingAfter(gathered, finish, says);
+    return undefined;
+  }
+
+  function add(piece: z.infer<typeof Message>): void {
     const { content, refusal, tool_calls } = piece;
     const thought = piece.reasoning_content ?? piece.reasoning ?? '';
     grow((content ?? '') + (refusal ?? '') + thought);
@@ -182,7 +205,6 @@ async function exchange(
     for (const call of tool_calls ?? []) addCall(call);
     if (thought !== '') tell(thought, 'reasoning');
     if (content != null && content !== '') tell(content, 'answer');
-    return undefined;
   }
 
   function addCall(piece: z.infer<typeof Call>): void {
@@ -224,6 +246,17 @@ async function exchange(
       // A view that cannot show the text is no reason to lose it.
     }
   }
+}
+
+/** How far an answer is told after a piece that `says` something of it or nothing, and may name the `finish`. Some servers
+ *  name one in every piece: what follows a finish shows that it was early, and one before anything was said is no end
+ *  unless it tells why. */
+function standingAfter(gathered: Gathered, finish: string | undefined, says: boolean): Standing {
+  const { standing, text, refusal, calls } = gathered;
+  if (finish === undefined) return says ? 'open' : standing;
+  if (standing !== 'open') return says ? 'doubtful' : standing;
+  const isEmpty = text.trim() === '' && refusal === '' && calls.length === 0;
+  return isEmpty && finish !== 'length' && finish !== 'content_filter' ? 'doubtful' : 'ended';
 }
 
 /** Whether these are arguments that nothing can follow. */

@@ -7,11 +7,12 @@ export class TooLarge extends Error {}
 
 /** The JSON of each event in a `text/event-stream` body, up to the `[DONE]` that some servers put behind the last one;
  *  events that are not JSON are skipped. `heard` is called for every piece that arrives, `lineLimit` (characters) bounds
- *  what is kept in memory. Leaving the loop early closes the connection. Where it breaks, what had come is given first. */
+ *  what is kept in memory; `done` is told of a `[DONE]`. Leaving the loop early closes the connection. Where it breaks, what had come is given first. */
 export async function* eventsIn(
   body: AsyncIterable<Uint8Array>,
   heard: () => void,
   lineLimit: number,
+  done: () => void = () => {},
 ): AsyncGenerator<unknown> {
   let data: string[] = [];
   let size = 0;
@@ -38,7 +39,10 @@ export async function* eventsIn(
   };
   try {
     for await (const line of linesIn(body, heard, lineLimit)) {
-      if (/^data: ?\[DONE\]\s*$/.test(line)) break;
+      if (/^data: ?\[DONE\]\s*$/.test(line)) {
+        done();
+        break;
+      }
       yield* take(line);
     }
   } catch (error) {

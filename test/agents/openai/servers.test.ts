@@ -89,6 +89,84 @@ test.for([
   await server.idle();
 });
 
+test('a server that gives a reason to end in every piece may pause for as long as others', async () => {
+  let goOn: (event: object) => void = () => {};
+  const last = new Promise<object>((resolve) => {
+    goOn = resolve;
+  });
+  const events = [chunk({ content: 'all ' }, 'stop'), chunk({ content: 'of ' }, 'stop'), last];
+  await using server = await startModelServer([{ events }], ['chat']);
+  const clock = agentClock(0);
+  let working: Promise<AgentReport> | undefined;
+  await new Promise<void>((resolve) => {
+    let heard = 0;
+    const record = ({ kind }: ExchangeItem) => {
+      if (kind === 'event' && ++heard === 2) resolve();
+    };
+    const task = taskFor({ attributes: { 'openai.api': 'chat' }, record });
+    working = agentAt(server, clock, { lullMs: 50 }).work(task, never());
+  });
+  clock.advance(50);
+  goOn(chunk({ content: 'it' }, 'stop'));
+  expect(await working).toMatchObject({ kind: 'answered', text: 'all of it' });
+});
+
+const cost = { choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } };
+const call = { index: 0, id: 'c1', function: { name: 'look', arguments: '{"a"' } };
+
+test.for<[string, readonly object[], 'tear' | undefined]>([
+  [
+    'text, with one of its own',
+    [chunk({ content: 'half' }, 'stop'), chunk({ content: ' of' }, 'stop')],
+    'tear',
+  ],
+  ['text', [chunk({ reasoning: 'hm' }, 'stop'), chunk({ content: 'half' }, null)], 'tear'],
+  ['text, and the end', [chunk({ content: 'half' }, 'stop'), chunk({ content: ' of' }, null)], undefined],
+  ['calls', [chunk({ content: 'I look' }, 'stop'), chunk({ tool_calls: [call] }, null)], 'tear'],
+  ['nothing, nor before it', [chunk({ role: 'assistant', content: '' }, 'stop')], 'tear'],
+  ['nothing, and thoughts before it', [chunk({ reasoning: 'hm' }, 'stop')], 'tear'],
+])('an answer that is cut after an early reason to end is asked for again: %s', async ([, events, after]) => {
+  const { report, requests } = await chat([{ events, ...(after && { after }) }, { text: 'whole' }]);
+  expect(report).toMatchObject({ kind: 'answered', text: 'whole' });
+  expect(requests).toHaveLength(2);
+});
+
+test.for<[string, readonly unknown[], 'tear' | undefined]>([
+  ['the end', [chunk({ content: 'it' }, 'stop'), chunk({ content: ' is' }, 'stop')], undefined],
+  ['its cost', [chunk({ content: 'it' }, 'stop'), chunk({ content: ' is' }, 'stop'), cost], 'tear'],
+  [
+    'a word of it',
+    [chunk({ content: 'it' }, 'stop'), chunk({ content: ' is' }, null), 'data: [DONE]'],
+    undefined,
+  ],
+  [
+    'a late one',
+    [
+      chunk({ reasoning: 'hm' }, 'stop'),
+      chunk({ content: 'it' }, null),
+      chunk({ content: ' is' }, null),
+      chunk({}, 'stop'),
+    ],
+    'tear',
+  ],
+  ['a second one', [chunk({ content: 'it is' }, 'stop'), chunk({}, 'stop')], 'tear'],
+  [
+    'a choice without a piece',
+    [chunk({ content: 'it is' }, null), { choices: [{ finish_reason: 'stop' }] }],
+    'tear',
+  ],
+])('an answer is whole, whatever reasons to end came in it, after %s', async ([, events, after]) => {
+  const { report, requests } = await chat([{ events, ...(after && { after }) }, { text: 'asked again' }]);
+  expect(report).toMatchObject({ kind: 'answered', text: 'it is' });
+  expect(requests).toHaveLength(1);
+});
+
+test('that an answer has no room for a word is told, though the server goes without one', async () => {
+  const { report, requests } = await chat([{ events: [chunk({}, 'length')], after: 'tear' }]);
+  expect(report).toMatchObject({ kind: 'failed', reason: expect.stringMatching(/does not fit/) });
+  expect(requests).toHaveLength(1);
+});
+
 test('an error without a word is none', async () => {
   const events = [{ ...chunk({ content: 'fine' }, 'stop'), error: '' }];
   expect((await chat([{ events }])).report).toMatchObject({ kind: 'answered', text: 'fine' });

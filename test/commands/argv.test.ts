@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { flagsFirst } from '../../src/commands/argv.ts';
+
+test.for([
+  ['-q run x --json', 'run x -q --json'],
+  ['-q --json order run --resume', 'order run -q --json --resume'],
+  ['-v run --workdir w x', 'run -v --workdir w x'],
+  ['-q runs', 'runs -q'],
+  ['run -q x', 'run -q x'],
+  ['-q --version', '-q --version'],
+  ['-q', '-q'],
+  ['--runsdir r runs', '--runsdir r runs'],
+  ['', ''],
+])('flags that stand before the command are its own: %s', ([given, read]) => {
+  const words = (text: string) => text.split(' ').filter((word) => word !== '');
+  expect(flagsFirst(words(given ?? ''))).toEqual(words(read ?? ''));
+});
