@@ -208,19 +208,20 @@ export async function resumeOrder(
   const request = await readRequest(runDir);
   const manifest = await readManifest(runDir);
   if (!manifest.ok) return refused(1, manifest.why);
-  const read = await readPipeline(manifest.manifest.pipeline_path, doors.cwd);
   const takeOver = doors.takeOver === true ? { takeOver: true } : {};
   const flags: RunFlags = {
     vars: {},
     envPass: [],
     allowDirty: false,
     acceptChanges: false,
+    // The pipeline is a file of ours, which another version has another text of: nobody could accept it.
+    keepsTexts: true,
     ...takeOver,
     ...bounds,
   };
   return guarded(request, doors.env, async (gitDir) => {
     const ended = await recorded(request, resolve(runDir, '..'), doors, () =>
-      resumeRun(runDir, read.graph, flags, doors),
+      resumeRun(runDir, undefined, flags, doors),
     );
     if ('problems' in ended) return { problems: ended.problems, code: ended.code ?? 2 };
     return settle(request, ended, [], { ...doors, gitDir });

@@ -21,7 +21,10 @@ export async function asBegun(
   if (flags.live === true && !replays)
     return refused('usage', `run ${manifest.run_id} is no replay: it is live anyway`, 'leave out --live');
   // A replay goes on with the texts that it keeps: those of the run that it follows. So does a fork that began with such.
-  const keeps = texts.keeps || (manifest.forked_from?.kept_texts === true && !flags.acceptChanges);
+  const keeps =
+    texts.keeps ||
+    flags.keepsTexts === true ||
+    (manifest.forked_from?.kept_texts === true && !flags.acceptChanges);
   const differs =
     replays || keeps
       ? await whatChanged(

@@ -35,6 +35,8 @@ export type RunFlags = {
   readonly envPass: readonly string[];
   readonly allowDirty: boolean;
   readonly acceptChanges: boolean;
+  /** Go on with the texts that the run keeps, whatever their files say by now. */
+  readonly keepsTexts?: boolean;
   readonly maxSteps?: number;
   readonly maxVisits?: number;
   readonly maxWallMs?: number;

@@ -1,14 +1,24 @@
 /** `factory order run` and `run-all` as they are typed, on real repositories. */
-import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { orderRunCommands } from '../../src/commands/order-flags.ts';
 import { acquireLock } from '../../src/store/lock.ts';
 import { realClock } from '../../src/system/clock.ts';
 import { realSpawn } from '../../src/system/processes.ts';
 import { bareEnv, git, put, repository } from '../builder/support.ts';
-import { home, root } from '../support/cli.ts';
+import { cleanEnv, home, root } from '../support/cli.ts';
 import { asHeldUser, giveToHeldUser, heldUserCanRun } from '../support/held-user.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { answer, order } from './support.ts';
@@ -451,6 +461,28 @@ test('what a work order may cost and reach is said by flags', async () => {
   expect(more.code, more.stderr).toBe(0);
   // Nobody has named the repository this time.
   expect(more.stderr).toMatch(/by hand: git -C \/\S+\/repo push -u origin factory\//);
+});
+
+test('a work order goes on with the pipeline that it began with, also under a version with another one', async () => {
+  const usage = { model: 'm', input_tokens: 90_000, output_tokens: 2_000, cost_usd: 0.1 };
+  await using it = await place([order(1)], { ...answer('f1.txt', '1\n'), usage });
+  const other = join(it.path, 'other');
+  for (const part of ['dist', 'package.json', 'pipelines', 'prompts'])
+    cpSync(join(root, part), join(other, part), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(other, 'node_modules'));
+  const args =
+    '--repo repo --work-order wos/WO-01.json --agent scripted --script script.json --artifacts-dir art';
+  const bounds = '--run-id R1 --branch w --no-push --max-tokens 90000';
+  const ran = await execa(
+    process.execPath,
+    [join(other, 'dist/cli.js'), 'order', 'run', ...`${args} ${bounds}`.split(' ')],
+    { cwd: it.path, env: cleanEnv({ HOME: it.path }), extendEnv: false, reject: false },
+  );
+  expect(ran.exitCode, ran.stderr).toBe(1);
+  appendFileSync(join(other, 'pipelines/build.dot'), '// In other words.\n');
+  const more = await it.factory(['order', 'run', '--resume', '--run-id', 'R1', '--max-tokens', '400000']);
+  expect(more.code, more.stderr).toBe(0);
+  expect(git(it.repo, 'show', 'w:f1.txt')).toBe('1');
 });
 
 test('a run id for which there is something already touches neither old artifacts nor a folder of that name', async () => {
