@@ -10,9 +10,13 @@ const grainMs = 0.002;
 
 export const isSameTime = (a: number, b: number): boolean => Math.abs(a - b) < grainMs;
 
-/** Sets a file's mode where it is another one: a file of somebody else's may have the right one. */
-export function setMode(place: string | Buffer, mode: number): void {
-  if ((lstatSync(place).mode & 0o7777) !== mode) chmodSync(place, mode);
+/** Sets a file's mode where it is another one: a file of somebody else's may have the right one. False, and nothing done,
+ *  where something else stands there now, or a file with a second name, which may lie anywhere. */
+export function setMode(place: string | Buffer, mode: number): boolean {
+  const stat = lstatSync(place, { throwIfNoEntry: false });
+  if (stat?.isFile() !== true || stat.nlink > 1) return false;
+  if ((stat.mode & 0o7777) !== mode) chmodSync(place, mode);
+  return true;
 }
 
 /** Gives a file that time, in milliseconds. Links are not followed. Where the disk keeps no such time, or the file is

@@ -3,15 +3,18 @@ import {
   chmodSync,
   linkSync,
   lstatSync,
+  mkdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { fence } from '../../src/system/fence.ts';
 import { putBack } from '../../src/workspace/put-back.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { rig } from './rig.ts';
@@ -145,4 +148,65 @@ test('what is put back beside work that stays is newer than that work', async ()
   expect(readFileSync(it.at('src/a'), 'utf8')).toBe('a');
   expect(a).toBeGreaterThanOrEqual(made);
   expect(b).toBe(3_000_000);
+});
+
+test.each([
+  ['a link', (outside: string, place: string) => symlinkSync(outside, place)],
+  ['another name', (outside: string, place: string) => linkSync(outside, place)],
+])(
+  '%s of a file outside that comes into a file’s place meanwhile changes neither time nor mode there',
+  async (_, puts) => {
+    await using it = await rig({ a: 'a' });
+    const outside = join(it.path, 'outside/precious');
+    utimesSync(outside, 1, 2000);
+    chmodSync(outside, 0o600);
+    utimesSync(it.at('a'), 1, 1000);
+    const then = await it.snapshots.take(it.before);
+    utimesSync(it.at('a'), 1, 3000);
+    chmodSync(it.at('a'), 0o640);
+    let asked = 0;
+    const open = fence(it.ws, () => {
+      asked += 1;
+      if (asked !== 2) return;
+      rmSync(it.at('a'));
+      puts(outside, it.at('a'));
+    });
+    await it.snapshots.restore(then);
+    open();
+    const [ours, theirs] = [lstatSync(it.at('a')), lstatSync(outside)];
+    expect([ours.isFile(), ours.mode & 0o777, ours.mtimeMs]).toEqual([true, 0o644, 1_000_000]);
+    expect([theirs.mode & 0o777, theirs.mtimeMs]).toEqual([0o600, 2_000_000]);
+  },
+);
+
+test('folders have no other time where somebody puts a link in the place of one above them meanwhile', async () => {
+  const size = 3_000_000;
+  await using it = await rig({ 'd/a': 'a'.repeat(size), 'd/e': {} });
+  const outside = join(it.path, 'outside/e');
+  mkdirSync(outside);
+  utimesSync(outside, 1, 2000);
+  writeFileSync(it.at('d/a'), 'changed');
+  utimesSync(it.at('d/e'), 1, 3000);
+  const open = fence(it.ws, () => {
+    if (lstatSync(it.at('d/a')).size < size) return;
+    open();
+    renameSync(it.at('d'), it.at('moved'));
+    symlinkSync('../outside', it.at('d'));
+  });
+  await expect(it.snapshots.restore(it.before)).rejects.toThrow('stopped being a folder');
+  expect(timesIn(it.path, ['outside/e'])).toEqual([2_000_000]);
+});
+
+test('a file of several names that a stage has touched has its time again, where all of them are in the workspace', async () => {
+  await using it = await rig({ a: 'a', z: 'z' });
+  linkSync(it.at('a'), it.at('b'));
+  linkSync(it.at('z'), join(it.path, 'outside/z'));
+  for (const name of ['a', 'z']) utimesSync(it.at(name), 1, 1000);
+  const { id } = await it.snapshots.take(it.before);
+  for (const name of ['a', 'z']) utimesSync(it.at(name), 1, 2000);
+  const resumed = await again(it);
+  await resumed.restore(await resumed.load(id));
+  expect(timesIn(it.ws, ['a', 'b'])).toEqual([1_000_000, 1_000_000]);
+  expect(lstatSync(it.at('a')).ino).toBe(lstatSync(it.at('b')).ino);
+  expect(timesIn(it.path, ['ws/z', 'outside/z'])).toEqual([2_000_000, 2_000_000]);
 });
