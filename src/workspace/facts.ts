@@ -19,11 +19,12 @@ export function setMode(place: string | Buffer, mode: number): boolean {
   return true;
 }
 
-/** Gives a file that time, in milliseconds. Links are not followed. Where the disk keeps no such time, or the file is
+/** Gives a file that time, in milliseconds, to the nearest microsecond. Links are not followed. Where the disk keeps no such time, or the file is
  *  somebody else's, it has the time that it has. */
 export function setTime(place: string | Buffer, mtimeMs: number): void {
   try {
-    const time = timeOf(mtimeMs);
+    // The call cuts off what is less than a microsecond: one more at each restore.
+    const time = timeOf(mtimeMs < 0 ? mtimeMs : Math.round(mtimeMs * 1e3) / 1e3 + 0.0005);
     lutimesSync(place, time, time);
   } catch {
     // Content and mode are right, and a build tool that goes by contents is served.
