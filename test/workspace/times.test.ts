@@ -96,6 +96,18 @@ test('what a stage has only touched counts as touched after a resume', async () 
   expect(timesIn(it.ws, ['stamp'])).toEqual(time);
 });
 
+test('a touched file that nobody need read to know it has its time again', async () => {
+  await using it = await rig({ a: 'a' });
+  utimesSync(it.at('a'), 1, 1000);
+  const then = await it.snapshots.take(it.before);
+  utimesSync(it.at('a'), 1, 2000);
+  let now = then;
+  do now = await it.snapshots.take(now);
+  while (now.tree.get('a')?.ctimeMs === undefined);
+  await it.snapshots.restore(then);
+  expect(timesIn(it.ws, ['a'])).toEqual([1_000_000]);
+});
+
 test('a folder has the time again that it had, closed ones and empty ones too', async () => {
   await using it = await rig({
     'modules/one/x': 'x',
