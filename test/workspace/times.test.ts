@@ -96,16 +96,18 @@ test('what a stage has only touched counts as touched after a resume', async () 
   expect(timesIn(it.ws, ['stamp'])).toEqual(time);
 });
 
-test('a touched file that nobody need read to know it has its time again', async () => {
-  await using it = await rig({ a: 'a' });
+test('a touched file that nobody need read to know it has its time again, and one of another mode its mode', async () => {
+  await using it = await rig({ a: 'a', b: 'b' });
   utimesSync(it.at('a'), 1, 1000);
   const then = await it.snapshots.take(it.before);
   utimesSync(it.at('a'), 1, 2000);
+  chmodSync(it.at('b'), 0o600);
   let now = then;
   do now = await it.snapshots.take(now);
-  while (now.tree.get('a')?.ctimeMs === undefined);
+  while ([...now.tree.values()].some(({ ctimeMs }) => ctimeMs === undefined));
   await it.snapshots.restore(then);
   expect(timesIn(it.ws, ['a'])).toEqual([1_000_000]);
+  expect(lstatSync(it.at('b')).mode & 0o777).toBe(0o644);
 });
 
 test('a folder has the time again that it had, closed ones and empty ones too', async () => {
