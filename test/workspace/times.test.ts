@@ -18,7 +18,7 @@ import { expect, test } from 'vitest';
 import { fence } from '../../src/system/fence.ts';
 import { putBack } from '../../src/workspace/put-back.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
-import { asHeldByModes, isRoot } from './folders.ts';
+import { asHeldByModes, inodeOf, isRoot } from './folders.ts';
 import { rig } from './rig.ts';
 
 /** As another process would find it. */
@@ -242,15 +242,18 @@ test('folders have no other time where somebody puts a link in the place of one 
 });
 
 test('a file of several names that a stage has touched has its time again, where all of them are in the workspace', async () => {
-  await using it = await rig({ a: 'a', z: 'z' });
+  await using it = await rig({ a: 'a', c: 'c', z: 'z' });
   linkSync(it.at('a'), it.at('b'));
+  linkSync(it.at('c'), it.at('d'));
   linkSync(it.at('z'), join(it.path, 'outside/z'));
-  for (const name of ['a', 'z']) utimesSync(it.at(name), 1, 1000);
+  for (const name of ['a', 'c', 'z']) utimesSync(it.at(name), 1, 1000);
   const { id } = await it.snapshots.take(it.before);
-  for (const name of ['a', 'z']) utimesSync(it.at(name), 1, 2000);
+  rmSync(it.at('d'));
+  for (const name of ['a', 'c', 'z']) utimesSync(it.at(name), 1, 2000);
   const resumed = await again(it);
   await resumed.restore(await resumed.load(id));
-  expect(timesIn(it.ws, ['a', 'b'])).toEqual([1_000_000, 1_000_000]);
-  expect(lstatSync(it.at('a')).ino).toBe(lstatSync(it.at('b')).ino);
+  expect(timesIn(it.ws, ['a', 'b', 'c', 'd'])).toEqual(Array(4).fill(1_000_000));
+  for (const [one, other] of ['ab', 'cd'])
+    expect(inodeOf(it.ws, one ?? '')).toBe(inodeOf(it.ws, other ?? ''));
   expect(timesIn(it.path, ['ws/z', 'outside/z'])).toEqual([2_000_000, 2_000_000]);
 });
