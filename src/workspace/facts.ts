@@ -19,8 +19,8 @@ export function setMode(place: string | Buffer, mode: number): boolean {
   return true;
 }
 
-/** Gives a file that time, in milliseconds, to the nearest microsecond. Links are not followed. Where the disk keeps no such time, or the file is
- *  somebody else's, it has the time that it has. */
+/** Gives a file that time, in milliseconds, to the nearest microsecond. Links are not followed. Where the disk keeps no
+ *  such time, or the file is somebody else's, it has the time that it has. */
 export function setTime(place: string | Buffer, mtimeMs: number): void {
   try {
     // The call cuts off what is less than a microsecond: one more at each restore.

@@ -96,6 +96,17 @@ test('what a stage has only touched counts as touched after a resume', async () 
   expect(timesIn(it.ws, ['stamp'])).toEqual(time);
 });
 
+test('a tree of which only more is known than before is not written anew', async () => {
+  await using it = await rig({ a: 'a' });
+  writeFileSync(it.at('a'), 'new');
+  let now = await it.snapshots.take(it.before);
+  const written = join(it.path, 'snaps/trees', `${now.id}.json`);
+  const { ino } = lstatSync(written);
+  do now = await it.snapshots.take(now);
+  while (now.tree.get('a')?.ctimeMs === undefined);
+  expect(lstatSync(written).ino).toBe(ino);
+});
+
 test('a touched file that nobody need read to know it has its time again, and one of another mode its mode', async () => {
   await using it = await rig({ a: 'a', b: 'b' });
   utimesSync(it.at('a'), 1, 1000);
