@@ -10,16 +10,21 @@ const grainMs = 0.002;
 
 export const isSameTime = (a: number, b: number): boolean => Math.abs(a - b) < grainMs;
 
-/** Sets a file's mode where it is another one: a file of somebody else's may have the right one. */
-export function setMode(place: string | Buffer, mode: number): void {
-  if ((lstatSync(place).mode & 0o7777) !== mode) chmodSync(place, mode);
+/** Sets a file's mode where it is another one: a file of somebody else's may have the right one. False, and nothing done,
+ *  where something else stands there now, or a file with a second name, which may lie anywhere. */
+export function setMode(place: string | Buffer, mode: number): boolean {
+  const stat = lstatSync(place, { throwIfNoEntry: false });
+  if (stat?.isFile() !== true || stat.nlink > 1) return false;
+  if ((stat.mode & 0o7777) !== mode) chmodSync(place, mode);
+  return true;
 }
 
-/** Gives a file that time, in milliseconds. Links are not followed. Where the disk keeps no such time, or the file is
- *  somebody else's, it has the time that it has. */
+/** Gives a file that time, in milliseconds, to the nearest microsecond. Links are not followed. Where the disk keeps no
+ *  such time, or the file is somebody else's, it has the time that it has. */
 export function setTime(place: string | Buffer, mtimeMs: number): void {
   try {
-    const time = timeOf(mtimeMs);
+    // The call cuts off what is less than a microsecond: one more at each restore.
+    const time = timeOf(mtimeMs < 0 ? mtimeMs : Math.round(mtimeMs * 1e3) / 1e3 + 0.0005);
     lutimesSync(place, time, time);
   } catch {
     // Content and mode are right, and a build tool that goes by contents is served.

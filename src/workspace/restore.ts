@@ -218,8 +218,13 @@ class Work {
     if (entry.kind === 'link') return targetOf(this.r.workspace, path) === entry.target ? 'none' : 'all';
     if (!(this.sameByFacts(path, entry, found.stat) ?? (await this.hasContent(path, entry)))) return 'all';
     // A second name may lie elsewhere: a mode set here would be set there. One that is missing is made of what is written.
-    if (found.stat.nlink > 1 || this.twins.has(entry)) return found.mode === entry.mode ? 'none' : 'all';
-    return found.mode === entry.mode && this.hasTime(path, entry, found.stat) ? 'none' : 'facts';
+    const { stat } = found;
+    const hasTime = this.hasTime(path, entry, stat);
+    if (stat.nlink > 1 || this.twins.has(entry)) {
+      const isElsewhere = stat.nlink > 1 && this.names.get(stat.ino) !== stat.nlink;
+      return found.mode === entry.mode && (hasTime || isElsewhere) ? 'none' : 'all';
+    }
+    return found.mode === entry.mode && hasTime ? 'none' : 'facts';
   }
 
   private hasTime(path: string, { mtimeMs }: Entry, stat: Facts): boolean {
@@ -290,8 +295,7 @@ class Work {
       const folder = parentOf(path);
       const place = below(this.r.workspace, path);
       this.acting('write into the folder', folder, () => this.way.open(folder));
-      if (factsOnly) {
-        this.acting('set the mode of', path, () => setMode(place, entry.mode));
+      if (factsOnly && this.acting('set the mode of', path, () => setMode(place, entry.mode))) {
         this.setTime(path, place, entry);
         continue;
       }
@@ -341,6 +345,13 @@ class Work {
   finishFolders(): void {
     const paths = new Set(this.modes.keys());
     for (const [path, { kind }] of this.r.to) if (kind === 'dir' && this.chosen(path)) paths.add(path);
+    // What is opened now stays open.
+    const way = new Way(this.r.workspace);
+    const set = (what: 'time' | 'mode', path: string, act: () => void) =>
+      this.acting(`set the ${what} of`, path, () => {
+        way.open(path);
+        act();
+      });
     for (const path of [...paths].sort().reverse()) {
       const found = look(this.r.workspace, path);
       if (found?.kind !== 'dir') continue;
@@ -348,15 +359,15 @@ class Work {
       const entry = this.r.to.get(path);
       const mode = this.modes.get(path) ?? found.mode;
       if (entry?.kind === 'dir' && this.chosen(path) && !this.hasTime(path, entry, found.stat))
-        this.acting('set the time of', path, () => this.setTime(path, place, entry));
-      if (mode !== found.mode) this.acting('set the mode of', path, () => chmodSync(place, mode));
+        set('time', path, () => this.setTime(path, place, entry));
+      if (mode !== found.mode) set('mode', path, () => chmodSync(place, mode));
     }
   }
 
-  private acting(doing: string, path: string, act: () => void): void {
+  private acting<T>(doing: string, path: string, act: () => T): T {
     try {
       beforeWrite(this.r.workspace);
-      act();
+      return act();
     } catch (error) {
       throw trouble(doing, path, error);
     }

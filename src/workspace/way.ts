@@ -12,10 +12,11 @@ export class Way {
   private readonly realFolders = new Set<string>(['']);
   private looksCountUntil = Number.NEGATIVE_INFINITY;
 
-  /** What a folder's mode was that is opened comes into `modes`, where none stands there. */
+  /** What a folder's mode was that is opened comes into `modes`, where none stands there. Without them no folder is opened:
+   *  it is only made sure that they are real ones. */
   constructor(
     private readonly workspace: string,
-    private readonly modes: Map<string, number>,
+    private readonly modes?: Map<string, number>,
   ) {}
 
   /** Makes a folder one that can be written in, after making sure that it and all above it are real folders. */
@@ -36,7 +37,7 @@ export class Way {
 
   /** A folder that has gone. */
   forget(path: string): void {
-    this.modes.delete(path);
+    this.modes?.delete(path);
     this.realFolders.delete(path);
   }
 
@@ -50,7 +51,7 @@ export class Way {
     const stat = lstatSync(place);
     if (!stat.isDirectory())
       throw new WorkspaceError(`"${path}" stopped being a folder while the workspace was restored`);
-    if ((stat.mode & 0o700) !== 0o700) {
+    if (this.modes !== undefined && (stat.mode & 0o700) !== 0o700) {
       chmodSync(place, 0o700);
       if (!this.modes.has(path)) this.modes.set(path, stat.mode & 0o7777);
     }

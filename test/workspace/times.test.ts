@@ -1,19 +1,24 @@
 /** When files were last written, which build tools go by: a restore gives the times back. */
 import {
   chmodSync,
+  chownSync,
   linkSync,
   lstatSync,
+  mkdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { fence } from '../../src/system/fence.ts';
 import { putBack } from '../../src/workspace/put-back.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
+import { asHeldByModes, inodeOf, isRoot } from './folders.ts';
 import { rig } from './rig.ts';
 
 /** As another process would find it. */
@@ -59,7 +64,7 @@ test('whatever a stage has done, each file has the time again that it had, to th
       const resumed = await again(it);
       await resumed.restore(await resumed.load(id));
       for (const [n, time] of timesIn(it.ws, names).entries())
-        expect(Math.abs(time - (before[n] ?? 0)), `${names[n]} ${wanted[n]?.deed}`).toBeLessThan(0.002);
+        expect(Math.abs(time - (before[n] ?? 0)), `${names[n]} ${wanted[n]?.deed}`).toBeLessThan(0.001);
     }),
     { numRuns: 30 },
   );
@@ -81,22 +86,55 @@ test('what a stage has only touched counts as touched after a resume', async () 
   await using it = await rig({ stamp: '', source: 's' });
   utimesSync(it.at('stamp'), 1, 1000);
   const first = await it.snapshots.take(it.before);
-  utimesSync(it.at('stamp'), 1, 2000);
+  utimesSync(it.at('stamp'), 1, 1000.001);
   const touched = await it.snapshots.take(first);
   expect(touched.id).toBe(first.id);
+  const time = timesIn(it.ws, ['stamp']);
   writeFileSync(it.at('stamp'), 'cut short');
   const resumed = await again(it);
   await resumed.restore(await resumed.load(touched.id));
-  expect(timesIn(it.ws, ['stamp'])).toEqual([2_000_000]);
+  expect(timesIn(it.ws, ['stamp'])).toEqual(time);
+});
+
+test('a tree of which only more is known than before is not written anew', async () => {
+  await using it = await rig({ a: 'a' });
+  writeFileSync(it.at('a'), 'new');
+  let now = await it.snapshots.take(it.before);
+  const written = join(it.path, 'snaps/trees', `${now.id}.json`);
+  const { ino } = lstatSync(written);
+  do now = await it.snapshots.take(now);
+  while (now.tree.get('a')?.ctimeMs === undefined);
+  expect(lstatSync(written).ino).toBe(ino);
+});
+
+test('a touched file that nobody need read to know it has its time again, and one of another mode its mode', async () => {
+  await using it = await rig({ a: 'a', b: 'b' });
+  utimesSync(it.at('a'), 1, 1000);
+  const then = await it.snapshots.take(it.before);
+  utimesSync(it.at('a'), 1, 2000);
+  chmodSync(it.at('b'), 0o600);
+  let now = then;
+  do now = await it.snapshots.take(now);
+  while ([...now.tree.values()].some(({ ctimeMs }) => ctimeMs === undefined));
+  await it.snapshots.restore(then);
+  expect(timesIn(it.ws, ['a'])).toEqual([1_000_000]);
+  expect(lstatSync(it.at('b')).mode & 0o777).toBe(0o644);
 });
 
 test('a folder has the time again that it had, closed ones and empty ones too', async () => {
-  await using it = await rig({ 'modules/one/x': 'x', 'modules/none': {}, 'shut/in/x': 'x', rules: 'r' });
-  const folders = ['modules', 'modules/one', 'modules/none', 'shut', 'shut/in'];
+  await using it = await rig({
+    'modules/one/x': 'x',
+    'modules/none': {},
+    'shut/in/x': 'x',
+    'still/x': 'x',
+    rules: 'r',
+  });
+  const folders = ['modules', 'modules/one', 'modules/none', 'shut', 'shut/in', 'still'];
   for (const [n, name] of folders.entries()) utimesSync(it.at(name), 1, 1000 + n);
-  chmodSync(it.at('shut'), 0o500);
+  for (const name of ['shut', 'still']) chmodSync(it.at(name), 0o500);
   writeFileSync(it.at('rules'), 'changed');
   const { id } = await it.snapshots.take(it.before);
+  utimesSync(it.at('still'), 1, 2000);
   chmodSync(it.at('shut'), 0o700);
   writeFileSync(it.at('modules/one/y'), 'new');
   rmSync(it.at('modules/none'), { recursive: true });
@@ -104,8 +142,28 @@ test('a folder has the time again that it had, closed ones and empty ones too', 
   const resumed = await again(it);
   await resumed.restore(await resumed.load(id));
   expect(timesIn(it.ws, folders)).toEqual(folders.map((_, n) => (1000 + n) * 1000));
-  expect(lstatSync(it.at('shut')).mode & 0o777).toBe(0o500);
+  for (const name of ['shut', 'still']) expect(lstatSync(it.at(name)).mode & 0o777).toBe(0o500);
 });
+
+test.runIf(isRoot)(
+  'a file and a folder of somebody else keep the time that they have, and do not stop a restore',
+  async () => {
+    await using it = await rig({ 'theirs/x': 'x', theirs: { mode: 0o777 }, a: 'a', ours: 'ours' });
+    const names = ['theirs', 'a', 'ours'];
+    for (const name of names) utimesSync(it.at(name), 1, 1000);
+    const { id } = await it.snapshots.take(it.before);
+    await asHeldByModes(it.path, async () => {
+      const us = process.geteuid?.() ?? 0;
+      process.seteuid?.(0);
+      for (const name of ['theirs', 'a']) chownSync(it.at(name), 0, 0);
+      for (const name of names) utimesSync(it.at(name), 1, 3000);
+      process.seteuid?.(us);
+      const resumed = await again(it);
+      await resumed.restore(await resumed.load(id));
+    });
+    expect(timesIn(it.ws, names)).toEqual([3_000_000, 3_000_000, 1_000_000]);
+  },
+);
 
 test('a checkout has the times of the workspace', async () => {
   await using it = await rig({ a: 'a', 'd/b': 'b' });
@@ -170,4 +228,68 @@ test.for([
   expect(rest).toEqual([begins * 1000, kept * 1000]);
   if (isNewer) expect(one).toBeGreaterThan(now - 1000);
   else expect(one).toBe(begins * 1000);
+});
+
+test.each([
+  ['a link', (outside: string, place: string) => symlinkSync(outside, place)],
+  ['another name', (outside: string, place: string) => linkSync(outside, place)],
+])(
+  '%s of a file outside that comes into a file’s place meanwhile changes neither time nor mode there',
+  async (_, puts) => {
+    await using it = await rig({ a: 'a' });
+    const outside = join(it.path, 'outside/precious');
+    utimesSync(outside, 1, 2000);
+    chmodSync(outside, 0o600);
+    utimesSync(it.at('a'), 1, 1000);
+    const then = await it.snapshots.take(it.before);
+    utimesSync(it.at('a'), 1, 3000);
+    chmodSync(it.at('a'), 0o640);
+    let asked = 0;
+    const open = fence(it.ws, () => {
+      asked += 1;
+      if (asked !== 2) return;
+      rmSync(it.at('a'));
+      puts(outside, it.at('a'));
+    });
+    await it.snapshots.restore(then);
+    open();
+    const [ours, theirs] = [lstatSync(it.at('a')), lstatSync(outside)];
+    expect([ours.isFile(), ours.mode & 0o777, ours.mtimeMs]).toEqual([true, 0o644, 1_000_000]);
+    expect([theirs.mode & 0o777, theirs.mtimeMs]).toEqual([0o600, 2_000_000]);
+  },
+);
+
+test('folders have no other time where somebody puts a link in the place of one above them meanwhile', async () => {
+  const size = 3_000_000;
+  await using it = await rig({ 'd/a': 'a'.repeat(size), 'd/e': {} });
+  const outside = join(it.path, 'outside/e');
+  mkdirSync(outside);
+  utimesSync(outside, 1, 2000);
+  writeFileSync(it.at('d/a'), 'changed');
+  utimesSync(it.at('d/e'), 1, 3000);
+  const open = fence(it.ws, () => {
+    if (lstatSync(it.at('d/a')).size < size) return;
+    open();
+    renameSync(it.at('d'), it.at('moved'));
+    symlinkSync('../outside', it.at('d'));
+  });
+  await expect(it.snapshots.restore(it.before)).rejects.toThrow('stopped being a folder');
+  expect(timesIn(it.path, ['outside/e'])).toEqual([2_000_000]);
+});
+
+test('a file of several names that a stage has touched has its time again, where all of them are in the workspace', async () => {
+  await using it = await rig({ a: 'a', c: 'c', z: 'z' });
+  linkSync(it.at('a'), it.at('b'));
+  linkSync(it.at('c'), it.at('d'));
+  linkSync(it.at('z'), join(it.path, 'outside/z'));
+  for (const name of ['a', 'c', 'z']) utimesSync(it.at(name), 1, 1000);
+  const { id } = await it.snapshots.take(it.before);
+  rmSync(it.at('d'));
+  for (const name of ['a', 'c', 'z']) utimesSync(it.at(name), 1, 2000);
+  const resumed = await again(it);
+  await resumed.restore(await resumed.load(id));
+  expect(timesIn(it.ws, ['a', 'b', 'c', 'd'])).toEqual(Array(4).fill(1_000_000));
+  for (const [one, other] of ['ab', 'cd'])
+    expect(inodeOf(it.ws, one ?? '')).toBe(inodeOf(it.ws, other ?? ''));
+  expect(timesIn(it.path, ['ws/z', 'outside/z'])).toEqual([2_000_000, 2_000_000]);
 });
