@@ -62,6 +62,7 @@ const unchanged: Pick<Changes, 'created' | 'modified' | 'deleted'> = {
 export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt {
   return {
     async run({ kind, visit, before }) {
+      snapshots.goOnFrom(visit.state.steps);
       let spent: Usage | undefined;
       const site = siteFor(setting, visit, (usage) => {
         spent = sumOfUsages(spent, usage);

@@ -106,6 +106,7 @@ export function takerOf(
     let after = snapshot;
     try {
       if (was.after !== snapshot.id) {
+        snapshots.goOnFrom(state.steps);
         const wanted = await snapshots.load(was.after);
         // As if the stage had written that now.
         await snapshots.restore(wanted, undefined, { anew: () => true });

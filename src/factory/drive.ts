@@ -157,7 +157,7 @@ export async function drive(
     // What read a large pipeline or copied a large workdir in has left much behind.
     keepSmall();
     const { change } = given;
-    const ground = await groundOf(runDir, loaded.snapshot, { resumed, change, manifest: enforcing, read });
+    const ground = await groundOf(runDir, loaded, { resumed, change, manifest: enforcing, read });
     if ('problems' in ground) return ground;
     const { snapshots, snapshot } = ground;
     const { variables } = given.inputs;

@@ -12,11 +12,11 @@ import { DamagedStore, WorkspaceError } from '../workspace/trouble.ts';
 import { type Change, carryOut } from './cover.ts';
 import { refused } from './types.ts';
 
-/** Opens the run's snapshots; for one that is taken up again, puts its workspace back to the snapshot `id`, and carries out
- *  the change that the user has asked for. */
+/** Opens the run's snapshots; for one that is taken up again, puts its workspace back to the snapshot of its checkpoint, and
+ *  carries out the change that the user has asked for. */
 export async function groundOf(
   runDir: string,
-  id: string | null,
+  { snapshot: id, steps }: { readonly snapshot: string | null; readonly steps: number },
   taken: {
     readonly resumed: boolean;
     readonly change: Change | undefined;
@@ -30,7 +30,7 @@ export async function groundOf(
     const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
     // What a killed engine had hidden from its agent comes back first: what is restored next is the whole workspace.
     await bringBack(at.workspace, hidingPlace(runDir));
-    const snapshot = await snapshots.load(id);
+    const snapshot = await snapshots.load(id, steps);
     if (!taken.resumed) return { snapshots, snapshot };
     await snapshots.restore(snapshot);
     const { change, manifest, read } = taken;

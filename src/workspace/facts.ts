@@ -1,5 +1,6 @@
 /** What a file has besides its content: its mode, and when it was last written, which build tools go by. */
 import { chmodSync, lstatSync, lutimesSync } from 'node:fs';
+import { realClock } from '../system/clock.ts';
 import type { Tree } from './snapshot.ts';
 
 /** As the calls want it: of a number before 1970 they would make the present. No date is earlier than that. */
@@ -30,6 +31,16 @@ export function setTime(place: string | Buffer, mtimeMs: number): void {
     // Content and mode are right, and a build tool that goes by contents is served.
   }
 }
+
+/** Settles when what is written has another time than that, also for who counts in whole seconds: by size and second Python
+ *  tells what it has compiled, and rsync what it has copied. At once where that was not in this second. */
+export async function secondAfter(mtimeMs = 0): Promise<void> {
+  const left = (Math.floor(mtimeMs / 1e3) + 1) * 1e3 - realClock.now().getTime();
+  if (left > 0 && left <= 1e3) await realClock.sleep(left + coarsestMs);
+}
+
+/** The time that a file gets is behind the clock by less than that. */
+const coarsestMs = 10;
 
 /** One number for the times of all files, in order: another one where a file has another time. */
 export function timesOf(tree: Tree): number {

@@ -40,16 +40,16 @@ export async function inspectStore(dir: string): Promise<Inspected> {
     for (const name of namesIn(join(dir, 'trees'))) {
       const file = `trees/${name}`;
       if (/^\..*\.tmp$/.test(name)) continue;
-      if (!/^[0-9a-f]{64}\.json$/.test(name)) {
+      if (!/^[0-9a-f]{64}(?:\.\d+)?\.json$/.test(name)) {
         say(file, 'added', 'no snapshot has this name');
         continue;
       }
-      const read = await treeOf(dir, name.slice(0, 64));
+      const read = await treeOf(dir, name.slice(0, 64), name);
       if ('why' in read) {
         say(file, 'changed', read.why);
         continue;
       }
-      trees.add(name.slice(0, 64));
+      if (name.length === 64 + '.json'.length) trees.add(name.slice(0, 64));
       collectGarbage();
       for (const { hash } of read.tree.values())
         if (hash !== undefined) contents.check(hash, read.places.get(hash));
@@ -194,8 +194,9 @@ const openIfThere = (path: string): number | undefined =>
 export async function treeOf(
   dir: string,
   id: string,
+  name = `${id}.json`,
 ): Promise<{ readonly tree: Tree; readonly places: Places } | { readonly why: string }> {
-  const path = join(dir, 'trees', `${id}.json`);
+  const path = join(dir, 'trees', name);
   try {
     const { is, says, begin } = treeHash(piecesOf(path));
     // One of an earlier version begins like this, and nothing vouches for the times that it has.

@@ -1,8 +1,10 @@
 /** The trees of the snapshots in one folder: on disk each under its name, the latest of the large ones in memory too. */
-import { readFileSync } from 'node:fs';
+import { linkSync, readFileSync, renameSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { beforeWrite } from '../system/fence.ts';
 import { isCode, isNoFile, makeFolder, systemWords, writeFileAtomic } from '../system/files.ts';
 import { timesOf } from './facts.ts';
+import { removeIfThere } from './neighbour.ts';
 import type { Places } from './places.ts';
 import type { Snapshot, Tree } from './snapshot.ts';
 import { asWritten, isNameOf, type PlacesOf, piecesOf, readTree, writeTree } from './tree.ts';
@@ -20,6 +22,10 @@ export class Manifests {
   private readonly boot = bootId();
   /** Names of trees that are known to be on disk, the latest last, with the times that are told of their files there. */
   private readonly onDisk = new Map<string, number>();
+  /** Of the checkpoint that counts. */
+  private steps: number | undefined;
+  /** Where the trees stand that it goes by, of those that have been replaced since. */
+  private aside: string[] = [];
   // A run goes on from the last two; of an older one, whoever still has it, the tree is read again when it is asked for.
   private readonly held = new Map<string, Tree>();
 
@@ -55,10 +61,47 @@ export class Manifests {
   async write(id: string, tree: Tree, where: PlacesOf): Promise<void> {
     const times = timesOf(tree);
     if (this.onDisk.get(id) === times) return;
+    if (this.onDisk.has(id)) this.putAside(id);
     const { sync } = this;
     const { pieces, head } = writeTree(tree, this.boot, where);
     await writeFileAtomic(this.pathOf(id), pieces, { mode: 0o600, sync, syncFolder: sync, head });
     this.isOnDisk(id, times);
+  }
+
+  /** Tells how many steps the run has made by the checkpoint that counts from now on. */
+  goOnFrom(steps: number): void {
+    if (steps === this.steps) return;
+    this.steps = steps;
+    for (const path of this.aside.splice(0)) {
+      beforeWrite(path);
+      removeIfThere(path);
+    }
+  }
+
+  /** Has the tree be the one again that the checkpoint of so many steps goes by. */
+  backTo(id: string, steps: number): void {
+    const path = this.pathOf(id);
+    beforeWrite(path);
+    try {
+      renameSync(asideOf(path, steps), path);
+    } catch (error) {
+      if (!isNoFile(error)) throw error;
+    }
+  }
+
+  /** Keeps a tree that is about to be replaced by one of other times: whoever is killed before the next checkpoint goes on
+   *  from this one. */
+  private putAside(id: string): void {
+    if (this.steps === undefined) return;
+    const path = this.pathOf(id);
+    const aside = asideOf(path, this.steps);
+    beforeWrite(aside);
+    try {
+      linkSync(path, aside);
+    } catch {
+      // It is there, from an earlier attempt; or the disk has no links, and the times of the cut stage are what is left.
+    }
+    this.aside.push(aside);
   }
 
   private isOnDisk(id: string, times: number): void {
@@ -120,6 +163,8 @@ export class Manifests {
     return join(this.folder, `${id}.json`);
   }
 }
+
+const asideOf = (path: string, steps: number): string => path.replace(/json$/, `${steps}.json`);
 
 /** Names this start of the system; empty where the system does not tell. */
 function bootId(): string {

@@ -13,7 +13,7 @@ import {
 import { named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { hashFile } from './content.ts';
-import { isSameTime, setMode, setTime } from './facts.ts';
+import { isSameTime, secondAfter, setMode, setTime } from './facts.ts';
 import { nothingMounted } from './mounts.ts';
 import { below, fromBytes, parentOf, toBytes } from './names.ts';
 import { neighbourName, neighbourOf, removeIfThere } from './neighbour.ts';
@@ -302,6 +302,7 @@ class Work {
       const neighbour = neighbourOf(this.r.workspace, path);
       try {
         const was = lstatSync(place, orUndefined);
+        if (was?.size === entry.size && this.isAnew(path)) await secondAfter(was?.mtimeMs);
         // Where case does not count, one of two names would be lost without a word.
         if (was !== undefined && this.r.isNamed) throw Object.assign(new Error(), { code: 'EEXIST' });
         if (entry.kind === 'link') symlinkSync(toBytes(entry.target ?? ''), neighbour);

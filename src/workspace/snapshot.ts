@@ -75,8 +75,12 @@ export interface Snapshots {
   take(since?: Snapshot, goOn?: () => void): Promise<Snapshot>;
   /** What the last take has passed over: it has no place in a snapshot. */
   strays(): readonly Stray[];
-  /** A snapshot taken earlier, also by another process. Rejects with a clear error when it is not there. */
-  load(id: string): Promise<Snapshot>;
+  /** Tells how many steps the run has made by the checkpoint that is on disk. A snapshot that it goes by is kept with its
+   *  times, though one of the same name be taken, until another number is told. */
+  goOnFrom(steps: number): void;
+  /** A snapshot taken earlier, also by another process; with the times that it had for the checkpoint of so many `steps`, or
+   *  those of the last take. Rejects with a clear error when it is not there. */
+  load(id: string, steps?: number): Promise<Snapshot>;
   /** Makes the workspace equal to `to`, touching only what differs from it now: content, mode, links, existence, and when
    *  files were last written. `only` limits it to paths it answers true for (others stay as they are). A file
    *  that is written, and that `anew` answers true for, counts as written now: other work may have been made of what goes. */

@@ -100,9 +100,14 @@ class KeptSnapshots implements Snapshots {
     return this.scanner.strays;
   }
 
-  async load(id: string): Promise<Snapshot> {
+  goOnFrom(steps: number): void {
+    this.manifests.goOnFrom(steps);
+  }
+
+  async load(id: string, steps?: number): Promise<Snapshot> {
     if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`"${id}" is no name of a snapshot`);
     const { manifests, store } = this;
+    if (steps !== undefined) manifests.backTo(id, steps);
     const here = manifests.inMemory(id);
     if (here !== undefined && this.hasContents(here)) return manifests.snapshotOf(id, here);
     manifests.letGoOfAllBut(1);

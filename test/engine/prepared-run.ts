@@ -117,6 +117,7 @@ export function counting(): { readonly snapshots: Snapshots; walks: number } {
       read: async () => Buffer.alloc(0),
       async *pieces() {},
       copyIn: async () => ({ files: 0, skipped: [], outsideLinks: [] }),
+      goOnFrom: () => {},
       strays: () => [],
       checkout: async () => new Map(),
       letGo: () => {},

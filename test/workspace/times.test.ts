@@ -5,6 +5,7 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -16,6 +17,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fence } from '../../src/system/fence.ts';
+import { inspectStore } from '../../src/workspace/inspect.ts';
 import { putBack } from '../../src/workspace/put-back.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
 import { asHeldByModes, inodeOf, isRoot } from './folders.ts';
@@ -165,6 +167,40 @@ test.runIf(isRoot)(
   },
 );
 
+test('who is killed before the next checkpoint goes on from the times of the last one', async () => {
+  await using it = await rig({ stamp: '', source: 's' });
+  const touch = (ms: number) => utimesSync(it.at('stamp'), 1, ms / 1000);
+  touch(1000);
+  const { id } = await it.snapshots.take(it.before);
+  const whenResumed = async (steps: number): Promise<number | undefined> => {
+    const resumed = await again(it);
+    await resumed.restore(await resumed.load(id, steps));
+    return timesIn(it.ws, ['stamp'])[0];
+  };
+  let engine = await again(it);
+  let last = await engine.load(id, 1);
+  // Two attempts of one stage, of which the kill finds no checkpoint.
+  engine.goOnFrom(1);
+  for (const time of [2000, 3000]) {
+    touch(time);
+    last = await engine.take(last);
+    expect(last.id).toBe(id);
+  }
+  expect(await whenResumed(1)).toBe(1000);
+
+  engine = await again(it);
+  last = await engine.load(id, 1);
+  engine.goOnFrom(1);
+  touch(4000);
+  last = await engine.take(last);
+  expect((await inspectStore(join(it.path, 'snaps'))).problems).toEqual([]);
+  expect(await whenResumed(2)).toBe(4000);
+  engine.goOnFrom(2);
+  expect(readdirSync(join(it.path, 'snaps/trees')).filter((name) => name.startsWith(id))).toEqual([
+    `${id}.json`,
+  ]);
+});
+
 test('a checkout has the times of the workspace', async () => {
   await using it = await rig({ a: 'a', 'd/b': 'b' });
   utimesSync(it.at('a'), 1, 2000);
@@ -292,4 +328,18 @@ test('a file of several names that a stage has touched has its time again, where
   for (const [one, other] of ['ab', 'cd'])
     expect(inodeOf(it.ws, one ?? '')).toBe(inodeOf(it.ws, other ?? ''));
   expect(timesIn(it.path, ['ws/z', 'outside/z'])).toEqual([2_000_000, 2_000_000]);
+});
+
+test('what is put back is told from what stood there by its second too, where both have one size', async () => {
+  await using it = await rig({ source: 'X=1' });
+  utimesSync(it.at('source'), 1, 1000);
+  const before = await it.snapshots.take(it.before);
+  writeFileSync(it.at('source'), 'X=2');
+  const [stood = 0] = timesIn(it.ws, ['source']);
+  writeFileSync(it.at('source.pyc'), `X=2, of size 3 and second ${Math.floor(stood / 1000)}`);
+  const after = await it.snapshots.take(before);
+  await putBack(it.snapshots, { before, after }, ['source'], (path) => path !== 'source');
+  const [time = 0] = timesIn(it.ws, ['source']);
+  expect(readFileSync(it.at('source'), 'utf8')).toBe('X=1');
+  expect(Math.floor(time / 1000)).toBeGreaterThan(Math.floor(stood / 1000));
 });
