@@ -130,7 +130,8 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
     });
     if (ended.kind === 'cancelled') return end(failed('cancelled', 'cancelled', { broke: true }));
     if (ended.kind === 'exited' && ended.code === 0) continue;
-    const sealed = sealedFrom(command, site);
+    const last = results.at(-1);
+    const sealed = sealedFrom(`${command} ${missedIn(`${last?.stdout}\n${last?.stderr}`)}`, site);
     if (sealed !== undefined)
       return end(failed(`verification command failed: ${command}: ${sealed}`, 'config', { broke: true }));
     const judge = wanted.judge === true;
@@ -156,6 +157,14 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
 /** Only git itself sees the history: a product's own git commands in folders of their own must not. */
 const seesHistory = (argv: readonly string[], { withheld }: Pick<Site, 'withheld'>): boolean =>
   argv[0] === 'git' && (!withheld.inHistory || showsNoCommit(argv));
+
+/** The lines in which programs say that a file is not there. */
+const missedIn = (output: string): string =>
+  output
+    .split('\n')
+    .filter((line) => /no such file|not found|cannot open/i.test(line))
+    .join(' ')
+    .replace(/[:,'"]/g, ' ');
 
 /** What no agent can mend: the plan wants something that the node is not to see. */
 function sealedFrom(wanted: string, { withheld }: Pick<Site, 'withheld'>): string | undefined {

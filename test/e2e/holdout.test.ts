@@ -427,10 +427,12 @@ test.for([
     'command failed: sh scripts/scenarios/judge.sh: ',
   ],
   [{ files: ['scripts/scenarios/judge.sh'], commands: [] }, 'required file: '],
+  [{ files: [], commands: ['sh asks.sh'] }, 'command failed: sh asks.sh: '],
 ] as const)('a check that is not to see what its plan names says so: %o', async ([plan, why]) => {
   await using it = await home({
     ...files,
     'w/plan.json': JSON.stringify({ context_updates: { plan } }),
+    'w/asks.sh': 'echo first; sh ./scripts/scenarios/judge.sh || exit 1\n',
     'p.dot': row({
       t: tool('cp plan.json $FACTORY_OUTPUT'),
       v: `type=verification, sees_holdout=false, verification.allowed_commands="@plan", verification.plan_context_key="plan"`,
