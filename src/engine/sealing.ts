@@ -5,7 +5,7 @@ import type { Holdout, SealedFile } from '../model/sealed.ts';
 import { sha256 } from '../model/sha256.ts';
 import type { RanCommand } from '../model/visit-record.ts';
 import { openHoldout } from '../nodes/agent-attributes.ts';
-import { executableAttributes } from '../nodes/kind.ts';
+import { executableAttributes, type Site } from '../nodes/kind.ts';
 import { isSealedPath } from '../policy/holdout.ts';
 import { mayTouch } from '../policy/touching.ts';
 import { type Placed, placeSealed, type TakenOut, takeOutSealed } from '../workspace/sealed.ts';
@@ -37,6 +37,12 @@ export function seesHoldout(node: Node, type: string): boolean {
   const { sees_holdout: said, access } = readAttributes(node.attrs, executableAttributes).values;
   return said ?? access === undefined;
 }
+
+/** What of the judge is kept from a node that is no agent's. */
+export const withheldFrom = (node: Node, sealed: Sealed | undefined): Site['withheld'] =>
+  sealed === undefined || seesHoldout(node, 'verification')
+    ? { paths: [], inHistory: false }
+    : { paths: sealed.paths, inHistory: sealed.committed };
 
 /** One attempt at a node, as far as what is sealed is concerned. */
 export interface Sealing {

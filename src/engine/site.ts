@@ -38,7 +38,7 @@ import { note } from './ran.ts';
 import { type Hidden, type Recorder, recorder } from './recorder.ts';
 import { reopen } from './reopen.ts';
 import type { Replay } from './replay.ts';
-import { type Sealed, seesHoldout } from './sealing.ts';
+import { type Sealed, seesHoldout, withheldFrom } from './sealing.ts';
 import { smellOf } from './smell.ts';
 import { droppedFrom, environmentOf, seenBy, withOwnWords } from './stage-environment.ts';
 import { stageRecords } from './stage-records.ts';
@@ -206,9 +206,7 @@ export function siteFor(
     },
     exchange,
     historyEnv: setting.historyEnv,
-    withheld: seesHoldout(node, 'verification')
-      ? { paths: [], inHistory: false }
-      : { paths: setting.sealed?.paths ?? [], inHistory: setting.sealed?.committed === true },
+    withheld: withheldFrom(node, setting.sealed),
     scenarios: scenariosOf(setting),
     timeout: visit.timeout,
     mask,

@@ -130,8 +130,8 @@ async function verify(wanted: AttributeValues<typeof attributes>, site: Site): P
     });
     if (ended.kind === 'cancelled') return end(failed('cancelled', 'cancelled', { broke: true }));
     if (ended.kind === 'exited' && ended.code === 0) continue;
-    const last = results.at(-1);
-    const sealed = sealedFrom(`${command} ${missedIn(`${last?.stdout}\n${last?.stderr}`)}`, site);
+    const missed = results.slice(-1).map(({ stdout, stderr }) => missedIn(`${stdout}\n${stderr}`));
+    const sealed = sealedFrom([command, ...missed].join(' '), site);
     if (sealed !== undefined)
       return end(failed(`verification command failed: ${command}: ${sealed}`, 'config', { broke: true }));
     const judge = wanted.judge === true;
@@ -171,5 +171,5 @@ function sealedFrom(wanted: string, { withheld }: Pick<Site, 'withheld'>): strin
   const [named] = scenariosNamed(wanted, withheld.paths);
   return named === undefined
     ? undefined
-    : `"${named}" is sealed, and this node does not see it (sees_holdout=false)`;
+    : `"${named}" is sealed, and this node does not see it; leave that to the judge, or take sees_holdout=false away`;
 }

@@ -26,6 +26,9 @@ import { answer, order } from './support.ts';
 const script = (...propose: object[]): string =>
   JSON.stringify({ format: 'factory-script/1', answers: { propose } });
 
+/** Of `place`. */
+const flags = ['--repo', 'repo', '--agent', 'scripted', '--script', 'script.json', '--artifacts-dir', 'art'];
+
 /** A repository at `repo`, orders in `wos`, prepared answers in `script.json`. */
 async function place(orders: readonly object[], ...propose: object[]) {
   const files = Object.fromEntries(orders.map((one, n) => [`wos/WO-0${n + 1}.json`, JSON.stringify(one)]));
@@ -33,16 +36,6 @@ async function place(orders: readonly object[], ...propose: object[]) {
   const repo = join(it.path, 'repo');
   put(repo, { 'scripts/verify.sh': 'exit 0\n', '.gitignore': '*.log\n' });
   repository(repo);
-  const flags = [
-    '--repo',
-    'repo',
-    '--agent',
-    'scripted',
-    '--script',
-    'script.json',
-    '--artifacts-dir',
-    'art',
-  ];
   return Object.assign(it, {
     repo,
     order: (verb: string, ...args: string[]) => it.factory(['order', verb, ...flags, ...args]),
@@ -544,16 +537,6 @@ test.skipIf(!existsSync('/proc/self'))(
     const out = join(it.path, 'out');
     writeFileSync(join(it.repo, 'scripts/verify.sh'), `[ -e ${out} ] || ln -s /proc ${out}\n`);
     git(it.repo, 'commit', '-qam', 'a check that lays a link');
-    const flags = [
-      '--repo',
-      'repo',
-      '--agent',
-      'scripted',
-      '--script',
-      'script.json',
-      '--artifacts-dir',
-      'art',
-    ];
     const args = ['--work-order', 'wos/WO-01.json', '--no-push', '--branch', 'w', '--out', 'out'];
     const ran = await it.factory(['order', 'run', ...flags, ...args], { env: { FACTORY_SANDBOX: 'none' } });
     expect(ran.code, ran.stderr).toBe(0);
