@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isDisks } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isCode, isMissing, writeFileAtomic } from '../system/files.ts';
 
@@ -26,7 +27,7 @@ const inTheWay = [
 ] as const;
 
 /** Writes a file of the workspace, or answers why it cannot be there: earlier stages put into its place, or on the way to
- *  it, what they like. */
+ *  it, what they like. Rejects for a trouble of the disk itself: what is to be written may have been paid for. */
 export async function writeInside(
   workspace: string,
   path: string,
@@ -40,7 +41,7 @@ export async function writeInside(
     await writeFileAtomic(place, content);
     return undefined;
   } catch (error) {
-    if (isCode(error, ...inTheWay)) return error instanceof Error ? error.message : String(error);
-    throw error;
+    if (isDisks(error, workspace) || !isCode(error, ...inTheWay)) throw error;
+    return error instanceof Error ? error.message : String(error);
   }
 }

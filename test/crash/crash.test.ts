@@ -70,6 +70,13 @@ describe
       ['the disk failed when a checkpoint was flushed', 'sync', /\.checkpoint\.json\./, 2, 'error'],
       ['the disk failed when the new run was flushed', 'sync', /\/runs$/, 0, 'error'],
       ['the disk was full when an answer was to be kept', 'write', /mend\/prompt\.md/, 0, 'full'],
+      [
+        'the disk took no mode when an answer was put into the workspace',
+        'mode',
+        /\.answer\.txt/,
+        0,
+        'error',
+      ],
       ['the disk was full when a trace record was half written', 'write', /trace\.jsonl$/, 8, 'full'],
       ['the disk was full when the result was to be written', 'write', /\.result\.json/, 0, 'full'],
       ['the power went when the result was to be written', 'write', /\.result\.json/, 0, 'power'],
