@@ -89,6 +89,7 @@ export function withLookCommands(
     .command('runs')
     .description('list the runs, newest first: how each stands, and what to do about it')
     .addOption(runsdir())
+    .option('--attention', 'only those that want somebody, each with what to type next')
     .addOption(json('the list as JSON'))
     .addOption(noColor())
     .action(async (options) => {

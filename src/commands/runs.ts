@@ -19,6 +19,8 @@ export type RunsOptions = {
   readonly runsdir?: string;
   readonly json?: boolean;
   readonly color?: boolean;
+  /** Only those that want somebody, each with what to do about it. */
+  readonly attention?: boolean;
 };
 
 export async function runsCommand(options: RunsOptions, io: Io & { readonly clock: Clock }): Promise<number> {
@@ -33,7 +35,9 @@ export async function runsCommand(options: RunsOptions, io: Io & { readonly cloc
     ...runs.filter((run) => isPaused(run.status)),
     ...runs.filter((run) => !isPaused(run.status)),
   ];
-  const rows = sorted.map((run) => ({ ...run, next: nextOf(run, program, `${run.id}${place}`) }));
+  const rows = sorted
+    .filter((run) => options.attention !== true || wants(run.status))
+    .map((run) => ({ ...run, next: nextOf(run, program, `${run.id}${place}`) }));
   if (options.json === true) {
     const listed = rows.map(({ id, dir, status, startedAt, pipeline, ...run }) => ({
       run_id: id,
@@ -55,15 +59,35 @@ export async function runsCommand(options: RunsOptions, io: Io & { readonly cloc
     io.out(`${JSON.stringify({ schema_version: 1, runs_dir: runsDir, runs: listed }, null, 2)}\n`);
     return 0;
   }
-  if (rows.length === 0) {
+  if (runs.length === 0) {
     io.out(`there are no runs in ${runsDir}\n`);
     return 0;
   }
   const width = io.outIsTerminal ? io.width : undefined;
-  io.out(`${table(rows, painter(paints(io, io.outIsTerminal, options.color)), width).join('\n')}\n`);
-  const waiting = rows.find((run) => wants(run.status) && run.next !== '');
-  if (waiting !== undefined) io.out(`next: ${waiting.next}\n`);
+  const [head = '', ...lines] = table(rows, painter(paints(io, io.outIsTerminal, options.color)), width);
+  const each = options.attention === true;
+  const told = each ? lines.flatMap((line, at) => [line, `  next: ${rows[at]?.next}`]) : lines;
+  const count = runs.length > 1 || rows.length === 0 ? [countOf(runs)] : [];
+  const first = each ? undefined : rows.find((run) => wants(run.status) && run.next !== '');
+  const next = first === undefined ? [] : [`next: ${first.next}`];
+  io.out(`${[...(rows.length === 0 ? [] : [head]), ...told, ...count, ...next].join('\n')}\n`);
   return 0;
+}
+
+/** How many there are, and how many of them stand how; first those that want somebody. */
+export function countOf(runs: readonly Pick<RunSummary, 'status'>[]): string {
+  const counts = new Map<RunSummary['status'], number>();
+  for (const { status } of runs) counts.set(status, (counts.get(status) ?? 0) + 1);
+  const all = [...counts].map(([status, many]) => ({ many, status }));
+  const words = (some: typeof all): string => some.map(({ many, status }) => `${many} ${status}`).join(', ');
+  const wanting = all.filter(({ status }) => wants(status));
+  const many = wanting.reduce((sum, one) => sum + one.many, 0);
+  const first =
+    many === 0
+      ? 'none wants anybody'
+      : `${many} ${many === 1 ? 'wants' : 'want'} somebody (${words(wanting)})`;
+  const others = words(all.filter(({ status }) => !wants(status)));
+  return `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}: ${[first, others].filter((one) => one !== '').join(', ')}`;
 }
 
 const wants = (status: RunSummary['status']): boolean => status !== 'completed' && status !== 'running';

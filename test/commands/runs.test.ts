@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { nextOf } from '../../src/commands/runs.ts';
+import { countOf, nextOf } from '../../src/commands/runs.ts';
+import type { RunSummary } from '../../src/store/run-store.ts';
 
 test.for([
   ['interrupted', 'build', '', 'f resume r1'],
@@ -30,3 +31,14 @@ test.for<readonly [string, string]>([
 ])('a run that failed by "%s" goes on with: %s', ([reason, next]) => {
   expect(nextOf({ status: 'failed', nextNode: 'fix', failedNode: 'check', reason }, 'f', 'r1')).toBe(next);
 });
+
+test.for<readonly [readonly RunSummary['status'][], string]>([
+  [['completed'], '1 run: none wants anybody, 1 completed'],
+  [['failed'], '1 run: 1 wants somebody (1 failed)'],
+  [
+    ['running', 'failed', 'completed', 'paused_auth', 'failed', 'completed'],
+    '6 runs: 3 want somebody (2 failed, 1 paused_auth), 1 running, 2 completed',
+  ],
+])('runs that are %s are counted as: %s', ([stands, words]) =>
+  expect(countOf(stands.map((status) => ({ status })))).toBe(words),
+);

@@ -126,6 +126,32 @@ test('a list of runs in another place proposes what can be typed here, of a run 
   expect((await it.factory(['runs', ...place])).stdout).toMatch(/^r +unreadable +\? +\? /m);
 });
 
+test('of several runs those are listed that want somebody, each with what to type, and how many there are', async () => {
+  const { it } = await ran();
+  await using _ = it;
+  const listed = async (...flags: string[]) => (await it.factory(['runs', ...flags])).stdout;
+  expect(await listed('--attention')).toBe('1 run: none wants anybody, 1 completed\n');
+  const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'start' };
+  for (const id of ['s1', 's2']) await it.factory(['run', 'p.dot', '--run-id', id, '-q'], { env });
+  const lines = (text: string) =>
+    text.split('\n').map((line) => line.replace(/^( *next: ).* (\S+)$/, '$1… $2'));
+  const count = '3 runs: 2 want somebody (2 failed), 1 completed';
+  const [, ...all] = lines(await listed());
+  expect(all.map((line) => line.split(' ')[0])).toEqual(['s2', 's1', 'r', '3', 'next:', '']);
+  expect(all[3]).toBe(count);
+  const [, ...wanting] = lines(await listed('--attention'));
+  expect(wanting).toEqual([
+    expect.stringMatching(/^s2 /),
+    '  next: … s2',
+    expect.stringMatching(/^s1 /),
+    '  next: … s1',
+    count,
+    '',
+  ]);
+  const { runs } = JSON.parse(await listed('--attention', '--json'));
+  expect(runs.map(({ run_id }: { readonly run_id: string }) => run_id)).toEqual(['s2', 's1']);
+});
+
 test('a time in a manifest that is none moves no cursor and paints nothing in the list of runs', async () => {
   const { it } = await ran();
   await using _ = it;
