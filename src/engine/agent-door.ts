@@ -13,6 +13,7 @@ import type { Exit, ProcessId, Spawn } from '../system/spawn.ts';
 import type { HardLinks } from '../workspace/hard-links.ts';
 import { bringBack, type HidingPlace, hide, type OutOfSight, pathsToHide } from '../workspace/hide.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
+import { look } from '../workspace/walk.ts';
 import { reopen } from './reopen.ts';
 
 /** Bytes of one stream that an agent program may fill a file with. */
@@ -196,8 +197,10 @@ async function putAway(
     const hidden = await pathsToHide(workspace, away);
     const over = covering(workspace, hidden);
     const covered = { ...planned, ...over };
-    if (over.covers.length + over.pinned.length <= mostCovers)
-      return { hidden, confinement: covered, covered };
+    const few = over.covers.length + over.pinned.length <= mostCovers;
+    // Over a link nothing can be laid: it would lie over what the link leads to, which may be in sight, or not there.
+    const plain = hidden.every((path) => look(workspace, path)?.kind !== 'link');
+    if (few && plain) return { hidden, confinement: covered, covered };
   }
   const hidden = await hide(workspace, place, away);
   // With access=run the program sees the place too.

@@ -15,10 +15,11 @@ export function processMarker(
 ): string {
   if (realOrSame(runDir) === realOrSame(dirname(workspace_path))) return marker;
   const here = folderId(runDir);
-  const [first = here] = [...locksIn(runDir)]
+  const first = [...locksIn(runDir)]
     .sort((a, b) => a.epoch - b.epoch)
-    .flatMap(({ folder }) => folder ?? []);
-  if (first === here) return marker;
+    .find(({ folder }) => folder !== undefined);
+  const { folder = here.folder, device = here.device } = first ?? {};
+  if (folder === here.folder && device === here.device) return marker;
   // The last sixteen letters are those that tell one run from another.
-  return `${marker.slice(0, -16)}${sha256(`${marker}\0${here}`).slice(0, 16)}`;
+  return `${marker.slice(0, -16)}${sha256(`${marker}\0${here.folder}\0${here.device}`).slice(0, 16)}`;
 }

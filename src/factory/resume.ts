@@ -36,6 +36,7 @@ import { standing } from './stands.ts';
 import type { Doors, Finished, RunFlags } from './types.ts';
 import { keptScript, refused } from './types.ts';
 import { changedRecords } from './vouched.ts';
+import { anothers } from './whose.ts';
 
 /** Milliseconds between two looks at the clock while a run sleeps: the machine may sleep too. */
 const lookMs = 60_000;
@@ -165,6 +166,8 @@ async function resumeOnce(
     const takeOver = flags.takeOver === true;
     return (await completeResult(runDir, manifest, checkpoint, finished.result, takeOver, doors)) ?? finished;
   }
+  const theirs = anothers(runDir);
+  if (theirs !== undefined) return theirs;
   const replays = manifest.replay_of !== undefined;
   const is = await asBegun(manifest, { stored, graph, keeps: waited }, flags, doors);
   if ('problems' in is) return is;

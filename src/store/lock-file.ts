@@ -18,6 +18,10 @@ export const LockFile = z.object({
     .describe('From taking the lock to the heartbeat, by a clock that is never set'),
   uptime_ms: z.number().optional().describe('Of the machine at the heartbeat; counts within one boot'),
   folder: z.string().optional().describe('Inode of the run directory: in a copy it is another one'),
+  device: z
+    .string()
+    .optional()
+    .describe('The one that the run directory is on, in a copy by the disk another one'),
   released: z.string().nullable(),
 });
 export type LockFile = z.infer<typeof LockFile>;

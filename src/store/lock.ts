@@ -115,7 +115,7 @@ export async function acquireLock(runDir: string, options: LockOptions): Promise
       heartbeat: now,
       held_ms: 0,
       uptime_ms: (options.uptime ?? uptimeMs)(),
-      folder: folderId(runDir),
+      ...folderId(runDir),
       released: null,
     };
     if (!(await create(folder, ours))) continue;

@@ -11,8 +11,12 @@ export type Plain<T = string> =
 /** The most that is read of one file at once: far above what a run writes, and well below what a process can hold. */
 export const mostAtOnce = 256 * 1024 * 1024;
 
-/** What tells a folder from a copy of it, wherever it is moved on its disk. */
-export const folderId = (path: string): string => statSync(path, { bigint: true }).ino.toString();
+/** What tells a folder from a copy of it, wherever it is moved on its disk. A copy that the disk has made (a snapshot of a
+ *  subvolume, another overlay with the same layer below) is on a device of its own. */
+export function folderId(path: string): { readonly folder: string; readonly device: string } {
+  const { ino, dev } = statSync(path, { bigint: true });
+  return { folder: ino.toString(), device: dev.toString() };
+}
 
 /** A plain file as a whole. A folder, a pipe or a device in its place is never waited for, and one of more than `most`
  *  bytes is not read, or with `cut` no further: a run directory may come from somebody else. Throws only what the system

@@ -27,13 +27,16 @@ export async function removeTree(path: string): Promise<void> {
 export async function removeAside(path: string): Promise<void> {
   beforeWrite(path);
   const aside = nameBeside(path);
+  let isAside = false;
   try {
     renameSync(path, aside);
+    isAside = true;
   } catch (error) {
     if (isMissing(error)) return;
-    throw named(path, error);
+    // A folder of a layer below, on an overlay, cannot be renamed.
+    if (!isCode(error, 'EXDEV')) throw named(path, error);
   }
-  await removeTree(aside);
+  await removeTree(isAside ? aside : path);
   // That may have taken long.
   beforeWrite(path);
   removeIfEmpty(dirname(path));

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { innerPath } from '../model/safe-names.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isMissing, writeJson } from '../system/files.ts';
+import { isMissing, removeNow, writeJson } from '../system/files.ts';
 import { readPlain } from '../system/read.ts';
 import { type HardLinks, otherNames } from './hard-links.ts';
+import { linkTree, renamed } from './layers.ts';
 import { ancestorsOf, below, fromBytes, parentOf, toBytes } from './names.ts';
 import { clear } from './sealed.ts';
 import { DamagedStore, trouble, WorkspaceError } from './trouble.ts';
@@ -71,7 +72,7 @@ export async function hide(
       at = path;
       if (mode !== null) unlock(workspace, [{ path, mode }]);
       beforeWrite(workspace);
-      renameSync(below(workspace, path), join(place.folder, String(n)));
+      moveAway(`${workspace}/${path}`, join(place.folder, String(n)));
     }
     setModes(workspace, list.folders);
     // Whoever looks for them as another user than root finds a closed door.
@@ -110,10 +111,10 @@ export async function bringBack(workspace: string, place: HidingPlace): Promise<
     }
     unlock(workspace, list.folders);
     for (const [n, { path, mode }] of list.paths.entries()) {
-      if (look(place.folder, String(n)) !== undefined) {
+      if (isWaiting(place.folder, n)) {
         if (look(workspace, path) !== undefined) remove(path);
         beforeWrite(workspace);
-        renameSync(join(place.folder, String(n)), below(workspace, path));
+        moveBack(join(place.folder, String(n)), `${workspace}/${path}`);
       }
       if (mode !== null) setModes(workspace, [{ path, mode }]);
     }
@@ -126,6 +127,37 @@ export async function bringBack(workspace: string, place: HidingPlace): Promise<
     throw trouble('bring hidden files back to', workspace, error);
   }
   return [...conflicts].sort();
+}
+
+// A folder that cannot be renamed is made anew, with names of the same files. It is whole wherever it has a name that
+// counts, and the old one goes only then.
+const half = '.half';
+const whole = '.whole';
+
+function moveAway(from: string, to: string): void {
+  if (renamed(from, to)) return;
+  linkTree(from, to + half);
+  beforeWrite(to);
+  renameSync(to + half, to);
+  removeNow(toBytes(from));
+}
+
+/** Whether the n-th path is in its hiding place, where nothing stays of what was made by half. */
+function isWaiting(folder: string, n: number): boolean {
+  removeNow(join(folder, n + half));
+  return [`${n}`, n + whole].some((name) => look(folder, name) !== undefined);
+}
+
+function moveBack(from: string, to: string): void {
+  if (look(from + whole, '') === undefined) {
+    if (renamed(from, to)) return;
+    linkTree(from, from + half);
+    beforeWrite(from);
+    renameSync(from + half, from + whole);
+  }
+  removeNow(from);
+  beforeWrite(to);
+  renameSync(from + whole, toBytes(to));
 }
 
 /** An agent may have taken the whole workspace away. */

@@ -22,7 +22,17 @@ import { standing } from './standing.ts';
 import type { Store } from './store.ts';
 import { codeOf, isTooLong, trouble } from './trouble.ts';
 import { Twins } from './twins.ts';
-import { type Facts, type Found, factsOf, isUntouched, look, orUndefined, targetOf, walk } from './walk.ts';
+import {
+  type Facts,
+  type Found,
+  factsOf,
+  inodeIn,
+  isUntouched,
+  look,
+  orUndefined,
+  targetOf,
+  walk,
+} from './walk.ts';
 import { Way } from './way.ts';
 
 export type Restore = {
@@ -175,8 +185,10 @@ class Work {
       this.present.clear();
       this.names.clear();
       try {
-        for (const found of walk(workspace, { unlock: true })) {
-          this.present.set(found.path, this.decide(found) ?? { ...found, stat: factsOf(found.stat) });
+        const dev = lstatSync(workspace).dev;
+        for (const one of walk(workspace, { unlock: true })) {
+          const found = { ...one, stat: { ...factsOf(one.stat), ino: inodeIn(dev, one.stat) } };
+          this.present.set(found.path, this.decide(found) ?? found);
           this.count(found);
         }
         return;
@@ -193,13 +205,13 @@ class Work {
     }
   }
 
-  private count({ path, kind, stat: { ino, nlink } }: Found): void {
+  private count({ path, kind, stat: { ino, nlink } }: Whole): void {
     const isOurs = nlink > 1 && (this.chosen(path) || this.twins.has(this.r.to.get(path)));
     if (isOurs && kind === 'file') this.names.set(ino, (this.names.get(ino) ?? 0) + 1);
   }
 
   /** Undefined where only a look at the content can tell. */
-  private decide({ path, kind, mode, stat }: Found): Present | undefined {
+  private decide({ path, kind, mode, stat }: Whole): Present | undefined {
     if (kind !== 'file') return undefined;
     const entry = this.r.to.get(path);
     // Which file it is counts as well.

@@ -7,7 +7,7 @@ import { below } from './names.ts';
 import type { Entry, Stray, Tree } from './snapshot.ts';
 import { fileEntry, isSame } from './tree.ts';
 import { isDenied, trouble } from './trouble.ts';
-import { type Facts, factsOf, isUntouched, kindOf, namesIn, orUndefined, targetOf } from './walk.ts';
+import { type Facts, factsOf, inodeIn, isUntouched, kindOf, namesIn, orUndefined, targetOf } from './walk.ts';
 
 export type Scan = {
   /** A tree whose facts may tell the content of a file that this scanner has not seen yet. */
@@ -115,6 +115,7 @@ export class Scanner {
       this.list(at.folder, at.stat);
       for (const child of at.folder.children) {
         const stat = look(child, this.workspace);
+        if (stat !== undefined && stat.dev !== top.dev) stat.ino = inodeIn(top.dev, stat);
         // The common case first and alone: everything else is rare.
         if (stat?.isFile() === true && isUntouched(stat, child.entry)) continue;
         const known = child.folder?.facts;

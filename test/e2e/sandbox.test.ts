@@ -1,5 +1,5 @@
 /** Confinement in whole runs, through the built command line. */
-import { existsSync } from 'node:fs';
+import { existsSync, readlinkSync, symlinkSync } from 'node:fs';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -154,6 +154,31 @@ echo kept > kept.txt; echo '{"notes":"told"}' > "$FACTORY_OUTPUT"; test -z "$FAC
     expect(await it.read(`${at}/workspace/src/judge/rule.txt`)).toBe('the rule');
     expect(existsSync(join(it.path, at, 'workspace/gone'))).toBe(false);
     expect(await it.json(`${at}/a/agent.program.json`)).toMatchObject({ sandbox: 'bwrap', network: true });
+  });
+
+  test('a link that is out of sight hides nothing that is in sight, and may lead anywhere', async () => {
+    await using it = await home({
+      'p.dot': pipeline(
+        'a [agent=command, command.run="sh src/a.sh", response_via=none, prompt="look", read_scope="src/"]',
+        'a; a -> exit [condition="outcome=success"]; a -> bad [condition="outcome=fail"]',
+      ),
+      'w/src/a.sh': 'cat src/main.txt > src/seen; ls > src/names',
+      'w/src/main.txt': 'main',
+      'w/hidden/plan.txt': 'the plan',
+    });
+    for (const [name, target] of [
+      ['to-what-is-seen', 'src/main.txt'],
+      ['to-what-is-hidden', 'hidden/plan.txt'],
+      ['to-nothing', 'gone'],
+      ['out', '/nowhere/at/all'],
+    ] as const)
+      symlinkSync(target, join(it.path, 'w', name));
+    const ran = await run(it);
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(await it.read(`${at}/workspace/src/seen`)).toBe('main');
+    expect(await it.read(`${at}/workspace/src/names`)).toBe('src\n');
+    expect(readlinkSync(join(it.path, at, 'workspace/out'))).toBe('/nowhere/at/all');
+    expect(await it.read(`${at}/workspace/to-what-is-hidden`)).toBe('the plan');
   });
 
   test('as many files as there are can be out of sight, in the folder in which an agent works too', async () => {

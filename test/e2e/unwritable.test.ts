@@ -37,6 +37,30 @@ test.skipIf(!heldUserCanRun()).for([
   expect(await it.read('.factory/runs/r1/workspace/log.txt')).toBe('one\ntwo\n');
 });
 
+test.skipIf(process.getuid?.() !== 0 || !heldUserCanRun())(
+  'a run of one user is not gone on with by another, not by root either, and stays as it was',
+  async () => {
+    await using it = await home({ 'p.dot': pipeline });
+    const run = join(it.path, '.factory/runs/r1');
+    const env = { FLAG: join(it.path, 'flag'), RUN: run, MODE: '555' };
+    giveToHeldUser(it.path);
+    await it.factory(['run', 'p.dot', '--run-id', 'r1'], { env, ...asHeldUser });
+    chmodSync(run, 0o755);
+    const roots = () => execFileSync('find', [it.path, '-user', '0'], { encoding: 'utf8' });
+    const byRoot = await it.factory(['resume', 'r1'], { env });
+    expect(byRoot.code).toBe(2);
+    expect(byRoot.stderr).toMatch(/run-owner.*user 65534’s, and this is user 0:.*\n.*sudo -u '#65534'/);
+    expect(roots()).toBe('');
+    execFileSync('chown', ['-hR', '0', run]);
+    expect((await it.factory(['resume', 'r1'], { env, ...asHeldUser })).stderr).toContain('run-owner');
+    giveToHeldUser(run);
+    const resumed = await it.factory(['resume', 'r1'], { env, ...asHeldUser });
+    expect(resumed.code, resumed.stderr).toBe(0);
+    expect((await it.factory(['resume', 'r1'], { env })).code).toBe(0);
+    expect(roots()).toBe('');
+  },
+);
+
 test.skipIf(!heldUserCanRun())(
   'a home that the user may not look into is no obstacle, nor is it copied',
   async () => {

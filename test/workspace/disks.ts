@@ -11,18 +11,37 @@ const mounts = {
   exFAT: (image: string, folder: string) =>
     did('mkfs.exfat', image) &&
     ['exfat', 'exfat-fuse'].some((type) => did('mount', '-o', 'loop', '-t', type, image, folder)),
+  // Of a size that it can be made in.
+  Btrfs: (image: string, folder: string) =>
+    did('mkfs.btrfs', '--mixed', image) && did('mount', '-o', 'loop', '-t', 'btrfs', image, folder),
   tmpfs: (_: string, folder: string) => did('mount', '-t', 'tmpfs', 'tmpfs', folder),
 };
 
 export const kinds = ['FAT', 'exFAT', 'tmpfs'] as const;
 
 /** Such a disk below `folder`; undefined where there is no program for it, or it is not permitted. */
-export function diskIn(folder: string, kind: (typeof kinds)[number]) {
+export function diskIn(folder: string, kind: keyof typeof mounts) {
   const image = join(folder, 'image');
   const path = join(folder, 'disk');
   writeFileSync(image, '');
   truncateSync(image, 64 * 1024 * 1024);
   mkdirSync(path);
   if (!mounts[kind](image, path)) return undefined;
+  return { path, [Symbol.dispose]: () => void did('umount', path) };
+}
+
+/** An overlay below `folder`: what is written there lands on `upper`, a disk that can hold it. */
+export function overlayIn(folder: string, lower: string, upper: string, ...options: readonly string[]) {
+  const path = join(folder, 'over');
+  const [up, work] = [join(upper, 'up'), join(upper, 'work')];
+  for (const one of [path, up, work]) mkdirSync(one);
+  const all = [
+    `lowerdir=${lower}`,
+    `upperdir=${up}`,
+    `workdir=${work}`,
+    'redirect_dir=off',
+    ...options,
+  ].join();
+  if (!did('mount', '-t', 'overlay', 'overlay', '-o', all, path)) return undefined;
   return { path, [Symbol.dispose]: () => void did('umount', path) };
 }
