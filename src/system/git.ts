@@ -11,10 +11,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** This process's own, for callers that are handed none. */
 export const processEnvironment: Environment = process.env;
 
-/** How a git command ended. `stdout` is raw: with `-z` it holds NULs, and paths may not be UTF-8. */
+/** How a git command ended. `stdout` is raw: with `-z` it holds NULs, and paths may not be UTF-8. `said`: all that one that
+ *  failed has printed. */
 export type GitEnd =
   | { readonly ok: true; readonly stdout: Buffer; readonly text: string }
-  | { readonly ok: false; readonly why: string; readonly missing: boolean };
+  | { readonly ok: false; readonly why: string; readonly missing: boolean; readonly said?: string };
 
 export type GitCall = {
   /** Given on standard input; without it there is none. */
@@ -268,6 +269,7 @@ function git(setup: {
         ok: false,
         why: stderr === '' ? (ended.shortMessage ?? 'git failed') : stderr,
         missing: false,
+        said: `${Buffer.from(ended.stdout).toString('utf8')}${stderr}`,
       };
     } catch (error) {
       if (isMissing(error)) return { ok: false, why: gitMissing, missing: true };
