@@ -63,11 +63,26 @@ export async function tellTrouble(error: unknown, io: Io, given: readonly string
     await refuse([{ code: 'system', severity: 'error', ...problem }], io, { json }, 1);
     return isDisks(error) ? exitOfDisk(given[0] ?? '', io.env) : 1;
   }
+  if (isForbiddenByNode(error)) {
+    const fix =
+      'start it without --permission (NODE_OPTIONS may have it, too): stages have a sandbox of their own';
+    await refuse(
+      [wrong('node', `Node was told to forbid what this needs: ${systemWords(error)}`, fix)],
+      io,
+      { json },
+      1,
+    );
+    return 1;
+  }
   io.err(
     `factory: an error of factory itself: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
   );
   return 70;
 }
+
+/** Whether Node's own permissions are in the way. */
+const isForbiddenByNode = (error: unknown): boolean =>
+  error instanceof Error && (isCode(error, 'ERR_ACCESS_DENIED') || isForbiddenByNode(error.cause));
 
 /** What somebody has put where we keep a file or a folder of another kind: whoever did it, it was not we. */
 function somethingElse(error: unknown): { readonly path: string; readonly error: Error } | undefined {

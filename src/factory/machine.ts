@@ -124,6 +124,8 @@ const elsewhere = {
 async function disk(what: keyof typeof elsewhere, path: string): Promise<Finding> {
   const fix = elsewhere[what];
   const bad = (why: string): Finding => ({ what, state: 'bad', says: `${path}: ${why}`, more: [], fix });
+  // Nobody makes that one.
+  if (what === 'temporary' && !isThere(path)) return bad('there is no such folder');
   let folder = path;
   for (; !isFolder(folder); folder = dirname(folder))
     if (isThere(folder)) return bad(`${folder} is no folder that can be reached`);

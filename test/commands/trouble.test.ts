@@ -12,6 +12,7 @@ test.for([
   ['EROFS', 'mount that one with writing allowed'],
   ['ENOSPC', 'make room there'],
   ['EIO', 'check the disk'],
+  ['ERR_ACCESS_DENIED', 'start it without --permission'],
   ['ELOOP', 'its links lead in a circle'],
   ['ENOTDIR', 'take away what is in its place'],
   ['EEXIST', 'put what belongs there back'],
@@ -23,7 +24,7 @@ test.for([
   const error = Object.assign(new Error(`${code}: no`), { code, path: '/a/b' });
   const io = { env: {}, err, out: err } as unknown as Parameters<typeof tellTrouble>[1];
   expect(await tellTrouble(error, io, ['verify', 'r'])).toBe(1);
-  expect(said).toContain('/a/b: ');
+  expect(said).toContain(code === 'ERR_ACCESS_DENIED' ? `forbid what this needs: ${code}: no` : '/a/b: ');
   expect(said).toContain(fix);
 });
 
