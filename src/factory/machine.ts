@@ -66,7 +66,7 @@ async function git(cwd: string, env: Environment): Promise<Finding> {
     state: 'bad',
     says: found.missing ? gitMissing : found.why,
     more: ['pipelines that plan and build need it; others do without'],
-    fix: 'install git',
+    ...(found.missing ? { fix: 'install git' } : {}),
   };
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { beforeWrite } from './fence.ts';
 import { isMissing, makeFolder, systemWords, writeFileAtomic } from './files.ts';
 import { readSome } from './read.ts';
+import { hasNull, noNull } from './why-not.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -75,6 +76,9 @@ export const checkoutInstead =
   'name a working tree of it: "git clone" makes one, and so does "git worktree add"';
 
 export const gitMissing = 'git is not installed, or not on PATH';
+
+const notThere = (): GitEnd =>
+  hasNull() ? { ok: false, why: gitMissing, missing: true } : { ok: false, why: noNull, missing: false };
 
 /** A stranger's repository is read because the user named it; nothing of it is ever run, but for the filters that the
  *  settings there name, by a git that looks at files or writes them. What we put there, and what a checkpoint names, outlives
@@ -252,7 +256,7 @@ function git(setup: {
         const stdout = Buffer.from(ended.stdout);
         return { ok: true, stdout, text: stdout.toString('utf8').replace(/\n$/, '') };
       }
-      if (ended.code === 'ENOENT') return { ok: false, why: gitMissing, missing: true };
+      if (ended.code === 'ENOENT') return notThere();
       // One that the system would not start has said nothing, and there is no stream of it.
       if (ended.stderr === undefined)
         throw new GitError(`git cannot be started: ${systemWords(ended.cause)}`, false, true);
@@ -272,7 +276,7 @@ function git(setup: {
         said: `${Buffer.from(ended.stdout).toString('utf8')}${stderr}`,
       };
     } catch (error) {
-      if (isMissing(error)) return { ok: false, why: gitMissing, missing: true };
+      if (isMissing(error)) return notThere();
       throw error;
     }
   };
