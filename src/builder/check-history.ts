@@ -46,7 +46,8 @@ export async function lookAtHistory(
   }
   const fsck = await git.run(['fsck', '--full', '--strict', '--no-dangling', '--no-progress']);
   if (!fsck.ok && fsck.missing) return { ok: false, why: fsck.why };
-  const damage = fsck.ok ? [] : fsck.why.split('\n').filter((line) => line.trim() !== '');
+  const said = fsck.ok ? '' : fsck.said || fsck.why;
+  const damage = said.split('\n').filter((line) => line.trim() !== '' && !isNoDamage(line));
   const ref = async (name: string) => {
     const told = await git.run(['rev-parse', '--verify', '--quiet', name]);
     return told.ok ? told.text : '';
@@ -64,6 +65,13 @@ export async function lookAtHistory(
     commits: found,
   };
 }
+
+/** Git notices that no commit has been made yet; and it misses the empty tree, of which the index of a history without
+ *  commits tells, and which it knows wherever it is not kept. */
+const isNoDamage = (line: string): boolean =>
+  /^notice: |^missing tree (?:4b825dc642cb6eb9a060e54bf8d69288fbee4904|6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321)$/.test(
+    line,
+  );
 
 async function factsOf(git: Git, commit: string): Promise<CommitFacts | undefined> {
   if (!/^[0-9a-f]{40,64}$/.test(commit)) return undefined;

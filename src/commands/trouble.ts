@@ -1,7 +1,14 @@
 /** What ends a command from outside of it, told as everything else that is wrong. */
-import { basename, dirname } from 'node:path';
+import { relative } from 'node:path';
 import { BadRecord } from '../builder/record.ts';
-import { DiskStop, diskTrouble, exitOfDisk, isDisks } from '../system/disk-trouble.ts';
+import {
+  codeToldBy,
+  DiskStop,
+  diskTrouble,
+  exitOfDisk,
+  isDisks,
+  tellsOfDisk,
+} from '../system/disk-trouble.ts';
 import { Superseded } from '../system/fence.ts';
 import { isCode, systemWords } from '../system/files.ts';
 import { GitError, startGitAgain } from '../system/git.ts';
@@ -22,7 +29,9 @@ export async function tellTrouble(error: unknown, io: Io, given: readonly string
       ? 'install git'
       : error.unanswered
         ? startGitAgain
-        : 'check the repository with git fsck; put back a copy of it if there is one';
+        : tellsOfDisk(error.message)
+          ? mending(codeToldBy(error.message), error.where, io.env)
+          : 'check the repository with git fsck; put back a copy of it if there is one';
     await refuse([wrong('git', error.message, fix)], io, { json }, 1);
     return 1;
   }
@@ -49,18 +58,31 @@ export async function tellTrouble(error: unknown, io: Io, given: readonly string
         ? { message: error.message, fix: error.fix }
         : {
             message: diskWords(trouble),
-            fix: isTemporary(trouble.path, io.env)
-              ? 'set TMPDIR to a place that can be written to'
-              : mending(trouble.code),
+            fix: mending(trouble.code, trouble.path, io.env),
           };
     await refuse([{ code: 'system', severity: 'error', ...problem }], io, { json }, 1);
     return isDisks(error) ? exitOfDisk(given[0] ?? '', io.env) : 1;
+  }
+  if (isForbiddenByNode(error)) {
+    const fix =
+      'start it without --permission (NODE_OPTIONS may have it, too): stages have a sandbox of their own';
+    await refuse(
+      [wrong('node', `Node was told to forbid what this needs: ${systemWords(error)}`, fix)],
+      io,
+      { json },
+      1,
+    );
+    return 1;
   }
   io.err(
     `factory: an error of factory itself: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
   );
   return 70;
 }
+
+/** Whether Node's own permissions are in the way. */
+const isForbiddenByNode = (error: unknown): boolean =>
+  error instanceof Error && (isCode(error, 'ERR_ACCESS_DENIED') || isForbiddenByNode(error.cause));
 
 /** What somebody has put where we keep a file or a folder of another kind: whoever did it, it was not we. */
 function somethingElse(error: unknown): { readonly path: string; readonly error: Error } | undefined {
@@ -71,11 +93,15 @@ function somethingElse(error: unknown): { readonly path: string; readonly error:
   return somethingElse(error.cause);
 }
 
-/** Whether it is a folder of ours among the temporary ones that could not be made. */
+/** Whether it is a folder of ours among the temporary ones, or in one. */
 const isTemporary = (path: string | undefined, env: Io['env']): boolean =>
-  path !== undefined && /^factory-|^scenario-/.test(basename(path)) && dirname(path) === temporaryOf(env);
+  path !== undefined && /^(?:factory|scenario)-/.test(relative(temporaryOf(env), path));
 
-function mending(code: string): string {
+function mending(code: string, path: string | undefined, env: Io['env']): string {
+  if (isTemporary(path, env) && ['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOSPC', 'EDQUOT'].includes(code))
+    return code === 'ENOSPC' || code === 'EDQUOT'
+      ? 'make room there, or set TMPDIR to another place'
+      : 'set TMPDIR to a place that can be written to';
   switch (code) {
     case 'EMFILE':
       return 'raise the limit, e.g. ulimit -n 4096';

@@ -1,5 +1,6 @@
 /** What this machine has for runs, tried rather than guessed: before somebody goes to bed. */
 import {
+  accessSync,
   constants,
   copyFileSync,
   existsSync,
@@ -16,6 +17,7 @@ import { chooseAgent } from '../agents/index.ts';
 import { findExecutable } from '../agents/program/executable.ts';
 import { describePlan } from '../engine/casting.ts';
 import { account, askedFor, sandboxWords } from '../policy/confinement.ts';
+import { mendKeys, placeOfKeys } from '../store/sealed.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { isCode, systemWords } from '../system/files.ts';
 import { gitMissing, sourceGit } from '../system/git.ts';
@@ -28,7 +30,7 @@ import type { Environment } from './types.ts';
 /** `good`: nothing to do · `less`: runs work, with less than they could have · `bad`: runs fail · `absent`: only who asks
  *  for it misses it. */
 export type Finding = {
-  readonly what: 'node' | 'git' | 'sandbox' | 'runs' | 'temporary' | 'agent' | 'codex' | 'claude';
+  readonly what: 'node' | 'git' | 'sandbox' | 'runs' | 'temporary' | 'keys' | 'agent' | 'codex' | 'claude';
   readonly state: 'good' | 'less' | 'bad' | 'absent';
   readonly says: string;
   readonly more: readonly string[];
@@ -49,6 +51,7 @@ export async function lookAround(where: {
     await sandbox(env),
     await disk('runs', runsDir),
     await disk('temporary', temporary),
+    await keys(env),
     agent(env),
     await program('codex', cwd, env),
     await program('claude', cwd, env),
@@ -56,14 +59,14 @@ export async function lookAround(where: {
 }
 
 async function git(cwd: string, env: Environment): Promise<Finding> {
-  const found = await sourceGit(existsSync(cwd) ? cwd : '/', env).run(['--version']);
+  const found = await sourceGit(isOpen(cwd) ? cwd : '/', env).run(['--version']);
   if (found.ok) return { what: 'git', state: 'good', says: found.text, more: [] };
   return {
     what: 'git',
     state: 'bad',
     says: found.missing ? gitMissing : found.why,
     more: ['pipelines that plan and build need it; others do without'],
-    fix: 'install git',
+    ...(found.missing ? { fix: 'install git' } : {}),
   };
 }
 
@@ -96,9 +99,33 @@ async function sandbox(env: Environment): Promise<Finding> {
 /** Bytes below which a run is likely to fill the disk. */
 const littleRoom = 1024 ** 3;
 
-async function disk(what: 'runs' | 'temporary', path: string): Promise<Finding> {
-  const fix = what === 'runs' ? 'name another place with --runsdir' : 'set TMPDIR to another place';
+/** Where the keys of sealed scenarios would be kept: without it only pipelines that seal nothing run. */
+async function keys(env: Environment): Promise<Finding> {
+  const what = 'keys';
+  const less = (says: string): Finding => ({
+    what,
+    state: 'less',
+    says,
+    more: ['pipelines with sealed scenarios, as the main job, are refused; others run'],
+    fix: mendKeys,
+  });
+  const place = placeOfKeys(env);
+  if ('problem' in place) return less(place.problem.message);
+  const tried = await disk(what, place.folder);
+  return tried.state === 'bad' ? less(tried.says) : { what, state: 'good', says: place.folder, more: [] };
+}
+
+const elsewhere = {
+  runs: 'name another place with --runsdir',
+  temporary: 'set TMPDIR to another place',
+  keys: mendKeys,
+} as const;
+
+async function disk(what: keyof typeof elsewhere, path: string): Promise<Finding> {
+  const fix = elsewhere[what];
   const bad = (why: string): Finding => ({ what, state: 'bad', says: `${path}: ${why}`, more: [], fix });
+  // Nobody makes that one.
+  if (what === 'temporary' && !isThere(path)) return bad('there is no such folder');
   let folder = path;
   for (; !isFolder(folder); folder = dirname(folder))
     if (isThere(folder)) return bad(`${folder} is no folder that can be reached`);
@@ -124,6 +151,16 @@ async function disk(what: 'runs' | 'temporary', path: string): Promise<Finding> 
     return bad(`nothing can be written there: ${systemWords(trouble?.error ?? error)}`);
   } finally {
     if (own !== undefined) await removeTree(own).catch(() => {});
+  }
+}
+
+/** Whether a program may be started there. */
+function isOpen(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -4,6 +4,7 @@ import { type CopyOptions, constants, lstatSync, type Stats } from 'node:fs';
 import { copyFile, cp, mkdir, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { basename, join, relative, resolve, sep } from 'node:path';
 import { checkEnvironment } from '../policy/check-environment.ts';
+import { named } from '../system/disk-trouble.ts';
 import { type Environment, withoutGit } from '../system/git.ts';
 import { makingFolder } from '../system/live.ts';
 import { removeTree } from '../system/remove.ts';
@@ -55,6 +56,9 @@ export async function judgeOnce(scenario: Scenario, options: JudgeOptions, doors
     const { stdout, stderr } = judged.output;
     const evidence = { ...judged.evidence, why: shorter(judged.evidence.why) };
     return { ...judged, evidence, output: { stdout: shorter(stdout), stderr: shorter(stderr) } };
+  } catch (error) {
+    // What is written there by several hands at once does not always say where.
+    throw named(room, error);
   } finally {
     await removeTree(room);
     cleared();

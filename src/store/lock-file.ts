@@ -1,6 +1,6 @@
 /** What stands in a lock, and what it means for somebody who wants the run. */
 import * as z from 'zod';
-import { isAlive, isStopped, type Self } from '../system/proc.ts';
+import { isAlive, isStopped, isTold, type Self } from '../system/proc.ts';
 
 export const LockFile = z.object({
   schema_version: z.literal(1),
@@ -99,9 +99,21 @@ export function judge(read: Exclude<LockRead, { kind: 'gone' }>, given: Circumst
     before: { ...owner, heldMs: lock.held_ms, how },
   });
   const whose = `this run is owned by process ${pid} on ${host} since ${since}`;
+  const outOfSight = (sight: string): Judged => {
+    const silentMs = silence(lock, given, false);
+    if (takeOver || silentMs > staleAfterMs) return ours('silent');
+    const why = `${whose}, ${sight}; its last sign of life was ${seconds(silentMs)} ago`;
+    return {
+      kind: 'held',
+      owner,
+      why: `${why}; end it there, or try again: ${patience}`,
+      fix: `do that, or, if you know that it is gone, take the run over at once with --take-over`,
+    };
+  };
   if (host === self.host && lock.pid_space === self.pidSpace) {
     const id = idOf(lock);
     if (!isAlive(id)) return ours('gone');
+    if (!isTold(id)) return outOfSight('which nobody here can tell from a later one of that number');
     if (!isStopped(id))
       return { kind: 'held', owner, why: `${whose}; wait until it ends, or end that process` };
     const silentMs = silence(lock, given, lock.boot !== undefined && lock.boot === self.id.boot);
@@ -117,17 +129,9 @@ export function judge(read: Exclude<LockRead, { kind: 'gone' }>, given: Circumst
       fix: `do that, or take the run over: in ${left} this command does so by itself, and at once with --take-over`,
     };
   }
-  const silentMs = silence(lock, given, false);
-  if (takeOver || silentMs > staleAfterMs) return ours('silent');
-  const sight =
-    host === self.host ? 'before a restart or in another container' : 'which cannot be looked at from here';
-  const why = `${whose}, ${sight}; its last sign of life was ${seconds(silentMs)} ago`;
-  return {
-    kind: 'held',
-    owner,
-    why: `${why}; end it there, or try again: ${patience}`,
-    fix: `do that, or, if you know that it is gone, take the run over at once with --take-over`,
-  };
+  return outOfSight(
+    host === self.host ? 'before a restart or in another container' : 'which cannot be looked at from here',
+  );
 }
 
 const idOf = ({ pid, start_time, boot }: LockFile) => ({

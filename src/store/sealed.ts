@@ -55,6 +55,19 @@ export function keysFolder(env: Environment): string | undefined {
   return state === undefined ? undefined : join(state, 'factory', 'keys');
 }
 
+/** Where a run's key would be put, or why it cannot be anywhere. */
+export function placeOfKeys(
+  env: Environment,
+): { readonly folder: string } | { readonly problem: Diagnostic & { readonly fix: string } } {
+  const { FACTORY_KEYS: said = '' } = env;
+  // From elsewhere a resume would look for it in another folder.
+  if (said !== '' && !isAbsolute(said)) return problem(`FACTORY_KEYS=${said} is no absolute path`, mendKeys);
+  const folder = keysFolder(env);
+  if (folder === undefined)
+    return problem('there is no place for the key of the sealed scenarios: HOME is not set', mendKeys);
+  return { folder };
+}
+
 /** What a manifest commits to: SHA-256, hex, over a line for each entry, sorted by path. */
 export function sealedHash(files: readonly SealedFile[]): string {
   const hash = createHash('sha256');
@@ -73,12 +86,9 @@ export async function writeSealed(
   files: readonly SealedFile[],
   env: Environment,
 ): Promise<Pick<Holdout, 'files' | 'sha256' | 'store_sha256' | 'key'> | { readonly problem: Diagnostic }> {
-  const folder = keysFolder(env);
-  const { FACTORY_KEYS: said = '' } = env;
-  // From elsewhere a resume would look for it in another folder.
-  if (said !== '' && !isAbsolute(said)) return problem(`FACTORY_KEYS=${said} is no absolute path`, mendKeys);
-  if (folder === undefined)
-    return problem('there is no place for the key of the sealed scenarios: HOME is not set', mendKeys);
+  const place = placeOfKeys(env);
+  if ('problem' in place) return place;
+  const { folder } = place;
   const name = keyNameOf(runDir);
   const key = randomBytes(32);
   const store = pack(sorted(files), key);
@@ -191,9 +201,13 @@ function unpack(store: Buffer, key: Buffer): SealedFile[] | undefined {
   });
 }
 
-const mendKeys = 'set FACTORY_KEYS to a folder outside the runs directory that only you can read';
+/** What to do where a key cannot be kept. */
+export const mendKeys = 'set FACTORY_KEYS to a folder outside the runs directory that only you can read';
 
-const problem = (message: string, fix: string): { readonly problem: Diagnostic } => ({
+const problem = (
+  message: string,
+  fix: string,
+): { readonly problem: Diagnostic & { readonly fix: string } } => ({
   problem: { code: 'holdout', severity: 'error', message, fix },
 });
 

@@ -10,11 +10,18 @@ export function diskTrouble(
 ): { readonly code: string; readonly path: string | undefined; readonly error: Error } | undefined {
   if (!(error instanceof Error)) return undefined;
   if ('code' in error && typeof error.code === 'string' && (codes.includes(error.code) || takesNone(error))) {
-    const path = 'path' in error && typeof error.path === 'string' ? error.path : undefined;
-    return { code: error.code, path, error };
+    return { code: error.code, path: pathOf(error, error.code), error };
   }
   return diskTrouble(error.cause);
 }
+
+/** Of what reads one file and writes another the system names both; only the other takes room. */
+function pathOf(error: Error, code: string): string | undefined {
+  if ('dest' in error && typeof error.dest === 'string' && takingRoom.includes(code)) return error.dest;
+  return 'path' in error && typeof error.path === 'string' ? error.path : undefined;
+}
+
+const takingRoom = ['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS'];
 
 /** A file system of the system's own (`/proc`) says of a new folder that it is not there. */
 const takesNone = (error: Error): boolean =>

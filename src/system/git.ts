@@ -5,16 +5,18 @@ import { join } from 'node:path';
 import { beforeWrite } from './fence.ts';
 import { isMissing, makeFolder, systemWords, writeFileAtomic } from './files.ts';
 import { readSome } from './read.ts';
+import { hasNull, noNull } from './why-not.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** This process's own, for callers that are handed none. */
 export const processEnvironment: Environment = process.env;
 
-/** How a git command ended. `stdout` is raw: with `-z` it holds NULs, and paths may not be UTF-8. */
+/** How a git command ended. `stdout` is raw: with `-z` it holds NULs, and paths may not be UTF-8. `said`: all that one that
+ *  failed has printed. */
 export type GitEnd =
   | { readonly ok: true; readonly stdout: Buffer; readonly text: string }
-  | { readonly ok: false; readonly why: string; readonly missing: boolean };
+  | { readonly ok: false; readonly why: string; readonly missing: boolean; readonly said?: string };
 
 export type GitCall = {
   /** Given on standard input; without it there is none. */
@@ -74,6 +76,9 @@ export const checkoutInstead =
   'name a working tree of it: "git clone" makes one, and so does "git worktree add"';
 
 export const gitMissing = 'git is not installed, or not on PATH';
+
+const notThere = (): GitEnd =>
+  hasNull() ? { ok: false, why: gitMissing, missing: true } : { ok: false, why: noNull, missing: false };
 
 /** A stranger's repository is read because the user named it; nothing of it is ever run, but for the filters that the
  *  settings there name, by a git that looks at files or writes them. What we put there, and what a checkpoint names, outlives
@@ -251,7 +256,7 @@ function git(setup: {
         const stdout = Buffer.from(ended.stdout);
         return { ok: true, stdout, text: stdout.toString('utf8').replace(/\n$/, '') };
       }
-      if (ended.code === 'ENOENT') return { ok: false, why: gitMissing, missing: true };
+      if (ended.code === 'ENOENT') return notThere();
       // One that the system would not start has said nothing, and there is no stream of it.
       if (ended.stderr === undefined)
         throw new GitError(`git cannot be started: ${systemWords(ended.cause)}`, false, true);
@@ -268,9 +273,10 @@ function git(setup: {
         ok: false,
         why: stderr === '' ? (ended.shortMessage ?? 'git failed') : stderr,
         missing: false,
+        said: `${Buffer.from(ended.stdout).toString('utf8')}${stderr}`,
       };
     } catch (error) {
-      if (isMissing(error)) return { ok: false, why: gitMissing, missing: true };
+      if (isMissing(error)) return notThere();
       throw error;
     }
   };

@@ -152,11 +152,15 @@ export function processId(pid: number): ProcessId | undefined {
     const startTime = factsOf(pid)?.startTime;
     return startTime === undefined ? undefined : { pid, startTime, boot: bootId() };
   }
-  const startTime = psSays(pid, 'lstart=');
+  const startTime = psSays(pid, 'lstart=') ?? (isThere(pid) && !psTells() ? '' : undefined);
   return startTime === undefined ? undefined : { pid, startTime };
 }
 
-/** Whether this very process still runs. A zombie counts as dead, and so does another process with its pid. */
+/** A process of which nobody says when it started is known by its pid alone: another one may have it by now. */
+export const isTold = ({ startTime }: ProcessId): boolean => startTime !== '';
+
+/** Whether this very process still runs. A zombie counts as dead, and so does another process with its pid, where anybody
+ *  can tell it. */
 export function isAlive(id: ProcessId): boolean {
   if (!Number.isInteger(id.pid) || id.pid <= 0) return false;
   if (hasProc) {
@@ -164,6 +168,7 @@ export function isAlive(id: ProcessId): boolean {
     const facts = factsOf(id.pid);
     return facts?.alive === true && facts.startTime === id.startTime;
   }
+  if (!isTold(id)) return isThere(id.pid) && !psTells();
   return psSays(id.pid, 'lstart=') === id.startTime && psSays(id.pid, 'stat=')?.startsWith('Z') === false;
 }
 
@@ -207,6 +212,21 @@ export function ourselves(): { readonly pids: ReadonlySet<number>; readonly grou
     at = facts?.parent ?? (at === process.pid ? process.ppid : 0);
   }
   return { pids, groups: new Set([...groups, ...pids]) };
+}
+
+let told: boolean | undefined;
+/** Whether there is a `ps` that knows of starts: small systems have none, or one that does not. */
+function psTells(): boolean {
+  told ??= psSays(process.pid, 'lstart=') !== undefined;
+  return told;
+}
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
 }
 
 function psSays(pid: number, column: string): string | undefined {

@@ -43,6 +43,11 @@ export const isNoRoom = (code: string): boolean => ['EAGAIN', 'EMFILE', 'ENFILE'
 export const saysNoRoom = (said: string): boolean =>
   /Resource temporarily unavailable|Cannot allocate memory|Too many open files/.test(said);
 
+/** What a program reads from that is given nothing: where it is missing none can be started, and the system says the same as
+ *  of a program that is. */
+export const hasNull = (): boolean => kindOf('/dev/null') !== undefined;
+export const noNull = 'this machine has no /dev/null, without which no program starts: mount its /dev';
+
 /** The reason in words for the system's error code. */
 export function whyNot(request: SpawnRequest, code: string): string {
   const { argv, cwd, env } = request;
@@ -56,6 +61,7 @@ export function whyNot(request: SpawnRequest, code: string): string {
   switch (code) {
     case 'ENOENT':
     case 'ENOTDIR':
+      if (!hasNull()) return noNull;
       if (!program.includes('/'))
         return `"${program}" is not installed: no directory of PATH has it (PATH=${env['PATH'] ?? 'unset'})`;
       if (kindOf(path) === undefined) return `there is no file ${path}`;

@@ -24,12 +24,20 @@ export function setMode(place: string | Buffer, mode: number): boolean {
  *  such time, or the file is somebody else's, it has the time that it has. */
 export function setTime(place: string | Buffer, mtimeMs: number): void {
   try {
-    // The call cuts off what is less than a microsecond: one more at each restore.
-    const time = timeOf(mtimeMs < 0 ? mtimeMs : Math.round(mtimeMs * 1e3) / 1e3 + 0.0005);
+    const time = mtimeMs < 0 ? timeOf(mtimeMs) : inSeconds(Math.round(mtimeMs * 1e3));
     lutimesSync(place, time, time);
   } catch {
     // Content and mode are right, and a build tool that goes by contents is served.
   }
+}
+
+/** Some Nodes cut off what is less than a microsecond, which would be one more at each restore; others keep it, so that what
+ *  is added against the cut has to be gone when the time is next read to the nearest microsecond. */
+function inSeconds(microseconds: number): number {
+  const seconds = microseconds / 1e6;
+  const cut = Math.trunc((seconds % 1) * 1e9) < (microseconds % 1e6) * 1e3;
+  // The next number that there is.
+  return cut ? seconds + seconds * 2 ** -53 : seconds;
 }
 
 /** Settles when what is written has another time than that, also for who counts in whole seconds: by size and second Python

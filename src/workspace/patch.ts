@@ -2,6 +2,7 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesGit } from '../policy/paths.ts';
+import { about } from '../system/disk-trouble.ts';
 import { type Environment, makeRepository, ownGit } from '../system/git.ts';
 import { removeTree } from '../system/remove.ts';
 import { makeTemporary, temporaryOf } from '../system/temporary.ts';
@@ -38,7 +39,7 @@ export async function patchOf(
   const folder = await makeTemporary(temporaryOf(options.env), 'factory-diff');
   try {
     const stream = join(folder, 'stream');
-    await writeStream(stream, paths, sides, snapshots);
+    await about(stream, writeStream(stream, paths, sides, snapshots));
     const repository = join(folder, 'repository.git');
     const where = { settingsFile: join(folder, 'settings'), env: options.env };
     await makeRepository(repository, { ...where, bare: true, branch: 'before' });

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { lookAtHistory } from '../../src/builder/check-history.ts';
+import { moveHead } from '../../src/builder/commit.ts';
 import { historyGit, inHistory, treesOf } from '../../src/builder/in-history.ts';
 import { makeRepository } from '../../src/system/git.ts';
 import { cleanEnv } from '../support/cli.ts';
@@ -35,6 +36,23 @@ test('a history as a run makes it, or with a name and a note of its own, is one'
   appendFileSync(join(history, 'config'), '# mine\n[User]\n\tName = A\n[color]\n\tui\n');
   expect(await historyGit(history, env).text(['rev-parse', '--is-bare-repository'])).toBe('true');
   expect((await lookAtHistory(history, [], env)).ok).toBe(true);
+});
+
+test('a history that was put back to where it had no commit is whole, and one that lacks a text is not', async () => {
+  const place = { historyDir: history, workspace: top, env };
+  await moveHead(place, null);
+  expect(await lookAtHistory(history, [], env)).toMatchObject({ ok: true, damage: [] });
+  const git = historyGit(history, env, { workTree: top });
+  const blob = await git.text(['hash-object', '-w', '--stdin'], { input: 'x' });
+  const tree = await git.text(['mktree'], { input: `100644 blob ${blob}\tx\n` });
+  const who = ['-c', 'user.name=a', '-c', 'user.email=a@example.org'];
+  const commit = await git.text([...who, 'commit-tree', '-m', 'x', tree]);
+  await git.text(['update-ref', 'refs/heads/factory', commit]);
+  rmSync(join(history, 'objects', blob.slice(0, 2), blob.slice(2)));
+  expect(await lookAtHistory(history, [], env)).toMatchObject({
+    ok: true,
+    damage: [expect.stringContaining('broken link'), expect.stringContaining(blob), `missing blob ${blob}`],
+  });
 });
 
 const strange: readonly [string, string, string][] = [

@@ -37,7 +37,8 @@ const path = process.env['PATH'] ?? '';
 
 test('a machine that has what is needed: 0, a line for each thing, nothing left behind', async () => {
   await using it = await house({});
-  const { code, out } = await doctor(it.path, { PATH: path, TMPDIR: it.path, FACTORY_SANDBOX: 'none' });
+  const env = { PATH: path, TMPDIR: it.path, FACTORY_SANDBOX: 'none', HOME: it.path };
+  const { code, out } = await doctor(it.path, env);
   expect(code, out).toBe(0);
   expect(out.match(/^[✓!✗·] \w+/gm)?.map((line) => line.slice(2))).toEqual([
     'node',
@@ -45,6 +46,7 @@ test('a machine that has what is needed: 0, a line for each thing, nothing left 
     'sandbox',
     'runs',
     'temporary',
+    'keys',
     'agent',
     'codex',
     'claude',
@@ -75,6 +77,30 @@ test.for([
   await using it = await house({});
   make(join(it.path, 'place'));
   expect((await findings(it.path, { PATH: path }, 'place/runs'))['runs']?.state).toBe('bad');
+});
+
+test.for([
+  ['there is no home', {}, 'HOME is not set'],
+  ['the home is no folder', { HOME: '/dev/null' }, '/dev/null is no folder'],
+  ['nothing can be written at home', { HOME: '/proc' }, '/proc/.local/state/factory/keys: nothing can be'],
+  ['the folder that is named depends on where one stands', { FACTORY_KEYS: 'keys' }, 'no absolute path'],
+] as const)(
+  'where %s, sealed scenarios have no place for their key, and all else runs',
+  async ([, env, says]) => {
+    await using it = await house({});
+    const found = await findings(it.path, { PATH: path, ...env });
+    expect(found['keys']).toMatchObject({ state: 'less', fix: expect.stringContaining('FACTORY_KEYS') });
+    expect(found['keys']?.says).toContain(says);
+    expect(found.code).toBe(0);
+  },
+);
+
+test.skipIf(process.getuid?.() === 0)('a folder that may not be entered hides no git', async () => {
+  await using it = await house({ 'shut/x': '' });
+  chmodSync(join(it.path, 'shut'), 0);
+  const found = await findings(join(it.path, 'shut'), { PATH: path }, it.path);
+  chmodSync(join(it.path, 'shut'), 0o755);
+  expect(found['git']).toMatchObject({ state: 'good' });
 });
 
 test('who answers, and which agent programs are there; a key is not told', async () => {

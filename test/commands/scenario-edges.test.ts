@@ -1,11 +1,12 @@
 /** `factory scenario run` beside its edges: what the product's copy has, what live needs, and what is run again. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmod, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scenarioRun } from '../../src/commands/scenario.ts';
 import type { ScenarioReport } from '../../src/scenario/result.ts';
 import { realClock } from '../../src/system/clock.ts';
+import { diskTrouble } from '../../src/system/disk-trouble.ts';
 import { realSpawn } from '../../src/system/processes.ts';
 import { cleanEnv, type Home, home } from '../support/cli.ts';
 
@@ -38,6 +39,25 @@ async function reportOf(
 }
 const resultOf = async (it: Home, env?: Readonly<Record<string, string>>) =>
   (await reportOf(it, env)).results[0];
+
+test('a disk that is full while a scenario is judged is named, whatever was being written there', async (context) => {
+  await using it = await home({
+    'app/a.txt': 'x',
+    's/long_scenario.sh': `printf '%0100000d' 0\n`,
+    'room/x': '',
+  });
+  const room = join(it.path, 'room');
+  // The script has room, what it says has not.
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=40k', 'tmpfs', room]).status !== 0)
+    return context.skip('no small disk can be mounted here (that takes root, on Linux)');
+  try {
+    const error = await reportOf(it, { TMPDIR: room }).catch((thrown: unknown) => thrown);
+    expect(diskTrouble(error)).toMatchObject({ code: 'ENOSPC', path: expect.stringContaining(`${room}/`) });
+  } finally {
+    // Pipes that lay there are kept open for the next program.
+    spawnSync('umount', ['-l', room]);
+  }
+});
 
 test('a product does not see its scenarios, keeps its links as they are and lends no pipe', async () => {
   await using it = await home({

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tellTrouble } from '../../src/commands/trouble.ts';
 import { writeFileAtomic } from '../../src/system/files.ts';
+import { GitError } from '../../src/system/git.ts';
 import { home } from '../support/cli.ts';
 
 test.for([
@@ -11,6 +12,7 @@ test.for([
   ['EROFS', 'mount that one with writing allowed'],
   ['ENOSPC', 'make room there'],
   ['EIO', 'check the disk'],
+  ['ERR_ACCESS_DENIED', 'start it without --permission'],
   ['ELOOP', 'its links lead in a circle'],
   ['ENOTDIR', 'take away what is in its place'],
   ['EEXIST', 'put what belongs there back'],
@@ -22,8 +24,33 @@ test.for([
   const error = Object.assign(new Error(`${code}: no`), { code, path: '/a/b' });
   const io = { env: {}, err, out: err } as unknown as Parameters<typeof tellTrouble>[1];
   expect(await tellTrouble(error, io, ['verify', 'r'])).toBe(1);
-  expect(said).toContain('/a/b: ');
+  expect(said).toContain(code === 'ERR_ACCESS_DENIED' ? `forbid what this needs: ${code}: no` : '/a/b: ');
   expect(said).toContain(fix);
+});
+
+test.for([
+  ['EROFS', '/temp/factory-diff-x', 'set TMPDIR to a place that can be written to'],
+  ['ENOSPC', '/temp/factory-diff-x/stream', 'make room there, or set TMPDIR to another place'],
+  ['ENOSPC', '/temp/scenario-x/live/app', 'make room there, or set TMPDIR to another place'],
+  ['ENOSPC', '/temp/other', 'make room there (files, or a larger quota)'],
+  ['EMFILE', '/temp/factory-diff-x', 'raise the limit, e.g. ulimit -n 4096'],
+] as const)('%s among the temporary files, at %s: %s', async ([code, below, fix]) => {
+  await using it = await home({ 'temp/x': '' });
+  const path = `${it.path}${below}`;
+  for (const error of [
+    Object.assign(new Error(`${code}: no`), { code, path }),
+    ...(code === 'ENOSPC' ? [new GitError('git x: No space left on device', false, false, path)] : []),
+  ]) {
+    let said = '';
+    const err = (text: string) => {
+      said += text;
+    };
+    const io = { env: { TMPDIR: join(it.path, 'temp') }, err, out: err };
+    expect(await tellTrouble(error, io as unknown as Parameters<typeof tellTrouble>[1], ['diff', 'r'])).toBe(
+      1,
+    );
+    expect(said).toContain(`fix: ${fix}\n`);
+  }
 });
 
 test('a folder in the place of a file is named, and not the file that was to come there', async () => {

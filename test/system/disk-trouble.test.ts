@@ -22,6 +22,15 @@ test.for(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS', 'EACCES'])(
   },
 );
 
+test.for([
+  ['ENOSPC', '/to'],
+  ['EROFS', '/to'],
+  ['EACCES', '/from'],
+  ['EIO', '/from'],
+])('of a copy that ends by %s the trouble is with %s', ([code = '', path]) => {
+  expect(diskTrouble(failure(code, { path: '/from', dest: '/to' }))?.path).toBe(path);
+});
+
 test.for([[failure('ENOENT')], [new Error('ours')], ['a word'], [undefined]])('%s is not', ([error]) => {
   expect(diskTrouble(error)).toBeUndefined();
 });

@@ -82,7 +82,7 @@ function outer(request: SpawnRequest, limits: SpawnRequest['argv'], ended: Exit,
   if (ended.kind !== 'exited' || ![1, 126, 127].includes(ended.code)) return ended;
   const said = words(request.stderrFile);
   const found =
-    /^(?:bwrap: execvp|prlimit: failed to execute|unshare: failed to execute|sh: (?:(?:line )?\d+: )?exec:) (.*): ([^:]+)\n$/.exec(
+    /^(?:bwrap: execvp|prlimit: failed to execute|unshare: failed to execute|sh: (?:(?:line )?\d+: )?exec:(?: line \d+:)?) (.*): ([^:]+)\n$/.exec(
       said,
     );
   if (found?.[1] === request.argv[0] || found?.[1] === limits[0]) {

@@ -34,10 +34,15 @@ test('a sandbox that a stage makes for itself is not ours', async () => {
   expect(exit).toEqual({ kind: 'exited', code: 1 });
 });
 
-test('a program that a shell was to become is told as one that is not there', async () => {
+test.for([
+  ['of this machine', 'exec "$@"'],
+  ['like dash', 'echo "sh: 1: exec: $1: not found" >&2; exit 127'],
+  ['like bash', 'echo "sh: line 1: exec: $1: not found" >&2; exit 127'],
+  ['like that of busybox', 'echo "sh: exec: line 0: $1: not found" >&2; exit 127'],
+])('a program that a shell %s was to become is told as one that is not there', async ([, text]) => {
   const ladder: Ladder = {
     bwrap: { missing: 'none' },
-    unshare: { argv: ['sh', '-c', 'exec "$@"', 'sh'], loopback: true },
+    unshare: { argv: ['sh', '-c', text ?? '', 'sh'], loopback: true },
     prlimit: undefined,
     root: false,
     crowds: undefined,

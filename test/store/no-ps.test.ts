@@ -1,0 +1,74 @@
+/** A system that tells nothing of processes but whether there is one of a number: no /proc, and no `ps` that knows starts. */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import type { LockFile } from '../../src/store/lock-file.ts';
+
+const platform = Object.getOwnPropertyDescriptor(process, 'platform') ?? {};
+const path = process.env['PATH'];
+const empty = mkdtempSync(join(tmpdir(), 'factory-no-ps-'));
+let proc: typeof import('../../src/system/proc.ts');
+let maker: typeof import('../../src/system/maker.ts');
+let judge: typeof import('../../src/store/lock-file.ts').judge;
+
+beforeAll(async () => {
+  Object.defineProperty(process, 'platform', { ...platform, value: 'darwin' });
+  process.env['PATH'] = empty;
+  vi.resetModules();
+  proc = await import('../../src/system/proc.ts');
+  maker = await import('../../src/system/maker.ts');
+  ({ judge } = await import('../../src/store/lock-file.ts'));
+});
+afterAll(() => {
+  Object.defineProperty(process, 'platform', platform);
+  process.env['PATH'] = path;
+  vi.resetModules();
+  rmSync(empty, { recursive: true });
+});
+
+/** Of a process that has ended. */
+const goneId = () => ({ pid: spawnSync('/bin/sh', ['-c', ':']).pid, startTime: '' });
+
+test('one that is there counts as alive, and one that is not as gone', () => {
+  const child = spawn('/bin/sleep', ['1000'], { stdio: 'ignore' });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const id = proc.processId(child.pid ?? 0);
+  expect(id).toEqual({ pid: child.pid, startTime: '' });
+  expect(proc.isAlive({ pid: child.pid ?? 0, startTime: '' })).toBe(true);
+  expect(proc.isAlive(goneId())).toBe(false);
+  expect(proc.processId(goneId().pid)).toBeUndefined();
+});
+
+test('what a process that is there has put down half made is not abandoned', async () => {
+  expect(await maker.isAbandoned(maker.makerWord(), empty)).toBe(false);
+});
+
+test('a run is not taken from an owner that is there, but after its silence; from one that is gone at once', () => {
+  const self = proc.thisProcess();
+  const now = Date.now();
+  const lock = (pid: number, silentMs: number): LockFile => ({
+    schema_version: 1,
+    epoch: 1,
+    pid,
+    start_time: '',
+    pid_space: self.pidSpace,
+    host: self.host,
+    since: new Date(now).toISOString(),
+    heartbeat: new Date(now - silentMs).toISOString(),
+    released: null,
+  });
+  const judged = (of: LockFile, takeOver = false) =>
+    judge(
+      { kind: 'read', lock: of },
+      { self, now, uptime: 1e6, staleAfterMs: 60_000, takeOver, stoppedYields: true },
+    );
+  expect(judged(lock(process.pid, 10_000))).toMatchObject({
+    kind: 'held',
+    why: expect.stringContaining('its last sign of life was 10 s ago'),
+  });
+  expect(judged(lock(process.pid, 61_000))).toMatchObject({ kind: 'ours', before: { how: 'silent' } });
+  expect(judged(lock(process.pid, 0), true)).toMatchObject({ kind: 'ours', before: { how: 'silent' } });
+  expect(judged(lock(goneId().pid, 0))).toMatchObject({ kind: 'ours', before: { how: 'gone' } });
+});
