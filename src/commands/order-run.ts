@@ -23,6 +23,7 @@ import { readSources } from '../executor/source.ts';
 import { quoteWord } from '../policy/words.ts';
 import { findRun, namedRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
 import { DiskStop, diskTrouble } from '../system/disk-trouble.ts';
+import { isMissing } from '../system/files.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { asCalled } from './called.ts';
 import { paints } from './io.ts';
@@ -166,7 +167,10 @@ async function resume(options: OrderRunOptions, io: OrderRunIo, doors: OrderDoor
     return refused(2, '--resume needs --run-id', 'factory order run --resume --run-id ID');
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), options.runId);
   if (!found.ok) return refused(2, found.why);
-  const request = await readRequest(found.dir).catch(() => undefined);
+  const request = await readRequest(found.dir).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
   if (request === undefined)
     return refused(
       2,
@@ -343,7 +347,7 @@ function tell(told: Told, options: OrderRunOptions, io: OrderRunIo): void {
   for (const note of told.notes) io.err(`WARNING: ${asCalled(note, io.called?.program)}\n`);
   if (told.push !== null && !told.push.ok && told.push.remote !== '') {
     const why = pushTrouble(told.push.stderr);
-    const by = pushCommand(options.repo ?? told.repo, told.push.remote, told.branch);
+    const by = pushCommand(options.repo ?? told.repo, told.push, told.branch);
     io.err(`WARNING: not pushed (${why}); by hand: ${by}\n`);
   }
   if (options.json === true) return;
