@@ -117,3 +117,28 @@ test('a run that has landed is told of as landed when it is gone on with, also w
   expect(now.stderr).toContain('--now goes with --resume');
   expect(now.code).toBe(2);
 });
+
+test.for([
+  ['order', 'order run --resume --run-id'],
+  ['order', 'resume'],
+  ['plan', 'plan --resume --run-id'],
+  ['plan', 'resume'],
+] as const)(
+  'where a run keeps no readable word of what was asked for, that is told (%s: %s)',
+  async ([what, how]) => {
+    await using it = await ordered();
+    put(it.path, { 'spec.md': 'S' });
+    const answered = ['--agent', 'scripted', '--script', 'script.json'];
+    await it.factory(
+      what === 'order'
+        ? [...begin, ...answered, '--no-push']
+        : ['plan', 'spec.md', '--run-id', 'o', ...answered],
+    );
+    const name = what === 'order' ? 'order-run.json' : 'plan-request.json';
+    put(it.path, { [`.factory/runs/o/inputs/${name}`]: '{ torn' });
+    const told = await it.factory([...how.split(' '), 'o']);
+    expect(told.stderr).toContain(`inputs/${name} is not JSON`);
+    expect(told.stderr).toContain('put back a copy of that file');
+    expect(told.code).toBe(1);
+  },
+);
