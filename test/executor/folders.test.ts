@@ -1,5 +1,5 @@
 /** Folders that were asked for and cannot be made: told before a model is paid, and never in the way of the next order. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { git, put, repository } from '../builder/support.ts';
@@ -34,6 +34,22 @@ test('a folder below a file is refused before anything begins', async () => {
     expect(ran.stderr).toContain(`${it.path}/file.txt is no folder`);
     expect(ran.code).toBe(1);
     expect(existsSync(join(it.path, '.factory/runs'))).toBe(false);
+  }
+});
+
+test('a copy of the artifacts that would replace them, or the run, is refused before anything begins', async () => {
+  await using it = await place(() => 'exit 0\n');
+  symlinkSync('.', join(it.path, 'link'));
+  for (const [out, id, kept] of [
+    ['artifacts/factory', 'A', 'artifacts/factory/A'],
+    ['artifacts/factory/A', 'A', 'artifacts/factory/A'],
+    ['link/.factory/runs', 'A', '.factory/runs/A'],
+    ['.', 'artifacts', 'artifacts/factory/artifacts'],
+  ] as const) {
+    const ran = await it.order('--out', out, '--run-id', id);
+    expect(ran.stderr).toContain(`would replace what the run keeps in ${it.path}/${kept}\n`);
+    expect(ran.code).toBe(1);
+    expect(['artifacts', '.factory'].filter((name) => existsSync(join(it.path, name)))).toEqual([]);
   }
 });
 
