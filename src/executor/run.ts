@@ -193,7 +193,9 @@ async function begin(
       : startRun(read.graph, { runsDir: wish.runsDir, runId: wish.runId }, flags, doors),
   );
   if ('problems' in ended) {
-    await rm(request.artifacts, { recursive: true, force: true });
+    // A run that is there by now is that of another process, and so are the artifacts.
+    if (!(await isThere(join(wish.runsDir, wish.runId))))
+      await rm(request.artifacts, { recursive: true, force: true });
     return { problems: ended.problems, code: ended.code ?? 2 };
   }
   return settle(request, ended, notes, doors);

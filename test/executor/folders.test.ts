@@ -2,7 +2,12 @@
 import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { git, put, repository } from '../builder/support.ts';
+import { inspect } from '../../src/builder/repository.ts';
+import { runOrder } from '../../src/executor/run.ts';
+import { readSources } from '../../src/executor/source.ts';
+import { plainDoors } from '../../src/factory/embedded.ts';
+import { realSpawn } from '../../src/system/processes.ts';
+import { bareEnv, git, put, repository } from '../builder/support.ts';
 import { home } from '../support/cli.ts';
 import { answer, order } from './support.ts';
 
@@ -66,4 +71,23 @@ test('a copy of the artifacts that cannot be made is told of; the order has land
   const next = await it.order('--branch', 'two');
   expect(next.code, next.stderr).toBe(0);
   expect(readdirSync(join(it.path, 'artifacts/factory'))).toHaveLength(2);
+});
+
+test('whoever comes second with a run id takes nothing of the first away', async () => {
+  await using it = await place(() => 'exit 0\n');
+  // As it is when both have looked, and neither was there.
+  put(it.path, { 'runs/A/x': '', 'artifacts/factory/A/attempt_1/x': 'first' });
+  const env = bareEnv(it.path);
+  const [sources, repo] = [await readSources(join(it.path, 'order.json')), await inspect(it.repo, env)];
+  if ('problems' in sources || 'problem' in repo || sources[0] === undefined) throw new Error('no order');
+  const wish = {
+    ...{ runId: 'A', runsDir: join(it.path, 'runs'), artifacts: join(it.path, 'artifacts'), out: undefined },
+    ...{ branch: 'mine', reuse: false, create: false, commit: undefined, push: false, allowExempt: false },
+    ...{ model: 'm', temperature: undefined, maxAttempts: 1, timeoutSeconds: 9, batch: null },
+    ...{ agent: 'scripted', script: join(it.path, 'script.json') },
+  };
+  const doors = { ...plainDoors({ cwd: it.path, env }), spawn: realSpawn };
+  const told = await runOrder(repo, sources[0], wish, doors);
+  expect(told).toMatchObject({ problems: [{ message: expect.stringContaining('there is a run "A"') }] });
+  expect(await it.read('artifacts/factory/A/attempt_1/x')).toBe('first');
 });
