@@ -47,6 +47,11 @@ test('a branch that has moved, and a run that is there already', async () => {
   };
   const moved = await it.factory(begin);
   expect(moved.stdout, moved.stderr).toContain('has moved meanwhile');
+  // No commit of it has got anywhere.
+  expect(await it.json('artifacts/factory/o/run.json')).toMatchObject({
+    ...{ verdict: 'PASS', reason: expect.stringContaining('has moved meanwhile') },
+    git_workflow: { commit_hashes_created: [], push_attempted: false },
+  });
   const delivered = type(/in the run: (.*) puts them/.exec(moved.stderr)?.[1]?.replace('NAME', 'other'));
   expect(delivered.status, delivered.stderr).toBe(0);
   expect(git(repo, 'log', '--format=%s', 'main..other')).toBe('WO-01: Step 1');
