@@ -125,9 +125,7 @@ test('a run that has landed is told of as landed when it is gone on with, also w
 
 test.for([
   ['order', 'order run --resume --run-id'],
-  ['order', 'resume'],
   ['plan', 'plan --resume --run-id'],
-  ['plan', 'resume'],
 ] as const)(
   'where a run keeps no readable word of what was asked for, that is told (%s: %s)',
   async ([what, how]) => {
