@@ -213,8 +213,9 @@ export async function deliverFolder(options: {
       env,
     });
     const git = ownGit({ cwd: neighbour, settingsFile: settings, env });
-    const whole = base === null || (await bringPast(options.source, base, historyDir, git, env));
-    await bring({ historyDir, head, env }, whole && base !== null ? [base] : [], git);
+    const past = base !== null && (await bringPast(options.source, base, historyDir, git, env));
+    await bring({ historyDir, head, env }, past ? [base] : [], git);
+    const whole = past || base === null || (await isFirst(historyGit(historyDir, env), base));
     if (!whole) await copyFile(join(historyDir, 'shallow'), join(neighbour, '.git', 'shallow'));
     await git.text(['update-ref', `refs/heads/${options.branch}`, head]);
     await git.text(['read-tree', '-u', '--reset', head]);
@@ -273,6 +274,10 @@ async function removeEmpty(folder: string, first: string): Promise<void> {
     )
       return;
 }
+
+/** Whether nothing came before `commit`, wherever a shallow history ends. */
+const isFirst = async (git: Git, commit: string): Promise<boolean> =>
+  !/^parent /m.test((await git.text(['cat-file', 'commit', commit])).split('\n\n', 1)[0] ?? '');
 
 /** The source's history up to `base`; false when it cannot give all of it. */
 async function bringPast(

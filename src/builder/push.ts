@@ -18,11 +18,13 @@ export type Pushed = {
   readonly remote: string;
   readonly stdout: string;
   readonly stderr: string;
+  /** Where it failed: what names the branch on a command line, if its name alone does not. A tag may have it too. */
+  readonly named?: string;
 };
 
 /** What a person would type to do it by hand. */
-export const pushCommand = (repo: string, remote: string, branch: string): string =>
-  `git -C ${quoteWord(repo)} push -u ${quoteWord(remote === '' ? 'REMOTE' : remote)} ${quoteWord(branch)}`;
+export const pushCommand = (repo: string, { remote, named }: Pushed, branch: string): string =>
+  `git -C ${quoteWord(repo)} push -u ${quoteWord(remote === '' ? 'REMOTE' : remote)} ${quoteWord(named ?? branch)}`;
 
 /** Milliseconds that a push may take. */
 const limit = 60_000;
@@ -93,17 +95,28 @@ export function pushTrouble(stderr: string): string {
 
 /** Pushes `branch` to the first remote of `repo` and lets it follow, but for commits with files that a filter of the user's
  *  would have converted, or where git does not tell: these are left to him. Never rejects for what git does, never asks. */
-export async function push(
-  options: {
-    readonly repo: string;
-    readonly branch: string;
-    readonly env: Environment;
-    readonly signal?: AbortSignal;
-    /** The folder of the repository's lock: whoever has lost it pushes nothing. */
-    readonly held?: string;
-  },
-  spawn: Spawn,
-): Promise<Pushed> {
+export async function push(options: PushOptions, spawn: Spawn): Promise<Pushed> {
+  const pushed = await pushNow(options, spawn);
+  if (pushed.ok) return pushed;
+  const { repo, branch, env } = options;
+  const short = await sourceGit(repo, env).run([
+    'for-each-ref',
+    '--format=%(refname:short)',
+    `refs/heads/${branch}`,
+  ]);
+  return !short.ok || short.text === branch || short.text === '' ? pushed : { ...pushed, named: short.text };
+}
+
+type PushOptions = {
+  readonly repo: string;
+  readonly branch: string;
+  readonly env: Environment;
+  readonly signal?: AbortSignal;
+  /** The folder of the repository's lock: whoever has lost it pushes nothing. */
+  readonly held?: string;
+};
+
+async function pushNow(options: PushOptions, spawn: Spawn): Promise<Pushed> {
   const { repo, branch, env } = options;
   const listed = await sourceGit(repo, env).run(['remote']);
   const remote = listed.ok ? (listed.text.split('\n')[0] ?? '') : '';

@@ -14,13 +14,13 @@ import {
   plannerRecords,
   tellsOfSuccess,
 } from '../planner/records.ts';
-import { type PlanRequest, readPlanRequest } from '../planner/request.ts';
+import type { PlanRequest } from '../planner/request.ts';
 import { exportFindings, exportOrders, writeRecords } from '../planner/shelf.ts';
 import { quoteWord } from '../policy/words.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
 import { DiskStop, diskTrouble } from '../system/disk-trouble.ts';
 import { systemWords } from '../system/files.ts';
-import { compileDefaults, refusedByFiles, usageWrong } from './compile-request.ts';
+import { compileDefaults, readPlanRequest, refusedByFiles, usageWrong } from './compile-request.ts';
 import type { RunDoors } from './run.ts';
 
 export const modelFailed = 3;

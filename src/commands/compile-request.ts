@@ -1,13 +1,17 @@
 /** What `factory plan SPEC` is asked for: flags become a request, or the reason why it cannot be carried out. */
 import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { readRecord } from '../builder/record.ts';
+import { layout } from '../model/layout.ts';
 import { sha256 } from '../model/sha256.ts';
 import { type Problem, readUserText } from '../planner/desk.ts';
 import { compileHash } from '../planner/hash.ts';
-import type { PlanRequest } from '../planner/request.ts';
+import { PlanRequest, planRequestFile } from '../planner/request.ts';
 import { artifactsRoot, exportConflict } from '../planner/shelf.ts';
 import { hasPlaceholder, withDoctrine } from '../planner/template.ts';
 import { bundled, readDoctrine } from '../planner/texts.ts';
+import { readManifest } from '../store/run-store.ts';
+import { isMissing } from '../system/files.ts';
 import { ownCommit } from '../system/own-commit.ts';
 import { checkDirs } from '../workspace/dirs.ts';
 import type { BoundOptions, RunDoors } from './run.ts';
@@ -56,12 +60,8 @@ export async function requestOf(
   options: CompileOptions,
   io: RunDoors,
 ): Promise<{ readonly request: PlanRequest; readonly template: string } | Wrong> {
-  const attempts = Number(options.maxAttempts ?? compileDefaults.attempts);
-  if (!Number.isSafeInteger(attempts) || attempts < 1 || attempts > mostAttempts)
-    return wrong(
-      usageWrong,
-      `--max-attempts ${options.maxAttempts} is not a whole number from 1 to ${mostAttempts}`,
-    );
+  const attempts = attemptsWanted(options);
+  if (typeof attempts === 'object') return attempts;
   const effort = options.effort?.trim() || compileDefaults.effort;
   if (!efforts.includes(effort))
     return wrong(usageWrong, `--effort ${effort} is unknown: ${efforts.join(', ')}`);
@@ -111,6 +111,28 @@ export async function requestOf(
     version: await ownCommit(io.env),
   };
   return { request, template: template.text };
+}
+
+/** Answers that may be checked. */
+export function attemptsWanted({ maxAttempts }: CompileOptions): number | Wrong {
+  const attempts = Number(maxAttempts ?? compileDefaults.attempts);
+  return Number.isSafeInteger(attempts) && attempts >= 1 && attempts <= mostAttempts
+    ? attempts
+    : wrong(usageWrong, `--max-attempts ${maxAttempts} is not a whole number from 1 to ${mostAttempts}`);
+}
+
+/** The request that the run in `runDir` was started by, with as many attempts as a resume has given it since; undefined for
+ *  any other run. Rejects with a BadRecord when it is damaged. */
+export async function readPlanRequest(runDir: string): Promise<PlanRequest | undefined> {
+  const path = join(layout(runDir).inputs, planRequestFile);
+  const request = await readRecord(path, PlanRequest).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+  if (request === undefined) return undefined;
+  const read = await readManifest(runDir);
+  const attempts = Number(read.ok ? read.manifest.variables['attempts']?.value : undefined);
+  return { ...request, max_attempts: Number.isSafeInteger(attempts) ? attempts : request.max_attempts };
 }
 
 /** What stands in the way, found before a model is paid. */

@@ -10,7 +10,7 @@ import type { Finished, Refusal, RunFlags } from '../factory.ts';
 import type { JsonObject } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
 import { closedRecord, openRecord, runText } from '../planner/records.ts';
-import { type PlanRequest, planRequestFile, readPlanRequest } from '../planner/request.ts';
+import { type PlanRequest, planRequestFile } from '../planner/request.ts';
 import { openShelf } from '../planner/shelf.ts';
 import { attemptsIn } from '../planner/state.ts';
 import { findRun, namedRun, newRunId, validRunId } from '../store/run-store.ts';
@@ -22,9 +22,11 @@ import { realOrSame } from '../workspace/dirs.ts';
 import { defaults, type FinishedCompile, finishCompile, modelFailed } from './compile-end.ts';
 import { attemptLines, compileReport, endingLines } from './compile-report.ts';
 import {
+  attemptsWanted,
   type CompileOptions,
   compileDefaults,
   problemBefore,
+  readPlanRequest,
   refusedByFiles,
   requestOf,
   usageWrong,
@@ -35,7 +37,7 @@ import { paints } from './io.ts';
 import { painter } from './print.ts';
 import { refuse } from './refuse.ts';
 import { boundsOf, checkedBounds, doorsOf, type RunDoors } from './run.ts';
-import { everyAgent, quiet, withBounds } from './run-words.ts';
+import { everyAgent, present, quiet, withBounds } from './run-words.ts';
 import { openView, type View } from './view.ts';
 
 /** Registers the compilation on `factory plan` itself; its steps are sub-commands with options of their own. */
@@ -48,13 +50,13 @@ export function withCompile(
 ): void {
   withBounds(plan)
     .enablePositionalOptions()
-    .argument('[spec]', 'what is to be built: compiles it into work orders')
-    .option('--spec <file>', 'the same, as a flag')
-    .option('--outdir <dir>', 'also put the work orders here')
+    .argument('[spec]', 'what is to be built: compiles it into work orders', present)
+    .option('--spec <file>', 'the same, as a flag', present)
+    .option('--outdir <dir>', 'also put the work orders here', present)
     .option('--overwrite', 'replace the work orders that are there')
-    .option('--template <file>', 'the prompt, with {{PRODUCT_SPEC}} where the spec belongs')
+    .option('--template <file>', 'the prompt, with {{PRODUCT_SPEC}} where the spec belongs', present)
     .option('--artifacts-dir <dir>', 'where records are kept (default: $ARTIFACTS_DIR, else ./artifacts)')
-    .option('--repo <dir>', 'plan upon the files of this folder (default: an empty one)')
+    .option('--repo <dir>', 'plan upon the files of this folder (default: an empty one)', present)
     .option('--print-summary', 'print compile_summary.json at the end')
     .option('--strict', 'refuse also what only a shell understands and what a build would refuse to run')
     .option('--model <name>', `the model (default: ${compileDefaults.model})`)
@@ -62,7 +64,7 @@ export function withCompile(
     .option('--max-attempts <n>', `answers that may be checked (default: ${compileDefaults.attempts})`)
     .option('--agent <name>', `who answers: ${everyAgent}`)
     .option('--script <file>', 'an agent script with prepared answers for the nodes plan and revise')
-    .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)')
+    .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)', present)
     .option('--run-id <id>', 'name of the run (default: a ULID)')
     .option('--resume', 'go on with the compilation that --run-id names')
     .option('--accept-changes', 'resume although the pipeline or its prompts have changed')
@@ -171,10 +173,12 @@ async function resumeCompile(
   const other = notAsAsked(options, request, io.cwd);
   if (other !== undefined)
     return say(wrong(usageWrong, `a compilation goes on as it began: ${other}; leave out the flag`));
+  const wanted = options.maxAttempts === undefined ? request.max_attempts : attemptsWanted(options);
+  if (typeof wanted === 'object') return say(wanted);
   const vars = {
     ...(specPath === undefined ? {} : { spec: resolve(io.cwd, specPath) }),
     ...(options.template === undefined ? {} : { plan_prompt: resolve(io.cwd, options.template) }),
-    ...(options.maxAttempts === undefined ? {} : { attempts: options.maxAttempts }),
+    ...(options.maxAttempts === undefined ? {} : { attempts: String(wanted) }),
     ...(options.strict === true ? { rules: 'strict' } : {}),
   };
   const flags = {
@@ -184,7 +188,7 @@ async function resumeCompile(
     ...(options.effort === undefined ? {} : { effort: options.effort }),
   };
   const read = await readPipeline(compilePipeline(), io.cwd);
-  const live = telling(found.dir, request.max_attempts, options, io, view);
+  const live = telling(found.dir, wanted, options, io, view);
   const ended = await resumeRun(found.dir, read.graph, flags, doorsOf(io, live.view));
   if ('problems' in ended) {
     const code = ended.code ?? codeOfRefusal(ended, options);

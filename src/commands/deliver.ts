@@ -1,6 +1,6 @@
 /** `factory deliver RUN`: puts a run's commits on a branch of the source, or into a repository of their own. */
 import { realpath, stat } from 'node:fs/promises';
-import { isAbsolute, join, relative, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { pathsOf } from '../builder/commit.ts';
 import { branchProblem, clearBeside, commitsOf, deliverBranch, deliverFolder } from '../builder/deliver.ts';
@@ -10,7 +10,6 @@ import { headRef, historyGit, neededBy, readHistoryStart } from '../builder/in-h
 import { type Pushed, push, pushCommand, pushTrouble } from '../builder/push.ts';
 import { BadRecord, readRecord } from '../builder/record.ts';
 import { strayProblem } from '../builder/recorded.ts';
-import { endItFirst, underWay } from '../builder/repository.ts';
 import { type CommandIo, probeOf } from '../builder/tool.ts';
 import { verifyCommands } from '../builder/verify.ts';
 import { BoundedCheckpoint } from '../model/checkpoint.ts';
@@ -24,6 +23,8 @@ import { DiskStop, diskTrouble, mendDisk, tellsOfDisk } from '../system/disk-tro
 import { isMissing } from '../system/files.ts';
 import { GitError, sourceGit, startGitAgain } from '../system/git.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
+import { enterFolder, switchTo } from './deliver-next.ts';
+import { present } from './run-words.ts';
 import { diskWords } from './trouble.ts';
 
 export type DeliverOptions = {
@@ -57,9 +58,17 @@ type Delivered = {
   readonly next: string;
 };
 
+/** `signal`: who asks us to end is heeded from when it is called. */
+type DeliverIo = CommandIo & { readonly signal?: () => AbortSignal | undefined };
+
 /** Never automatic, and never touches a working tree or an index of the source. Answers with the exit code. */
-export async function deliver(run: string, options: DeliverOptions, io: CommandIo): Promise<number> {
-  const done = await attempt(run, options, io);
+export async function deliver(run: string, options: DeliverOptions, io: DeliverIo): Promise<number> {
+  let asked: AbortSignal | undefined;
+  const signal = () => {
+    asked ??= io.signal?.();
+    return asked;
+  };
+  const done = await attempt(run, options, { ...io, signal });
   if ('refused' in done) {
     if (options.json === true) io.out(`${JSON.stringify({ error: done.refused, fix: done.fix }, null, 2)}\n`);
     else io.err(`error: ${done.refused}\n  = fix: ${done.fix}\n`);
@@ -68,15 +77,14 @@ export async function deliver(run: string, options: DeliverOptions, io: CommandI
   if (options.json === true) io.out(`${JSON.stringify(done, null, 2)}\n`);
   else tell(done, io);
   if (done.pushed === null || done.pushed.ok) return 0;
-  const why = pushTrouble(done.pushed.stderr);
-  const source = done.source ?? '.';
-  io.err(
-    `error: delivered, but not pushed: ${why}\n  = fix: by hand: ${pushCommand(source, done.pushed.remote, done.branch)}\n`,
-  );
-  return 1;
+  const stopped = asked?.aborted === true;
+  const why = stopped ? 'interrupted' : pushTrouble(done.pushed.stderr);
+  const byHand = pushCommand(done.source ?? '.', done.pushed, done.branch);
+  io.err(`error: delivered, but not pushed: ${why}\n  = fix: by hand: ${byHand}\n`);
+  return stopped ? 130 : 1;
 }
 
-async function attempt(run: string, options: DeliverOptions, io: CommandIo): Promise<Delivered | Refused> {
+async function attempt(run: string, options: DeliverOptions, io: DeliverIo): Promise<Delivered | Refused> {
   if (options.branch !== undefined && options.to !== undefined) {
     return refuse(2, '--branch and --to are two ways to deliver', 'give one of them');
   }
@@ -134,7 +142,7 @@ async function deliverRun(
   dir: string,
   manifest: Manifest,
   options: DeliverOptions,
-  io: CommandIo,
+  io: DeliverIo,
 ): Promise<Delivered | Refused> {
   const { env } = io;
   const run = layout(dir);
@@ -229,7 +237,6 @@ async function deliverRun(
         'pass --to DIR for a repository of its own',
       );
     }
-    const there = relative(io.cwd, source) === '' ? '' : `-C ${quoteWord(source)} `;
     const stands = await sourceGit(source, env).run([
       'rev-parse',
       '--verify',
@@ -237,18 +244,9 @@ async function deliverRun(
       `refs/heads/${branch}`,
     ]);
     const switching = async (): Promise<void> => {
-      const begun = await underWay(sourceGit(source, env), source);
-      const inTheWay = begun === undefined ? await switchProblem(source, branch, io) : undefined;
-      const free = begun === undefined && inTheWay === undefined;
-      next = `git ${there}${free ? 'switch' : 'log --stat'} ${quoteWord(branch)}`;
-      if (begun !== undefined)
-        notes.push(`git would refuse to switch to it now: ${source} is amid ${begun}; ${endItFirst}`);
-      else if (inTheWay !== undefined && tellsOfDisk(inTheWay))
-        notes.push(`git could not switch to it now: ${inTheWay}; make space first`);
-      else if (inTheWay !== undefined)
-        notes.push(
-          `git would refuse to switch to it now: ${inTheWay}; commit, stash (git stash -u) or move what is in the way first`,
-        );
+      const told = await switchTo(source, branch, io);
+      next = told.next;
+      notes.push(...told.notes);
     };
     if (stands.ok && stands.text === head && options.push !== true) {
       await switching();
@@ -266,13 +264,18 @@ async function deliverRun(
     });
     if ('problem' in made) return refuse(2, made.problem, made.fix);
     if (base !== null) notes.push(...(await unconverted(sourceGit(source, env), { base, head }, env)));
-    if (options.push === true) pushed = await push({ repo: source, branch, env }, io.spawn);
+    // Left to itself the push would go on behind whoever stops us.
+    if (options.push === true) {
+      const signal = io.signal?.();
+      const what = { repo: source, branch, env, ...(signal === undefined ? {} : { signal }) };
+      pushed = await push(what, io.spawn);
+    }
     await switching();
   } else if (await standsThere(to, `refs/heads/${branch}`, head, io)) {
     // Of two deliveries at once the other may have been killed, and nobody comes here for it again.
     await clearBeside(await realpath(to)).catch(() => {});
     const notes = [`delivered already: "${branch}" in ${to} stands at what this run made`];
-    const next = `cd ${quoteWord(options.to ?? to)} && git log`;
+    const next = `${enterFolder(options.to ?? to)} && git log`;
     return { ...common, commits: [], needed: [], not_delivered: [], notes, pushed, next };
   } else {
     const made = await deliverFolder({
@@ -290,7 +293,7 @@ async function deliverRun(
     const files = [...(await pathsOf(run.history, head, env))];
     const check = await verifyCommands(to, { verify_exempt: false }, { files: [], probe: probeOf(io) });
     const command = check[0] ?? (files.length === 0 ? '' : 'git log');
-    next = `cd ${quoteWord(options.to ?? to)}${command === '' ? '' : ` && ${command}`}`;
+    next = `${enterFolder(options.to ?? to)}${command === '' ? '' : ` && ${command}`}`;
   }
   const committed = await pathsOf(run.history, head, env);
   const leftOut = start.left_out.filter((path) => !committed.has(path));
@@ -331,17 +334,6 @@ async function standsThere(to: string, ref: string, head: string, io: CommandIo)
   return at.ok && at.text === head;
 }
 
-/** Why `git switch` would be refused where the source stands now; undefined when it would do. Nothing is changed. */
-async function switchProblem(source: string, branch: string, io: CommandIo): Promise<string | undefined> {
-  const git = sourceGit(source, io.env);
-  const on = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
-  // Untracked files count unless they are ignored, as for git switch.
-  const trial = ['read-tree', '--dry-run', '-m', '-u', '--exclude-per-directory=.gitignore'];
-  const tried = await git.run([...trial, ...(on.ok ? ['HEAD'] : []), `refs/heads/${branch}`]);
-  if (tried.ok) return undefined;
-  return tried.why.replace(/^(?:error|fatal): /, '').split('\n', 1)[0] ?? '';
-}
-
 function tell(done: Delivered, io: CommandIo): void {
   for (const { commit, subject } of done.commits) io.out(`${commit.slice(0, 12)} ${subject}\n`);
   if (done.commits.length > 0) {
@@ -369,17 +361,17 @@ const listed = (paths: readonly string[]): string =>
 /** Registers `deliver`; `io.exit` is given the exit code. */
 export function deliverCommand(
   program: Command,
-  io: CommandIo & { readonly exit: (code: number) => void },
+  io: DeliverIo & { readonly exit: (code: number) => void },
 ): void {
   program
     .command('deliver')
     .description("put a run's commits on a branch, or into a new folder")
     .argument('<run>', 'the run: its id, or the beginning of it')
-    .option('--branch <name>', 'a new branch of the source (default: factory/<run id>)')
-    .option('--to <dir>', 'a new repository in a folder that does not exist or is empty')
+    .option('--branch <name>', 'a new branch of the source (default: factory/<run id>)', present)
+    .option('--to <dir>', 'a new repository in a folder that does not exist or is empty', present)
     .option('--reuse', 'go on with a branch that is there, if it stands on the way to the commits')
     .option('--push', 'push the branch to the first remote')
-    .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)')
+    .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)', present)
     .option('--json', 'the result as JSON')
     .action(async (run: string, options: DeliverOptions) => io.exit(await deliver(run, options, io)));
 }

@@ -1,7 +1,7 @@
 /** The flags of `factory order run` and `factory order run-all`. What they do is loaded when they are called. */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { OrderRunIo, OrderRunOptions } from './order-run.ts';
-import { everyAgent, quiet, withBounds } from './run-words.ts';
+import { everyAgent, present, quiet, withBounds } from './run-words.ts';
 
 /** The model that is asked where nobody names one. */
 export const defaultModel = 'gpt-5.2';
@@ -34,13 +34,17 @@ export function orderRunCommands(
 ): void {
   const verb = (name: string, what: string): Command =>
     withBounds(order.command(name).description(what))
-      .option('--repo <dir>', 'the repository: its tree must be clean')
-      .option('--artifacts-dir <dir>', 'root of the artifact tree (default: ARTIFACTS_DIR, else ./artifacts)')
-      .option('--out <dir>', 'a copy of the artifacts, outside the repository')
-      .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)')
+      .option('--repo <dir>', 'the repository: its tree must be clean', present)
+      .option(
+        '--artifacts-dir <dir>',
+        'root of the artifact tree (default: ARTIFACTS_DIR, else ./artifacts)',
+        present,
+      )
+      .option('--out <dir>', 'a copy of the artifacts, outside the repository', present)
+      .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)', present)
       .option('--max-attempts <n>', 'attempts that an order gets', whole, orderDefaults.maxAttempts)
-      .option('--llm-model <name>', `the model that is asked (default: ${defaultModel})`)
-      .option('--model <name>', 'the same')
+      .option('--llm-model <name>', `the model that is asked (default: ${defaultModel})`, present)
+      .option('--model <name>', 'the same', present)
       .option('--llm-temperature <n>', 'sampling temperature, sent when given', temperature)
       .option(
         '--timeout-seconds <n>',
@@ -55,14 +59,14 @@ export function orderRunCommands(
       .option('--no-push', 'do not push to the first remote')
       .option('--allow-verify-exempt', 'orders may be exempt from verification by their own word')
       .option('--python <path>', 'accepted; not needed')
-      .option('--agent <name>', `who answers: ${everyAgent}`)
+      .option('--agent <name>', `who answers: ${everyAgent}`, present)
       .option('--script <file>', 'an agent script with prepared answers')
       .option('--json', 'the result as JSON on standard output')
       .addOption(quiet('only the verdict and what went wrong'))
       .option('-v, --verbose', 'more records')
       .option('--no-color', 'no colours (also: NO_COLOR)');
   verb('run', 'carry out one work order onto a branch')
-    .option('--work-order <file>', 'a work order, or a plan of several')
+    .option('--work-order <file>', 'a work order, or a plan of several', present)
     .option('--run-id <id>', 'name of the run (default: a ULID)')
     .option('--resume', 'go on with the run that --run-id names')
     .option('--wait', 'of a resume: while the run is parked for a quota, wait and go on')
@@ -76,7 +80,7 @@ export function orderRunCommands(
       io.exit(await orderRun(options, io));
     });
   verb('run-all', 'carry out the work orders of a folder onto one branch')
-    .option('--workdir <dir>', 'the folder with WO-*.json')
+    .option('--workdir <dir>', 'the folder with WO-*.json', present)
     .action(async (options: OrderRunOptions) => {
       const { orderRunAll } = await import('./order-run.ts');
       io.exit(await orderRunAll(options, io));

@@ -23,6 +23,7 @@ import { readSources } from '../executor/source.ts';
 import { quoteWord } from '../policy/words.ts';
 import { findRun, namedRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
 import { DiskStop, diskTrouble } from '../system/disk-trouble.ts';
+import { isMissing } from '../system/files.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { asCalled } from './called.ts';
 import { paints } from './io.ts';
@@ -96,6 +97,7 @@ export async function orderRun(options: OrderRunOptions, io: OrderRunIo): Promis
     const same = sources.length === 1 && cut?.digest === source?.loaded.digest;
     if (same && finished !== undefined && (wish.branch ?? finished.branch) === finished.branch)
       return finished;
+    tellOfCut(finished, options, io);
     if (source === undefined || sources.length > 1) {
       const items = sources.map((one) => ({ name: one.loaded.order.id, read: async () => one }));
       const batch = resolve(io.cwd, options.workOrder ?? '');
@@ -140,7 +142,7 @@ export async function orderRunAll(options: OrderRunOptions, io: OrderRunIo): Pro
   const repo = resolve(io.cwd, options.repo);
   const wish = await wishOf(options, io, repo, await realpath(folder));
   const told = holding(repo, doors, async (cut) => {
-    if (cut !== undefined) await finishCut(cut, doors);
+    if (cut !== undefined) tellOfCut(await finishCut(cut, doors), options, io);
     return runBatch(repo, items, wish, doors, tellerOf(options, io, items.length));
   });
   return settle(await ofBatch(told, options, io), options, io);
@@ -166,7 +168,10 @@ async function resume(options: OrderRunOptions, io: OrderRunIo, doors: OrderDoor
     return refused(2, '--resume needs --run-id', 'factory order run --resume --run-id ID');
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), options.runId);
   if (!found.ok) return refused(2, found.why);
-  const request = await readRequest(found.dir).catch(() => undefined);
+  const request = await readRequest(found.dir).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
   if (request === undefined)
     return refused(
       2,
@@ -184,7 +189,8 @@ async function resume(options: OrderRunOptions, io: OrderRunIo, doors: OrderDoor
     );
   const wanted = { ...doors, takeOver: options.takeOver === true };
   return holding(request.repo, wanted, async (cut) => {
-    if (cut !== undefined && cut.run_id !== request.run_id) await finishCut(cut, doors);
+    if (cut !== undefined && cut.run_id !== request.run_id)
+      tellOfCut(await finishCut(cut, doors), options, io);
     return resumeOrder(resolve(io.cwd, found.dir), wanted, checkedBounds(options));
   });
 }
@@ -338,15 +344,27 @@ function whereStopped(last: BatchTold['orders'][number] | undefined): string {
   return `${last.skipped || last.exit_code === 0 ? 'after' : 'at'} ${last.name}`;
 }
 
-function tell(told: Told, options: OrderRunOptions, io: OrderRunIo): void {
-  const paint = painter(paints(io, io.outIsTerminal, options.color));
+/** What did not go well with a run that had been cut, and that this one has brought to its end. */
+function tellOfCut(told: Told | undefined, options: OrderRunOptions, io: OrderRunIo): void {
+  if (told === undefined) return;
+  const what = `run ${told.run_id} was cut while it landed on "${told.branch}"`;
+  if (told.exit_code !== 0) io.err(`WARNING: ${what}, and does not come to its end: ${told.reason}\n`);
+  warn(told, options, io);
+}
+
+function warn(told: Told, options: OrderRunOptions, io: OrderRunIo): void {
   for (const note of told.notes) io.err(`WARNING: ${asCalled(note, io.called?.program)}\n`);
   if (told.push !== null && !told.push.ok && told.push.remote !== '') {
     const why = pushTrouble(told.push.stderr);
-    const by = pushCommand(options.repo ?? told.repo, told.push.remote, told.branch);
+    const by = pushCommand(options.repo ?? told.repo, told.push, told.branch);
     io.err(`WARNING: not pushed (${why}); by hand: ${by}\n`);
   }
+}
+
+function tell(told: Told, options: OrderRunOptions, io: OrderRunIo): void {
+  warn(told, options, io);
   if (options.json === true) return;
+  const paint = painter(paints(io, io.outIsTerminal, options.color));
   const good = told.exit_code === 0;
   if (options.quiet !== true || !good) {
     const row = (name: string, text: string) => io.out(`  ${`${name}:`.padEnd(14)} ${text}\n`);

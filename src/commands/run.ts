@@ -8,7 +8,7 @@ import { startRun } from '../factory/start.ts';
 import type { Bounds, Environment, Finished, Refusal, RunFlags } from '../factory.ts';
 import { duration, isVariableName, tooLarge } from '../model/attribute.ts';
 import { layout } from '../model/layout.ts';
-import { readPlanRequest } from '../planner/request.ts';
+import { planRequestFile } from '../planner/request.ts';
 import { sandboxWords } from '../policy/confinement.ts';
 import { quoteWord } from '../policy/words.ts';
 import { findRun, namedRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
@@ -138,7 +138,7 @@ async function orderOf(
 
 /** The run of a compilation leaves records beside its run directory, whoever brings it to its end. */
 async function withRecords(runDir: string, ended: Finished | Refusal, io: RunDoors, view: View) {
-  if ('problems' in ended || (await readPlanRequest(runDir)) === undefined) return ended;
+  if ('problems' in ended || !existsSync(join(layout(runDir).inputs, planRequestFile))) return ended;
   const { finishCompile } = await import('./compile-end.ts');
   const { code, dir, reason } = await finishCompile(runDir, ended, io);
   view.log(code === 0 ? 'info' : 'warn', 'records of the compilation are written', {

@@ -49,7 +49,12 @@ export async function holding<T>(
     if (cut === undefined || mended === undefined) return await act(undefined);
     if (typeof mended === 'object') return refused(1, mended.problem, mended.fix);
     if (mended === 'landed') doors.log('info', 'a landing that was cut is finished', { run: cut.run_id });
-    if (mended === 'left') await endLanding(gitDir);
+    if (mended === 'left') {
+      doors.log('warn', 'a landing that was cut is left as it is: the repository was worked on since', {
+        run: cut.run_id,
+      });
+      await endLanding(gitDir);
+    }
     return await act(mended === 'left' ? undefined : cut);
   } finally {
     // What stopped the run (a disk that is full) stops this too, and says more. A lock that cannot be written is free as

@@ -20,7 +20,7 @@ import { ownCommit } from '../system/own-commit.ts';
 import { packageRoot } from '../system/package.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { makeTemporary } from '../system/temporary.ts';
-import { checkDirs } from '../workspace/dirs.ts';
+import { checkDirs, isWithin } from '../workspace/dirs.ts';
 import { guarded } from './guard.ts';
 import { closeRecords, openRecords } from './records.ts';
 import { writeSorted } from './report.ts';
@@ -193,7 +193,9 @@ async function begin(
       : startRun(read.graph, { runsDir: wish.runsDir, runId: wish.runId }, flags, doors),
   );
   if ('problems' in ended) {
-    await rm(request.artifacts, { recursive: true, force: true });
+    // A run that is there by now is that of another process, and so are the artifacts.
+    if (!(await isThere(join(wish.runsDir, wish.runId))))
+      await rm(request.artifacts, { recursive: true, force: true });
     return { problems: ended.problems, code: ended.code ?? 2 };
   }
   return settle(request, ended, notes, doors);
@@ -326,10 +328,17 @@ async function placesProblem(repo: Repository, wish: Wish, doors: OrderDoors): P
     (await closedProblem('--artifacts-dir', wish.artifacts)) ??
     (wish.out === undefined ? undefined : await closedProblem('--out', wish.out));
   if (closed !== undefined) return closed;
+  const copies = wish.out === undefined ? [] : [join(wish.out, wish.runId)];
+  // What stands where the copy goes is taken away before it is made.
+  const own = [artifactsOf(wish), join(wish.runsDir, wish.runId)].find((place) =>
+    copies.some((copy) => isWithin(place, copy) || isWithin(copy, place)),
+  );
+  if (own !== undefined)
+    return refused(1, `--out ${wish.out} would replace what the run keeps in ${own}`, 'name another folder');
   // What comes to an end, or is refused, clears up after itself there: it must all be its own. Artifacts without a summary
   // are those of a start that was killed.
   const ended = join(artifactsOf(wish), 'run_summary.json');
-  for (const path of [ended, ...(wish.out === undefined ? [] : [join(wish.out, wish.runId)])])
+  for (const path of [ended, ...copies])
     if (await isThere(path))
       return refused(1, `there is ${path} already, and it is not this run's`, 'choose another --run-id');
   return undefined;

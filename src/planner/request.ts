@@ -1,9 +1,5 @@
 /** What somebody asked of a compilation: kept with the run, so that a resume ends it as the first process would have. */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import * as z from 'zod';
-import { layout } from '../model/layout.ts';
-import { isMissing } from '../system/files.ts';
 
 const source = z.object({ path: z.string().describe('Absolute'), sha256: z.string() });
 
@@ -28,15 +24,3 @@ export type PlanRequest = z.infer<typeof PlanRequest>;
 
 /** Its name in the `inputs/` of the run. */
 export const planRequestFile = 'plan-request.json';
-
-/** The request that the run in `runDir` was started by; undefined for any other run. Rejects when it is damaged. */
-export async function readPlanRequest(runDir: string): Promise<PlanRequest | undefined> {
-  try {
-    return PlanRequest.parse(
-      JSON.parse(await readFile(join(layout(runDir).inputs, planRequestFile), 'utf8')),
-    );
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}

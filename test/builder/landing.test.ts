@@ -118,6 +118,7 @@ test.for<[string, boolean, (it: Landing) => void]>([
     true,
     (it) => {
       git(it.repo, 'merge', '-q', '--ff-only', it.head);
+      for (const name of ['ORIG_HEAD.lock', 'packed-refs.lock', 'config.lock']) lock(it.repo, name);
     },
   ],
 ])('a landing cut %s is finished: the branch, HEAD, the index and the files', async ([, forward, cut]) => {

@@ -257,6 +257,25 @@ describe('a compilation', () => {
     expect(await readdir(join(it.path, 'out'))).not.toContain('WO-07.json');
   });
 
+  test('goes on with more attempts where that is accepted, and counts by them', async () => {
+    await using it = await home({
+      'spec.md': 'S',
+      's.json': script({ json: bad }, { json: bad }, { json: good }),
+    });
+    const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'plan' };
+    const begin = ['plan', 'spec.md', '--script', 's.json', '--run-id', 'R1', '--max-attempts', '2'];
+    expect((await it.factory(begin, { env })).code).toBe(1);
+    const more = ['plan', '--resume', '--run-id', 'R1', '--accept-changes', '--max-attempts'];
+    const refused = await it.factory([...more, 'many']);
+    expect(refused.stderr).toContain('--max-attempts many is not a whole number');
+    const resumed = await it.factory([...more, '3']);
+    expect(resumed.code, resumed.stderr).toBe(0);
+    const counted = /Attempt 1\/3 - fail.*Attempt 2\/3 - fail.*Attempt 3\/3 - PASS/s;
+    expect(resumed.stdout).toMatch(counted);
+    expect((await it.factory(['plan', '--resume', '--run-id', 'R1'])).stdout).toMatch(counted);
+    expect((await artifacts(it, 'R1'))['run.json']).toContain('"max_compile_attempts": 3');
+  });
+
   test('whose stage had just begun at a power cut can be gone on with, and interrupted again', async () => {
     await using it = await home({ 'spec.md': 'S', 's.json': script({ json: good }) });
     const env = { ATTRACTION_TEST_STOP_AFTER_NODE: 'brief' };

@@ -25,6 +25,11 @@ const stands = (source: string) => [
   tree(source),
 ];
 
+/** One more commit, so that something came before what the run begins with. */
+const second = (source: string): void => {
+  git(source, 'commit', '-q', '--allow-empty', '-m', 'second');
+};
+
 describe('delivering to a branch', () => {
   test("makes it at the run's commits and touches nothing else, also where the source has moved on", async () => {
     using it = folder();
@@ -43,7 +48,7 @@ describe('delivering to a branch', () => {
     ]);
     expect(git(r.source, 'fsck', '--strict')).toBe('');
     expect(existsSync(join(r.source, '.git/shallow'))).toBe(false);
-    expect(r.said()).toContain(`git -C ${r.source} log --stat factory/RUN1`);
+    expect(r.said()).toContain(`git -C ${r.source} log --stat refs/heads/factory/RUN1`);
     git(r.source, 'stash', '-q');
     git(r.source, 'switch', '-q', 'factory/RUN1');
     expect(tree(r.source)).toEqual({ 'a.txt': 'a\n', 'f1.txt': '1\n', 'sub/run.sh': 's\n' });
@@ -150,7 +155,7 @@ describe('delivering to a branch', () => {
     expect([git(r.source, 'status', '--porcelain'), tree(r.source)]).toEqual(before);
     const told: unknown = JSON.parse(r.said());
     expect(told).toMatchObject({
-      next: `git -C ${r.source} ${inTheWay ? 'log --stat' : 'switch'} factory/RUN1`,
+      next: `git -C ${r.source} ${inTheWay ? 'log --stat refs/heads/' : 'switch '}factory/RUN1`,
       notes: inTheWay
         ? [expect.stringMatching(/^git would refuse to switch to it now: .*(git stash|end it)/)]
         : [],
@@ -209,7 +214,7 @@ describe('delivering to a branch', () => {
 
   test('where the source is gone, or has lost the commit it began with, points to --to', async () => {
     using it = folder();
-    const r = await run(it.path);
+    const r = await run(it.path, { prepare: second });
     git(r.source, 'checkout', '-q', '--orphan', 'fresh');
     git(r.source, 'commit', '-q', '-m', 'other');
     git(r.source, 'branch', '-D', 'main');
@@ -369,7 +374,7 @@ describe('delivering to a folder', () => {
 
 test('a run that says that it began with its own folder, or with one that has no place, brings nothing there', async () => {
   using it = folder();
-  const r = await run(it.path);
+  const r = await run(it.path, { prepare: second });
   const manifest = JSON.parse(readFileSync(r.run.manifest, 'utf8'));
   git(r.run.workspace, 'init', '-q');
   // What git lacks there it would fetch, by a program that the settings name.

@@ -93,9 +93,9 @@ export async function run(
   writeFileSync(begun.run.manifest, JSON.stringify(manifest(workdir, begun.started.kind)));
   writeFileSync(begun.run.checkpoint, JSON.stringify(ended(more.status ?? 'completed', 'because')));
   const { io, said } = toolIo(begun);
-  const asked = (options: DeliverOptions = {}, id = 'RUN1') => {
+  const asked = (options: DeliverOptions = {}, id = 'RUN1', more: { signal?: () => AbortSignal } = {}) => {
     said.length = 0;
-    return deliver(id, { runsdir: join(root, 'runs'), ...options }, { ...io, cwd: root });
+    return deliver(id, { runsdir: join(root, 'runs'), ...options }, { ...io, cwd: root, ...more });
   };
   return { ...begun, source, head, asked, said: () => said.join('') };
 }

@@ -82,6 +82,19 @@ describe('what cannot be started is refused with exit code 2, and nothing is mad
       files: { 'p.dot': good },
       wants: ['--workdir'],
     },
+    // A variable of the shell's that is not set: the folder that one stands in was not meant.
+    ...[
+      ['order', 'run', '--work-order', 'o.json', '--repo='],
+      ['order', 'run', '--repo', 'r', '--work-order', 'o.json', '--out='],
+      ['order', 'run-all', '--repo', 'r', '--workdir', 'w', '--artifacts-dir='],
+      ['plan', 'p.dot', '--overwrite', '--outdir='],
+      ['deliver', 'r', '--to='],
+    ].map((args) => ({
+      says: `an empty value: ${args.join(' ')}`,
+      args,
+      files: { 'p.dot': good },
+      wants: [`${args.at(-1)?.slice(0, -1)} <dir>' argument '' is invalid`],
+    })),
     {
       says: 'a run id that leaves the runs directory',
       args: ['run', 'p.dot', '--run-id', '../x'],

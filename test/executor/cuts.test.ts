@@ -210,6 +210,24 @@ test('killed amid the files of the branch in use, it lands whole before the next
   expect(git(it.repo, 'status', '--porcelain')).toBe('');
 });
 
+test('of a run that was cut, whoever brings it to its end tells what does not go well', async () => {
+  await using it = await place('good\n');
+  const env = killer(it.path, ['before', 'push -u'], ['asked', 'push -u']);
+  expect((await it.factory(it.command, { env })).signal).toBe('SIGKILL');
+  git(it.repo, 'remote', 'set-url', 'origin', join(it.path, 'gone.git'));
+  put(it.path, { 'other.json': order.replace('One file.', 'Another.'), 'orders/WO-01.json': order });
+  const others = it.command.slice(2).filter((word) => !/work-order|wo\.json/.test(word));
+  const stopped = await it.factory(['order', 'run-all', '--workdir', 'orders', ...others], { env });
+  expect(stopped.stderr).toMatch(/WARNING: run \w+ was cut .* end: interrupted before the branch was pushed/);
+  expect(stopped.code).toBe(130);
+  const other = it.command.map((word) => (word === 'wo.json' ? 'other.json' : word));
+  const ran = await it.factory([...other, '--branch', 'other', '--max-attempts', '1', '--no-push'], { env });
+  expect(ran.stderr).toMatch(
+    /WARNING: not pushed \(.*gone.git' does not .*; by hand: .* push -u origin mine\n/,
+  );
+  expect(existsSync(join(it.repo, '.git/factory/landing.json'))).toBe(false);
+});
+
 test.for([
   ['is killed', 'lost', 'git switch was ended by SIGKILL'],
   ['finds no space', 'half', 'unable to write file'],

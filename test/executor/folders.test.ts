@@ -1,8 +1,13 @@
 /** Folders that were asked for and cannot be made: told before a model is paid, and never in the way of the next order. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { git, put, repository } from '../builder/support.ts';
+import { inspect } from '../../src/builder/repository.ts';
+import { runOrder } from '../../src/executor/run.ts';
+import { readSources } from '../../src/executor/source.ts';
+import { plainDoors } from '../../src/factory/embedded.ts';
+import { realSpawn } from '../../src/system/processes.ts';
+import { bareEnv, git, put, repository } from '../builder/support.ts';
 import { home } from '../support/cli.ts';
 import { answer, order } from './support.ts';
 
@@ -37,6 +42,21 @@ test('a folder below a file is refused before anything begins', async () => {
   }
 });
 
+test('a copy of the artifacts that would replace them, or the run, is refused before anything begins', async () => {
+  await using it = await place(() => 'exit 0\n');
+  symlinkSync('.', join(it.path, 'link'));
+  for (const [out, id, kept] of [
+    ['artifacts/factory', 'A', 'artifacts/factory/A'],
+    ['link/.factory/runs', 'A', '.factory/runs/A'],
+    ['.', 'artifacts', 'artifacts/factory/artifacts'],
+  ] as const) {
+    const ran = await it.order('--out', out, '--run-id', id);
+    expect(ran.stderr).toContain(`would replace what the run keeps in ${it.path}/${kept}\n`);
+    expect(ran.code).toBe(1);
+    expect(['artifacts', '.factory'].filter((name) => existsSync(join(it.path, name)))).toEqual([]);
+  }
+});
+
 test('a copy of the artifacts that cannot be made is told of; the order has landed, and the next one runs', async () => {
   await using it = await place((path) => `test -e '${path}/copy' || : > '${path}/copy'\n`);
   const ran = await it.order('--out', 'copy', '--branch', 'one');
@@ -50,4 +70,23 @@ test('a copy of the artifacts that cannot be made is told of; the order has land
   const next = await it.order('--branch', 'two');
   expect(next.code, next.stderr).toBe(0);
   expect(readdirSync(join(it.path, 'artifacts/factory'))).toHaveLength(2);
+});
+
+test('whoever comes second with a run id takes nothing of the first away', async () => {
+  await using it = await place(() => 'exit 0\n');
+  // As it is when both have looked, and neither was there.
+  put(it.path, { 'runs/A/x': '', 'artifacts/factory/A/attempt_1/x': 'first' });
+  const env = bareEnv(it.path);
+  const [sources, repo] = [await readSources(join(it.path, 'order.json')), await inspect(it.repo, env)];
+  if ('problems' in sources || 'problem' in repo || sources[0] === undefined) throw new Error('no order');
+  const wish = {
+    ...{ runId: 'A', runsDir: join(it.path, 'runs'), artifacts: join(it.path, 'artifacts'), out: undefined },
+    ...{ branch: 'mine', reuse: false, create: false, commit: undefined, push: false, allowExempt: false },
+    ...{ model: 'm', temperature: undefined, maxAttempts: 1, timeoutSeconds: 9, batch: null },
+    ...{ agent: 'scripted', script: join(it.path, 'script.json') },
+  };
+  const doors = { ...plainDoors({ cwd: it.path, env }), spawn: realSpawn };
+  const told = await runOrder(repo, sources[0], wish, doors);
+  expect(told).toMatchObject({ problems: [{ message: expect.stringContaining('there is a run "A"') }] });
+  expect(await it.read('artifacts/factory/A/attempt_1/x')).toBe('first');
 });

@@ -113,6 +113,9 @@ test.for([
   const told = it.newest('run_summary.json');
   expect(told).toMatchObject({ verdict: 'FAIL', total_attempts: 1 });
   expect(ran.stdout).toContain(mend);
+  // Once it is here, the same run asks it.
+  expect(JSON.parse(ran.stdout)).toMatchObject({ resumable: true });
+  expect(ran.stderr).toMatch(/\ngo on with it: \S.* order run --resume --run-id \w+\n$/);
 });
 
 const refusal = (status: number, code: string | null, message: string) => ({
@@ -262,7 +265,9 @@ test.for([
     const waits = order(1, { acceptance_commands: ['bash -c "test -f ../go || sleep 1"'] });
     await using it = await place([waits, order(2)], answer('f1.txt', '1\n'), answer('f2.txt', '2\n'));
     const flags = ['--repo', 'repo', '--workdir', 'wos', '--artifacts-dir', 'art', '--branch', 'w'];
-    const words = ['order', 'run-all', ...flags, '--agent', 'scripted', '--script', 'script.json'];
+    // The branch must not be there for the first order, and is for all others.
+    flags.push('--create-branch', '--agent', 'scripted', '--script', 'script.json');
+    const words = ['order', 'run-all', ...flags];
     let cut = false;
     const ran = await it.factory(words, {
       watch: (line, process) => {

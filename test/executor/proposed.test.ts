@@ -47,6 +47,11 @@ test('a branch that has moved, and a run that is there already', async () => {
   };
   const moved = await it.factory(begin);
   expect(moved.stdout, moved.stderr).toContain('has moved meanwhile');
+  // No commit of it has got anywhere.
+  expect(await it.json('artifacts/factory/o/run.json')).toMatchObject({
+    ...{ verdict: 'PASS', reason: expect.stringContaining('has moved meanwhile') },
+    git_workflow: { commit_hashes_created: [], push_attempted: false },
+  });
   const delivered = type(/in the run: (.*) puts them/.exec(moved.stderr)?.[1]?.replace('NAME', 'other'));
   expect(delivered.status, delivered.stderr).toBe(0);
   expect(git(repo, 'log', '--format=%s', 'main..other')).toBe('WO-01: Step 1');
@@ -117,3 +122,26 @@ test('a run that has landed is told of as landed when it is gone on with, also w
   expect(now.stderr).toContain('--now goes with --resume');
   expect(now.code).toBe(2);
 });
+
+test.for([
+  ['order', 'order run --resume --run-id'],
+  ['plan', 'plan --resume --run-id'],
+] as const)(
+  'where a run keeps no readable word of what was asked for, that is told (%s: %s)',
+  async ([what, how]) => {
+    await using it = await ordered();
+    put(it.path, { 'spec.md': 'S' });
+    const answered = ['--agent', 'scripted', '--script', 'script.json'];
+    await it.factory(
+      what === 'order'
+        ? [...begin, ...answered, '--no-push']
+        : ['plan', 'spec.md', '--run-id', 'o', ...answered],
+    );
+    const name = what === 'order' ? 'order-run.json' : 'plan-request.json';
+    put(it.path, { [`.factory/runs/o/inputs/${name}`]: '{ torn' });
+    const told = await it.factory([...how.split(' '), 'o']);
+    expect(told.stderr).toContain(`inputs/${name} is not JSON`);
+    expect(told.stderr).toContain('put back a copy of that file');
+    expect(told.code).toBe(1);
+  },
+);
