@@ -1,5 +1,5 @@
 /** Undoes what a stage did where it may not. */
-import { liesIn, parentOf } from './names.ts';
+import { liesBelow, parentOf } from './names.ts';
 import type { Snapshot, Snapshots, Tree } from './snapshot.ts';
 
 /** Puts the paths of a guardrail violation back exactly as they were in `before`; every other change stays. Folders
@@ -20,7 +20,7 @@ export async function putBack(
     for (let folder = parentOf(path); isNew(folder); folder = parentOf(folder)) newFolders.add(folder);
   }
   const latest = latestOf(after, before.tree, paths);
-  const isInNew = (path: string): boolean => liesIn(newFolders, parentOf(path));
+  const isInNew = liesBelow(newFolders);
   await snapshots.restore(
     before,
     (path) => paths.has(path) || (isInNew(path) && !allowed(path) && !allowed(`${path}/`)),
