@@ -37,7 +37,9 @@ export async function holding<T>(
   });
   if (answer.kind === 'refused') {
     const why = answer.why.replace(/^this run is owned by/, 'it is held by');
-    return refused(1, `another run works on the repository ${repo}: ${why}`, answer.fix);
+    // The reason says how long to wait: only a resume can be told not to.
+    const fix = takeOver === undefined && answer.fix?.includes('--take-over') ? undefined : answer.fix;
+    return refused(1, `another run works on the repository ${repo}: ${why}`, fix);
   }
   const { lock } = answer;
   // Who is followed while it sleeps moves nothing of the repository when it wakes.

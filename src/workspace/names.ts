@@ -49,6 +49,23 @@ export function liesIn(paths: ReadonlySet<string>, path: string): boolean {
   return false;
 }
 
+/** Tells of a slash path whether it lies below one of `folders`. Each folder above is looked at once: of folders nested in
+ *  hundreds, looking at all of them for every path takes minutes. */
+export function liesBelow(folders: ReadonlySet<string>): (path: string) => boolean {
+  const known = new Map([['', false]]);
+  return (path) => {
+    const unknown: string[] = [];
+    let at = parentOf(path);
+    for (; !known.has(at); at = parentOf(at)) unknown.push(at);
+    let lies = known.get(at) === true;
+    for (const folder of unknown.reverse()) {
+      lies ||= folders.has(folder);
+      known.set(folder, lies);
+    }
+    return lies;
+  };
+}
+
 /** How a path is shown to people: other bytes and control characters as `\xNN`. */
 export const shown = (path: string): string =>
   path.replace(/[\uDC80-\uDCFF\x00-\x1f\x7f]/gu, (character) => {

@@ -1,18 +1,19 @@
 /** Undoes what a stage did where it may not. */
-import { liesIn, parentOf } from './names.ts';
+import { liesBelow, parentOf } from './names.ts';
 import type { Snapshot, Snapshots, Tree } from './snapshot.ts';
 
 /** Puts the paths of a guardrail violation back exactly as they were in `before`; every other change stays. Folders
  *  that came into being for them go too, with what else is in them and not `allowed`. `allowed` is asked with the
  *  path, for a folder also with a slash at its end. What the stage has written after it broke the rule may have been made of
- *  that, and is older than what is put back; where nothing was, a product of the stage is as stale again as it was. */
+ *  that, and is older than what is put back; where nothing was, a product of the stage is as stale again as it was. What it
+ *  has only written again, with the same content, has its time again, too. */
 export async function putBack(
   snapshots: Snapshots,
   { before, after }: { readonly before: Snapshot; readonly after: Snapshot },
   offending: readonly string[],
   allowed: (path: string) => boolean,
 ): Promise<void> {
-  const paths = new Set(offending);
+  const paths = new Set([...offending, ...writtenAgain(before.tree, after.tree, allowed)]);
   const isNew = (folder: string): boolean => folder !== '' && before.tree.get(folder)?.kind !== 'dir';
   const newFolders = new Set<string>();
   for (const path of offending) {
@@ -20,12 +21,21 @@ export async function putBack(
     for (let folder = parentOf(path); isNew(folder); folder = parentOf(folder)) newFolders.add(folder);
   }
   const latest = latestOf(after, before.tree, paths);
-  const isInNew = (path: string): boolean => liesIn(newFolders, parentOf(path));
+  const isInNew = liesBelow(newFolders);
   await snapshots.restore(
     before,
     (path) => paths.has(path) || (isInNew(path) && !allowed(path) && !allowed(`${path}/`)),
     { anew: (path) => lastWritten(after.tree, path) <= latest },
   );
+}
+
+/** Files out of the stage's scope of which it has changed nothing but the time. */
+function* writtenAgain(before: Tree, after: Tree, allowed: (path: string) => boolean): Generator<string> {
+  for (const [path, { kind, hash, mode, mtimeMs }] of after) {
+    const was = before.get(path);
+    if (kind !== 'file' || was?.kind !== 'file' || was.mtimeMs === mtimeMs) continue;
+    if (was.hash === hash && was.mode === mode && !allowed(path)) yield path;
+  }
 }
 
 /** When the stage has last written something that stays, in milliseconds. */

@@ -16,6 +16,7 @@ import { expect, test } from 'vitest';
 import { orderRunCommands } from '../../src/commands/order-flags.ts';
 import { acquireLock } from '../../src/store/lock.ts';
 import { realClock } from '../../src/system/clock.ts';
+import { thisProcess } from '../../src/system/proc.ts';
 import { realSpawn } from '../../src/system/processes.ts';
 import { bareEnv, git, put, repository } from '../builder/support.ts';
 import { cleanEnv, home, root } from '../support/cli.ts';
@@ -353,6 +354,23 @@ test('a repository that another run holds is refused, and it is said who holds i
   expect(ran.stderr).toContain(`held by process ${process.pid}`);
   expect(existsSync(join(it.path, 'art'))).toBe(false);
 });
+
+test.for([
+  ['run', '--work-order', 'wos/WO-01.json'],
+  ['run-all', '--workdir', 'wos'],
+] as const)(
+  'order %s has no flag for a repository whose holder is out of sight, and proposes none',
+  async ([verb, ...more]) => {
+    await using it = await place([order(1)], answer('f1.txt', '1\n'));
+    const self = { ...thisProcess(), host: 'elsewhere', pidSpace: 'elsewhere' };
+    const held = await acquireLock(join(it.repo, '.git/factory'), { clock: realClock, self });
+    if (held.kind !== 'acquired') throw new Error(held.why);
+    const ran = await it.order(verb, ...more);
+    await held.lock.release();
+    expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('once it has been silent for 60 s')]);
+    expect(ran.stderr).not.toContain('--take-over');
+  },
+);
 
 test.for(['--skip-worktree', '--assume-unchanged'])(
   'a file with changes that git overlooks (%s) is in no commit of an order, and in the way of none of another file',

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fromBytes, liesIn, parentOf, shown, toBytes } from '../../src/workspace/names.ts';
+import { fromBytes, liesBelow, liesIn, parentOf, shown, toBytes } from '../../src/workspace/names.ts';
 
 const bytes = fc.uint8Array({ maxLength: 12 }).map((array) => Buffer.from(array));
 const text = fc.string({ unit: 'binary', maxLength: 8 });
@@ -49,4 +49,26 @@ test('what lies in a set of paths is one of them or below one', () => {
   const paths = new Set(['a/b', 'c']);
   expect(['a/b', 'a/b/x/y', 'c', 'c/d'].filter((path) => !liesIn(paths, path))).toEqual([]);
   expect(['', 'a', 'a/bc', 'a/b-c', 'cd', 'x/c'].filter((path) => liesIn(paths, path))).toEqual([]);
+});
+
+test('what lies below folders is told as it is for each path alone, in any order', () => {
+  const path = fc
+    .array(fc.constantFrom('a', 'b'), { minLength: 1, maxLength: 5 })
+    .map((all) => all.join('/'));
+  fc.assert(
+    fc.property(fc.uniqueArray(path), fc.array(path), (folders, paths) => {
+      const these = new Set(folders);
+      const told = liesBelow(these);
+      for (const one of paths) expect(told(one)).toBe(liesIn(these, parentOf(one)));
+    }),
+  );
+});
+
+test('what lies below folders nested in thousands is told with little work', () => {
+  const paths = Array.from({ length: 2000 }, (_, depth) => `${'d/'.repeat(depth)}file`);
+  const began = process.cpuUsage();
+  const told = liesBelow(new Set(['elsewhere']));
+  expect(paths.some(told)).toBe(false);
+  // Microseconds.
+  expect(process.cpuUsage(began).user).toBeLessThan(500_000);
 });

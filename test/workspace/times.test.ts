@@ -361,3 +361,26 @@ test('what is put back is told from what stood there by its second too, where bo
   expect(readFileSync(it.at('source'), 'utf8')).toBe('X=1');
   expect(Math.floor(time / 1000)).toBeGreaterThan(Math.floor(stood / 1000));
 });
+
+test('what a stage only wrote again out of its scope has its time again, and makes nothing else newer', async () => {
+  const products = ['inputs', 'product', 'stamp'];
+  await using it = await rig({ inputs: 'of 1', product: 'of 1', stamp: 'same', mine: 'same', source: '1' });
+  for (const name of products) utimesSync(it.at(name), 1, 1000);
+  utimesSync(it.at('mine'), 1, 500);
+  writeFileSync(it.at('source'), '2');
+  utimesSync(it.at('source'), 1, 2000);
+  const before = await it.snapshots.take(it.before);
+  // As cargo does: what a build has read gets the time of its beginning.
+  for (const [name, text, time] of [
+    ['inputs', 'of 2', 3000],
+    ['product', 'of 2', 3001],
+    ['stamp', 'same', 3002],
+    ['mine', 'same', 600],
+  ] as const) {
+    writeFileSync(it.at(name), text);
+    utimesSync(it.at(name), 1, time);
+  }
+  const after = await it.snapshots.take(before);
+  await putBack(it.snapshots, { before, after }, ['inputs', 'product'], (path) => path === 'mine');
+  expect(timesIn(it.ws, [...products, 'mine', 'source'])).toEqual([1e6, 1e6, 1e6, 6e5, 2e6]);
+});
