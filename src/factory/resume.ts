@@ -28,6 +28,7 @@ import { kinds } from '../nodes/index.ts';
 import { loadCheckpoint } from '../store/checkpoint.ts';
 import { readManifest } from '../store/run-store.ts';
 import { readPlain } from '../system/read.ts';
+import { alarmBy } from './alarm.ts';
 import { asBegun } from './as-begun.ts';
 import { beSeen } from './be-seen.ts';
 import { drive } from './drive.ts';
@@ -109,6 +110,7 @@ async function stillParked(
   doors: Doors,
 ): Promise<Finished | Refusal | 'slept' | undefined> {
   let told = false;
+  const alarm = alarmBy(doors.clock);
   const slept = () => (told ? 'slept' : undefined);
   for (;;) {
     const loaded = await loadCheckpoint(layout(runDir).checkpoint);
@@ -116,8 +118,8 @@ async function stillParked(
     const state = loaded.checkpoint;
     const { parked } = state;
     if (state.status !== 'paused_quota' || parked?.wake_at == null || flags.now === true) return slept();
-    const left = Date.parse(parked.wake_at) - doors.clock.now().getTime();
-    if (!(left > 0)) return slept();
+    const left = alarm(parked);
+    if (left === 0) return slept();
     if (flags.wait !== true || doors.signal.aborted) {
       const readRun = await readManifest(runDir);
       if (!readRun.ok) return undefined;

@@ -1,6 +1,6 @@
 /** When an agent is to be stopped although its time is not up: it is silent, or it goes round in circles. */
 import type { AgentAction } from '../agents/agent.ts';
-import type { Clock } from '../system/clock.ts';
+import { type Clock, silence } from '../system/clock.ts';
 
 export type Patience = {
   /** Fires when the agent is to be stopped. */
@@ -31,7 +31,7 @@ export function patience(options: {
   const over = new AbortController();
   let why: string | undefined;
   let last = clock.monotonic();
-  let calls: { readonly identity: string; readonly at: Date }[] = [];
+  let calls: { readonly identity: string; readonly at: Date; readonly monotonic: number }[] = [];
   let looking = false;
 
   const give = (reason: string): void => {
@@ -39,19 +39,17 @@ export function patience(options: {
     why = reason;
     stop.abort(reason);
   };
-  const silence = async (ms: number): Promise<void> => {
-    for (;;) {
-      const left = last + ms - clock.monotonic();
-      if (left <= 0) return give(`it was silent for ${ms / 1000}s (stall_timeout)`);
-      // Timers go off at once when asked to wait for weeks.
-      await clock.sleep(Math.min(left, 2 ** 30), over.signal);
-      if (over.signal.aborted) return;
-    }
-  };
-  if (silentMs !== undefined && silentMs > 0) void silence(silentMs);
+  if (silentMs !== undefined && silentMs > 0)
+    void silence(clock, () => last, silentMs, over.signal).then(
+      (is) => is && give(`it was silent for ${silentMs / 1000}s (stall_timeout)`),
+    );
 
   const look = async (round: number, shown: string): Promise<void> => {
-    const from = calls.at(-round * sameCalls)?.at ?? clock.now();
+    const first = calls.at(-round * sameCalls);
+    const now = clock.now().getTime();
+    // What was written since a clock was set back bears an earlier time than what was done before.
+    const since = first === undefined ? now : now - (clock.monotonic() - first.monotonic);
+    const from = new Date(Math.min(first?.at.getTime() ?? now, since));
     looking = true;
     try {
       if (await options.changedSince(from)) calls = [];
@@ -78,7 +76,7 @@ export function patience(options: {
       last = clock.monotonic();
       if (sameCalls === 0 || looking || why !== undefined) return;
       const identity = action.identity ?? `${action.action} ${action.detail}`;
-      calls.push({ identity, at: clock.now() });
+      calls.push({ identity, at: clock.now(), monotonic: clock.monotonic() });
       if (calls.length > longestRound * sameCalls) calls.shift();
       const round = roundOf(
         calls.map((call) => call.identity),

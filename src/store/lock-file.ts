@@ -102,11 +102,16 @@ export function judge(read: Exclude<LockRead, { kind: 'gone' }>, given: Circumst
   const outOfSight = (sight: string): Judged => {
     const silentMs = silence(lock, given, false);
     if (takeOver || silentMs > staleAfterMs) return ours('silent');
-    const why = `${whose}, ${sight}; its last sign of life was ${seconds(silentMs)} ago`;
+    const aheadMs = Date.parse(heartbeat) - now;
+    // Until that time has come, nobody could be told to try again.
+    const why =
+      aheadMs > staleAfterMs
+        ? `its last sign of life is ${seconds(aheadMs)} ahead of the clock here, so that nothing tells how long it has been silent; end it there, or set the clock that is wrong and try again`
+        : `its last sign of life was ${seconds(silentMs)} ago; end it there, or try again: ${patience}`;
     return {
       kind: 'held',
       owner,
-      why: `${why}; end it there, or try again: ${patience}`,
+      why: `${whose}, ${sight}; ${why}`,
       fix: `do that, or, if you know that it is gone, take the run over at once with --take-over`,
     };
   };

@@ -34,7 +34,8 @@ export function validRunId(id: string): string | undefined {
 export function newRunId(clock: Clock): string {
   // A byte for each of its sixteen random letters, got in one call.
   const random = randomBytes(16).values();
-  return ulid(clock.now().getTime(), () => (random.next().value ?? 0) / 256);
+  // They tell no time before 1970.
+  return ulid(Math.max(0, clock.now().getTime()), () => (random.next().value ?? 0) / 256);
 }
 
 /** Makes the runs directory. Where it is the default one (`.factory/runs`), `.factory/.gitignore` keeps runs out of the

@@ -44,6 +44,30 @@ export const realClock: Clock = {
   },
 };
 
+/** Later than this after its time a timer tells that the process was stopped (Ctrl-Z) or busy. */
+const oversleptMs = 1000;
+
+/** True once nothing was heard for `ms` milliseconds, false when `over` fires first. `heardAt` tells when something was
+ *  heard last, by the monotonic clock. Time in which this process slept does not count: what was said then it hears
+ *  only after its timers have gone off. */
+export async function silence(
+  clock: Clock,
+  heardAt: () => number,
+  ms: number,
+  over: AbortSignal,
+): Promise<boolean> {
+  let awake = Number.NEGATIVE_INFINITY;
+  for (;;) {
+    if (over.aborted) return false;
+    const began = clock.monotonic();
+    const left = Math.max(heardAt(), awake) + ms - began;
+    if (left <= 0) return true;
+    await clock.sleep(left, over);
+    const now = clock.monotonic();
+    if (now - began - left > oversleptMs) awake = now;
+  }
+}
+
 /** Milliseconds since the machine started, the same for all its processes; stands still while it sleeps and knows
  *  nothing of a wall clock that is set. */
 export const uptimeMs = (): number => Number(process.hrtime.bigint() / 1_000_000n);

@@ -239,8 +239,9 @@ test('what passes is tried again, a little later each time', async () => {
 test.for([
   [{ 'retry-after': '7' }, 7000],
   [{ 'retry-after-ms': '120' }, 120],
-  [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT' }, 9000],
-  [{ 'retry-after': 'Wed, 01 Jan 2020 00:00:00 GMT' }, 0],
+  [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT', date: 'soon' }, 9000],
+  [{ 'retry-after': 'Wed, 01 Jan 2020 00:00:09 GMT', date: 'Wed, 01 Jan 2020 00:00:00 GMT' }, 9000],
+  [{ 'retry-after': 'Wed, 01 Jan 2020 00:00:00 GMT', date: '' }, 0],
   [{ 'retry-after': 'soon' }, 500],
   [{ 'retry-after': '-5' }, 0],
   [{ 'retry-after-ms': '', 'retry-after': '' }, 500],
@@ -483,16 +484,17 @@ test('a server that falls silent is a timeout, after the idle time and not befor
     words.push(text);
     heard();
   };
-  const work = agentAt(server, clock, { idleMs: 100_000 }).work(taskFor({ onText }), never());
+  const work = agentAt(server, clock, { idleMs: 200_000 }).work(taskFor({ onText }), never());
   await clock.waiting(1);
-  clock.advance(60_000);
-  await first;
-  // A piece came at 60 s, so 100 s is no time of silence yet.
   clock.advance(100_000);
+  await first;
+  // A piece came at 100 s, so 200 s is no time of silence yet.
+  clock.advance(100_000);
+  await clock.waiting(1);
   clock.advance(100_000);
   const report = wellFormed(await work);
   expect(report).toMatchObject({ kind: 'failed', class: 'timeout', model: 'api', response: 'first ' });
-  expect(report.kind === 'failed' && report.reason).toMatch(/was silent for 100 s/);
+  expect(report.kind === 'failed' && report.reason).toMatch(/was silent for 200 s/);
   await server.idle();
 });
 

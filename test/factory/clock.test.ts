@@ -184,8 +184,9 @@ test.each([
 test('run ids are never given twice, though the clock stands still or goes back', () => {
   const back = jumping(-1);
   const still: Clock = { ...realClock, now: () => new Date(0) };
-  const ids = Array.from({ length: 1000 }, () => [newRunId(back), newRunId(still)]).flat();
-  expect(new Set(ids).size).toBe(2000);
+  const early: Clock = { ...realClock, now: () => new Date(-86_400_000) };
+  const ids = Array.from({ length: 1000 }, () => [newRunId(back), newRunId(still), newRunId(early)]).flat();
+  expect(new Set(ids).size).toBe(3000);
 });
 
 test('a wait longer than a timer can be is no end at once', async () => {

@@ -17,12 +17,16 @@ import { type Reaction, startModelServer } from '../support/model-server.ts';
 const ownWaits = [60_000, 90_000, 600_000];
 
 /** A clock that jumps over the run's own waits, and notes them. */
-function jumping(): Clock & { readonly waits: number[] } {
+function jumping(): Clock & { readonly waits: number[]; set: (byMs: number) => void } {
   let at = Date.parse('2026-03-01T00:00:00Z');
+  let off = 0;
   const waits: number[] = [];
   return {
     waits,
-    now: () => new Date(at),
+    set: (byMs) => {
+      off += byMs;
+    },
+    now: () => new Date(at + off),
     monotonic: () => at,
     async sleep(ms, signal) {
       if (signal?.aborted === true) return;
@@ -104,6 +108,27 @@ test('a long wait for a quota parks the run: state, wake time, exit code 75, and
   expect(JSON.parse(ended.out).wake_at).toBeUndefined();
   const types = it.records('.factory/runs/r1/events.jsonl').map((one) => one['type']);
   expect(types.filter((type) => type === 'PipelineParked')).toHaveLength(1);
+});
+
+test('a clock that is set back makes no wait longer, and of a run that has parked in the future nobody waits for the date', async () => {
+  const day = 24 * 3_600_000;
+  await using it = await asking(dot(), [limited('3600'), limited('3600'), { text: 'ok' }]);
+  expect((await it.start()).code).toBe(75);
+  const { clock } = it;
+  const sleep = clock.sleep.bind(clock);
+  clock.sleep = (ms, signal) => {
+    if (clock.waits.length === 30) clock.set(-1_500_000);
+    return sleep(ms, signal);
+  };
+  const waited = async () => {
+    const before = clock.waits.length;
+    const { code, err } = await it.resume('r1', { wait: true });
+    return { code, err, minutes: clock.waits.length - before };
+  };
+  clock.set(-day);
+  expect(await it.resume('r1')).toMatchObject({ code: 75 });
+  expect(it.server.requests).toHaveLength(2);
+  expect(await waited()).toMatchObject({ code: 0, minutes: 60 });
 });
 
 test.for([

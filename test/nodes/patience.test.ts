@@ -36,6 +36,19 @@ describe('silence', () => {
     expect(watch.why).toBe('it was silent for 10s (stall_timeout)');
   });
 
+  test('counts from when a stopped process goes on: it hears only then what was said meanwhile', async () => {
+    const clock = agentClock(0);
+    const watch = of({ clock, silentMs: 10_000 });
+    await clock.waiting(1);
+    clock.advance(60_000);
+    await clock.waiting(1);
+    clock.advance(9_999);
+    await clock.waiting(1);
+    expect(watch.signal.aborted).toBe(false);
+    clock.advance(1);
+    await vi.waitFor(() => expect(watch.signal.aborted).toBe(true));
+  });
+
   test('means nothing after the end, and nothing where nobody sets a limit', async () => {
     const clock = agentClock(0);
     const ended = of({ clock, silentMs: 1000 });
@@ -60,6 +73,26 @@ describe('the same call', () => {
       'it made the same call 3 times without a change in the workspace (max_same_calls): b',
     );
   });
+
+  test.for([-3_600_000, 3_600_000])(
+    'is looked at from the first of them on, though the clock is set by %d ms',
+    async (jump) => {
+      const clock = agentClock(0);
+      let set = 0;
+      const now = () => new Date(clock.now().getTime() + set);
+      const began = clock.now().getTime();
+      const asked: number[] = [];
+      const watch = of({
+        clock: { ...clock, now },
+        changedSince: async (at) => asked.push(at.getTime() - began) > 0,
+      });
+      watch.acted(call('b'));
+      clock.advance(5000);
+      set = jump;
+      for (const detail of ['b', 'b']) watch.acted(call(detail));
+      expect(asked).toEqual([Math.min(0, jump)]);
+    },
+  );
 
   test('with other arguments is another call', async () => {
     const watch = of();

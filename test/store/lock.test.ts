@@ -178,10 +178,19 @@ describe('an owner that cannot be seen from here', () => {
     await using it = await temp();
     const { options, set } = hands();
     await take(it.dir, { ...options, self: elsewhere });
-    set(-3600);
+    set(-30);
     expect(await acquireLock(it.dir, options)).toMatchObject({
       kind: 'refused',
-      why: expect.stringMatching(/life was 0 s ago/),
+      why: expect.stringMatching(/life was 0 s ago.*try again: it is taken over once/),
+    });
+    set(-3600);
+    const far = await acquireLock(it.dir, options);
+    expect(far).toMatchObject({
+      kind: 'refused',
+      why: expect.stringMatching(
+        /life is \d{4} s ahead of the clock here.*set the clock that is wrong and try again$/,
+      ),
+      fix: expect.stringContaining('--take-over'),
     });
   });
 });

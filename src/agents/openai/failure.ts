@@ -193,7 +193,9 @@ function serverWait(headers: Headers | undefined, clock: Clock): number | undefi
   const after = headers?.get('retry-after') ?? '';
   if (after.trim() === '') return limitWait(headers);
   const seconds = Number(after);
-  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(after) - clock.now().getTime();
+  // By the server's own clock where it tells it: ours may be wrong.
+  const now = Date.parse(headers?.get('date') ?? '') || clock.now().getTime();
+  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(after) - now;
   return Number.isFinite(wait) ? Math.max(0, wait) : limitWait(headers);
 }
 

@@ -1,5 +1,5 @@
 /** The limits of one call: the caller's signal, the call's own deadline, and silence. */
-import type { Clock } from '../../system/clock.ts';
+import { type Clock, silence } from '../../system/clock.ts';
 
 export type Stopped = 'cancelled' | 'timeout' | 'idle';
 
@@ -28,8 +28,7 @@ export function watchCall(clock: Clock, caller: AbortSignal, timeoutMs: number |
   caller.addEventListener('abort', cancel, { once: true });
   if (caller.aborted) cancel();
   if (timeoutMs !== undefined) {
-    const began = clock.monotonic();
-    void passes(clock, () => began, timeoutMs, inner.signal).then((passed) => passed && stop('timeout'));
+    void passes(clock, timeoutMs, inner.signal).then((passed) => passed && stop('timeout'));
   }
   return {
     signal: inner.signal,
@@ -45,7 +44,7 @@ export function watchCall(clock: Clock, caller: AbortSignal, timeoutMs: number |
         inner.signal.removeEventListener('abort', end);
       };
       inner.signal.addEventListener('abort', end, { once: true });
-      void passes(clock, () => last, idleMs, deaf.signal).then((passed) => passed && silent());
+      void silence(clock, () => last, idleMs, deaf.signal).then((is) => is && silent());
       return {
         heard() {
           last = clock.monotonic();
@@ -63,11 +62,12 @@ export function watchCall(clock: Clock, caller: AbortSignal, timeoutMs: number |
 /** A timer cannot be set further ahead than this; asked to, it would fire at once. */
 const longestSleep = 2 ** 31 - 1;
 
-/** True once `ms` have gone by since `since()`, which may move; false when `over` fires first. */
-async function passes(clock: Clock, since: () => number, ms: number, over: AbortSignal): Promise<boolean> {
+/** True once `ms` have gone by, false when `over` fires first. */
+async function passes(clock: Clock, ms: number, over: AbortSignal): Promise<boolean> {
+  const until = clock.monotonic() + ms;
   for (;;) {
     if (over.aborted) return false;
-    const left = ms - (clock.monotonic() - since());
+    const left = until - clock.monotonic();
     if (left <= 0) return true;
     await clock.sleep(Math.min(left, longestSleep), over);
   }

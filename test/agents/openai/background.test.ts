@@ -166,7 +166,7 @@ test.for<[string, Reaction, number]>([
   ['a server that wants a long one', { status: 429, headers: { 'retry-after': '45' }, body: {} }, 45_000],
   [
     'a server that names the time',
-    { status: 429, headers: { 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT' }, body: {} },
+    { status: 429, headers: { 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT', date: 'soon' }, body: {} },
     9_000,
   ],
   [
