@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { quoteWord } from '../policy/words.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { systemWords } from '../system/files.ts';
-import { type Environment, GitError, sourceGit, withoutGit } from '../system/git.ts';
+import { type Environment, GitError, noHooks, sourceGit, withoutGit } from '../system/git.ts';
 import { readSome } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
 import type { Spawn } from '../system/spawn.ts';
@@ -120,7 +120,7 @@ export async function push(
   try {
     const [stdoutFile, stderrFile] = [join(folder, 'out'), join(folder, 'err')];
     const keep = new Set(Object.keys(env).filter((name) => wanted.test(name)));
-    const settings = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'gc.auto=0', flushing];
+    const settings = [...noHooks, 'core.fsmonitor=false', 'gc.auto=0', flushing];
     const { folders, only } = await foldersOf(repo, remote, env);
     const its = only ? flushingThere : [];
     const quiet = settings.flatMap((setting) => ['-c', setting]);

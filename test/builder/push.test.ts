@@ -41,6 +41,8 @@ test('a push is the branch whatever else has its name, follows it, and runs no h
   git(repo, 'tag', 'main');
   mkdirSync(join(repo, '.git/hooks'), { recursive: true });
   writeFileSync(join(repo, '.git/hooks/pre-push'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+  git(repo, 'config', 'hook.mine.event', 'pre-push');
+  git(repo, 'config', 'hook.mine.command', 'exit 1');
   const told = await push({ repo, branch: 'main', env: bareEnv(it.path) }, realSpawn);
   expect(told).toMatchObject({ ok: true, remote: 'origin' });
   expect(git(remote, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
