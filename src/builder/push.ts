@@ -48,6 +48,12 @@ async function foldersOf(
   return { folders, only: urls.length > 0 && folders.length === urls.length && !own.ok };
 }
 
+/** Who has git push submodules only (a push that says it went well) asked for the branch all the same. */
+async function branchToo(repo: string, env: Environment): Promise<readonly string[]> {
+  const wish = await sourceGit(repo, env).run(['config', '--get', 'push.recurseSubmodules']);
+  return wish.ok && wish.text === 'only' ? ['--no-recurse-submodules'] : [];
+}
+
 /** As git reads it: of a `file:` address the host does not count, and what looks like an escape is one. */
 function pathIn(url: string): string {
   const path = /^file:\/\/[^/]*(\/.*)$/.exec(url)?.[1];
@@ -122,7 +128,7 @@ export async function push(
     const keep = new Set(Object.keys(env).filter((name) => wanted.test(name)));
     const settings = [...noHooks, 'core.fsmonitor=false', 'gc.auto=0', flushing];
     const { folders, only } = await foldersOf(repo, remote, env);
-    const its = only ? flushingThere : [];
+    const its = [...(only ? flushingThere : []), ...(await branchToo(repo, env))];
     const quiet = settings.flatMap((setting) => ['-c', setting]);
     if (options.held !== undefined) beforeWrite(options.held);
     const ended = await spawn.run({

@@ -49,6 +49,14 @@ test('a push is the branch whatever else has its name, follows it, and runs no h
   expect(git(repo, 'rev-parse', '--abbrev-ref', 'main@{upstream}')).toBe('origin/main');
 });
 
+test('a push is the branch also for who pushes submodules only', async () => {
+  using it = folder({ 'src/a.txt': 'a\n' });
+  const { repo, remote } = withOrigin(it.path);
+  git(repo, 'config', 'push.recurseSubmodules', 'only');
+  expect(await push({ repo, branch: 'main', env: bareEnv(it.path) }, realSpawn)).toMatchObject({ ok: true });
+  expect(git(remote, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+});
+
 test('of all that git says of a push that failed, the reason is told', async () => {
   using it = folder({ 'src/a.txt': 'a\n' });
   const repo = join(it.path, 'src');
