@@ -70,9 +70,11 @@ const identity = [
   '-c',
   'init.defaultBranch=main',
 ];
+/** Also in what belongs to another user, and, for a git to come, in a bare repository by its folder. */
+const anywhere = ['-c', 'safe.directory=*', '-c', 'safe.bareRepository=all'];
 export function git(cwd: string, ...args: string[]): string {
   const env = { ...bareEnv(cwd), GIT_CONFIG_COUNT: '0' };
-  return execFileSync('git', ['-c', 'safe.directory=*', ...identity, ...args], {
+  return execFileSync('git', [...anywhere, ...identity, ...args], {
     cwd,
     env,
     encoding: 'utf8',
