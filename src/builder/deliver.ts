@@ -132,10 +132,15 @@ export async function deliverBranch(options: {
 const movedMeanwhile =
   /but expected|reference already exists|reference is missing|unable to resolve reference '[^']*'$/m;
 
+/** In a git folder that keeps its refs in tables: the lock of them all. */
+export const tablesLock = 'reftable/tables.list.lock';
+
 /** Why a branch did not move: somebody else's git is at work there or was killed, or moved it first. Throws where it cannot
  *  be written: of a folder that finds no room git says only that it is not there. */
 export function notMoved(branch: string, why: string, another: string): Problem {
-  const lock = /Unable to create '(.*\.lock)': File exists/.exec(why)?.[1];
+  // Of the tables git does not say which file is in the way.
+  const inTables = /cannot lock references$/m.test(why) ? `${tablesLock} in the git folder` : undefined;
+  const lock = /Unable to create '(.*\.lock)': File exists/.exec(why)?.[1] ?? inTables;
   if (lock === undefined && movedMeanwhile.test(why))
     return problem(`the branch "${branch}" was moved by somebody at this very moment: ${why}`, another);
   if (lock === undefined) throw new GitError(`the branch "${branch}" cannot be written: ${why}`, false);

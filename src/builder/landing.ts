@@ -12,6 +12,7 @@ import { atWorkIn } from '../system/proc.ts';
 import { isFolder } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
 import { sweep } from '../system/sweep.ts';
+import { tablesLock } from './deliver.ts';
 import { readRecord } from './record.ts';
 import { branchInUse, dirtyPaths, type Refused } from './repository.ts';
 
@@ -256,10 +257,12 @@ async function removeLocks(
     'packed-refs.lock',
     'config.lock',
     `refs/heads/${landing.branch}.lock`,
+    tablesLock,
   ];
-  const paths = await git.text(['rev-parse', ...names.flatMap((name) => ['--git-path', name])]);
-  for (const line of paths.split('\n')) {
-    const path = resolve(landing.repo, line);
+  const told = await git.text(['rev-parse', ...names.flatMap((name) => ['--git-path', name])]);
+  const paths = told.split('\n').map((line) => resolve(landing.repo, line));
+  // A linked working tree has tables of its own, beside those that all share.
+  for (const path of new Set([...paths, join(dirname(held), tablesLock)])) {
     const since = await stat(path).catch((error: unknown) => {
       if (isMissing(error)) return undefined;
       throw error;

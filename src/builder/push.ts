@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { quoteWord } from '../policy/words.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { systemWords } from '../system/files.ts';
-import { type Environment, GitError, sourceGit, withoutGit } from '../system/git.ts';
+import { type Environment, GitError, noHooks, sourceGit, withoutGit } from '../system/git.ts';
 import { readSome } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
 import type { Spawn } from '../system/spawn.ts';
@@ -48,6 +48,12 @@ async function foldersOf(
   const folders = urls.map((url) => resolve(repo, pathIn(url))).filter(existsSync);
   const own = await git.run(['config', '--get-all', `remote.${remote}.receivepack`]);
   return { folders, only: urls.length > 0 && folders.length === urls.length && !own.ok };
+}
+
+/** Who has git push submodules only (a push that says it went well) asked for the branch all the same. */
+async function branchToo(repo: string, env: Environment): Promise<readonly string[]> {
+  const wish = await sourceGit(repo, env).run(['config', '--get', 'push.recurseSubmodules']);
+  return wish.ok && wish.text === 'only' ? ['--no-recurse-submodules'] : [];
 }
 
 /** As git reads it: of a `file:` address the host does not count, and what looks like an escape is one. */
@@ -133,9 +139,9 @@ async function pushNow(options: PushOptions, spawn: Spawn): Promise<Pushed> {
   try {
     const [stdoutFile, stderrFile] = [join(folder, 'out'), join(folder, 'err')];
     const keep = new Set(Object.keys(env).filter((name) => wanted.test(name)));
-    const settings = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'gc.auto=0', flushing];
+    const settings = [...noHooks, 'core.fsmonitor=false', 'gc.auto=0', flushing];
     const { folders, only } = await foldersOf(repo, remote, env);
-    const its = only ? flushingThere : [];
+    const its = [...(only ? flushingThere : []), ...(await branchToo(repo, env))];
     const quiet = settings.flatMap((setting) => ['-c', setting]);
     if (options.held !== undefined) beforeWrite(options.held);
     const ended = await spawn.run({

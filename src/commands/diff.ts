@@ -8,6 +8,7 @@ import { isSnapshotName, momentText, parsePoint } from '../model/point.ts';
 import type { RunRecord } from '../model/visit-record.ts';
 import { findMoment } from '../store/moment.ts';
 import { messageOf } from '../store/problem.ts';
+import { readManifest } from '../store/run-store.ts';
 import { GitError } from '../system/git.ts';
 import { keepNurserySmall } from '../system/memory.ts';
 import { diff } from '../workspace/changes.ts';
@@ -86,8 +87,10 @@ export async function diffCommand(
       for (const { path, what } of changes) io.out(`${marked(what, painter(colour))} ${shown(path)}\n`);
       return 0;
     }
+    const told = await readManifest(moments.runDir);
     const untold = await patchOf(sides, snapshots, {
       env: io.env,
+      sha256: told.ok && told.manifest.base_commit?.length === 64,
       colour,
       toBeRead: io.outIsTerminal,
       only,

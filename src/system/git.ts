@@ -80,13 +80,30 @@ export const gitMissing = 'git is not installed, or not on PATH';
 const notThere = (): GitEnd =>
   hasNull() ? { ok: false, why: gitMissing, missing: true } : { ok: false, why: noNull, missing: false };
 
+/** What git does here and newer ones (2.55) run commands of the settings for, whatever folder hooks are looked for in. */
+const events = [
+  'reference-transaction',
+  'post-index-change',
+  'post-checkout',
+  'pre-merge-commit',
+  'post-merge',
+  'pre-push',
+  'pre-auto-gc',
+];
+/** Settings by which git runs no hook, neither a file nor a command that the settings name. */
+export const noHooks: readonly string[] = [
+  'core.hooksPath=/dev/null',
+  ...events.map((event) => `hook.${event}.enabled=false`),
+];
+
 /** A stranger's repository is read because the user named it; nothing of it is ever run, but for the filters that the
  *  settings there name, by a git that looks at files or writes them. What we put there, and what a checkpoint names, outlives
  *  a power cut. */
 const harmless = [
   'core.fsmonitor=false',
-  'core.hooksPath=/dev/null',
+  ...noHooks,
   'safe.directory=*',
+  'safe.bareRepository=all',
   'core.fsync=objects,reference',
 ];
 /** Nobody's settings, ignore or attribute file but those of the tree itself. */
@@ -178,15 +195,13 @@ export async function makeRepository(
   if ((await readSome(options.settingsFile, 1000)) !== safeAnywhere)
     await writeFileAtomic(options.settingsFile, safeAnywhere, { sync: true });
   const git = ownGit({ cwd: path, settingsFile: options.settingsFile, env: options.env });
-  await git.text([
-    'init',
-    '--quiet',
-    '--template=',
-    `--initial-branch=${options.branch}`,
-    ...(options.sha256 === true ? ['--object-format=sha256'] : []),
-    ...(options.bare ? ['--bare'] : []),
-    '.',
-  ]);
+  const init = ['init', '--quiet', '--template=', `--initial-branch=${options.branch}`];
+  // Said in any case: what git takes where nobody says it is another thing in each of its ages.
+  const format = `--object-format=${options.sha256 === true ? 'sha256' : 'sha1'}`;
+  await git.text([...init, format, ...(options.bare ? ['--bare'] : []), '.'], {
+    // The option for it is not known to every git, and HEAD and refs are files that are flushed one by one.
+    env: { GIT_DEFAULT_REF_FORMAT: 'files' },
+  });
 }
 
 /** In a repository of the run's own: of what `.gitattributes` files ask for, line ends alone are converted, as git does

@@ -25,6 +25,8 @@ export async function patchOf(
   snapshots: Pick<Snapshots, 'read'>,
   options: {
     readonly env: Environment;
+    /** Name contents as such a repository does: git takes a patch of bytes only by ids of its own kind. */
+    readonly sha256?: boolean;
     readonly colour: boolean;
     /** For people, who are told that a file is no text; else its bytes are in the patch, too. */
     readonly toBeRead: boolean;
@@ -42,7 +44,12 @@ export async function patchOf(
     await about(stream, writeStream(stream, paths, sides, snapshots));
     const repository = join(folder, 'repository.git');
     const where = { settingsFile: join(folder, 'settings'), env: options.env };
-    await makeRepository(repository, { ...where, bare: true, branch: 'before' });
+    await makeRepository(repository, {
+      ...where,
+      bare: true,
+      branch: 'before',
+      sha256: options.sha256 === true,
+    });
     const git = ownGit({ cwd: repository, ...where });
     // No name is forbidden but what `pathsOf` has left out: nothing is ever put onto a disk.
     const anyName = ['-c', 'core.protectNTFS=false', '-c', 'core.protectHFS=false'];

@@ -86,6 +86,15 @@ test.for<[string, boolean, (it: Landing) => void]>([
     },
   ],
   [
+    'once the branch is made, with the lock of a table of refs left',
+    false,
+    (it) => {
+      point(it);
+      mkdirSync(join(it.repo, '.git/reftable'));
+      lock(it.repo, 'reftable/tables.list.lock');
+    },
+  ],
+  [
     'at the first file',
     false,
     (it) => {

@@ -41,6 +41,15 @@ test('of one that another git holds, which file is in the way', async () => {
   expect(notMoved('behind', why, 'another')).toMatchObject({ problem: expect.stringContaining(lock) });
 });
 
+// As git 2.45 and newer say it where refs are kept in tables.
+test('of one whose table of refs another git holds, that it is locked', () => {
+  const why = "fatal: update_ref failed for ref 'refs/heads/behind': cannot lock references";
+  const problem = notMoved('behind', why, 'another');
+  expect(problem.problem).toMatch(
+    /"behind" is locked: .* left reftable\/tables\.list\.lock in the git folder$/,
+  );
+});
+
 test.for(['', 'no commit\n'])(
   'of one that a power cut has torn (%j), never that somebody moved it',
   async (torn) => {

@@ -41,10 +41,20 @@ test('a push is the branch whatever else has its name, follows it, and runs no h
   git(repo, 'tag', 'main');
   mkdirSync(join(repo, '.git/hooks'), { recursive: true });
   writeFileSync(join(repo, '.git/hooks/pre-push'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+  git(repo, 'config', 'hook.mine.event', 'pre-push');
+  git(repo, 'config', 'hook.mine.command', 'exit 1');
   const told = await push({ repo, branch: 'main', env: bareEnv(it.path) }, realSpawn);
   expect(told).toMatchObject({ ok: true, remote: 'origin' });
   expect(git(remote, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
   expect(git(repo, 'rev-parse', '--abbrev-ref', 'main@{upstream}')).toBe('origin/main');
+});
+
+test('a push is the branch also for who pushes submodules only', async () => {
+  using it = folder({ 'src/a.txt': 'a\n' });
+  const { repo, remote } = withOrigin(it.path);
+  git(repo, 'config', 'push.recurseSubmodules', 'only');
+  expect(await push({ repo, branch: 'main', env: bareEnv(it.path) }, realSpawn)).toMatchObject({ ok: true });
+  expect(git(remote, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
 });
 
 test('of all that git says of a push that failed, the reason is told', async () => {

@@ -70,9 +70,12 @@ const identity = [
   '-c',
   'init.defaultBranch=main',
 ];
+/** Also in what belongs to another user, and, for a git to come, in a bare repository by its folder. */
+const anywhere = ['-c', 'safe.directory=*', '-c', 'safe.bareRepository=all'];
 export function git(cwd: string, ...args: string[]): string {
-  const env = { ...bareEnv(cwd), GIT_CONFIG_COUNT: '0' };
-  return execFileSync('git', ['-c', 'safe.directory=*', ...identity, ...args], {
+  // Some look at refs as files, which a git to come makes only where it is told so.
+  const env = { ...bareEnv(cwd), GIT_CONFIG_COUNT: '0', GIT_DEFAULT_REF_FORMAT: 'files' };
+  return execFileSync('git', [...anywhere, ...identity, ...args], {
     cwd,
     env,
     encoding: 'utf8',

@@ -1,6 +1,6 @@
 /** What a stage, or a run, has changed: as a patch that git applies, as names, as JSON. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type DiffOptions, diffCommand } from '../../src/commands/diff.ts';
@@ -272,3 +272,24 @@ test('a patch has no name for which git would refuse all of it', async () => {
   expect(readdirSync(join(it.path, 'to')).sort()).toEqual(['.gitignore', 'git~2']);
   expect(err).toContain('not in the patch (names that git does not take): .GIT. , .gitmodules, ');
 });
+
+test.for(['sha1', 'sha256'])(
+  'a patch with bytes is taken by the %s repository that the run began with',
+  async (format) => {
+    await using it = await house({ 'g.dot': pipeline, 'work/make.sh': make, 'work/change.sh': change });
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.test', ...args], {
+        cwd: join(it.path, 'work'),
+        env: cleanEnv({ HOME: it.path }),
+      });
+    git('init', '-q', `--object-format=${format}`);
+    git('add', '-A');
+    git('commit', '-q', '-m', 'first');
+    const ran = await it.run('g.dot', { workdir: 'work', runId: 'base', quiet: true });
+    expect(ran.code, ran.err).toBe(0);
+    const patch = await diffIn(it.path, { paths: ['bin'] });
+    writeFileSync(join(it.path, 'bin.patch'), patch.bytes);
+    git('apply', '../bin.patch');
+    expect(readFileSync(join(it.path, 'work/bin'))).toEqual(Buffer.from([0, 3]));
+  },
+);

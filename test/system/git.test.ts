@@ -1,8 +1,16 @@
-import { chmodSync } from 'node:fs';
+import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fence, Superseded } from '../../src/system/fence.ts';
-import { GitError, headCommit, ownGit, sourceGit, withoutGit } from '../../src/system/git.ts';
+import {
+  GitError,
+  headCommit,
+  isGitsOwn,
+  makeRepository,
+  ownGit,
+  sourceGit,
+  withoutGit,
+} from '../../src/system/git.ts';
 import { bareEnv, folder, git, put, repository } from '../builder/support.ts';
 
 test("git variables do not pass, but those that say where the user's settings are", () => {
@@ -34,9 +42,16 @@ test("nothing that a repository's settings name is run", async () => {
   git(it.path, 'config', 'core.fsmonitor', `sh ${join(it.path, 'hook.sh')}`);
   put(it.path, { '.git/hooks/reference-transaction': `#!/bin/sh\ntouch ${ran}\n` });
   git(it.path, 'config', 'core.hooksPath', join(it.path, '.git/hooks'));
+  for (const event of ['reference-transaction', 'post-index-change']) {
+    git(it.path, 'config', `hook.on-${event}.event`, event);
+    git(it.path, 'config', `hook.on-${event}.command`, `touch ${ran}`);
+  }
   const repo = sourceGit(it.path, bareEnv(it.path));
+  // Gits that know no hooks in settings are told the same.
+  expect(await repo.text(['config', '--get-all', 'hook.reference-transaction.enabled'])).toBe('false');
   await repo.text(['status', '--porcelain']);
   await repo.text(['update-ref', 'refs/heads/x', 'HEAD']);
+  await repo.text(['read-tree', 'HEAD']);
   put(it.path, { 'ran-marker': '' });
   expect((await repo.list(['ls-files', '-z', '--others'])).includes('ran')).toBe(false);
 });
@@ -47,6 +62,33 @@ test("our own repositories follow nobody's settings", async () => {
   put(it.path, { users: '[user]\n\tname = U\n' });
   const repo = ownGit({ cwd: it.path, settingsFile: join(it.path, 'settings'), env });
   expect(await repo.run(['config', '--get', 'user.name'])).toMatchObject({ ok: false });
+});
+
+test('a repository that is made is what it always was, whatever a git makes by itself', async () => {
+  const other =
+    'GIT_DEFAULT_HASH=${GIT_DEFAULT_HASH-sha256} GIT_DEFAULT_REF_FORMAT=${GIT_DEFAULT_REF_FORMAT-reftable}';
+  const path = process.env['PATH'] ?? '';
+  using it = folder({ 'bin/git': `#!/bin/sh\nexec env PATH='${path}' ${other} git "$@"\n` });
+  chmodSync(join(it.path, 'bin/git'), 0o755);
+  const env = { ...bareEnv(it.path), PATH: `${join(it.path, 'bin')}:${path}` };
+  for (const [name, sha256] of [
+    ['sha1', false],
+    ['sha256', true],
+  ] as const) {
+    const [at, settingsFile] = [join(it.path, name), join(it.path, 'settings')];
+    await makeRepository(at, { settingsFile, bare: true, branch: 'b', sha256, env });
+    expect(await ownGit({ cwd: at, settingsFile, env }).text(['rev-parse', '--show-object-format'])).toBe(
+      name,
+    );
+    expect(readFileSync(join(at, 'HEAD'), 'utf8')).toBe('ref: refs/heads/b\n');
+  }
+});
+
+test('a bare repository is known as one, also where git is to take it by its folder only', async () => {
+  using it = folder({ users: '[safe]\n\tbareRepository = explicit\n' });
+  git(it.path, 'init', '-q', '--bare', 'bare');
+  const env = { ...bareEnv(it.path), GIT_CONFIG_GLOBAL: join(it.path, 'users') };
+  expect(await isGitsOwn(join(it.path, 'bare'), env)).toBe(true);
 });
 
 test('a git that the system will not start is an error, and never taken for an answer', async () => {
