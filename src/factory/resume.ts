@@ -118,6 +118,8 @@ async function stillParked(
     if (state.status !== 'paused_quota' || parked?.wake_at == null || flags.now === true) return slept();
     const left = Date.parse(parked.wake_at) - doors.clock.now().getTime();
     if (!(left > 0)) return slept();
+    const theirs = told || begins === undefined ? undefined : anothers(runDir);
+    if (theirs !== undefined) return theirs;
     if (flags.wait !== true || doors.signal.aborted) {
       const readRun = await readManifest(runDir);
       if (!readRun.ok) return undefined;
