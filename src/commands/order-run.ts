@@ -8,7 +8,7 @@ import { inspect } from '../builder/repository.ts';
 import { raisedLimit } from '../engine/caps.ts';
 import { type BatchTold, type Item, runBatch, type Teller } from '../executor/batch.ts';
 import { holding } from '../executor/hold.ts';
-import { readRequest } from '../executor/request.ts';
+import { findRequest } from '../executor/request.ts';
 import {
   finishCut,
   type OrderDoors,
@@ -20,10 +20,10 @@ import {
   type Wish,
 } from '../executor/run.ts';
 import { readSources } from '../executor/source.ts';
+import { anothers } from '../factory/whose.ts';
 import { quoteWord } from '../policy/words.ts';
 import { findRun, namedRun, newRunId, readManifest, validRunId } from '../store/run-store.ts';
 import { DiskStop, diskTrouble } from '../system/disk-trouble.ts';
-import { isMissing } from '../system/files.ts';
 import type { Spawn } from '../system/spawn.ts';
 import { asCalled } from './called.ts';
 import { paints } from './io.ts';
@@ -168,10 +168,7 @@ async function resume(options: OrderRunOptions, io: OrderRunIo, doors: OrderDoor
     return refused(2, '--resume needs --run-id', 'factory order run --resume --run-id ID');
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), options.runId);
   if (!found.ok) return refused(2, found.why);
-  const request = await readRequest(found.dir).catch((error: unknown) => {
-    if (isMissing(error)) return undefined;
-    throw error;
-  });
+  const request = await findRequest(found.dir);
   if (request === undefined)
     return refused(
       2,
@@ -187,6 +184,9 @@ async function resume(options: OrderRunOptions, io: OrderRunIo, doors: OrderDoor
       `the run of an order goes on as it began: ${other}`,
       'leave out the flag, or begin a new run',
     );
+  // One that has ended too: what is left of it, the landing, is written into a repository.
+  const theirs = anothers(found.dir);
+  if (theirs !== undefined) return { problems: theirs.problems, code: 2 };
   const wanted = { ...doors, takeOver: options.takeOver === true };
   return holding(request.repo, wanted, async (cut) => {
     if (cut !== undefined && cut.run_id !== request.run_id)

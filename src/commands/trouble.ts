@@ -93,9 +93,13 @@ function somethingElse(error: unknown): { readonly path: string; readonly error:
   return somethingElse(error.cause);
 }
 
-/** Whether it is a folder of ours among the temporary ones, or in one. */
+/** Whether it is a folder of ours among the temporary ones, or in one. Somebody's project may lie there too, and be called
+ *  as they begin. */
 const isTemporary = (path: string | undefined, env: Io['env']): boolean =>
-  path !== undefined && /^(?:factory|scenario)-/.test(relative(temporaryOf(env), path));
+  path !== undefined &&
+  /^(?:(?:factory|scenario)(?:-[a-z]+)?-[0-9a-f]{8}\.\d+\.[0-9a-f]{8}-|factory-proof-)/.test(
+    relative(temporaryOf(env), path),
+  );
 
 function mending(code: string, path: string | undefined, env: Io['env']): string {
   if (isTemporary(path, env) && ['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOSPC', 'EDQUOT'].includes(code))

@@ -9,7 +9,7 @@ import type { Attribute, Graph } from '../model/graph.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { SealedFile } from '../model/sealed.ts';
 import { holdoutPaths, usualHoldout } from '../policy/holdout.ts';
-import { keysFolder, mostSealedBytes } from '../store/sealed.ts';
+import { keysFolder, mendKeys, mostSealedBytes } from '../store/sealed.ts';
 import { isCode, isMissing, systemWords } from '../system/files.ts';
 import { ignoreOf } from '../workspace/copy.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
@@ -104,12 +104,8 @@ export async function wantedHoldout(
   if (given === undefined && said === undefined && !own.some(({ kind }) => kind !== 'dir'))
     return { wanted: undefined };
   if (given === undefined && own.length === 0) return { wanted: undefined };
-  const keys = keysFolder(env);
-  if (keys !== undefined && isWithin(realOf(runsDir), realOf(keys)))
-    return no(
-      `the key of the sealed scenarios would lie in the folder of runs (${keys}), beside what it opens`,
-      'set FACTORY_KEYS to a folder outside the runs directory that only you can read',
-    );
+  const among = keysAmongRuns(runsDir, env);
+  if (among !== undefined) return no(among, mendKeys);
   return {
     wanted: {
       paths,
@@ -185,6 +181,17 @@ async function folderOf(
   if (workdir !== undefined && isWithin(real, realOf(workdir)))
     return refuse(`is the workdir, or contains it: nothing would be left to work on`);
   return { path, real, at };
+}
+
+/** Why no key may be kept where `env` says; undefined where it may, or says nothing. */
+export function keysAmongRuns(
+  runsDir: string,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const keys = keysFolder(env);
+  return keys !== undefined && isWithin(realOf(runsDir), realOf(keys))
+    ? `the key of the sealed scenarios would lie in the folder of runs (${keys}), beside what it opens`
+    : undefined;
 }
 
 /** Why a run is refused whose workdir shows a sealed file under another name. */

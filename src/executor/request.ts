@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { readRecord } from '../builder/record.ts';
 import { layout } from '../model/layout.ts';
+import { isMissing } from '../system/files.ts';
 
 export const requestFile = 'order-run.json';
 
@@ -46,3 +47,10 @@ export type Request = z.infer<typeof Request>;
 
 export const readRequest = (runDir: string): Promise<Request> =>
   readRecord(join(layout(runDir).inputs, requestFile), Request);
+
+/** The same; undefined for a run that no order was the beginning of. */
+export const findRequest = (runDir: string): Promise<Request | undefined> =>
+  readRequest(runDir).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });

@@ -30,6 +30,7 @@ import { readJudge, unseal } from './judge.ts';
 import { standing } from './stands.ts';
 import type { Doors, Finished } from './types.ts';
 import { changedRecords } from './vouched.ts';
+import { anothers } from './whose.ts';
 
 /** A run that has reached an exit, as it ended; undefined for one that goes on. */
 export async function finishedRun(
@@ -110,7 +111,7 @@ export async function completeWait(
 /** Where an engine was killed after the run had ended, but before it had said how: says it, tidies up, and puts the
  *  workspace right, which a power cut may have spoilt, with what was sealed in it. `state` is its last checkpoint, as it
  *  was looked at. Nothing changes in a run that is whole, that its owner is just bringing to its end, or that somebody has
- *  gone on with since. Refuses where what is sealed cannot be read. */
+ *  gone on with since. Refuses where what is sealed cannot be read, and to tell for another user. */
 export async function completeResult(
   runDir: string,
   manifest: Manifest,
@@ -119,7 +120,10 @@ export async function completeResult(
   takeOver: boolean,
   doors: Doors,
 ): Promise<Refusal | undefined> {
-  if ((await tellsOf(layout(runDir).result, result)) && !(await isUntidy(runDir))) return undefined;
+  const isTold = await tellsOf(layout(runDir).result, result);
+  if (isTold && !(await isUntidy(runDir))) return undefined;
+  const theirs = anothers(runDir);
+  if (theirs !== undefined) return isTold ? undefined : theirs;
   const answer = await acquireLock(runDir, { clock: doors.clock, takeOver, stoppedYields: true });
   if (answer.kind === 'refused') return undefined;
   const put = await putRight(answer.lock, runDir, manifest, state, result, doors);

@@ -16,6 +16,7 @@ import { readSettings as codexSettings } from '../agents/codex/settings.ts';
 import { chooseAgent } from '../agents/index.ts';
 import { findExecutable } from '../agents/program/executable.ts';
 import { describePlan } from '../engine/casting.ts';
+import { keysAmongRuns } from '../engine/holdout.ts';
 import { account, askedFor, sandboxWords } from '../policy/confinement.ts';
 import { mendKeys, placeOfKeys } from '../store/sealed.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
@@ -51,7 +52,7 @@ export async function lookAround(where: {
     await sandbox(env),
     await disk('runs', runsDir),
     await disk('temporary', temporary),
-    await keys(env),
+    await keys(runsDir, env),
     agent(env),
     await program('codex', cwd, env),
     await program('claude', cwd, env),
@@ -100,7 +101,7 @@ async function sandbox(env: Environment): Promise<Finding> {
 const littleRoom = 1024 ** 3;
 
 /** Where the keys of sealed scenarios would be kept: without it only pipelines that seal nothing run. */
-async function keys(env: Environment): Promise<Finding> {
+async function keys(runsDir: string, env: Environment): Promise<Finding> {
   const what = 'keys';
   const less = (says: string): Finding => ({
     what,
@@ -111,6 +112,8 @@ async function keys(env: Environment): Promise<Finding> {
   });
   const place = placeOfKeys(env);
   if ('problem' in place) return less(place.problem.message);
+  const among = keysAmongRuns(runsDir, env);
+  if (among !== undefined) return less(among);
   const tried = await disk(what, place.folder);
   return tried.state === 'bad' ? less(tried.says) : { what, state: 'good', says: place.folder, more: [] };
 }

@@ -120,6 +120,8 @@ async function stillParked(
     if (state.status !== 'paused_quota' || parked?.wake_at == null || flags.now === true) return slept();
     const left = alarm(parked);
     if (left === 0) return slept();
+    const theirs = told || begins === undefined ? undefined : anothers(runDir);
+    if (theirs !== undefined) return theirs;
     if (flags.wait !== true || doors.signal.aborted) {
       const readRun = await readManifest(runDir);
       if (!readRun.ok) return undefined;

@@ -95,6 +95,14 @@ test.for([
   },
 );
 
+test('keys may not lie among the runs that they open', async () => {
+  await using it = await house({});
+  const env = { PATH: path, FACTORY_KEYS: join(it.path, 'runs/keys') };
+  const says = expect.stringContaining('would lie in the folder of runs');
+  expect((await findings(it.path, env, 'runs'))['keys']).toMatchObject({ state: 'less', says });
+  expect((await findings(it.path, env, 'others'))['keys']).toMatchObject({ state: 'good' });
+});
+
 test.skipIf(process.getuid?.() === 0)('a folder that may not be entered hides no git', async () => {
   await using it = await house({ 'shut/x': '' });
   chmodSync(join(it.path, 'shut'), 0);

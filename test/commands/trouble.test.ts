@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { tellTrouble } from '../../src/commands/trouble.ts';
 import { writeFileAtomic } from '../../src/system/files.ts';
 import { GitError } from '../../src/system/git.ts';
+import { makerWord } from '../../src/system/maker.ts';
 import { home } from '../support/cli.ts';
 
 test.for([
@@ -28,12 +29,22 @@ test.for([
   expect(said).toContain(fix);
 });
 
+const made = `/temp/factory-diff-${makerWord()}-XXXXXX`;
+const room = `/temp/scenario-${makerWord()}-a1B2c3`;
+
 test.for([
-  ['EROFS', '/temp/factory-diff-x', 'set TMPDIR to a place that can be written to'],
-  ['ENOSPC', '/temp/factory-diff-x/stream', 'make room there, or set TMPDIR to another place'],
-  ['ENOSPC', '/temp/scenario-x/live/app', 'make room there, or set TMPDIR to another place'],
+  ['EROFS', made, 'set TMPDIR to a place that can be written to'],
+  ['ENOSPC', `${made}/stream`, 'make room there, or set TMPDIR to another place'],
+  ['ENOSPC', `${room}/live/app`, 'make room there, or set TMPDIR to another place'],
+  ['EACCES', '/temp/factory-proof-m-a1B2c3/x', 'set TMPDIR to a place that can be written to'],
+  [
+    'EACCES',
+    '/temp/factory-demo/.factory/runs/r',
+    'check who owns it, its permissions and those of the folders above it',
+  ],
+  ['ENOSPC', '/temp/factory-demo/.factory/runs/r', 'make room there (files, or a larger quota)'],
   ['ENOSPC', '/temp/other', 'make room there (files, or a larger quota)'],
-  ['EMFILE', '/temp/factory-diff-x', 'raise the limit, e.g. ulimit -n 4096'],
+  ['EMFILE', made, 'raise the limit, e.g. ulimit -n 4096'],
 ] as const)('%s among the temporary files, at %s: %s', async ([code, below, fix]) => {
   await using it = await home({ 'temp/x': '' });
   const path = `${it.path}${below}`;

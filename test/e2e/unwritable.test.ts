@@ -1,6 +1,6 @@
 /** A run directory that cannot be written any more stops the run with the reason; mended, the run goes on. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, symlinkSync } from 'node:fs';
+import { chmodSync, rmSync, symlinkSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -57,6 +57,9 @@ test.skipIf(process.getuid?.() !== 0 || !heldUserCanRun())(
     const resumed = await it.factory(['resume', 'r1'], { env, ...asHeldUser });
     expect(resumed.code, resumed.stderr).toBe(0);
     expect((await it.factory(['resume', 'r1'], { env })).code).toBe(0);
+    // What its engine had no time to say is not said in its place.
+    rmSync(join(run, 'result.json'));
+    expect((await it.factory(['resume', 'r1'], { env })).stderr).toContain('run-owner');
     expect(roots()).toBe('');
   },
 );

@@ -1,4 +1,5 @@
 /** `factory order run` and `run-all` as they are typed, on real repositories. */
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   cpSync,
@@ -93,6 +94,20 @@ test.skipIf(!heldUserCanRun())(
     expect(ran.code, ran.stdout + ran.stderr).toBe(0);
     expect(it.newest('run_summary.json')).toMatchObject({ verdict: 'PASS' });
     expect(readdirSync(join(it.path, 'tmp'))).toEqual(['x']);
+  },
+);
+
+test.skipIf(process.getuid?.() !== 0 || !heldUserCanRun())(
+  'the order of another user is not gone on with, also where only its landing is left',
+  async () => {
+    await using it = await place([order(1)], answer('f1.txt', '1\n'));
+    giveToHeldUser(it.path);
+    const words = ['order', 'run', ...flags, '--work-order', 'wos/WO-01.json', '--no-push', '--run-id', 'r1'];
+    const ran = await it.factory(words, asHeldUser);
+    expect(ran.code, ran.stderr).toBe(0);
+    const byRoot = await it.factory(['order', 'run', '--resume', '--run-id', 'r1']);
+    expect([byRoot.code, byRoot.stderr]).toEqual([2, expect.stringContaining('run-owner')]);
+    expect(execFileSync('find', [it.path, '-user', '0'], { encoding: 'utf8' })).toBe('');
   },
 );
 

@@ -1,5 +1,5 @@
 /** Runs that wait: for a quota by the clock, for a key or a payment by somebody's hand. */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { manifestHash } from '../../src/engine/kept.ts';
@@ -173,6 +173,26 @@ test('a run that waits, whose engine was killed before it could write so, says s
   expect(problems).toEqual([]);
   expect((await it.resume('r1', { now: true })).code).toBe(0);
 });
+
+test.skipIf(process.geteuid?.() !== 0)(
+  'a run of another user that waits is refused before anybody waits for it, and nothing is written there',
+  async () => {
+    await using it = await asking(dot(), [limited('3600'), { text: 'ok' }]);
+    expect((await it.start()).code).toBe(75);
+    const runDir = join(it.path, '.factory/runs/r1');
+    const there = readdirSync(join(runDir, 'lock'));
+    rmSync(join(runDir, 'result.json'));
+    chownSync(runDir, 65_534, 65_534);
+    for (const flags of [{}, { wait: true }]) {
+      const refused = await it.resume('r1', flags);
+      expect(refused.err).toContain('run-owner');
+      expect(refused.code).toBe(2);
+    }
+    expect(it.clock.waits).toEqual([]);
+    expect(readdirSync(join(runDir, 'lock'))).toEqual(there);
+    expect(existsSync(join(runDir, 'result.json'))).toBe(false);
+  },
+);
 
 test('an end that was told of an earlier wait at the same stage is not taken for that of this one', async () => {
   await using it = await asking(dot(), [limited('3600'), limited('7200')]);
