@@ -49,7 +49,8 @@ const oversleptMs = 1000;
 
 /** True once nothing was heard for `ms` milliseconds, false when `over` fires first. `heardAt` tells when something was
  *  heard last, by the monotonic clock. Time in which this process slept does not count: what was said then it hears
- *  only after its timers have gone off. */
+ *  only after its timers have gone off. A process that is busy all the time is late each time; there, who says nothing is
+ *  silent after twice that time. */
 export async function silence(
   clock: Clock,
   heardAt: () => number,
@@ -57,6 +58,7 @@ export async function silence(
   over: AbortSignal,
 ): Promise<boolean> {
   let awake = Number.NEGATIVE_INFINITY;
+  let forgiven: number | undefined;
   for (;;) {
     if (over.aborted) return false;
     const began = clock.monotonic();
@@ -64,7 +66,10 @@ export async function silence(
     if (left <= 0) return true;
     await clock.sleep(left, over);
     const now = clock.monotonic();
-    if (now - began - left > oversleptMs) awake = now;
+    if (now - began - left <= oversleptMs) continue;
+    if (forgiven === heardAt()) await clock.sleep(Math.min(ms, oversleptMs), over);
+    else awake = now;
+    forgiven = heardAt();
   }
 }
 

@@ -49,6 +49,39 @@ describe('silence', () => {
     await vi.waitFor(() => expect(watch.signal.aborted).toBe(true));
   });
 
+  test('ends an agent also where the process is so busy that each of its timers is late', async () => {
+    const clock = agentClock(0);
+    const watch = of({ clock, silentMs: 10_000 });
+    for (const late of [15_000, 15_000]) {
+      await clock.waiting(1);
+      expect(watch.signal.aborted).toBe(false);
+      clock.advance(late);
+    }
+    // What it has said meanwhile can still be heard.
+    await clock.waiting(1);
+    expect(watch.signal.aborted).toBe(false);
+    clock.advance(5000);
+    await vi.waitFor(() => expect(watch.signal.aborted).toBe(true));
+  });
+
+  test('is not what a process hears that was stopped twice, each time while its agent talked', async () => {
+    const clock = agentClock(0);
+    const watch = of({ clock, silentMs: 10_000 });
+    for (const late of [15_000, 15_000]) {
+      await clock.waiting(1);
+      clock.advance(late);
+    }
+    await clock.waiting(1);
+    watch.heard();
+    clock.advance(1000);
+    await clock.waiting(1);
+    clock.advance(8999);
+    await clock.waiting(1);
+    expect(watch.signal.aborted).toBe(false);
+    clock.advance(1);
+    await vi.waitFor(() => expect(watch.signal.aborted).toBe(true));
+  });
+
   test('means nothing after the end, and nothing where nobody sets a limit', async () => {
     const clock = agentClock(0);
     const ended = of({ clock, silentMs: 1000 });
