@@ -241,6 +241,8 @@ test.for([
   [{ 'retry-after-ms': '120' }, 120],
   [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT', date: 'soon' }, 9000],
   [{ 'retry-after': 'Wed, 01 Jan 2020 00:00:09 GMT', date: 'Wed, 01 Jan 2020 00:00:00 GMT' }, 9000],
+  [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT', date: 'Thu, 01 Jan 1998 00:00:00 GMT' }, 9000],
+  [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT', date: 'Fri, 01 Jan 2100 00:00:00 GMT' }, 9000],
   [{ 'retry-after': 'Wed, 01 Jan 2020 00:00:00 GMT', date: '' }, 0],
   [{ 'retry-after': 'soon' }, 500],
   [{ 'retry-after': '-5' }, 0],

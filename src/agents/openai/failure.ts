@@ -193,10 +193,18 @@ function serverWait(headers: Headers | undefined, clock: Clock): number | undefi
   const after = headers?.get('retry-after') ?? '';
   if (after.trim() === '') return limitWait(headers);
   const seconds = Number(after);
-  // By the server's own clock where it tells it: ours may be wrong.
-  const now = Date.parse(headers?.get('date') ?? '') || clock.now().getTime();
-  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(after) - now;
+  const wait = Number.isFinite(seconds) ? seconds * 1000 : waitUntil(Date.parse(after), headers, clock);
   return Number.isFinite(wait) ? Math.max(0, wait) : limitWait(headers);
+}
+
+/** Milliseconds from which on a wait speaks of a wrong clock: no limit is for more than a month. */
+const longestLimit = 31 * 86_400_000;
+
+/** By the server's own clock where it tells it: ours may be wrong. But what is between may have set a date of its own, by a
+ *  clock that nobody ever set. */
+function waitUntil(until: number, headers: Headers | undefined, clock: Clock): number {
+  const byTheirs = until - Date.parse(headers?.get('date') ?? '');
+  return Math.abs(byTheirs) <= longestLimit ? byTheirs : until - clock.now().getTime();
 }
 
 /** The longest of the waits that `x-ratelimit-reset-*` names, of the limits that are used up where the server says which
