@@ -1,7 +1,8 @@
 /** How the user called us, so that a command we print can be typed as it stands. */
-import { accessSync, constants, realpathSync } from 'node:fs';
+import { constants, realpathSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
 import { quoteWord } from '../policy/words.ts';
+import { allows } from '../system/read.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -45,14 +46,7 @@ const commands = new RegExp(`(?<![\\w/.-])factory (?=(?:${verbs})\\b|--help)`, '
 export const asCalled = (text: string, program: string | undefined): string =>
   program === undefined ? text : text.replace(commands, () => `${program} `);
 
-const isProgram = (path: string): boolean => {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-};
+const isProgram = (path: string): boolean => allows(path, constants.X_OK);
 
 const realOf = (path: string): string => {
   try {

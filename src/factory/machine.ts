@@ -1,6 +1,5 @@
 /** What this machine has for runs, tried rather than guessed: before somebody goes to bed. */
 import {
-  accessSync,
   constants,
   copyFileSync,
   existsSync,
@@ -22,6 +21,7 @@ import { mendKeys, placeOfKeys } from '../store/sealed.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
 import { isCode, systemWords } from '../system/files.ts';
 import { gitMissing, sourceGit } from '../system/git.ts';
+import { allows } from '../system/read.ts';
 import { removeTree } from '../system/remove.ts';
 import { ladderOf } from '../system/sandbox/ladder.ts';
 import { makeTemporary, temporaryOf } from '../system/temporary.ts';
@@ -60,7 +60,7 @@ export async function lookAround(where: {
 }
 
 async function git(cwd: string, env: Environment): Promise<Finding> {
-  const found = await sourceGit(isOpen(cwd) ? cwd : '/', env).run(['--version']);
+  const found = await sourceGit(allows(cwd, constants.X_OK) ? cwd : '/', env).run(['--version']);
   if (found.ok) return { what: 'git', state: 'good', says: found.text, more: [] };
   return {
     what: 'git',
@@ -154,16 +154,6 @@ async function disk(what: keyof typeof elsewhere, path: string): Promise<Finding
     return bad(`nothing can be written there: ${systemWords(trouble?.error ?? error)}`);
   } finally {
     if (own !== undefined) await removeTree(own).catch(() => {});
-  }
-}
-
-/** Whether a program may be started there. */
-function isOpen(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -1,5 +1,14 @@
 /** Reading what may be of any size, or no file at all: whole up to a limit, or its beginning or end. */
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  statSync,
+} from 'node:fs';
 import { isCode, isMissing } from './files.ts';
 
 /** A file read whole, or why it was not; `why` goes on after the file's name. */
@@ -10,6 +19,16 @@ export type Plain<T = string> =
 
 /** The most that is read of one file at once: far above what a run writes, and well below what a process can hold. */
 export const mostAtOnce = 256 * 1024 * 1024;
+
+/** Whether this process may do what `mode` says (`constants.R_OK`, …) with what is there. */
+export function allows(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** What tells a folder from a copy of it, wherever it is moved on its disk. A copy that the disk has made (a snapshot of a
  *  subvolume, another overlay with the same layer below) is on a device of its own. */

@@ -1,7 +1,8 @@
 /** Why a program could not be started, in words that say what to mend. */
-import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { isCode } from './files.ts';
+import { allows } from './read.ts';
 import type { SpawnRequest } from './spawn.ts';
 
 const kindOf = (path: string): 'file' | 'dir' | undefined => {
@@ -10,15 +11,6 @@ const kindOf = (path: string): 'file' | 'dir' | undefined => {
     return is.isDirectory() ? 'dir' : 'file';
   } catch {
     return undefined;
-  }
-};
-
-const allows = (path: string, mode: number): boolean => {
-  try {
-    accessSync(path, mode);
-    return true;
-  } catch {
-    return false;
   }
 };
 

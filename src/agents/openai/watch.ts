@@ -27,9 +27,7 @@ export function watchCall(clock: Clock, caller: AbortSignal, timeoutMs: number |
   const cancel = () => stop('cancelled');
   caller.addEventListener('abort', cancel, { once: true });
   if (caller.aborted) cancel();
-  if (timeoutMs !== undefined) {
-    void passes(clock, timeoutMs, inner.signal).then((passed) => passed && stop('timeout'));
-  }
+  if (timeoutMs !== undefined) void clock.sleep(timeoutMs, inner.signal).then(() => stop('timeout'));
   return {
     signal: inner.signal,
     get stopped() {
@@ -57,18 +55,4 @@ export function watchCall(clock: Clock, caller: AbortSignal, timeoutMs: number |
       inner.abort();
     },
   };
-}
-
-/** A timer cannot be set further ahead than this; asked to, it would fire at once. */
-const longestSleep = 2 ** 31 - 1;
-
-/** True once `ms` have gone by, false when `over` fires first. */
-async function passes(clock: Clock, ms: number, over: AbortSignal): Promise<boolean> {
-  const until = clock.monotonic() + ms;
-  for (;;) {
-    if (over.aborted) return false;
-    const left = until - clock.monotonic();
-    if (left <= 0) return true;
-    await clock.sleep(Math.min(left, longestSleep), over);
-  }
 }

@@ -1,6 +1,5 @@
 /** The words that bubblewrap is started with. */
 import {
-  accessSync,
   chmodSync,
   constants,
   existsSync,
@@ -15,6 +14,7 @@ import {
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeWrite } from '../fence.ts';
+import { allows } from '../read.ts';
 import { type Confinement, kernelSettings, systemFolders, systemSecrets } from './confinement.ts';
 import { namespaces } from './ladder.ts';
 
@@ -137,16 +137,7 @@ function realOf(path: string): string {
 /** What is only to be read and cannot even be looked at (another user's folder on PATH) is left out: unconfined it would
  *  be of no use either. */
 const bound = ({ path, write }: { readonly path: string; readonly write: boolean }): string[] =>
-  write ? ['--bind-try', path, path] : isReachable(path) ? ['--ro-bind-try', path, path] : [];
-
-function isReachable(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
+  write ? ['--bind-try', path, path] : allows(path, constants.R_OK) ? ['--ro-bind-try', path, path] : [];
 
 /** Root's stages are root to the kernel, whatever they lack in capabilities: its settings (a program that it starts when
  *  another one crashes is one of them) are read-only to them. Others may write none, and a sandbox of their own needs them
