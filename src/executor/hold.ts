@@ -29,17 +29,31 @@ export async function holding<T>(
   if (gitDir === undefined) return act(undefined);
   const place = heldBy(gitDir);
   const { clock, takeOver } = doors;
-  const wanted = { clock, takeOver: takeOver === true, stoppedYields: takeOver !== undefined };
+  const isResume = takeOver !== undefined;
+  const wanted = {
+    clock,
+    takeOver: takeOver === true,
+    stoppedYields: isResume,
+    ownedBy: 'it is held by',
+  };
   const answer = await acquireLock(place, wanted).catch((error: unknown) => {
     if (isCode(error, 'EACCES', 'EROFS', 'EPERM'))
-      return { kind: 'refused' as const, why: `${place} cannot be written`, fix: undefined };
+      return {
+        kind: 'refused' as const,
+        why: `${place} cannot be written`,
+        fix: undefined,
+        takeOver: undefined,
+      };
     throw error;
   });
   if (answer.kind === 'refused') {
-    const why = answer.why.replace(/^this run is owned by/, 'it is held by');
+    const { why, fix, takeOver: orAtOnce } = answer;
     // The reason says how long to wait: only a resume can be told not to.
-    const fix = takeOver === undefined && answer.fix?.includes('--take-over') ? undefined : answer.fix;
-    return refused(1, `another run works on the repository ${repo}: ${why}`, fix);
+    return refused(
+      1,
+      `another run works on the repository ${repo}: ${why}`,
+      fix ?? (isResume ? orAtOnce : undefined),
+    );
   }
   const { lock } = answer;
   // Who is followed while it sleeps moves nothing of the repository when it wakes.

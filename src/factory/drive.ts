@@ -82,7 +82,7 @@ export async function drive(
     stoppedYields: true,
   });
   if (answer.kind === 'refused')
-    return refused('run-locked', answer.why, answer.fix ?? waitFor(runDir, doors.cwd));
+    return refused('run-locked', answer.why, answer.fix ?? answer.takeOver ?? waitFor(runDir, doors.cwd));
   const { lock } = answer;
   const over = new AbortController();
   const signal = AbortSignal.any([doors.signal, lock.lost]);

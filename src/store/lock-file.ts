@@ -58,7 +58,7 @@ export type Judged =
       /** Who has it, and what may be done. */
       readonly why: string;
       /** The same for a person at a command line that knows `--take-over`, where there is more to say. */
-      readonly fix?: string;
+      readonly takeOver?: string;
     };
 
 export type Circumstances = {
@@ -72,6 +72,8 @@ export type Circumstances = {
   readonly takeOver: boolean;
   /** Whether a stopped owner can lose the run: only where it looks before each write. */
   readonly stoppedYields: boolean;
+  /** What stands before the owner in a sentence. */
+  readonly ownedBy: string;
 };
 
 /** Whose the run is. On this host what counts is what can be seen: a process that runs keeps its run whatever the clocks
@@ -87,7 +89,7 @@ export function judge(read: Exclude<LockRead, { kind: 'gone' }>, given: Circumst
       kind: 'held',
       owner: undefined,
       why: `${why}; try again: ${patience}`,
-      fix: 'do that, or, if you know that nobody has the run, take it over at once with --take-over',
+      takeOver: 'do that, or, if you know that nobody has the run, take it over at once with --take-over',
     };
   }
   const { lock } = read;
@@ -98,7 +100,7 @@ export function judge(read: Exclude<LockRead, { kind: 'gone' }>, given: Circumst
     kind: 'ours',
     before: { ...owner, heldMs: lock.held_ms, how },
   });
-  const whose = `this run is owned by process ${pid} on ${host} since ${since}`;
+  const whose = `${given.ownedBy} process ${pid} on ${host} since ${since}`;
   const outOfSight = (sight: string): Judged => {
     const silentMs = silence(lock, given, false);
     if (takeOver || silentMs > staleAfterMs) return ours('silent');
@@ -112,7 +114,7 @@ export function judge(read: Exclude<LockRead, { kind: 'gone' }>, given: Circumst
       kind: 'held',
       owner,
       why: `${whose}, ${sight}; ${why}`,
-      fix: `do that, or, if you know that it is gone, take the run over at once with --take-over`,
+      takeOver: `do that, or, if you know that it is gone, take the run over at once with --take-over`,
     };
   };
   if (host === self.host && lock.pid_space === self.pidSpace) {
@@ -131,7 +133,7 @@ export function judge(read: Exclude<LockRead, { kind: 'gone' }>, given: Circumst
       kind: 'held',
       owner,
       why,
-      fix: `do that, or take the run over: in ${left} this command does so by itself, and at once with --take-over`,
+      takeOver: `do that, or take the run over: in ${left} this command does so by itself, and at once with --take-over`,
     };
   }
   return outOfSight(

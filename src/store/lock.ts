@@ -48,13 +48,14 @@ export interface Lock {
 
 export type LockAnswer =
   | { readonly kind: 'acquired'; readonly lock: Lock }
-  /** `why` says who has it and what to do, `fix` what a person who can take it over may do; `owner` is unknown when
-   *  the lock cannot be read. */
+  /** `why` says who has it and what to do, `takeOver` what a person with a flag `--take-over` may do, `fix` what anybody
+   *  must; `owner` is unknown when the lock cannot be read. */
   | {
       readonly kind: 'refused';
       readonly owner: Owner | undefined;
       readonly why: string;
       readonly fix?: string;
+      readonly takeOver?: string;
     };
 
 export type LockOptions = {
@@ -69,6 +70,8 @@ export type LockOptions = {
   /** Whether an owner on this host that is stopped loses the run at all. Only for owners that ask `assertOwner` before
    *  whatever they change. Default false. */
   readonly stoppedYields?: boolean;
+  /** What stands before the owner where a refusal names it. Default `this run is owned by`. */
+  readonly ownedBy?: string;
   /** Default 10 s. */
   readonly heartbeatMs?: number;
   /** Default: a timer that does not keep the process alive. */
@@ -97,8 +100,8 @@ export async function acquireLock(runDir: string, options: LockOptions): Promise
     if (before?.kind === 'gone') continue;
     const held = before === undefined ? undefined : judge(before, circumstances(options, self));
     if (held?.kind === 'held') {
-      const { owner, why, fix } = held;
-      return { kind: 'refused', owner, why, ...(fix === undefined ? {} : { fix }) };
+      const { owner, why, takeOver } = held;
+      return { kind: 'refused', owner, why, ...(takeOver === undefined ? {} : { takeOver }) };
     }
 
     const epoch = 1 + (highest ?? (await lastEpochWritten(runDir)));
@@ -134,6 +137,7 @@ const circumstances = (options: LockOptions, self: Self) => ({
   staleAfterMs: options.staleAfterMs ?? 60_000,
   takeOver: options.takeOver === true,
   stoppedYields: options.stoppedYields === true,
+  ownedBy: options.ownedBy ?? 'this run is owned by',
 });
 
 /** Who owns the run now, as far as it can be told without taking it; undefined when nobody does. */

@@ -190,7 +190,7 @@ describe('an owner that cannot be seen from here', () => {
       why: expect.stringMatching(
         /life is \d{4} s ahead of the clock here.*set the clock that is wrong and try again$/,
       ),
-      fix: expect.stringContaining('--take-over'),
+      takeOver: expect.stringContaining('--take-over'),
     });
   });
 });
@@ -233,7 +233,7 @@ describe.skipIf(process.platform !== 'linux')('an owner on this host that is sto
       why: expect.stringMatching(
         `is stopped .* 45 s ago.*kill -CONT ${pid}, or end it with kill -KILL ${pid}`,
       ),
-      fix: expect.stringMatching(/in 15 s .*at once with --take-over/),
+      takeOver: expect.stringMatching(/in 15 s .*at once with --take-over/),
     });
     pass(16);
     expect((await take(it.dir, mine)).takenOver).toMatchObject({ pid, epoch: 1, how: 'stopped' });
@@ -329,7 +329,9 @@ test('an owner out of sight loses the run at once to somebody who asks for that'
   await using it = await temp();
   const { options } = hands();
   await take(it.dir, { ...options, self: elsewhere });
-  expect(await acquireLock(it.dir, options)).toMatchObject({ fix: expect.stringContaining('--take-over') });
+  expect(await acquireLock(it.dir, options)).toMatchObject({
+    takeOver: expect.stringContaining('--take-over'),
+  });
   const lock = await take(it.dir, { ...options, takeOver: true });
   expect(lock.takenOver).toMatchObject({ host: 'elsewhere', how: 'silent' });
 });
@@ -470,7 +472,7 @@ test('an unreadable lock is respected until it is old', async () => {
     kind: 'refused',
     owner: undefined,
     why: expect.stringContaining(path),
-    fix: expect.stringContaining('--take-over'),
+    takeOver: expect.stringContaining('--take-over'),
   });
   pass(61);
   const lock = await take(it.dir, options);

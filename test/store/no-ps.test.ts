@@ -62,7 +62,7 @@ test('a run is not taken from an owner that is there, but after its silence; fro
   const judged = (of: LockFile, takeOver = false) =>
     judge(
       { kind: 'read', lock: of },
-      { self, now, uptime: 1e6, staleAfterMs: 60_000, takeOver, stoppedYields: true },
+      { self, now, uptime: 1e6, staleAfterMs: 60_000, takeOver, stoppedYields: true, ownedBy: 'held by' },
     );
   expect(judged(lock(process.pid, 10_000))).toMatchObject({
     kind: 'held',
