@@ -63,6 +63,17 @@ test('the mode of a folder outside of the scope is put back, inside of it stays'
   expect(modes[1]).toBe(0o750);
 });
 
+test('what a stage has only touched outside of its scope is as old again as it was, and no violation', async () => {
+  const script =
+    'mkdir out; echo x > out/x; touch -d @2000000000 src/a.txt out/x; cat src/a.txt > b && mv b src/a.txt';
+  const { it, told, status } = await ran(`${script}; touch -d @2000000000 src/a.txt`, { node: scope });
+  await using _ = it;
+  expect([told.code, status.outcome]).toEqual([0, 'success']);
+  const seconds = (path: string) => Math.floor(statSync(join(it.path, path)).mtimeMs / 1000);
+  expect(seconds(`${ws}/src/a.txt`)).toBe(seconds('w/src/a.txt'));
+  expect(seconds(`${ws}/out/x`)).toBe(2_000_000_000);
+});
+
 test('a stage that broke and wrote outside of its scope leaves by no edge without a condition', async () => {
   const { it, told, status } = await ran('', {
     command: 'echo x > stray; kill -9 $$',
