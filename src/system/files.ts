@@ -267,8 +267,8 @@ const meanings: Readonly<Record<string, string>> = {
   ENOMEM: 'the system has no memory left for it',
   ELOOP: 'its links lead in a circle',
   EISDIR: 'it is a folder',
-  ENOSYS: 'the file system there cannot do that (it may keep no modes)',
-  ENOTSUP: 'the file system there cannot do that (it may keep no modes)',
+  ENOSYS: 'the file system there cannot do that (it may be read-only, or keep no modes)',
+  ENOTSUP: 'the file system there cannot do that (it may be read-only, or keep no modes)',
   // The system's own words for these are about sockets.
   ENOTCONN: gone,
   ECONNABORTED: gone,
