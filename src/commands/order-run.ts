@@ -157,7 +157,7 @@ async function ofBatch<T>(work: Promise<T>, options: OrderRunOptions, { called }
     const same = called?.again;
     if (trouble === undefined || same === undefined || options.commitHash !== undefined) throw error;
     const what = error instanceof DiskStop ? error.message : diskWords(trouble);
-    throw new DiskStop(what, `mend that (space, permissions, the disk itself), then: ${same}`, error);
+    throw new DiskStop(what, `mend that (space, permissions, the disk or its mount), then: ${same}`, error);
   }
 }
 

@@ -122,6 +122,13 @@ function mending(code: string, path: string | undefined, env: Io['env']): string
       return 'make room there (files, or a larger quota)';
     case 'EFBIG':
       return 'raise the limit of file sizes (ulimit -f), or use a file system that has larger ones';
+    case 'ENOSYS':
+    case 'ENOTSUP':
+      return 'use a place on another file system';
+    case 'ENOTCONN':
+    case 'ECONNABORTED':
+    case 'ESHUTDOWN':
+      return 'mount it again (unmount first what is left of it), then do the same';
     default:
       return 'check the disk, and what the system says of it (dmesg)';
   }

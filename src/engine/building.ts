@@ -166,7 +166,7 @@ function refusal(
     const fix =
       code === 'snapshots'
         ? 'nothing was made; a moment that another snapshot holds can still be forked'
-        : 'mend that in the workdir, or leave it out of the copy by naming it in .factoryignore';
+        : `${isLinks(error.cause) ? otherFolder : 'mend that in the workdir'}, or leave it out of the copy by naming it in .factoryignore`;
     return { code, severity: 'error', message: error.message, fix };
   }
   if (trouble !== undefined || isCode(error, 'ENAMETOOLONG'))
@@ -178,8 +178,14 @@ const unwritable = (runsDir: string, what: string, error: unknown): Diagnostic =
   code: 'runsdir',
   severity: 'error',
   message: `the folder for runs ${runsDir} ${what}: ${systemWords(error)}`,
-  fix: 'name another folder with --runsdir',
+  fix: otherFolder,
 });
+
+const otherFolder = 'name another folder with --runsdir';
+
+/** Whether a link could not be made: it is for the disk of the runs to have any. */
+const isLinks = (error: unknown): boolean =>
+  error instanceof Error && 'syscall' in error && error.syscall === 'symlink' && !isCode(error, 'EEXIST');
 
 /** Hidden, so that no listing takes it for a run; it tells who makes it, and where that process can be looked for. */
 export const buildingName = (runId: string, unique: string): string =>

@@ -262,5 +262,5 @@ export function diskStop(
   next: string,
 ): DiskStop {
   const what = `${path ?? runDir}: ${systemWords(error)}; the run stands where its checkpoint says`;
-  return new DiskStop(what, `mend that (space, permissions, the disk itself), then: ${next}`, cause);
+  return new DiskStop(what, `mend that (space, permissions, the disk or its mount), then: ${next}`, cause);
 }

@@ -7,7 +7,8 @@ import {
   lstatSync,
   statfsSync,
   statSync,
-  writeFileSync,
+  symlinkSync,
+  unlinkSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readSettings as claudeSettings } from '../agents/claude/settings.ts';
@@ -19,7 +20,7 @@ import { keysAmongRuns } from '../engine/holdout.ts';
 import { account, askedFor, sandboxWords } from '../policy/confinement.ts';
 import { mendKeys, placeOfKeys } from '../store/sealed.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
-import { isCode, systemWords } from '../system/files.ts';
+import { isCode, systemWords, writeFileAtomic } from '../system/files.ts';
 import { gitMissing, sourceGit } from '../system/git.ts';
 import { allows } from '../system/read.ts';
 import { removeTree } from '../system/remove.ts';
@@ -112,10 +113,20 @@ async function keys(runsDir: string, env: Environment): Promise<Finding> {
   });
   const place = placeOfKeys(env);
   if ('problem' in place) return less(place.problem.message);
-  const among = keysAmongRuns(runsDir, env);
+  const among = unlessOutOfReach(() => keysAmongRuns(runsDir, env));
   if (among !== undefined) return less(among);
   const tried = await disk(what, place.folder);
   return tried.state === 'bad' ? less(tried.says) : { what, state: 'good', says: place.folder, more: [] };
+}
+
+/** Of a place for runs that cannot be looked at, that is told of the runs. */
+function unlessOutOfReach<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if (diskTrouble(error) === undefined) throw error;
+    return undefined;
+  }
 }
 
 const elsewhere = {
@@ -135,11 +146,12 @@ async function disk(what: keyof typeof elsewhere, path: string): Promise<Finding
   let own: string | undefined;
   try {
     own = await makeTemporary(folder, '.factory-doctor');
+    await writeFileAtomic(join(own, 'one'), 'x');
     const { bavail, bsize } = statfsSync(own);
     const free = bavail * bsize;
     const tried = [
       `${size(free)} free`,
-      ...(what === 'runs' ? [hardLinks(own), copies(own), names(own)] : []),
+      ...(what === 'runs' ? [...links(own), copies(own), names(own)] : []),
     ].filter((words) => words !== '');
     return {
       what,
@@ -174,15 +186,23 @@ function isThere(path: string): boolean {
   }
 }
 
-function hardLinks(folder: string): string {
-  writeFileSync(join(folder, 'one'), 'x');
-  try {
-    linkSync(join(folder, 'one'), join(folder, 'other'));
-    return '';
-  } catch (error) {
-    if (isCode(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK')) return 'no hard links';
-    throw error;
-  }
+/** Those that there are none of. */
+function links(folder: string): readonly string[] {
+  const [one, other] = [join(folder, 'one'), join(folder, 'other')];
+  const missing = (what: string, make: (path: string) => void): readonly string[] => {
+    try {
+      make(other);
+      unlinkSync(other);
+      return [];
+    } catch (error) {
+      if (isCode(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK')) return [what];
+      throw error;
+    }
+  };
+  return [
+    ...missing('no hard links', (path) => linkSync(one, path)),
+    ...missing('no symbolic links', (path) => symlinkSync('one', path)),
+  ];
 }
 
 function copies(folder: string): string {

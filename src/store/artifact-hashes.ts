@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { sha256 } from '../model/sha256.ts';
+import { named } from '../system/disk-trouble.ts';
 import { isCode, isMissing } from '../system/files.ts';
 
 /** A larger file is hashed piece by piece, so that nobody waits for it. */
@@ -94,6 +95,8 @@ export async function hashFile(path: string): Promise<string | undefined> {
     for (let got = 1; got > 0 && read < is.size; read += got)
       got = readSync(file, bytes, read, is.size - read, read);
     return sha256(bytes.subarray(0, read));
+  } catch (error) {
+    throw named(path, error);
   } finally {
     closeSync(file);
   }

@@ -1,7 +1,7 @@
 /** Reading journals as they are to be understood: whole records of the run's rightful owners, in order. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { type JsonObject, parseJson } from '../model/json.ts';
-import { DiskStop } from '../system/disk-trouble.ts';
+import { DiskStop, named } from '../system/disk-trouble.ts';
 import { isCode, isMissing } from '../system/files.ts';
 import { LineChain } from './chain.ts';
 
@@ -157,6 +157,8 @@ export function* lines(path: string, from: Cursor = beginning): Generator<Line> 
           Object.assign(new Error('line too long'), { code: 'EFBIG', path }),
         );
     }
+  } catch (error) {
+    throw named(path, error);
   } finally {
     closeSync(file);
   }

@@ -4,16 +4,34 @@
  *  be done again once the disk is well. */
 const codes = ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE'];
 
+/** Codes of a file system that has gone away: the program that serves it has ended, or its server is out of reach. Sockets
+ *  have some of them too. */
+const away = ['ENOTCONN', 'ECONNABORTED', 'ESHUTDOWN', 'EHOSTDOWN', 'EHOSTUNREACH', 'ETIMEDOUT', 'EREMOTEIO'];
+
+/** Codes of a file system that lacks what is asked of it: modes, above all. */
+const lacking = ['ENOSYS', 'ENOTSUP'];
+
+/** Codes that Node has no name for, by their numbers (of a file handle that the server no longer knows, of a tree that is
+ *  damaged), come from the disk, but for one: what macOS says when a socket is opened as a file. */
+const nameless = /^Unknown system error -(?!102$)\d+$/;
+
+/** Whether the error is about a file: of sockets and programs Node names the call first. */
+const isOfFile = (error: Error, code: string): boolean => error.message.startsWith(`${code}:`);
+
 /** What the system said, where the error is such a trouble or was caused by one; `path` where it is known. */
 export function diskTrouble(
   error: unknown,
 ): { readonly code: string; readonly path: string | undefined; readonly error: Error } | undefined {
   if (!(error instanceof Error)) return undefined;
-  if ('code' in error && typeof error.code === 'string' && (codes.includes(error.code) || takesNone(error))) {
+  if ('code' in error && typeof error.code === 'string' && isDisk(error, error.code))
     return { code: error.code, path: pathOf(error, error.code), error };
-  }
   return diskTrouble(error.cause);
 }
+
+const isDisk = (error: Error, code: string): boolean =>
+  codes.includes(code) ||
+  ((away.includes(code) || lacking.includes(code) || nameless.test(code)) && isOfFile(error, code)) ||
+  takesNone(error);
 
 /** Of what reads one file and writes another the system names both; only the other takes room. */
 function pathOf(error: Error, code: string): string | undefined {
@@ -55,7 +73,7 @@ export const exitOfDisk = (command: string, env: Readonly<Record<string, string 
 
 /** What programs print in such a case; git does not always say why it could not write. */
 const printed =
-  /No space left on device|Disk quota exceeded|Input\/output error|Read-only file system|Too many open files|[Oo]ut of disk ?space|unable to write |couldn't write '/;
+  /No space left on device|Disk quota exceeded|Input\/output error|Read-only file system|Too many open files|Transport endpoint is not connected|Stale (?:NFS )?file handle|[Oo]ut of disk ?space|unable to write |couldn't write '/;
 export const tellsOfDisk = (text: string): boolean => printed.test(text);
 
 /** The trouble that a program has printed, as the system's code; most often there is no space. */
@@ -65,6 +83,7 @@ export function codeToldBy(text: string): string {
     EIO: /input\/output error/i,
     EDQUOT: /quota/i,
     EMFILE: /too many (?:open )?files|files are open/i,
+    ENOTCONN: /endpoint is not connected|stale (?:nfs )?file handle|has gone away/i,
     EFBIG: /file (?:size limit|too large|would be larger)/i,
     ENOENT: /takes no new folders/i,
   };
@@ -79,7 +98,7 @@ export function toldTrouble(text: string, runDir: string): Error {
   return Object.assign(new Error('the disk has stopped it'), { code, path, ...syscall });
 }
 
-export const mendDisk = 'mend that (space, permissions, the disk itself), then do it again';
+export const mendDisk = 'mend that (space, permissions, the disk or its mount), then do it again';
 
 /** Work that the disk has stopped, in words for people: the message names the file, `fix` says how to go on. */
 export class DiskStop extends Error {

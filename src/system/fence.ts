@@ -36,7 +36,9 @@ export function beforeWrite(path: string): void {
 export function beforeRemaking(path: string): void {
   const sign = signOf(path);
   if (sign !== undefined && !existsSync(dirname(sign)))
-    throw new Superseded(`${dirname(dirname(sign))} was removed meanwhile; this process stops`);
+    throw new Superseded(
+      `${dirname(dirname(sign))} was removed, or the disk that it is on unmounted, meanwhile; this process stops`,
+    );
 }
 
 /** `beforeWrite` as a question. */

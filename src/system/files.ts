@@ -248,6 +248,8 @@ export function systemWords(error: unknown): string {
   return known ?? (error instanceof Error ? error.message : String(error));
 }
 
+const gone = 'the file system there has gone away: what serves it has ended or does not answer';
+
 const meanings: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'operation not permitted',
@@ -265,6 +267,13 @@ const meanings: Readonly<Record<string, string>> = {
   ENOMEM: 'the system has no memory left for it',
   ELOOP: 'its links lead in a circle',
   EISDIR: 'it is a folder',
+  ENOSYS: 'the file system there cannot do that (it may be read-only, or keep no modes)',
+  ENOTSUP: 'the file system there cannot do that (it may be read-only, or keep no modes)',
+  // The system's own words for these are about sockets.
+  ENOTCONN: gone,
+  ECONNABORTED: gone,
+  ESHUTDOWN: gone,
+  'Unknown system error -116': `${gone} (stale file handle)`,
 };
 
 /** The same of a file that could not be read. */

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
+  fstatSync,
   mkdtempSync,
   openSync,
   rmSync,
@@ -88,6 +89,9 @@ async function makePipes(near: string): Promise<readonly Pipe[]> {
       const reader = opened(path, O_RDONLY | O_NONBLOCK);
       made.push({ reader, writer: opened(path, O_WRONLY) });
     }
+    rmSync(folder, { recursive: true });
+    // Some file systems (FUSE) know nothing any more of a pipe without a name: what it is could not be told to who reads.
+    for (const end of ends) if (!fstatSync(end).isFIFO()) throw new Error('no pipe');
     return made;
   } catch {
     for (const end of ends) closeSync(end);

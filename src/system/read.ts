@@ -9,6 +9,7 @@ import {
   readSync,
   statSync,
 } from 'node:fs';
+import { named } from './disk-trouble.ts';
 import { isCode, isMissing } from './files.ts';
 
 /** A file read whole, or why it was not; `why` goes on after the file's name. */
@@ -60,6 +61,8 @@ export function readPlainBytes(path: string, most = mostAtOnce, cut?: 'cut'): Pl
     for (let got = 1; got > 0 && read < bytes.length; read += got)
       got = readSync(file, bytes, read, bytes.length - read, read);
     return { kind: 'text', text: bytes.subarray(0, read) };
+  } catch (error) {
+    throw named(path, error);
   } finally {
     closeSync(file);
   }
@@ -100,7 +103,7 @@ export async function readSome(path: string, limit: number, tail?: 'tail'): Prom
     }
   } catch (error) {
     if (isMissing(error) || isCode(error, 'ENXIO', 'ELOOP')) return undefined;
-    throw error;
+    throw named(path, error);
   }
 }
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { chmod, copyFile, type FileHandle, open, rm } from 'node:fs/promises';
 import { sha256 } from '../model/sha256.ts';
+import { about, named } from '../system/disk-trouble.ts';
 import { isCode, isMissing } from '../system/files.ts';
 
 /** Contents above this many bytes are read in pieces and kept in files of their own. */
@@ -17,7 +18,7 @@ export async function hashFile(
   if (small !== undefined) return { hash: sha256(small), size: small.length };
   const file = await open(path, noFollow);
   try {
-    return await inPieces(file, undefined, goOn);
+    return await about(String(path), inPieces(file, undefined, goOn));
   } finally {
     await file.close();
   }
@@ -128,6 +129,8 @@ export function readSmall(path: string | Buffer, expected?: number): Buffer | un
     const first = readSync(file, scratch, 0, scratch.length, 0);
     const size = first === expected ? first : first + readWhole(file, scratch.subarray(first), first);
     return size > largeFrom ? undefined : scratch.subarray(0, size);
+  } catch (error) {
+    throw named(String(path), error);
   } finally {
     closeSync(file);
   }

@@ -2,6 +2,7 @@
 import { closeSync, lstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256 } from '../model/sha256.ts';
+import { named } from '../system/disk-trouble.ts';
 import { isCode, isNoFile } from '../system/files.ts';
 import { collectGarbage } from '../system/memory.ts';
 import { namesIn } from '../system/read.ts';
@@ -164,10 +165,14 @@ class Contents {
   }
 
   /** Good until the next call: as a buffer for each they would leave the memory in holes. */
-  private bytesAt(file: number, { offset, size }: Place): Buffer {
+  private bytesAt(file: number, { pack, offset, size }: Place): Buffer {
     if (this.scratch.length < size) this.scratch = Buffer.allocUnsafeSlow(Math.max(size, 64 * 1024));
     const bytes = this.scratch.subarray(0, size);
-    return bytes.subarray(0, readWhole(file, bytes, offset));
+    try {
+      return bytes.subarray(0, readWhole(file, bytes, offset));
+    } catch (error) {
+      throw named(join(this.dir, pack), error);
+    }
   }
 
   private file(pack: string): number | undefined {

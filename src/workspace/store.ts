@@ -4,6 +4,7 @@ import { closeSync, constants, fchmodSync, lstatSync, openSync, statSync } from 
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256 } from '../model/sha256.ts';
+import { named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
 import { isCode, isNoFile } from '../system/files.ts';
 import { namesIn, readPlainBytes } from '../system/read.ts';
@@ -219,7 +220,7 @@ export class Store {
       file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
       return readWhole(file, into, offset);
     } catch (error) {
-      throw isNoFile(error) ? damaged(`${path} is missing`) : error;
+      throw isNoFile(error) ? damaged(`${path} is missing`) : named(path, error);
     } finally {
       if (file !== undefined) closeSync(file);
     }

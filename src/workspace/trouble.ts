@@ -28,6 +28,9 @@ export const isDenied = (error: unknown): boolean =>
 export const isTooLong = (error: unknown): boolean =>
   codeOf(error instanceof WorkspaceError ? error.cause : error) === 'ENAMETOOLONG';
 
+const lacking = 'the file system there cannot do that; it may keep no modes or have no links';
+const gone = 'the file system there has gone away; mount it again';
+
 const words: Readonly<Record<string, string>> = {
   EACCES:
     'permission denied; make it readable for this user (chmod u+r, for a folder u+rwx), or leave it out',
@@ -39,6 +42,11 @@ const words: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk quota is used up',
   EFBIG: 'the file would be larger than the system allows; raise its limit (ulimit -f)',
   EROFS: 'the file system is read-only',
+  ENOSYS: lacking,
+  ENOTSUP: lacking,
+  ENOTCONN: gone,
+  ECONNABORTED: gone,
+  ESHUTDOWN: gone,
   EMFILE: 'too many files are open; raise their limit (ulimit -n)',
 };
 

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { type DoctorOptions, doctorCommand } from '../../src/commands/doctor.ts';
 import type { Finding } from '../../src/factory/machine.ts';
 import { house } from '../support/house.ts';
+import { diskIn } from '../workspace/disks.ts';
 
 async function doctor(cwd: string, env: Record<string, string>, options: DoctorOptions = {}) {
   let out = '';
@@ -68,6 +69,25 @@ test('what is missing is told with what mends it', async () => {
   expect(found['runs']?.says).toContain(`${join(it.path, 'file')} is no folder`);
   expect(found['codex']).toMatchObject({ state: 'absent' });
   expect((await doctor(it.path, bare, { runsdir: 'file/runs' })).out).toMatch(/\nto be mended: git, runs\n$/);
+});
+
+test('a disk that keeps no modes is no place for runs', async (context) => {
+  await using it = await house({});
+  using disk = diskIn(it.path, 'FAT (FUSE)');
+  if (disk === undefined) return context.skip();
+  const found = await findings(it.path, { PATH: path, HOME: it.path }, 'disk/runs');
+  expect(found['runs']).toMatchObject({ state: 'bad', fix: 'name another place with --runsdir' });
+  expect(readdirSync(disk.path)).toEqual([]);
+});
+
+test('what serves the disk of the runs has ended: that is told of them, and all else is looked at', async (context) => {
+  await using it = await house({});
+  using disk = diskIn(it.path, 'FAT (FUSE)');
+  if (disk === undefined) return context.skip();
+  disk.end();
+  const found = await findings(it.path, { PATH: path, HOME: it.path }, 'disk/runs');
+  expect(found['runs']).toMatchObject({ state: 'bad', fix: 'name another place with --runsdir' });
+  expect(found['keys']?.state).toBe('good');
 });
 
 test.for([

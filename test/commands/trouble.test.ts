@@ -13,6 +13,8 @@ test.for([
   ['EROFS', 'mount that one with writing allowed'],
   ['ENOSPC', 'make room there'],
   ['EIO', 'check the disk'],
+  ['ENOTCONN', 'has gone away: what serves it has ended or does not answer\n  = fix: mount it again'],
+  ['ENOSYS', 'use a place on another file system'],
   ['ERR_ACCESS_DENIED', 'start it without --permission'],
   ['ELOOP', 'its links lead in a circle'],
   ['ENOTDIR', 'take away what is in its place'],

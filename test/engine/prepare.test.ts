@@ -6,6 +6,7 @@ import { makeRun } from '../../src/engine/prepare.ts';
 import type { Manifest } from '../../src/model/manifest.ts';
 import { home } from '../support/cli.ts';
 import { noteDisk } from '../support/disk-notes.ts';
+import { diskIn } from '../workspace/disks.ts';
 import { asHeldByModes } from '../workspace/folders.ts';
 
 const wanted = (runsDir: string, begin: () => Promise<unknown>) => ({
@@ -50,6 +51,22 @@ test('another run that was made meanwhile stays', async () => {
   expect(await makeRun(wanted(runsDir, other))).toHaveProperty('problem');
   expect(await it.list('.factory/runs')).toEqual(['other']);
   expect(await it.list('.factory')).toEqual(['.gitignore', 'runs']);
+});
+
+test('a disk that keeps no modes is refused as the place of runs, and not the workdir', async (context) => {
+  await using it = await home({ 'w/a': 'x', 'l/x': '' });
+  using disk = diskIn(it.path, 'FAT (FUSE)');
+  if (disk === undefined) return context.skip();
+  await symlink('x', join(it.path, 'l/to'));
+  const refused = async (workdir: string | undefined) => {
+    const run = wanted(join(disk.path, 'runs'), async () => {});
+    const made = await makeRun({ ...run, workdir, historian: undefined });
+    return 'problem' in made ? made.problem : undefined;
+  };
+  const fix = 'name another folder with --runsdir';
+  expect(await refused(join(it.path, 'w'))).toMatchObject({ code: 'runsdir', fix });
+  expect(await refused(join(it.path, 'l'))).toMatchObject({ fix: expect.stringContaining(fix) });
+  expect(await it.list('disk')).toEqual([]);
 });
 
 test("the package around the runs directory does not reach the product's files", async () => {

@@ -289,6 +289,12 @@ test('lines longer than what is read at a time are read whole', async () => {
   expect(records.map((record) => String(record['text']).length)).toEqual([1_000_000]);
 });
 
+test.runIf(process.platform === 'linux')('what the disk says while a journal is read names it', async () => {
+  // The system’s own file that opens, and that cannot be read from its beginning.
+  const path = '/proc/self/mem';
+  await expect(scan(path)).rejects.toMatchObject({ code: 'EIO', path });
+});
+
 test('of journals that are opened together none stays open when one cannot be opened', async () => {
   await using it = await temp();
   mkdirSync(it.at('trace.jsonl'));

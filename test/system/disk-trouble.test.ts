@@ -13,14 +13,15 @@ import {
 const failure = (code: string, more: object = {}) =>
   Object.assign(new Error(`${code}: no good, fdatasync`), { code, ...more });
 
-test.for(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS', 'EACCES'])(
-  '%s is the disk’s, also as the cause of another',
-  (code) => {
-    const error = failure(code, { path: '/a' });
-    expect(diskTrouble(error)).toEqual({ code, path: '/a', error });
-    expect(diskTrouble(new Error('cannot write', { cause: error }))).toEqual({ code, path: '/a', error });
-  },
-);
+test.for([
+  ...['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS', 'EACCES'],
+  // A mount whose server has ended, and a file handle that it no longer knows.
+  ...['ENOTCONN', 'ECONNABORTED', 'Unknown system error -116'],
+])('%s is the disk’s, also as the cause of another', (code) => {
+  const error = failure(code, { path: '/a' });
+  expect(diskTrouble(error)).toEqual({ code, path: '/a', error });
+  expect(diskTrouble(new Error('cannot write', { cause: error }))).toEqual({ code, path: '/a', error });
+});
 
 test.for([
   ['ENOSPC', '/to'],
@@ -31,7 +32,15 @@ test.for([
   expect(diskTrouble(failure(code, { path: '/from', dest: '/to' }))?.path).toBe(path);
 });
 
-test.for([[failure('ENOENT')], [new Error('ours')], ['a word'], [undefined]])('%s is not', ([error]) => {
+test.for([
+  [failure('ENOENT')],
+  [Object.assign(new Error('read ENOTCONN'), { code: 'ENOTCONN', syscall: 'read' })],
+  [Object.assign(new Error('spawnSync git ETIMEDOUT'), { code: 'ETIMEDOUT', path: 'git' })],
+  [failure('Unknown system error -102')],
+  [new Error('ours')],
+  ['a word'],
+  [undefined],
+])('%s is not', ([error]) => {
   expect(diskTrouble(error)).toBeUndefined();
 });
 
@@ -59,6 +68,8 @@ test.for([
   ['fatal: unable to write file a: Read-only file system', 'EROFS'],
   ['error[system]: /a: the disk reports an error (input/output error)', 'EIO'],
   ['error[system]: too many files are open', 'EMFILE'],
+  ['fatal: unable to read tree: Transport endpoint is not connected', 'ENOTCONN'],
+  ['error[system]: /a: the file system there has gone away: what serves it', 'ENOTCONN'],
   ['error[system]: /proc/x: the file system takes no new folders there', 'ENOENT'],
 ] as const)('%s: %s', ([text, code]) => expect(codeToldBy(text)).toBe(code));
 

@@ -72,6 +72,50 @@ test('where the descriptors run out in the middle of a pipe, its first end is cl
   }
 });
 
+test('where a pipe without a name is nothing any more, as through FUSE, pipes are made elsewhere', async () => {
+  await using it = await temp();
+  for (const folder of ['near', 'tmp']) mkdirSync(it.at(folder));
+  vi.stubEnv('TMPDIR', it.at('tmp'));
+  const { openSync, closeSync, fstatSync } = fs;
+  const near = new Set<number>();
+  let opened = 0;
+  fs.openSync = (path, ...rest) => {
+    const file = openSync(path, ...rest);
+    if (!String(path).startsWith(it.at('near'))) return file;
+    opened++;
+    near.add(file);
+    return file;
+  };
+  fs.closeSync = (file) => {
+    near.delete(file);
+    closeSync(file);
+  };
+  fs.fstatSync = ((file: number) => {
+    if (near.has(file)) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
+    return fstatSync(file);
+  }) as typeof fstatSync;
+  syncBuiltinESMExports();
+  try {
+    // Those that are left from before come first.
+    for (let taken = 0; opened === 0 && taken < 18; taken += 2) {
+      const pipes = await realPipes(it.at('near'));
+      expect(pipes).toHaveLength(2);
+      for (const { reader, writer } of pipes ?? [])
+        for (const end of [reader, writer]) {
+          expect(fs.fstatSync(end).isFIFO()).toBe(true);
+          closeSync(end);
+        }
+    }
+    expect(opened).toBeGreaterThan(0);
+    expect([...near]).toEqual([]);
+    for (const folder of ['near', 'tmp']) expect(readdirSync(it.at(folder))).toEqual([]);
+  } finally {
+    Object.assign(fs, { openSync, closeSync, fstatSync });
+    syncBuiltinESMExports();
+    vi.unstubAllEnvs();
+  }
+});
+
 test('an output is opened anew where a stage has left a folder that it has locked', async () => {
   await using it = await temp();
   mkdirSync(it.at('out', 'in', 'x'), { recursive: true });

@@ -34,3 +34,9 @@ test('a copy that is ended in the middle leaves nothing', async () => {
   );
   expect(readdirSync(it.path)).toEqual(['from']);
 });
+
+test.runIf(process.platform === 'linux')('what the disk says while a file is read names it', async () => {
+  // The system’s own file that opens, and that cannot be read from its beginning.
+  const path = '/proc/self/mem';
+  await expect(hashFile(path)).rejects.toMatchObject({ code: 'EIO', path });
+});
