@@ -591,6 +591,16 @@ describe('prompt', () => {
       failure_class: 'config',
       failure_reason: expect.stringContaining('{{TITEL}}'),
     });
+    execFileSync('mkfifo', [join(b.workspace, 'pipe')]);
+    for (const [template, why] of [
+      ['.factory', 'is a folder'],
+      ['pipe', 'is no file'],
+      ['nowhere', 'there is no template'],
+    ] as const) {
+      expect(await orderPrompt({ template }, b.io)).toBe(1);
+      const failure_reason = expect.stringContaining(why);
+      expect(b.output()).toMatchObject({ failure_class: 'config', failure_reason });
+    }
   });
 });
 

@@ -392,6 +392,26 @@ describe('factory plan emit', () => {
     ]);
   });
 
+  test('folders in the place of orders and of the manifest give way, as any earlier plan does', async () => {
+    await put({ '.factory/orders/WO-07.json/x': '', '.factory/orders/WORK_ORDERS_MANIFEST.json/x': '' });
+    expect(await emitted(order('WO-01', 'a'))).toBe(0);
+    expect(await listing('.factory/orders')).toEqual(['WO-01.json', 'WORK_ORDERS_MANIFEST.json']);
+  });
+
+  test.for([
+    ['plan.json', 'there is no checked plan (.factory/plan/plan.json)'],
+    ['state.json', '.factory/plan/state.json is a folder'],
+  ] as const)('a folder in the place of %s is refused with words', async ([name, words]) => {
+    await emitted(order('WO-01', 'a'));
+    await rm(join(io.cwd, '.factory/plan', name));
+    await put({ [`.factory/plan/${name}/x`]: '' });
+    expect(await planEmit({}, io)).toBe(2);
+    expect(await told()).toMatchObject({ outcome: 'fail', failure_class: 'config' });
+    expect(said.err).toContain(words);
+    // A check makes a plan of whatever stands in its place.
+    if (name === 'plan.json') expect([await planCheck({}, io), await planEmit({}, io)]).toEqual([0, 0]);
+  });
+
   test('the order that would make a verify script that is there is left out, and the rest renumbered', async () => {
     await put({ 'scripts/verify.sh': 'true' });
     expect(await emitted(order('WO-01', 'scripts/verify.sh'), order('WO-02', 'a'))).toBe(0);
