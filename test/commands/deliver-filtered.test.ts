@@ -1,8 +1,10 @@
 /** A delivery of what the user's own git would have converted at a commit by hand. */
-import { readFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { folder, git } from '../builder/support.ts';
+import { unconverted } from '../../src/builder/filtered.ts';
+import { sourceGit } from '../../src/system/git.ts';
+import { folder, git, put, repository } from '../builder/support.ts';
 import { run } from './delivered-run.ts';
 
 test('a branch with a file that a filter of the user would have converted is told so by its own attributes, and not pushed', async () => {
@@ -38,5 +40,39 @@ test('a branch with line ends that the autocrlf of the user would have converted
   const told = r.said().split('\n');
   expect(told.filter((line) => line.includes('CRLF'))).toEqual([
     expect.stringMatching(/not the core\.autocrlf of your git: .* have CRLF: a\.txt, new\.txt$/),
+  ]);
+});
+
+test('links, changes of mode and removals are none of it, and of many files the first five are named', async () => {
+  const old = { '.gitattributes': '* filter=turn\n', 'gone.txt': '1\n', 'mode.txt': '1\n' };
+  using it = folder(old);
+  repository(it.path);
+  const base = git(it.path, 'rev-parse', 'HEAD');
+  rmSync(join(it.path, 'gone.txt'));
+  chmodSync(join(it.path, 'mode.txt'), 0o755);
+  symlinkSync('mode.txt', join(it.path, 'link.txt'));
+  git(it.path, 'config', 'core.autocrlf', 'false');
+  git(it.path, 'config', 'core.splitIndex', 'true');
+  const told = async () => {
+    git(it.path, 'add', '-A');
+    git(it.path, 'commit', '-q', '-m', 'next');
+    git(it.path, 'config', 'filter.turn.process', 'rev');
+    const head = git(it.path, 'rev-parse', 'HEAD');
+    // What counts is what the commit says of its files, and not what stands in the working tree.
+    put(it.path, { '.gitattributes': '' });
+    const before = readdirSync(join(it.path, '.git'));
+    const words = await unconverted(sourceGit(it.path, process.env), { base, head }, process.env);
+    expect(readdirSync(join(it.path, '.git'))).toEqual(before);
+    git(it.path, 'config', '--unset', 'filter.turn.process');
+    put(it.path, { '.gitattributes': old['.gitattributes'] });
+    return words;
+  };
+  expect(await told()).toEqual([]);
+  put(
+    it.path,
+    Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [`${name} [*].txt`, '1\r\n'])),
+  );
+  expect(await told()).toEqual([
+    expect.stringMatching(/: a \[\*\]\.txt \(turn\), b .*, e \[\*\]\.txt \(turn\) and 1 more$/),
   ]);
 });

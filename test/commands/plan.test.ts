@@ -70,6 +70,24 @@ const begin = async () => {
 };
 
 describe('factory plan prompt', () => {
+  test('no model is told the names of what is sealed, and no plan may count on them', async () => {
+    await put({
+      'checks/deep/secret_one.sh': '',
+      'judge.txt': '',
+      'judge.txt.md': '',
+      'src/checks/a.js': '',
+    });
+    io = { ...io, env: { ...io.env, FACTORY_HOLDOUT: 'checks,judge.txt' } };
+    await begin();
+    const prompt = await text('.factory/plan/prompt.md');
+    expect(prompt).toContain('Files:\n- judge.txt.md\n- spec.md\n- src/checks/a.js\n- template.md');
+    const needs = { preconditions: [{ kind: 'file_exists', path: 'judge.txt' }] };
+    await answer(plan(order('WO-01', 'a', needs)));
+    expect(await planCheck({}, io)).toBe(2);
+    expect(await json('.factory/plan/attempt-1/findings.json')).toMatchObject([{ code: 'E101' }]);
+    expect(await text('.factory/plan/prompt.md')).not.toMatch(/secret_one|- judge\.txt\n/);
+  });
+
   test('renders the prompt with the files that are there, but tools’ folders and its own', async () => {
     await put({
       'b/c.txt': '',
