@@ -1,5 +1,5 @@
 /** A delivery of what the user's own git would have converted at a commit by hand. */
-import { chmodSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { unconverted } from '../../src/builder/filtered.ts';
@@ -32,14 +32,19 @@ test('a branch with line ends that the autocrlf of the user would have converted
   using it = folder();
   const files = { 'a.txt': 'a\n', 'had.txt': 'a\r\nb\r\n', '.gitattributes': 'kept.txt -text\n' };
   const crlf = Object.fromEntries(
-    ['a.txt', 'had.txt', 'kept.txt', 'new.txt'].map((name) => [name, '1\r\n2\r\n']),
+    [':odd.txt', 'a.txt', 'had.txt', 'kept.txt', 'new.txt'].map((name) => [name, '1\r\n2\r\n']),
   );
-  const r = await run(it.path, { files, writes: { ...crlf, 'bin.txt': '\0\r\n', 'lf.txt': 'l\n' } });
+  const r = await run(it.path, {
+    files,
+    writes: { ...crlf, 'both.txt': '1\r\n2\n', 'bin.txt': '\0\r\n', 'lf.txt': 'l\n' },
+  });
   git(r.source, 'config', 'core.autocrlf', 'input');
   expect(await r.asked({ branch: 'work' }), r.said()).toBe(0);
   const told = r.said().split('\n');
   expect(told.filter((line) => line.includes('CRLF'))).toEqual([
-    expect.stringMatching(/not the core\.autocrlf of your git: .* have CRLF: a\.txt, new\.txt$/),
+    expect.stringMatching(
+      /not the core\.autocrlf of your git: .* have CRLF: :odd\.txt, a\.txt, both\.txt, new\.txt$/,
+    ),
   ]);
 });
 
@@ -48,6 +53,8 @@ test('links, changes of mode and removals are none of it, and of many files the 
   using it = folder(old);
   repository(it.path);
   const base = git(it.path, 'rev-parse', 'HEAD');
+  const env = { ...process.env, TMPDIR: join(it.path, 'tmp') };
+  mkdirSync(env.TMPDIR);
   rmSync(join(it.path, 'gone.txt'));
   chmodSync(join(it.path, 'mode.txt'), 0o755);
   symlinkSync('mode.txt', join(it.path, 'link.txt'));
@@ -61,8 +68,8 @@ test('links, changes of mode and removals are none of it, and of many files the 
     // What counts is what the commit says of its files, and not what stands in the working tree.
     put(it.path, { '.gitattributes': '' });
     const before = readdirSync(join(it.path, '.git'));
-    const words = await unconverted(sourceGit(it.path, process.env), { base, head }, process.env);
-    expect(readdirSync(join(it.path, '.git'))).toEqual(before);
+    const words = await unconverted(sourceGit(it.path, env), { base, head }, env);
+    expect([readdirSync(join(it.path, '.git')), readdirSync(env.TMPDIR)]).toEqual([before, []]);
     git(it.path, 'config', '--unset', 'filter.turn.process');
     put(it.path, { '.gitattributes': old['.gitattributes'] });
     return words;

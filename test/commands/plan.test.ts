@@ -193,10 +193,11 @@ describe('factory plan check', () => {
 
   test('findings exit with 2, name codes and orders, and ask for a revision while attempts remain', async () => {
     await begin();
-    const bad = plan(order('WO-01', 'a'), order('WO-02', 'b', { acceptance_commands: ['x | y'] }), {
-      ...order('WO-03', 'c'),
-      allowed_files: ['c', 'd'],
-    });
+    const bad = plan(
+      order('WO-01', 'a', { acceptance_commands: ['node gone.js'] }),
+      order('WO-02', 'b', { acceptance_commands: ['x | y'] }),
+      order('WO-03', 'c', { allowed_files: ['c', 'd'] }),
+    );
     await answer(bad);
     expect(await planCheck({ attempts: '2' }, io)).toBe(2);
     expect(await told()).toMatchObject({
@@ -207,6 +208,7 @@ describe('factory plan check', () => {
       context_updates: { 'plan.attempt': 1, 'plan.errors': 2 },
     });
     expect(said.out).toMatch(/error\[E003\] WO-02: acceptance_commands: /);
+    expect(said.out).toMatch(/warning\[W205\] WO-01: acceptance_commands: /);
     const prompt = await text('.factory/plan/prompt.md');
     for (const part of ['Build a thing.', '- template.md', '## Acceptance commands', '[E104] WO-03'])
       expect(prompt).toContain(part);
@@ -223,7 +225,7 @@ describe('factory plan check', () => {
     expect(await text('.factory/plan/prompt.md')).toBe(prompt);
     expect(
       (await json('.factory/plan/attempt-2/findings.json')).map((f: { code: string }) => f.code),
-    ).toEqual(['E003', 'E104']);
+    ).toEqual(['E003', 'E104', 'W205']);
   });
 
   test('an answer that is not UTF-8 is a finding, and no plan is made of what could be guessed', async () => {
@@ -401,7 +403,8 @@ describe('factory plan emit', () => {
   });
 
   test('orders of an earlier plan are gone afterwards, other files stay', async () => {
-    await put({ '.factory/orders/WO-07.json': '{}', '.factory/orders/notes.txt': 'mine' });
+    const names = ['WO-07.json', 'FIX-01.json', 'notes.txt'];
+    await put(Object.fromEntries(names.map((name) => [`.factory/orders/${name}`, '{}'])));
     await emitted(order('WO-01', 'a'));
     expect(await listing('.factory/orders')).toEqual([
       'WO-01.json',
@@ -436,6 +439,7 @@ describe('factory plan emit', () => {
     expect(await listing('.factory/orders')).toEqual(['WO-01.json', 'WORK_ORDERS_MANIFEST.json']);
     expect(await json('.factory/orders/WO-01.json')).toMatchObject({ id: 'WO-01', allowed_files: ['a'] });
     expect(said.out).toContain('left out WO-01');
+    expect(await json('.factory/plan/state.json')).toMatchObject({ skipped: ['WO-01'] });
   });
 
   test('refuses a plan that does not fit the workspace any longer, and leaves the orders alone', async () => {
@@ -443,6 +447,7 @@ describe('factory plan emit', () => {
     const before = await text('.factory/orders/WO-01.json');
     await put({ a: 'now it is here' });
     expect(await planEmit({}, io)).toBe(2);
+    expect(said.err).toContain('error[E101] WO-01: preconditions: a must be absent, but it exists by then\n');
     expect(said.err).toContain('E101 (WO-01)');
     expect(await text('.factory/orders/WO-01.json')).toBe(before);
   });
