@@ -70,6 +70,18 @@ test.for([
     },
     "asks not to be verified (verify_exempt) without a planner's word for it",
   ],
+  [
+    'a mending that no planner has signed is spared as little',
+    {
+      '.factory/orders/WO-01.json': order('WO-01'),
+      '.factory/orders/FIX-01.json': order('FIX-01', {
+        verify_exempt: true,
+        provenance: { planner_run_id: 'P', bootstrap: true },
+      }),
+      '.factory/orders/WORK_ORDERS_MANIFEST.json': { work_orders: [order('WO-01')] },
+    },
+    'FIX-01 asks not to be verified (verify_exempt), but WORK_ORDERS_MANIFEST.json is not the one that',
+  ],
   ['a folder in the place of an order', { '.factory/orders/WO-01.json/x': {} }, 'it is a folder'],
   ['neither an order nor a plan', { '.factory/in/plan.json': [order('WO-01')] }, 'neither a work order nor'],
 ] as const)('%s', async ([, files, wanted]) => {
