@@ -90,6 +90,7 @@ async function mendings(workspace: string): Promise<Raw[]> {
       .sort((a, b) => Number(a.slice(4, -5)) - Number(b.slice(4, -5)))
       .map(async (file) => ({
         from: `${inWorkspace.orders}/${file}`,
+        path: join(folder, file),
         value: await readJson(join(folder, file), `${inWorkspace.orders}/${file}`),
         mends: true as const,
       })),

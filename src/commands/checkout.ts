@@ -1,6 +1,6 @@
 /** `factory checkout`: the workspace of a run, as it was at any moment, in a folder of its own. */
-import { lstat, readdir, realpath } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { lstat, readdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { layout } from '../model/layout.ts';
 import { isSnapshotName, momentText, parsePoint } from '../model/point.ts';
@@ -8,10 +8,9 @@ import { findMoment } from '../store/moment.ts';
 import { messageOf } from '../store/problem.ts';
 import { readManifest } from '../store/run-store.ts';
 import { diskTrouble, mendDisk } from '../system/disk-trouble.ts';
-import { isCode, isMissing, systemWords } from '../system/files.ts';
+import { isCode, systemWords } from '../system/files.ts';
 import { keepNurserySmall } from '../system/memory.ts';
 import { modeLost } from '../workspace/checkout.ts';
-import { isWithin, realOf } from '../workspace/dirs.ts';
 import { treeOf, unlike } from '../workspace/inspect.ts';
 import { shown } from '../workspace/names.ts';
 import type { Tree } from '../workspace/snapshot.ts';
@@ -20,6 +19,7 @@ import { WorkspaceError } from '../workspace/trouble.ts';
 import { readNames, walk } from '../workspace/walk.ts';
 import type { Io } from './io.ts';
 import { refuse, wrong } from './refuse.ts';
+import { liesInRun } from './run-folder.ts';
 import { soFarOf } from './so-far.ts';
 
 export type CheckoutOptions = {
@@ -184,11 +184,8 @@ async function dirProblem(
     if (there?.isSymbolicLink() === true)
       return badDir(`${folder} is a link, and nothing is written through links`);
     if (there !== undefined && !there.isDirectory()) return badDir(`${folder} is not a folder`);
-    const real = realOf(folder);
-    if (isWithin(await realpath(runDir), real)) return badDir(`${folder} lies in the folder of the run`);
-    for (let above = real; above !== dirname(above); above = dirname(above)) {
-      if (await isRunFolder(above)) return badDir(`${folder} lies in the folder of another run, ${above}`);
-    }
+    const whose = await liesInRun(folder, runDir);
+    if (whose !== undefined) return badDir(`${folder} ${whose}`);
     if (there !== undefined && (await readdir(folder)).length > 0 && !(await isWhatIsWanted()))
       return badDir(`${folder} is not empty`);
     return undefined;
@@ -197,16 +194,4 @@ async function dirProblem(
       return badDir(`${folder} cannot be reached: ${systemWords(error)}`);
     throw error;
   }
-}
-
-async function isRunFolder(folder: string): Promise<boolean> {
-  const { manifest, snapshots } = layout(folder);
-  for (const path of [manifest, snapshots]) {
-    const there = await lstat(path).catch((error: unknown) => {
-      if (isMissing(error) || isCode(error, 'EACCES')) return undefined;
-      throw error;
-    });
-    if (there === undefined) return false;
-  }
-  return true;
 }

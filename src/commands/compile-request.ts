@@ -7,7 +7,7 @@ import { sha256 } from '../model/sha256.ts';
 import { type Problem, readUserText } from '../planner/desk.ts';
 import { compileHash } from '../planner/hash.ts';
 import { PlanRequest, planRequestFile } from '../planner/request.ts';
-import { artifactsRoot, exportConflict } from '../planner/shelf.ts';
+import { artifactsRoot, exportConflict, exportProblem } from '../planner/shelf.ts';
 import { hasPlaceholder, withDoctrine } from '../planner/template.ts';
 import { bundled, readDoctrine } from '../planner/texts.ts';
 import { readManifest } from '../store/run-store.ts';
@@ -146,13 +146,10 @@ export async function problemBefore(
     const name = options.template ?? request.template.path;
     return wrong(usageWrong, `the template ${name} has no {{PRODUCT_SPEC}}: put it where the spec belongs`);
   }
-  if (request.outdir !== null && !request.overwrite) {
-    const conflict = await exportConflict(request.outdir);
-    if (conflict !== undefined) return { ...conflict, code: refusedByFiles };
-  } else if (request.outdir !== null) {
-    const is = await stat(request.outdir).catch(() => undefined);
-    if (is !== undefined && !is.isDirectory())
-      return wrong(refusedByFiles, `the output folder ${request.outdir} is not a folder`);
+  if (request.outdir !== null) {
+    const conflict = request.overwrite ? undefined : await exportConflict(request.outdir);
+    const inTheWay = conflict ?? (await exportProblem(request.outdir));
+    if (inTheWay !== undefined) return { ...inTheWay, code: refusedByFiles };
   }
   if (request.repo !== null) {
     const dirs = checkDirs({ workdir: request.repo, runsdir });

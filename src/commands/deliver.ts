@@ -23,7 +23,10 @@ import { DiskStop, diskTrouble, mendDisk, tellsOfDisk } from '../system/disk-tro
 import { isMissing } from '../system/files.ts';
 import { GitError, sourceGit, startGitAgain } from '../system/git.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
+import { asCalled } from './called.ts';
 import { enterFolder, switchTo } from './deliver-next.ts';
+import type { Io } from './io.ts';
+import { liesInRun } from './run-folder.ts';
 import { present } from './run-words.ts';
 import { diskWords } from './trouble.ts';
 
@@ -58,8 +61,8 @@ type Delivered = {
   readonly next: string;
 };
 
-/** `signal`: who asks us to end is heeded from when it is called. */
-type DeliverIo = CommandIo & { readonly signal?: () => AbortSignal | undefined };
+/** `signal`: who asks us to end is heeded from when it is called. `called`: as in `Io`. */
+type DeliverIo = CommandIo & Pick<Io, 'called'> & { readonly signal?: () => AbortSignal | undefined };
 
 /** Never automatic, and never touches a working tree or an index of the source. Answers with the exit code. */
 export async function deliver(run: string, options: DeliverOptions, io: DeliverIo): Promise<number> {
@@ -70,7 +73,10 @@ export async function deliver(run: string, options: DeliverOptions, io: DeliverI
   };
   const done = await attempt(run, options, { ...io, signal });
   if ('refused' in done) {
-    if (options.json === true) io.out(`${JSON.stringify({ error: done.refused, fix: done.fix }, null, 2)}\n`);
+    // What is told on standard error is put so for all that is told there.
+    const typed = (text: string) => asCalled(text, io.called?.program);
+    if (options.json === true)
+      io.out(`${JSON.stringify({ error: typed(done.refused), fix: typed(done.fix) }, null, 2)}\n`);
     else io.err(`error: ${done.refused}\n  = fix: ${done.fix}\n`);
     return done.code;
   }
@@ -209,6 +215,8 @@ async function deliverRun(
   if (stray !== undefined) return refuse(1, stray.problem, stray.fix);
   const base = start.base_commit;
   const to = options.to === undefined ? null : resolve(io.cwd, options.to);
+  const whose = to === null ? undefined : await liesInRun(to, dir);
+  if (whose !== undefined) return refuse(2, `${to} ${whose}`, 'name a folder outside of all runs');
   const common = { run_id, branch, source: source ?? null, to, base, head };
   if (head === null || (head === base && to === null)) {
     const notes = [`nothing to deliver: run ${run_id} changed no file`];

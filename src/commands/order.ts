@@ -1,5 +1,5 @@
 /** `factory order …`: the steps of a build that are not a model's. Each is a tool of `build.dot` and works by hand too. */
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readAnswer } from '../builder/answer.ts';
@@ -17,8 +17,9 @@ import { type CommandIo, type Place, probeOf, type Verdict } from '../builder/to
 import { spoken } from '../builder/unittest.ts';
 import { foretold, plansFor } from '../builder/verify.ts';
 import { inWorkspace } from '../model/layout.ts';
-import { isMissing, writeFileAtomic } from '../system/files.ts';
+import { writeFileAtomic } from '../system/files.ts';
 import { packageRoot } from '../system/package.ts';
+import { readPlain } from '../system/read.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { orderMend } from './order-mend.ts';
 import { no, type OrderOptions, step, yes } from './order-step.ts';
@@ -122,14 +123,12 @@ export const orderPrompt = (
       options.template === undefined
         ? join(packageRoot(), 'prompts', 'propose.md')
         : resolve(io.cwd, options.template);
-    const template = await readFile(path, 'utf8').catch((error: unknown) => {
-      if (isMissing(error)) return undefined;
-      throw error;
-    });
-    if (template === undefined) return no('config', `there is no template at ${path}`);
+    const template = readPlain(path);
+    if (template.kind === 'missing') return no('config', `there is no template at ${path}`);
+    if (template.kind === 'none') return no('config', `the template ${path} ${template.why}`);
     const verify = await foretold(workspace, order, probeOf(io));
     const facts = { order, attempt, verify, brief: current.brief };
-    const prompt = await renderPrompt(template, workspace, facts);
+    const prompt = await renderPrompt(template.text, workspace, facts);
     if ('problem' in prompt) return no('config', `${path}: ${prompt.problem}`);
     await writeFileAtomic(join(workspace, inWorkspace.orderPrompt), prompt.text);
     await writeState(place, { ...build.state, current });

@@ -24,7 +24,7 @@ import { type PlanState, readState, unbegun, writeState } from '../planner/state
 import { hasPlaceholder, planPromptText, withDoctrine } from '../planner/template.ts';
 import { readDoctrine, readRevisionTemplate } from '../planner/texts.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
-import { namesIn } from '../system/read.ts';
+import { namesIn, readPlain } from '../system/read.ts';
 
 export type PlanIo = {
   /** The workspace, absolute. */
@@ -165,8 +165,8 @@ export async function planCheck(options: PlanCheckOptions, io: PlanIo): Promise<
   await writeFileAtomic(join(folder, 'answer.json'), answer);
   await writeJson(join(folder, 'findings.json'), findings);
   const checked = join(io.cwd, inWorkspace.planChecked);
-  if (plan !== undefined) await writeFileAtomic(checked, fileText(plan));
-  else await rm(checked, { force: true });
+  if (plan !== undefined) await writeFileAtomic(checked, fileText(plan), { evenFolder: true });
+  else await rm(checked, { recursive: true, force: true });
   if (label === 'revise') {
     const prompt = revisionPrompt(template.text, {
       basis: {
@@ -234,8 +234,8 @@ export async function planCheck(options: PlanCheckOptions, io: PlanIo): Promise<
 /** Writes the checked plan's work orders, the manifest last; those of an earlier plan are removed. Returns 0, or 2
  *  with nothing written when there is no plan or it does not (any longer) fit the workspace. */
 export async function planEmit(options: PlanEmitOptions, io: PlanIo): Promise<number> {
-  const text = await readIfThere(join(io.cwd, inWorkspace.planChecked));
-  if (text === undefined) {
+  const checked = readPlain(join(io.cwd, inWorkspace.planChecked));
+  if (checked.kind !== 'text') {
     return refuse(
       io,
       options,
@@ -248,7 +248,7 @@ export async function planEmit(options: PlanEmitOptions, io: PlanIo): Promise<nu
   const files = await filesOf(state.repo ?? io.cwd, io.env);
   if ('problem' in files) return refuse(io, options, files.problem);
   // The plan or the workspace may have been edited since the check.
-  const { plan, findings } = checkPlan(text, {
+  const { plan, findings } = checkPlan(checked.text, {
     repoFiles: files.list,
     npm: await npmOf(state.repo ?? io.cwd),
   });
@@ -266,10 +266,10 @@ export async function planEmit(options: PlanEmitOptions, io: PlanIo): Promise<nu
   const emission = emit(plan, files.list, { plannerRunId, compileHash: state.compile_hash });
   const folder = join(io.cwd, inWorkspace.orders);
   const written = emission.orders.map((order) => ({ name: `${String(order['id'])}.json`, order }));
-  // A manifest stands only beside a whole set of orders.
-  await rm(join(folder, manifestFile), { force: true });
+  // A manifest stands only beside a whole set of orders. An agent may have made anything of these names.
+  await rm(join(folder, manifestFile), { recursive: true, force: true });
   for (const name of namesIn(folder)) {
-    if (/^(WO|FIX)-.*\.json$/i.test(name)) await rm(join(folder, name), { force: true });
+    if (/^(WO|FIX)-.*\.json$/i.test(name)) await rm(join(folder, name), { recursive: true, force: true });
   }
   for (const { name, order } of written) await writeFileAtomic(join(folder, name), fileText(order));
   await writeFileAtomic(join(folder, manifestFile), fileText(emission.manifest));

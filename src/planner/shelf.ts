@@ -1,6 +1,7 @@
 /** Where a compilation's records and work orders go: the folder of its artifacts, and the one they are exported to. */
-import { mkdir, readdir, realpath, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { constants } from 'node:fs';
+import { access, lstat, mkdir, readdir, realpath, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { isCode, makeFolder, systemWords, writeFileAtomic } from '../system/files.ts';
 import { namesIn } from '../system/read.ts';
 import { type Problem, readIfThere } from './desk.ts';
@@ -82,6 +83,38 @@ export async function exportConflict(
   };
 }
 
+/** Why nothing could be put into `outdir`; undefined where something can. Nothing is touched. */
+export async function exportProblem(outdir: string): Promise<Problem | undefined> {
+  try {
+    // What is missing will be made in the first folder above it that is there.
+    let at = outdir;
+    for (; !(await isAnything(at)); at = dirname(at));
+    // A link that leads nowhere is a name that is taken.
+    const leads = await realpath(at).catch((error: unknown) => {
+      if (isCode(error, 'ENOENT')) return undefined;
+      throw error;
+    });
+    if (leads === undefined) return unwritable(outdir, `${at} is a link that leads nowhere`);
+    await access(`${leads}/.`, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return unwritable(outdir, systemWords(error));
+  }
+}
+
+const isAnything = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    (error: unknown) => {
+      if (isCode(error, 'ENOENT')) return false;
+      throw error;
+    },
+  );
+
+const unwritable = (outdir: string, why: string): Problem => ({
+  problem: `the output folder ${outdir} cannot be written: ${why}`,
+});
+
 /** Puts the orders into `outdir`, the manifest last. With `overwrite` the orders that are there go first, and nothing
  *  else; without it, an order that is there refuses the export. */
 export async function exportOrders(
@@ -109,6 +142,6 @@ async function written(outdir: string, work: () => Promise<void>): Promise<Probl
     await work();
     return undefined;
   } catch (error) {
-    return { problem: `the output folder ${outdir} cannot be written: ${systemWords(error)}` };
+    return unwritable(outdir, systemWords(error));
   }
 }

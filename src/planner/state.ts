@@ -1,10 +1,10 @@
 /** `.factory/plan/state.json`: how far a plan has come, from one `factory plan` command to the next. */
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { inWorkspace } from '../model/layout.ts';
 import { isMissing, writeJson } from '../system/files.ts';
+import { readPlain } from '../system/read.ts';
 
 const source = z.object({ path: z.string().describe('As it was given'), sha256: z.string() });
 
@@ -58,15 +58,11 @@ export const unbegun = (now: Date): PlanState => ({
 export async function readState(
   workspace: string,
 ): Promise<PlanState | undefined | { readonly problem: string }> {
-  let text: string;
+  const file = readPlain(join(workspace, inWorkspace.planState));
+  if (file.kind === 'missing') return undefined;
+  if (file.kind === 'none') return { problem: `${inWorkspace.planState} ${file.why}` };
   try {
-    text = await readFile(join(workspace, inWorkspace.planState), 'utf8');
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-  try {
-    const read = PlanState.safeParse(JSON.parse(text));
+    const read = PlanState.safeParse(JSON.parse(file.text));
     if (read.success) return read.data;
     return {
       problem: `${inWorkspace.planState} does not have the form it should: ${z.prettifyError(read.error)}`,

@@ -96,6 +96,10 @@ describe('a mending', () => {
     expect(await mend(books(it), first, { failures, most: 2 })).toMatchObject({
       order: { id: 'FIX-02', allowed_files: ['a.js', 'b.js'] },
     });
+    const silent = [{ scenario: 'x', said: '' }];
+    expect(await mend(books(it), buildOf(raws), { failures: silent, most: 2 })).toMatchObject({
+      order: { intent: expect.stringContaining('A check failed without a word.') },
+    });
   });
 
   test.for([[undefined], [[]], ['text'], [[{ scenario: 'x' }]]])('of %j there is none', async ([given]) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { orderFiles } from '../../src/builder/orders.ts';
+import { checkOrder, loadOrders, orderFiles } from '../../src/builder/orders.ts';
 import { folder, put } from './support.ts';
 
 test('the work orders of a folder are its WO-*.json, by number, those without one last', async () => {
@@ -15,4 +15,98 @@ test('the work orders of a folder are its WO-*.json, by number, those without on
     'WO-.json',
     'WO-x.json',
   ]);
+});
+
+const order = (id: string, more: object = {}) => ({
+  id,
+  title: 't',
+  intent: 'i',
+  allowed_files: [],
+  forbidden: [],
+  acceptance_commands: ['true'],
+  context_files: [],
+  ...more,
+});
+const planned = JSON.stringify({ work_orders: [order('WO-01'), order('WO-02')] });
+
+test.for([
+  [
+    'orders that were compiled come before a plan that was given',
+    {
+      '.factory/orders/WO-01.json': order('WO-01'),
+      '.factory/in/plan.json': { work_orders: [order('WO-07')] },
+    },
+    ['.factory/orders/WO-01.json WO-01'],
+  ],
+  [
+    'orders of a folder come before the manifest beside them',
+    { '.factory/in/plan/WO-01.json': order('WO-01'), '.factory/in/plan/WORK_ORDERS_MANIFEST.json': planned },
+    ['.factory/in/plan/WO-01.json WO-01'],
+  ],
+  [
+    'a given order that stands alone may have any id',
+    { '.factory/in/plan.json': order('Ünï cödé ☃') },
+    ['.factory/in/plan.json Ünï cödé ☃'],
+  ],
+  [
+    'but none that begins with a blank',
+    { '.factory/in/plan.json': order(' x') },
+    'has the id " x", not WO-NN',
+  ],
+  ['or that breaks a line', { '.factory/in/plan.json': order('x\ny') }, 'has the id "x\\ny", not WO-NN'],
+  ['or that is longer than a title', { '.factory/in/plan.json': order('x'.repeat(101)) }, 'not WO-NN'],
+  [
+    "an order of a plan is no mending of a judge's",
+    { '.factory/in/plan.json': { work_orders: [order('WO-01'), order('FIX-01')] } },
+    '.factory/in/plan.json (work order 2) has the id "FIX-01", not WO-NN',
+  ],
+  [
+    'a planner that did not exempt it spares no order',
+    {
+      '.factory/orders/WO-01.json': order('WO-01', {
+        verify_exempt: true,
+        provenance: { planner_run_id: 'P', bootstrap: false },
+      }),
+    },
+    "asks not to be verified (verify_exempt) without a planner's word for it",
+  ],
+  [
+    'a mending that no planner has signed is spared as little',
+    {
+      '.factory/orders/WO-01.json': order('WO-01'),
+      '.factory/orders/FIX-01.json': order('FIX-01', {
+        verify_exempt: true,
+        provenance: { planner_run_id: 'P', bootstrap: true },
+      }),
+      '.factory/orders/WORK_ORDERS_MANIFEST.json': { work_orders: [order('WO-01')] },
+    },
+    'FIX-01 asks not to be verified (verify_exempt), but WORK_ORDERS_MANIFEST.json is not the one that',
+  ],
+  ['a folder in the place of an order', { '.factory/orders/WO-01.json/x': {} }, 'it is a folder'],
+  ['neither an order nor a plan', { '.factory/in/plan.json': [order('WO-01')] }, 'neither a work order nor'],
+] as const)('%s', async ([, files, wanted]) => {
+  const texts = Object.entries(files).map(([path, value]) => [
+    path,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ]);
+  using it = folder(Object.fromEntries(texts));
+  const loaded = await loadOrders(it.path, { allowExempt: false });
+  if (typeof wanted === 'string') expect(loaded).toEqual({ problem: expect.stringContaining(wanted) });
+  else if ('problem' in loaded) throw new Error(loaded.problem);
+  else expect(loaded.orders.map((one) => `${one.from} ${one.order.id}`)).toEqual(wanted);
+});
+
+test('what does not say what is to be done does not count for the digest, and all that does counts', () => {
+  const digest = (value: object): string => {
+    const checked = checkOrder({ from: 'x', value, alone: true }, { allowExempt: false });
+    if ('problem' in checked) throw new Error(checked.problem);
+    return checked.digest;
+  };
+  const plain = digest(order('WO-01'));
+  const { id, ...others } = order('WO-01', { preconditions: [], notes: null });
+  const provenance = { planner_run_id: 'P', compile_hash: '', manifest_sha256: '', bootstrap: true };
+  for (const same of [{ ...others, id }, order('WO-01', { provenance }), order('WO-01', { priority: 1 })])
+    expect(digest(same)).toBe(plain);
+  for (const other of [{ id: 'WO-02' }, { notes: 'n' }, { intent: 'j' }, { forbidden: ['x'] }])
+    expect(digest(order('WO-01', other))).not.toBe(plain);
 });

@@ -1,7 +1,7 @@
 /** `factory plan SPEC`, the built command line: exit codes, records, exports, and going on where it stopped. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { compileCommand } from '../../src/commands/compile.ts';
@@ -418,7 +418,19 @@ describe('before a model is paid', () => {
       'an output folder that is a file',
       { named: 'spec.md', outdir: 'bytes', overwrite: true },
       1,
-      /not a folder/,
+      /output folder .*bytes cannot be written: a file stands where a folder would be/,
+    ],
+    [
+      'an output folder below a file',
+      { named: 'spec.md', outdir: 'bytes/below', overwrite: true },
+      1,
+      /below cannot be written: a file stands where a folder would be/,
+    ],
+    [
+      'an output folder below a link that leads nowhere',
+      { named: 'spec.md', outdir: 'astray/below' },
+      1,
+      /below cannot be written: .*astray is a link that leads nowhere/,
     ],
     ['a repository that is not there', { named: 'spec.md', repo: 'nope' }, 1, /nope does not exist/],
     ['artifacts below a file', { named: 'spec.md', artifactsDir: 'bytes/x' }, 1, /artifacts folder/],
@@ -434,6 +446,7 @@ describe('before a model is paid', () => {
       await using it = await home({ 'spec.md': 'S', 'tpl.md': '{{PRODUCT_SPEC}}', 'full/WO-07.json': '{}' });
       await writeFile(join(it.path, 'bytes'), Buffer.from([0xff, 0xfe, 0x41]));
       spawnSync('mkfifo', [join(it.path, 'pipe')]);
+      await symlink('nowhere', join(it.path, 'astray'));
       await using server = await startModelServer([]);
       const { named, ...options } = given;
       let err = '';

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -370,6 +371,25 @@ describe('delivering to a folder', () => {
     expect(readdirSync(it.path).sort()).toEqual(before);
     expect(tree(join(it.path, 'full'))).toEqual({ x: 'x' });
   });
+
+  test('nothing is put into the folder of a run, which would not hold any more', async () => {
+    using it = folder();
+    const r = await run(it.path);
+    cpSync(r.run.root, join(it.path, 'runs/other'), { recursive: true });
+    mkdirSync(join(it.path, 'runs/other/snapshots'), { recursive: true });
+    symlinkSync('runs/RUN1', join(it.path, 'way'));
+    const before = tree(join(it.path, 'runs'));
+    for (const to of ['runs/RUN1', 'runs/RUN1/out', 'runs/RUN1/workspace/a/b', 'way/out']) {
+      expect(await r.asked({ to })).toBe(2);
+      expect(r.said()).toContain(`${join(it.path, to)} lies in the folder of the run\n  = fix: `);
+    }
+    expect(await r.asked({ to: 'runs/other/out' })).toBe(2);
+    expect(r.said()).toMatch(/out lies in the folder of another run, .*runs\/other\n/);
+    expect(tree(join(it.path, 'runs'))).toEqual(before);
+    // Neither is one that has but one of the names of a run's files.
+    put(it.path, { 'web/manifest.json': '{}', 'tests/snapshots/x': '' });
+    for (const to of ['runs/out', 'web/out', 'tests/out']) expect(await r.asked({ to }), r.said()).toBe(0);
+  });
 });
 
 test('a run that says that it began with its own folder, or with one that has no place, brings nothing there', async () => {
@@ -436,6 +456,8 @@ test('the command that a refusal names finds the run where this one did', async 
   const typed = `RUN1 --runsdir ${join(it.path, 'runs')}`;
   expect(await r.asked()).toBe(2);
   expect(r.said()).toContain(`fix: factory deliver ${typed} --to DIR\n`);
+  expect(await r.asked({ json: true }, 'RUN1', { called: { program: 'npx factory' } })).toBe(2);
+  expect(JSON.parse(r.said())).toMatchObject({ fix: `npx factory deliver ${typed} --to DIR` });
   writeFileSync(r.run.checkpoint, '{');
   expect(await r.asked()).toBe(2);
   expect(r.said()).toContain(`factory verify ${typed} tells more\n`);

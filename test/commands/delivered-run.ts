@@ -93,7 +93,11 @@ export async function run(
   writeFileSync(begun.run.manifest, JSON.stringify(manifest(workdir, begun.started.kind)));
   writeFileSync(begun.run.checkpoint, JSON.stringify(ended(more.status ?? 'completed', 'because')));
   const { io, said } = toolIo(begun);
-  const asked = (options: DeliverOptions = {}, id = 'RUN1', more: { signal?: () => AbortSignal } = {}) => {
+  const asked = (
+    options: DeliverOptions = {},
+    id = 'RUN1',
+    more: Partial<Parameters<typeof deliver>[2]> = {},
+  ) => {
     said.length = 0;
     return deliver(id, { runsdir: join(root, 'runs'), ...options }, { ...io, cwd: root, ...more });
   };

@@ -591,6 +591,16 @@ describe('prompt', () => {
       failure_class: 'config',
       failure_reason: expect.stringContaining('{{TITEL}}'),
     });
+    execFileSync('mkfifo', [join(b.workspace, 'pipe')]);
+    for (const [template, why] of [
+      ['.factory', 'is a folder'],
+      ['pipe', 'is no file'],
+      ['nowhere', 'there is no template'],
+    ] as const) {
+      expect(await orderPrompt({ template }, b.io)).toBe(1);
+      const failure_reason = expect.stringContaining(why);
+      expect(b.output()).toMatchObject({ failure_class: 'config', failure_reason });
+    }
   });
 });
 
@@ -1021,7 +1031,7 @@ describe('proof', () => {
   test('takes place outside every repository, without the run in sight, and leaves nothing', async () => {
     using it = folder();
     const script =
-      'git rev-parse 2>/dev/null && exit 3\nenv | grep -q FACTORY_RUN_DIR && exit 4\ntest "$FACTORY_RUN_MARKER" = m || exit 5\npwd\n';
+      'git rev-parse 2>/dev/null && exit 3\nenv | grep -q FACTORY_RUN_DIR && exit 4\ntest "$FACTORY_RUN_MARKER" = m || exit 5\ntest "$OURS" = o || exit 6\npwd\n';
     const b = await proven(it.path, { 'scripts/verify.sh': script }, order(1));
     const env = {
       ...b.env,
@@ -1029,6 +1039,7 @@ describe('proof', () => {
       TMPDIR: join(it.path, 'src'),
       // By this the engine finds what it leaves behind.
       FACTORY_RUN_MARKER: 'm',
+      OURS: 'o',
     };
     expect(await orderProof({}, { ...b.io, env })).toBe(0);
     expect(b.output().context_updates?.['build.proof']).toEqual(['bash scripts/verify.sh']);

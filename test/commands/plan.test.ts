@@ -70,6 +70,24 @@ const begin = async () => {
 };
 
 describe('factory plan prompt', () => {
+  test('no model is told the names of what is sealed, and no plan may count on them', async () => {
+    await put({
+      'checks/deep/secret_one.sh': '',
+      'judge.txt': '',
+      'judge.txt.md': '',
+      'src/checks/a.js': '',
+    });
+    io = { ...io, env: { ...io.env, FACTORY_HOLDOUT: 'checks,judge.txt' } };
+    await begin();
+    const prompt = await text('.factory/plan/prompt.md');
+    expect(prompt).toContain('Files:\n- judge.txt.md\n- spec.md\n- src/checks/a.js\n- template.md');
+    const needs = { preconditions: [{ kind: 'file_exists', path: 'judge.txt' }] };
+    await answer(plan(order('WO-01', 'a', needs)));
+    expect(await planCheck({}, io)).toBe(2);
+    expect(await json('.factory/plan/attempt-1/findings.json')).toMatchObject([{ code: 'E101' }]);
+    expect(await text('.factory/plan/prompt.md')).not.toMatch(/secret_one|- judge\.txt\n/);
+  });
+
   test('renders the prompt with the files that are there, but tools’ folders and its own', async () => {
     await put({
       'b/c.txt': '',
@@ -175,10 +193,11 @@ describe('factory plan check', () => {
 
   test('findings exit with 2, name codes and orders, and ask for a revision while attempts remain', async () => {
     await begin();
-    const bad = plan(order('WO-01', 'a'), order('WO-02', 'b', { acceptance_commands: ['x | y'] }), {
-      ...order('WO-03', 'c'),
-      allowed_files: ['c', 'd'],
-    });
+    const bad = plan(
+      order('WO-01', 'a', { acceptance_commands: ['node gone.js'] }),
+      order('WO-02', 'b', { acceptance_commands: ['x | y'] }),
+      order('WO-03', 'c', { allowed_files: ['c', 'd'] }),
+    );
     await answer(bad);
     expect(await planCheck({ attempts: '2' }, io)).toBe(2);
     expect(await told()).toMatchObject({
@@ -189,6 +208,7 @@ describe('factory plan check', () => {
       context_updates: { 'plan.attempt': 1, 'plan.errors': 2 },
     });
     expect(said.out).toMatch(/error\[E003\] WO-02: acceptance_commands: /);
+    expect(said.out).toMatch(/warning\[W205\] WO-01: acceptance_commands: /);
     const prompt = await text('.factory/plan/prompt.md');
     for (const part of ['Build a thing.', '- template.md', '## Acceptance commands', '[E104] WO-03'])
       expect(prompt).toContain(part);
@@ -205,7 +225,7 @@ describe('factory plan check', () => {
     expect(await text('.factory/plan/prompt.md')).toBe(prompt);
     expect(
       (await json('.factory/plan/attempt-2/findings.json')).map((f: { code: string }) => f.code),
-    ).toEqual(['E003', 'E104']);
+    ).toEqual(['E003', 'E104', 'W205']);
   });
 
   test('an answer that is not UTF-8 is a finding, and no plan is made of what could be guessed', async () => {
@@ -383,7 +403,8 @@ describe('factory plan emit', () => {
   });
 
   test('orders of an earlier plan are gone afterwards, other files stay', async () => {
-    await put({ '.factory/orders/WO-07.json': '{}', '.factory/orders/notes.txt': 'mine' });
+    const names = ['WO-07.json', 'FIX-01.json', 'notes.txt'];
+    await put(Object.fromEntries(names.map((name) => [`.factory/orders/${name}`, '{}'])));
     await emitted(order('WO-01', 'a'));
     expect(await listing('.factory/orders')).toEqual([
       'WO-01.json',
@@ -392,12 +413,33 @@ describe('factory plan emit', () => {
     ]);
   });
 
+  test('folders in the place of orders and of the manifest give way, as any earlier plan does', async () => {
+    await put({ '.factory/orders/WO-07.json/x': '', '.factory/orders/WORK_ORDERS_MANIFEST.json/x': '' });
+    expect(await emitted(order('WO-01', 'a'))).toBe(0);
+    expect(await listing('.factory/orders')).toEqual(['WO-01.json', 'WORK_ORDERS_MANIFEST.json']);
+  });
+
+  test.for([
+    ['plan.json', 'there is no checked plan (.factory/plan/plan.json)'],
+    ['state.json', '.factory/plan/state.json is a folder'],
+  ] as const)('a folder in the place of %s is refused with words', async ([name, words]) => {
+    await emitted(order('WO-01', 'a'));
+    await rm(join(io.cwd, '.factory/plan', name));
+    await put({ [`.factory/plan/${name}/x`]: '' });
+    expect(await planEmit({}, io)).toBe(2);
+    expect(await told()).toMatchObject({ outcome: 'fail', failure_class: 'config' });
+    expect(said.err).toContain(words);
+    // A check makes a plan of whatever stands in its place.
+    if (name === 'plan.json') expect([await planCheck({}, io), await planEmit({}, io)]).toEqual([0, 0]);
+  });
+
   test('the order that would make a verify script that is there is left out, and the rest renumbered', async () => {
     await put({ 'scripts/verify.sh': 'true' });
     expect(await emitted(order('WO-01', 'scripts/verify.sh'), order('WO-02', 'a'))).toBe(0);
     expect(await listing('.factory/orders')).toEqual(['WO-01.json', 'WORK_ORDERS_MANIFEST.json']);
     expect(await json('.factory/orders/WO-01.json')).toMatchObject({ id: 'WO-01', allowed_files: ['a'] });
     expect(said.out).toContain('left out WO-01');
+    expect(await json('.factory/plan/state.json')).toMatchObject({ skipped: ['WO-01'] });
   });
 
   test('refuses a plan that does not fit the workspace any longer, and leaves the orders alone', async () => {
@@ -405,6 +447,7 @@ describe('factory plan emit', () => {
     const before = await text('.factory/orders/WO-01.json');
     await put({ a: 'now it is here' });
     expect(await planEmit({}, io)).toBe(2);
+    expect(said.err).toContain('error[E101] WO-01: preconditions: a must be absent, but it exists by then\n');
     expect(said.err).toContain('E101 (WO-01)');
     expect(await text('.factory/orders/WO-01.json')).toBe(before);
   });

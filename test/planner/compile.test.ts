@@ -478,6 +478,7 @@ describe('prompts', () => {
       revisionPrompt('{{SAME_AGAIN}}', { basis, originalPrompt: '', previousAnswer: '', findings, earlier });
     expect(prompt([[...findings].reverse()])).toContain('same findings as for the answer before');
     expect(prompt([findings, findings.slice(1)])).toContain('same findings as for your answer 2 answers ago');
+    expect(prompt([findings, findings])).toContain('same findings as for the answer before');
     expect(prompt([findings.slice(1)])).toBe('');
     expect(isSame([], [])).toBe(false);
   });

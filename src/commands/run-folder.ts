@@ -1,0 +1,29 @@
+/** Folders of runs, where nobody but the run itself may put anything: its records would not hold any more. */
+import { lstat, realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { layout } from '../model/layout.ts';
+import { isCode, isMissing } from '../system/files.ts';
+import { isWithin, realOf } from '../workspace/dirs.ts';
+
+/** What is wrong with putting something into `folder`, which goes on after its name: it lies in the folder `runDir`, or in
+ *  that of another run. Undefined where it does not. */
+export async function liesInRun(folder: string, runDir: string): Promise<string | undefined> {
+  const real = realOf(folder);
+  if (isWithin(await realpath(runDir), real)) return 'lies in the folder of the run';
+  for (let above = real; above !== dirname(above); above = dirname(above)) {
+    if (await isRunFolder(above)) return `lies in the folder of another run, ${above}`;
+  }
+  return undefined;
+}
+
+async function isRunFolder(folder: string): Promise<boolean> {
+  const { manifest, snapshots } = layout(folder);
+  for (const path of [manifest, snapshots]) {
+    const there = await lstat(path).catch((error: unknown) => {
+      if (isMissing(error) || isCode(error, 'EACCES', 'ELOOP', 'ENAMETOOLONG')) return undefined;
+      throw error;
+    });
+    if (there === undefined) return false;
+  }
+  return true;
+}
