@@ -166,7 +166,7 @@ export function siteFor(
   const answering = (): Site['agent'] => {
     const chosen = setting.agentFor(node);
     // Only a live agent is paid: what a replay answers has been paid for by the run that recorded it.
-    const live = chosen === undefined ? undefined : visit.desk.paying(chosen, visit.attempt);
+    const live = chosen === undefined ? undefined : visit.desk.paying(chosen, visit.attempt, mask);
     const replayed = (sha256: string) => exchange.replayed(sha256);
     const agent =
       setting.replay?.agentFor({ node: node.id, visit: visit.visit, live, hidden, mask, replayed }) ?? live;
@@ -248,7 +248,7 @@ export function siteFor(
       });
       odd = reopen(nodeDir);
       await putBack();
-      await visit.desk.gather(nodeDir, visit.attempt);
+      await visit.desk.gather(nodeDir, visit.attempt, mask);
       note(ran, program, ended, mask);
       return ended.kind === 'timed_out'
         ? { kind: 'timed_out', afterMs: limit < left ? limit : visit.timeout.ms }
@@ -306,7 +306,7 @@ export function siteFor(
         },
       });
       await putBack();
-      await visit.desk.gather(nodeDir, visit.attempt);
+      await visit.desk.gather(nodeDir, visit.attempt, mask);
       await exchange.program(program, ended);
       return ended.kind === 'timed_out' && ended.afterMs !== program.timeoutMs
         ? { kind: 'timed_out', afterMs: visit.timeout.ms }
