@@ -189,7 +189,7 @@ function table(rows: readonly Row[], costs: (node: string) => string, width: num
   ];
   const widths = (cells[0] ?? [])
     .slice(0, -1)
-    .map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
+    .map((_, column) => cells.reduce((most, row) => Math.max(most, (row[column] ?? '').length), 0));
   return cells.map((row) => {
     const fixed = widths.map((wide, column) => (row[column] ?? '').padEnd(wide)).join('  ');
     return `${fixed}  ${oneLine(row.at(-1) ?? '', Math.max(20, width - fixed.length - 2))}`.trimEnd();

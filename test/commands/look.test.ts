@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { harmless } from '../../src/commands/io.ts';
 import { logsCommand } from '../../src/commands/logs.ts';
+import { runsCommand } from '../../src/commands/runs.ts';
 import { showCommand } from '../../src/commands/show.ts';
 import { traceCommand } from '../../src/commands/trace.ts';
 import { verifyCommand } from '../../src/commands/verify.ts';
@@ -177,4 +178,17 @@ test('a run that ends while it is looked at has not crashed', async () => {
   writeFileSync(path, ended.replace('"completed"', '"running"'));
   const { io } = doors(it.path, () => writeFileSync(path, ended));
   expect(await summaryOf('r', dir, io.clock)).toMatchObject({ status: 'completed' });
+});
+
+test('a name of wide letters keeps the columns of the list', async () => {
+  const { it } = await ran();
+  await using _ = it;
+  writeFileSync(join(it.path, '漢字😀.dot'), pipeline('true'));
+  await it.run('漢字😀.dot', { runId: 'w', quiet: true });
+  const { told, io } = doors(it.path);
+  await runsCommand({}, io);
+  // Each of the three takes two columns.
+  const [, wide = '', plain = ''] = told.out.split('\n').map((line) => line.replace(/[漢字😀]/gu, 'xx'));
+  expect(wide.indexOf('xxxxxx.dot')).toBe(plain.indexOf('g.dot'));
+  expect(wide.search(/\d{4}-/)).toBe(plain.search(/\d{4}-/));
 });
