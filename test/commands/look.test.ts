@@ -92,7 +92,7 @@ test('of so many lines as are asked for the last ones are told, however many tho
     expect(told.out === `${all.slice(-last).join('\n')}\n`, String(last)).toBe(true);
   }
   // To keep many costs about as much as to keep one.
-  expect(took[2], took.join(' ')).toBeLessThan(8 * (took[0] ?? 0));
+  expect(took[2], took.join(' ')).toBeLessThan(4 * (took[0] ?? 0));
 });
 
 test('a run that somebody goes on with, or removes, while it is verified is not called a changed one', async () => {
