@@ -2,6 +2,7 @@
 import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { auditRun } from '../../src/audit/audit.ts';
 import { harmless } from '../../src/commands/io.ts';
 import { logsCommand } from '../../src/commands/logs.ts';
 import { runsCommand } from '../../src/commands/runs.ts';
@@ -185,4 +186,21 @@ test('a name of wide letters keeps the columns of the list', async () => {
   const [, wide = '', plain = ''] = told.out.split('\n').map((line) => line.replace(/[漢字😀]/gu, 'xx'));
   expect(wide.indexOf('xxxxxx.dot')).toBe(plain.indexOf('g.dot'));
   expect(wide.search(/\d{4}-/)).toBe(plain.search(/\d{4}-/));
+});
+
+test('a leak that ended the run is an error of its audit, and a warning where the run has gone on', async () => {
+  const { it, dir } = await ran();
+  await using _ = it;
+  const event = (type: string, more = {}) =>
+    appendFileSync(join(dir, 'events.jsonl'), `${JSON.stringify({ type, epoch: 1, ...more })}\n`);
+  const severities = async () => {
+    const audited = await auditRun(dir, {});
+    if ('why' in audited) throw new Error(audited.why);
+    return audited.report.findings.map(({ severity, node, visit }) => `${severity} ${node}@${visit}`);
+  };
+  event('StageStarted', { node_id: 'a', visit: 7 });
+  event('PipelineFailed', { error: 'holdout_leak: out.txt shows line 3 of a sealed file' });
+  expect(await severities()).toEqual(['error a@7']);
+  event('PipelineStarted');
+  expect(await severities()).toEqual(['warning a@7']);
 });
