@@ -161,6 +161,18 @@ test.for<[string, readonly unknown[], 'tear' | undefined]>([
   expect(requests).toHaveLength(1);
 });
 
+test('what of an answer was cached, and thought, is told over chat completions, too', async () => {
+  const usage = {
+    prompt_tokens: 100,
+    completion_tokens: 9,
+    prompt_tokens_details: { cached_tokens: 80 },
+    completion_tokens_details: { reasoning_tokens: 4 },
+  };
+  const { report } = await chat([{ events: [chunk({ content: 'it' }, 'stop'), { choices: [], usage }] }]);
+  const told = { input_tokens: 100, cached_input_tokens: 80, output_tokens: 9, reasoning_tokens: 4 };
+  expect(report).toMatchObject({ kind: 'answered', usage: told });
+});
+
 test('that an answer has no room for a word is told, though the server goes without one', async () => {
   const { report, requests } = await chat([{ events: [chunk({}, 'length')], after: 'tear' }]);
   expect(report).toMatchObject({ kind: 'failed', reason: expect.stringMatching(/does not fit/) });
