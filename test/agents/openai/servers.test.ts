@@ -31,6 +31,7 @@ test.for<[string, (index: number) => Reaction, number]>([
   ['to itself', () => leads(307, '/v1/responses'), 1],
   ['round in a circle', (n) => leads(308, n % 2 === 0 ? '/v1/responses?again' : '/v1/responses'), 2],
   ['on and on', (n) => leads(307, `/v1/responses?${n}`), 6],
+  ['to what takes a name and a password', () => leads(307, 'http://me:hunter2@127.0.0.1:1/'), 1],
   ['to a page, with the prompt left behind', () => leads(302, '/v1/responses?login'), 1],
 ])('a server that leads %s is refused at once, with the place', async ([, reaction, asked]) => {
   await using server = await startModelServer((_, index) => reaction(index));
