@@ -94,6 +94,8 @@ test('what is sealed and who sees it are words that it knows, and it says who ca
   expect(wrong.code).toBe(2);
   expect(wrong.err).toMatch(/error\[holdout\]: holdout: ".\/" is the whole workspace/);
   expect(wrong.err).toMatch(/error\[sees-holdout\]: sees_holdout=true on codergen node "a"/);
+  // The caret stands under the value, not under the node.
+  expect(wrong.err).toMatch(/\n *\| {60,}\^{4}\n/);
 });
 
 test('of one mistake made over and over a terminal shows the first and a count, a pipe and --json all', async () => {
