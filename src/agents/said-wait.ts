@@ -1,4 +1,5 @@
-/** How long to wait, where only a sentence says so: `Please try again in 7m12s.`, `try again at Nov 26th, 2026 5:29 AM`. */
+/** How long to wait, where only a sentence says so: `Please try again in 7m12s.`, `Please retry after 33
+ *  seconds.`, `try again at Nov 26th, 2026 5:29 AM`. */
 
 const hourMs = 3_600_000;
 const units: readonly (readonly [RegExp, number])[] = [
@@ -15,7 +16,9 @@ export const saidWait = (text: string, now: Date): number | undefined =>
   lengthIn(text) ?? untilMoment(text, now);
 
 function lengthIn(text: string): number | undefined {
-  const told = /\b(?:try again|retry) in ((?:\d+(?:\.\d+)?\s*[a-z]+(?:,?\s+(?:and\s+)?)?)+)/i.exec(text)?.[1];
+  const told = /\b(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?\s*[a-z]+(?:,?\s+(?:and\s+)?)?)+)/i.exec(
+    text,
+  )?.[1];
   if (told === undefined) return undefined;
   let sum: number | undefined;
   for (const [, amount, word = ''] of told.matchAll(/(\d+(?:\.\d+)?)\s*([a-z]+)/gi)) {

@@ -9,7 +9,7 @@ import type { Manifest } from '../model/manifest.ts';
 import { kindOf, type Recognised } from '../model/resolve.ts';
 import { sha256 } from '../model/sha256.ts';
 import type { RunRecord } from '../model/visit-record.ts';
-import { readRecords } from '../store/journal.ts';
+import { readJournal } from '../store/journal.ts';
 import { readSoFar } from '../store/moment.ts';
 import { readManifest } from '../store/run-store.ts';
 import { readSealed } from '../store/sealed.ts';
@@ -233,10 +233,16 @@ class Auditor {
 
   /** The leaks that ended the run while it went on: what they left was put back, so that nothing else may show them. */
   async stopped(): Promise<void> {
-    const { records } = await readRecords(layout(this.runDir).events);
     let node: string | null = null;
     let visit: number | null = null;
-    for (const record of records) {
+    let last: AuditFinding | undefined;
+    // One record after the other: what agents did may be more than the memory holds.
+    for await (const entry of readJournal(layout(this.runDir).events)) {
+      if (entry.kind !== 'record') continue;
+      const { record } = entry;
+      // Where the run has gone on, the stage was made again.
+      if (last !== undefined) this.findings.push({ ...last, severity: 'warning' });
+      last = undefined;
       if (record['type'] === 'StageStarted') {
         node = String(record['node_id']);
         visit = Number(record['visit']);
@@ -246,10 +252,9 @@ class Auditor {
       const known = (one: AuditFinding) =>
         one.code.startsWith('holdout-') && one.node === node && one.visit === visit;
       if (leak === null || this.findings.some(known)) continue;
-      this.findings.push({
+      last = {
         code: 'holdout-canary',
-        // Where the run has gone on, the stage was made again.
-        severity: record === records.at(-1) ? 'error' : 'warning',
+        severity: 'error',
         sure: 'certain',
         node,
         visit,
@@ -258,8 +263,9 @@ class Auditor {
         line: null,
         message: `ended the run: ${leak[1]} showed line ${leak[2]} of a sealed file; what the stage wrote was put back`,
         fix: leakFix,
-      });
+      };
     }
+    if (last !== undefined) this.findings.push(last);
   }
 
   report(records: readonly RunRecord[], { holdout, problem, judge }: SealedJudge): AuditReport {

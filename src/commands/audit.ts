@@ -7,7 +7,7 @@ import { findRun } from '../store/run-store.ts';
 import { keepNurserySmall } from '../system/memory.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { type Io, paints } from './io.ts';
-import { oneLine, type Paint, painter } from './print.ts';
+import { foreign, oneLine, type Paint, painter } from './print.ts';
 import { refuse, wrong } from './refuse.ts';
 
 export type AuditOptions = { readonly runsdir?: string; readonly json?: boolean; readonly color?: boolean };
@@ -79,8 +79,8 @@ function findingText(finding: AuditFinding, paint: Paint): string {
   const head = `${severity}[${code}]`;
   const who = node === null ? '' : `${node}${visit === null ? '' : `@${visit}`}: `;
   const rows = [
-    `${severity === 'error' ? paint.red(head) : paint.yellow(head)}: ${who}${message} (${sure})`,
-    ` --> ${where}${line === null ? '' : `:${line}`}`,
+    `${severity === 'error' ? paint.red(head) : paint.yellow(head)}: ${who}${foreign(message, '    ')} (${sure})`,
+    ` --> ${oneLine(where, 300)}${line === null ? '' : `:${line}`}`,
   ];
   if (sealed !== undefined)
     rows.push(`  = sealed: file ${sealed.file}${sealed.line === 0 ? '' : `, line ${sealed.line}`}`);

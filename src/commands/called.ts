@@ -6,20 +6,24 @@ import { allows } from '../system/read.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `factory` where PATH has this very program, `npx factory` below npx, else `node …/dist/cli.js`. `script` is the file
- *  that Node was given. */
+/** `factory` where PATH has this very program, `npx factory` below npx or where a package manager runs a script, else
+ *  `node …/dist/cli.js`. `script` is the file that Node was given. */
 export function programWords(script: string, env: Environment, cwd: string): string {
   const byNpx =
     env['npm_command'] === 'exec' && /^['"]?factory['"]?(?:\s|$)/.test(env['npm_lifecycle_script'] ?? '');
   if (byNpx) return 'npx factory';
   const ours = realOf(script);
   // A pipeline's tools find us by the folder that the engine puts first, as anybody finds a program.
-  const onPath = (env['PATH'] ?? '').split(delimiter).find((folder) => {
+  const onPath = (env['PATH'] ?? '').split(delimiter).filter((folder) => {
     if (folder === '') return false;
     const path = join(folder, 'factory');
     return isProgram(path) && [ours, join(dirname(ours), 'bin/factory')].includes(realOf(path));
   });
-  if (onPath !== undefined || script === '') return 'factory';
+  // `npm run` and `yarn` put a project's programs on the PATH of its scripts, and not on that of the user's shell.
+  const lent = (folder: string) =>
+    env['npm_lifecycle_event'] !== undefined && /node_modules\/\.bin\/?$/.test(folder);
+  if (onPath.some((folder) => !lent(folder)) || script === '') return 'factory';
+  if (onPath.length > 0) return 'npx factory';
   const near = relative(cwd, script);
   return `node ${quoteWord(near.startsWith('..') ? script : near)}`;
 }

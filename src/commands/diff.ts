@@ -88,14 +88,16 @@ export async function diffCommand(
       return 0;
     }
     const told = await readManifest(moments.runDir);
+    const { take, end } = printer(io);
     const untold = await patchOf(sides, snapshots, {
       env: io.env,
       sha256: told.ok && told.manifest.base_commit?.length === 64,
       colour,
       toBeRead: io.outIsTerminal,
       only,
-      take: printer(io),
+      take,
     });
+    end();
     for (const line of untoldWords(untold)) io.err(`${line}\n`);
     return 0;
   } catch (error) {
@@ -227,11 +229,19 @@ function record({ runId, from, to }: Moments, changes: readonly Change[]): objec
 }
 
 /** Prints a patch as it is, for `git apply`; on a terminal without what would move its cursor. */
-function printer(io: Io & Pick<Raw, 'bytes'>): (piece: Buffer) => void {
-  if (!io.outIsTerminal) return (piece) => io.bytes(piece);
+function printer(io: Io & Pick<Raw, 'bytes'>) {
+  if (!io.outIsTerminal) return { take: (piece: Buffer) => io.bytes(piece), end: () => {} };
   const text = new TextDecoder();
-  // Git ends its colours in the short way.
-  return (piece) => io.out(text.decode(piece, { stream: true }).replaceAll('\x1b[m', '\x1b[0m'));
+  let rest = '';
+  const take = (piece: Buffer): void => {
+    const all = rest + text.decode(piece, { stream: true });
+    // A piece may end in the midst of a colour, or of a line end.
+    rest = /(?:\r|\x1b[^m]{0,8})$/.exec(all)?.[0] ?? '';
+    const whole = all.slice(0, all.length - rest.length);
+    // Git ends its colours in the short way. What would begin like a live line of ours is none.
+    io.out(whole.replaceAll('\x1b[m', '\x1b[0m').replace(/\r(?!\n)/g, '\\u000d'));
+  };
+  return { take, end: () => io.out(rest) };
 }
 
 const whys: Readonly<Record<Untold['why'], string>> = {

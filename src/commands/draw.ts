@@ -27,6 +27,10 @@ function width(character: string): number {
   return wide ? 2 : 1;
 }
 
+/** Columns a text on one line takes on a terminal. */
+export const columnsOf = (text: string): number =>
+  [...text].reduce((sum, character) => sum + width(character), 0);
+
 // Joiners of emoji are none of these.
 const unseen = /[\u00A0\u00AD\u2000-\u200B\u200E\u200F\u2028-\u202F\u205F-\u2069\u3000\uFEFF]/g;
 const named = (c: string): string => `<U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}>`;

@@ -38,8 +38,8 @@ export function paints(io: Pick<Io, 'env'>, terminal: boolean, flag: boolean | u
 
 /** What a terminal acts on, or what turns the order of letters round; line ends and tabs are none of it. */
 const acting = /\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
-/** Our own: colours, and at the beginning of a text the clearing of a live line. */
-const ours = /\x1b\[(?:[0-7]|2[2-9]|[349]\d)m|^\r\x1b\[2K/;
+/** Our own and git's: colours, with which nothing can be hidden, and at the beginning of a text the clearing of a live line. */
+const ours = /\x1b\[(?:[0127]|22|3[1-46]|39)m|^\r\x1b\[2K/;
 const either = new RegExp(`${ours.source}|${acting.source}`, 'g');
 
 /** A text for people, who may look at the run of somebody else: what would move their cursor, or write for them, is shown

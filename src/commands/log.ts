@@ -68,7 +68,9 @@ export function recordLine(when: string, level: string, message: string, fields:
 
 function quoted(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return typeof value === 'string' && (text === '' || /[\s"=]/.test(text)) ? JSON.stringify(text) : text;
+  return typeof value === 'string' && (text === '' || /[\s"=\p{Cc}]/u.test(text))
+    ? JSON.stringify(text)
+    : text;
 }
 
 /** An event as a log record. */

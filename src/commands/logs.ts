@@ -9,9 +9,11 @@ import { type Cursor, readJournal } from '../store/journal.ts';
 import { livingOwners } from '../store/lock.ts';
 import { findRun, namedRun, type RunSummary, summaryOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
+import { keepNurserySmall } from '../system/memory.ts';
+import { toReader } from '../system/readers.ts';
 import { type Io, paints, type Raw } from './io.ts';
 import { isLogged, type LogLevel, logLevel, recordLine, recordOf } from './log.ts';
-import { painter } from './print.ts';
+import { foreign, oneLine, painter } from './print.ts';
 import { refuse, wrong } from './refuse.ts';
 import { nextOf, storyOf } from './runs.ts';
 import { exitsHeld } from './view.ts';
@@ -42,19 +44,25 @@ export async function logsCommand(
     await refuse([wrong('no-run', found.why)], io, options);
     return 2;
   }
+  keepNurserySmall();
   const dir = resolve(io.cwd, found.dir);
   const { events } = layout(dir);
-  const teller = openTeller(options, io);
+  const reader = toReader(io);
+  const teller = openTeller(options, { ...io, out: reader.out });
   let cursor: Cursor | undefined;
   const readOn = async (): Promise<void> => {
     for await (const entry of readJournal(events, cursor)) {
       cursor = entry.cursor;
       if (entry.kind === 'record') teller.tell(entry.record);
       else io.err(`line ${entry.cursor.line} of ${events} cannot be read\n`);
+      if (!(await reader.isThere())) return;
     }
   };
   await readOn();
-  teller.begin();
+  for (const line of teller.begin()) {
+    reader.out(line);
+    if (!(await reader.isThere())) break;
+  }
   let stands = await summaryOf(found.id, dir, io.clock);
   while (options.follow === true && !io.outIsClosed()) {
     await readOn();
@@ -75,7 +83,7 @@ export async function logsCommand(
 
 /** How the run stands, and what could be typed next. */
 function standing(summary: RunSummary, dir: string, io: Io): string {
-  const story = storyOf(summary);
+  const story = foreign(storyOf(summary), '  ');
   const next = nextOf(summary, io.called?.program ?? 'factory', namedRun(dir, io.cwd));
   return `run ${summary.id}: ${summary.status}${story === '' ? '' : `: ${story}`}${next === '' ? '' : `\nnext: ${next}`}`;
 }
@@ -92,14 +100,16 @@ function openTeller(options: LogsOptions, io: Io) {
     warn: paint.yellow,
     error: paint.red,
   };
-  const waiting: string[] = [];
+  let waiting: string[] = [];
+  /** Kept until there are twice as many as wanted: to take them off one by one would move all the others each time. */
+  const latest = (): string[] => (last === 0 ? [] : waiting.slice(-last));
   let hasBegun = last === Number.POSITIVE_INFINITY;
   let told = 0;
   const out = (line: string): void => {
     told += 1;
     if (hasBegun) io.out(line);
     else waiting.push(line);
-    if (waiting.length > last) waiting.shift();
+    if (waiting.length > 2 * last) waiting = latest();
   };
   const isAbout = (id: unknown): boolean => node === undefined || id === node;
   const log = (at: string, [how, message, fields]: Parameters<Log>): void => {
@@ -126,11 +136,15 @@ function openTeller(options: LogsOptions, io: Io) {
       const event = RunEvent.safeParse(record);
       if (event.success) words.tell(event.data);
       // Of another version of ours, or of somebody else.
-      else if (isAbout(record['node_id'])) log(at, ['info', String(record['type'] ?? 'an unknown event')]);
+      else if (isAbout(record['node_id']))
+        log(at, ['info', oneLine(String(record['type'] ?? 'an unknown event'), 100)]);
     },
-    begin(): void {
+    /** Answers the lines that waited. */
+    begin(): readonly string[] {
       hasBegun = true;
-      for (const line of waiting.splice(0)) io.out(line);
+      const lines = latest();
+      waiting = [];
+      return lines;
     },
     /** What waits for an end that has not come. */
     end: (): void => words.rest(),

@@ -23,12 +23,17 @@ export function elapsedWords(ms: number): string {
   return `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, '0')}s`;
 }
 
-/** Blanks made one, colours of others dropped (the end of one may be cut away), and cut to `most` characters. */
+/** Without the colours of others, whose end may be missing, or which write in the colour of the ground; what could still
+ *  be one is shown. */
+const undyed = (text: string): string => text.replace(/\x1b\[[\d;]*m/g, '').replaceAll('\x1b', '\\u001b');
+
+/** What stages and models say, among our own words: its later lines stand so far in that none looks like one of ours. */
+export const foreign = (text: string, indent: string): string =>
+  undyed(text).trim().replace(/\s*\n/g, `\n${indent}`);
+
+/** Blanks made one, colours of others dropped, and cut to `most` characters. */
 export const oneLine = (text: string, most: number): string => {
-  const flat = text
-    .replace(/\x1b\[[\d;]*m/g, '')
-    .replace(/\s+/g, ' ')
-    .trim();
+  const flat = undyed(text).replace(/\s+/g, ' ').trim();
   const characters = [...flat];
   return characters.length <= most ? flat : `${characters.slice(0, most - 1).join('')}…`;
 };
@@ -126,19 +131,21 @@ export function liveLine(event: RunEvent, clock: number, paint: Paint, width: nu
   }
 }
 
+/** As far in as the texts of a summary stand. */
+const column = ' '.repeat(12);
+
 /** The last word on a run: outcome, cause first when it failed, then figures, places and the next command. */
 export function summary(result: RunResult, paint: Paint): string {
   const rows: [string, string][] = [];
+  const reason = foreign(result.reason, column);
   const head =
     result.status === 'completed'
       ? paint.green(`✓ success in ${elapsedWords(result.elapsed_ms)}`)
       : isPaused(result.status)
-        ? paint.yellow(
-            `■ parked${result.wake_at === undefined ? '' : ` until ${result.wake_at}`}: ${result.reason}`,
-          )
+        ? paint.yellow(`■ parked${result.wake_at === undefined ? '' : ` until ${result.wake_at}`}: ${reason}`)
         : result.status === 'interrupted'
-          ? paint.yellow(`■ ${result.reason} after ${elapsedWords(result.elapsed_ms)}`)
-          : paint.red(`✗ failed: ${result.reason}`);
+          ? paint.yellow(`■ ${reason} after ${elapsedWords(result.elapsed_ms)}`)
+          : paint.red(`✗ failed: ${reason}`);
   if (result.status === 'failed') {
     if (result.failed_node !== null) {
       rows.push([

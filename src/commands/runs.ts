@@ -10,6 +10,7 @@ import type { RunSummary } from '../store/run-store.ts';
 import { listRuns } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
 import { keepNurserySmall } from '../system/memory.ts';
+import { columnsOf } from './draw.ts';
 import type { Io } from './io.ts';
 import { paints } from './io.ts';
 import type { Paint } from './print.ts';
@@ -102,9 +103,14 @@ function table(runs: readonly RunSummary[], paint: Paint, width: number | undefi
     storyOf(run),
   ]);
   const all = [['run', 'status', 'pipeline', 'started (UTC)', 'time', ''], ...cells];
-  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
+  const taking = (row: readonly string[], column: number) => columnsOf(row[column] ?? '');
+  const widths = [0, 1, 2, 3, 4].map((column) =>
+    all.reduce((most, row) => Math.max(most, taking(row, column)), 0),
+  );
   return all.map((row, at) => {
-    const fixed = widths.map((wide, column) => (row[column] ?? '').padEnd(wide));
+    const fixed = widths.map(
+      (wide, column) => `${row[column] ?? ''}${' '.repeat(wide - taking(row, column))}`,
+    );
     const status = runs[at - 1]?.status;
     const taken = widths.reduce((sum, wide) => sum + wide + 2, 0);
     const story = oneLine(row[5] ?? '', width === undefined ? 100 : Math.max(12, width - taken - 1));

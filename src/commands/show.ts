@@ -16,7 +16,7 @@ import type { Clock } from '../system/clock.ts';
 import { keepNurserySmall } from '../system/memory.ts';
 import type { Io } from './io.ts';
 import { paints } from './io.ts';
-import { elapsedWords, oneLine, painter, spentWords } from './print.ts';
+import { elapsedWords, foreign, oneLine, painter, spentWords } from './print.ts';
 import { refuse, wrong } from './refuse.ts';
 import { nextOf } from './runs.ts';
 
@@ -103,7 +103,8 @@ export async function showCommand(
     ...spentLines(spent, prices),
     ['files', dir],
   ];
-  for (const [name = '', text = ''] of lines) io.out(`${paint.dim(name.padEnd(9))} ${text}\n`);
+  for (const [name = '', text = ''] of lines)
+    io.out(`${paint.dim(name.padEnd(9))} ${foreign(text, ' '.repeat(10))}\n`);
   const costs = (node: string) => (books.of(node).calls === 0 ? '' : spentWords(books.of(node)));
   io.out(`\n${table(rows, costs, io.outIsTerminal ? io.width : 160).join('\n')}\n`);
   return 0;
@@ -188,7 +189,7 @@ function table(rows: readonly Row[], costs: (node: string) => string, width: num
   ];
   const widths = (cells[0] ?? [])
     .slice(0, -1)
-    .map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
+    .map((_, column) => cells.reduce((most, row) => Math.max(most, (row[column] ?? '').length), 0));
   return cells.map((row) => {
     const fixed = widths.map((wide, column) => (row[column] ?? '').padEnd(wide)).join('  ');
     return `${fixed}  ${oneLine(row.at(-1) ?? '', Math.max(20, width - fixed.length - 2))}`.trimEnd();

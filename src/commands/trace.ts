@@ -4,13 +4,14 @@ import { wholeRecords } from '../engine/full-trace.ts';
 import { layout } from '../model/layout.ts';
 import { readJournal } from '../store/journal.ts';
 import { findRun } from '../store/run-store.ts';
-import type { Io } from './io.ts';
+import { toReader } from '../system/readers.ts';
+import type { Io, Raw } from './io.ts';
 import { refuse, wrong } from './refuse.ts';
 
 export async function traceCommand(
   run: string,
   options: { readonly runsdir?: string; readonly node?: string; readonly type?: string },
-  io: Io,
+  io: Io & Pick<Raw, 'outIsClosed'>,
 ): Promise<number> {
   const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
   if (!found.ok) {
@@ -21,6 +22,7 @@ export async function traceCommand(
   const inWhole = wholeRecords();
   const nodes = new Set<string>();
   const types = new Set<string>();
+  const reader = toReader(io);
   let told = 0;
   let unreadable = 0;
   // One record after the other: a trace may be larger than the memory.
@@ -36,7 +38,8 @@ export async function traceCommand(
     if (options.node !== undefined && !ids.includes(options.node)) continue;
     if (options.type !== undefined && record['type'] !== options.type) continue;
     told++;
-    io.out(`${JSON.stringify(record)}\n`);
+    reader.out(`${JSON.stringify(record)}\n`);
+    if (!(await reader.isThere())) return 0;
   }
   if (unreadable > 0)
     io.err(`${unreadable} line${unreadable === 1 ? '' : 's'} of the trace cannot be read\n`);

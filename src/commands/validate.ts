@@ -1,8 +1,10 @@
 /** `factory validate`: everything that is wrong with pipelines, before anything runs. */
 
+import { misnamedAgents } from '../engine/casting.ts';
 import { readInputs } from '../engine/inputs.ts';
 import { readPipeline } from '../factory/pipeline.ts';
 import { hasErrors } from '../model/diagnostic.ts';
+import { kinds } from '../nodes/index.ts';
 import { draw } from './draw.ts';
 import { fewOfEach } from './few.ts';
 import type { Io } from './io.ts';
@@ -19,7 +21,11 @@ export async function validateCommand(
   for (const file of files) {
     const { graph, text, found, counts } = await readPipeline(file, io.cwd);
     const inputs = graph === undefined ? undefined : await readInputs(graph, {}, io.cwd);
-    const diagnostics = [...found, ...(inputs !== undefined && 'problems' in inputs ? inputs.problems : [])];
+    const diagnostics = [
+      ...found,
+      ...(graph === undefined ? [] : misnamedAgents(graph, kinds)),
+      ...(inputs !== undefined && 'problems' in inputs ? inputs.problems : []),
+    ];
     const ok = !hasErrors(diagnostics);
     allOk &&= ok;
     reports.push({ file, ok, ...(counts ?? {}), diagnostics });

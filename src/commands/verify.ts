@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { layout } from '../model/layout.ts';
-import { ownerOf } from '../store/lock.ts';
+import { locksIn, ownerOf } from '../store/lock.ts';
 import { findRun, listingOf, otherVersionOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
 import { sourceGit } from '../system/git.ts';
@@ -66,16 +66,21 @@ export async function verifyCommand(
   const repo = options.repo === undefined ? undefined : resolve(io.cwd, options.repo);
   if (repo !== undefined && !(await isRepository(repo, io.env)))
     return no('usage', `--repo: ${repo} is no git repository`, 'name the one that has the branch');
-  const found = await findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
+  const find = () => findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
+  const found = await find();
   if (!found.ok) return no('no-run', found.why);
   const runDir = resolve(io.cwd, found.dir);
   // Whatever else stands in the place of its folder is found below.
-  if (isFolder(layout(runDir).locks) && (await ownerOf(runDir, io.clock)) !== undefined)
-    return no(
+  const isGoing = async () =>
+    isFolder(layout(runDir).locks) && (await ownerOf(runDir, io.clock)) !== undefined;
+  const going = () =>
+    no(
       'run-going',
       `run ${found.id} is going on: its files change under whoever checks them`,
       `wait for its end; ${listingOf(runDir, io.cwd)} tells how it stands`,
     );
+  const owners = locksIn(runDir).length;
+  if (await isGoing()) return going();
   // What we cannot read nobody need have changed.
   const other = await otherVersionOf(runDir);
   if (other !== undefined) return no('run-files', `run ${found.id} ${other.what}`, other.fix);
@@ -88,6 +93,13 @@ export async function verifyCommand(
     delivered: repo === undefined ? undefined : { repo, ...(branch === undefined ? {} : { branch }) },
   });
   const code = verified.problems.length === 0 ? 0 : 1;
+  if (code !== 0) {
+    // Whoever has removed the run meanwhile, or gone on with it, has changed nothing that was to stay.
+    const still = await find();
+    if (!still.ok) return no('no-run', still.why);
+    if (await isGoing()) return going();
+    if (locksIn(runDir).length > owners) return verifyCommand(run, options, io);
+  }
   const { manifest, ...report } = verified;
   if (options.json === true) {
     const told = {
@@ -144,7 +156,7 @@ function line({ where, message, should_be: should, is }: Problem): string {
     ...(should === null ? [] : [`should be ${value(should)}`]),
     ...(is === null ? [] : [`is ${value(is)}`]),
   ];
-  return `${where}: ${oneLine(message, 300)}${values.length === 0 ? '' : ` (${values.join(', ')})`}`;
+  return `${oneLine(where, 300)}: ${oneLine(message, 300)}${values.length === 0 ? '' : ` (${values.join(', ')})`}`;
 }
 
 const value = (text: string): string =>

@@ -73,6 +73,8 @@ export function outline(text: string): Outline {
   if (large !== undefined) return { header: undefined, items: [], bad: [large], whole: false, turned };
   const bad: BadText[] = [...badTokens];
   const items: Item[] = [];
+  /** Braces of subgraphs behind a list that is never closed. */
+  const headless = new Set<Token>();
   let whole = !cut;
   let index = 0;
 
@@ -163,9 +165,15 @@ export function outline(text: string): Outline {
     }
     for (const token of pending) if (isLiteral(token)) checkLiteral(token);
     for (const { inner } of lists) for (const token of inner) if (isLiteral(token)) checkLiteral(token);
+    // What a list that is never closed has swallowed is no attribute, and what stands behind it lacks its beginning.
+    const swallowing = lists.find(({ close }) => close.kind !== ']' && close.kind !== 'end');
+    if (swallowing !== undefined) {
+      if (swallowing.close.kind === '{') headless.add(swallowing.close);
+      return;
+    }
     if (pending.length === 1 && first.kind === '{') {
       const list = lists[0];
-      if (list !== undefined)
+      if (list !== undefined && !headless.has(first))
         refuse(
           'stray-list',
           list.open,

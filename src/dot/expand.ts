@@ -11,6 +11,17 @@ export type Reference = {
   readonly length: number;
 };
 
+/** What `${node.id.key}` may name of a node that has run. */
+export const nodeKeys = [
+  'outcome',
+  'label',
+  'preferred_label',
+  'notes',
+  'failure_reason',
+  'failure_class',
+  'visits',
+] as const;
+
 export type Scope = {
   readonly goal: string | undefined;
   /** The value of a variable, a context key or a node's `id.key`; undefined when there is none. */

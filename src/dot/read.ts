@@ -88,7 +88,10 @@ export function readGraph(
   const trees = treesOf(statements);
   const built = header === undefined ? undefined : build({ file, text, positions }, header, items, trees);
   const unread = trees.bad();
-  const all = [...refused, ...unread, ...(built?.bad ?? [])].sort((a, b) => a.start - b.start);
+  // A value that is refused for what it is has told already why its statement does not read.
+  const explained = new Set(refused.map(({ start }) => start));
+  const news = unread.filter(({ start }) => !explained.has(start));
+  const all = [...refused, ...news, ...(built?.bad ?? [])].sort((a, b) => a.start - b.start);
   const bad = turned === undefined ? all : blamed(turned, all, positions);
   return {
     graph: whole && unread.length === 0 && bad === all ? built?.graph : undefined,

@@ -10,7 +10,13 @@ export type Variable = {
   readonly at: number;
   readonly length: number;
 };
-export type VariableProblem = { readonly message: string; readonly at: number; readonly length: number };
+export type VariableProblem = {
+  readonly message: string;
+  readonly at: number;
+  readonly length: number;
+  /** The variable that is meant, where the entry names one. */
+  readonly name?: string;
+};
 
 const nameForm = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 
@@ -38,15 +44,17 @@ export function parseVars(text: string): {
   const names = new Set<string>();
   for (const { text: entry, at } of entries(text)) {
     const length = Math.max(entry.length, 1);
-    const say = (message: string) =>
-      void problems.push({ message, at: Math.min(at, text.length - 1), length });
+    const say = (message: string, name?: string) => {
+      const meant = name === undefined || !nameForm.test(name) ? {} : { name };
+      problems.push({ message, at: Math.min(at, text.length - 1), length, ...meant });
+    };
     if (entry === '') {
       say('an entry of vars is empty');
       continue;
     }
     const equals = entry.indexOf('=');
     if (equals === -1) {
-      say(`the variable "${entry}" has no default: write ${entry}=value`);
+      say(`the variable "${entry}" has no default: write ${entry}=value`, entry);
       continue;
     }
     const name = entry.slice(0, equals).trim();
@@ -66,7 +74,7 @@ export function parseVars(text: string): {
     const value = /^(["']).*\1$/s.test(raw) && raw.length > 1 ? raw.slice(1, -1) : raw;
     const file = value.startsWith('@');
     if (file && value.length === 1) {
-      say(`the variable "${name}" names no file after @`);
+      say(`the variable "${name}" names no file after @`, name);
       continue;
     }
     names.add(name);

@@ -32,6 +32,28 @@ export type Casting = {
 export const backendOf = (node: Node): string =>
   present(node.attrs, 'agent.backend')?.value.text.trim() ?? '';
 
+/** Where a node says its agent; else the node, which the run's agent answers. */
+const placeOf = (graph: Graph, node: Node) => ({
+  file: graph.file,
+  span: present(node.attrs, 'agent.backend')?.valueSpan ?? node.span,
+});
+
+/** What makes a choice of agents wrong wherever it is made. */
+const misspelt: readonly string[] = ['agent-unknown', 'agent-list', 'agent-effort'];
+
+/** Agents that nodes name and that there are not, whatever a run is given. */
+export function misnamedAgents(graph: Graph, kinds: readonly NodeKind[]): readonly Diagnostic[] {
+  const found = new Map<string, Diagnostic>();
+  for (const node of codergens(graph, kinds)) {
+    const nodeBackend = backendOf(node);
+    if (nodeBackend === '' || found.has(nodeBackend)) continue;
+    const chosen = chooseAgent({ env: {}, nodeBackend });
+    if ('problem' in chosen && misspelt.includes(chosen.problem.code))
+      found.set(nodeBackend, { ...chosen.problem, place: placeOf(graph, node) });
+  }
+  return [...found.values()];
+}
+
 export function cast(
   graph: Graph,
   kinds: readonly NodeKind[],
@@ -63,7 +85,7 @@ export function cast(
       ...(choice.script === undefined ? {} : { script: choice.script, scriptNamed: choice.scriptNamed }),
     });
     if ('plan' in chosen) plans.set(backend, chosen.plan);
-    else problems.push({ ...chosen.problem, place: { file: graph.file, span: node.span } });
+    else problems.push({ ...chosen.problem, place: placeOf(graph, node) });
   }
   // A flag that no node heeds is still a flag that somebody typed.
   if (plans.size === 0 && problems.length === 0) {
@@ -73,8 +95,7 @@ export function cast(
       ...(flag === undefined ? {} : { flag }),
       ...(effort === undefined ? {} : { effort }),
     });
-    if ('problem' in asked && ['agent-unknown', 'agent-list', 'agent-effort'].includes(asked.problem.code))
-      problems.push(asked.problem);
+    if ('problem' in asked && misspelt.includes(asked.problem.code)) problems.push(asked.problem);
   }
   if (problems.length > 0) return { problems: problems.slice(0, 1) };
   return { plans, main: plans.get('') ?? [...plans.values()][0] };

@@ -17,6 +17,8 @@ import { writeSealed } from '../store/sealed.ts';
 import { openVisits, stateAfter } from '../store/visits.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
 import { copyStore } from '../workspace/copy-store.ts';
+import { realOf } from '../workspace/dirs.ts';
+import { filesNaming, noteOf } from '../workspace/own-place.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
@@ -107,6 +109,8 @@ async function fill(
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots, sync: false });
   const then = await loaded(snapshots, wanted.snapshot);
   await snapshots.restore(then);
+  const old = realOf(from.workspace);
+  const namingOld = await filesNaming(old, then.tree, at.workspace);
   await wanted.history?.(from.history, at.history, at.workspace);
   for (const [stored, text] of Object.entries(wanted.files)) {
     await writeFileAtomic(join(at.inputs, stored), text);
@@ -158,6 +162,7 @@ async function fill(
     notes: [
       ...lost.map((visit) => `the artifacts of ${visit} are no longer there, and not taken over`),
       ...exchanges.notes,
+      ...noteOf(namingOld, old),
     ],
   };
 }

@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { nodeLayout } from '../model/layout.ts';
-import { beforeWrite } from '../system/fence.ts';
+import { beforeRemaking, beforeWrite } from '../system/fence.ts';
 import { isCode, overwriteJson, removeNow } from '../system/files.ts';
 import { readSome } from '../system/read.ts';
 import { settleTree } from '../system/settle.ts';
@@ -117,6 +117,7 @@ async function clear(dir: string, visit: number): Promise<void> {
   if (entries.length > 0 && stage?.visit === visit - 1) {
     const whole = isWhole(archive);
     beforeWrite(dir);
+    beforeRemaking(dir);
     mkdirSync(nodeLayout(dir).visits, { recursive: true });
     // A later visit may have put a link where its own place would be.
     reopen(archive);

@@ -13,6 +13,7 @@ import { keysFolder, mostSealedBytes, writeSealed } from '../store/sealed.ts';
 import { stateAfter } from '../store/visits.ts';
 import { makeFolder, writeFileAtomic, writeJson } from '../system/files.ts';
 import type { HardLinks } from '../workspace/hard-links.ts';
+import { noteOf } from '../workspace/own-place.ts';
 import { placeSealed, takeOutSealed } from '../workspace/sealed.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { readForSealing } from '../workspace/to-seal.ts';
@@ -103,6 +104,7 @@ async function fill(
     for (const { path, why } of copied.skipped) notes.push(`not copied: ${path} (${why})`);
     for (const path of copied.outsideLinks)
       notes.push(`kept as a link, though it leads out of the workdir: ${path}`);
+    notes.push(...noteOf(copied.namingPlace ?? [], wanted.workdir));
     const shown = copied.names?.leadingTo(wanted.holdout?.leaveOut ?? []);
     if (shown !== undefined) return { problem: secondName(shown) };
     hardLinks = copied.names?.several() ?? [];

@@ -1,4 +1,5 @@
 /** What a text of the pipeline's may name: parameters, context, earlier stages. */
+import type { nodeKeys } from '../dot/expand.ts';
 import type { RunState } from '../model/checkpoint.ts';
 import { own } from '../model/own.ts';
 import { asText } from './context.ts';
@@ -22,7 +23,8 @@ export function known(
       const dot = key.indexOf('.');
       const outcome = own(state.outcomes, key.slice(0, dot));
       if (dot < 0 || outcome === undefined) return undefined;
-      switch (key.slice(dot + 1)) {
+      const named = key.slice(dot + 1) as (typeof nodeKeys)[number]; // any other word is the default's
+      switch (named) {
         case 'outcome':
           return outcome.status;
         case 'label':

@@ -36,7 +36,7 @@ import { withOwnHash } from '../store/own-hash.ts';
 import { listingOf } from '../store/run-store.ts';
 import { brandFor, brandOf } from '../system/brand.ts';
 import { diskTrouble } from '../system/disk-trouble.ts';
-import { beforeWrite, fence, Superseded } from '../system/fence.ts';
+import { beforeRemaking, beforeWrite, fence, Superseded } from '../system/fence.ts';
 import { writeFileAtomic, writeJson } from '../system/files.ts';
 import { collectGarbage, keepSmall } from '../system/memory.ts';
 import { OutOfMemory } from '../system/oom.ts';
@@ -292,6 +292,8 @@ export async function drive(
   } catch (error) {
     // Whatever was found wrong in a run that is another's by now: that is why.
     lock.assertOwner();
+    // Or in one that somebody has removed.
+    if (!(error instanceof Superseded)) beforeRemaking(at.manifest);
     const trouble = diskTrouble(error);
     if (trouble === undefined) throw error;
     unsealIfPossible(at.workspace, stopped);

@@ -64,13 +64,15 @@ export const codergen = kind({
   ids: [],
   executable: true,
   attributes,
-  check(node, { sees_holdout }) {
+  check(node, { sees_holdout }, graph) {
     if (sees_holdout !== true) return [];
+    const said = present(node.attrs, 'sees_holdout');
     return [
       {
         code: 'sees-holdout',
         severity: 'error',
         message: `sees_holdout=true on codergen node "${node.id}": an agent does not get to see what is sealed`,
+        place: { file: graph.file, span: said?.valueSpan ?? node.span },
         fix: 'leave it out; an agent that shall read the scenarios has an attribute of its own: codex.allow_read_scenarios=true (claude., command., openai.)',
       },
     ];

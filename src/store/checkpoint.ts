@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { BoundedCheckpoint, Checkpoint, Cover, type RunState } from '../model/checkpoint.ts';
 import { parseJson } from '../model/json.ts';
 import { layout } from '../model/layout.ts';
+import type { RunRecord } from '../model/visit-record.ts';
 import { both, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { readPlain } from '../system/read.ts';
 import type { Journal, JournalOptions } from './journal.ts';
@@ -205,8 +206,19 @@ export type LoadedCheckpoint = Loaded | (Unreadable & { readonly missing: boolea
 /** Loads the checkpoint at `path` with what the file beside it tells, or says what is wrong with which file and how to
  *  go on. Rejects only when a file is there and may not be read. */
 export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
+  const read = await loadWithRecords(path);
+  if (!read.ok) return read;
+  // Who goes on with a run does not need them, and they may be many.
+  const { records: _, ...loaded } = read;
+  return loaded;
+}
+
+/** As `loadCheckpoint`, with the records of the visits that it counts. */
+export async function loadWithRecords(
+  path: string,
+): Promise<(Loaded & { readonly records: readonly RunRecord[] }) | Exclude<LoadedCheckpoint, Loaded>> {
   const fix = 'put back a copy of the file if there is one, else start a new run (without --resume)';
-  const broken = (what: string): LoadedCheckpoint => ({
+  const broken = (what: string): Exclude<LoadedCheckpoint, Loaded> => ({
     ...unreadable(`${path} ${what}`, fix),
     missing: false,
   });
@@ -254,6 +266,7 @@ export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
     ok: true,
     checkpoint: { ...folded, ...small },
     visits: { seq: visits_seq, end: visits.end },
+    records: visits.records,
     vouched: only(read.data, vouching),
     ...(changed === undefined ? {} : { changed }),
   };

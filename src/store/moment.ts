@@ -6,9 +6,8 @@ import { nearestOf } from '../model/nearest.ts';
 import { own } from '../model/own.ts';
 import type { Point } from '../model/point.ts';
 import type { RunRecord, VisitRecord } from '../model/visit-record.ts';
-import { loadCheckpoint } from './checkpoint.ts';
+import { loadWithRecords } from './checkpoint.ts';
 import type { Unreadable } from './problem.ts';
-import { readVisits } from './visits.ts';
 
 export type Moment = {
   readonly ok: true;
@@ -39,12 +38,10 @@ export async function readSoFar(runDir: string): Promise<
     }
   | Unreadable
 > {
-  const at = layout(runDir);
-  const loaded = await loadCheckpoint(at.checkpoint);
+  const loaded = await loadWithRecords(layout(runDir).checkpoint);
   if (!loaded.ok) return loaded;
-  const { checkpoint } = loaded;
-  const read = await readVisits(at.visits, loaded.visits.seq);
-  return read.ok ? { ok: true, checkpoint, records: read.records, changed: loaded.changed } : read;
+  const { checkpoint, records, changed } = loaded;
+  return { ok: true, checkpoint, records, changed };
 }
 
 /** Right after the visit that `point` names, or with `before` right before it; else which visits there are. `records`

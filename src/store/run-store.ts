@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { lstat, readdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { ulid } from 'ulid';
 import * as z from 'zod';
 import { parseJson } from '../model/json.ts';
@@ -174,7 +175,12 @@ export type RunSummary = {
 export async function listRuns(runsDir: string, clock: Clock): Promise<RunSummary[]> {
   const runs: RunSummary[] = [];
   // One after the other: a directory of thousands of runs must not open thousands of files at once.
-  for (const id of await runIds(runsDir)) runs.push(await summaryOf(id, join(runsDir, id), clock));
+  for (const id of await runIds(runsDir)) {
+    const dir = join(runsDir, id);
+    const run = await summaryOf(id, dir, clock);
+    // One that was removed meanwhile is none that is damaged.
+    if (run.status !== 'unreadable' || (await isRun(dir))) runs.push(run);
+  }
   return runs.sort((a, b) => order(b.startedAt, a.startedAt) || order(b.id, a.id));
 }
 
@@ -192,6 +198,9 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
   const goesOn = saved.success && (said === 'running' || saved.data.next_node != null);
   const owned = goesOn && said !== 'completed' ? await isOwnedBySomebody(dir, clock) : false;
   const isOwned = owned === true;
+  // Its engine may have ended between our two looks, and has said how.
+  if (said === 'running' && owned === false && !isDeepStrictEqual(await jsonOf(at.checkpoint), checkpoint))
+    return summaryOf(id, dir, clock);
   // What its words mean is for another version to say, and nothing of ours goes on with it.
   const other = isOwned ? undefined : otherVersion(checkpoint);
   const damaged =

@@ -1,6 +1,6 @@
 /** Fences around folders that only their owner may write in. An owner that slept while another took over still has its
  *  next write before it; the fence stands right before each one. */
-import { existsSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { dirname, sep } from 'node:path';
 
 /** Thrown in place of a write: somebody else owns the folder now, and we change nothing in it any more. */
@@ -35,10 +35,19 @@ export function beforeWrite(path: string): void {
  *  whole of what we own: it must not come back by us, with next to nothing in it. */
 export function beforeRemaking(path: string): void {
   const sign = signOf(path);
-  if (sign !== undefined && !existsSync(dirname(sign)))
+  if (sign !== undefined && isGone(dirname(sign)))
     throw new Superseded(
       `${dirname(dirname(sign))} was removed, or the disk that it is on unmounted, meanwhile; this process stops`,
     );
+}
+
+/** What nobody may look at is not gone. */
+function isGone(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** `beforeWrite` as a question. */

@@ -1,4 +1,4 @@
-/** Who reads what a process says, at its end. */
+/** Who reads what a process says, while it goes on and at its end. */
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 
@@ -37,4 +37,26 @@ async function taken(stream: Writable, asked: AbortSignal | undefined, momentMs:
     if (asked?.aborted === true) hurry();
     else asked?.addEventListener('abort', hurry);
   });
+}
+
+/** Characters of results after which news of their reader is waited for. */
+const muchTold = 1 << 16;
+
+/** For results of any length: tells them, and says whether anybody still reads. That a reader has gone is heard of only
+ *  in a turn of the event loop, and what reads files line after line leaves none. */
+export function toReader(io: { readonly out: (text: string) => void; readonly outIsClosed: () => boolean }) {
+  let told = 0;
+  return {
+    out(text: string): void {
+      told += text.length;
+      io.out(text);
+    },
+    async isThere(): Promise<boolean> {
+      if (told >= muchTold) {
+        told = 0;
+        await new Promise((turn) => setImmediate(turn));
+      }
+      return !io.outIsClosed();
+    },
+  };
 }

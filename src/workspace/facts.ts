@@ -20,15 +20,24 @@ export function setMode(place: string | Buffer, mode: number): boolean {
   return true;
 }
 
-/** Gives a file that time, in milliseconds, to the nearest microsecond. Links are not followed. Where the disk keeps no
- *  such time, or the file is somebody else's, it has the time that it has. */
-export function setTime(place: string | Buffer, mtimeMs: number): void {
+/** Gives a file that time, in milliseconds, to the microsecond; `ctimeMs` is when it was last changed, where known. Links
+ *  are not followed. Where the disk keeps no such time, or the file is somebody else's, it has the time that it has. */
+export function setTime(place: string | Buffer, mtimeMs: number, ctimeMs?: number): void {
   try {
-    const time = mtimeMs < 0 ? timeOf(mtimeMs) : inSeconds(Math.round(mtimeMs * 1e3));
+    const time = mtimeMs < 0 ? timeOf(mtimeMs) : inSeconds(microsecondOf(mtimeMs, ctimeMs));
     lutimesSync(place, time, time);
   } catch {
     // Content and mode are right, and a build tool that goes by contents is served.
   }
+}
+
+/** The one that began last, since a later time is a change to who has noted the time of what it made (ninja). A number of
+ *  milliseconds that is the nearest one to a whole microsecond stands for that, or each restore would take one more off;
+ *  but not of a file that nobody has given its time: that was counted in nanoseconds, and may have been less. */
+function microsecondOf(ms: number, ctimeMs: number | undefined): number {
+  const nearest = Math.round(ms * 1e3);
+  if (nearest / 1e3 !== ms) return Math.floor(ms * 1e3);
+  return ms === ctimeMs && !Number.isInteger(ms) ? nearest - 1 : nearest;
 }
 
 /** Some Nodes cut off what is less than a microsecond, which would be one more at each restore; others keep it, so that what

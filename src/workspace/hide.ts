@@ -4,7 +4,7 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { innerPath } from '../model/safe-names.ts';
-import { beforeWrite } from '../system/fence.ts';
+import { beforeRemaking, beforeWrite } from '../system/fence.ts';
 import { isMissing, removeNow, writeJson } from '../system/files.ts';
 import { readPlain } from '../system/read.ts';
 import { type HardLinks, otherNames } from './hard-links.ts';
@@ -164,6 +164,7 @@ function moveBack(from: string, to: string): void {
 function makeTop(workspace: string): void {
   const found = look(workspace, '');
   beforeWrite(workspace);
+  beforeRemaking(workspace);
   if (found !== undefined && found.kind !== 'dir') rmSync(workspace, { force: true });
   mkdirSync(workspace, { recursive: true });
   if (found?.kind === 'dir' && (found.mode & 0o700) !== 0o700) chmodSync(workspace, found.mode | 0o700);

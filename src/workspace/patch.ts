@@ -56,6 +56,8 @@ export async function patchOf(
     await git.text([...anyName, 'fast-import', '--quiet'], { inputFile: stream });
     const patch = join(folder, 'patch');
     await git.text([
+      // A ground of the letters' own colour would hide them.
+      ...['-c', 'color.diff.whitespace=reverse'],
       ...['diff-tree', '-r', '-p', '-M', '--no-ext-diff', '--no-textconv'],
       ...[options.colour ? '--color=always' : '--color=never', `--output=${patch}`],
       ...(options.toBeRead ? [] : ['--binary']),

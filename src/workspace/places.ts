@@ -11,6 +11,8 @@ const hashWords = 8;
 const hashBytes = hashWords * Uint32Array.BYTES_PER_ELEMENT;
 const key = new Uint32Array(hashWords);
 const keyBytes = Buffer.from(key.buffer);
+/** The hash that stands in `key`: one is asked about several times before the next. */
+let keyText: string | undefined;
 
 /** A set of SHA-256 hashes in a hash table of numbers (open addressing). Each hash has a number, in the order in which
  *  they were added, from 0. */
@@ -60,8 +62,12 @@ export class Hashes {
   /** The number of a hash, -1 where there is none, and where in the index it stands or would; -1 for what is no hash.
    *  Leaves the hash in `key`. */
   private find(hash: string): { readonly number: number; readonly slot: number } {
-    if (hash.length !== 2 * hashBytes || keyBytes.write(hash, 'hex') !== hashBytes)
-      return { number: -1, slot: -1 };
+    if (hash !== keyText) {
+      keyText = undefined;
+      if (hash.length !== 2 * hashBytes || keyBytes.write(hash, 'hex') !== hashBytes)
+        return { number: -1, slot: -1 };
+      keyText = hash;
+    }
     const mask = this.index.length - 1;
     for (let slot = (key[0] ?? 0) & mask; ; slot = (slot + 1) & mask) {
       const number = (this.index[slot] ?? 0) - 1;

@@ -1,4 +1,5 @@
 /** Undoes what a stage did where it may not. */
+import { isSameTime } from './facts.ts';
 import { liesBelow, parentOf } from './names.ts';
 import type { Snapshot, Snapshots, Tree } from './snapshot.ts';
 
@@ -44,6 +45,8 @@ function* writtenAgain(before: Tree, after: Tree, allowed: (path: string) => boo
   for (const [path, { kind, hash, mode, mtimeMs }] of after) {
     const was = before.get(path);
     if (kind !== 'file' || was?.kind !== 'file' || was.mtimeMs === mtimeMs) continue;
+    // A resume has given the file its time again, but for a part of a microsecond.
+    if (isSameTime(was.mtimeMs ?? 0, mtimeMs ?? 0)) continue;
     if (was.hash === hash && was.mode === mode && !allowed(path)) yield path;
   }
 }

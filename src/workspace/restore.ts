@@ -336,8 +336,8 @@ class Work {
     return this.r.anew?.(path) ?? false;
   }
 
-  private setTime(path: string, place: string | Buffer, { mtimeMs }: Entry): void {
-    if (mtimeMs !== undefined && !this.isAnew(path)) setTime(place, mtimeMs);
+  private setTime(path: string, place: string | Buffer, { mtimeMs, ctimeMs }: Entry): void {
+    if (mtimeMs !== undefined && !this.isAnew(path)) setTime(place, mtimeMs, ctimeMs);
   }
 
   /** Makes a name of a file that the tree has another name of. False where there is none, or it takes no more names. */

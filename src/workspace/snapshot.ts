@@ -61,6 +61,8 @@ export type Copied = {
   readonly outsideLinks: readonly string[];
   /** Of the files that were copied, those with several names, where there are any. */
   readonly names?: Names;
+  /** Those whose text names the folder that was copied, where somebody looked: for it they still lie there. */
+  readonly namingPlace?: readonly string[];
 };
 
 /** Snapshots of one workspace, kept in `dir` (`<run>/snapshots`). Safe to open from a second process for reading

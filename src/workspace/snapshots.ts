@@ -8,6 +8,7 @@ import { checkoutTree } from './checkout.ts';
 import { copyTree } from './copy.ts';
 import { realOf } from './dirs.ts';
 import { Manifests, many } from './manifests.ts';
+import { namesPlace } from './own-place.ts';
 import { restoreTree } from './restore.ts';
 import { Scanner } from './scan.ts';
 import type { Copied, CopyOptions, Entry, Snapshot, Snapshots, Stray, Tree } from './snapshot.ts';
@@ -69,10 +70,13 @@ class KeptSnapshots implements Snapshots {
   async copyIn(from: string, options: CopyOptions): Promise<Copied> {
     const batch = this.store.begin();
     const read = new Map<string, Entry>();
+    const namesIt = namesPlace(realOf(resolve(from)));
+    const namingPlace: string[] = [];
     try {
       const copied = await copyTree(from, this.workspace, options, (path, bytes, stat, hash) => {
         const { mtimeMs, ctimeMs, ino } = stat;
         const mode = stat.mode & 0o7777;
+        if (namesIt(bytes)) namingPlace.push(path);
         try {
           read.set(path, { kind: 'file', mode, ...batch.addBytes(bytes, hash), mtimeMs, ctimeMs, ino });
         } catch (error) {
@@ -81,7 +85,7 @@ class KeptSnapshots implements Snapshots {
       });
       if (await batch.commit()) this.isNew = false;
       this.copies = read;
-      return copied;
+      return { ...copied, namingPlace: namingPlace.sort() };
     } catch (error) {
       throw this.unwritten(error);
     } finally {

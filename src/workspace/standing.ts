@@ -1,6 +1,6 @@
 /** The top of a workspace, which no snapshot records. */
 import { chmodSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs';
-import { beforeWrite } from '../system/fence.ts';
+import { beforeRemaking, beforeWrite } from '../system/fence.ts';
 import { trouble } from './trouble.ts';
 
 /** Makes the top a folder that can be written in; a link or a file that took its place goes. Snapshots do not record the
@@ -10,6 +10,7 @@ export function standing(workspace: string): void {
   const stat = lstatSync(workspace, { throwIfNoEntry: false });
   if (stat?.isDirectory() === true && (stat.mode & 0o700) === 0o700) return;
   beforeWrite(workspace);
+  beforeRemaking(workspace);
   try {
     if (stat !== undefined && !stat.isDirectory()) unlinkSync(workspace);
     if (stat === undefined || !stat.isDirectory()) mkdirSync(workspace, { recursive: true });

@@ -1,7 +1,8 @@
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import type { AgentReport } from '../../src/agents/agent.ts';
 import { openaiAgent } from '../../src/agents/openai.ts';
+import { realClock } from '../../src/system/clock.ts';
 import { type Reaction, startModelServer } from '../support/model-server.ts';
 import { agentClock } from './clock.ts';
 import { keepsTheAgentContract, taskFor, wellFormed } from './contract.ts';
@@ -150,6 +151,21 @@ test.for([
   ],
   [404, { detail: 'Not Found' }, 'config', 1, /was not found .*\(404, without an error in the API's form\)/],
   [400, { error: { message: 'input too long' } }, 'config', 1, /does not accept the request.*input too long/],
+  // As vLLM tells it, and Gemini.
+  [
+    400,
+    { object: 'error', message: 'too long', code: 400 },
+    'config',
+    1,
+    /does not accept .*\(?400 too long/,
+  ],
+  [
+    429,
+    [{ error: { code: 429, message: 'all used', status: 'EXHAUSTED' } }],
+    'infra',
+    3,
+    /too many.*all used/,
+  ],
   [422, {}, 'config', 1, /422/],
   [
     429,
@@ -206,6 +222,7 @@ const failing = (code: string, message: string): Reaction => ({ failed: { code, 
 test.for<Reaction>([
   { status: 429, body: { error: { message: 'Rate limit reached. Please try again in 0m7.5s. Visit x.' } } },
   failing('rate_limit_exceeded', 'Rate limit reached. Please try again in 0m7.5s. Visit x.'),
+  failing('rate_limit_exceeded', 'The call rate limit is exceeded. Please retry after 7.5 seconds. Go to x.'),
 ])('a wait that only the message names is kept, and told: %j', async (limit) => {
   const { waits } = await tell([limit, { text: 'ok' }]);
   expect(waits).toEqual([7500]);
@@ -473,6 +490,24 @@ test('an event that never ends is not kept in memory for ever', async () => {
   const { report } = await tell([{ events: [`data: ${'x'.repeat(2_000_000)}`] }], { maxAnswerBytes: 1000 });
   expect(report).toMatchObject({ kind: 'failed', class: 'agent', model: 'output' });
 });
+
+test.for(['responses', 'chat'])(
+  'a body that is not as compressed as it says it is does not outlive the timeout: %s',
+  async (api) => {
+    const body = 'data: {}\n\n';
+    const head = 'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close';
+    const server = createServer((socket) => {
+      socket.once('data', () => socket.end(`${head}\r\n\r\n${body}`));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo; // listening on a port, so it is no pipe's name
+    const baseURL = `http://127.0.0.1:${port}/v1`;
+    const agent = openaiAgent({ apiKey, baseURL, model: 'gpt-test', clock: realClock });
+    const report = await agent.work(taskFor({ timeoutMs: 300, attributes: { 'openai.api': api } }), never());
+    expect(report).toMatchObject({ kind: 'failed', class: 'timeout' });
+    server.close();
+  },
+);
 
 test('a server that falls silent is a timeout, after the idle time and not before', async () => {
   await using server = await startModelServer([{ hang: true, text: 'first words' }]);

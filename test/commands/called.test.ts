@@ -28,6 +28,23 @@ test('below npx it is npx, but not below the npx of another program', () => {
   expect(programWords(script, { ...npx, npm_lifecycle_script: 'vitest run' }, '/y')).toBe(`node ${script}`);
 });
 
+test('in a script of a package manager it is npx, unless the shell has it too', async () => {
+  await using it = await temp();
+  const cli = it.at('node_modules/factory/dist/cli.js');
+  const bin = it.at('node_modules/.bin');
+  for (const folder of ['node_modules/factory/dist', 'node_modules/.bin', 'usr'])
+    await mkdir(it.at(folder), { recursive: true });
+  await writeFile(cli, '', { mode: 0o755 });
+  await symlink(cli, it.at('node_modules/.bin/factory'));
+  await symlink(cli, it.at('usr/factory'));
+  const script = it.at('node_modules/.bin/factory');
+  expect(programWords(script, { PATH: bin, npm_lifecycle_event: 'build' }, it.dir)).toBe('npx factory');
+  expect(programWords(script, { PATH: `${bin}:${it.at('usr')}`, npm_lifecycle_event: 'build' }, it.dir)).toBe(
+    'factory',
+  );
+  expect(programWords(script, { PATH: bin }, it.dir)).toBe('factory');
+});
+
 test('the same command again is quoted, and names no run', () => {
   const argv = ['run', 'my p.dot', '--run-id', 'r1', '--var', 'x=a b', '--run-id=r2', '--json'];
   expect(sameAgain('npx factory', argv)).toBe("npx factory run 'my p.dot' --var 'x=a b' --json");

@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type DiffOptions, diffCommand } from '../../src/commands/diff.ts';
+import { harmless } from '../../src/commands/io.ts';
 import { cleanEnv } from '../support/cli.ts';
 import { house, treeOf } from '../support/house.ts';
 
@@ -40,13 +41,16 @@ type Asked = DiffOptions & { readonly paths?: string[]; readonly run?: string };
 type Door = { readonly env?: Record<string, string>; readonly outIsTerminal?: boolean };
 
 /** `factory diff base` in that folder. */
-async function diffIn(cwd: string, options: Asked = {}, door: Door = {}) {
+async function diffIn(cwd: string, options: Asked = {}, door: Door = {}, texts: string[] = []) {
   const pieces: Uint8Array[] = [];
   let err = '';
   const code = await diffCommand(options.run ?? 'base', options.paths ?? [], options, {
     cwd,
     env: cleanEnv({ HOME: cwd, ...door.env }),
-    out: (text) => void pieces.push(Buffer.from(text)),
+    out: (text) => {
+      texts.push(text);
+      pieces.push(Buffer.from(text));
+    },
     bytes: (piece) => void pieces.push(Buffer.from(piece)),
     err: (text) => {
       err += text;
@@ -58,6 +62,27 @@ async function diffIn(cwd: string, options: Asked = {}, door: Door = {}) {
   const bytes = Buffer.concat(pieces);
   return { code, out: bytes.toString('utf8'), bytes, err };
 }
+
+test('on a terminal neither a colour is cut in two, nor do words of others act or hide', async () => {
+  await using it = await house({
+    'g.dot': pipeline,
+    'work/make.sh': `i=0; while [ $i -lt 9000 ]; do echo $i; i=$((i+1)); done > many
+      printf 'over\\r\\033[2K\\033[31m\\033[41mhidden  \\n' > hides
+      printf '\\r' > zlast`,
+    'work/change.sh': 'true',
+  });
+  const ran = await it.run('g.dot', { workdir: 'work', runId: 'base', quiet: true });
+  expect(ran.code, ran.err).toBe(0);
+  const pieces: string[] = [];
+  await diffIn(it.path, {}, { outIsTerminal: true, env: { TERM: 'xterm' } }, pieces);
+  const told = pieces.map(harmless);
+  expect(told.length).toBeGreaterThan(3);
+  const [hides = '', ...many] = told.join('').split(/(?=\x1b\[1mdiff)/);
+  expect(hides).toContain('over\\u000d\\u001b[2K');
+  expect(hides).not.toContain('\x1b[41m');
+  expect(many[0]).not.toContain('\\u');
+  expect(many.at(-1)).toContain('\\u000d');
+});
 
 describe('of one run', () => {
   let it: Awaited<ReturnType<typeof house>>;

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { hintOf } from '../../src/commands/hints.ts';
 import { harmless } from '../../src/commands/io.ts';
+import { recordLine } from '../../src/commands/log.ts';
 import { elapsedWords, painter, spentWords, summary } from '../../src/commands/print.ts';
 import type { RunResult } from '../../src/model/result.ts';
 import { nothingSpent } from '../../src/model/spent.ts';
@@ -38,6 +39,23 @@ test('a summary shows the last lines that the failed stage printed, and nothing 
   expect(text).not.toContain('\x1b');
   expect(text).not.toContain('agent');
   expect(text.split('\n').at(-1)).toBe('  next      factory trace r1 --node check');
+});
+
+test.each(['failed', 'interrupted', 'paused_auth'] as const)(
+  'the reason of a run that is %s is told without colours of others, and in no row of its own',
+  (status) => {
+    const reason = 'it said \x1b[30mno\x1b[3\x1b[0m1m\n  next      rm -r .';
+    const text = summary({ ...result, status, reason }, painter(false));
+    expect(text).not.toContain('\x1b');
+    expect(text).toMatch(/it said no\\u001b\[31m\n {14}next {6}rm -r \./);
+    expect(text.match(/^ {2}next/gm)).toHaveLength(1);
+  },
+);
+
+test('a field of a record with what a terminal acts on is quoted', () => {
+  expect(recordLine('t', 'INFO', 'm', { notes: '\x1b[30mx', more: 'plain' })).toBe(
+    't INFO m notes="\\u001b[30mx" more=plain\n',
+  );
 });
 
 test('one attempt is one attempt', () => {
@@ -105,6 +123,8 @@ test('what a terminal would act on is shown, but for our own colours and the liv
   expect(harmless('a\tb\r\n\x1b[31mred\x1b[39m')).toBe('a\tb\r\n\x1b[31mred\x1b[39m');
   expect(harmless('\r\x1b[2Kline\r\x1b[2Kover')).toBe('\r\x1b[2Kline\\u000d\\u001b[2Kover');
   expect(harmless('\x1b]0;t\x07\x1b[8m\u202ex')).toBe('\\u001b]0;t\\u0007\\u001b[8m\\u202ex');
+  // Letters in the colour of their ground would be hidden.
+  expect(harmless('\x1b[30m\x1b[40mx\x1b[97m')).toBe('\\u001b[30m\\u001b[40mx\\u001b[97m');
   const value = { a: '\x9b2J\u2066\x7f\r' };
   expect(JSON.parse(harmless(JSON.stringify(value)))).toEqual(value);
 });

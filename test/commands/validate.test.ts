@@ -94,6 +94,8 @@ test('what is sealed and who sees it are words that it knows, and it says who ca
   expect(wrong.code).toBe(2);
   expect(wrong.err).toMatch(/error\[holdout\]: holdout: ".\/" is the whole workspace/);
   expect(wrong.err).toMatch(/error\[sees-holdout\]: sees_holdout=true on codergen node "a"/);
+  // The caret stands under the value, not under the node.
+  expect(wrong.err).toMatch(/\n *\| {60,}\^{4}\n/);
 });
 
 test('of one mistake made over and over a terminal shows the first and a count, a pipe and --json all', async () => {
@@ -114,4 +116,23 @@ test('of one mistake made over and over a terminal shows the first and a count, 
   expect(drawn((await validated(files)).err)).toBe(50);
   const { out } = await validated(files, { json: true, terminal: true });
   expect(JSON.parse(out).files[0].diagnostics.length).toBe(54);
+});
+
+test.for([
+  ['agent=comand', 'agent-unknown', 'comand'],
+  ['agent="fake,stubb"', 'agent-unknown', '"fake,stubb"'],
+  ['agent="fake,fake"', 'agent-list', '"fake,fake"'],
+])('%s is an error here as it is in a run', async ([said = '', code = '', marked = '']) => {
+  const text = `digraph g { start; exit; node [prompt=x, ${said}] a; b; start -> a -> b -> exit }`;
+  const { code: exit, out } = await validated({ 'a.dot': text }, { json: true });
+  const { diagnostics } = JSON.parse(out).files[0];
+  const errors = diagnostics.filter((d: { severity: string }) => d.severity === 'error');
+  const { start, end } = errors[0].place.span;
+  expect([exit, errors.length, errors[0].code]).toEqual([2, 1, code]);
+  expect(text.slice(start.offset, end.offset)).toBe(marked);
+});
+
+test('agents that this machine lacks are no fault of a pipeline', async () => {
+  const text = good.replace('start ->', 'a [prompt=x, agent="openai,scripted,codex"] start -> a ->');
+  expect((await validated({ 'a.dot': text })).code).toBe(0);
 });

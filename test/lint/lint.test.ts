@@ -158,6 +158,7 @@ const bad: readonly Row[] = [
   ],
   ['unknown-reference', around('shape=parallelogram, tool_command="cat ${var.nope}"'), '${var.nope}'],
   ['unknown-reference', around('prompt="${node.nowhere.x}"'), '${node.nowhere.x}'],
+  ['unknown-reference', around('prompt="${node.start.outcom}"'), '${node.start.outcom}'],
   ['unknown-reference', around('prompt="${goal}"'), '${goal}'],
   ['quoted-reference', around('shape=parallelogram, tool_command="cat \'${ctx.x}\'"'), '${ctx.x}'],
   ['quoted-reference', around('shape=parallelogram, tool_command="cat \\"$goal\\""', 'goal=g;'), '$goal'],
@@ -268,11 +269,14 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   [
     'unknown-reference',
     around(
-      'prompt="$goal ${goal} ${var.x} ${ctx.any} ${node.start.y} ${HOME} $${var.z}"',
+      'prompt="$goal ${goal} ${var.x} ${ctx.any} ${node.start.visits} ${HOME} $${var.z}"',
       'goal=g; vars="x=1";',
     ),
   ],
   ['unknown-reference', around('prompt="$goal"')],
+  // What is wrong with these is said of `vars`.
+  ['unknown-reference', around('prompt="${var.a} ${var.b}"', 'vars="a, b=@";')],
+  ['holdout-beside', around('', 'vars="spec=@"; holdout_beside=spec;')],
   // Nobody expands these.
   ['unknown-reference', around('shape=parallelogram, tool_command=true, label="uses ${var.nope}"')],
   ['unknown-reference', around('prompt="the words ${var.nope}", prompt_expand=false')],

@@ -1,7 +1,17 @@
 /** The package as a stranger installs it: its types, and the program that docs/library.md shows. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -56,6 +66,14 @@ const compile = (source: string): string => {
 describe('the package', () => {
   it('has types for the programs in its own documentation, in every file of theirs', () => {
     expect(compile(shown)).toBe('');
+  });
+
+  it('has the files that its own documentation names', () => {
+    for (const page of readdirSync(join(root, 'docs'))) {
+      const text = readFileSync(join(root, 'docs', page), 'utf8');
+      for (const [, path = ''] of text.matchAll(/`((?:scripts|examples|pipelines|prompts)\/[\w./-]+\.\w+)/g))
+        expect(existsSync(join(installed, path)), `${page}: ${path}`).toBe(true);
+    }
   });
 
   it('checks a plan and writes a proposal by the second of them', () => {

@@ -116,6 +116,18 @@ test.for([0.000001, 1000.001, 1_700_000_000.123457, 1_795_445_492.999999, 2_100_
   },
 );
 
+test('a restored time is never after the one that the file had, which ninja has noted to the nanosecond', async () => {
+  await using it = await rig({ a: 'a' });
+  // What a number of milliseconds can tell of a time is within a quarter of a microsecond.
+  for (const part of [0.3, 0.5, 0.6, 0.7, 0.9, 0.95, 1]) {
+    const ms = 1_700_000_000_123.456 + part / 1e3;
+    setTime(it.at('a'), ms, ms);
+    const { mtimeNs } = lstatSync(it.at('a'), { bigint: true });
+    expect(mtimeNs, String(part)).toBeGreaterThanOrEqual(1_700_000_000_123_456_000n);
+    expect(mtimeNs, String(part)).toBeLessThan(1_700_000_000_123_456_250n);
+  }
+});
+
 test('a tree of which only more is known than before is not written anew', async () => {
   await using it = await rig({ a: 'a' });
   writeFileSync(it.at('a'), 'new');

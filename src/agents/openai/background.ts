@@ -120,7 +120,7 @@ async function once(
   try {
     const response = await send().asResponse();
     ear.heard();
-    const body = bytesOf(response);
+    const body = bytesOf(response, watch.signal);
     const value = body === undefined ? undefined : await jsonIn(body, ear.heard, readLimit(request));
     request.record?.({ kind: 'response', body: value });
     const heard = hearWhole(value);

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { ToldNumber } from '../../model/spent.ts';
 import type { AgentTask } from '../agent.ts';
 import { bytesOf, clientFor, patient, type Request, readLimit } from './client.ts';
-import { type Arrived, type Exchange, tooLarge } from './ending.ts';
+import { type Arrived, detail, type Exchange, tooLarge } from './ending.ts';
 import { eventsIn, jsonIn, TooLarge } from './events.ts';
 import { cut, type Trouble, troubleOf, troubleOfFault } from './failure.ts';
 import { patience, worded } from './patience.ts';
@@ -68,7 +68,15 @@ const Count = ToldNumber.nullish().catch(undefined);
 const Chunk = z.object({
   model: Text,
   choices: z.array(Choice).nullish(),
-  usage: z.object({ prompt_tokens: Count, completion_tokens: Count }).nullish().catch(undefined),
+  usage: z
+    .object({
+      prompt_tokens: Count,
+      completion_tokens: Count,
+      prompt_tokens_details: z.object({ cached_tokens: Count }).nullish().catch(undefined),
+      completion_tokens_details: z.object({ reasoning_tokens: Count }).nullish().catch(undefined),
+    })
+    .nullish()
+    .catch(undefined),
 });
 const Failed = z.object({ error: Fault.or(z.string().trim().min(1)) });
 
@@ -84,9 +92,7 @@ type Gathered = {
   finish: string | undefined;
   standing: Standing;
   model: string | undefined;
-  usage:
-    | { prompt_tokens?: number | null | undefined; completion_tokens?: number | null | undefined }
-    | undefined;
+  usage: NonNullable<z.infer<typeof Chunk>['usage']> | undefined;
   /** `mayEnd`: the last piece of the arguments ends as they do. */
   readonly calls: { id: string; name: string; arguments: string; mayEnd: boolean }[];
   size: number;
@@ -128,14 +134,12 @@ async function exchange(
   try {
     const sent = bodyOf(request, stream);
     request.record?.({ kind: 'request', to: `${request.shown}/chat/completions`, body: sent });
+    const signal = AbortSignal.any([watch.signal, hangUp.signal]);
     const response = await clientFor(request, openai)
-      .chat.completions.create(sent, {
-        signal: AbortSignal.any([watch.signal, hangUp.signal]),
-        fetchOptions: patient(),
-      })
+      .chat.completions.create(sent, { signal, fetchOptions: patient() })
       .asResponse();
     ear.heard();
-    const body = bytesOf(response);
+    const body = bytesOf(response, signal);
     if (body === undefined) return trouble(cut(`${shown} answered without a body`));
     if (response.headers.get('content-type')?.includes('json') === true) {
       const whole = await jsonIn(body, ear.heard, readLimit(request));
@@ -314,6 +318,8 @@ function endOf(gathered: Gathered, request: Request): Exchange {
             model: gathered.model || model,
             input_tokens: usage.prompt_tokens ?? null,
             output_tokens: usage.completion_tokens ?? null,
+            ...detail('cached_input_tokens', usage.prompt_tokens_details?.cached_tokens),
+            ...detail('reasoning_tokens', usage.completion_tokens_details?.reasoning_tokens),
             cost_usd: null,
           },
         }),

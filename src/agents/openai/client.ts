@@ -5,6 +5,7 @@ import type { Clock } from '../../system/clock.ts';
 import type { ExchangeItem } from '../agent.ts';
 import { followed } from './redirects.ts';
 import { inputOf, type Talk, toolsOf } from './talk.ts';
+import { asJson } from './transcript.ts';
 
 export type Package = typeof import('openai');
 
@@ -81,7 +82,8 @@ function inShort(clock: Clock): typeof fetch {
     if (ok || body === null || status > 599) return response;
     const reader = body.getReader();
     const over = new AbortController();
-    const late = clock.sleep(refusal.ms, over.signal).then(() => reader.cancel());
+    const ends = AbortSignal.any([over.signal, ...(init?.signal == null ? [] : [init.signal])]);
+    const late = clock.sleep(refusal.ms, ends).then(() => reader.cancel());
     late.catch(() => {});
     const pieces: Uint8Array[] = [];
     let size = 0;
@@ -96,8 +98,17 @@ function inShort(clock: Clock): typeof fetch {
       // What had come says enough.
     }
     over.abort();
-    return new Response(size === 0 ? null : Buffer.concat(pieces), { status, statusText, headers });
+    return new Response(size === 0 ? null : inForm(Buffer.concat(pieces)), { status, statusText, headers });
   };
+}
+
+/** A refusal in the form of the API, of which alone the package tells what it says: vLLM and gateways leave out the `error`
+ *  around it, and Gemini puts it into a list. */
+function inForm(body: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> | string {
+  const said = asJson(body.toString());
+  if (Array.isArray(said)) return said[0] === undefined ? body : JSON.stringify(said[0]);
+  const isBare = typeof said === 'object' && said !== null && 'message' in said && !('error' in said);
+  return isBare ? JSON.stringify({ error: said }) : body;
 }
 
 /** The body of a request, but for the way in which the answer shall come. */
@@ -160,8 +171,27 @@ export function patient(): FetchOptions {
   return { dispatcher: { dispatch } } as object as FetchOptions;
 }
 
-/** The body of an answer as bytes; undefined when there is none. */
-export function bytesOf(response: Response): AsyncIterable<Uint8Array> | undefined {
-  // Node's stream can be iterated, which the DOM's type does not know.
-  return response.body === null ? undefined : (response.body as unknown as AsyncIterable<Uint8Array>);
+/** The body of an answer as bytes; undefined when there is none. Ends with `signal`, also where fetch does not: it never
+ *  settles for a body that says it is compressed, and is not. */
+export function bytesOf(response: Response, signal: AbortSignal): AsyncIterable<Uint8Array> | undefined {
+  return response.body === null ? undefined : read(response.body, signal);
+}
+
+async function* read(body: NonNullable<Response['body']>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  const stop = () => void reader.cancel().catch(() => {});
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      yield value;
+    }
+    signal.throwIfAborted();
+  } finally {
+    signal.removeEventListener('abort', stop);
+    // Nobody waits for a connection to close that may never say that it has.
+    stop();
+  }
 }

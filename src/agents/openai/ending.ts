@@ -107,8 +107,11 @@ export function endOf(body: Body, raw: unknown, arrived: Arrived, request: Reque
   }
 }
 
-const detail = <K extends string>(key: K, told: number | null | undefined): { [name in K]?: number } =>
-  told == null ? {} : ({ [key]: told } as { [name in K]: number });
+/** A count that is only there where the server tells it. */
+export const detail = <K extends string>(
+  key: K,
+  told: number | null | undefined,
+): { [name in K]?: number } => (told == null ? {} : ({ [key]: told } as { [name in K]: number }));
 
 export const tooLarge = (arrived: Arrived, request: Request): Exchange => ({
   ...arrived,

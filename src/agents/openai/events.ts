@@ -83,14 +83,18 @@ async function* linesIn(
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let pending = '';
+  let halfEnd = false;
   let broke: { readonly error: unknown } | undefined;
   try {
     for await (const bytes of body) {
       heard();
-      const pieces = decoder.decode(bytes, { stream: true }).split('\n');
+      const text = decoder.decode(bytes, { stream: true });
+      // Of CR LF in two pieces the first one has ended the line.
+      const pieces = (halfEnd && text.startsWith('\n') ? text.slice(1) : text).split(/\r\n|\n|\r/);
+      if (text !== '') halfEnd = text.endsWith('\r');
       const rest = pieces.pop() ?? '';
       for (const piece of pieces) {
-        yield `${pending}${piece}`.replace(/\r$/, '');
+        yield `${pending}${piece}`;
         pending = '';
       }
       pending += rest;
@@ -100,7 +104,7 @@ async function* linesIn(
     if (error instanceof TooLarge) throw error;
     broke = { error };
   }
-  if (pending !== '') yield pending.replace(/\r$/, '');
+  if (pending !== '') yield pending;
   if (broke !== undefined) throw broke.error;
 }
 

@@ -43,7 +43,7 @@ export async function exchange(
       .responses.create(sent, { signal: watch.signal, fetchOptions: patient() })
       .asResponse();
     ear.heard();
-    const body = bytesOf(response);
+    const body = bytesOf(response, watch.signal);
     if (body === undefined) return trouble(cut(`${shown} answered without a body`));
     if (response.headers.get('content-type')?.includes('json') === true) {
       const value = await jsonIn(body, ear.heard, readLimit(request));

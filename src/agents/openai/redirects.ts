@@ -22,12 +22,18 @@ export async function followed(
     const elsewhere = (why: string) =>
       new Elsewhere(`${why} (${status} to ${showURL(next)}): set OPENAI_BASE_URL to where the API answers`);
     const keeps = status === 307 || status === 308 || (init.method ?? 'GET').toUpperCase() === 'GET';
-    if (!keeps || !/^https?:/.test(next)) throw elsewhere('takes no prompt and leads elsewhere');
+    if (!keeps || !isAskable(next)) throw elsewhere('takes no prompt and leads elsewhere');
     if (seen.has(next) || seen.size > mostSteps) throw elsewhere('leads on and on');
     seen.add(next);
     if (new URL(next).origin !== new URL(url).origin) headers = withoutKey(headers);
     url = next;
   }
+}
+
+/** Whether fetch takes such an address: it refuses one with a user's name. */
+function isAskable(next: string): boolean {
+  const { protocol, username, password } = new URL(next);
+  return /^https?:$/.test(protocol) && username === '' && password === '';
 }
 
 function nextOf({ status, headers }: Response, url: string): string | undefined {

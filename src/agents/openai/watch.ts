@@ -1,4 +1,5 @@
 /** The limits of one call: the caller's signal, the call's own deadline, and silence. */
+import { setMaxListeners } from 'node:events';
 import { type Clock, silence } from '../../system/clock.ts';
 
 export type Stopped = 'cancelled' | 'timeout' | 'idle';
@@ -18,6 +19,8 @@ export interface Watch {
 /** Watches a call that begins now; `timeoutMs` (milliseconds) is its hard limit. */
 export function watchCall(clock: Clock, caller: AbortSignal, timeoutMs: number | undefined): Watch {
   const inner = new AbortController();
+  // The package leaves a listener behind with each request, of which a model at work makes many: nobody is to be warned.
+  setMaxListeners(0, inner.signal);
   let stopped: Stopped | undefined;
   const stop = (why: Stopped) => {
     if (inner.signal.aborted) return;

@@ -8,11 +8,11 @@ export const holdoutBeside: Rule = ({ graph }) => {
   const attribute = present(graph.attrs, 'holdout_beside');
   if (attribute === undefined) return [];
   const declared = present(graph.attrs, 'vars');
-  const files = (declared === undefined ? [] : parseVars(declared.value.text).vars)
-    .filter((variable) => variable.file)
-    .map(({ name }) => name);
+  const { vars, problems } = parseVars(declared?.value.text ?? '');
+  const files = vars.filter((variable) => variable.file).map(({ name }) => name);
   const name = attribute.value.text.trim();
-  if (files.includes(name)) return [];
+  // What is wrong with an entry of `vars` is told there.
+  if (files.includes(name) || problems.some((problem) => problem.name === name)) return [];
   const meant = nearest(name, files);
   return [
     finding(graph, 'holdout-beside', 'error', {

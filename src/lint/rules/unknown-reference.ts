@@ -1,10 +1,10 @@
 /** References in prompts and commands name what there is: declared variables, nodes of the graph, its goal. */
-import { type Reference, references } from '../../dot/expand.ts';
+import { nodeKeys, type Reference, references } from '../../dot/expand.ts';
 import { spanInValue } from '../../dot/literal.ts';
 import { parseVars } from '../../dot/vars.ts';
 import { flag, present } from '../../model/attribute.ts';
 import type { Attribute, Graph, Node } from '../../model/graph.ts';
-import { nearestAmong } from '../../model/nearest.ts';
+import { nearest, nearestAmong } from '../../model/nearest.ts';
 import { finding, type Rule } from '../rule.ts';
 
 type Wrong = { readonly message: string; readonly fix: string };
@@ -30,7 +30,14 @@ function wrong(graph: Graph, names: Names, reference: Reference): Wrong | undefi
       const id = key.split('.', 1)[0] ?? '';
       const path = key.slice(id.length + 1);
       if (path === '') return { message: `${written} names no value of a node`, fix: 'write ${node.id.key}' };
-      if (graph.nodes.has(id)) return undefined;
+      if (graph.nodes.has(id)) {
+        if (nodeKeys.some((known) => known === path)) return undefined;
+        const near = nearest(path, nodeKeys);
+        return {
+          message: `a node has no value "${path}": there are ${nodeKeys.join(', ')}`,
+          fix: `write \${node.${id}.${near ?? 'outcome'}}`,
+        };
+      }
       const meant = names.nearestNode(id);
       return {
         message: `there is no node "${id}"`,
@@ -65,9 +72,12 @@ function asks({ attrs }: Node): Attribute | undefined {
 }
 
 export const unknownReference: Rule = function* ({ graph, kindOf, options }) {
-  const vars = parseVars(present(graph.attrs, 'vars')?.value.text ?? '').vars.map((v) => v.name);
+  const declared = parseVars(present(graph.attrs, 'vars')?.value.text ?? '');
+  const vars = declared.vars.map((v) => v.name);
+  // What is wrong with an entry of `vars` is told there, and not once more wherever its variable stands.
+  const meant = declared.problems.flatMap(({ name }) => name ?? []);
   const names: Names = {
-    vars: new Set(vars),
+    vars: new Set([...vars, ...meant]),
     nearestVar: nearestAmong(vars),
     nearestNode: nearestAmong([...graph.nodes.keys()]),
   };

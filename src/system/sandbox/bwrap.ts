@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { beforeWrite } from '../fence.ts';
+import { beforeRemaking, beforeWrite } from '../fence.ts';
 import { allows } from '../read.ts';
 import { type Confinement, kernelSettings, systemFolders, systemSecrets } from './confinement.ts';
 import { namespaces } from './ladder.ts';
@@ -30,6 +30,7 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
   const { binds, masks, inside, home, network, scratch, covers, pinned, parts } = confinement;
   const own = scratchOf(scratch);
   beforeWrite(own.tmp);
+  beforeRemaking(own.tmp);
   mkdirSync(own.tmp, { recursive: true, mode: 0o700 });
   if (home !== undefined) mkdirSync(own.home, { recursive: true, mode: 0o700 });
   // An earlier stage may have locked the door to its own workspace.

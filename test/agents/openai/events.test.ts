@@ -47,6 +47,16 @@ test.for(sizes)('events in pieces of %i bytes are whole, whatever their line end
   expect(heard).toBe(Math.ceil(Buffer.byteLength(body) / size));
 });
 
+test.for(sizes.flatMap((size) => ['\n', '\r\n', '\r'].map((end) => [size, end] as const)))(
+  'a line ends in whichever way its server ends lines: %j',
+  async ([size, end]) => {
+    const body = [': hm', 'data: {"a":', 'data: "é"}', '', 'data: {"b":2}', '', 'data: [DONE]', ''].join(end);
+    const told: unknown[] = [];
+    for await (const event of eventsIn(pieces(body, size), () => {}, 1000)) told.push(event);
+    expect(told).toEqual([{ a: 'é' }, { b: 2 }]);
+  },
+);
+
 test('what had come of a stream that breaks is told first, the last event without its end included', async () => {
   const told: unknown[] = [];
   const read = async () => {

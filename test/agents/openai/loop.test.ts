@@ -398,6 +398,19 @@ test('the same calls are no circle as long as something changes', async () => {
   expect(it.text('log')).toBe('x'.repeat(8));
 });
 
+test('a model that works for many turns is nothing that Node warns of', async () => {
+  const warned: string[] = [];
+  const hear = ({ name }: Error) => void warned.push(name);
+  process.on('warning', hear);
+  const turns = Array.from({ length: 15 }, (_, n) =>
+    calls(call('write', { path: `${n}.txt`, content: 'x' })),
+  );
+  await using it = await job([...turns, calls(done())]);
+  expect(await it.work()).toMatchObject({ kind: 'finished', outcome: 'success' });
+  process.off('warning', hear);
+  expect(warned).toEqual([]);
+});
+
 test('at the cap of turns the work has failed, and the model was told before', async () => {
   let n = 0;
   await using it = await job(() => calls(call('write', { path: 'n', content: String(n++) })), {

@@ -31,6 +31,7 @@ test.for<[string, (index: number) => Reaction, number]>([
   ['to itself', () => leads(307, '/v1/responses'), 1],
   ['round in a circle', (n) => leads(308, n % 2 === 0 ? '/v1/responses?again' : '/v1/responses'), 2],
   ['on and on', (n) => leads(307, `/v1/responses?${n}`), 6],
+  ['to what takes a name and a password', () => leads(307, 'http://me:hunter2@127.0.0.1:1/'), 1],
   ['to a page, with the prompt left behind', () => leads(302, '/v1/responses?login'), 1],
 ])('a server that leads %s is refused at once, with the place', async ([, reaction, asked]) => {
   await using server = await startModelServer((_, index) => reaction(index));
@@ -159,6 +160,18 @@ test.for<[string, readonly unknown[], 'tear' | undefined]>([
   const { report, requests } = await chat([{ events, ...(after && { after }) }, { text: 'asked again' }]);
   expect(report).toMatchObject({ kind: 'answered', text: 'it is' });
   expect(requests).toHaveLength(1);
+});
+
+test('what of an answer was cached, and thought, is told over chat completions, too', async () => {
+  const usage = {
+    prompt_tokens: 100,
+    completion_tokens: 9,
+    prompt_tokens_details: { cached_tokens: 80 },
+    completion_tokens_details: { reasoning_tokens: 4 },
+  };
+  const { report } = await chat([{ events: [chunk({ content: 'it' }, 'stop'), { choices: [], usage }] }]);
+  const told = { input_tokens: 100, cached_input_tokens: 80, output_tokens: 9, reasoning_tokens: 4 };
+  expect(report).toMatchObject({ kind: 'answered', usage: told });
 });
 
 test('that an answer has no room for a word is told, though the server goes without one', async () => {

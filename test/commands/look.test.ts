@@ -1,0 +1,206 @@
+/** The commands that look at a run: readers that go away, runs that change while they are looked at, and words of others. */
+import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { auditRun } from '../../src/audit/audit.ts';
+import { harmless } from '../../src/commands/io.ts';
+import { logsCommand } from '../../src/commands/logs.ts';
+import { runsCommand } from '../../src/commands/runs.ts';
+import { showCommand } from '../../src/commands/show.ts';
+import { traceCommand } from '../../src/commands/trace.ts';
+import { verifyCommand } from '../../src/commands/verify.ts';
+import { acquireLock } from '../../src/store/lock.ts';
+import { listRuns, summaryOf } from '../../src/store/run-store.ts';
+import { realClock } from '../../src/system/clock.ts';
+import { house } from '../support/house.ts';
+
+const pipeline = (a: string) => `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
+  a [shape=parallelogram, tool_command=${JSON.stringify(a)}]
+  start -> a; a -> exit [condition="outcome=success"] }`;
+
+async function ran(command = 'true') {
+  const it = await house({ 'g.dot': pipeline(command) });
+  await it.run('g.dot', { runId: 'r', quiet: true });
+  return { it, dir: join(it.path, '.factory/runs/r') };
+}
+
+/** What a command is given; `looked` is called at its first look at whose the run is. */
+function doors(cwd: string, looked: () => void = () => {}) {
+  const told = { out: '', err: '', lines: 0 };
+  let gone = false;
+  let looks = 0;
+  const io = {
+    cwd,
+    env: {},
+    out: (text: string) => {
+      told.out += text;
+      told.lines += 1;
+    },
+    err: (text: string) => {
+      told.err += text;
+    },
+    outIsTerminal: false,
+    errIsTerminal: false,
+    width: 100,
+    outIsClosed: () => gone,
+    clock: {
+      ...realClock,
+      now: () => {
+        if (looks++ === 0) looked();
+        return realClock.now();
+      },
+    },
+  };
+  /** As Node tells of a reader that has gone: not before the next turn. */
+  const readsOne = (text: string) => {
+    io.out(text);
+    setImmediate(() => {
+      gone = true;
+    });
+  };
+  return { io, told, headIo: { ...io, out: readsOne } };
+}
+
+test.each(['trace', 'logs', 'logs --last'] as const)(
+  '%s reads no further than its reader does',
+  async (what) => {
+    const { it, dir } = await ran();
+    await using _ = it;
+    const line = `${JSON.stringify({ type: 'Later', at: '2099-01-01T00:00:00.000Z', epoch: 1, pad: 'x'.repeat(500) })}\n`;
+    for (const name of ['trace.jsonl', 'events.jsonl']) appendFileSync(join(dir, name), line.repeat(5000));
+    const { told, headIo } = doors(it.path);
+    const code =
+      what === 'trace'
+        ? await traceCommand('r', {}, headIo)
+        : await logsCommand('r', { json: true, ...(what === 'logs' ? {} : { last: 4500 }) }, headIo);
+    expect(code).toBe(0);
+    expect(told.lines).toBeLessThan(500);
+  },
+);
+
+test('of so many lines as are asked for the last ones are told, however many those are', async () => {
+  const { it, dir } = await ran();
+  await using _ = it;
+  const all = Array.from({ length: 1000 }, (_, seq) => `{"type":"X","seq":${seq},"epoch":1}\n`);
+  writeFileSync(join(dir, 'events.jsonl'), all.join(''));
+  for (const last of [0, 1, 7, 333, 500, 999, 1000, 2000]) {
+    const { told, io } = doors(it.path);
+    await logsCommand('r', { json: true, last }, io);
+    expect(told.out === (last === 0 ? '' : all.slice(-last).join('')), String(last)).toBe(true);
+  }
+});
+
+test('a run that somebody goes on with, or removes, while it is verified is not called a changed one', async () => {
+  const { it, dir } = await ran();
+  await using _ = it;
+  const held = await acquireLock(dir, { clock: realClock });
+  if (held.kind !== 'acquired') throw new Error(held.why);
+  const lock = join(dir, 'lock', `${String(held.lock.epoch).padStart(6, '0')}.json`);
+  renameSync(lock, join(it.path, 'lock'));
+  const going = doors(it.path, () => {
+    renameSync(join(it.path, 'lock'), lock);
+    appendFileSync(join(dir, 'checkpoint.json'), ' ');
+  });
+  expect(await verifyCommand('r', {}, going.io), going.told.out).toBe(2);
+  expect(going.told.err).toContain('run r is going on');
+  await held.lock.release();
+  // Nobody is at work any more, so that what it finds is damage.
+  const after = doors(it.path);
+  expect(await verifyCommand('r', {}, after.io)).toBe(1);
+  const gone = doors(it.path, () => renameSync(dir, join(it.path, 'elsewhere')));
+  expect(await verifyCommand('r', {}, gone.io), gone.told.out).toBe(2);
+  expect(gone.told.err).toContain('there is no run "r"');
+});
+
+test('what was damaged and then gone on with to its end is verified as it is then', async () => {
+  const { it, dir } = await ran();
+  await using _ = it;
+  const manifest = readFileSync(join(dir, 'manifest.json'));
+  const first = doors(it.path, () => rmSync(join(dir, 'manifest.json')));
+  expect(await verifyCommand('r', {}, first.io)).toBe(1);
+  const later = doors(it.path, () => {
+    // Another owner came after the first look, and has put all in order before the second.
+    const lock = readFileSync(join(dir, 'lock/000001.json'), 'utf8');
+    writeFileSync(join(dir, 'lock/000002.json'), lock.replace(/"epoch": *1/, '"epoch": 2'));
+    let looks = 0;
+    later.io.clock.now = () => {
+      if (looks++ === 0) writeFileSync(join(dir, 'manifest.json'), manifest);
+      return realClock.now();
+    };
+  });
+  expect(await verifyCommand('r', {}, later.io), later.told.out).toBe(0);
+});
+
+const said = String.raw`\u001b[30m\u001b[40mhidden\nnext      rm -r .\u001b[3\u001b[0m1m`;
+
+test('words of a stage neither paint nor hide anything, and take no row of ours', async () => {
+  const answer = `{"outcome":"fail","notes":"\\u001b[30mnote","failure_reason":"${said}"}`;
+  const { it } = await ran(`printf '%s' '${answer}' > $FACTORY_OUTPUT`);
+  await using _ = it;
+  const { told, io } = doors(it.path);
+  expect(await showCommand('r', {}, io)).toBe(0);
+  expect(await logsCommand('r', { verbose: true }, io)).toBe(0);
+  const text = harmless(`${told.out}${told.err}`);
+  expect(text).toContain('rm -r .');
+  expect(text).not.toContain('\x1b');
+  expect(text.match(/^next.*$/gm)?.every((row) => row.includes(' resume r'))).toBe(true);
+});
+
+test('an event whose name is somebody else’s stays on its line', async () => {
+  const { it, dir } = await ran();
+  await using _ = it;
+  const type = 'X\n2099-01-01 00:00:00 INFO  pipeline completed\u001b[30m';
+  appendFileSync(join(dir, 'events.jsonl'), `${JSON.stringify({ type, at: '', epoch: 1 })}\n`);
+  const { told, io } = doors(it.path);
+  await logsCommand('r', { last: 1 }, io);
+  expect(told.out).toBe(' INFO  X 2099-01-01 00:00:00 INFO pipeline completed\n');
+});
+
+test('a run that is removed while the runs are listed is not called damaged', async () => {
+  const { it, dir } = await ran();
+  await using _ = it;
+  const path = join(dir, 'checkpoint.json');
+  writeFileSync(path, readFileSync(path, 'utf8').replace('"completed"', '"running"'));
+  const { io } = doors(it.path, () => rmSync(dir, { recursive: true }));
+  expect(await listRuns(join(dir, '..'), io.clock)).toEqual([]);
+});
+
+test('a run that ends while it is looked at has not crashed', async () => {
+  const { it, dir } = await ran();
+  await using _ = it;
+  const path = join(dir, 'checkpoint.json');
+  const ended = readFileSync(path, 'utf8');
+  writeFileSync(path, ended.replace('"completed"', '"running"'));
+  const { io } = doors(it.path, () => writeFileSync(path, ended));
+  expect(await summaryOf('r', dir, io.clock)).toMatchObject({ status: 'completed' });
+});
+
+test('a name of wide letters keeps the columns of the list', async () => {
+  const { it } = await ran();
+  await using _ = it;
+  writeFileSync(join(it.path, '漢字😀.dot'), pipeline('true'));
+  await it.run('漢字😀.dot', { runId: 'w', quiet: true });
+  const { told, io } = doors(it.path);
+  await runsCommand({}, io);
+  // Each of the three takes two columns.
+  const [, wide = '', plain = ''] = told.out.split('\n').map((line) => line.replace(/[漢字😀]/gu, 'xx'));
+  expect(wide.indexOf('xxxxxx.dot')).toBe(plain.indexOf('g.dot'));
+  expect(wide.search(/\d{4}-/)).toBe(plain.search(/\d{4}-/));
+});
+
+test('a leak that ended the run is an error of its audit, and a warning where the run has gone on', async () => {
+  const { it, dir } = await ran();
+  await using _ = it;
+  const event = (type: string, more = {}) =>
+    appendFileSync(join(dir, 'events.jsonl'), `${JSON.stringify({ type, epoch: 1, ...more })}\n`);
+  const severities = async () => {
+    const audited = await auditRun(dir, {});
+    if ('why' in audited) throw new Error(audited.why);
+    return audited.report.findings.map(({ severity, node, visit }) => `${severity} ${node}@${visit}`);
+  };
+  event('StageStarted', { node_id: 'a', visit: 7 });
+  event('PipelineFailed', { error: 'holdout_leak: out.txt shows line 3 of a sealed file' });
+  expect(await severities()).toEqual(['error a@7']);
+  event('PipelineStarted');
+  expect(await severities()).toEqual(['warning a@7']);
+});
