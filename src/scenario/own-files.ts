@@ -7,10 +7,12 @@ import { mayTouch } from '../policy/touching.ts';
 /** Caches of Python, which it believes without a look at what they were made of. */
 export const isCache = (path: string): boolean => /(?:^|\/)__pycache__(?:\/|$)|\.pyc$/.test(path);
 
+const isModules = (name: string): boolean => name === 'node_modules';
+
 /** What an interpreter finds by name beside the script that it runs, and prefers to its own. */
 const isLoaded = (path: string): boolean =>
   isCache(path) ||
-  /(?:^|\/)node_modules(?:\/|$)/.test(path) ||
+  path.split('/').some(isModules) ||
   loadedNames.has(basename(path)) ||
   loadedEnds.has(extname(path));
 const loadedEnds: ReadonlySet<string> = new Set([
@@ -42,7 +44,11 @@ export function ownFiles(folder: string, source: string, above: readonly string[
   const copied = filesIn(folder);
   const known = new Set(copied);
   const contents = copied.map((path) => contentOf(join(folder, path)));
-  const hashed = mayTouch(textsOf(folder, copied));
+  const texts = [...textsOf(folder, copied)];
+  const hashed = mayTouch(texts);
+  /** What its own text names it may well make itself. Nobody names a cache, or means it when others load it. */
+  const isSpokenOf = (path: string): boolean =>
+    !isCache(path) && texts.some((text) => text.includes(path.split('/').find(isModules) ?? basename(path)));
   const changed = new Set(
     copied.filter((path, n) => contents[n] !== contentOf(join(source, path), join(folder, path))),
   );
@@ -59,7 +65,8 @@ export function ownFiles(folder: string, source: string, above: readonly string[
     changed() {
       for (const [n, path] of copied.entries())
         if (factsOf(join(folder, path), hashed) !== facts[n]) changed.add(path);
-      for (const path of filesIn(folder)) if (!known.has(path) && isLoaded(path)) changed.add(path);
+      for (const path of filesIn(folder))
+        if (!known.has(path) && isLoaded(path) && !isSpokenOf(path)) changed.add(path);
       for (const path of movedIn(places, hashed))
         changed.add(path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : basename(folder));
       return [...changed].sort();

@@ -173,7 +173,7 @@ test.for([
     'mkdir "$here/__pycache__"; echo y >"$here/__pycache__/h.pyc"',
     'broken',
   ],
-  ['what it would load', 'echo y >"$here/json.py"', 'broken'],
+  ['what it would load', 'n=json; echo y >"$here/$n.py"', 'broken'],
   ['a file that is new', 'echo y >"$here/new.txt"', 'pass'],
 ] as const)(
   'a scenario in whose folder %s changes while it runs has that outcome',
@@ -188,6 +188,14 @@ test.for([
     expect(await resultOf(it)).toMatchObject({ outcome });
   },
 );
+
+test('a scenario may make code beside itself that its own text names', async () => {
+  await using it = await home({
+    's/a_scenario.sh': `${modes}here=$(dirname "$0")\necho 'exit 0' >"$here/made.sh"\nmkdir -p "$here/node_modules/m"; echo '1' >"$here/node_modules/m/index.js"\nbash "$here/made.sh"\n`,
+    'app/app.sh': '',
+  });
+  expect(await resultOf(it)).toMatchObject({ outcome: 'pass' });
+});
 
 test.for([
   ['a folder of it', 'cd ../../judge/scenarios; mv lib l; mkdir lib', 'rm -r lib; mv l lib', 'lib'],
