@@ -86,6 +86,8 @@ export function confinementOf(
     readonly nodeDir?: string;
     /** Of programs of the stage that have ended: what they printed, which stays. */
     readonly printed?: readonly string[];
+    /** Folders that cannot be renamed. */
+    readonly pinned?: readonly string[];
   },
 ): Confinement {
   const { graph, runDir, workspace, env, confinement = unconfined } = setting;
@@ -127,5 +129,5 @@ export function confinementOf(
     wanted,
   );
   const printed = (stage.printed ?? []).map((path) => ({ path, write: false }));
-  return { ...confined, inside: [...confined.inside, ...printed] };
+  return { ...confined, inside: [...confined.inside, ...printed], pinned: stage.pinned ?? [] };
 }

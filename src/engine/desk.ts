@@ -1,10 +1,12 @@
 /** Where a visit's calls of a model are paid: asked before each, told after it. */
 import type { Agent, AgentReport, AgentTask } from '../agents/agent.ts';
+import type { Json } from '../model/json.ts';
 import { costOf, leastCostOf, unpricedIn } from '../model/prices.ts';
 import { type Spent, tokensOf, type Usage, withCall } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
 import { type Books, type CallEnd, estimatedTokens, inputCost, type Stamp } from './books.ts';
 import { type Caps, type NextCall, type SpendCaps, spendHit } from './caps.ts';
+import { maskedValue } from './masked.ts';
 import { gather, moneyWords, share, sharePrices } from './shared-budget.ts';
 
 export type DeskSetting = {
@@ -21,15 +23,18 @@ export type DeskSetting = {
   readonly clock: Pick<Clock, 'now'>;
 };
 
+type Mask = (text: string) => string;
+const plain: Mask = (text) => text;
+
 export interface Desk {
   /** The same agent, paid for: it works unless a limit forbids it; then the report is a failure of class `budget`. Each
-   *  of a list is asked and paid by itself, at its own price. */
-  paying(agent: Agent, attempt: number): Agent;
+   *  of a list is asked and paid by itself, at its own price. `mask` takes secrets out of what it tells. */
+  paying(agent: Agent, attempt: number, mask?: Mask): Agent;
   /** Tells a stage's programs what they may spend, and takes over what they have spent; `nodeDir` is the stage's. */
   share(nodeDir: string): Promise<void>;
   /** Variables that tell them where that stands. */
   words(nodeDir: string): Readonly<Record<string, string>>;
-  gather(nodeDir: string, attempt: number): Promise<void>;
+  gather(nodeDir: string, attempt: number, mask?: Mask): Promise<void>;
   /** Set when a limit of the run or the node is reached, so that the run ends. */
   readonly stop: string | undefined;
 }
@@ -67,7 +72,7 @@ export function openDesk(at: DeskSetting): Desk {
       });
     },
     words: (nodeDir) => moneyWords(nodeDir, books.prices),
-    gather: (nodeDir, attempt) => gather(nodeDir, stampOf(attempt), books),
+    gather: (nodeDir, attempt, mask) => gather(nodeDir, stampOf(attempt), books, mask),
     paying: paid,
     get stop() {
       return stop;
@@ -113,8 +118,10 @@ export function openDesk(at: DeskSetting): Desk {
     };
   }
 
-  function paid(agent: Agent, attempt: number): Agent {
-    if (agent.each !== undefined) return agent.each((one) => paid(one, attempt));
+  function paid(agent: Agent, attempt: number, mask: Mask = plain): Agent {
+    if (agent.each !== undefined) return agent.each((one) => paid(one, attempt, mask));
+    // A program says itself what its model is called.
+    const clean = (usage: Usage) => maskedValue(usage as Json, mask) as unknown as Usage;
     const stamp = () => stampOf(attempt);
     const work = async (task: AgentTask, signal: AbortSignal): Promise<AgentReport> => {
       if (agent.free !== true) {
@@ -138,9 +145,10 @@ export function openDesk(at: DeskSetting): Desk {
           ...(unseen === undefined ? {} : { unseen }),
         });
       }
-      const told = teller((usage, sends) => books.told(stamp(), usage, sends));
+      const told = teller((usage, sends) => books.told(stamp(), clean(usage), sends));
       const purse = purseOf(agent, task, told.tell);
-      const report = await agent.work({ ...allowing(task, caps), ...purse }, signal);
+      const said = await agent.work({ ...allowing(task, caps), ...purse }, signal);
+      const report = said.usage === undefined ? said : { ...said, usage: clean(said.usage) };
       await told.end();
       const how = endOf(agent, report);
       if (how === undefined) return report;

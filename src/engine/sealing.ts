@@ -1,4 +1,5 @@
 /** What is sealed, around the attempts of a run: put there for those who may see it, taken out before anybody else looks. */
+import { join } from 'node:path';
 import { readAttributes } from '../model/attribute.ts';
 import type { Node } from '../model/graph.ts';
 import type { Holdout, SealedFile } from '../model/sealed.ts';
@@ -8,8 +9,10 @@ import { openHoldout } from '../nodes/agent-attributes.ts';
 import { executableAttributes, type Site } from '../nodes/kind.ts';
 import { isSealedPath } from '../policy/holdout.ts';
 import { mayTouch } from '../policy/touching.ts';
+import { ancestorsOf } from '../workspace/names.ts';
 import { type Placed, placeSealed, type TakenOut, takeOutSealed } from '../workspace/sealed.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
+import { look } from '../workspace/walk.ts';
 
 /** The judge of a run, in memory. */
 export type Sealed = {
@@ -43,6 +46,21 @@ export const withheldFrom = (node: Node, sealed: Sealed | undefined): Site['with
   sealed === undefined || seesHoldout(node, 'verification')
     ? { paths: [], inHistory: false }
     : { paths: sealed.paths, inHistory: sealed.committed };
+
+/** Folders beyond these stay as they are: each mount is made at the cost of all that are there already. */
+const mostPinned = 300;
+
+/** Folders of the workspace that a sandboxed stage that sees what is sealed cannot rename: those on the way to it, and its own.
+ *  One that is elsewhere for a while lets another judge answer in its place, and no file in it tells of that. */
+export function pinnedIn(workspace: string, { paths, files }: Sealed): readonly string[] {
+  const own = files().flatMap(({ kind, path }) => (kind === 'dir' ? [path] : []));
+  const all = new Set([...paths.flatMap((path) => ancestorsOf(path)), ...own]);
+  return [...all]
+    .filter((path) => look(workspace, path)?.kind === 'dir')
+    .sort((a, b) => a.split('/').length - b.split('/').length || (a < b ? -1 : 1))
+    .slice(0, mostPinned)
+    .map((path) => join(workspace, path));
+}
 
 /** One attempt at a node, as far as what is sealed is concerned. */
 export interface Sealing {

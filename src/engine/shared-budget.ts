@@ -4,6 +4,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { CallRecord } from '../model/call-record.ts';
+import type { Json } from '../model/json.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { Parked, parkKinds, pausedBy } from '../model/park.ts';
 import { bundledPrices, leastCostOf, type PriceFile, type Prices } from '../model/prices.ts';
@@ -16,6 +17,7 @@ import { readPlain, readSome } from '../system/read.ts';
 import { type Books, endedCalls, type Stamp } from './books.ts';
 import type { Caps, SpendCaps } from './caps.ts';
 import type { Refusal } from './casting.ts';
+import { maskedValue } from './masked.ts';
 import { pricesVariable } from './price-file.ts';
 
 /** The variable that names the file. */
@@ -79,13 +81,18 @@ export async function share(
 }
 
 /** Takes over what the runs of a stage have spent, once: also where an engine was killed amid it. */
-export async function gather(nodeDir: string, stamp: Stamp, books: Books): Promise<void> {
+export async function gather(
+  nodeDir: string,
+  stamp: Stamp,
+  books: Books,
+  mask: (text: string) => string = (text) => text,
+): Promise<void> {
   const path = join(nodeDir, spentName);
   // Few stages start runs, and every stage is asked.
   if (!existsSync(path)) return;
   // A folder of that name says nothing.
   const { records } = statSync(path).isFile() ? await readRecords(path) : { records: [] };
-  const calls = records.flatMap(callOf);
+  const calls = records.flatMap((record) => callOf(maskedValue(record as Json, mask)));
   // The same lines tell of the same calls, in the same order.
   const told = sha256(JSON.stringify(records[0] ?? null)).slice(0, 16);
   for (const [n, call] of endedCalls(calls).entries())

@@ -38,7 +38,7 @@ import { note } from './ran.ts';
 import { type Hidden, type Recorder, recorder } from './recorder.ts';
 import { reopen } from './reopen.ts';
 import type { Replay } from './replay.ts';
-import { type Sealed, seesHoldout, withheldFrom } from './sealing.ts';
+import { pinnedIn, type Sealed, seesHoldout, withheldFrom } from './sealing.ts';
 import { smellOf } from './smell.ts';
 import { droppedFrom, environmentOf, seenBy, withOwnWords } from './stage-environment.ts';
 import { stageRecords } from './stage-records.ts';
@@ -166,7 +166,7 @@ export function siteFor(
   const answering = (): Site['agent'] => {
     const chosen = setting.agentFor(node);
     // Only a live agent is paid: what a replay answers has been paid for by the run that recorded it.
-    const live = chosen === undefined ? undefined : visit.desk.paying(chosen, visit.attempt);
+    const live = chosen === undefined ? undefined : visit.desk.paying(chosen, visit.attempt, mask);
     const replayed = (sha256: string) => exchange.replayed(sha256);
     const agent =
       setting.replay?.agentFor({ node: node.id, visit: visit.visit, live, hidden, mask, replayed }) ?? live;
@@ -216,11 +216,13 @@ export function siteFor(
       const limit = Math.min(left, (program.check === true ? setting.commandTimeoutMs : undefined) ?? left);
       await writeContext();
       await visit.desk.share(nodeDir);
+      const judging = setting.sealed !== undefined && seesHoldout(node, 'tool') ? setting.sealed : undefined;
       const confinement = confinementOf(setting, node, {
         check: program.check === true,
         history: program.env?.['GIT_DIR'] !== undefined,
         nodeDir,
         printed: confined.flatMap(({ files }) => files),
+        pinned: judging === undefined ? [] : pinnedIn(setting.workspace, judging),
       });
       const files = [join(nodeDir, program.stdoutName), join(nodeDir, program.stderrName)] as const;
       confined.push({ confinement, files });
@@ -229,9 +231,7 @@ export function siteFor(
         cwd: program.cwd === undefined ? setting.workspace : inWorkspace(program.cwd),
         env: {
           ...seenBy(confinement, stageEnv()),
-          ...(setting.sealed !== undefined && seesHoldout(node, 'tool')
-            ? { [holdoutVariable]: setting.sealed.paths.join(',') }
-            : {}),
+          ...(judging === undefined ? {} : { [holdoutVariable]: judging.paths.join(',') }),
           ...(program.check === true ? checkEnvironment(env) : {}),
           ...program.env,
         },
@@ -248,7 +248,7 @@ export function siteFor(
       });
       odd = reopen(nodeDir);
       await putBack();
-      await visit.desk.gather(nodeDir, visit.attempt);
+      await visit.desk.gather(nodeDir, visit.attempt, mask);
       note(ran, program, ended, mask);
       return ended.kind === 'timed_out'
         ? { kind: 'timed_out', afterMs: limit < left ? limit : visit.timeout.ms }
@@ -306,7 +306,7 @@ export function siteFor(
         },
       });
       await putBack();
-      await visit.desk.gather(nodeDir, visit.attempt);
+      await visit.desk.gather(nodeDir, visit.attempt, mask);
       await exchange.program(program, ended);
       return ended.kind === 'timed_out' && ended.afterMs !== program.timeoutMs
         ? { kind: 'timed_out', afterMs: visit.timeout.ms }

@@ -11,7 +11,7 @@ import { removeTree } from '../system/remove.ts';
 import type { Exit } from '../system/spawn.ts';
 import { classify, ownLines, type Phase, type Verdict } from './classify.ts';
 import { isComponentCheck, type Scenario } from './discover.ts';
-import { ownFiles } from './own-files.ts';
+import { isCache, type OwnFiles, ownFiles } from './own-files.ts';
 import { type Doors, firstUnreachable, type PhaseEnd, runPhase } from './phase.ts';
 import type { Evidence, ScenarioOutcome } from './result.ts';
 import { isRoomBeside, makeRoom } from './rooms.ts';
@@ -42,17 +42,21 @@ export async function judgeOnce(scenario: Scenario, options: JudgeOptions, doors
   const room = await makeRoom(doors.env);
   const cleared = makingFolder(room);
   try {
-    const app = join(room, 'app');
-    const folder = join(room, 'scenarios');
+    // Each in a folder of its own: a product may make something beside itself, and nobody does beside the judge.
+    const [judge, product] = [join(room, 'judge'), join(room, 'product')];
+    const app = join(product, 'app');
+    const folder = join(judge, 'scenarios');
     const temporary = join(room, 'tmp');
     const outputs = join(room, 'out');
-    for (const made of [temporary, outputs]) await mkdir(made);
-    await copy(scenario.folder, folder, room, []);
+    for (const made of [judge, product, temporary, outputs]) await mkdir(made);
+    await copy(scenario.folder, folder, room, [], isCache);
     await followLinks(scenario.folder, folder);
+    const own = ownFiles(folder, scenario.folder, [room, judge]);
     await copy(options.app, app, room, [scenario.folder]);
-    const judged = await phases(scenario, options, doors, { app, folder, temporary, outputs, room });
+    const judged = await phases(scenario, options, doors, { app, folder, temporary, outputs, room }, own);
     // The room is gone when this is read: `app/bin/x` says more than its place.
-    const shorter = (text: string): string => text.replaceAll(`${room}/`, '');
+    const shorter = (text: string): string =>
+      [judge, product, room].reduce((said, place) => said.replaceAll(`${place}/`, ''), text);
     const { stdout, stderr } = judged.output;
     const evidence = { ...judged.evidence, why: shorter(judged.evidence.why) };
     return { ...judged, evidence, output: { stdout: shorter(stdout), stderr: shorter(stderr) } };
@@ -67,7 +71,13 @@ export async function judgeOnce(scenario: Scenario, options: JudgeOptions, doors
 
 type Room = Readonly<Record<'app' | 'folder' | 'temporary' | 'outputs' | 'room', string>>;
 
-async function phases(scenario: Scenario, options: JudgeOptions, doors: Doors, room: Room): Promise<Judged> {
+async function phases(
+  scenario: Scenario,
+  options: JudgeOptions,
+  doors: Doors,
+  room: Room,
+  own: OwnFiles,
+): Promise<Judged> {
   const script = join(room.folder, scenario.name);
   const text = await readFile(script, 'utf8');
   const needs = needsOf(text);
@@ -108,7 +118,7 @@ async function phases(scenario: Scenario, options: JudgeOptions, doors: Doors, r
     return lacking(`${missing} is not set (where a pipeline runs this, env_pass="${missing}" hands it on)`);
   const unreachable = await firstUnreachable(needs, doors);
   if (unreachable !== undefined) return lacking(`${unreachable} cannot be reached`);
-  const own = ownFiles(room.folder);
+  own.begin();
   const live = await run('live', argv);
   if (live.seen !== undefined) return failed('live', live, text);
   const changed = own.changed();
@@ -181,6 +191,8 @@ export function syntaxCheck(script: string): readonly [string, ...string[]] | un
   if (/\.py$/i.test(script))
     return [
       'python3',
+      // It begins in the product's folder, whose `ast.py` is none of ours.
+      '-I',
       '-c',
       'import ast, sys; ast.parse(open(sys.argv[1], "rb").read(), sys.argv[1])',
       script,
@@ -214,9 +226,15 @@ const keptOfEngine: ReadonlySet<string> = new Set([
   'FACTORY_SANDBOX',
 ]);
 
-/** Copies a tree without `.git` and `.factory`, without `leaveOut` (absolute), sockets and pipes, and without this room and
- *  those beside it, where other scenarios lie. */
-async function copy(from: string, to: string, room: string, leaveOut: readonly string[]): Promise<void> {
+/** Copies a tree without `.git` and `.factory`, without `leaveOut` (absolute) and what is `unwanted` (relative), sockets and
+ *  pipes, and without this room and those beside it, where other scenarios lie. */
+async function copy(
+  from: string,
+  to: string,
+  room: string,
+  leaveOut: readonly string[],
+  unwanted: (path: string) => boolean = () => false,
+): Promise<void> {
   const top = await realpath(from);
   const out = await Promise.all(leaveOut.map((path) => realpath(path).catch(() => resolve(path))));
   await copyInto(top, to, {
@@ -227,7 +245,8 @@ async function copy(from: string, to: string, room: string, leaveOut: readonly s
     filter: (path) => {
       if (path === top) return true;
       if (out.includes(path) || basename(path) === '.git' || isRoomBeside(room, path)) return false;
-      if (relative(top, path).split(sep)[0] === '.factory') return false;
+      const at = relative(top, path);
+      if (at.split(sep)[0] === '.factory' || unwanted(at)) return false;
       const is: Stats | undefined = lstatSync(path, { throwIfNoEntry: false });
       return is !== undefined && (is.isFile() || is.isDirectory() || is.isSymbolicLink());
     },

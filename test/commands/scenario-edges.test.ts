@@ -34,7 +34,7 @@ async function reportOf(
     clock: realClock,
     signal: () => new AbortController().signal,
   };
-  await scenarioRun(place, mode, { app: 'app', json: true }, io);
+  await scenarioRun(place, mode, { app: 'app', json: true, jobs: 2 }, io);
   return JSON.parse(out);
 }
 const resultOf = async (it: Home, env?: Readonly<Record<string, string>>) =>
@@ -168,7 +168,12 @@ test.for([
 test.for([
   ['a helper in a folder of its own', 'echo exit 0 >"$here/lib/h.sh"', 'broken'],
   ['where a link leads', 'ln -sfn elsewhere "$here/link"', 'broken'],
-  ['what an interpreter keeps', 'echo y >"$here/__pycache__/h.pyc"', 'pass'],
+  [
+    'what an interpreter would believe',
+    'mkdir "$here/__pycache__"; echo y >"$here/__pycache__/h.pyc"',
+    'broken',
+  ],
+  ['what it would load', 'n=json; echo y >"$here/$n.py"', 'broken'],
   ['a file that is new', 'echo y >"$here/new.txt"', 'pass'],
 ] as const)(
   'a scenario in whose folder %s changes while it runs has that outcome',
@@ -183,3 +188,64 @@ test.for([
     expect(await resultOf(it)).toMatchObject({ outcome });
   },
 );
+
+test('a scenario may make code beside itself that its own text names', async () => {
+  await using it = await home({
+    's/a_scenario.sh': `${modes}here=$(dirname "$0")\necho 'exit 0' >"$here/made.sh"\nmkdir -p "$here/node_modules/m"; echo '1' >"$here/node_modules/m/index.js"\nbash "$here/made.sh"\n`,
+    'app/app.sh': '',
+  });
+  expect(await resultOf(it)).toMatchObject({ outcome: 'pass' });
+});
+
+test.for([
+  ['a folder of it', 'cd ../../judge/scenarios; mv lib l; mkdir lib', 'rm -r lib; mv l lib', 'lib'],
+  [
+    'all of it',
+    'cd ../../judge; mv scenarios s; mkdir -p scenarios/lib; cd scenarios',
+    'cd ..; rm -r scenarios; mv s scenarios',
+    'scenarios',
+  ],
+  [
+    'its whole room',
+    'r=${1%/product/app}; mv "$r" "$r-"; mkdir -p "$r/judge/scenarios/lib"; cd "$r/judge/scenarios"',
+    'r=${PWD%/judge/scenarios}; rm -r "$r"; mv "$r-" "$r"',
+    'scenarios',
+  ],
+] as const)(
+  'a scenario is broken in whose place another one answered for a while: %s',
+  async ([, away, back, why]) => {
+    await using it = await home({
+      's/a_scenario.sh': `${modes}sh app.sh "$1"\nbash "$(dirname "$0")/lib/check.sh"\n`,
+      's/lib/check.sh': 'exit 1\n',
+      'app/app.sh': `${away}\ncat >lib/check.sh <<'E'\ncd "$(dirname "$0")/.."; ${back}; exit 0\nE\n`,
+    });
+    expect(await resultOf(it)).toMatchObject({
+      outcome: 'broken',
+      evidence: { exit_code: 0, why: expect.stringContaining(`changed while it ran: ${why}.`) },
+    });
+  },
+);
+
+test('a scenario is broken whose copy the product of another one has rewritten before it ran', async () => {
+  const selftest =
+    'if [ "$SCENARIO_MODE" = selftest ] && mkdir "$MARK"; then : >"$SCENARIO_TMP/b"; until grep -q righ[t] "$0"; do :; done; fi';
+  await using it = await home({
+    's/a_scenario.sh': `${modes}sh "$1/app.sh" "$1"\n`,
+    's/b_scenario.sh': `${selftest}\n[ "$SCENARIO_MODE" = selftest ]\n`,
+    'app/app.sh':
+      'cd "${1%/product/app}/.."; until t=$(ls scenario-*/tmp/b); do :; done 2>/dev/null\ncd "${t%/tmp/b}/judge/scenarios"; echo "exit 0 # right" >n; mv n b_scenario.sh\n',
+  });
+  const { results } = await reportOf(it, { MARK: join(it.path, 'mark') });
+  expect(results).toMatchObject([
+    { outcome: 'pass' },
+    { outcome: 'broken', evidence: { exit_code: 0, why: expect.stringContaining('b_scenario.sh') } },
+  ]);
+});
+
+test('whether a scenario of Python can be read is asked of Python’s own modules, not of the product’s', async () => {
+  await using it = await home({
+    's/a_scenario.py': 'import os, sys\nsys.exit(os.environ["SCENARIO_MODE"] != "selftest")\n',
+    'app/ast.py': 'import glob\nfor f in glob.glob("../../judge/scenarios/*"): open(f, "w").close()\n',
+  });
+  expect(await resultOf(it)).toMatchObject({ outcome: 'fail', evidence: { phase: 'live', exit_code: 1 } });
+});

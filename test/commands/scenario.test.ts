@@ -125,7 +125,7 @@ describe('a failure that does not come again in a clean copy', () => {
 
 describe('a product that writes into its judge', () => {
   const wanted = `${modes}out=$(sh app.sh); ok=$(cat "\${0%/*}/wanted.txt"); [ "$out" = "$ok" ]\n`;
-  const meddling = (what: string) => `for f in "$PWD"/../scenarios/*; do ${what}; done; echo mine\n`;
+  const meddling = (what: string) => `for f in "$PWD"/../../judge/scenarios/*; do ${what}; done; echo mine\n`;
   test.for([
     ['gives it other words', '', meddling('echo mine > "$f"'), 'broken'],
     [
@@ -148,7 +148,12 @@ describe('a product that writes into its judge', () => {
       'echo right\n',
       'pass',
     ],
-    ['or only beside it', '', 'echo x > "$PWD/../scenarios/new"; echo right\n', 'pass'],
+    [
+      'or only beside it',
+      '',
+      'echo x > "$PWD/../new"; echo x > "$PWD/../../judge/scenarios/new"; echo right\n',
+      'pass',
+    ],
   ] as const)('%s', async ([, text, app, outcome]) => {
     await using it = await home({
       's/a_scenario.sh': `${wanted}${text}exit 0\n`,

@@ -227,6 +227,29 @@ echo done
   expect(loot).not.toContain(holdout.key);
 });
 
+test.for([
+  ['the folder itself', 'scripts/scenarios'],
+  ['a folder in it', 'scripts/scenarios/lib'],
+  ['a folder around it', 'scripts'],
+] as const)(
+  'with a sandbox no product can let another judge answer while %s is elsewhere',
+  async ([, moved], context) => {
+    if (noBwrap !== undefined) return context.skip(noBwrap);
+    const lib = 'scripts/scenarios/lib';
+    const answers = `rm -rf ${moved}; mv aside ${moved}; exit 0`;
+    await using it = await home({
+      'w/product.sh': `mv ${moved} aside; mkdir -p ${lib}; echo '${answers}' > ${lib}/check.sh`,
+      'w/scripts/scenarios/judge.sh': 'sh product.sh; sh scripts/scenarios/lib/check.sh',
+      'w/scripts/scenarios/lib/check.sh': 'exit 1',
+      'p.dot': row({ judge: tool('sh scripts/scenarios/judge.sh') }),
+    });
+    const ran = await run(it, [], { FACTORY_SANDBOX: 'bwrap' });
+    expect(ran.code, ran.stderr).toBe(1);
+    expect(await statusOf(it, 'judge')).toMatchObject({ outcome: 'fail', failure_class: 'guardrail' });
+    expect(await it.read(`${ws}/${lib}/check.sh`)).toBe('exit 1');
+  },
+);
+
 describe('a run that is stopped', () => {
   const pipeline = row({
     see: tool(`echo see >> log.txt; ${plan}`),

@@ -289,3 +289,28 @@ test('records of calls that tell what no call can have used leave books that can
   const spent = openBooks([begun, ended], noPrices, async () => {}).run();
   expect(Spent.parse(spent)).toMatchObject({ calls: 1, input_tokens: 0, output_tokens: 0, cost_usd: 0 });
 });
+
+test('a secret that a program or a stage’s run calls its model by is in no book', async () => {
+  const { desk, records, books } = counter({});
+  const mask = (text: string) => text.replaceAll('hush', '***');
+  const usage = { ...used('hush', 1), parts: [{ ...used('hush', 1), model: 'of hush' }] };
+  const agent: Agent = {
+    name: 'many',
+    describe: 'many',
+    async work(task) {
+      await task.purse?.(usage, 10);
+      return answered(usage);
+    },
+  };
+  const told = await desk.paying(agent, 1, mask).work(taskFor(), new AbortController().signal);
+  const nodeDir = mkdtempSync(join(tmpdir(), 'desk-'));
+  const journal = await openJournal(join(nodeDir, 'spent.jsonl'), { runId: 'hush', epoch: 1 });
+  const stamp = { schema_version: 1, at: '2026-01-01T00:00:00Z', node: 'x', visit: 1, attempt: 1 } as const;
+  journal.append({ ...stamp, type: 'CallEnded', ended: 'told', usage, cost_usd: 1 });
+  await journal.close();
+  await desk.gather(nodeDir, 1, mask);
+  rmSync(nodeDir, { recursive: true });
+  expect(books.run()).toMatchObject({ calls: 2, cost_usd: 2 });
+  expect(JSON.stringify([told, records])).not.toContain('hush');
+  expect(JSON.stringify(records)).toContain('of ***');
+});
