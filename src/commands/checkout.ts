@@ -57,7 +57,7 @@ export async function checkoutCommand(
   const problem =
     dir.trim() === ''
       ? badDir('its name is empty')
-      : await dirProblem(folder, wanted.runDir, async () => {
+      : await dirProblem(folder, { runDir: wanted.runDir, env: io.env }, async () => {
           there = await asItIs(folder, at.snapshots, wanted.snapshot);
           return there !== undefined;
         });
@@ -173,7 +173,7 @@ async function asItIs(folder: string, snapshots: string, id: string): Promise<Tr
 /** Why nothing may be put into `folder`, which is absolute; undefined when it may. Nothing is touched. */
 async function dirProblem(
   folder: string,
-  runDir: string,
+  { runDir, env }: { readonly runDir: string; readonly env: Io['env'] },
   isWhatIsWanted: () => Promise<boolean>,
 ): Promise<Diagnostic | undefined> {
   try {
@@ -184,7 +184,7 @@ async function dirProblem(
     if (there?.isSymbolicLink() === true)
       return badDir(`${folder} is a link, and nothing is written through links`);
     if (there !== undefined && !there.isDirectory()) return badDir(`${folder} is not a folder`);
-    const whose = await liesInRun(folder, runDir);
+    const whose = await liesInRun(folder, runDir, env);
     if (whose !== undefined) return badDir(`${folder} ${whose}`);
     if (there !== undefined && (await readdir(folder)).length > 0 && !(await isWhatIsWanted()))
       return badDir(`${folder} is not empty`);

@@ -215,7 +215,7 @@ async function deliverRun(
   if (stray !== undefined) return refuse(1, stray.problem, stray.fix);
   const base = start.base_commit;
   const to = options.to === undefined ? null : resolve(io.cwd, options.to);
-  const whose = to === null ? undefined : await liesInRun(to, dir);
+  const whose = to === null ? undefined : await liesInRun(to, dir, io.env);
   if (whose !== undefined) return refuse(2, `${to} ${whose}`, 'name a folder outside of all runs');
   const common = { run_id, branch, source: source ?? null, to, base, head };
   if (head === null || (head === base && to === null)) {

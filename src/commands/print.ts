@@ -29,7 +29,13 @@ const undyed = (text: string): string => text.replace(/\x1b\[[\d;]*m/g, '').repl
 
 /** What stages and models say, among our own words: its later lines stand so far in that none looks like one of ours. */
 export const foreign = (text: string, indent: string): string =>
-  undyed(text).trim().replace(/\s*\n/g, `\n${indent}`);
+  // An expression for blanks before a line end would take minutes over a megabyte of blanks.
+  undyed(text)
+    .trim()
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .filter((line) => line !== '')
+    .join(`\n${indent}`);
 
 /** Blanks made one, colours of others dropped, and cut to `most` characters. */
 export const oneLine = (text: string, most: number): string => {

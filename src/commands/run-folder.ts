@@ -6,11 +6,17 @@ import { isCode, isMissing } from '../system/files.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
 
 /** What is wrong with putting something into `folder`, which goes on after its name: it lies in the folder `runDir`, or in
- *  that of another run. Undefined where it does not. */
-export async function liesInRun(folder: string, runDir: string): Promise<string | undefined> {
+ *  that of another run. Undefined where it does not, and where it is for the stage that calls us to write there. */
+export async function liesInRun(
+  folder: string,
+  runDir: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<string | undefined> {
   const real = realOf(folder);
   if (isWithin(await realpath(runDir), real)) return 'lies in the folder of the run';
-  for (let above = real; above !== dirname(above); above = dirname(above)) {
+  const stage = env['FACTORY_WORKSPACE'];
+  const own = stage === undefined || stage === '' ? undefined : realOf(stage);
+  for (let above = real; above !== dirname(above) && above !== own; above = dirname(above)) {
     if (await isRunFolder(above)) return `lies in the folder of another run, ${above}`;
   }
   return undefined;

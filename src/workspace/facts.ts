@@ -36,7 +36,11 @@ export function setTime(place: string | Buffer, mtimeMs: number, ctimeMs?: numbe
  *  but not of a file that nobody has given its time: that was counted in nanoseconds, and may have been less. */
 function microsecondOf(ms: number, ctimeMs: number | undefined): number {
   const nearest = Math.round(ms * 1e3);
-  if (nearest / 1e3 !== ms) return Math.floor(ms * 1e3);
+  if (nearest / 1e3 !== ms) {
+    // The product itself may have been rounded up.
+    const below = Math.floor(ms * 1e3);
+    return below / 1e3 > ms ? below - 1 : below;
+  }
   return ms === ctimeMs && !Number.isInteger(ms) ? nearest - 1 : nearest;
 }
 

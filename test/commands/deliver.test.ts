@@ -390,6 +390,17 @@ describe('delivering to a folder', () => {
     put(it.path, { 'web/manifest.json': '{}', 'tests/snapshots/x': '' });
     for (const to of ['runs/out', 'web/out', 'tests/out']) expect(await r.asked({ to }), r.said()).toBe(0);
   });
+
+  test('a stage that runs pipelines itself has what they built in its own workspace', async () => {
+    using it = folder();
+    const r = await run(it.path);
+    const outer = join(it.path, 'runs/outer');
+    cpSync(r.run.root, outer, { recursive: true });
+    mkdirSync(join(outer, 'snapshots'), { recursive: true });
+    const env = { ...process.env, FACTORY_WORKSPACE: join(outer, 'workspace') };
+    expect(await r.asked({ to: join(outer, 'nodes') }, 'RUN1', { env })).toBe(2);
+    expect(await r.asked({ to: join(outer, 'workspace/out') }, 'RUN1', { env }), r.said()).toBe(0);
+  });
 });
 
 test('a run that says that it began with its own folder, or with one that has no place, brings nothing there', async () => {

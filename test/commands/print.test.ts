@@ -128,3 +128,9 @@ test('what a terminal would act on is shown, but for our own colours and the liv
   const value = { a: '\x9b2J\u2066\x7f\r' };
   expect(JSON.parse(harmless(JSON.stringify(value)))).toEqual(value);
 });
+
+test('a reason of very many blanks is told at once, and its later lines stand in', () => {
+  const reason = `one ${' '.repeat(1 << 20)}two \t\r\n \n\n  three\n`;
+  const text = summary({ ...result, reason }, painter(false));
+  expect(text.replace(/ {1000,}/, '…')).toMatch(/^✗ failed: one…two\n {14}three\n/);
+});

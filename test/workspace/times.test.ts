@@ -396,3 +396,13 @@ test('what a stage only wrote again out of its scope has its time again, and mak
   await putBack(it.snapshots, { before, after }, ['inputs', 'product'], (path) => path === 'mine');
   expect(timesIn(it.ws, [...products, 'mine', 'source'])).toEqual([1e6, 1e6, 1e6, 6e5, 2e6]);
 });
+
+test('a time that lies just below a microsecond is given back as no later one', async () => {
+  await using it = await rig({ f: '' });
+  // As Node tells of a file of …723957 ns.
+  const ms = 1_795_463_620_621.7239;
+  setTime(it.at('f'), ms, ms);
+  const given = lstatSync(it.at('f'), { bigint: true }).mtimeNs;
+  expect(1_795_463_620_621_723_957n - given).toBeGreaterThanOrEqual(0n);
+  expect(1_795_463_620_621_723_957n - given).toBeLessThan(2000n);
+});
