@@ -14,7 +14,7 @@ import { isDisks } from '../system/disk-trouble.ts';
 import { removeNow } from '../system/files.ts';
 import { diff } from '../workspace/changes.ts';
 import { liesIn } from '../workspace/names.ts';
-import { isWrittenAgain, putBack } from '../workspace/put-back.ts';
+import { putBack } from '../workspace/put-back.ts';
 import type { TakenOut } from '../workspace/sealed.ts';
 import type { Changes, Snapshot, Snapshots, Stray } from '../workspace/snapshot.ts';
 import { standing } from '../workspace/standing.ts';
@@ -146,16 +146,16 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         ...judge,
         ...(allowed === undefined ? [] : outsideScope(strays, allowed)),
       ];
-      const may = (path: string) =>
-        !isHidden(path) && (allowed === undefined || outsideScope([path], allowed).length === 0);
-      let { after } = found;
-      if (violations.length > 0 || (allowed !== undefined && isWrittenAgain(before, after, may))) {
-        await putBack(snapshots, { before, after: found.after }, violations, may);
-        after = await snapshots.take(found.after);
-        // What was put back is of no more use to anybody here, and may be large.
-        if (after.id !== found.after.id) snapshots.letGo(found.after);
-      }
       if (violations.length + made.length > 0) {
+        let { after } = found;
+        if (violations.length > 0) {
+          const may = (path: string) =>
+            !isHidden(path) && (allowed === undefined || outsideScope([path], allowed).length === 0);
+          await putBack(snapshots, { before, after: found.after }, violations, may);
+          after = await snapshots.take(found.after);
+          // What was put back is of no more use to anybody here, and may be large.
+          if (after.id !== found.after.id) snapshots.letGo(found.after);
+        }
         const named = shown([...new Set([...violations, ...made])].sort());
         // What else was wrong with the stage still decides how it may leave.
         const broke = reported.status === 'fail' && reported.broke;
@@ -175,10 +175,11 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       }
       const gate = reported.status === 'success' ? truthGate(scope, visit.state.outcomes) : undefined;
       const outcome = gate === undefined ? reported : { ...failed(gate, 'guardrail'), ...by(reported) };
-      if (!wantsRerun(setting, visit, outcome)) return { outcome, after, violations: [], ...costs() };
+      if (!wantsRerun(setting, visit, outcome))
+        return { outcome, after: found.after, violations: [], ...costs() };
       const tookMs = setting.clock.monotonic() - began;
       const again = await rerun(setting, snapshots, outcome, { kind, values, visit, before, tookMs });
-      return { outcome: masked(again, site.mask), after, violations: [], ...costs() };
+      return { outcome: masked(again, site.mask), after: found.after, violations: [], ...costs() };
     },
   };
 

@@ -14,8 +14,7 @@ export async function putBack(
   offending: readonly string[],
   allowed: (path: string) => boolean,
 ): Promise<void> {
-  const again = new Set(writtenAgain(before.tree, after.tree, allowed));
-  const paths = new Set([...offending, ...again]);
+  const paths = new Set([...offending, ...writtenAgain(before.tree, after.tree, allowed)]);
   const isNew = (folder: string): boolean => folder !== '' && before.tree.get(folder)?.kind !== 'dir';
   const newFolders = new Set<string>();
   for (const path of offending) {
@@ -27,18 +26,9 @@ export async function putBack(
   await snapshots.restore(
     before,
     (path) => paths.has(path) || (isInNew(path) && !allowed(path) && !allowed(`${path}/`)),
-    // Whatever was made of a file that says the same was made of what goes nowhere.
-    { anew: (path) => !again.has(path) && lastWritten(after.tree, path) <= latest },
+    { anew: (path) => lastWritten(after.tree, path) <= latest },
   );
 }
-
-/** Whether a stage has written files out of its scope again, with the same content and mode: no change is told of them, and yet
- *  a build would go by their times. */
-export const isWrittenAgain = (
-  before: Snapshot,
-  after: Snapshot,
-  allowed: (path: string) => boolean,
-): boolean => before !== after && writtenAgain(before.tree, after.tree, allowed).next().done !== true;
 
 /** Files out of the stage's scope of which it has changed nothing but the time. */
 function* writtenAgain(before: Tree, after: Tree, allowed: (path: string) => boolean): Generator<string> {
