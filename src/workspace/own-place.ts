@@ -10,10 +10,10 @@ import { isDenied } from './trouble.ts';
  *  are made of names the place of their sources, and nobody goes there. */
 export function namesPlace(place: string): (content: Buffer) => boolean {
   const name = Buffer.from(toBytes(place));
-  // The name of a folder at the very top may be the end of any path.
-  const isAmongMany = place.indexOf('/', 1) < 0;
   const isAt = (content: Buffer, at: number): boolean =>
-    !isOfName(content[at + name.length]) && !(isAmongMany && isOfName(content[at - 1]));
+    !isOfName(content[at + name.length]) &&
+    // It may be the end of another path, but for what a compiler is told (`-I/src/app`).
+    (!isOfName(content[at - 1]) || content[at - 2] === dash);
   return (content) => {
     if (place === '/') return false;
     for (let at = content.indexOf(name); at >= 0; at = content.indexOf(name, at + 1))
@@ -21,6 +21,8 @@ export function namesPlace(place: string): (content: Buffer) => boolean {
     return false;
   };
 }
+
+const dash = 0x2d;
 
 /** Letters, digits and what else a longer name would go on with. */
 function isOfName(byte: number | undefined): boolean {
@@ -33,7 +35,7 @@ export async function filesNaming(place: string, tree: Tree, folder: string): Pr
   const found: string[] = [];
   let looked = 0;
   for (const [path, { kind, size = 0 }] of tree) {
-    if (kind !== 'file' || size > largeFrom || size < place.length) continue;
+    if (kind !== 'file' || size > largeFrom || size < place.length || isOurs(path)) continue;
     looked += 1;
     // Ctrl-C gets a turn.
     if (looked % 256 === 0) await lstat(folder);
@@ -42,6 +44,9 @@ export async function filesNaming(place: string, tree: Tree, folder: string): Pr
   }
   return found;
 }
+
+/** What pipelines keep in a workspace: records, by which nobody goes. */
+export const isOurs = (path: string): boolean => path.startsWith('.factory/');
 
 function allowed<T>(read: () => T): T | undefined {
   try {

@@ -8,7 +8,7 @@ import { checkoutTree } from './checkout.ts';
 import { copyTree } from './copy.ts';
 import { realOf } from './dirs.ts';
 import { Manifests, many } from './manifests.ts';
-import { namesPlace } from './own-place.ts';
+import { isOurs, namesPlace } from './own-place.ts';
 import { restoreTree } from './restore.ts';
 import { Scanner } from './scan.ts';
 import type { Copied, CopyOptions, Entry, Snapshot, Snapshots, Stray, Tree } from './snapshot.ts';
@@ -76,7 +76,7 @@ class KeptSnapshots implements Snapshots {
       const copied = await copyTree(from, this.workspace, options, (path, bytes, stat, hash) => {
         const { mtimeMs, ctimeMs, ino } = stat;
         const mode = stat.mode & 0o7777;
-        if (namesIt(bytes)) namingPlace.push(path);
+        if (!isOurs(path) && namesIt(bytes)) namingPlace.push(path);
         try {
           read.set(path, { kind: 'file', mode, ...batch.addBytes(bytes, hash), mtimeMs, ctimeMs, ino });
         } catch (error) {

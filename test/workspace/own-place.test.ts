@@ -14,6 +14,8 @@ test.for([
   ['/home/ada/größe', 'cd /home/ada/größe\n', true],
   ['/app', 'cp /app/x src/app/y', true],
   ['/app', 'cp src/app/x https://example.org/app', false],
+  ['/src/app', 'packages/src/app/x', false],
+  ['/src/app', 'cc -I/src/app/include', true],
   ['/', '/ and /usr', false],
   ['/home/ada/app', '', false],
 ] as const)('%s in %j: %s', ([place, text, names]) => {
@@ -30,6 +32,8 @@ test('a copy and a fork tell of files that name the place where they were, .fact
   mkdirSync(join(workdir, 'build'));
   for (const name of ['a', 'b', 'c', 'd']) writeFileSync(join(workdir, 'build', name), `at=${workdir}/src\n`);
   writeFileSync(join(workdir, 'other'), `${workdir}-too\n`);
+  mkdirSync(join(workdir, '.factory'));
+  writeFileSync(join(workdir, '.factory/notes'), `${workdir}\n`);
   const words = 'though a stage that goes by it works in';
   const ran = await it.run('p.dot', { workdir: 'w', runId: 'r1' });
   expect(ran.err).toContain(`${words} ${workdir}, not in the copy: build/a, build/b, build/c and 1 more`);
