@@ -92,7 +92,7 @@ test('what a stage has only touched counts as touched after a resume', async () 
   await using it = await rig({ stamp: '', source: 's' });
   utimesSync(it.at('stamp'), 1, 1000);
   const first = await it.snapshots.take(it.before);
-  utimesSync(it.at('stamp'), 1, 1000.001);
+  utimesSync(it.at('stamp'), 1, 1000.5);
   const touched = await it.snapshots.take(first);
   expect(touched.id).toBe(first.id);
   const time = timesIn(it.ws, ['stamp']);
