@@ -1,6 +1,9 @@
 /** What stands in a lock, and what it means for somebody who wants the run. */
+import { lstatSync } from 'node:fs';
 import * as z from 'zod';
+import { isMissing } from '../system/files.ts';
 import { isAlive, isStopped, isTold, type Self } from '../system/proc.ts';
+import { readPlain } from '../system/read.ts';
 
 export const LockFile = z.object({
   schema_version: z.literal(1),
@@ -48,6 +51,32 @@ export type LockRead =
   /** Not a lock file as we write it: made on a disk without hard links and not yet complete, or damaged. */
   | { readonly kind: 'unreadable'; readonly path: string; readonly epoch: number; readonly changedAt: number }
   | { readonly kind: 'gone' };
+
+/** Most bytes of a lock's file. */
+export const mostOfLock = 65_536;
+
+/** Reads the lock at `path`, which is that of this epoch. */
+export function readLockFile(path: string, epoch: number): LockRead {
+  try {
+    const found = readPlain(path, mostOfLock);
+    const text = found.kind === 'text' ? found.text : '';
+    // Of the name itself: a link that leads nowhere holds no lock of ours, but takes its place.
+    const changedAt = lstatSync(path).mtimeMs;
+    const read = LockFile.safeParse(parsed(text));
+    return read.success ? { kind: 'read', lock: read.data } : { kind: 'unreadable', path, epoch, changedAt };
+  } catch (error) {
+    if (isMissing(error)) return { kind: 'gone' };
+    throw error;
+  }
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
 
 export type Judged =
   | { readonly kind: 'free' }

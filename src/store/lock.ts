@@ -6,7 +6,6 @@ import {
   existsSync,
   fdatasync,
   linkSync,
-  lstatSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -21,9 +20,18 @@ import { type Continued, type Every, realContinued, realEvery } from '../system/
 import { Superseded } from '../system/fence.ts';
 import { isCode, isMissing, makeFolder, removeFile, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { type Self, thisProcess } from '../system/proc.ts';
-import { folderId, isFolder, readPlain, readPlainBytes } from '../system/read.ts';
+import { folderId, isFolder, readPlainBytes } from '../system/read.ts';
 import { scan } from './journal-read.ts';
-import { type Before, judge, LockFile, type LockRead, livesOn, type Owner } from './lock-file.ts';
+import {
+  type Before,
+  judge,
+  LockFile,
+  type LockRead,
+  livesOn,
+  mostOfLock,
+  type Owner,
+  readLockFile,
+} from './lock-file.ts';
 
 export type { Before, Owner } from './lock-file.ts';
 
@@ -325,31 +333,7 @@ function highestEpoch(folder: string): number | undefined {
   return epochs.length === 0 ? undefined : Math.max(...epochs);
 }
 
-/** Bytes of a lock's file. */
-const mostOfLock = 65_536;
-
-function readLock(folder: string, epoch: number): LockRead {
-  const path = fileOf(folder, epoch);
-  try {
-    const found = readPlain(path, mostOfLock);
-    const text = found.kind === 'text' ? found.text : '';
-    // Of the name itself: a link that leads nowhere holds no lock of ours, but takes its place.
-    const changedAt = lstatSync(path).mtimeMs;
-    const read = LockFile.safeParse(parsed(text));
-    return read.success ? { kind: 'read', lock: read.data } : { kind: 'unreadable', path, epoch, changedAt };
-  } catch (error) {
-    if (isMissing(error)) return { kind: 'gone' };
-    throw error;
-  }
-}
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
+const readLock = (folder: string, epoch: number): LockRead => readLockFile(fileOf(folder, epoch), epoch);
 
 /** Makes the file of a new epoch, whole from the first moment; false when somebody else has made it. */
 async function create(folder: string, content: LockFile): Promise<boolean> {
