@@ -126,6 +126,7 @@ export async function visitNode(
   let calls = own(state.calls, node.id) ?? 0;
   let usage: Usage | undefined;
   for (let attempt = 1; ; attempt++) {
+    setting.log('debug', 'node attempt', { node: node.id, visit, attempt });
     const left = Math.max(0, wallLeft());
     let told: Promise<void> = Promise.resolve();
     const result = await attempted(prepared, {

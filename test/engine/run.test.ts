@@ -325,3 +325,43 @@ test('where a limit stops a run, what was told is flushed before the checkpoint 
   await ready.close();
   expect(log.slice(log.indexOf('failed') - 1)).toEqual(['story', 'failed', 'story']);
 });
+
+test('each attempt of a stage is a debug record, so that one which goes on can be told from one that hangs', async () => {
+  await using it = await temp();
+  const ready = await prepared(
+    it.dir,
+    graphOf(`
+      start [shape=Mdiamond]
+      a [shape=parallelogram, max_retries=1, retry_delay="1ms"]
+      done [shape=Msquare]
+      start -> a -> done
+    `),
+    {
+      kinds: [start, exit, work(() => succeeded())],
+      attempt: () => ({
+        run: async ({ before, visit: { node, attempt } }) => ({
+          outcome: node.id === 'a' && attempt === 1 ? failed('once', 'infra') : succeeded(),
+          after: before,
+          violations: [],
+        }),
+      }),
+    },
+  );
+  const log: unknown[] = [];
+  const setting = {
+    ...ready.setting,
+    log: (...record: unknown[]) => {
+      if (record[1] === 'node attempt') log.push(record);
+    },
+  };
+  await run({ ...ready, setting });
+  await ready.close();
+  expect(log).toEqual(
+    [
+      { node: 'start', visit: 1, attempt: 1 },
+      { node: 'a', visit: 1, attempt: 1 },
+      { node: 'a', visit: 1, attempt: 2 },
+      { node: 'done', visit: 1, attempt: 1 },
+    ].map((fields) => ['debug', 'node attempt', fields]),
+  );
+});
