@@ -33,7 +33,8 @@ export async function treeWith(
   const files: string[] = [];
   const lines: string[] = [];
   for (const path of options.paths) {
-    if (path === '.factory' || path.startsWith('.factory/')) continue;
+    // A stage may have given the folder another spelling where case does not count.
+    if (path.split('/')[0]?.toLowerCase() === '.factory') continue;
     const there = await standsIn(workspace, path);
     if (there?.isSymbolicLink() === true) {
       const target = await readlink(join(workspace, path), 'buffer');

@@ -9,6 +9,7 @@ import { normalizePath, relativePathProblem } from '../model/work-order.ts';
 import { forbiddenBy } from '../policy/forbidden.ts';
 import { namesGit } from '../policy/paths.ts';
 import { isMissing } from '../system/files.ts';
+import { asListed } from '../system/spelled.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 
 /** What stands at a path before it is written. */
@@ -119,6 +120,10 @@ function hashOf(before: Standing): string {
 }
 
 async function look(root: string, path: string): Promise<{ standing: Standing } | { reason: string }> {
+  // Git would commit it beside the one that it is as another.
+  const listed = asListed(root, path);
+  if (listed !== path)
+    return { reason: `${path} is ${listed} to this file system, which may not tell case apart: name it so` };
   const parts = path.split('/');
   let place = root;
   for (const part of parts.slice(0, -1)) {

@@ -11,6 +11,7 @@ import type { SealedFile } from '../model/sealed.ts';
 import { holdoutPaths, usualHoldout } from '../policy/holdout.ts';
 import { keysFolder, mendKeys, mostSealedBytes } from '../store/sealed.ts';
 import { isCode, isMissing, systemWords } from '../system/files.ts';
+import { asListed } from '../system/spelled.ts';
 import { ignoreOf } from '../workspace/copy.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
 import { readForSealing } from '../workspace/to-seal.ts';
@@ -54,7 +55,9 @@ export async function wantedHoldout(
   const { workdir, runsDir, env } = where;
   const said = present(graph.attrs, 'holdout');
   const words = readAttributes(graph.attrs, graphAttributes).values.holdout ?? [usualHoldout];
-  const read = holdoutPaths(words);
+  // What lists the workdir, git above all, knows the files by no other spelling.
+  const listed = (path: string) => (workdir === undefined ? path : asListed(workdir, path));
+  const read = holdoutPaths(words, listed);
   const no = (message: string, fix: string, at: Attribute | undefined = said): Problem => ({
     problem: {
       code: 'holdout',
@@ -90,7 +93,7 @@ export async function wantedHoldout(
       'name the folder that holds the scenarios',
       dir?.at,
     );
-  const usual = holdoutPaths([usualHoldout]);
+  const usual = holdoutPaths([usualHoldout], listed);
   for (const path of said === undefined ? [] : paths) {
     if (path === first && given !== undefined) continue;
     if ('paths' in usual && usual.paths.includes(path)) continue;

@@ -18,9 +18,10 @@ const clean = (word: string): string =>
     .join('/');
 
 /** The sealed paths that words of `holdout` name, sorted as they were written, each once and none below another; or why
- *  one of them cannot be sealed. */
+ *  one of them cannot be sealed. `listed` answers how the workdir spells a path. */
 export function holdoutPaths(
   words: readonly string[],
+  listed: (path: string) => string = (path) => path,
 ): { readonly paths: readonly string[] } | { readonly problem: string } {
   const paths: string[] = [];
   for (const word of words) {
@@ -31,7 +32,7 @@ export function holdoutPaths(
       .split('/')
       .find((part) => kept.has(part));
     if (own !== undefined) return { problem: `"${word}" belongs to ${own.slice(1)}, and cannot be sealed` };
-    paths.push(path);
+    paths.push(listed(path));
   }
   const topmost = paths.filter((path) => !paths.some((other) => other !== path && isAtOrBelow(path, other)));
   return { paths: [...new Set(topmost)] };

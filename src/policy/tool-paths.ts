@@ -1,5 +1,6 @@
 /** Which workspace paths the tools of a model may see and write. Pure: what links do with a path is looked at where the
  *  path is opened, and the place that it really leads to is asked about here as well. */
+import { folded } from '../system/spelled.ts';
 import { inScope, namesGit } from './paths.ts';
 
 /** Entries are paths relative to the workspace; what lies below one belongs to it. */
@@ -58,9 +59,9 @@ export function writeProblem(path: string, scope: ToolScope): string | undefined
 
 const isOwn = (path: string): boolean => path.split('/')[0]?.toLowerCase() === '.factory';
 
-// Some file systems do not tell upper from lower case; hiding more than was named does no harm.
+// Some file systems tell neither case nor forms of an accent apart; hiding more than was named does no harm.
 const isHidden = (path: string, { hidden }: ToolScope): boolean =>
-  hidden.map(clean).some((one) => one !== '' && isBelow(path.toLowerCase(), one.toLowerCase()));
+  hidden.map(clean).some((one) => one !== '' && isBelow(folded(path), folded(one)));
 
 /** `folder` itself counts. */
 const isBelow = (path: string, folder: string): boolean =>

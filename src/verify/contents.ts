@@ -12,6 +12,7 @@ import { sealedHash } from '../store/sealed.ts';
 import { readVisits } from '../store/visits.ts';
 import { collectGarbage } from '../system/memory.ts';
 import { namesIn } from '../system/read.ts';
+import { asListed } from '../system/spelled.ts';
 import { inspectStore, treeOf, unlike } from '../workspace/inspect.ts';
 import { shown } from '../workspace/names.ts';
 import { readForSealing } from '../workspace/to-seal.ts';
@@ -80,10 +81,9 @@ export async function checkWorkspace(
   // That it is gone or changed is told already.
   if ('why' in read) return;
   // What is put back at the end is the judge's, and stands in no snapshot.
+  const judges = (manifest.holdout?.paths ?? []).map((path) => asListed(at.workspace, path));
   const isSealed = (path: string) =>
-    manifest.holdout?.paths.some(
-      (one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`),
-    ) === true;
+    judges.some((one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`));
   if (lstatSync(at.workspace, { throwIfNoEntry: false })?.isDirectory() === false) {
     found.add('changed', 'workspace', 'the workspace is no folder any more, or a link to one');
     return;

@@ -7,6 +7,7 @@ import { innerPath } from '../model/safe-names.ts';
 import { beforeRemaking, beforeWrite } from '../system/fence.ts';
 import { isMissing, removeNow, writeJson } from '../system/files.ts';
 import { readPlain } from '../system/read.ts';
+import { asListed } from '../system/spelled.ts';
 import { type HardLinks, otherNames } from './hard-links.ts';
 import { linkTree, renamed } from './layers.ts';
 import { ancestorsOf, below, fromBytes, parentOf, toBytes } from './names.ts';
@@ -197,9 +198,11 @@ export async function pathsToHide(
   { hidden, only, linked }: OutOfSight,
 ): Promise<readonly string[]> {
   const named: string[] = [];
-  for (const entry of hidden) named.push(...(await real(workspace, clean(entry))));
+  // Brought back under another spelling than it was listed by, it would be another file to whoever compares.
+  const listed = (entry: string) => asListed(workspace, clean(entry));
+  for (const entry of hidden) named.push(...(await real(workspace, listed(entry))));
   const names = [...named, ...otherNames(workspace, named, linked)];
-  const inSight = only?.map(clean);
+  const inSight = only?.map(listed);
   const others = inSight === undefined ? [] : [...outside(workspace, '', inSight)];
   const all = new Set([...names, ...others]);
   return [...all].sort().filter((path) => !ancestorsOf(path).some((folder) => all.has(folder)));

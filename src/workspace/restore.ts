@@ -33,7 +33,7 @@ import {
   targetOf,
   walk,
 } from './walk.ts';
-import { Way } from './way.ts';
+import { clearOther, Way } from './way.ts';
 
 export type Restore = {
   readonly workspace: string;
@@ -294,12 +294,12 @@ class Work {
   }
 
   makeFolders(): void {
-    for (const path of this.folders) {
+    for (const path of this.folders)
       this.acting('make the folder', path, () => {
         this.way.open(parentOf(path));
+        if (!this.r.isNamed) clearOther(this.r.workspace, path, this.present, this.r.to);
         mkdirSync(below(this.r.workspace, path), 0o700);
       });
-    }
   }
 
   async write(): Promise<void> {
@@ -322,6 +322,7 @@ class Work {
           await this.r.store.writeTo(entry.hash ?? '', neighbour, entry.mode);
           this.setTime(path, neighbour, entry);
         }
+        if (was !== undefined) clearOther(this.r.workspace, path, this.present, this.r.to);
         beforeWrite(this.r.workspace);
         renameSync(neighbour, place);
         this.twins.wrote(path, entry);

@@ -1,8 +1,11 @@
 /** The way to a path in a workspace: folders that are real ones, and can be written in. */
 import { chmodSync, lstatSync } from 'node:fs';
 import { monotonicMs } from '../system/clock.ts';
+import { asListed } from '../system/spelled.ts';
 import { below, parentOf } from './names.ts';
+import { clear } from './sealed.ts';
 import { WorkspaceError } from './trouble.ts';
+import { look } from './walk.ts';
 
 /** Milliseconds for which a look at the folders counts; one that took longer counts for as long again. */
 const momentMs = 1;
@@ -57,4 +60,17 @@ export class Way {
     }
     this.realFolders.add(path);
   }
+}
+
+/** Clears the way for a path that is put back where another spelling of it stands, as far as one of the two can be there:
+ *  `present` is what is listed, `to` what is to be listed. */
+export function clearOther(
+  workspace: string,
+  path: string,
+  present: ReadonlyMap<string, unknown>,
+  to: ReadonlyMap<string, unknown>,
+): void {
+  if (present.has(path) || look(workspace, path) === undefined) return;
+  const other = asListed(workspace, path);
+  if (present.has(other) && !to.has(other)) clear(workspace, other);
 }

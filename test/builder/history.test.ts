@@ -369,6 +369,7 @@ describe('a commit', () => {
       'out.log': 'l\n',
       'stray.txt': 's',
       '.factory/order/state.json': '{}',
+      '.Factory/order/state.json': '{}',
     });
     chmodSync(join(run.run.workspace, 'out.log'), 0o755);
     git(
@@ -380,7 +381,7 @@ describe('a commit', () => {
       'add',
       'stray.txt',
     );
-    const made = await run.commit(['out.log', '.factory/order/state.json']);
+    const made = await run.commit(['out.log', '.factory/order/state.json', '.Factory/order/state.json']);
     expect(made).toMatchObject({ subject: 'WO-01: Say hello world' });
     expect(
       git(run.run.history, 'show', '--format=%an <%ae> %s%n%(trailers:only)', '--raw', '--no-abbrev', headRef)
@@ -405,7 +406,7 @@ describe('a commit', () => {
       )
         .split('\n')
         .sort(),
-    ).toEqual([' M a.txt', '?? stray.txt']);
+    ).toEqual([' M a.txt', '?? .Factory/', '?? stray.txt']);
   });
 
   test('made twice from one parent is one commit', async () => {

@@ -1,0 +1,29 @@
+/** Names on file systems that tell neither upper from lower case nor two forms of an accent apart, as a Mac's: what is asked
+ *  for by one spelling is found, and listed by another. */
+import { lstatSync, readdirSync } from 'node:fs';
+import { isCode, isMissing } from './files.ts';
+
+/** The same for all spellings that such a file system takes for one. */
+export const folded = (path: string): string =>
+  path.normalize('NFD').toUpperCase().toLowerCase().normalize('NFD');
+
+/** The slash path below `root` as its folders list it. What is not there, or may not be looked at, stays as it was said. */
+export function asListed(root: string, path: string): string {
+  let at = '';
+  for (const name of path.split('/')) {
+    const listed = listedIn(`${root}/${at}`, name);
+    at = at === '' ? listed : `${at}/${listed}`;
+  }
+  return at;
+}
+
+function listedIn(folder: string, name: string): string {
+  try {
+    if (lstatSync(`${folder}/${name}`, { throwIfNoEntry: false }) === undefined) return name;
+    const names = readdirSync(folder);
+    return names.includes(name) ? name : (names.find((one) => folded(one) === folded(name)) ?? name);
+  } catch (error) {
+    if (isMissing(error) || isCode(error, 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG', 'EILSEQ')) return name;
+    throw error;
+  }
+}

@@ -1,0 +1,113 @@
+/** File systems that take names for one which differ in case alone, as a Mac's: what is named is found by any spelling, and
+ *  stays under the one that it is listed by. */
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { applyProposal } from '../../src/builder/apply.ts';
+import { holdoutPaths } from '../../src/policy/holdout.ts';
+import { sightProblem } from '../../src/policy/tool-paths.ts';
+import { asListed, folded } from '../../src/system/spelled.ts';
+import { bringBack, hide, pathsToHide } from '../../src/workspace/hide.ts';
+import { openSnapshots } from '../../src/workspace/snapshots.ts';
+import { diskIn } from './disks.ts';
+import { make, tempFolder, type Wanted } from './folders.ts';
+
+/** A workspace on such a disk; undefined where none can be made. */
+function caseless(wanted: Wanted) {
+  const it = tempFolder();
+  const disk = diskIn(it.path, 'exFAT');
+  const ws = join(it.path, 'disk', 'ws');
+  if (disk !== undefined) make(join(it.path, 'disk'), { ws: {} });
+  if (disk !== undefined) make(ws, wanted);
+  return {
+    ...it,
+    ws,
+    isThere: disk !== undefined,
+    snapshots: () => openSnapshots({ workspace: ws, dir: join(it.path, 'snaps') }),
+    [Symbol.asyncDispose]: async () => {
+      disk?.[Symbol.dispose]();
+      await it[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('what is hidden by another spelling comes back under its own', async (context) => {
+  await using it = caseless({ 'Secret/Key': 'k', 'src/a': 'a' });
+  if (!it.isThere) return context.skip('no such disk can be made here');
+  const place = { folder: join(it.path, 'disk', 'hidden'), list: join(it.path, 'hidden.json') };
+  expect(await hide(it.ws, place, { hidden: ['SECRET/'] })).toEqual(['Secret']);
+  expect(readdirSync(it.ws)).toEqual(['src']);
+  await bringBack(it.ws, place);
+  expect(readdirSync(it.ws).sort()).toEqual(['Secret', 'src']);
+  expect(await pathsToHide(it.ws, { hidden: ['secret/key'] })).toEqual(['Secret/Key']);
+  expect(await pathsToHide(it.ws, { hidden: [], only: ['SRC'] })).toEqual(['Secret']);
+});
+
+test.for([
+  ['Readme', 'README', 'new'],
+  ['src/a', 'SRC/a', 'a'],
+])('%s is put back where a stage has made it %s, which it may write', async ([was, is, text], context) => {
+  await using it = caseless({ [was ?? '']: 'a' });
+  if (!it.isThere) return context.skip('no such disk can be made here');
+  const snapshots = await it.snapshots();
+  const before = await snapshots.take();
+  const [old = '', name = ''] = [was?.split('/')[0], is?.split('/')[0]];
+  // By two steps: the kernel takes the two names of this disk for one, and a rename between them for done.
+  renameSync(join(it.ws, old), join(it.ws, 'aside'));
+  renameSync(join(it.ws, 'aside'), join(it.ws, name));
+  writeFileSync(join(it.ws, is ?? ''), text ?? '');
+  expect(readdirSync(it.ws)).toEqual([name]);
+  await snapshots.restore(before, (path) => path === was);
+  expect(readdirSync(it.ws)).toEqual([old]);
+  expect(readFileSync(join(it.ws, was ?? ''), 'utf8')).toBe('a');
+});
+
+test.for([
+  ['docs/README.md', 'docs/Readme.md'],
+  ['Docs/new.md', 'docs/new.md'],
+])(
+  'a proposal names %s as it is listed, so that a commit has it once',
+  async ([path = '', listed], context) => {
+    await using it = caseless({ 'docs/Readme.md': 'r' });
+    if (!it.isThere) return context.skip('no such disk can be made here');
+    const write = { path, base_sha256: '', content: 'new' };
+    const { failure } = await applyProposal(
+      it.ws,
+      { allowed_files: [path] },
+      { summary: '', writes: [write] },
+    );
+    expect(failure).toMatchObject({
+      stage: 'write_scope_violation',
+      reason: expect.stringContaining(`${path} is ${listed} to this file system`),
+    });
+    expect(readdirSync(join(it.ws, 'docs'))).toEqual(['Readme.md']);
+    expect(readFileSync(join(it.ws, 'docs/Readme.md'), 'utf8')).toBe('r');
+  },
+);
+
+test('what is sealed is called as the workdir calls it', async (context) => {
+  await using it = caseless({ 'Scripts/Scenarios/a.sh': 'a' });
+  if (!it.isThere) return context.skip('no such disk can be made here');
+  const listed = (path: string) => asListed(it.ws, path);
+  expect(holdoutPaths(['scripts/scenarios/', 'scripts/scenarios/A.sh', 'SCRIPTS/new'], listed)).toEqual({
+    paths: ['Scripts/Scenarios', 'Scripts/new'],
+  });
+  rmSync(join(it.ws, 'Scripts'), { recursive: true });
+  expect(listed('scripts/scenarios')).toBe('scripts/scenarios');
+});
+
+test.for([
+  ['caf\u00e9', 'cafe\u0301'],
+  ['CAFE\u0301', 'caf\u00c9'],
+  ['stra\u00dfe', 'STRASSE'],
+  ['\u212aey', 'key'],
+])('%s and %s are one name to a Mac: what is hidden as one is not seen as the other', ([a = '', b = '']) => {
+  expect(folded(a)).toBe(folded(b));
+  expect(sightProblem(`${b}/x`, { hidden: [a] })).toMatch('out of the read scope');
+});
+
+test('names that differ are told apart where each is listed', async () => {
+  await using it = tempFolder();
+  make(it.path, { a: 'a', A: 'A', 'd/x': 'x' });
+  for (const path of ['a', 'A', 'd/x', 'd/X', 'D/x', 'a/b']) expect(asListed(it.path, path)).toBe(path);
+});
