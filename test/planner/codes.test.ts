@@ -80,6 +80,8 @@ const rows: readonly (readonly [code: FindingCode, bad: string, good: string, fi
       'cargo test --manifest-path=b/Cargo.toml',
       ['b/Cargo.toml'],
     ],
+    ['E206', 'env -i cargo test', 'env -C b cargo test'],
+    ['E206', 'timeout 5 cargo test', 'timeout 5 env -u A --chdir=b cargo test'],
     ['E206', 'cargo run -- --manifest-path Cargo.toml x', 'cargo new x'],
     ['E207', 'python3 -c "def"', 'python3 -c "pass"'],
     ['E207', 'env python -c "def"', 'python -W ignore -m x -c "def"'],
