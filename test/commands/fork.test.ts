@@ -295,6 +295,25 @@ describe('what is changed', () => {
     expect((await endOf(f ?? '')).workspace).toEqual((await endOf(base ?? '')).workspace);
   });
 
+  test('prompts that a pipeline names in another order are none that have changed', async () => {
+    const a = 'a [shape=box, prompt="@a.md"]';
+    const b = 'b [shape=box, prompt="@b.md"]';
+    const pipeline = (nodes: string) =>
+      `digraph g { workdir="none"; start [shape=Mdiamond]; ${nodes}; exit [shape=Msquare]; start -> a -> b -> exit }`;
+    await using it = await house({ 'g.dot': pipeline(`${a}; ${b}`), 'a.md': 'A', 'b.md': 'B' });
+    const stub = { agent: 'stub', quiet: true };
+    expect((await it.run('g.dot', { ...stub, runId: 'base' })).code).toBe(0);
+    const changedBy = async (runId: string, nodes: string) => {
+      writeFileSync(join(it.path, 'g.dot'), pipeline(nodes));
+      const forked = await it.fork('base', { at: 'a@1', runId, pipeline: 'g.dot', quiet: true });
+      expect(forked.code, forked.err).toBe(0);
+      return it.json(`${runs}/${runId}/manifest.json`).forked_from.changed;
+    };
+    expect(await changedBy('f', `${b}; ${a}`)).toEqual(['pipeline']);
+    writeFileSync(join(it.path, 'b.md'), 'C');
+    expect(await changedBy('ff', `${b}; ${a}`)).toEqual(['pipeline', 'prompts']);
+  });
+
   test('a cap that ended a run is raised for its fork, and counts on from where it was', async () => {
     await using it = await house(files);
     const capped = await it.run('loop.dot', { ...scripted, runId: 'base', maxVisits: '1' });
