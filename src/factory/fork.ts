@@ -155,6 +155,8 @@ export async function forkRun(
       factory_version: packageVersion(),
       node_version: process.version,
       env_pass: [...new Set([...old.env_pass, ...flags.envPass])],
+      sandbox: sandbox.account,
+      not_enforced: sandbox.account.missing,
       ...(link === undefined ? {} : { forked_from: link }),
       ...(replay === undefined ? {} : { replay_of: { ...replay.replayOf, changed } }),
       marker: `${where.runId}.${unique}`,

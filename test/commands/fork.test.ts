@@ -350,6 +350,15 @@ test('what a failed stage left behind is told of in the folder of the fork', asy
   );
 });
 
+test('how the stages of a fork are confined is told of the fork, and not of the other run', async () => {
+  await using it = await house(files);
+  expect((await it.run('loop.dot', { ...scripted, runId: 'base' })).code).toBe(0);
+  expect((await it.fork('base', { at: 'gate', runId: 'f', sandbox: 'none', quiet: true })).code).toBe(0);
+  const manifest = it.json(`${runs}/f/manifest.json`);
+  expect(manifest.sandbox).toMatchObject({ asked: 'none', by: '--sandbox', used: 'group' });
+  expect(manifest.not_enforced).toEqual(manifest.sandbox.missing);
+});
+
 test('a stage whose outcome no edge fits is made again by a fork after it', async () => {
   await using it = await house({
     'stuck.dot': `digraph g {
