@@ -80,6 +80,7 @@ const rows: readonly (readonly [code: FindingCode, bad: string, good: string, fi
       'cargo test --manifest-path=b/Cargo.toml',
       ['b/Cargo.toml'],
     ],
+    ['E206', 'cargo test --manifest-path Cargo.toml', 'cargo t --manifest-path b/C.toml', ['b/C.toml']],
     ['E206', 'env -i cargo test', 'env -C b cargo test'],
     ['E206', 'timeout 5 cargo test', 'timeout 5 env -u A --chdir=b cargo test'],
     ['E206', 'cargo run -- --manifest-path Cargo.toml x', 'cargo new x'],
