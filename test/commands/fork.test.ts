@@ -295,25 +295,6 @@ describe('what is changed', () => {
     expect((await endOf(f ?? '')).workspace).toEqual((await endOf(base ?? '')).workspace);
   });
 
-  test('prompts that a pipeline names in another order are none that have changed', async () => {
-    const a = 'a [shape=box, prompt="@a.md"]';
-    const b = 'b [shape=box, prompt="@b.md"]';
-    const pipeline = (nodes: string) =>
-      `digraph g { workdir="none"; start [shape=Mdiamond]; ${nodes}; exit [shape=Msquare]; start -> a -> b -> exit }`;
-    await using it = await house({ 'g.dot': pipeline(`${a}; ${b}`), 'a.md': 'A', 'b.md': 'B' });
-    const stub = { agent: 'stub', quiet: true };
-    expect((await it.run('g.dot', { ...stub, runId: 'base' })).code).toBe(0);
-    const changedBy = async (runId: string, nodes: string) => {
-      writeFileSync(join(it.path, 'g.dot'), pipeline(nodes));
-      const forked = await it.fork('base', { at: 'a@1', runId, pipeline: 'g.dot', quiet: true });
-      expect(forked.code, forked.err).toBe(0);
-      return it.json(`${runs}/${runId}/manifest.json`).forked_from.changed;
-    };
-    expect(await changedBy('f', `${b}; ${a}`)).toEqual(['pipeline']);
-    writeFileSync(join(it.path, 'b.md'), 'C');
-    expect(await changedBy('ff', `${b}; ${a}`)).toEqual(['pipeline', 'prompts']);
-  });
-
   test('a cap that ended a run is raised for its fork, and counts on from where it was', async () => {
     await using it = await house(files);
     const capped = await it.run('loop.dot', { ...scripted, runId: 'base', maxVisits: '1' });
@@ -348,15 +329,6 @@ test('what a failed stage left behind is told of in the folder of the fork', asy
   expect(it.json('elsewhere/ff/workspace/seen.json')['last_failure.artifacts'].status).toBe(
     join(it.path, 'elsewhere/ff/bad/status.json'),
   );
-});
-
-test('how the stages of a fork are confined is told of the fork, and not of the other run', async () => {
-  await using it = await house(files);
-  expect((await it.run('loop.dot', { ...scripted, runId: 'base' })).code).toBe(0);
-  expect((await it.fork('base', { at: 'gate', runId: 'f', sandbox: 'none', quiet: true })).code).toBe(0);
-  const manifest = it.json(`${runs}/f/manifest.json`);
-  expect(manifest.sandbox).toMatchObject({ asked: 'none', by: '--sandbox', used: 'group' });
-  expect(manifest.not_enforced).toEqual(manifest.sandbox.missing);
 });
 
 test('a stage whose outcome no edge fits is made again by a fork after it', async () => {
