@@ -155,6 +155,8 @@ export async function forkRun(
       factory_version: packageVersion(),
       node_version: process.version,
       env_pass: [...new Set([...old.env_pass, ...flags.envPass])],
+      sandbox: sandbox.account,
+      not_enforced: sandbox.account.missing,
       ...(link === undefined ? {} : { forked_from: link }),
       ...(replay === undefined ? {} : { replay_of: { ...replay.replayOf, changed } }),
       marker: `${where.runId}.${unique}`,
@@ -301,7 +303,11 @@ function filesOf(old: Manifest, inputs: Inputs, inherited: boolean) {
 /** What the new run does not have from the other one, in words for its manifest. */
 function whatIsNew(old: Manifest, now: Manifest, inputs: Inputs, flags: RunFlags): string[] {
   const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
-  const texts = (of: Manifest['prompts']) => Object.entries(of).map(([name, { sha256 }]) => [name, sha256]);
+  // Their order is that of the nodes.
+  const texts = (of: Manifest['prompts']) =>
+    Object.entries(of)
+      .map(([name, { sha256 }]) => `${name}\0${sha256}`)
+      .sort();
   const names = new Set([...Object.keys(old.variables), ...Object.keys(inputs.variables)]);
   return [
     ...(old.pipeline.sha256 === now.pipeline.sha256 ? [] : ['pipeline']),

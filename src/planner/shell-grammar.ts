@@ -133,6 +133,8 @@ class Grammar {
       } while (this.skip('|'));
       this.want(')');
       this.list();
+      // Ends of an item that some shells have besides.
+      if (this.peek().text === ';&' || this.peek().text === ';;&') throw new Unknown();
       if (!this.skip(';;')) {
         this.want('esac');
         return;

@@ -14,9 +14,11 @@ export type WordNature = {
 export function pathProblem(word: string, nature: WordNature = {}): string | undefined {
   const starts = [...beginnings(word, nature.braces === true)];
   if (starts.some((path) => path.startsWith('~'))) return `a home reference: ${shown(word)}`;
-  if (parent.test(word)) return `a ".." path component: ${shown(word)}`;
-  // `-I/usr`, and bundled as in `tar -cf/tmp/x`.
-  const glued = /^-[A-Za-z]+(\/.+)$/.exec(word)?.[1];
+  // `-I/usr`, `-I../x`, and bundled as in `tar -cf/tmp/x`.
+  const glued = nature.pattern === true ? undefined : /^-[A-Za-z]+(\/.+|\.\.(?:\/.*)?)$/s.exec(word)?.[1];
+  if (parent.test(word) || (glued !== undefined && parent.test(glued))) {
+    return `a ".." path component: ${shown(word)}`;
+  }
   if (nature.pattern !== true && [...starts, glued ?? ''].some(isAbsolute)) {
     return `an absolute path: ${shown(word)}`;
   }

@@ -3,23 +3,35 @@
 import { basename } from 'node:path/posix';
 import { shellKeywords } from './shell.ts';
 
-/** Programs that start another one. `values` are the one-letter options that take a word; `operands`
- *  how many words of their own come before the program. */
-type Wrapper = { readonly values: string; readonly operands: number };
-const wrapper = (values = '', operands = 0): Wrapper => ({ values, operands });
+/** Programs that start another one. `values` are the one-letter options that take a word, `long` the other ones;
+ *  `operands` how many words of their own come before the program. */
+type Wrapper = { readonly values: string; readonly long: readonly string[]; readonly operands: number };
+const wrapper = (values = '', long: readonly string[] = [], operands = 0): Wrapper => ({
+  values,
+  long,
+  operands,
+});
+const env = wrapper('aPuCS', ['argv0', 'unset', 'chdir', 'split-string']);
 const declarations = ['export', 'readonly', 'declare', 'typeset', 'local'];
 const wrappers: ReadonlyMap<string, Wrapper> = new Map([
   ['command', wrapper()],
   ['builtin', wrapper()],
   ['exec', wrapper('a')],
-  ['env', wrapper('uCS')],
+  ['env', env],
   ['nohup', wrapper()],
   ['setsid', wrapper()],
-  ['time', wrapper('fo')],
-  ['nice', wrapper('n')],
-  ['stdbuf', wrapper('ioe')],
-  ['timeout', wrapper('ks', 1)],
-  ['xargs', wrapper('aEdILnPs')],
+  ['time', wrapper('fo', ['format', 'output'])],
+  ['nice', wrapper('n', ['adjustment'])],
+  ['stdbuf', wrapper('ioe', ['input', 'output', 'error'])],
+  ['timeout', wrapper('ks', ['kill-after', 'signal'], 1)],
+  [
+    'xargs',
+    wrapper('aEdILnPs', ['arg-file', 'delimiter', 'max-args', 'max-chars', 'max-procs', 'process-slot-var']),
+  ],
+  [
+    'sudo',
+    wrapper('CDRTUghprtu', ['chdir', 'chroot', 'group', 'host', 'other-user', 'prompt', 'role', 'user']),
+  ],
 ]);
 
 const assignment = /^([A-Za-z_]\w*)\+?=/;
@@ -48,20 +60,21 @@ export function invocation(words: readonly string[]): Invocation {
     else if (declarations.includes(word)) {
       assigned.push(...words.slice(at).flatMap((declared) => assignedName(declared) ?? []));
       break;
-    } else if (wrap !== undefined) at = afterOptions(words, at + 1, wrap.values) + wrap.operands - 1;
+    } else if (wrap !== undefined) at = afterOptions(words, at + 1, wrap) + wrap.operands - 1;
     else if (!shellKeywords.includes(word)) break;
   }
   return { at: Math.min(at, words.length), program: basename(words[at] ?? ''), assigned };
 }
 
-function afterOptions(words: readonly string[], from: number, values: string): number {
+function afterOptions(words: readonly string[], from: number, { values, long }: Wrapper): number {
   let at = from;
   for (; at < words.length; at++) {
     const word = words[at] ?? '';
     if (word === '--') return at + 1;
     if (!word.startsWith('-')) break;
     const letter = [...word.slice(1)].findIndex((char) => values.includes(char));
-    if (!word.startsWith('--') && letter === word.length - 2) at++;
+    if (word.startsWith('--') ? long.includes(word.slice(2)) : letter >= 0 && letter === word.length - 2)
+      at++;
   }
   return at;
 }
@@ -150,7 +163,7 @@ const jq: Matcher = {
   ]),
 };
 const matchers: ReadonlyMap<string, Matcher> = new Map([
-  ...['grep', 'egrep', 'fgrep'].map((name) => [name, grep] as const),
+  ...['grep', 'egrep', 'fgrep', 'zgrep', 'git grep'].map((name) => [name, grep] as const),
   ...['awk', 'gawk', 'mawk', 'nawk'].map((name) => [name, awk] as const),
   ...['sed', 'gsed'].map((name) => [name, sed] as const),
   ['rg', rg],
@@ -160,9 +173,11 @@ const matchers: ReadonlyMap<string, Matcher> = new Map([
 /** Which words are patterns (of grep, sed, awk, rg, jq), alone or glued to their option. An option that is not known
  *  counts as one without a value, so that no file is taken for a pattern. */
 export function patternWords(words: readonly string[]): ReadonlySet<number> {
-  const { at: start, program } = invocation(words);
+  const { at, program } = invocation(words);
   const found = new Set<number>();
-  const matcher = matchers.get(program);
+  const isGitGrep = program === 'git' && words[at + 1] === 'grep';
+  const start = isGitGrep ? at + 1 : at;
+  const matcher = matchers.get(isGitGrep ? 'git grep' : program);
   if (matcher === undefined) return found;
   const givers = [...matcher.pattern, ...matcher.file].filter((name) => name.length > 1);
   let operand: number | undefined;
@@ -203,11 +218,40 @@ export function patternWords(words: readonly string[]): ReadonlySet<number> {
   return withinReach(found, words);
 }
 
-const shells = ['sh', 'bash', 'dash', 'ash', 'zsh', 'ksh', 'mksh', 'rbash', '$SHELL', '${SHELL}'];
+const shells = [
+  ...['sh', 'bash', 'dash', 'ash', 'zsh', 'ksh', 'mksh', 'rbash', 'fish'],
+  ...['$SHELL', '${SHELL}', '$BASH', '${BASH}'],
+];
 const isShell = (word: string): boolean => shells.includes(basename(word));
 
 /** True when a shell is among the words: what the command reads may then be commands. */
 export const startsShell = (words: readonly string[]): boolean => words.some(isShell);
+
+/** True when the command is a shell that was given no text and no file, so that it runs what it reads. */
+export function readsCommands(words: readonly string[]): boolean {
+  const { at } = invocation(words);
+  // `command -v sh` only asks where it is.
+  if (!isShell(words[at] ?? '') || /^-p?[vV]$/.test(words[at - 1] ?? '')) return false;
+  const options = words.slice(at + 1);
+  if (options.some((word) => /^-[A-Za-z]*s$/.test(word))) return true;
+  return afterShellOptions(words, at + 1).at >= words.length;
+}
+
+/** What a command that prints its words prints: of `echo` and `printf`. */
+export function printed(words: readonly string[]): string[] {
+  const { at, program } = invocation(words);
+  if (program !== 'echo' && program !== 'printf') return [];
+  const texts = words.slice(at + 1).filter((word) => !/^-[A-Za-z]+$/.test(word));
+  return [...texts, texts.join(' ')].map((text) => text.replaceAll('\\n', '\n'));
+}
+
+/** Programs with an option after which comes a command line for a shell, and that option. */
+const lineOptions: ReadonlyMap<string, RegExp> = new Map([
+  ...['su', 'runuser', 'script', 'flock'].map(
+    (name) => [name, /^(?:-[A-Za-z]*c|--command(?:=([\s\S]*))?)$/] as const,
+  ),
+  ...['npm', 'npx'].map((name) => [name, /^(?:-c|--call(?:=([\s\S]*))?)$/] as const),
+]);
 
 /** The command lines that a command carries in its words: after `sh -c`, `eval`, `trap`, `env -S`. A shell is looked
  *  for anywhere, because `find -exec`, `xargs` and many others start one. */
@@ -218,11 +262,17 @@ export function nestedCommandLines(words: readonly string[]): string[] {
       const script = shellScript(words, at + 1);
       if (script !== undefined) lines.push(script);
     } else if (basename(word) === 'env') {
-      lines.push(...splitStrings(words.slice(at + 1, afterOptions(words, at + 1, 'uCS'))));
+      lines.push(...splitStrings(words.slice(at + 1, afterOptions(words, at + 1, env))));
     }
   }
   const { at, program } = invocation(words);
   const rest = words.slice(at + 1);
+  const option = lineOptions.get(program);
+  if (option !== undefined)
+    for (const [place, word] of rest.entries()) {
+      const found = option.exec(word);
+      if (found !== null) lines.push(found[1] ?? rest[place + 1] ?? '');
+    }
   if (program === 'eval') lines.push(rest.join(' '));
   if (program === 'trap') lines.push(rest.find((word) => !word.startsWith('-')) ?? '');
   return lines;
@@ -230,19 +280,26 @@ export function nestedCommandLines(words: readonly string[]): string[] {
 
 /** The text after `-c` among a shell's arguments. */
 function shellScript(words: readonly string[], from: number): string | undefined {
+  const { at, hasScript } = afterShellOptions(words, from);
+  return hasScript ? words[at] : undefined;
+}
+
+/** Where a shell's operands begin, and whether the first of them is its program's text. */
+function afterShellOptions(words: readonly string[], from: number): { at: number; hasScript: boolean } {
   let hasScript = false;
-  for (let at = from; at < words.length; at++) {
+  let at = from;
+  for (; at < words.length; at++) {
     const word = words[at] ?? '';
-    if (word === '--' || word === '-') return hasScript ? words[at + 1] : undefined;
+    if (word === '--' || word === '-') return { at: at + 1, hasScript };
     if (word === '--rcfile' || word === '--init-file') at++;
     else if (/^[-+]./.test(word)) {
       if (word.startsWith('--')) continue;
       if (word.startsWith('-') && word.includes('c')) hasScript = true;
       // `-o pipefail`: the name is a word of its own.
       at += word.slice(1).replace(/[^oO]/g, '').length;
-    } else return hasScript ? word : undefined;
+    } else break;
   }
-  return undefined;
+  return { at, hasScript };
 }
 
 function splitStrings(words: readonly string[]): string[] {

@@ -1,6 +1,6 @@
 /** Holds shell text, and the command lines inside it, to the path rules. */
 import { pathProblem, shown } from './path-rules.ts';
-import { nestedCommandLines, patternWords, startsShell } from './programs.ts';
+import { nestedCommandLines, patternWords, printed, readsCommands, startsShell } from './programs.ts';
 import { readShell, type ShellCommand } from './shell.ts';
 
 /** A rule of the caller's for every command found. */
@@ -15,16 +15,20 @@ export function shellProblem(lines: readonly string[], check: Check): string | u
   const found = new Set(lines);
   for (const line of found) {
     if (found.size > mostLines) return 'more nested command lines than can be checked';
-    // Shells differ about `$'…'`, and with it about where words end: neither reading may break a rule.
-    for (const ansiQuotes of line.includes("$'") ? [true, false] : [true]) {
-      const { commands, tooDeep } = readShell(line, ansiQuotes);
+    // Shells differ about `$'…'` and `((…))`, and with them about where words end: neither reading may break a rule.
+    for (const dialect of /\$'|\(\(/.test(line) ? (['bash', 'posix'] as const) : (['bash'] as const)) {
+      const { commands, tooDeep } = readShell(line, dialect);
       if (tooDeep) return 'commands nested too deep to be checked';
+      // Which pipe leads where is not known: where a shell reads, what goes into one is taken to be for it.
+      const isRead = commands.some((command) => readsCommands(command.words.map((word) => word.text)));
       for (const command of commands) {
         const problem = shellCommandProblem(command) ?? check(command);
         if (problem !== undefined) return problem;
         const words = command.words.map((word) => word.text);
         for (const nested of nestedCommandLines(words)) found.add(nested);
-        if (startsShell(words)) for (const input of command.inputs) found.add(input);
+        const isFed = isRead && command.piped;
+        if (isFed || startsShell(words)) for (const input of command.inputs) found.add(input);
+        if (isFed) for (const text of printed(words)) found.add(text);
       }
     }
   }

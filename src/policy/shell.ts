@@ -19,6 +19,8 @@ export type ShellCommand = {
   readonly others: ShellWord[];
   /** Bodies of here-documents and here-strings. */
   readonly inputs: string[];
+  /** What it writes goes into a pipe. */
+  piped: boolean;
 };
 
 export type ShellText = {
@@ -29,11 +31,14 @@ export type ShellText = {
 
 const deepest = 50;
 
-/** Reads any text at all: what a shell would refuse is read as far as it makes sense. `ansiQuotes`: whether `$'…'`
- *  is the quoting with backslash escapes that bash, zsh and newer shells know. */
-export function readShell(text: string, ansiQuotes: boolean): ShellText {
+/** Whether `$'…'` is the quoting with backslash escapes and `((…))` a sum, as bash and zsh have it; to other shells
+ *  they are a `$` before a quoted text, and groups. */
+export type Dialect = 'bash' | 'posix';
+
+/** Reads any text at all: what a shell would refuse is read as far as it makes sense. */
+export function readShell(text: string, dialect: Dialect): ShellText {
   const sink: Sink = { commands: [], tooDeep: false };
-  new Reader(text, ansiQuotes, sink, 0).list(undefined);
+  new Reader(text, dialect, sink, 0).list(undefined);
   return sink;
 }
 
@@ -49,10 +54,11 @@ export const shellKeywords = ['if', 'then', 'elif', 'else', 'while', 'until', 'd
 class Reader {
   private at = 0;
   private readonly waiting: HereDocument[] = [];
+  private closings: ReadonlyMap<number, number> | undefined;
 
   constructor(
     private readonly source: string,
-    private readonly ansiQuotes: boolean,
+    private readonly dialect: Dialect,
     private readonly sink: Sink,
     private depth: number,
   ) {}
@@ -77,6 +83,7 @@ class Reader {
         finish();
         this.hereDocuments();
       } else if (this.redirection(command)) continue;
+      else if (this.dialect === 'bash' && this.sum(this.at)) continue;
       else if (char === '(') {
         parentheses++;
         this.at++;
@@ -88,6 +95,7 @@ class Reader {
         if (parentheses > 0) parentheses--;
         else if (cases === 0 && closer !== undefined) return;
       } else if (char === ';' || char === '&' || char === '|') {
+        command.piped = char === '|' && this.source.charAt(this.at + 1) !== '|';
         this.at++;
         finish();
       } else {
@@ -156,7 +164,7 @@ class Reader {
     const from = this.at;
     const next = this.source.charAt(from + 1);
     if (bare && next === '"') this.at++;
-    else if (bare && next === "'" && this.ansiQuotes) this.ansi(draft);
+    else if (bare && next === "'" && this.dialect === 'bash') this.ansi(draft);
     else if (next === '(') {
       this.nested(() => this.substitution());
       draft.text += this.source.slice(from, this.at);
@@ -173,20 +181,29 @@ class Reader {
 
   /** `$(…)`, or `$((…))` where what matters are only the substitutions in it. */
   private substitution(): void {
-    const sum = this.source.startsWith('$((', this.at) ? closing(this.source, this.at + 2) : undefined;
-    if (sum !== undefined && this.source.charAt(sum + 1) === ')') {
-      this.inner(this.source.slice(this.at + 3, sum)).pieces(newDraft(), 'all');
-      this.at = sum + 2;
-    } else {
-      this.at += 2;
-      this.list(')');
-    }
+    if (this.sum(this.at + 1)) return;
+    this.at += 2;
+    // What is announced before it comes after the line that it ends on.
+    const waiting = this.waiting.splice(0);
+    this.list(')');
+    this.waiting.unshift(...waiting);
+  }
+
+  /** Reads `((…))`, if that stands at `open`. */
+  private sum(open: number): boolean {
+    if (!this.source.startsWith('((', open)) return false;
+    this.closings ??= closings(this.source);
+    const end = this.closings.get(open + 1);
+    if (end === undefined || this.source.charAt(end + 1) !== ')') return false;
+    this.inner(this.source.slice(open + 2, end)).pieces(newDraft(), 'all');
+    this.at = end + 2;
+    return true;
   }
 
   /** `${name}` and its forms with an operator. */
   private parameter(draft: Draft, bare: boolean): void {
     this.at += 2;
-    const head = /^[#!]?(\w*)(:?[-=+])?/.exec(this.source.slice(this.at, this.at + 200));
+    const head = /^[#!]?(\w+|[@*])?(?:\[[^\]]*\])?(:?[-=+])?/.exec(this.source.slice(this.at, this.at + 200));
     if (head?.[1] !== undefined && head[1] !== '') draft.variables.push(head[1]);
     this.at += head?.[0].length ?? 0;
     const rest = newDraft();
@@ -231,11 +248,13 @@ class Reader {
     }
     // `<(…)` has no target: its commands are read as a group.
     if (this.at >= this.source.length || /[\n;&|()<>]/.test(this.source.charAt(this.at))) return true;
+    const from = this.at;
     const target = this.word();
     if (found === '<<' || found === '<<-') {
       // The body comes with the next line; until then its place is kept.
       const slot = command.inputs.push('') - 1;
-      this.waiting.push({ command, slot, end: target.text, dedent: found === '<<-', literal: target.quoted });
+      const literal = /['"\\]/.test(this.source.slice(from, this.at));
+      this.waiting.push({ command, slot, end: target.text, dedent: found === '<<-', literal });
     } else {
       command.others.push(target);
       if (found === '<<<') command.inputs.push(target.text);
@@ -263,7 +282,7 @@ class Reader {
   }
 
   private inner(source: string): Reader {
-    return new Reader(source, this.ansiQuotes, this.sink, this.depth);
+    return new Reader(source, this.dialect, this.sink, this.depth);
   }
 
   /** Deeper than any honest text the rest is left unread, and said so: the reader must not run out of stack. */
@@ -284,7 +303,7 @@ class Reader {
   }
 }
 
-const newCommand = (): ShellCommand => ({ words: [], others: [], inputs: [] });
+const newCommand = (): ShellCommand => ({ words: [], others: [], inputs: [], piped: false });
 const newDraft = (): Draft => ({ text: '', variables: [], braces: false, quoted: false });
 
 const isHead = (words: readonly ShellWord[]): boolean =>
@@ -298,15 +317,17 @@ function endsCase({ words }: ShellCommand, word: ShellWord): boolean {
   return isHead(words) || (words.at(-1)?.text === 'in' && words.at(-3)?.text === 'case');
 }
 
-/** The parenthesis that closes the one at `open`, undefined when none does. */
-function closing(source: string, open: number): number | undefined {
-  let depth = 0;
-  for (let at = open; at < source.length; at++) {
+/** Where each parenthesis that is closed is closed. */
+function closings(source: string): ReadonlyMap<number, number> {
+  const found = new Map<number, number>();
+  const open: number[] = [];
+  for (let at = 0; at < source.length; at++) {
     const char = source.charAt(at);
-    if (char === '(') depth++;
-    else if (char === ')' && --depth === 0) return at;
+    const opened = char === ')' ? open.pop() : undefined;
+    if (char === '(') open.push(at);
+    else if (opened !== undefined) found.set(opened, at);
   }
-  return undefined;
+  return found;
 }
 
 const ansiEscapes: Readonly<Record<string, string>> = {

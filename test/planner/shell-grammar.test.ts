@@ -15,6 +15,7 @@ describe('grammatical, or beyond what is judged', () => {
     'for x in a "b c" $d; do echo $x; done; for y; do :; done; for z do :; done',
     'case $x in a|b) c;; (d) e; f;; *) ;; esac',
     'case x in a) b; esac',
+    'case x in a) b;& c) d;;& *) e;; esac',
     'case x in esac',
     'f() { a; }; g ()\n( b )',
     '(a; (b)) | { c; } 2>&1',

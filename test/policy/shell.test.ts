@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readShell } from '../../src/policy/shell.ts';
+import { type Dialect, readShell } from '../../src/policy/shell.ts';
 
 /** Each command as its words, then its redirection targets and stand-ins after `<>`, then its inputs after `<<`. */
-function commands(text: string, ansiQuotes = true): string[][] {
-  return readShell(text, ansiQuotes).commands.map(({ words, others, inputs }) => [
+function commands(text: string, dialect: Dialect = 'bash'): string[][] {
+  return readShell(text, dialect).commands.map(({ words, others, inputs }) => [
     ...words.map((word) => word.text),
     ...(others.length > 0 ? ['<>', ...others.map((word) => word.text)] : []),
     ...(inputs.length > 0 ? ['<<', ...inputs] : []),
@@ -47,6 +47,7 @@ test.for<[text: string, read: string[][]]>([
   ['echo "`a \\`b\\``"', [['b'], ['a', '`b`'], ['echo', '`a \\`b\\``']]],
   ['diff <(a) >(b)', [['diff'], ['a'], ['b']]],
   ['echo $((1 / 2)) $((a+$(b)))', [['b'], ['echo', '$((1 / 2))', '$((a+$(b)))']]],
+  ['((a << $(b)))\nc', [['b'], ['c']]],
   ['echo $((a) ; b)', [['a'], ['b'], ['echo', '$((a) ; b)']]],
   ['${x:-a b}', [['<>', 'a b', 'a', 'b'], ['${x:-a b}']]],
   ['${x#a/} ${x%/*}', [['${x#a/}', '${x%/*}']]],
@@ -78,12 +79,12 @@ test.for<[text: string, read: string[][]]>([
 });
 
 test("shells without `$'…'` see a dollar and a quote", () => {
-  expect(commands("echo $'a\\' b", false)).toEqual([['echo', '$a\\', 'b']]);
+  expect(commands("echo $'a\\' b", 'posix')).toEqual([['echo', '$a\\', 'b']]);
 });
 
 test('variables are named where a shell expands them, and only there', () => {
   const variables = (text: string) =>
-    readShell(text, true).commands.flatMap(({ words }) => words.flatMap((word) => word.variables));
+    readShell(text, 'bash').commands.flatMap(({ words }) => words.flatMap((word) => word.variables));
   expect(variables(`echo $A "\${B:-$C}" \${#D} $1 $? '$E' \\$F "\\$G"`)).toEqual([
     'A',
     'B',
@@ -96,7 +97,7 @@ test('variables are named where a shell expands them, and only there', () => {
 
 test('nesting beyond all reason is said, not followed', () => {
   for (const open of ['$(', '"$(', '${x:-', '"${x:-', '$((', '(', '<(', 'case x in a) ']) {
-    const read = readShell(`echo ${open.repeat(20_000)}`, true);
+    const read = readShell(`echo ${open.repeat(20_000)}`, 'bash');
     expect(read.tooDeep, open).toBe(open.startsWith('$') || open.startsWith('"'));
   }
 });
@@ -127,12 +128,16 @@ test('any text is read without a throw, and the words come from the text', () =>
     ...[' ', '\n', 'a', '/x', '..', '=', 'case ', ' in ', 'esac', "$'", '{', ',', ':-', '2', '\r', '\0', 'é'],
   );
   fc.assert(
-    fc.property(fc.array(piece, { maxLength: 40 }), fc.boolean(), (pieces, ansiQuotes) => {
-      const text = pieces.join('');
-      const { commands } = readShell(text, ansiQuotes);
-      for (const { words } of commands)
-        for (const { text: word } of words) expect(word.length).toBeLessThanOrEqual(text.length);
-    }),
+    fc.property(
+      fc.array(piece, { maxLength: 40 }),
+      fc.constantFrom<Dialect>('bash', 'posix'),
+      (pieces, dialect) => {
+        const text = pieces.join('');
+        const { commands } = readShell(text, dialect);
+        for (const { words } of commands)
+          for (const { text: word } of words) expect(word.length).toBeLessThanOrEqual(text.length);
+      },
+    ),
     { numRuns: 2000 },
   );
 });
@@ -143,7 +148,7 @@ test('a word in quotes is one word wherever it stands', () => {
   });
   fc.assert(
     fc.property(safe, fc.constantFrom('', 'if ', '(', 'x | ', 'y=$(', '{ '), (word, before) => {
-      const read = readShell(`${before}echo '${word}' z`, true).commands.at(before.includes('$') ? 0 : -1);
+      const read = readShell(`${before}echo '${word}' z`, 'bash').commands.at(before.includes('$') ? 0 : -1);
       expect(read?.words.slice(-2).map(({ text }) => text)).toEqual([word, 'z']);
     }),
   );

@@ -197,6 +197,10 @@ test.for<[command: string, why: RegExp]>([
   ['mkdir -p /abs', /absolute path/],
   ['K=/abs true', /absolute path/],
   ['PATH=. true', /assignment to PATH/],
+  ['env - PATH=. true', /assignment to PATH/],
+  ['env --unset A PATH=. true', /assignment to PATH/],
+  ['timeout --signal KILL 5 env PATH=. true', /assignment to PATH/],
+  ['sudo -u me PATH=. true', /assignment to PATH/],
   ['', /names no program/],
   ['echo "a', /cannot be split/],
 ])('a plan may not say %j: %s', ([command, why]) => {
