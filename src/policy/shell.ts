@@ -203,7 +203,7 @@ class Reader {
   /** `${name}` and its forms with an operator. */
   private parameter(draft: Draft, bare: boolean): void {
     this.at += 2;
-    const head = /^[#!]?(\w+|[@*])?(?:\[[^\]]*\])?(:?[-=+])?/.exec(this.source.slice(this.at, this.at + 200));
+    const head = /^[#!]?(\w+|[@*])?(?:\[[^\]$`]*\])?(:?[-=+])?/.exec(this.source.slice(this.at, this.at + 200));
     if (head?.[1] !== undefined && head[1] !== '') draft.variables.push(head[1]);
     this.at += head?.[0].length ?? 0;
     const rest = newDraft();

@@ -248,6 +248,8 @@ test.for<[command: string, what: string]>([
   ['cat <<EOF; echo $(\ncat /etc/passwd\n)\nx\nEOF', absolute],
   ['cat "${@:-/etc/passwd}"', absolute],
   ['cat ${X[0]:-/etc/passwd}', absolute],
+  ['cat ${X[$(cat /etc/passwd)]:-y}', absolute],
+  ['cat ${X[`cat /etc/passwd`]}', absolute],
 ])('%j is refused: %s', ([command, what]) => {
   const problem = toolCommandProblem(command);
   expect(problem).toMatch(/^tool_command rejected by guardrail: contains /);
