@@ -224,11 +224,18 @@ function size(bytes: number): string {
 }
 
 /** Who answers where pipeline and flags say nothing. */
+const proxies = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'] as const;
+
 function agent(env: Environment): Finding {
   const chosen = chooseAgent({ env });
   if ('plan' in chosen) {
     const { plan } = chosen;
-    return { what: 'agent', state: 'good', says: `${describePlan(plan)}, by ${plan.chosenBy}`, more: [] };
+    const says = `${describePlan(plan)}, by ${plan.chosenBy}`;
+    const proxy = proxies.find((name) => (env[name]?.trim() ?? '') !== '');
+    const direct = `${proxy} is set: the agent openai connects directly, without it`;
+    // Who tells Node to use it knows what this Node makes of that.
+    const unused = proxy !== undefined && /\bopenai\b/.test(says) && env['NODE_USE_ENV_PROXY'] === undefined;
+    return { what: 'agent', state: 'good', says, more: unused ? [direct] : [] };
   }
   const { message, fix } = chosen.problem;
   return {

@@ -152,6 +152,15 @@ test('who answers, and which agent programs are there; a key is not told', async
   expect(nobody['agent']).toMatchObject({ state: 'less' });
 });
 
+test('a proxy that the calls of a model do not take is named, and nothing of its address', async () => {
+  await using it = await house({});
+  const env = { PATH: path, OPENAI_API_KEY: 'sk-secret-secret', https_proxy: 'http://me:hunter2@proxy:1' };
+  const told = (await findings(it.path, env))['agent'];
+  expect(told?.more).toEqual(['https_proxy is set: the agent openai connects directly, without it']);
+  expect((await findings(it.path, { ...env, https_proxy: '' }))['agent']?.more).toEqual([]);
+  expect((await findings(it.path, { ...env, FACTORY_AGENT: 'stub' }))['agent']?.more).toEqual([]);
+});
+
 test('a word for the sandbox that is none stops every run, and is told', async () => {
   await using it = await house({});
   const found = await findings(it.path, { PATH: path, FACTORY_SANDBOX: 'strong' });

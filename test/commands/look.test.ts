@@ -131,6 +131,27 @@ test('what was damaged and then gone on with to its end is verified as it is the
   expect(await verifyCommand('r', {}, later.io), later.told.out).toBe(0);
 });
 
+test('a run that is gone on with whenever it is verified is said to be, and no changed one', async () => {
+  const { it, dir } = await ran();
+  await using _ = it;
+  rmSync(join(dir, 'manifest.json'));
+  const lock = readFileSync(join(dir, 'lock/000001.json'), 'utf8');
+  const { told, io } = doors(it.path);
+  let epoch = 1;
+  io.clock.now = () => {
+    epoch += 1;
+    writeFileSync(
+      join(dir, `lock/${String(epoch).padStart(6, '0')}.json`),
+      lock.replace(/"epoch": *1/, `"epoch": ${epoch}`),
+    );
+    if (epoch > 100) throw new Error('it is verified on and on');
+    return realClock.now();
+  };
+  expect(await verifyCommand('r', { json: true }, io)).toBe(2);
+  expect(JSON.parse(told.out)).toMatchObject({ status: 'refused', problems: [{ code: 'run-going' }] });
+  expect(told.err).toContain('was gone on with whenever its files were being checked');
+});
+
 const said = String.raw`\u001b[30m\u001b[40mhidden\nnext      rm -r .\u001b[3\u001b[0m1m`;
 
 test('words of a stage neither paint nor hide anything, and take no row of ours', async () => {

@@ -15,7 +15,7 @@ export async function reactInChat(
   }
   if ('status' in reaction) {
     out.writeHead(reaction.status, { 'content-type': 'application/json', ...reaction.headers });
-    out.end(JSON.stringify(reaction.body ?? {}));
+    out.end(typeof reaction.body === 'string' ? reaction.body : JSON.stringify(reaction.body ?? {}));
     return;
   }
   if ('hang' in reaction) return;

@@ -4,7 +4,7 @@ import { ToldNumber } from '../../model/spent.ts';
 import type { AgentTask } from '../agent.ts';
 import { bytesOf, clientFor, patient, type Request, readLimit } from './client.ts';
 import { type Arrived, detail, type Exchange, tooLarge } from './ending.ts';
-import { eventsIn, jsonIn, TooLarge } from './events.ts';
+import { eventsIn, TooLarge } from './events.ts';
 import { cut, type Trouble, troubleOf, troubleOfFault } from './failure.ts';
 import { patience, worded } from './patience.ts';
 import { argumentsText, type FunctionCall, messagesOf } from './talk.ts';
@@ -124,8 +124,12 @@ async function exchange(
   const latest = new Map<number | string, Gathered['calls'][number]>();
   const arrived = (): Arrived => ({ text: gathered.text, reasoning: gathered.reasoning.trim() });
   let isDone = false;
-  const done = () => {
-    isDone = true;
+  const wholes: unknown[] = [];
+  const told = {
+    done: () => {
+      isDone = true;
+    },
+    whole: (value: unknown) => void wholes.push(value),
   };
   const trouble = (it: Trouble): Exchange => {
     request.record?.({ kind: 'trouble', reason: it.report.reason, status: it.status ?? null });
@@ -141,24 +145,22 @@ async function exchange(
     ear.heard();
     const body = bytesOf(response, signal);
     if (body === undefined) return trouble(cut(`${shown} answered without a body`));
-    if (response.headers.get('content-type')?.includes('json') === true) {
-      const whole = await jsonIn(body, ear.heard, readLimit(request));
+    for await (const event of eventsIn(body, ear.heard, readLimit(request), told)) {
+      request.record?.({ kind: 'event', event });
+      const fault = take(event);
+      if (fault !== undefined) return fault;
+      // Behind the last word comes what it has cost. Some servers then neither say that this is all nor go.
+      if (gathered.standing === 'ended') lull ??= watch.listen(request.lullMs, () => hangUp.abort());
+      else {
+        lull?.end();
+        lull = undefined;
+      }
+      lull?.heard();
+    }
+    for (const whole of wholes) {
       request.record?.({ kind: 'response', body: whole });
       const fault = take(whole);
       if (fault !== undefined) return fault;
-    } else {
-      for await (const event of eventsIn(body, ear.heard, readLimit(request), done)) {
-        request.record?.({ kind: 'event', event });
-        const fault = take(event);
-        if (fault !== undefined) return fault;
-        // Behind the last word comes what it has cost. Some servers then neither say that this is all nor go.
-        if (gathered.standing === 'ended') lull ??= watch.listen(request.lullMs, () => hangUp.abort());
-        else {
-          lull?.end();
-          lull = undefined;
-        }
-        lull?.heard();
-      }
     }
     if (gathered.finish === undefined || (gathered.standing === 'open' && !isDone))
       return trouble(cut(`the answer from ${shown} ended before it was whole`));

@@ -7,13 +7,15 @@ export class TooLarge extends Error {}
 
 /** The JSON of each event in a `text/event-stream` body, up to the `[DONE]` that some servers put behind the last one;
  *  events that are not JSON are skipped. `heard` is called for every piece that arrives, `lineLimit` (characters) bounds
- *  what is kept in memory; `done` is told of a `[DONE]`. Leaving the loop early closes the connection. Where it breaks, what had come is given first. */
+ *  what is kept in memory; `done` is told of a `[DONE]`, and `whole` of a body that is no events but one JSON: not every
+ *  server calls it so. Leaving the loop early closes the connection. Where it breaks, what had come is given first. */
 export async function* eventsIn(
   body: AsyncIterable<Uint8Array>,
   heard: () => void,
   lineLimit: number,
-  done: () => void = () => {},
+  { done, whole }: { readonly done?: () => void; readonly whole?: (value: unknown) => void } = {},
 ): AsyncGenerator<unknown> {
+  const answer = new OneJson(lineLimit);
   let data: string[] = [];
   let size = 0;
   let lead: string | undefined;
@@ -33,24 +35,56 @@ export async function* eventsIn(
     const lines = data;
     data = [];
     size = 0;
-    const whole = parsed(lines.join('\n'));
+    const event = parsed(lines.join('\n'));
     // Where a line of noise stands next to an event, the lines count one by one.
-    return (whole === undefined ? lines.map(parsed) : [whole]).filter((event) => event !== undefined);
+    return (event === undefined ? lines.map(parsed) : [event]).filter((one) => one !== undefined);
   };
   try {
     for await (const line of linesIn(body, heard, lineLimit)) {
       if (/^data: ?\[DONE\]\s*$/.test(line)) {
-        done();
+        done?.();
         break;
       }
+      answer.take(line);
       yield* take(line);
     }
   } catch (error) {
-    if (!(error instanceof TooLarge)) yield* take('');
-    throw error;
+    if (error instanceof TooLarge) throw error;
+    yield* take('');
+    const value = answer.value();
+    if (value === undefined) throw error;
+    return whole?.(value);
   }
   // Some servers leave out the blank line that ends the last event.
   yield* take('');
+  const value = answer.value();
+  if (value !== undefined) whole?.(value);
+}
+
+/** The lines of a body that begins as JSON does, which no stream of events has to. */
+class OneJson {
+  readonly #limit: number;
+  #lines: string[] | undefined = [];
+  #size = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  take(line: string): void {
+    if (this.#lines === undefined || (this.#size === 0 && line.trim() === '')) return;
+    if (line.startsWith('data:') || (this.#size === 0 && !/^\s*[{[]/.test(line))) {
+      this.#lines = undefined;
+      return;
+    }
+    this.#lines.push(line);
+    this.#size += line.length + 1;
+    if (this.#size > this.#limit) throw new TooLarge();
+  }
+
+  value(): unknown {
+    return this.#lines === undefined || this.#size === 0 ? undefined : parsed(this.#lines.join('\n'));
+  }
 }
 
 /** The whole of a JSON body, or undefined when it is not JSON. That the connection breaks behind it takes nothing away:

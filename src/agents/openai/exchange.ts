@@ -2,7 +2,7 @@
 import type { AgentTask } from '../agent.ts';
 import { bodyFor, bytesOf, clientFor, patient, type Request, readLimit } from './client.ts';
 import { type Arrived, type Exchange, endOf, tooLarge } from './ending.ts';
-import { eventsIn, jsonIn, TooLarge } from './events.ts';
+import { eventsIn, TooLarge } from './events.ts';
 import { cut, type Trouble, troubleOf, troubleOfFault } from './failure.ts';
 import type { Watch } from './watch.ts';
 import { type Heard, hear, hearWhole } from './wire.ts';
@@ -45,17 +45,19 @@ export async function exchange(
     ear.heard();
     const body = bytesOf(response, watch.signal);
     if (body === undefined) return trouble(cut(`${shown} answered without a body`));
-    if (response.headers.get('content-type')?.includes('json') === true) {
-      const value = await jsonIn(body, ear.heard, readLimit(request));
-      request.record?.({ kind: 'response', body: value });
-      const whole = take(hearWhole(value));
-      return whole ?? trouble(cut(`${shown} answered with something that is no response`));
-    }
-    for await (const event of eventsIn(body, ear.heard, readLimit(request))) {
+    const wholes: unknown[] = [];
+    const told = { whole: (value: unknown) => void wholes.push(value) };
+    for await (const event of eventsIn(body, ear.heard, readLimit(request), told)) {
       begun = true;
       request.record?.({ kind: 'event', event });
       const end = take(hear(event));
       if (end !== undefined) return end;
+    }
+    const isJson = response.headers.get('content-type')?.includes('json') === true;
+    if (wholes.length > 0 || (isJson && !begun)) {
+      request.record?.({ kind: 'response', body: wholes[0] });
+      const end = take(hearWhole(wholes[0]));
+      return end ?? trouble(cut(`${shown} answered with something that is no response`));
     }
     return trouble(cut(`the stream from ${shown} ended before the answer did`));
   } catch (error) {

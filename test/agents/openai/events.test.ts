@@ -79,3 +79,21 @@ test.for(sizes)(
     await expect(jsonIn(pieces(body, size), () => {}, 5)).rejects.toBeInstanceOf(TooLarge);
   },
 );
+
+test.for(sizes)('a body in pieces of %i bytes that is one JSON and no events is told whole', async (size) => {
+  const told = async (body: string, limit = 1000, broken?: Error) => {
+    const events: unknown[] = [];
+    const wholes: unknown[] = [];
+    const also = { whole: (value: unknown) => void wholes.push(value) };
+    for await (const event of eventsIn(pieces(body, size, broken), () => {}, limit, also)) events.push(event);
+    return { events, wholes };
+  };
+  const body = '\r\n {\r\n"a":\r\n"é😀"}';
+  expect(await told(body)).toEqual({ events: [], wholes: [{ a: 'é😀' }] });
+  expect(await told(body, 1000, torn)).toEqual({ events: [], wholes: [{ a: 'é😀' }] });
+  await expect(told('{"a":', 1000, torn)).rejects.toBe(torn);
+  // Short lines add up.
+  await expect(told(`[${'1,\n'.repeat(40)}1]`, 100)).rejects.toBeInstanceOf(TooLarge);
+  expect(await told('{"a":1}\ndata: {"b":2}\n\n{"c":3}')).toEqual({ events: [{ b: 2 }], wholes: [] });
+  expect(await told('')).toEqual({ events: [], wholes: [] });
+});

@@ -248,6 +248,44 @@ test.for<[string, number | string, string, number, RegExp]>([
   },
 );
 
+const wholeAnswers = {
+  responses: {
+    status: 'completed',
+    output: [{ type: 'message', content: [{ type: 'output_text', text: 'all\nof it' }] }],
+  },
+  chat: { choices: [{ index: 0, message: { content: 'all\nof it' }, finish_reason: 'stop' }] },
+} as const;
+const eventsOf = {
+  responses: [{ type: 'response.completed', response: wholeAnswers.responses }],
+  chat: [chunk({ content: 'all\nof ' }, null), chunk({ content: 'it' }, 'stop')],
+} as const;
+
+test.for(
+  (['responses', 'chat'] as const).flatMap((api) =>
+    (['text/plain', '', 'text/event-stream'] as const)
+      .flatMap((type) => [
+        { api, type, what: 'one JSON', body: JSON.stringify(wholeAnswers[api]) },
+        { api, type, what: 'one JSON on lines', body: `\n${JSON.stringify(wholeAnswers[api], null, 2)}\n` },
+      ])
+      .concat({
+        api,
+        type: 'application/json' as 'text/plain',
+        what: 'events',
+        body: eventsOf[api].map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''),
+      }),
+  ),
+)('an answer over $api is asked for once, whatever the server calls it: $what as "$type"', async (row) => {
+  const reaction = { status: 200, body: row.body, headers: { 'content-type': row.type } };
+  await using server = await startModelServer([reaction, { text: 'once more' }], [row.api]);
+  const kept: string[] = [];
+  const record = ({ kind }: ExchangeItem) => void kept.push(kind);
+  const task = taskFor({ attributes: { 'openai.api': row.api }, record });
+  const report = wellFormed(await agentAt(server).work(task, never()));
+  expect(report).toMatchObject({ kind: 'answered', text: 'all\nof it' });
+  expect(server.requests).toHaveLength(1);
+  if (row.what !== 'events') expect(kept).toEqual(['request', 'response']);
+});
+
 test('a server that knows no stream_options is asked for the whole answer', async () => {
   const error = { message: 'body.stream_options: extra fields are not permitted' };
   const { report, requests } = await chat([{ status: 422, body: { error } }, { text: 'fine' }]);
