@@ -223,9 +223,9 @@ function size(bytes: number): string {
   return `${(bytes / 1024 ** at).toFixed(at === 0 ? 0 : 1)} ${units[at]}`;
 }
 
-/** Who answers where pipeline and flags say nothing. */
 const proxies = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'] as const;
 
+/** Who answers where pipeline and flags say nothing. */
 function agent(env: Environment): Finding {
   const chosen = chooseAgent({ env });
   if ('plan' in chosen) {
