@@ -76,9 +76,10 @@ test('docs/records.md names every field of the records, and no other', () => {
   const page = readFileSync(join(root, 'docs/records.md'), 'utf8');
   const told = [...page.matchAll(/`([a-z][a-z_0-9]+)\??`/g)].map(([, name = '']) => name);
   expect([...new Set(fields)].filter((name) => !told.includes(name))).toEqual([]);
-  const sources = ['src/model', 'src/store', 'src/engine'].flatMap((room) =>
-    readdirSync(join(root, room)).map((name) => readFileSync(join(root, room, name), 'utf8')),
-  );
+  const sources = readdirSync(join(root, 'src'), { recursive: true })
+    .map(String)
+    .filter((name) => /^(?:model|store|engine|planner|executor|builder)\/.*\.ts$/.test(name))
+    .map((name) => readFileSync(join(root, 'src', name), 'utf8'));
   const known = new Set(sources.join('\n').match(/\w+/g));
   expect([...new Set(told)].filter((name) => !known.has(name))).toEqual([]);
 });
