@@ -48,6 +48,22 @@ test.for(['README.md', 'AGENTS.md', 'CHANGELOG.md', ...pages])('the links of %s 
   expect(targets.filter((target) => !existsSync(join(root, dirname(name), target)))).toEqual([]);
 });
 
+/** As GitHub names the heading of a section. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+
+test.for(['README.md', 'AGENTS.md', ...pages])('the sections that %s links to are there', (name) => {
+  const text = readFileSync(join(root, name), 'utf8');
+  const targets = [...text.matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)].filter(([, file = '', anchor = '']) => {
+    const page = readFileSync(file === '' ? join(root, name) : join(root, dirname(name), file), 'utf8');
+    return ![...page.matchAll(/^#+ (.+)$/gm)].some(([, heading = '']) => anchorOf(heading) === anchor);
+  });
+  expect(targets.map(([link]) => link)).toEqual([]);
+});
+
 test('the map names every room there is', () => {
   const rooms = readdirSync(join(root, 'src'), { withFileTypes: true }).map((entry) =>
     entry.isDirectory() ? `${entry.name}/` : entry.name,

@@ -2,13 +2,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import * as z from 'zod';
 import { agentNames } from '../src/agents/index.ts';
 import { moneyWords } from '../src/engine/shared-budget.ts';
 import { withOwnWords } from '../src/engine/stage-environment.ts';
 import { edgeAttributes, graphAttributes } from '../src/lint/words.ts';
+import { CallRecord } from '../src/model/call-record.ts';
+import { BoundedCheckpoint, Cover } from '../src/model/checkpoint.ts';
 import { RunEvent } from '../src/model/event.ts';
+import { Exchange } from '../src/model/exchange.ts';
 import type { Node } from '../src/model/graph.ts';
+import { Manifest } from '../src/model/manifest.ts';
 import { bundledPrices } from '../src/model/prices.ts';
+import { RunResult } from '../src/model/result.ts';
+import { RunRecord } from '../src/model/visit-record.ts';
 import { kinds } from '../src/nodes/index.ts';
 import { home, root } from './support/cli.ts';
 
@@ -43,6 +50,54 @@ test('every variable that a stage gets is in the docs', () => {
   // By these we find what a stage has left running, count what its runs spend, and know our own program.
   const ours = /^FACTORY_(?:RUN_MARKER|RUN_EPOCH_.*|BUDGET|NODE_EXEC)$/;
   const names = Object.keys(given).filter((name) => name.startsWith('FACTORY_') && !ours.test(name));
+  expect(untold(names)).toEqual([]);
+});
+
+/** Names of fields, however deep; what a schema leaves open has none. */
+function fieldsOf(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const { properties } = schema as { readonly properties?: object };
+  const own = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
+  return [...own, ...Object.values(schema).flatMap(fieldsOf)];
+}
+
+test('docs/records.md names every field of the records, and no other', () => {
+  const schemas = [
+    Manifest,
+    RunResult,
+    BoundedCheckpoint.partial(),
+    Cover,
+    RunRecord,
+    RunEvent,
+    CallRecord,
+    Exchange,
+  ];
+  const fields = schemas.flatMap((schema) => fieldsOf(z.toJSONSchema(schema, { unrepresentable: 'any' })));
+  const page = readFileSync(join(root, 'docs/records.md'), 'utf8');
+  const told = [...page.matchAll(/`([a-z][a-z_0-9]+)\??`/g)].map(([, name = '']) => name);
+  expect([...new Set(fields)].filter((name) => !told.includes(name))).toEqual([]);
+  const sources = readdirSync(join(root, 'src'), { recursive: true })
+    .map(String)
+    .filter((name) => /^(?:model|store|engine|planner|executor|builder)\/.*\.ts$/.test(name))
+    .map((name) => readFileSync(join(root, 'src', name), 'utf8'));
+  const known = new Set(sources.join('\n').match(/\w+/g));
+  expect([...new Set(told)].filter((name) => !known.has(name))).toEqual([]);
+});
+
+test('every variable that somebody can set for us is in the docs', () => {
+  const files = (readdirSync(join(root, 'src'), { recursive: true }) as string[]).filter((name) =>
+    name.endsWith('.ts'),
+  );
+  const text = files.map((name) => readFileSync(join(root, 'src', name), 'utf8')).join('\n');
+  const words =
+    /\b(?:FACTORY|ATTRACT(?:OR|ION)|OPENAI|ANTHROPIC|CODEX|CLAUDE|SCENARIO|ARTIFACTS|REQUIRE)_[A-Z_]*[A-Z]\b/g;
+  // What we ourselves put before programs of ours and of others.
+  const ours =
+    /^(?:FACTORY_(?:BUDGET|NODE_EXEC|RUN_MARKER|HOLDOUT|PROOF)|SCENARIO_RUN_ID|CLAUDE_CODE_(?:DISABLE.*|ENTRYPOINT))$/;
+  const attributes = /^(?:FACTORY_(?:CLAUDE|COMMAND)|ATTRACTOR_CODEX)_/;
+  const names = [...new Set(text.match(words) ?? [])].filter(
+    (name) => !ours.test(name) && !attributes.test(name),
+  );
   expect(untold(names)).toEqual([]);
 });
 

@@ -374,7 +374,7 @@ export function deliverCommand(
   program
     .command('deliver')
     .description("put a run's commits on a branch, or into a new folder")
-    .argument('<run>', 'the run: its id, or the beginning of it')
+    .argument('<run>', 'the run: its id, a beginning of the id, or the path of its folder')
     .option('--branch <name>', 'a new branch of the source (default: factory/<run id>)', present)
     .option('--to <dir>', 'a new repository in a folder that does not exist or is empty', present)
     .option('--reuse', 'go on with a branch that is there, if it stands on the way to the commits')

@@ -163,7 +163,13 @@ function standOf({ status, reason, nextNode, wakeAt }: RunSummary): string {
 
 /** What a person would type next about a run that wants somebody; `run` names it as it is typed. */
 export function nextOf(
-  { status, nextNode, failedNode, reason }: Pick<RunSummary, 'status' | 'nextNode' | 'failedNode' | 'reason'>,
+  {
+    status,
+    nextNode,
+    failedNode,
+    reason,
+    offline,
+  }: Pick<RunSummary, 'status' | 'nextNode' | 'failedNode' | 'reason' | 'offline'>,
   program: string,
   run: string,
 ): string {
@@ -178,7 +184,11 @@ export function nextOf(
     case 'failed':
       if (failedNode !== '' && wantsStageAgain(reason))
         return `${program} fork ${run} --at ${failedNode} --before`;
-      if (nextNode !== '') return [`${program} resume ${run}`, raisedLimit(reason) ?? []].flat().join(' ');
+      if (nextNode !== '')
+        return [`${program} resume ${run}`, offline ? '--live' : [], raisedLimit(reason) ?? []]
+          .flat()
+          .join(' ');
+      if (reason.startsWith('audit: ')) return `${program} audit ${run}`;
       return `${program} trace ${run}${failedNode === '' ? '' : ` --node ${failedNode}`}`;
     // It says which file is damaged, and who made what is not ours.
     case 'unreadable':

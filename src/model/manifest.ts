@@ -74,9 +74,7 @@ export const Manifest = z.object({
   schemas: z.record(z.string(), z.object({ path: z.string(), text: z.string(), sha256: hash })).optional(),
   variables: z.record(z.string(), FileVariable),
   agent: z.object({
-    name: z
-      .string()
-      .describe('What was asked for: fake, stub, scripted, openai, codex; empty when no node needs one'),
+    name: z.string().describe('Who was asked for, several with commas between; empty when no node needs one'),
     describe: z.string(),
     chosen_by: z.string(),
     script: z.object({ path: z.string(), sha256: hash, stored: fileName }).optional(),

@@ -141,7 +141,7 @@ const Story = z.object({
     .object({ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() })
     .optional()
     .catch(undefined),
-  replay_of: z.object({ run_id: z.string() }).optional().catch(undefined),
+  replay_of: z.object({ run_id: z.string(), live: z.boolean().optional() }).optional().catch(undefined),
 });
 type ForkLink = NonNullable<z.infer<typeof Story>['forked_from']>;
 
@@ -169,6 +169,8 @@ export type RunSummary = {
   readonly forkedFrom: ForkLink | null;
   /** The run whose record answers in this one; null where agents answer themselves. */
   readonly replayOf: string | null;
+  /** A replay in which nobody answers where it leaves the record: gone on with like that, it stops there again. */
+  readonly offline: boolean;
 };
 
 /** The runs of a directory, newest first. A damaged run is listed too, and says so. */
@@ -226,6 +228,7 @@ export async function summaryOf(id: string, dir: string, clock: Clock): Promise<
     failedNode: (saved.success && saved.data.last_failure?.node) || '',
     forkedFrom: (story.success && story.data.forked_from) || null,
     replayOf: (story.success && story.data.replay_of?.run_id) || null,
+    offline: story.success && story.data.replay_of?.live === false,
   };
 }
 

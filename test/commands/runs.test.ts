@@ -17,7 +17,7 @@ test.for([
 ] as const)(
   'a run that is %s, before "%s" and with "%s" failed: %s',
   ([status, nextNode, failedNode, next]) =>
-    expect(nextOf({ status, nextNode, failedNode, reason: '' }, 'f', 'r1')).toBe(next),
+    expect(nextOf({ status, nextNode, failedNode, reason: '', offline: false }, 'f', 'r1')).toBe(next),
 );
 
 test.for<readonly [string, string]>([
@@ -29,7 +29,17 @@ test.for<readonly [string, string]>([
   ],
   ['loop_stopped: … --before)', 'f resume r1'],
 ])('a run that failed by "%s" goes on with: %s', ([reason, next]) => {
-  expect(nextOf({ status: 'failed', nextNode: 'fix', failedNode: 'check', reason }, 'f', 'r1')).toBe(next);
+  expect(
+    nextOf({ status: 'failed', nextNode: 'fix', failedNode: 'check', reason, offline: false }, 'f', 'r1'),
+  ).toBe(next);
+});
+
+test.for<readonly [Partial<Parameters<typeof nextOf>[0]>, string]>([
+  [{ nextNode: 'fix', offline: true }, 'f resume r1 --live'],
+  [{ reason: 'audit: 1 error' }, 'f audit r1'],
+])('a run that failed otherwise goes on as its result says: %j', ([run, next]) => {
+  const failed = { status: 'failed', nextNode: '', failedNode: 'check', reason: '', offline: false } as const;
+  expect(nextOf({ ...failed, ...run }, 'f', 'r1')).toBe(next);
 });
 
 test.for<readonly [readonly RunSummary['status'][], string]>([
