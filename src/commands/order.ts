@@ -44,10 +44,9 @@ export const orderNext = (
       await writeState(place, { ...state, current: null });
       const commits = buildCommits(state);
       const updates = { 'order.count': count, 'build.commits': commits };
-      return yes(`all ${count} work orders are done (${commits.length} commits by this run)`, {
-        label: 'done',
-        updates,
-      });
+      const all = count === 1 ? 'the one work order is' : `all ${count} work orders are`;
+      const made = `${commits.length} commit${commits.length === 1 ? '' : 's'} by this run`;
+      return yes(`${all} done (${made})`, { label: 'done', updates });
     }
     const { order } = pending;
     const index = build.orders.indexOf(pending) + 1;
