@@ -13,7 +13,7 @@ import { folderInScope, outsideScope } from '../policy/paths.ts';
 import { isDisks } from '../system/disk-trouble.ts';
 import { removeNow } from '../system/files.ts';
 import { diff } from '../workspace/changes.ts';
-import { liesIn } from '../workspace/names.ts';
+import { liesIn, shown as shownName } from '../workspace/names.ts';
 import { putBack } from '../workspace/put-back.ts';
 import type { TakenOut } from '../workspace/sealed.ts';
 import type { Changes, Snapshot, Snapshots, Stray } from '../workspace/snapshot.ts';
@@ -127,19 +127,16 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const strays = found.strays.filter(({ isSocket }) => !isSocket).map(({ path }) => path);
       const hidden = new Set(site.hidden.paths);
       const isHidden = (path: string): boolean => liesIn(hidden, path);
+      const forbidden = (changed: Changes): readonly string[] => [
+        ...(allowed === undefined ? [] : outside(changed, allowed)),
+        ...pathsOf(changed).filter(isHidden),
+      ];
       // Whoever was not to read a file cannot have changed it either, wherever it was found.
-      const touched = [...changes.created, ...changes.modified, ...changes.deleted].filter(isHidden);
+      const touched = pathsOf(changes).filter(isHidden);
       const copied = sealing?.copies(before, found.after, judge.length > 0) ?? [];
       // Where a folder on the way to the judge was replaced, whoever did it would say where the judge is put.
       const lost = found.taken.blocked;
-      const violations = [
-        ...new Set([
-          ...(allowed === undefined ? [] : outside(changes, allowed)),
-          ...touched,
-          ...copied,
-          ...lost,
-        ]),
-      ];
+      const violations = [...new Set([...forbidden(changes), ...copied, ...lost])];
       // What was made in a hidden or sealed file's place is gone already, so that no diff has it.
       const made = [
         ...site.hidden.made,
@@ -151,8 +148,13 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         if (violations.length > 0) {
           const may = (path: string) =>
             !isHidden(path) && (allowed === undefined || outsideScope([path], allowed).length === 0);
-          await putBack(snapshots, { before, after: found.after }, violations, may);
-          after = await snapshots.take(found.after);
+          const broken = new Set(violations);
+          after = await undo(found.after, violations, async (now, paths) => {
+            await putBack(snapshots, { before, after: now }, paths, may);
+            const then = await snapshots.take(now);
+            const left = diff(before, then);
+            return [then, [...forbidden(left), ...pathsOf(left).filter((path) => broken.has(path))]];
+          });
           // What was put back is of no more use to anybody here, and may be large.
           if (after.id !== found.after.id) snapshots.letGo(found.after);
         }
@@ -192,6 +194,28 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
     await snapshots.restore(stage.before);
     throw new HoldoutLeak(leak);
   }
+}
+
+const pathsOf = ({ created, modified, deleted }: Changes): readonly string[] => [
+  ...created,
+  ...modified,
+  ...deleted,
+];
+
+/** Undoes until nothing is left to undo. What a program that outlived its stage wrote meanwhile is that stage's, too: in a
+ *  snapshot that others go on from it would be nobody's. */
+async function undo(
+  after: Snapshot,
+  wrong: readonly string[],
+  once: (after: Snapshot, wrong: readonly string[]) => Promise<readonly [Snapshot, readonly string[]]>,
+): Promise<Snapshot> {
+  let at = after;
+  let left = wrong;
+  for (let tries = 0; tries < 3 && left.length > 0; tries++) [at, left] = await once(at, left);
+  if (left[0] === undefined) return at;
+  throw new WorkspaceError(
+    `"${shownName(left[0])}" was written again each time it was put back: a program that the stage has left behind is still at work; end it, then resume`,
+  );
 }
 
 const by = (outcome: Outcome): Pick<Outcome, 'by'> => (outcome.by === undefined ? {} : { by: outcome.by });
@@ -260,8 +284,12 @@ async function recorded(
   } catch (error) {
     if (!(error instanceof WorkspaceError) || error instanceof StoreTrouble || isDisks(error)) throw error;
     // No snapshot has anything at sealed paths, so that this takes it away as well.
-    await snapshots.restore(before);
-    return { after: await snapshots.take(before), taken, strays: [], unreadable: error.message };
+    const after = await undo(before, ['.'], async () => {
+      await snapshots.restore(before);
+      const then = await snapshots.take(before);
+      return [then, pathsOf(diff(before, then))];
+    });
+    return { after, taken, strays: [], unreadable: error.message };
   }
 }
 

@@ -84,9 +84,11 @@ export async function checkKept(runDir: string, manifest: Manifest, found: Findi
   for (const name of namesIn(join(runDir, inputs)))
     if (files[`${inputs}/${name}`] === undefined && !/^\..*\.tmp$/.test(name))
       found.add('added', `${inputs}/${name}`, 'the run was not begun with this file');
-  for (const name of namesIn(join(layout(runDir).history, 'info')))
-    if (files[`history.git/info/${name}`] === undefined)
-      found.add('added', `history.git/info/${name}`, 'the history was not begun with this file');
+  // Git is told to run no hooks there; whoever looks at the commits by a git of their own may not be.
+  for (const folder of ['info', 'hooks'])
+    for (const name of namesIn(join(layout(runDir).history, folder)))
+      if (files[`history.git/${folder}/${name}`] === undefined)
+        found.add('added', `history.git/${folder}/${name}`, 'the history was not begun with this file');
 }
 
 /** The sealed scenarios: the store always, what is in it where the key is at hand. Answers with that. */

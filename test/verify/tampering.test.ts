@@ -319,6 +319,11 @@ test('the chain from the plan to the commits is checked: orders, objects, refs, 
     if (!is.some((one) => one.where === where)) wrong.push([name, is]);
   }
   expect(wrong).toEqual([]);
+  mkdirSync(join(dir, 'hooks'));
+  writeFileSync(join(dir, 'hooks/pre-push'), '#!/bin/sh\n', { mode: 0o755 });
+  const hooked = await it.verify('b');
+  rmSync(join(dir, 'hooks'), { recursive: true });
+  expect(hooked.problems).toMatchObject([{ code: 'added', where: 'history.git/hooks/pre-push' }]);
   renameSync(join(dir, 'factory-states'), join(it.path, 'states'));
   const { problems, unchecked } = await it.verify('b');
   renameSync(join(it.path, 'states'), join(dir, 'factory-states'));
