@@ -105,6 +105,8 @@ const grep: Matcher = {
     ),
   ),
 };
+/** `-O/bin/x` names a pager. */
+const gitGrep: Matcher = { ...grep, glued: 'O' };
 const rg: Matcher = {
   pattern: ['e', 'regexp'],
   // With --files every operand is a path.
@@ -163,7 +165,8 @@ const jq: Matcher = {
   ]),
 };
 const matchers: ReadonlyMap<string, Matcher> = new Map([
-  ...['grep', 'egrep', 'fgrep', 'zgrep', 'git grep'].map((name) => [name, grep] as const),
+  ...['grep', 'egrep', 'fgrep', 'zgrep'].map((name) => [name, grep] as const),
+  ['git grep', gitGrep],
   ...['awk', 'gawk', 'mawk', 'nawk'].map((name) => [name, awk] as const),
   ...['sed', 'gsed'].map((name) => [name, sed] as const),
   ['rg', rg],

@@ -1,7 +1,7 @@
 /** Holds shell text, and the command lines inside it, to the path rules. */
 import { pathProblem, shown } from './path-rules.ts';
 import { nestedCommandLines, patternWords, printed, readsCommands, startsShell } from './programs.ts';
-import { readShell, type ShellCommand } from './shell.ts';
+import { type Dialect, readShell, type ShellCommand } from './shell.ts';
 
 /** A rule of the caller's for every command found. */
 export type Check = (command: ShellCommand) => string | undefined;
@@ -15,8 +15,8 @@ export function shellProblem(lines: readonly string[], check: Check): string | u
   const found = new Set(lines);
   for (const line of found) {
     if (found.size > mostLines) return 'more nested command lines than can be checked';
-    // Shells differ about `$'…'` and `((…))`, and with them about where words end: neither reading may break a rule.
-    for (const dialect of /\$'|\(\(/.test(line) ? (['bash', 'posix'] as const) : (['bash'] as const)) {
+    // Shells differ about `$'…'` and `((…))`, and with them about where words end: no reading may break a rule.
+    for (const dialect of dialectsFor(line)) {
       const { commands, tooDeep } = readShell(line, dialect);
       if (tooDeep) return 'commands nested too deep to be checked';
       // Which pipe leads where is not known: where a shell reads, what goes into one is taken to be for it.
@@ -33,6 +33,12 @@ export function shellProblem(lines: readonly string[], check: Check): string | u
     }
   }
   return undefined;
+}
+
+function dialectsFor(line: string): Dialect[] {
+  const others: Dialect[] = line.includes("$'") ? ['posix'] : [];
+  if (line.includes('((')) others.push('busybox');
+  return ['bash', ...others];
 }
 
 function shellCommandProblem(command: ShellCommand): string | undefined {

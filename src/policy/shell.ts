@@ -31,9 +31,9 @@ export type ShellText = {
 
 const deepest = 50;
 
-/** Whether `$'…'` is the quoting with backslash escapes and `((…))` a sum, as bash and zsh have it; to other shells
- *  they are a `$` before a quoted text, and groups. */
-export type Dialect = 'bash' | 'posix';
+/** Whether `$'…'` is the quoting with backslash escapes and `((…))` a sum, as bash and zsh have it; to others they are a
+ *  `$` before a quoted text, and groups. Busybox has the quoting and no sums. */
+export type Dialect = 'bash' | 'busybox' | 'posix';
 
 /** Reads any text at all: what a shell would refuse is read as far as it makes sense. */
 export function readShell(text: string, dialect: Dialect): ShellText {
@@ -53,7 +53,7 @@ export const shellKeywords = ['if', 'then', 'elif', 'else', 'while', 'until', 'd
 
 class Reader {
   private at = 0;
-  private readonly waiting: HereDocument[] = [];
+  private waiting: HereDocument[] = [];
   private closings: ReadonlyMap<number, number> | undefined;
 
   constructor(
@@ -164,7 +164,7 @@ class Reader {
     const from = this.at;
     const next = this.source.charAt(from + 1);
     if (bare && next === '"') this.at++;
-    else if (bare && next === "'" && this.dialect === 'bash') this.ansi(draft);
+    else if (bare && next === "'" && this.dialect !== 'posix') this.ansi(draft);
     else if (next === '(') {
       this.nested(() => this.substitution());
       draft.text += this.source.slice(from, this.at);
@@ -181,12 +181,18 @@ class Reader {
 
   /** `$(…)`, or `$((…))` where what matters are only the substitutions in it. */
   private substitution(): void {
-    if (this.sum(this.at + 1)) return;
-    this.at += 2;
+    if (!this.sum(this.at + 1)) this.within(this.at + 1);
+  }
+
+  /** The commands between the parenthesis at `open` and the one that closes it. */
+  private within(open: number): void {
+    this.at = open + 1;
     // What is announced before it comes after the line that it ends on.
-    const waiting = this.waiting.splice(0);
+    const waiting = this.waiting;
+    this.waiting = [];
     this.list(')');
-    this.waiting.unshift(...waiting);
+    for (const one of this.waiting) waiting.push(one);
+    this.waiting = waiting;
   }
 
   /** Reads `((…))`, if that stands at `open`. */
@@ -203,16 +209,20 @@ class Reader {
   /** `${name}` and its forms with an operator. */
   private parameter(draft: Draft, bare: boolean): void {
     this.at += 2;
-    const head = /^[#!]?(\w+|[@*])?(?:\[[^\]$`]*\])?(:?[-=+])?/.exec(this.source.slice(this.at, this.at + 200));
+    const head = /^[#!]?(\w+|[@*?$]|-(?=:?[-=+]))?(:?[-=+])?/.exec(this.source.slice(this.at, this.at + 200));
     if (head?.[1] !== undefined && head[1] !== '') draft.variables.push(head[1]);
     this.at += head?.[0].length ?? 0;
     const rest = newDraft();
     this.pieces(rest, bare ? 'brace' : 'quoted brace');
     draft.variables.push(...rest.variables);
-    if (head?.[2] === undefined) return;
-    // Outside quotes the shell splits the stand-in at blanks.
-    const others = rest.text.split(/[ \t\n]+/).map((text) => ({ ...rest, text }));
-    this.sink.commands.push({ ...newCommand(), others: [rest, ...others] });
+    // An index ends as the whole does: with it unread, nothing of it is mistaken for an end.
+    const indexed = rest.text.startsWith('[') ? rest.text.split(/\]:?[-=+]/).slice(1) : [];
+    const standIns = head?.[2] === undefined ? indexed : [rest.text];
+    for (const standIn of standIns) {
+      // Outside quotes the shell splits it at blanks.
+      const others = [standIn, ...standIn.split(/[ \t\n]+/)].map((text) => ({ ...rest, text }));
+      this.sink.commands.push({ ...newCommand(), others });
+    }
   }
 
   private backticks(draft: Draft, inDouble: boolean): void {
@@ -243,10 +253,14 @@ class Reader {
     const found = /^(?:&>>?|<<<|<<-?|<>|<&|>>|>&|>\||<|>)/.exec(this.source.slice(this.at, this.at + 3))?.[0];
     if (found === undefined) return false;
     this.at += found.length;
+    if (this.source.charAt(this.at) === '(') {
+      // `<(…)` has no target, and is no sum where it begins with another one.
+      this.nested(() => this.within(this.at));
+      return true;
+    }
     while (/[ \t]/.test(this.source.charAt(this.at)) || this.source.startsWith('\\\n', this.at)) {
       this.at += this.source.charAt(this.at) === '\\' ? 2 : 1;
     }
-    // `<(…)` has no target: its commands are read as a group.
     if (this.at >= this.source.length || /[\n;&|()<>]/.test(this.source.charAt(this.at))) return true;
     const from = this.at;
     const target = this.word();

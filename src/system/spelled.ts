@@ -9,21 +9,30 @@ export const folded = (path: string): string =>
 
 /** The slash path below `root` as its folders list it. What is not there, or may not be looked at, stays as it was said. */
 export function asListed(root: string, path: string): string {
-  let at = '';
-  for (const name of path.split('/')) {
-    const listed = listedIn(`${root}/${at}`, name);
-    at = at === '' ? listed : `${at}/${listed}`;
-  }
-  return at;
+  let folder = root;
+  const listed = path.split('/').map((name) => {
+    const found = listedIn(folder, name);
+    folder += `/${found}`;
+    return found;
+  });
+  return listed.join('/');
 }
 
 function listedIn(folder: string, name: string): string {
   try {
-    if (lstatSync(`${folder}/${name}`, { throwIfNoEntry: false }) === undefined) return name;
+    const isThere = (one: string) => lstatSync(`${folder}/${one}`, { throwIfNoEntry: false }) !== undefined;
+    // Folders are listed only where the name may be another one's: they may be long, and the names many.
+    if (!isThere(name) || !otherSpellings(name).some(isThere)) return name;
     const names = readdirSync(folder);
     return names.includes(name) ? name : (names.find((one) => folded(one) === folded(name)) ?? name);
   } catch (error) {
     if (isMissing(error) || isCode(error, 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG', 'EILSEQ')) return name;
     throw error;
   }
+}
+
+function otherSpellings(name: string): string[] {
+  const turned = name.replace(/[a-z]/gi, (char) => (char >= 'a' ? char.toUpperCase() : char.toLowerCase()));
+  const spellings = [turned, name.normalize('NFD'), name.normalize('NFC'), name.toUpperCase()];
+  return [...new Set(spellings)].filter((one) => one !== name);
 }

@@ -250,6 +250,17 @@ test.for<[command: string, what: string]>([
   ['cat ${X[0]:-/etc/passwd}', absolute],
   ['cat ${X[$(cat /etc/passwd)]:-y}', absolute],
   ['cat ${X[`cat /etc/passwd`]}', absolute],
+  ['cat ${X[$i]:-/etc/passwd}', absolute],
+  ['cat ${X["a"]-b /etc/passwd}', absolute],
+  ['cat ${?:+/etc/passwd}', absolute],
+  ['cat ${-+/etc/passwd}', absolute],
+  ['(echo ${X[}); cat /etc/passwd; : ]}', absolute],
+  ['echo ${X["]}"]}; cat /etc/passwd; echo \'"\'', absolute],
+  ["((cat $'\\x2fetc/passwd'))", absolute],
+  ["cat <((cat $'\\x2fetc/passwd'))", absolute],
+  ["(( x = 1 << 2 )); echo $'\\''\ncat /etc/passwd # '", absolute],
+  ['git grep -O/bin/sed x', absolute],
+  ['git grep -nO/usr/bin/less x', absolute],
 ])('%j is refused: %s', ([command, what]) => {
   const problem = toolCommandProblem(command);
   expect(problem).toMatch(/^tool_command rejected by guardrail: contains /);

@@ -111,3 +111,12 @@ test('names that differ are told apart where each is listed', async () => {
   make(it.path, { a: 'a', A: 'A', 'd/x': 'x' });
   for (const path of ['a', 'A', 'd/x', 'd/X', 'D/x', 'a/b']) expect(asListed(it.path, path)).toBe(path);
 });
+
+test('many names of a long folder are not looked for in it one by one', async () => {
+  await using it = tempFolder();
+  const names = Array.from({ length: 8000 }, (_, n) => `n${n}`);
+  make(it.path, Object.fromEntries(names.map((name) => [name, ''])));
+  const from = performance.now();
+  expect(names.map((name) => asListed(it.path, name))).toEqual(names);
+  expect(performance.now() - from).toBeLessThan(5000);
+});

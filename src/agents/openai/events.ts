@@ -31,7 +31,7 @@ export async function* eventsIn(
         if (size > lineLimit) throw new TooLarge();
       }
     }
-    if (line !== '') return [];
+    if (line !== '' || data.length === 0) return [];
     const lines = data;
     data = [];
     size = 0;
@@ -64,26 +64,25 @@ export async function* eventsIn(
 /** The lines of a body that begins as JSON does, which no stream of events has to. */
 class OneJson {
   readonly #limit: number;
-  #lines: string[] | undefined = [];
-  #size = 0;
+  /** One text, for lines may be many and short. */
+  #text: string | undefined = '';
 
   constructor(limit: number) {
     this.#limit = limit;
   }
 
   take(line: string): void {
-    if (this.#lines === undefined || (this.#size === 0 && line.trim() === '')) return;
-    if (line.startsWith('data:') || (this.#size === 0 && !/^\s*[{[]/.test(line))) {
-      this.#lines = undefined;
+    if (this.#text === undefined || (this.#text === '' && line.trim() === '')) return;
+    if (line.startsWith('data:') || (this.#text === '' && !/^\s*[{[]/.test(line))) {
+      this.#text = undefined;
       return;
     }
-    this.#lines.push(line);
-    this.#size += line.length + 1;
-    if (this.#size > this.#limit) throw new TooLarge();
+    this.#text += `${line}\n`;
+    if (this.#text.length > this.#limit) throw new TooLarge();
   }
 
   value(): unknown {
-    return this.#lines === undefined || this.#size === 0 ? undefined : parsed(this.#lines.join('\n'));
+    return this.#text === undefined || this.#text === '' ? undefined : parsed(this.#text);
   }
 }
 

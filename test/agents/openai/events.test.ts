@@ -97,3 +97,12 @@ test.for(sizes)('a body in pieces of %i bytes that is one JSON and no events is 
   expect(await told('{"a":1}\ndata: {"b":2}\n\n{"c":3}')).toEqual({ events: [{ b: 2 }], wholes: [] });
   expect(await told('')).toEqual({ events: [], wholes: [] });
 });
+
+test('an answer of very many blank lines is read in no time', async () => {
+  const wholes: unknown[] = [];
+  const from = performance.now();
+  const also = { whole: (value: unknown) => void wholes.push(value) };
+  for await (const _ of eventsIn(pieces(`[${'\n'.repeat(1_000_000)}1]`, 65_536), () => {}, 2e6, also));
+  expect(wholes).toEqual([[1]]);
+  expect(performance.now() - from).toBeLessThan(4000);
+});
