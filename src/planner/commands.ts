@@ -63,7 +63,7 @@ function checkCommand(command: Command, now: Now): Found[] {
   const { at } = invocation(words);
   const program = words[at] ?? '';
   // `env -C folder`: where the program looks for its files is not here.
-  if (words.slice(0, at).some((word) => /^-(?:[A-Za-z]*[CD]|-chdir(?:=|$))/.test(word)))
+  if (words.slice(0, at).some((word) => /^-(?:[iv0EHn]*[CD]|-chdir(?:=|$))/.test(word)))
     return checkForm(text, words);
   const calls = readCall(program.slice(program.lastIndexOf('/') + 1), words.slice(at + 1));
   const found = calls.flatMap((call) => checkCall(call, command, now));
