@@ -4,7 +4,16 @@ import { dirname, join } from 'node:path';
 import type { WriteProposal } from '../model/proposal.ts';
 import { isDisks } from '../system/disk-trouble.ts';
 import { makeFolder, writeFileAtomic } from '../system/files.ts';
-import { type CheckedWrite, checkProposal, type OrderScope, said, touchedBy } from './scope.ts';
+import {
+  alikeIn,
+  type CheckedWrite,
+  checkProposal,
+  forbiddenAsFound,
+  type OrderScope,
+  said,
+  takenFor,
+  touchedBy,
+} from './scope.ts';
 import { type StageFailure, stageFailure } from './stage.ts';
 
 /** `touched`: sorted paths that the proposal names, also when it is refused. */
@@ -27,11 +36,23 @@ export async function applyProposal(
   const checked = await checkProposal(workspace, order, proposal);
   if ('stage' in checked) return { touched, failure: checked };
   const undo: (() => Promise<void>)[] = [];
+  const putBack = async (): Promise<void> => {
+    for (const step of undo.reverse()) await step();
+  };
   try {
-    for (const write of checked.writes) await writeOne(workspace, write, undo);
+    const alike = alikeIn(touched);
+    for (const write of checked.writes) {
+      const taken = alike.has(write.path) ? takenFor(workspace, write.path) : undefined;
+      if (taken === undefined) await writeOne(workspace, write, undo);
+      // Only of what is there can a file system be asked how else it finds it.
+      const failure = taken ?? forbiddenAsFound(workspace, order, write.path);
+      if (failure === undefined) continue;
+      await putBack();
+      return { touched, failure };
+    }
     return { touched };
   } catch (error) {
-    for (const step of undo.reverse()) await step();
+    await putBack();
     // Another answer needs no less space, and this one is paid for.
     if (isDisks(error)) throw error;
     return { touched, failure: stageFailure('write_failed', said(error)) };

@@ -26,6 +26,7 @@ import { isWithin, realOf } from '../workspace/dirs.ts';
 import { asCalled } from './called.ts';
 import { enterFolder, switchTo } from './deliver-next.ts';
 import type { Io } from './io.ts';
+import { refusal, wrong } from './refuse.ts';
 import { liesInRun } from './run-folder.ts';
 import { present } from './run-words.ts';
 import { diskWords } from './trouble.ts';
@@ -75,8 +76,8 @@ export async function deliver(run: string, options: DeliverOptions, io: DeliverI
   if ('refused' in done) {
     // What is told on standard error is put so for all that is told there.
     const typed = (text: string) => asCalled(text, io.called?.program);
-    if (options.json === true)
-      io.out(`${JSON.stringify({ error: typed(done.refused), fix: typed(done.fix) }, null, 2)}\n`);
+    const [error, fix] = [typed(done.refused), typed(done.fix)];
+    if (options.json === true) io.out(refusal([wrong('deliver', error, fix)], done.code, { error, fix }));
     else io.err(`error: ${done.refused}\n  = fix: ${done.fix}\n`);
     return done.code;
   }

@@ -76,14 +76,15 @@ export type OrderRunIo = ViewIo & {
 
 /** Carries out one work order; a plan with several is a batch. Answers with the exit code. */
 export async function orderRun(options: OrderRunOptions, io: OrderRunIo): Promise<number> {
-  const doors = doorsOf(options, io);
   const wrong = wrongFlags(options);
   if (wrong !== undefined) return settle(wrong, options, io);
-  if (options.resume === true) return settle(await resume(options, io, doors), options, io);
+  if (options.resume === true) return settle(await resume(options, io, doorsOf(options, io)), options, io);
   if (options.repo === undefined || options.workOrder === undefined)
     return settle(refused(2, 'order run needs --repo and --work-order'), options, io);
   const sources = await readSources(resolve(io.cwd, options.workOrder));
   if ('problems' in sources) return settle(sources, options, io);
+  // Not before: a pipe that nobody writes into is waited for until a signal ends us, which the doors would only take note of.
+  const doors = doorsOf(options, io);
   if (options.runId !== undefined && sources.length > 1) {
     const why = `--run-id names one run, and ${options.workOrder} holds ${sources.length} work orders, each with a run of its own`;
     return settle(refused(2, why, 'leave out --run-id; each run is told with its order'), options, io);
@@ -130,7 +131,7 @@ export async function orderRunAll(options: OrderRunOptions, io: OrderRunIo): Pro
   const items: Item[] = names.map((name) => ({
     name,
     read: async () => {
-      const found = await readSources(join(folder, name));
+      const found = await readSources(join(folder, name), 'listed');
       if ('problems' in found) return found;
       const [source] = found;
       return source === undefined || found.length > 1

@@ -16,6 +16,10 @@ export const wrong = (code: string, message: string, fix?: string): Diagnostic =
   ...(fix === undefined ? {} : { fix }),
 });
 
+/** What a program is told of a refusal, as JSON. */
+export const refusal = (problems: readonly Diagnostic[], code: number, more: object = {}): string =>
+  `${JSON.stringify({ schema_version: 1, status: 'refused', exit_code: code, problems, ...more }, null, 2)}\n`;
+
 /** Draws what is wrong on standard error; with `json` the result on standard output says it too, and `more`. */
 export async function refuse(
   found: readonly Diagnostic[],
@@ -26,9 +30,7 @@ export async function refuse(
 ): Promise<void> {
   const problems = found.map((problem) => typed(problem, io));
   if (options.json === true) {
-    io.out(
-      `${JSON.stringify({ schema_version: 1, status: 'refused', exit_code: code, problems, ...more }, null, 2)}\n`,
-    );
+    io.out(refusal(problems, code, more));
   }
   const colour = paints(io, io.errIsTerminal, options.color);
   const texts = new Map<string, string | undefined>();

@@ -1,5 +1,5 @@
 /** One work order onto a branch of a repository: `build.dot` on a copy, then the branch is moved to what it made. */
-import { constants } from 'node:fs';
+import { constants, Stats } from 'node:fs';
 import { access, lstat, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
 import { judgeExemption } from '../builder/exemption.ts';
@@ -14,7 +14,7 @@ import type { JsonObject } from '../model/json.ts';
 import { readManifest } from '../store/run-store.ts';
 import { DiskStop, isDisks } from '../system/disk-trouble.ts';
 import { Superseded } from '../system/fence.ts';
-import { systemWords } from '../system/files.ts';
+import { isMissing, systemWords } from '../system/files.ts';
 import { sourceGit } from '../system/git.ts';
 import { ownCommit } from '../system/own-commit.ts';
 import { packageRoot } from '../system/package.ts';
@@ -348,9 +348,13 @@ async function placesProblem(repo: Repository, wish: Wish, doors: OrderDoors): P
 async function closedProblem(flag: string, path: string): Promise<Refused | undefined> {
   const refuse = (why: string) => refused(1, `${flag} ${path} cannot be made: ${why}`, 'name another folder');
   for (let at = path; ; at = dirname(at)) {
-    const is = await stat(at).catch(() => undefined);
-    if (is === undefined && at !== dirname(at)) continue;
-    if (is?.isDirectory() !== true) return refuse(`${at} is no folder`);
+    const is = await stat(at).catch((error: unknown) => error);
+    const isStat = is instanceof Stats;
+    // A link that leads nowhere is there: no folder can be made in its place, and none where it leads.
+    if (!isStat && isMissing(is) && !(await isThere(at)) && at !== dirname(at)) continue;
+    if (!isStat)
+      return refuse(`${at}: ${isMissing(is) ? 'it is a link that leads nowhere' : systemWords(is)}`);
+    if (!is.isDirectory()) return refuse(`${at} is no folder`);
     const closed =
       (await access(at, constants.W_OK | constants.X_OK).catch((error: unknown) => error)) ??
       (at === path ? undefined : await noneWithin(at));

@@ -1,5 +1,5 @@
 /** Work orders as files: one order, or a plan that holds several. */
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { checkOrder, isOneOrder } from '../builder/orders.ts';
 import { said } from '../builder/scope.ts';
 import type { JsonObject } from '../model/json.ts';
@@ -10,11 +10,14 @@ import { type Refused, refused, type Source } from './run.ts';
 /** Bytes; a larger file is no work order. */
 const limit = 10_485_760;
 
-/** The orders of a file, in their order: one for a work order, each of its list for a plan. */
-export async function readSources(path: string): Promise<readonly Source[] | Refused> {
+/** The orders of a file, in their order: one for a work order, each of its list for a plan. A pipe that somebody has named
+ *  is read, and waited for; one that was `listed` in a folder is no work order. */
+export async function readSources(path: string, listed?: 'listed'): Promise<readonly Source[] | Refused> {
   let bytes: Buffer;
   let value: unknown;
   try {
+    if (listed === 'listed' && !(await stat(path)).isFile())
+      return refused(1, `the work order ${path} is no file`, 'name a work order, a JSON file');
     bytes = await readFile(path);
     if (bytes.length > limit) return refused(1, `${path} is larger than 10 MiB`);
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));

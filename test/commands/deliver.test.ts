@@ -468,7 +468,13 @@ test('the command that a refusal names finds the run where this one did', async 
   expect(await r.asked()).toBe(2);
   expect(r.said()).toContain(`fix: factory deliver ${typed} --to DIR\n`);
   expect(await r.asked({ json: true }, 'RUN1', { called: { program: 'npx factory' } })).toBe(2);
-  expect(JSON.parse(r.said())).toMatchObject({ fix: `npx factory deliver ${typed} --to DIR` });
+  const told = JSON.parse(r.said());
+  expect(told).toMatchObject({ fix: `npx factory deliver ${typed} --to DIR` });
+  // As every other command refuses.
+  expect(told).toMatchObject({
+    ...{ schema_version: 1, status: 'refused', exit_code: 2 },
+    problems: [{ severity: 'error', message: told.error, fix: told.fix }],
+  });
   writeFileSync(r.run.checkpoint, '{');
   expect(await r.asked()).toBe(2);
   expect(r.said()).toContain(`factory verify ${typed} tells more\n`);

@@ -245,3 +245,21 @@ test('a checkout that is killed leaves no folder that could be taken for a whole
   expect(await it.list('beside/look')).toEqual(await it.list('.factory/runs/r1/workspace'));
   expect(await it.list('beside')).toEqual(['here.txt', 'look']);
 });
+
+test('a work order that comes through a pipe is waited for until a signal ends the wait', async () => {
+  await using it = await home({});
+  spawnSync('mkfifo', [join(it.path, 'pipe')]);
+  const words = ['order', 'run', '--repo', '.', '--work-order', 'pipe'];
+  const env = cleanEnv({ HOME: it.path });
+  const waiting = spawn(process.execPath, [cli, ...words], { cwd: it.path, env, stdio: 'ignore' });
+  onTestFinished(() => void waiting.kill('SIGKILL'));
+  const ended = once(waiting, 'exit');
+  // It takes a writer when it reads.
+  const end = await vi.waitFor(
+    () => openSync(join(it.path, 'pipe'), constants.O_WRONLY | constants.O_NONBLOCK),
+    patient,
+  );
+  onTestFinished(() => closeSync(end));
+  waiting.kill('SIGTERM');
+  expect(await ended).toEqual([null, 'SIGTERM']);
+});

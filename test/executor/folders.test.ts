@@ -42,6 +42,22 @@ test('a folder below a file is refused before anything begins', async () => {
   }
 });
 
+test.for([
+  ['dangling/er', 'dangling: it is a link that leads nowhere'],
+  ['circle', 'circle: its links lead in a circle'],
+  ['n'.repeat(300), `${'n'.repeat(300)}: the name is too long`],
+])('%.20s cannot be made into a folder: refused before anything begins', async ([to = '', why]) => {
+  await using it = await place(() => 'exit 0\n');
+  symlinkSync('nowhere', join(it.path, 'dangling'));
+  symlinkSync('circle', join(it.path, 'circle'));
+  for (const flag of ['--artifacts-dir', '--out']) {
+    const ran = await it.order(flag, to);
+    expect(ran.stderr).toContain(`error[order]: ${flag} ${it.path}/${to} cannot be made: ${it.path}/${why}`);
+    expect(ran.code).toBe(1);
+    expect(existsSync(join(it.path, '.factory/runs'))).toBe(false);
+  }
+});
+
 test('a copy of the artifacts that would replace them, or the run, is refused before anything begins', async () => {
   await using it = await place(() => 'exit 0\n');
   symlinkSync('.', join(it.path, 'link'));

@@ -591,3 +591,13 @@ test('a TMPDIR that is a file keeps no order from its proof', async () => {
   const ran = await it.factory(['order', 'run-all', ...flags, '--workdir', 'wos'], { env });
   expect(ran.code, ran.stderr).toBe(0);
 });
+
+test('a pipe that is listed among work orders is none of them, and is not waited for', async () => {
+  await using it = await place([order(1)]);
+  execFileSync('mkfifo', [join(it.path, 'wos/WO-00.json')]);
+  const ran = await it.order('run-all', '--workdir', 'wos', '--no-push');
+  expect(ran.code).toBe(1);
+  expect(`${ran.stdout}${ran.stderr}`).toContain(
+    `the work order ${join(it.path, 'wos/WO-00.json')} is no file`,
+  );
+});

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { applyProposal } from '../../src/builder/apply.ts';
+import { emptySha256 } from '../../src/model/proposal.ts';
 import { holdoutPaths } from '../../src/policy/holdout.ts';
 import { sightProblem } from '../../src/policy/tool-paths.ts';
 import { asListed, folded } from '../../src/system/spelled.ts';
@@ -84,6 +85,51 @@ test.for([
     expect(readFileSync(join(it.ws, 'docs/Readme.md'), 'utf8')).toBe('r');
   },
 );
+
+const writesOf = (...paths: readonly string[]) => ({
+  summary: '',
+  writes: paths.map((path) => ({ path, base_sha256: emptySha256, content: path })),
+});
+
+const oneToIt = [
+  ['a.txt', 'A.txt'],
+  ['d/x', 'D/y'],
+  ['a', 'A/b'],
+  ['n/a', 'N/A'],
+];
+
+test.for(oneToIt)('%s and %s of a proposal are one: neither is written', async (paths, context) => {
+  await using it = caseless({ n: {} });
+  if (!it.isThere) return context.skip('no such disk can be made here');
+  const { failure } = await applyProposal(it.ws, { allowed_files: paths }, writesOf(...paths));
+  expect(failure).toMatchObject({ stage: 'write_scope_violation', reason: expect.stringContaining(' is ') });
+  expect(failure?.reason).toMatch('to this file system, which');
+  expect([readdirSync(it.ws), readdirSync(join(it.ws, 'n'))]).toEqual([['n'], []]);
+});
+
+test.for([
+  ['Makefile', 'makefile'],
+  ['Docs/', 'docs/x'],
+  ['Do not touch *.LOCK', 'a.lock'],
+])('what forbids %s forbids %s', async ([entry = '', path = ''], context) => {
+  await using it = caseless({});
+  if (!it.isThere) return context.skip('no such disk can be made here');
+  const order = { allowed_files: [path, 'b'], forbidden: [entry] };
+  const { failure } = await applyProposal(it.ws, order, writesOf('b', path));
+  expect(failure).toEqual({
+    stage: 'write_scope_violation',
+    reason: `${path} is forbidden by ${JSON.stringify(entry)}: this file system does not tell case apart`,
+  });
+  expect(readdirSync(it.ws)).toEqual([]);
+});
+
+test('where case counts, a proposal may write what differs in it alone, and in what is forbidden', async () => {
+  await using it = tempFolder();
+  const paths = ['a.txt', 'A.txt', 'd/x', 'D/y', 'makefile', 'caf\u00e9', 'cafe\u0301'];
+  const order = { allowed_files: paths, forbidden: ['Makefile', 'CAF\u00c9'] };
+  expect(await applyProposal(it.path, order, writesOf(...paths))).toEqual({ touched: [...paths].sort() });
+  for (const path of paths) expect(readFileSync(join(it.path, path), 'utf8')).toBe(path);
+});
 
 test('what is sealed is called as the workdir calls it', async (context) => {
   await using it = caseless({ 'Scripts/Scenarios/a.sh': 'a' });
