@@ -40,13 +40,15 @@ export async function* eventsIn(
     return (event === undefined ? lines.map(parsed) : [event]).filter((one) => one !== undefined);
   };
   try {
-    for await (const line of linesIn(body, heard, lineLimit)) {
-      if (/^data: ?\[DONE\]\s*$/.test(line)) {
-        done?.();
-        break;
+    arriving: for await (const lines of linesIn(body, heard, lineLimit)) {
+      answer.take(lines);
+      for (const line of lines) {
+        if (/^data: ?\[DONE\]\s*$/.test(line)) {
+          done?.();
+          break arriving;
+        }
+        for (const event of take(line)) yield event;
       }
-      answer.take(line);
-      yield* take(line);
     }
   } catch (error) {
     if (error instanceof TooLarge) throw error;
@@ -71,13 +73,17 @@ class OneJson {
     this.#limit = limit;
   }
 
-  take(line: string): void {
-    if (this.#text === undefined || (this.#text === '' && line.trim() === '')) return;
-    if (line.startsWith('data:') || (this.#text === '' && !/^\s*[{[]/.test(line))) {
+  take(arrived: readonly string[]): void {
+    if (this.#text === undefined) return;
+    const from = this.#text === '' ? arrived.findIndex((line) => line.trim() !== '') : 0;
+    if (from < 0) return;
+    const lines = arrived.slice(from);
+    const isNone = this.#text === '' && !/^\s*[{[]/.test(lines[0] ?? '');
+    if (isNone || lines.some((line) => line.startsWith('data:'))) {
       this.#text = undefined;
       return;
     }
-    this.#text += `${line}\n`;
+    this.#text += `${lines.join('\n')}\n`;
     if (this.#text.length > this.#limit) throw new TooLarge();
   }
 
@@ -109,11 +115,12 @@ export async function jsonIn(
   return parsed(text);
 }
 
+/** As many as arrive together: one by one, very short ones would take minutes. */
 async function* linesIn(
   body: AsyncIterable<Uint8Array>,
   heard: () => void,
   limit: number,
-): AsyncGenerator<string> {
+): AsyncGenerator<readonly string[]> {
   const decoder = new TextDecoder();
   let pending = '';
   let halfEnd = false;
@@ -126,9 +133,10 @@ async function* linesIn(
       const pieces = (halfEnd && text.startsWith('\n') ? text.slice(1) : text).split(/\r\n|\n|\r/);
       if (text !== '') halfEnd = text.endsWith('\r');
       const rest = pieces.pop() ?? '';
-      for (const piece of pieces) {
-        yield `${pending}${piece}`;
+      if (pieces.length > 0) {
+        pieces[0] = `${pending}${pieces[0]}`;
         pending = '';
+        yield pieces;
       }
       pending += rest;
       if (pending.length > limit) throw new TooLarge();
@@ -137,7 +145,7 @@ async function* linesIn(
     if (error instanceof TooLarge) throw error;
     broke = { error };
   }
-  if (pending !== '') yield pending;
+  if (pending !== '') yield [pending];
   if (broke !== undefined) throw broke.error;
 }
 
