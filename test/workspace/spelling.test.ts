@@ -160,9 +160,8 @@ test('names that differ are told apart where each is listed', async () => {
 
 test('many names of a long folder are not looked for in it one by one', async () => {
   await using it = tempFolder();
-  const names = Array.from({ length: 8000 }, (_, n) => `n${n}`);
+  // A listing for each would outlast the test.
+  const names = Array.from({ length: 12_000 }, (_, n) => `n${n}`);
   make(it.path, Object.fromEntries(names.map((name) => [name, ''])));
-  const from = performance.now();
   expect(names.map((name) => asListed(it.path, name))).toEqual(names);
-  expect(performance.now() - from).toBeLessThan(5000);
 });

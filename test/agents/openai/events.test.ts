@@ -98,11 +98,9 @@ test.for(sizes)('a body in pieces of %i bytes that is one JSON and no events is 
   expect(await told('')).toEqual({ events: [], wholes: [] });
 });
 
-test('an answer of very many blank lines is read in no time', async () => {
+test('an answer of very many blank lines is read before the patience of a test ends', async () => {
   const wholes: unknown[] = [];
-  const from = performance.now();
   const also = { whole: (value: unknown) => void wholes.push(value) };
-  for await (const _ of eventsIn(pieces(`[${'\n'.repeat(1_000_000)}1]`, 65_536), () => {}, 2e6, also));
+  for await (const _ of eventsIn(pieces(`[${'\n'.repeat(10_000_000)}1]`, 65_536), () => {}, 2e7, also));
   expect(wholes).toEqual([[1]]);
-  expect(performance.now() - from).toBeLessThan(4000);
 });
