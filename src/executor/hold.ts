@@ -4,12 +4,22 @@ import { BadRecord } from '../builder/record.ts';
 import { commonGitDir } from '../builder/repository.ts';
 import type { Log } from '../engine/watch.ts';
 import { quoteWord } from '../policy/words.ts';
-import { acquireLock } from '../store/lock.ts';
+import { acquireLock, type LockAnswer, type LockOptions } from '../store/lock.ts';
 import type { Clock } from '../system/clock.ts';
 import { fence } from '../system/fence.ts';
-import { isCode, systemWords } from '../system/files.ts';
+import { isCode, makeFolder, systemWords } from '../system/files.ts';
 import { type Environment, GitError } from '../system/git.ts';
 import { type Refused, refused } from './run.ts';
+
+/** The lock in `place`, which is made; what stands in the way there is told by the lock. */
+async function lockIn(place: string, wanted: LockOptions): Promise<LockAnswer> {
+  try {
+    makeFolder(place);
+  } catch (error) {
+    if (!isCode(error, 'EEXIST', 'ENOTDIR', 'ELOOP')) throw error;
+  }
+  return acquireLock(place, wanted);
+}
 
 /** Does `act` while nobody else works on the repository at `repo`; before it, what a run that was killed while it landed
  *  left half done is finished, and `cut` tells of it. What is no repository is left to `act` to refuse. */
@@ -36,7 +46,7 @@ export async function holding<T>(
     stoppedYields: isResume,
     ownedBy: 'it is held by',
   };
-  const answer = await acquireLock(place, wanted).catch((error: unknown) => {
+  const answer = await lockIn(place, wanted).catch((error: unknown) => {
     if (isCode(error, 'EACCES', 'EROFS', 'EPERM'))
       return {
         kind: 'refused' as const,

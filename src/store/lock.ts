@@ -11,13 +11,13 @@ import {
   readFileSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { layout } from '../model/layout.ts';
 import { type Clock, monotonicMs, uptimeMs } from '../system/clock.ts';
 import { named } from '../system/disk-trouble.ts';
 import { type Continued, type Every, realContinued, realEvery } from '../system/every.ts';
-import { Superseded } from '../system/fence.ts';
+import { assertStands, Superseded } from '../system/fence.ts';
 import { isCode, isMissing, makeFolder, removeFile, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { type Self, thisProcess } from '../system/proc.ts';
 import { folderId, isFolder, readPlainBytes } from '../system/read.ts';
@@ -91,10 +91,12 @@ export type LockOptions = {
 };
 
 /** Takes the run in `runDir`, or says who has it. An owner that released it, whose process has ended, or that is out of
- *  our sight and silent for too long is followed by us with the next epoch. */
+ *  our sight and silent for too long is followed by us with the next epoch. Throws `Superseded` where the run has been
+ *  removed: it must not come back as a folder with nothing but a lock in it. */
 export async function acquireLock(runDir: string, options: LockOptions): Promise<LockAnswer> {
   const folder = layout(runDir).locks;
   const { clock, self = thisProcess() } = options;
+  assertStands(runDir);
   try {
     makeFolder(folder);
   } catch (error) {
@@ -355,6 +357,7 @@ async function create(folder: string, content: LockFile): Promise<boolean> {
     return true;
   } catch (error) {
     if (isCode(error, 'EEXIST')) return false;
+    assertStands(folder, dirname(folder));
     throw named(path, error);
   } finally {
     removeFile(neighbour);

@@ -35,9 +35,14 @@ export function beforeWrite(path: string): void {
  *  whole of what we own: it must not come back by us, with next to nothing in it. */
 export function beforeRemaking(path: string): void {
   const sign = signOf(path);
-  if (sign !== undefined && isGone(dirname(sign)))
+  if (sign !== undefined) assertStands(dirname(sign), dirname(dirname(sign)));
+}
+
+/** Throws `Superseded` where `path` is gone, and with it the folder that is told of. */
+export function assertStands(path: string, told = path): void {
+  if (isGone(path))
     throw new Superseded(
-      `${dirname(dirname(sign))} was removed, or the disk that it is on unmounted, meanwhile; this process stops`,
+      `${told} was removed, or the disk that it is on unmounted, meanwhile; this process stops`,
     );
 }
 

@@ -92,7 +92,7 @@ test('a disk that takes no more names is told as a full one, where a folder was 
   await using it = await home({});
   using small = await smallDisk(context, join(it.path, 'runs'), 'size=2m,nr_inodes=1');
   const runs = small.path;
-  const locked = acquireLock(join(runs, 'r1'), { clock: realClock, takeOver: false });
+  const locked = acquireLock(runs, { clock: realClock, takeOver: false });
   await expect(locked).rejects.toMatchObject({ code: 'ENOSPC' });
   const opened = openJournal(join(runs, 'r1/trace.jsonl'), { runId: 'r1', epoch: 1 });
   await expect(opened).rejects.toMatchObject({ code: 'ENOSPC' });

@@ -4,6 +4,7 @@ import {
   appendFileSync,
   cpSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   symlinkSync,
@@ -361,6 +362,7 @@ test('a name for one run is refused where a plan of several orders makes several
 
 test('a repository that another run holds is refused, and it is said who holds it', async () => {
   await using it = await place([order(1)], answer('f1.txt', '1\n'));
+  mkdirSync(join(it.repo, '.git/factory'));
   const held = await acquireLock(join(it.repo, '.git/factory'), { clock: realClock });
   if (held.kind !== 'acquired') throw new Error(held.why);
   const ran = await it.order('run', '--work-order', 'wos/WO-01.json');
@@ -378,6 +380,7 @@ test.for([
   async ([verb, ...more]) => {
     await using it = await place([order(1)], answer('f1.txt', '1\n'));
     const self = { ...thisProcess(), host: 'elsewhere', pidSpace: 'elsewhere' };
+    mkdirSync(join(it.repo, '.git/factory'));
     const held = await acquireLock(join(it.repo, '.git/factory'), { clock: realClock, self });
     if (held.kind !== 'acquired') throw new Error(held.why);
     const ran = await it.order(verb, ...more);

@@ -68,6 +68,7 @@ function hands() {
 }
 
 async function take(dir: string, options: LockOptions): Promise<Lock> {
+  mkdirSync(dir, { recursive: true });
   const answer = await acquireLock(dir, options);
   if (answer.kind === 'refused') throw new Error(answer.why);
   return answer.lock;
@@ -382,6 +383,13 @@ test('a lock that somebody has closed to its owner says nothing: the run stays i
     chmodSync(it.at('lock', '000001.json'), 0o644);
     await lock.release();
   });
+});
+
+test('a run directory that was removed before it was ours does not come back by its lock', async () => {
+  await using it = await temp();
+  const removed = it.at('removed');
+  await expect(acquireLock(removed, hands().options)).rejects.toThrow(/removed was removed/);
+  expect(existsSync(removed)).toBe(false);
 });
 
 test('a heartbeat does not bring back a run directory that was removed', async () => {
