@@ -1,14 +1,5 @@
 /** The exchanges of a run on disk: a line for each call that carries its own hash, long texts in files by their hash. */
-import {
-  closeSync,
-  existsSync,
-  fdatasync,
-  fstatSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, existsSync, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { type Body, Exchange } from '../model/exchange.ts';
 import { exchangesLayout } from '../model/layout.ts';
@@ -16,7 +7,7 @@ import type { Mark } from '../model/mark.ts';
 import { sha256 } from '../model/sha256.ts';
 import { about, named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { syncFolder, writeFileAtomic } from '../system/files.ts';
+import { makeFolder, syncFolder, writeFileAtomic } from '../system/files.ts';
 import { readPlainBytes } from '../system/read.ts';
 import { LineChain } from './chain.ts';
 import { lines } from './journal-read.ts';
@@ -44,7 +35,7 @@ export interface ExchangeLog {
 export function openExchanges(dir: string): ExchangeLog {
   const at = exchangesLayout(dir);
   beforeWrite(at.calls);
-  mkdirSync(dir, { recursive: true });
+  makeFolder(dir);
   let file: number | undefined;
   let newBodies = false;
   let bodiesNamed = false;

@@ -186,7 +186,6 @@ function openNew(path: string, folder: string): number {
   } catch (error) {
     if (!isMissing(error)) throw error;
   }
-  beforeRemaking(folder);
   makeFolder(folder);
   return openSync(path, 'wx', 0o600);
 }
@@ -197,7 +196,7 @@ export async function both(...work: readonly (Promise<void> | undefined)[]): Pro
 }
 
 /** Makes a folder and those above it that are missing; answers with the first one made. Throws the system's error
- *  where it may not, and then leaves none behind. Node's own recursive mkdir, where it is waited for, says of a disk that has
+ *  where it may not, and then leaves none behind; `Superseded` where it would bring back what we own (`beforeRemaking`). Node's own recursive mkdir, where it is waited for, says of a disk that has
  *  no inode left that the path does not exist; it never ends in a file system that says of a
  *  new name that it does not exist, as `/proc` does, and cannot tell that from one that is read-only. */
 export function makeFolder(path: string): string | undefined {
@@ -207,6 +206,7 @@ export function makeFolder(path: string): string | undefined {
     missing.push(at);
     at = dirname(at);
   }
+  if (missing.length > 0) beforeRemaking(path);
   const made: string[] = [];
   for (const folder of missing.reverse()) {
     try {

@@ -1,12 +1,12 @@
 /** Contents on their way into the store: named only after they are on the disk. */
-import { closeSync, fdatasync, fstatSync, lstatSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { closeSync, fdatasync, fstatSync, lstatSync, readdirSync, renameSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { sha256 } from '../model/sha256.ts';
 import { named } from '../system/disk-trouble.ts';
 import { beforeWrite } from '../system/fence.ts';
-import { isCode, neighbourOf, syncFolder } from '../system/files.ts';
+import { isCode, makeFolder, neighbourOf, syncFolder } from '../system/files.ts';
 import { hashFile, pour, readSmall, writeAt } from './content.ts';
 import { Places } from './places.ts';
 
@@ -114,7 +114,7 @@ export class Batch {
       return known;
     }
     beforeWrite(largeDir);
-    mkdirSync(largeDir, { recursive: true });
+    makeFolder(largeDir);
     const neighbour = neighbourOf(join(largeDir, 'content'));
     try {
       const stored = await pour(path, neighbour, { mode: 0o600, sync: true, goOn });

@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { expect, test } from 'vitest';
 import { beforeWrite, fence, mayWrite, Superseded, signOf } from '../../src/system/fence.ts';
 import {
+  makeFolder,
   overwriteJson,
   removeNow,
   writeFileAtomic,
@@ -41,6 +42,7 @@ test('what we own does not come back by us when somebody has removed the whole o
   await using it = await temp();
   const open = fence(it.at('run'), () => {}, it.at('run', 'lock', '000002.json'));
   await expect(writeFileAtomic(it.at('run', 'a', 'status.json'), '')).rejects.toThrow(/run was removed/);
+  expect(() => makeFolder(it.at('run', 'snapshots', 'trees'))).toThrow(/run was removed/);
   open();
   expect(existsSync(it.at('run'))).toBe(false);
 });
