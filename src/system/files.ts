@@ -196,9 +196,10 @@ export async function both(...work: readonly (Promise<void> | undefined)[]): Pro
 }
 
 /** Makes a folder and those above it that are missing; answers with the first one made. Throws the system's error
- *  where it may not, and then leaves none behind; `Superseded` where it would bring back what we own (`beforeRemaking`). Node's own recursive mkdir, where it is waited for, says of a disk that has
- *  no inode left that the path does not exist; it never ends in a file system that says of a
- *  new name that it does not exist, as `/proc` does, and cannot tell that from one that is read-only. */
+ *  where it may not, and then leaves none behind; `Superseded` where it would bring back what we own. Node's own recursive
+ *  mkdir, where it is waited for, says of a disk that has no inode left that the path does not exist; it never ends in a
+ *  file system that says of a new name that it does not exist, as `/proc` does, and cannot tell that from one that is
+ *  read-only. */
 export function makeFolder(path: string): string | undefined {
   const missing: string[] = [];
   let at = resolve(path);
