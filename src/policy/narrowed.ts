@@ -9,7 +9,7 @@ const jsSettings =
   /(?:^|\/)(?:vite(?:st)?|jest|playwright|karma|ava|cypress)\.config\.[cm]?[jt]s(?:on)?$|(?:^|\/)\.mocharc\b/;
 /** Options by which a runner runs some of its tests, or none. */
 const some =
-  /(?:^|[\s"'])(?:--deselect|--ignore(?:-glob)?[= ]\S*tests?|--co\b|--collect-only|--passWithNoTests|--testPathIgnorePatterns|--testNamePattern|--no-run\b|-DskipTests|-Dmaven\.test\.skip|-k\s+\S?not\b|-m\s+\S?not\b)|\b(?:vitest|jest|mocha)\b[^&|;]*\s(?:-t|-g|--grep)\s/;
+  /(?:^|[\s"'])(?:--deselect|--ignore(?:-glob)?[= ]\S*tests?|--exclude[= ]\S*(?:tests?|spec)|--co\b|--collect-only|--passWithNoTests|--testPathIgnorePatterns|--testNamePattern|--no-run\b|-DskipTests|-Dmaven\.test\.skip|-k\s+\S?not\b|-m\s+\S?not\b)|\b(?:vitest|jest|mocha)\b[^&|;]*\s(?:-t|-g|--grep)\s/;
 
 const rules: readonly Rule[] = [
   [pythonSettings, /^(?:addopts\b|pytest\b|commands\b|-).*/, 'test-skipped'],

@@ -42,6 +42,52 @@ const forgets = (path: string, lines: readonly string[], at: number): boolean =>
 /** A line without the quotes and commas that it ends with. */
 const bare = (line: string): string => line.replace(/["',]+$/, '');
 
+const shell = /\.(?:sh|bash|zsh)$/;
+
+/** The index of the line at which a script ends well, outside of any block; its length where it comes to its last line. */
+function endOf(lines: readonly string[]): number {
+  let depth = 0;
+  let quoted: string | undefined;
+  for (const [at, line] of lines.entries()) {
+    const text = line.trim();
+    if (quoted !== undefined) {
+      if (text === quoted) quoted = undefined;
+      continue;
+    }
+    quoted = /<<-?\s*(["']?)(\w+)\1/.exec(text)?.[2];
+    if (depth === 0 && /^exit(?:\s+0)?\s*;?$/.test(text)) return at;
+    if (/^(?:if|for|while|until|case|select)\b|[{(]$/.test(text)) depth++;
+    if (/^[})]|\b(?:fi|done|esac)\b(?:\s*[;&|<>)].*)?$/.test(text)) depth = Math.max(0, depth - 1);
+  }
+  return lines.length;
+}
+
+/** What says something at most. */
+const idle = /^(?:#.*|set\s.*|exit(?:\s+0)?|true|:|(?:echo|printf)\b[^&|;>]*)?;?$/;
+
+/** A script that does not come to the tests that it ran: it ends before them, or runs nothing at all. */
+function unreached(path: string, before: string, after: string): Omit<Tampering, 'severity'> | undefined {
+  if (!shell.test(path)) return undefined;
+  const then = before.split(/\r?\n/);
+  const now = after.split(/\r?\n/);
+  const ran = new Set(
+    then
+      .slice(0, endOf(then))
+      .map((line) => line.trim())
+      .filter((line) => runner.test(line) && !idle.test(line)),
+  );
+  if (ran.size === 0) return undefined;
+  const end = endOf(now);
+  const finding = { path, before: [...ran][0] ?? '', after: (now[end] ?? '').trim() };
+  if (now.every((line) => idle.test(line.trim())))
+    return { ...finding, code: 'check-silenced', line: 1, why: 'the script for the tests runs none' };
+  const reached = new Set(now.slice(0, end).map((line) => line.trim()));
+  const cut = now.slice(end).find((line) => ran.has(line.trim()) && !reached.has(line.trim()));
+  if (cut === undefined) return undefined;
+  const why = 'nobody gets to the tests behind this line any more';
+  return { ...finding, code: 'check-bypassed', before: cut.trim(), line: end + 1, why };
+}
+
 /** Scripts that run checks, made to pass whatever they find. */
 export function silenced(changes: readonly FileChange[], mayRewrite: (path: string) => boolean): Tampering[] {
   const found: Tampering[] = [];
@@ -133,6 +179,10 @@ export function silenced(changes: readonly FileChange[], mayRewrite: (path: stri
         after: '',
         why: 'the script goes on after a command has failed',
       });
+    const end = unreached(path, before, after);
+    // What was said of one of its lines says as much.
+    const isSaid = found.some((one) => one.path === path && one.severity === severity);
+    if (end !== undefined && !isSaid) found.push({ ...end, severity });
   }
   return found;
 }

@@ -1,7 +1,6 @@
 /** Tests that were made to say less: from the versions of files before and after somebody's work. */
 import { wordsOf } from './common-words.ts';
-import { narrowed } from './narrowed.ts';
-import { silenced } from './silenced.ts';
+import { quietIn } from './quiet.ts';
 import { bare, inTable, lostRows } from './tables.ts';
 import { type Assertion, isCode, isTest, type TestCode, testCode } from './test-code.ts';
 import { isDisguised, isUncalled, unseenIn } from './unrun.ts';
@@ -166,8 +165,10 @@ export function tamperingIn(
       say({ ...finding, path, mild: finding.mild === true || table !== undefined });
     }
   }
-  const quiet = [...silenced(changes, mayRewrite), ...narrowed(changes, mayRewrite)];
+  const had = (one: Tampering) =>
+    found.some(({ path, line, code }) => path === one.path && line === one.line && code === one.code);
   // One line, one finding.
+  const quiet = quietIn(changes, mayRewrite).filter((one) => !had(one));
   const told = (one: Tampering) => quiet.some(({ path, line }) => path === one.path && line === one.line);
   return [...found.filter((one) => one.code !== 'assertion-weakened' || !told(one)), ...quiet];
 }
