@@ -153,8 +153,8 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     const ending = { ok: false, exitNode: null, reason: `${node}: ${reason}`, code: 75 };
     return { state, ending, interrupted: false, parked: waits };
   };
-  const stop = (reason: string): Promise<RunEnd> =>
-    finish({ ok: false, exitNode: null, reason, code: 1 }, false);
+  const stop = (reason: string, disk = false): Promise<RunEnd> =>
+    finish({ ok: false, exitNode: null, reason, code: 1, disk }, false);
 
   /** A success that the audit does not let pass is none. */
   const audited = async (decision: Step['decision']): Promise<Step['decision']> => {
@@ -257,7 +257,7 @@ export async function run(prepared: PreparedRun): Promise<RunEnd> {
     if (ended.kind === 'interrupted') return interrupt(cut);
     if (ended.kind === 'stopped') {
       state = cut;
-      return stop(ended.reason);
+      return stop(ended.reason, ended.disk);
     }
     const { outcome, usage, replayed } = ended;
     const counts = { ...ended.counts, tookMs };
@@ -395,4 +395,5 @@ const endedAs = (ending: Ending) => ({
   ok: ending.ok,
   reason: ending.reason,
   code: ending.code,
+  ...(ending.disk === true ? { disk: true } : {}),
 });

@@ -18,6 +18,8 @@ export type Ending = {
   readonly exitNode: string | null;
   readonly reason: string;
   readonly code: number;
+  /** The disk has stopped the run. */
+  readonly disk?: boolean;
 };
 
 export type Step = {

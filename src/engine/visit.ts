@@ -12,6 +12,7 @@ import { sumOfUsages } from '../model/spent.ts';
 import type { RanCommand } from '../model/visit-record.ts';
 import type { NodeKind } from '../nodes/kind.ts';
 import { executableAttributes } from '../nodes/kind.ts';
+import { isDisks } from '../system/disk-trouble.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import type { AttemptRequest, AttemptResult } from './attempt.ts';
@@ -42,7 +43,7 @@ export type VisitEnd =
     }
   | { readonly kind: 'interrupted' }
   /** The run cannot go on: a cap, or a workspace that cannot be recorded; or the stage has shown what is sealed. */
-  | { readonly kind: 'stopped'; readonly reason: string };
+  | { readonly kind: 'stopped'; readonly reason: string; readonly disk?: boolean };
 
 /** Milliseconds a stage may take when nobody says otherwise. */
 const defaultTimeoutMs = 30 * 60_000;
@@ -157,7 +158,8 @@ export async function visitNode(
     });
     await told;
     // A workspace that cannot be recorded cannot be gone on with; the checkpoint stands before this stage.
-    if ('trouble' in result) return { kind: 'stopped', reason: `${node.id}: ${result.trouble}` };
+    if ('trouble' in result)
+      return { kind: 'stopped', reason: `${node.id}: ${result.trouble}`, disk: result.disk };
     if ('leaked' in result) return { kind: 'stopped', reason: result.leaked };
     if ('diverged' in result) return { kind: 'stopped', reason: result.diverged };
     if (signal.aborted) return { kind: 'interrupted' };
@@ -208,12 +210,15 @@ async function attempted(
   { attempt }: PreparedRun,
   request: AttemptRequest,
 ): Promise<
-  AttemptResult | { readonly trouble: string } | { readonly diverged: string } | { readonly leaked: string }
+  | AttemptResult
+  | { readonly trouble: string; readonly disk: boolean }
+  | { readonly diverged: string }
+  | { readonly leaked: string }
 > {
   try {
     return await attempt.run(request);
   } catch (error) {
-    if (error instanceof WorkspaceError) return { trouble: error.message };
+    if (error instanceof WorkspaceError) return { trouble: error.message, disk: isDisks(error) };
     if (error instanceof Diverged) return { diverged: error.message };
     if (error instanceof HoldoutLeak) return { leaked: error.message };
     throw error;

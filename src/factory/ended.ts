@@ -43,7 +43,8 @@ export async function finishedRun(
 }
 
 /** The end of a run that no exit has ended, where its engine was killed before it could tell: whoever resumes is told, and
- *  only the next resume makes the stage once more. Undefined for any other run, and for one that has another owner. */
+ *  only the next resume makes the stage once more. Undefined for any other run, and for one that has another owner; and for
+ *  one that the disk has stopped: a full disk takes no result and no lock either, and is full no more by now. */
 export async function untoldEnd(
   runDir: string,
   manifest: Manifest,
@@ -51,6 +52,7 @@ export async function untoldEnd(
   takeOver: boolean,
   doors: Doors,
 ): Promise<Finished | Refusal | undefined> {
+  if (state.ended?.disk === true) return undefined;
   const end = await endOf(manifest, state, runDir, doors);
   if (end === undefined || end.result.reason === testStop.reason) return undefined;
   const isTold = () => tellsOf(layout(runDir).result, end.result);

@@ -50,6 +50,7 @@ export const Ended = z.object({
   ok: z.boolean(),
   reason: z.string(),
   code: z.number().describe('Exit code of the process'),
+  disk: z.boolean().exactOptional().describe('The disk has stopped the run: a resume goes on at once'),
 });
 export type Ended = z.infer<typeof Ended>;
 

@@ -1,5 +1,6 @@
 /** Machines that give little: few open files, small files, no /proc. What cannot be done is told, and a run stands. */
 import { execFileSync, spawnSync } from 'node:child_process';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { cleanEnv, cli, home } from '../support/cli.ts';
@@ -58,6 +59,27 @@ test.skipIf(!onLinux)('a file-size limit stops a run also after git was called',
   expect(resumed.code, resumed.stderr).toBe(0);
   expect(await it.read('.factory/runs/r1/workspace/log.txt')).toBe('one\ntwo\n');
 });
+
+test.skipIf(!onLinux)(
+  'a snapshot that found no room, and a result neither, are no end: the resume goes on',
+  async () => {
+    const some = 'for i in 1 2 3 4 5 6; do seq $i 2500 > $i; done; echo two >> log.txt';
+    await using it = await home({ 'p.dot': pipeline.replace('echo two >> log.txt', some) });
+    const words = [process.execPath, cli, 'run', 'p.dot', '--run-id', 'r1'];
+    // Room for each file, and for no pack of all of them.
+    const ran = spawnSync('sh', ['-c', 'ulimit -f 60; exec "$0" "$@"', ...words], {
+      cwd: it.path,
+      env: cleanEnv({ HOME: it.path }),
+      encoding: 'utf8',
+    });
+    expect(ran.stderr).toContain('cannot write a snapshot');
+    expect(ran.status).toBe(1);
+    await rm(join(it.path, '.factory/runs/r1/result.json'));
+    const resumed = await it.factory(['resume', 'r1']);
+    expect(resumed.code, resumed.stderr).toBe(0);
+    expect(await it.read('.factory/runs/r1/workspace/log.txt')).toBe('one\ntwo\n');
+  },
+);
 
 const withoutProc = ['unshare', ['-m', 'sh', '-c', 'umount -l /proc']] as const;
 test.skipIf(!onLinux || spawnSync(...withoutProc).status !== 0)('a machine without /proc runs', async () => {
