@@ -312,8 +312,9 @@ async function placesProblem(repo: Repository, wish: Wish, doors: OrderDoors): P
   if (wish.out !== undefined && inside(wish.out))
     return refused(1, `--out ${wish.out} lies in the repository`, 'name a folder outside it');
   for (const [flag, path] of [
-    ['--artifacts-dir', wish.artifacts],
+    // First: where no other place is asked for, the artifacts lie beside it.
     ['--runsdir', wish.runsDir],
+    ['--artifacts-dir', wish.artifacts],
   ] as const) {
     if (!inside(path) || path.startsWith(join(repo.top, '.factory', sep))) continue;
     const ignored = await sourceGit(repo.top, doors.env).run(['check-ignore', '-q', '--', join(path, 'x')]);

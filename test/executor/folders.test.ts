@@ -42,6 +42,15 @@ test('a folder below a file is refused before anything begins', async () => {
   }
 });
 
+test('a place for runs in the repository is refused by its own name', async () => {
+  await using it = await place(() => 'exit 0\n');
+  const begin = ['order', 'run', '--repo', '.', '--work-order', '../order.json', '--runsdir', 'runs'];
+  const ran = await it.factory(begin, { cwd: it.repo });
+  const where = `${it.path}/repo/runs lies in the repository, where git does not ignore it`;
+  expect(ran.stderr).toContain(`error[order]: --runsdir ${where}`);
+  expect(ran.code).toBe(1);
+});
+
 test.for([
   ['dangling/er', 'dangling: it is a link that leads nowhere'],
   ['circle', 'circle: its links lead in a circle'],
