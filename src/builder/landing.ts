@@ -89,7 +89,7 @@ export async function mendLanding(
   const on = await branchInUse(git);
   const moved = tip.ok && tip.text === head;
   const unmoved = landing.existed ? tip.ok && tip.text === base : !tip.ok;
-  if ((!moved && !unmoved) || on === undefined || (on !== branch && on !== from.branch)) return 'left';
+  if ((!moved && !unmoved) || (on !== branch && on !== from.branch)) return 'left';
   const dirty = await dirtyPaths(git, true);
   if (dirty.length === 0 && unmoved) return 'before';
   if (dirty.length === 0 && on === branch) return 'landed';

@@ -138,6 +138,15 @@ test('a branch on which somebody went on is left alone, whether the repository h
   expect(tip).not.toBe(head);
 });
 
+test('a branch that stands at the commits already is still to be switched to', async () => {
+  using it = folder();
+  const { told, on } = await landed(it.path, (repo) =>
+    git(repo, 'fetch', '-q', join(it.path, 'runs/RUN1/history.git'), 'refs/factory/head:work'),
+  );
+  expect(told).toEqual({ switched: true, notes: [] });
+  expect(on).toBe('work');
+});
+
 test('a branch on which somebody went on is no home of what was not changed', async () => {
   using it = folder();
   const goOn = (repo: string): void => {
