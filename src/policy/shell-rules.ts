@@ -15,7 +15,7 @@ export function shellProblem(lines: readonly string[], check: Check): string | u
   const found = new Set(lines);
   for (const line of found) {
     if (found.size > mostLines) return 'more nested command lines than can be checked';
-    // Shells differ about `$'…'` and `((…))`, and with them about where words end: no reading may break a rule.
+    // Shells differ about `$'…'`, `((…))` and `<<`, and with them about where words end: no reading may break a rule.
     for (const dialect of dialectsFor(line)) {
       const { commands, tooDeep } = readShell(line, dialect);
       if (tooDeep) return 'commands nested too deep to be checked';
@@ -37,7 +37,7 @@ export function shellProblem(lines: readonly string[], check: Check): string | u
 
 function dialectsFor(line: string): Dialect[] {
   const others: Dialect[] = line.includes("$'") ? ['posix'] : [];
-  if (line.includes('((')) others.push('busybox');
+  if (/\(\(|<</.test(line)) others.push('busybox');
   return ['bash', ...others];
 }
 

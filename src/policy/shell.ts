@@ -45,8 +45,9 @@ export function readShell(text: string, dialect: Dialect): ShellText {
 type Sink = { commands: ShellCommand[]; tooDeep: boolean };
 type Draft = { text: string; variables: string[]; braces: boolean; quoted: boolean };
 type HereDocument = { command: ShellCommand; slot: number; end: string; dedent: boolean; literal: boolean };
-/** Where a piece of a word ends: a bare word at a blank or operator, the others at their closing character. */
-type Piece = 'bare' | 'double' | 'brace' | 'quoted brace' | 'all';
+/** Where a piece of a word ends: a bare word at a blank or operator, as does one in which nothing is expanded, the others
+ *  at their closing character. */
+type Piece = 'bare' | 'plain' | 'double' | 'brace' | 'quoted brace' | 'sum' | 'all';
 
 /** Words after which another command begins. */
 export const shellKeywords = ['if', 'then', 'elif', 'else', 'while', 'until', 'do', '!', '{', 'time'];
@@ -54,13 +55,16 @@ export const shellKeywords = ['if', 'then', 'elif', 'else', 'while', 'until', 'd
 class Reader {
   private at = 0;
   private waiting: HereDocument[] = [];
-  private closings: ReadonlyMap<number, number> | undefined;
 
   constructor(
     private readonly source: string,
     private readonly dialect: Dialect,
     private readonly sink: Sink,
     private depth: number,
+    /** Where the parentheses of what may be sums are closed, -1 for those that are not: none is looked for twice. */
+    private readonly closings = new Map<number, number>(),
+    /** Only to find out where things end: texts that are read by themselves are left out. */
+    private readonly ahead = false,
   ) {}
 
   /** Reads commands up to the closing parenthesis of a substitution, or to the end. */
@@ -107,39 +111,53 @@ class Reader {
       }
     }
     finish();
-    this.hereDocuments();
   }
 
-  private word(): ShellWord {
+  private word(piece: 'bare' | 'plain' = 'bare'): ShellWord {
     const draft = newDraft();
-    this.pieces(draft, 'bare');
+    this.pieces(draft, piece);
     return draft;
   }
 
-  /** Adds to `draft` until the piece ends; the closing character is consumed. */
+  /** Adds to `draft` until the piece ends; the closing character is consumed, but for that of a sum. */
   private pieces(draft: Draft, piece: Piece): void {
-    const bare = piece === 'bare' || piece === 'brace';
+    // To others than bash a quote in a sum is a character like any other.
+    const isWord = piece === 'bare' || piece === 'plain';
+    const bare = isWord || piece === 'brace' || (piece === 'sum' && this.dialect === 'bash');
+    const open = piece === 'sum' ? [this.at - 1] : [];
     while (this.at < this.source.length) {
       const char = this.source.charAt(this.at);
-      if (piece === 'bare' && /[ \t\n;&|()<>]/.test(char)) return;
+      if (piece === 'sum' && char === '(') open.push(this.at);
+      if (piece === 'sum' && char === ')') {
+        this.closings.set(open.pop() ?? this.at, this.at);
+        if (open.length === 0) return;
+      }
+      if (isWord && /[ \t\n;&|()<>]/.test(char)) return;
       if ((piece === 'double' && char === '"') || (piece.endsWith('brace') && char === '}')) {
         this.at++;
         return;
       }
       if (char === '\\') this.escape(draft, bare);
       else if (char === "'" && bare) this.single(draft);
-      else if (char === '"' && piece !== 'double' && piece !== 'all') {
+      else if (char === '"' && (bare || piece === 'quoted brace')) {
         draft.quoted = true;
         this.at++;
         this.pieces(draft, 'double');
-      } else if (char === '`') this.backticks(draft, !bare);
-      else if (char === '$') this.dollar(draft, bare);
+      } else if (char === '`' && piece !== 'plain') this.backticks(draft, !bare);
+      else if (char === '$' && !this.isPlain(piece)) this.dollar(draft, bare);
       else {
         if (char === '{' && piece === 'bare') draft.braces = true;
         draft.text += char;
         this.at++;
       }
     }
+    for (const one of open) this.closings.set(one, -1);
+  }
+
+  /** Whether the dollar that stands here is but a character. Looking for the end of a sum bash takes no notice of `${`. */
+  private isPlain(piece: Piece): boolean {
+    const isBrace = this.source.charAt(this.at + 1) === '{';
+    return piece === 'plain' || (piece === 'sum' && this.dialect === 'bash' && isBrace);
   }
 
   private escape(draft: Draft, bare: boolean): void {
@@ -181,7 +199,16 @@ class Reader {
 
   /** `$(…)`, or `$((…))` where what matters are only the substitutions in it. */
   private substitution(): void {
-    if (!this.sum(this.at + 1)) this.within(this.at + 1);
+    const open = this.at + 1;
+    if (this.sum(open)) return;
+    const end = (this.dialect === 'bash' ? this.closings.get(open) : undefined) ?? -1;
+    if (end < 0) {
+      this.within(open);
+      return;
+    }
+    // Bash looks for the end first, and a here-document that begins in it does not go on behind that.
+    this.apart(this.source.slice(open + 1, end), (inner) => inner.list(undefined));
+    this.at = end + 1;
   }
 
   /** The commands between the parenthesis at `open` and the one that closes it. */
@@ -191,18 +218,25 @@ class Reader {
     const waiting = this.waiting;
     this.waiting = [];
     this.list(')');
-    for (const one of this.waiting) waiting.push(one);
+    // So does what is announced in it, to bash; to others that is empty, and the next lines are commands.
+    if (this.dialect === 'bash') for (const one of this.waiting) waiting.push(one);
     this.waiting = waiting;
   }
 
-  /** Reads `((…))`, if that stands at `open`. */
+  /** Reads `((…))`, if that stands at `open`. Where the two are not closed side by side, it is commands to bash. */
   private sum(open: number): boolean {
     if (!this.source.startsWith('((', open)) return false;
-    this.closings ??= closings(this.source);
-    const end = this.closings.get(open + 1);
-    if (end === undefined || this.source.charAt(end + 1) !== ')') return false;
-    this.inner(this.source.slice(open + 2, end)).pieces(newDraft(), 'all');
-    this.at = end + 2;
+    if (!this.closings.has(open)) {
+      const sink = { commands: [], tooDeep: false };
+      const ahead = new Reader(this.source, this.dialect, sink, this.depth, this.closings, true);
+      ahead.at = open + 1;
+      ahead.pieces(newDraft(), 'sum');
+    }
+    const [first, second] = [this.closings.get(open + 1), this.closings.get(open)];
+    if (first === undefined || second !== first + 1) return false;
+    this.at = open + 1;
+    this.pieces(newDraft(), 'sum');
+    this.at = second + 1;
     return true;
   }
 
@@ -233,7 +267,7 @@ class Reader {
     const escaped = inDouble ? /\\([\\$`"])/g : /\\([\\$`])/g;
     const text = this.source.slice(from + 1, this.at).replace(escaped, '$1');
     this.at = Math.min(this.at + 1, this.source.length);
-    this.nested(() => this.inner(text).list(undefined));
+    this.apart(text, (inner) => inner.list(undefined));
     draft.text += this.source.slice(from, this.at);
     draft.quoted = true;
   }
@@ -263,8 +297,10 @@ class Reader {
     }
     if (this.at >= this.source.length || /[\n;&|()<>]/.test(this.source.charAt(this.at))) return true;
     const from = this.at;
-    const target = this.word();
-    if (found === '<<' || found === '<<-') {
+    const isHere = found === '<<' || found === '<<-';
+    // To bash an expansion in the word is a part of it, to others its blanks and operators end it.
+    const target = this.word(isHere && this.dialect !== 'bash' ? 'plain' : 'bare');
+    if (isHere) {
       // The body comes with the next line; until then its place is kept.
       const slot = command.inputs.push('') - 1;
       const literal = /['"\\]/.test(this.source.slice(from, this.at));
@@ -291,12 +327,13 @@ class Reader {
       this.at = Math.min(this.at, this.source.length);
       const body = lines.join('\n');
       command.inputs[slot] = body;
-      if (!literal) this.nested(() => this.inner(body).pieces(newDraft(), 'all'));
+      if (!literal) this.apart(body, (inner) => inner.pieces(newDraft(), 'all'));
     }
   }
 
-  private inner(source: string): Reader {
-    return new Reader(source, this.dialect, this.sink, this.depth);
+  private apart(source: string, read: (inner: Reader) => void): void {
+    if (this.ahead) return;
+    this.nested(() => read(new Reader(source, this.dialect, this.sink, this.depth)));
   }
 
   /** Deeper than any honest text the rest is left unread, and said so: the reader must not run out of stack. */
@@ -329,19 +366,6 @@ const startsCase = (command: ShellCommand, word: ShellWord): boolean =>
 function endsCase({ words }: ShellCommand, word: ShellWord): boolean {
   if (word.text !== 'esac' || word.quoted) return false;
   return isHead(words) || (words.at(-1)?.text === 'in' && words.at(-3)?.text === 'case');
-}
-
-/** Where each parenthesis that is closed is closed. */
-function closings(source: string): ReadonlyMap<number, number> {
-  const found = new Map<number, number>();
-  const open: number[] = [];
-  for (let at = 0; at < source.length; at++) {
-    const char = source.charAt(at);
-    const opened = char === ')' ? open.pop() : undefined;
-    if (char === '(') open.push(at);
-    else if (opened !== undefined) found.set(opened, at);
-  }
-  return found;
 }
 
 const ansiEscapes: Readonly<Record<string, string>> = {
