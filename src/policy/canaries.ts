@@ -4,6 +4,7 @@ import { isRare, wordsOf } from './common-words.ts';
 import { flatten, isDecoded, type Spelling, viewsOf } from './flat-text.ts';
 import { type Needles, needlesOf } from './needles.ts';
 import { linesOf, textOf } from './sealed-lines.ts';
+import { wantedWords } from './wanted-words.ts';
 
 /** A canary that was found. What it says is not told: whoever reads of it is not to read it. */
 export type Sighting = {
@@ -71,19 +72,20 @@ export function chooseCanaries(files: readonly SealedFile[]): Choosing {
     cases.map(({ flat }) => flat),
     leastFlat,
   );
-  const wanted = new Set(candidates.flatMap(({ rare }) => rare));
+  const words = wantedWords(new Set(candidates.flatMap(({ rare }) => rare)));
   const common = new Set<number>();
-  const had = new Set<string>();
   let read = 0;
   return {
     known(text) {
       for (const { needle } of search.find(flatten(text).bytes)) common.add(cases[needle]?.at ?? -1);
       if (text.length > largestWords || read > mostWords) return;
       read += text.length;
-      for (const word of wordsOf(text.toString('utf8'))) if (wanted.has(word)) had.add(word);
+      words.read(text);
     },
     chosen() {
-      const left = candidates.filter((candidate, at) => !common.has(at) && isDistinctive(candidate, had));
+      const left = candidates.filter(
+        (candidate, at) => !common.has(at) && isDistinctive(candidate, words.had),
+      );
       return finder(marked, left);
     },
   };

@@ -3,8 +3,10 @@ import type { SealedFile } from '../model/sealed.ts';
 import { sha256 } from '../model/sha256.ts';
 import { isRare, wordsOf } from './common-words.ts';
 import { isDecoded, type Spelling, viewsOf } from './flat-text.ts';
+import { bareOf, knownLines, type Run, readings } from './known-lines.ts';
 import { needlesOf } from './needles.ts';
 import { linesOf, textOf } from './sealed-lines.ts';
+import { wantedWords } from './wanted-words.ts';
 
 /** A place where a text goes along with a sealed file. */
 export type Copy = {
@@ -63,18 +65,17 @@ export function shinglesOf(files: readonly SealedFile[]): Shingling {
     }
   }
   const singles = new Set([...places.keys()].flatMap((key) => key.split('\n')));
-  const wanted = new Set([...places.values()].flatMap(({ words }) => words));
-  const had = new Set<string>();
+  const runsIn = knownLines(singles, lines);
+  const words = wantedWords(new Set([...places.values()].flatMap((place) => place.words)));
   const binaries = binariesOf(files);
   return {
     known(text) {
-      for (const key of keysIn(text, singles)) places.delete(key.key);
+      for (const one of readings(text)) for (const { key } of runsIn(one)) places.delete(key);
       binaries.known(text);
-      if (text.length > largestWords) return;
-      for (const word of wordsOf(text.toString('utf8'))) if (wanted.has(word)) had.add(word);
+      if (text.length <= largestWords) words.read(text);
     },
     cut() {
-      for (const [key, { words }] of places) if (!isDistinctive(words, had)) places.delete(key);
+      for (const [key, place] of places) if (!isDistinctive(place.words, words.had)) places.delete(key);
       return search();
     },
   };
@@ -87,8 +88,7 @@ export function shinglesOf(files: readonly SealedFile[]): Shingling {
         const found: Copy[] = [];
         for (const { spelling, text: view } of viewsOf(bytes)) {
           if (places.size > 0)
-            for (const one of readings(view.toString('utf8')))
-              found.push(...copiesIn(one, spelling, places, singles));
+            for (const one of readings(view)) found.push(...copiesIn(runsIn(one), spelling, places));
           if (spelling !== 'url' && spelling !== 'html') found.push(...binaries.find(view, spelling));
         }
         return onceEach(found);
@@ -110,43 +110,6 @@ function worthOf(parts: readonly Line[]): Line[] {
   return worth;
 }
 
-/** Where an escaped line end was. */
-const end = '\u0001';
-/** A text in a text in a text in a text. */
-const mostDepth = 3;
-
-/** The text, then with one level of escapes after the other taken out, as long as there are escaped line ends. */
-function* readings(text: string): Generator<string> {
-  let now = text;
-  yield now;
-  for (let depth = 0; depth < mostDepth && now.includes('\\n'); depth++) {
-    now = now.replace(/\\(["'\\/nrt])|"/g, (quote, letter?: string) => {
-      // Where a text begins or ends, a line does.
-      if (letter === undefined || letter === 'n') return end;
-      return letter === 'r' ? '' : letter === 't' ? '\t' : quote.slice(1);
-    });
-    yield now;
-  }
-}
-
-/** Without blanks and quotes, what stands before the first letter (numbers, signs of diffs and comments), and what stands
- *  behind the last. */
-const bareOf = (line: string): string =>
-  upToLast(line.replace(/[\s\\"'`]/g, '').replace(/^[^\p{L}_]+/u, ''), /[\p{L}\p{N}_]/u);
-
-/** The text as far as the last character that `wanted` matches. A pattern bound to the end would be tried from every
- *  character of a long row of signs. */
-function upToLast(text: string, wanted: RegExp): string {
-  let end = text.length;
-  while (end > 0) {
-    const isPair = end > 1 && (text.charCodeAt(end - 1) & 0xfc00) === 0xdc00;
-    const from = isPair ? end - 2 : end - 1;
-    if (wanted.test(text.slice(from, end))) break;
-    end = from;
-  }
-  return text.slice(0, end);
-}
-
 const keyOf = (shingle: readonly Line[]): string => shingle.map(({ text }) => text).join('\n');
 
 const none: ReadonlySet<string> = new Set();
@@ -163,41 +126,14 @@ function isDistinctive(words: readonly string[], had: ReadonlySet<string>): bool
   return telling >= leastTelling || (novel && words.length >= manyWords);
 }
 
-/** Every shingle of the text whose lines are all known ones. */
-function* keysIn(
-  text: Buffer,
-  singles: ReadonlySet<string>,
-): Generator<{ readonly key: string; readonly at: number; readonly nth: number }> {
-  if (singles.size > 0) for (const one of readings(text.toString('utf8'))) yield* keysOf(one, singles);
-}
-
-function* keysOf(text: string, singles: ReadonlySet<string>): ReturnType<typeof keysIn> {
-  const all: Line[] = [];
-  let number = 0;
-  for (const line of text.split('\n')) {
-    number++;
-    for (const part of line.includes(end) || line.includes('\r') ? line.split(/[\u0001\r]/) : [line])
-      all.push({ text: part, line: number });
-  }
-  const worth = worthOf(all);
-  let run = 0;
-  for (let at = 0; at < worth.length; at++) {
-    run = singles.has(worth[at]?.text ?? '') ? run + 1 : 0;
-    if (run < lines) continue;
-    const from = at + 1 - lines;
-    yield { key: keyOf(worth.slice(from, at + 1)), at: worth[from]?.line ?? 0, nth: from };
-  }
-}
-
 function* copiesIn(
-  text: string,
+  runs: readonly Run[],
   spelling: Spelling,
   places: ReadonlyMap<string, Place>,
-  singles: ReadonlySet<string>,
 ): Generator<Copy> {
   const decoded = isDecoded(spelling);
   let open: { copy: Copy; last: number } | undefined;
-  for (const { key, at, nth } of keysOf(text, singles)) {
+  for (const { key, at, nth } of runs) {
     const place = places.get(key);
     if (place === undefined) continue;
     if (open !== undefined && nth <= open.last + lines && place.file === open.copy.file) {

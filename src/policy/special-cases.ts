@@ -4,6 +4,7 @@ import { isRare, wordsOf } from './common-words.ts';
 import { linesOf } from './sealed-lines.ts';
 import type { FileChange } from './tampering.ts';
 import { isCode, isTest } from './test-code.ts';
+import { wantedWords } from './wanted-words.ts';
 
 export type SpecialCase = {
   readonly severity: 'error' | 'warning';
@@ -43,12 +44,10 @@ export function chooseLiterals(files: readonly SealedFile[]): ChoosingLiterals {
   };
   for (const { file, line, text } of linesOf(files)) add(text, file, line);
   for (const [file, { path }] of files.entries()) add(path.split('/').at(-1) ?? '', file, 1);
-  const wanted = new Set([...places.values()].flatMap(({ words }) => words));
-  const had = new Set<string>();
+  const words = wantedWords(new Set([...places.values()].flatMap((place) => place.words)));
   return {
     known(text) {
-      if (text.length > 1024 * 1024) return;
-      for (const word of wordsOf(text.toString('utf8'))) if (wanted.has(word)) had.add(word);
+      if (text.length <= 1024 * 1024) words.read(text);
     },
     chosen() {
       // One word that nobody was given is enough: a product has no reason to know it.
@@ -56,7 +55,7 @@ export function chooseLiterals(files: readonly SealedFile[]): ChoosingLiterals {
         [...places]
           .map(
             ([literal, place]) =>
-              [literal, { ...place, novel: place.words.filter((word) => !had.has(word)) }] as const,
+              [literal, { ...place, novel: place.words.filter((word) => !words.had.has(word)) }] as const,
           )
           .filter(([, { novel }]) => novel.length > 0),
       );
