@@ -8,12 +8,14 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Attribute, Graph } from '../model/graph.ts';
 import type { Manifest } from '../model/manifest.ts';
 import type { SealedFile } from '../model/sealed.ts';
+import { sha256 } from '../model/sha256.ts';
 import { holdoutPaths, usualHoldout } from '../policy/holdout.ts';
 import { keysFolder, mendKeys, mostSealedBytes } from '../store/sealed.ts';
 import { isCode, isMissing, systemWords } from '../system/files.ts';
 import { asListed } from '../system/spelled.ts';
 import { ignoreOf } from '../workspace/copy.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
+import type { Tree } from '../workspace/snapshot.ts';
 import { readForSealing } from '../workspace/to-seal.ts';
 import { WorkspaceError } from '../workspace/trouble.ts';
 import { holdoutSource } from './holdout-source.ts';
@@ -210,3 +212,27 @@ export const secondName = ({
   message: `"${name}" in the workdir is a hard link to ${place}, which is sealed: agents would read it there`,
   fix: 'make it a file of its own, or leave it out with a line in .factoryignore',
 });
+
+/** Bytes of a content that is nobody's own: shorter ones occur by chance. */
+export const ownFrom = 32;
+
+/** Copies that are named. */
+const mostNamed = 5;
+
+/** A warning where agents have a sealed file from the beginning, as another one: what they write of it is then theirs, and
+ *  no guard or audit would speak of it. It may be meant (sample data, a licence), so that nothing is refused. */
+export function copyNotes(tree: Tree, sealed: readonly SealedFile[]): readonly string[] {
+  const hashes = new Set(
+    sealed.flatMap(({ kind, content }) =>
+      kind === 'file' && content.length >= ownFrom ? [sha256(content)] : [],
+    ),
+  );
+  const copies = [...tree].flatMap(([path, { hash }]) =>
+    hash !== undefined && hashes.has(hash) ? [path] : [],
+  );
+  if (copies.length === 0) return [];
+  const more = copies.length > mostNamed ? ` and ${copies.length - mostNamed} more` : '';
+  return [
+    `agents can read what is sealed here, in a copy; leave it out with a line in .factoryignore, unless they may know it: ${copies.sort().slice(0, mostNamed).join(', ')}${more}`,
+  ];
+}

@@ -18,7 +18,7 @@ import { placeSealed, takeOutSealed } from '../workspace/sealed.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { readForSealing } from '../workspace/to-seal.ts';
 import { Cut, type Filled, type Made, makeWhole, type NotMade, type Wanted } from './building.ts';
-import { secondName, type WantedHoldout } from './holdout.ts';
+import { copyNotes, secondName, type WantedHoldout } from './holdout.ts';
 import type { Inputs } from './inputs.ts';
 import { keptFiles, manifestHash } from './kept.ts';
 
@@ -140,7 +140,8 @@ async function fill(
     // The history may begin with another commit than the copy had.
     if (wanted.holdout !== undefined) own = takeOutOwn(at.workspace, wanted.holdout.paths);
   }
-  const sealed = wanted.holdout === undefined ? undefined : await seal(building, wanted.holdout, own);
+  const files = wanted.holdout === undefined ? [] : toSeal(wanted.holdout, own);
+  const sealed = wanted.holdout === undefined ? undefined : await seal(building, wanted.holdout, files);
   if (sealed !== undefined && 'problem' in sealed) return sealed;
   if (sealed !== undefined) {
     if (sealed.from !== 'workdir' && own.some(({ path }) => isFirst(path, sealed)))
@@ -150,6 +151,7 @@ async function fill(
   }
 
   const snapshot = await snapshots.take(undefined, goOn);
+  notes.push(...copyNotes(snapshot.tree, files));
   // Where the runs directory lies in somebody's package, its `type` must not reach the product's files.
   await writeJson(at.barrier, { private: true });
   const facts = wanted.manifest({
@@ -196,14 +198,15 @@ function takeOutOwn(workspace: string, paths: readonly string[]): SealedFile[] {
 const isFirst = (path: string, { paths: [first] }: { readonly paths: readonly string[] }): boolean =>
   first !== undefined && isAtOrBelow(path, first);
 
+const toSeal = ({ paths, given }: WantedHoldout, own: readonly SealedFile[]): readonly SealedFile[] =>
+  given === undefined ? own : [...given, ...own.filter(({ path }) => !isFirst(path, { paths }))];
+
 /** Seals what judges, and answers with what the manifest commits to. */
 async function seal(
   building: string,
-  { paths, from, given, env }: WantedHoldout,
-  own: readonly SealedFile[],
+  { paths, from, env }: WantedHoldout,
+  files: readonly SealedFile[],
 ): Promise<Holdout | { problem: Diagnostic }> {
-  const files =
-    given === undefined ? own : [...given, ...own.filter(({ path }) => !isFirst(path, { paths }))];
   const written = await writeSealed(building, files, env);
   return 'problem' in written ? written : { paths: [...paths], from, ...written };
 }

@@ -13,6 +13,7 @@ import { ancestorsOf } from '../workspace/names.ts';
 import { type Placed, placeSealed, type TakenOut, takeOutSealed } from '../workspace/sealed.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { look } from '../workspace/walk.ts';
+import { ownFrom } from './holdout.ts';
 
 /** The judge of a run, in memory. */
 export type Sealed = {
@@ -76,9 +77,6 @@ export interface Sealing {
 
 /** Caches that a language leaves beside what it runs. */
 const isCache = (path: string): boolean => /(?:^|\/)__pycache__(?:\/|$)|\.pyc$/.test(path);
-
-/** Bytes of a content that is nobody's own: shorter ones occur by chance. */
-const ownFrom = 32;
 
 /** Undefined in a run that has sealed nothing. */
 export function sealingOf(

@@ -388,6 +388,23 @@ describe('--holdout', () => {
     expect(existsSync(join(it.path, ws, 'judge'))).toBe(false);
   });
 
+  test('tells of files that agents have from the beginning and that are sealed as well', async () => {
+    const [whole, little] = [`# ${needle}\n`, 'b'];
+    await using it = await home({
+      'w/old/check.sh': whole,
+      'w/also/check.sh': whole,
+      'w/b.txt': little,
+      'w/left/check.sh': whole,
+      'w/.factoryignore': 'left/\n',
+      'judge/check.sh': whole,
+      'judge/b.txt': little,
+      'p.dot': row({ t: tool('true') }),
+    });
+    const ran = await run(it, ['--holdout', 'judge']);
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(ran.stderr).toMatch(/agents can read what is sealed here, .*: also\/check\.sh, old\/check\.sh\n/);
+  });
+
   test('is refused before anything is made, with its place and the mend', async () => {
     await using it = await home({ ...files, 'p.dot': row({ t: tool('true') }, 'holdout_from="nowhere"') });
     const ran = await run(it);
