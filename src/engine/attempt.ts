@@ -127,9 +127,14 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const strays = found.strays.filter(({ isSocket }) => !isSocket).map(({ path }) => path);
       const hidden = new Set(site.hidden.paths);
       const isHidden = (path: string): boolean => liesIn(hidden, path);
+      // Whoever may write anywhere may not change what the run was given, which later stages judge by.
+      const given = new Set(
+        allowed === undefined ? outsideScope(setting.inputFiles, implicitScope(visit, [])) : [],
+      );
+      const isKept = (path: string): boolean => isHidden(path) || given.has(path);
       const forbidden = (changed: Changes): readonly string[] => [
         ...(allowed === undefined ? [] : outside(changed, allowed)),
-        ...pathsOf(changed).filter(isHidden),
+        ...pathsOf(changed).filter(isKept),
       ];
       // Whoever was not to read a file cannot have changed it either, wherever it was found.
       const touched = pathsOf(changes).filter(isHidden);
@@ -147,7 +152,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         let { after } = found;
         if (violations.length > 0) {
           const may = (path: string) =>
-            !isHidden(path) && (allowed === undefined || outsideScope([path], allowed).length === 0);
+            !isKept(path) && (allowed === undefined || outsideScope([path], allowed).length === 0);
           const broken = new Set(violations);
           after = await undo(found.after, violations, async (now, paths) => {
             await putBack(snapshots, { before, after: now }, paths, may);
@@ -163,7 +168,7 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         const broke = reported.status === 'fail' && reported.broke;
         const also = broke ? ` (the stage also broke: ${reasonOf(reported)})` : '';
         const outcome = failed(
-          `guardrail_violation: wrote disallowed files: ${named.join(',')}${whereHidden([...new Set([...site.hidden.made, ...touched])])}${whereSealed(judge, lost, copied)}${also}`,
+          `guardrail_violation: wrote disallowed files: ${named.join(',')}${whereHidden([...new Set([...site.hidden.made, ...touched])])}${whereSealed(judge, lost, copied)}${whereGiven(violations.filter((path) => given.has(path)))}${also}`,
           'guardrail',
           { broke },
         );
@@ -245,6 +250,9 @@ async function withPartialWork(
 
 const whereHidden = (paths: readonly string[]): string =>
   paths.length === 0 ? '' : ` (${paths.length} of them where files are hidden from the agent)`;
+
+const whereGiven = (paths: readonly string[]): string =>
+  paths.length === 0 ? '' : ` (${paths.length} of them what the run was given as variables)`;
 
 /** What of a violation concerns the judge. */
 function whereSealed(broken: readonly string[], lost: readonly string[], copied: readonly string[]): string {

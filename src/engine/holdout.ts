@@ -227,6 +227,7 @@ export function copyNotes(tree: Tree, sealed: readonly SealedFile[]): readonly s
       kind === 'file' && content.length >= ownFrom ? [sha256(content)] : [],
     ),
   );
+  if (hashes.size === 0) return [];
   const copies = [...tree].flatMap(([path, { hash }]) =>
     hash !== undefined && hashes.has(hash) ? [path] : [],
   );

@@ -42,11 +42,12 @@ import { pinnedIn, type Sealed, seesHoldout, withheldFrom } from './sealing.ts';
 import { smellOf } from './smell.ts';
 import { droppedFrom, environmentOf, seenBy, withOwnWords } from './stage-environment.ts';
 import { stageRecords } from './stage-records.ts';
+import type { Texts } from './texts.ts';
 import { known } from './values.ts';
 import type { Log, Watcher } from './watch.ts';
 
 /** What stays the same for every stage of a run. */
-export type RunSetting = {
+export type RunSetting = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly graph: Graph;
   readonly runId: string;
   readonly runDir: string;
@@ -66,8 +67,6 @@ export type RunSetting = {
   /** The folder that holds our own `factory`, first on a tool's PATH; and what starts it. */
   readonly factoryBin: string;
   readonly node: string;
-  readonly variables: Readonly<Record<string, string>>;
-  readonly prompts: Readonly<Record<string, string>>;
   /** What one command of a verification may take, within its stage's time. */
   readonly commandTimeoutMs?: number | undefined;
   readonly schema: Site['schema'];

@@ -8,6 +8,8 @@ export type Texts = {
   readonly variables: Readonly<Record<string, string>>;
   readonly prompts: Readonly<Record<string, string>>;
   readonly schemas: Readonly<Record<string, string>>;
+  /** Where in the workspace the texts of file variables lie. */
+  readonly inputFiles: readonly string[];
 };
 
 const texts = (record: Readonly<Record<string, { readonly text: string }>>) =>
@@ -15,16 +17,21 @@ const texts = (record: Readonly<Record<string, { readonly text: string }>>) =>
 const values = (record: Manifest['variables']) =>
   Object.fromEntries(Object.entries(record).map(([name, { value }]) => [name, value]));
 
+const filesOf = (record: Manifest['variables']) =>
+  Object.values(record).flatMap(({ value, file }) => (file === undefined ? [] : [value]));
+
 export const textsOf = (inputs: Inputs): Texts => ({
   variables: values(inputs.variables),
   prompts: texts(inputs.prompts),
   schemas: texts(inputs.schemas),
+  inputFiles: filesOf(inputs.variables),
 });
 
 export const textsOfManifest = (manifest: Manifest): Texts => ({
   variables: values(manifest.variables),
   prompts: texts(manifest.prompts),
   schemas: texts(manifest.schemas ?? {}),
+  inputFiles: filesOf(manifest.variables),
 });
 
 /** A response schema by its registered name or by the file it came from. */

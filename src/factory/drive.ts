@@ -201,6 +201,7 @@ export async function drive(
       node: process.execPath,
       variables,
       prompts: given.inputs.prompts,
+      inputFiles: given.inputs.inputFiles,
       commandTimeoutMs: given.caps.commandTimeoutMs,
       schema: (reference) => schemaOf(reference, given.inputs.schemas),
       agentFor: (node) => agents.get(backendOf(node)),

@@ -211,3 +211,62 @@ test('a tool that a signal ends has the code that stands for it as its reason, a
   expect(context['last_failure.reason']).toBe('tool_exit_code_-1');
   expect(context['last_failure.summary']).toContain('(ended by SIGKILL)');
 });
+
+describe('what the run was given as a file variable', () => {
+  const judged = (stage: string) =>
+    home({
+      'p.dot': `digraph g { graph [goal="g", vars="spec=@spec.md"]
+        start [shape=Mdiamond] exit [shape=Msquare] bad [shape=Msquare, outcome=fail]
+        work [${stage}]
+        judge [shape=parallelogram, tool_command="grep -q 42 \${var.spec}"]
+        start -> work; work -> judge [condition="outcome=success"]; work -> judge [condition="outcome=fail"]
+        judge -> exit [condition="outcome=success"]; judge -> bad [condition="outcome=fail"] }`,
+      'spec.md': 'It prints 42.\n',
+      'w/seed.txt': 'seed\n',
+      'other.md': 'It prints 41.\n',
+    });
+  const spec = '.factory/runs/r1/workspace/.factory/in/spec.md';
+
+  test.for([
+    ['written', 'echo 41 > .factory/in/spec.md'],
+    ['removed', 'rm .factory/in/spec.md'],
+    [
+      'in a folder that is another one',
+      'mv .factory/in elsewhere && mkdir .factory/in && echo 41 > .factory/in/spec.md',
+    ],
+    ['behind a link', 'rm -r .factory && mkdir -p x/in && echo 41 > x/in/spec.md && ln -s x .factory'],
+  ] as const)('is put back where it was %s, and the stage fails', async ([, command]) => {
+    await using it = await judged(`shape=parallelogram, tool_command="${command}"`);
+    const ran = await run(it);
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(await status(it, 'work')).toMatchObject({
+      outcome: 'fail',
+      failure_class: 'guardrail',
+      failure_reason: expect.stringMatching(
+        /^guardrail_violation: wrote disallowed files: .*\.factory\/in\/spec\.md \(1 of them what the run was given as variables\)$/,
+      ),
+    });
+    expect(await it.read(spec)).toBe('It prints 42.\n');
+  });
+
+  test.for(['.factory/in/spec.md', '.factory/'])(
+    'may be changed by a stage whose scope is %s',
+    async (scope) => {
+      await using it = await judged(
+        `shape=parallelogram, tool_command="echo 42 42 > .factory/in/spec.md", allowed_write_paths="${scope}"`,
+      );
+      const ran = await run(it);
+      expect(ran.code, ran.stderr).toBe(0);
+      expect(await it.read(spec)).toBe('42 42\n');
+    },
+  );
+
+  test('may be the response file of an agent', async () => {
+    await using it = await judged(
+      'shape=box, prompt="p", agent=command, command.run="echo 42 and more", response_file="./.factory/in/spec.md"',
+    );
+    const ran = await run(it);
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(await it.read(spec)).toBe('42 and more\n');
+  });
+});

@@ -58,6 +58,7 @@ export async function prepared(
     node: 'node',
     variables: {},
     prompts: {},
+    inputFiles: [],
     schema: () => Promise.resolve(undefined),
     agentFor: () => undefined,
     historyEnv: {},
