@@ -131,17 +131,19 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
       const given = new Set(
         allowed === undefined ? outsideScope(setting.inputFiles, implicitScope(visit, [])) : [],
       );
-      const isKept = (path: string): boolean => isHidden(path) || given.has(path);
-      const forbidden = (changed: Changes): readonly string[] => [
+      // Modes may be: `chmod -R` means no file of its own.
+      const isGone = (path: string, now: Snapshot): boolean =>
+        given.has(path) && before.tree.get(path)?.hash !== now.tree.get(path)?.hash;
+      const forbidden = (changed: Changes, now: Snapshot): readonly string[] => [
         ...(allowed === undefined ? [] : outside(changed, allowed)),
-        ...pathsOf(changed).filter(isKept),
+        ...pathsOf(changed).filter((path) => isHidden(path) || isGone(path, now)),
       ];
       // Whoever was not to read a file cannot have changed it either, wherever it was found.
       const touched = pathsOf(changes).filter(isHidden);
       const copied = sealing?.copies(before, found.after, judge.length > 0) ?? [];
       // Where a folder on the way to the judge was replaced, whoever did it would say where the judge is put.
       const lost = found.taken.blocked;
-      const violations = [...new Set([...forbidden(changes), ...copied, ...lost])];
+      const violations = [...new Set([...forbidden(changes, found.after), ...copied, ...lost])];
       // What was made in a hidden or sealed file's place is gone already, so that no diff has it.
       const made = [
         ...site.hidden.made,
@@ -152,13 +154,15 @@ export function localAttempt(setting: RunSetting, snapshots: Snapshots): Attempt
         let { after } = found;
         if (violations.length > 0) {
           const may = (path: string) =>
-            !isKept(path) && (allowed === undefined || outsideScope([path], allowed).length === 0);
+            !isHidden(path) &&
+            !given.has(path) &&
+            (allowed === undefined || outsideScope([path], allowed).length === 0);
           const broken = new Set(violations);
           after = await undo(found.after, violations, async (now, paths) => {
             await putBack(snapshots, { before, after: now }, paths, may);
             const then = await snapshots.take(now);
             const left = diff(before, then);
-            return [then, [...forbidden(left), ...pathsOf(left).filter((path) => broken.has(path))]];
+            return [then, [...forbidden(left, then), ...pathsOf(left).filter((path) => broken.has(path))]];
           });
           // What was put back is of no more use to anybody here, and may be large.
           if (after.id !== found.after.id) snapshots.letGo(found.after);

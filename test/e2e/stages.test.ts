@@ -261,6 +261,13 @@ describe('what the run was given as a file variable', () => {
     },
   );
 
+  test('may have other modes', async () => {
+    await using it = await judged('shape=parallelogram, tool_command="chmod -R a+x ."');
+    const ran = await run(it);
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(await status(it, 'work')).toMatchObject({ outcome: 'success' });
+  });
+
   test('may be the response file of an agent', async () => {
     await using it = await judged(
       'shape=box, prompt="p", agent=command, command.run="echo 42 and more", response_file="./.factory/in/spec.md"',
