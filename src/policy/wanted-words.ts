@@ -28,6 +28,9 @@ const mayPart = (before: number, after: number): boolean =>
   (before === digit) !== (after === digit) ||
   (before === small && after === capital);
 
+/** Letters of all words together. The automaton of more would fill the memory; data that is sealed has very many. */
+const mostLetters = 20_000;
+
 /** `words` as `wordsOf` gives them. */
 export function wantedWords(words: ReadonlySet<string>): WantedWords {
   const had = new Set<string>();
@@ -39,10 +42,18 @@ export function wantedWords(words: ReadonlySet<string>): WantedWords {
     return { word, bytes, length: bytes.length, folded: folded(bytes) };
   });
 
+  const size = all.reduce((sum, { length }) => sum + length, 0);
+  const add = (text: string): void => {
+    for (const word of wordsOf(text)) if (words.has(word)) had.add(word);
+  };
   return {
     had,
     read(text) {
       if (words.size === 0) return;
+      if (size > mostLetters) {
+        add(text.toString('utf8'));
+        return;
+      }
       automaton ??= automatonOf(
         all.map(({ bytes }) => bytes),
         fold,
@@ -54,18 +65,19 @@ export function wantedWords(words: ReadonlySet<string>): WantedWords {
         const longest = ends[state] ?? 0;
         if (longest === 0) continue;
         let ending = endings.get(state);
-        if (ending === undefined || ending.some(({ word }) => had.has(word))) {
+        if (ending === undefined) {
           const stands = folded(text.subarray(at + 1 - longest, at + 1));
-          ending = all.filter((one) => !had.has(one.word) && stands.endsWith(one.folded));
-          endings.set(state, ending);
+          ending = all.filter((one) => stands.endsWith(one.folded));
         }
+        if (ending.some(({ word }) => had.has(word))) ending = ending.filter(({ word }) => !had.has(word));
+        endings.set(state, ending);
         if (!ending.some(({ length }) => standsAlone(text, at + 1 - length, at + 1))) continue;
         // What else is written together with it may still part it, and is read with it.
         let from = at;
         while (from > 0 && kindAt(text, from - 1) !== other) from--;
         let to = at + 1;
         while (to < text.length && kindAt(text, to) !== other) to++;
-        for (const word of wordsOf(text.toString('utf8', from, to))) if (words.has(word)) had.add(word);
+        add(text.toString('utf8', from, to));
         at = to - 1;
         state = 0;
       }

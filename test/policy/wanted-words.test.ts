@@ -40,6 +40,13 @@ test('what one text has is had from then on', () => {
   expect(hadOf(['harbour', 'pier', 'quay'], 'harbour', 'none', 'the pier')).toEqual(['harbour', 'pier']);
 });
 
+test('of very many words those are had that a text has', () => {
+  const many = Array.from({ length: 20_000 }, (_, at) =>
+    `w${at}`.replace(/\d/g, (one) => 'abcdefghij'.charAt(Number(one))),
+  );
+  expect(hadOf([...many, 'quay'], `the quay ${many[7]} myQuay`)).toEqual(['quay', many[7]].sort());
+});
+
 test('the words are those that the whole text has', () => {
   const piece = fc.constantFrom(
     'port',
