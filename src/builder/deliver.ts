@@ -1,6 +1,6 @@
 /** Bringing a run's commits to where people want them: a branch of the source, or a new repository. */
 import { randomBytes } from 'node:crypto';
-import { copyFile, mkdtemp, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { chmod, copyFile, mkdtemp, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DiskStop, isDisks, mendDisk, tellsOfDisk } from '../system/disk-trouble.ts';
 import { isCode, isMissing, makeFolder, syncFolders, systemWords } from '../system/files.ts';
@@ -226,6 +226,9 @@ export async function deliverFolder(options: {
     await git.text(['read-tree', '-u', '--reset', head]);
     // It appears whole also after a power cut.
     await settleTree(neighbour);
+    // Whoever made the folder may have kept others out of it.
+    const own = await stat(to).catch(() => undefined);
+    if (own !== undefined) await chmod(neighbour, own.mode & 0o7777);
     await rename(neighbour, to);
     await syncFolders(dirname(to), dirname(madeParent ?? to));
     return { ok: true, whole };

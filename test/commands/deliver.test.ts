@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -7,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -308,6 +310,17 @@ describe('delivering to a folder', () => {
     expect(r.said()).toContain('are not included');
     expect(git(out, 'fsck', '--no-dangling')).toBe('');
     expect(git(out, 'rev-list', '--count', 'HEAD')).toBe('3');
+  });
+
+  test('keeps others out of an empty folder that its owner has closed', async () => {
+    using it = folder();
+    const r = await run(it.path);
+    const out = join(it.path, 'out');
+    mkdirSync(out);
+    chmodSync(out, 0o700);
+    expect(await r.asked({ to: 'out' }), r.said()).toBe(0);
+    expect(statSync(out).mode & 0o7777).toBe(0o700);
+    expect(git(out, 'status', '--porcelain')).toBe('');
   });
 
   test('a second time, after a kill before the last words say, says that it is there already', async () => {

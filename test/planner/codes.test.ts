@@ -195,6 +195,16 @@ describe('commands in plans', () => {
     expect(codesOf(`a ${word} b`)).toEqual(['E003']);
   });
 
+  test('all ids are told first, then order by order', () => {
+    const orders = [step('WO-1', ['a | b'], ['a']), step('WO-2', ['c | d'], ['b'])];
+    expect(found(orders).map(({ code, wo_id }) => `${code} ${wo_id}`)).toEqual([
+      'E001 WO-1',
+      'E001 WO-2',
+      'E003 WO-1',
+      'E003 WO-2',
+    ]);
+  });
+
   test('an order too many is refused, also under the id that would be its own', () => {
     const orders = Array.from({ length: 100 }, (_, at) =>
       step(`WO-${String(at + 1).padStart(2, '0')}`, ['true'], ['a']),
