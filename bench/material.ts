@@ -69,3 +69,35 @@ export function readTree(folder: string): void {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))
     if (entry.isFile()) readFileSync(join(entry.parentPath, entry.name));
 }
+
+/** A product of `mib` mebibytes of text as sources have it, in files of 64 KiB and one of a tenth of it all, and the
+ *  scenarios that judge it, where they are sealed. */
+export function makeJudged(folder: string, mib: number): void {
+  let state = 54321;
+  const one = (list: readonly string[]): string => {
+    state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+    return list[(state >>> 16) % list.length] ?? '';
+  };
+  const starts = ['ha', 'Quay', 'dri', 'po', 'Ser', 'ling', 'ma', 'Tor', 'we', 'ku', 'al', 'Bre'];
+  const ends = ['bour', 'ver', 'lent', 'rin', 'tack', 'mor', 'sel', 'dane', 'po', 'gram', '17', 'x'];
+  const signs = [' = ', '(', ', ', ');', '.', ' + ', ' // ', ' "', '" ', ' => '];
+  const line = (): string => {
+    let text = '  ';
+    while (text.length < 60) text += one(starts) + one(ends) + one(starts) + one(ends) + one(signs);
+    return text;
+  };
+  const textOf = (bytes: number): string => {
+    const lines = Array.from({ length: 200 }, line);
+    let text = '';
+    while (text.length < bytes) text += `${one(lines)}${one(ends)}\n`;
+    return text;
+  };
+  const small = 64 * 1024;
+  mkdirSync(join(folder, 'src'), { recursive: true });
+  const count = Math.ceil((mib * 0.9 * 1024 * 1024) / small);
+  for (let file = 0; file < count; file++) writeFileSync(join(folder, `src/f${file}.js`), textOf(small));
+  writeFileSync(join(folder, 'src/all.js'), textOf(mib * 0.1 * 1024 * 1024));
+  mkdirSync(join(folder, 'scripts/scenarios'), { recursive: true });
+  for (const name of ['one', 'two'])
+    writeFileSync(join(folder, `scripts/scenarios/${name}_scenario.sh`), `#!/bin/sh\n${textOf(4096)}`);
+}

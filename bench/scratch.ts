@@ -34,7 +34,7 @@ export function plainEnv(
   home: string,
 ): Record<string, string> {
   const chooses =
-    /^(NODE_EXTRA_CA_CERTS|NODE_OPTIONS|NODE_V8_COVERAGE|ATTRACT(OR|ION)_|FACTORY_|OPENAI_|GIT_|npm_|VITEST)/;
+    /^(NODE_EXTRA_CA_CERTS|NODE_OPTIONS|NODE_V8_COVERAGE|ATTRACT(OR|ION)_|FACTORY_|OPENAI_|GIT_|npm_|VITEST|XDG_)/;
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(env))
     if (value !== undefined && !chooses.test(name)) kept[name] = value;

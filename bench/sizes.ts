@@ -11,6 +11,8 @@ export type Sizes = {
   readonly atOnce: number;
   /** Nodes of each of the runs at once. */
   readonly atOnceNodes: number;
+  /** Of text, in a product with sealed scenarios. */
+  readonly judgedMib: number;
 };
 
 export const fullSizes: Sizes = {
@@ -22,6 +24,7 @@ export const fullSizes: Sizes = {
   graphNodes: 10_000,
   atOnce: 20,
   atOnceNodes: 20,
+  judgedMib: 100,
 };
 
 /** Small enough to be run between two edits; its figures tell a trend, not whether a target is met. */
@@ -34,4 +37,5 @@ export const quickSizes: Sizes = {
   graphNodes: 1000,
   atOnce: 5,
   atOnceNodes: 20,
+  judgedMib: 10,
 };

@@ -23,6 +23,7 @@ const tiny = {
   graphNodes: 8,
   atOnce: 2,
   atOnceNodes: 3,
+  judgedMib: 1,
 };
 
 let folder = '';
@@ -86,6 +87,7 @@ test('measured against itself every case has figures of both, their ratio, and i
     'many-nodes': ['factory', 'against'],
     files: ['factory', 'against', 'sha256 pass'],
     copy: ['factory', 'against', 'cp -a'],
+    judged: ['factory', 'against', 'sha256 pass'],
   };
   expect(report.cases.map(({ name }) => name)).toEqual(Object.keys(beside));
   for (const each of report.cases) {
