@@ -356,5 +356,6 @@ test('a run whose snapshot is damaged is not forked, and the words name the file
   writeFileSync(pack, readFileSync(pack).fill(0));
   const told = await it.fork('base', { at: 'one' });
   expect(told).toMatchObject({ code: 2, err: expect.stringContaining('damaged') });
+  expect(told.err).toContain(pack);
   expect(readdirSync(join(it.path, runs))).toEqual(['base']);
 });
