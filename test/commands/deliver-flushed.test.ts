@@ -10,6 +10,10 @@ test('what is delivered outlives a power cut, and the settings of the run that i
   const r = await run(it.path);
   disk.told.length = 0;
   expect(await r.asked({ to: join(it.path, 'deep/er/out') })).toBe(0);
+  const told = disk.told.map((one) => one.replace(/\.out\.[^/]*\.tmp/, 'NEW'));
+  const named = told.indexOf(`flushed ${join(it.path, 'deep/er')}`);
+  for (const name of ['f1.txt', 'sub/run.sh', '.git/index', '.git/HEAD', '.git', ''])
+    expect(told.slice(0, named)).toContain(`flushed ${join(it.path, 'deep/er/NEW', name)}`);
   for (const name of ['deep/er', 'deep', '']) expect(disk.told).toContain(`flushed ${join(it.path, name)}`);
   expect(disk.told.join('\n')).not.toContain('factory.gitconfig');
 });
