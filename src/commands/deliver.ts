@@ -21,7 +21,8 @@ import { findRun, readManifest } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
 import { DiskStop, diskTrouble, mendDisk, tellsOfDisk } from '../system/disk-trouble.ts';
 import { isMissing } from '../system/files.ts';
-import { GitError, sourceGit, startGitAgain } from '../system/git.ts';
+import { GitError, isNoTop, sourceGit, startGitAgain } from '../system/git.ts';
+import { isFolder } from '../system/read.ts';
 import { isWithin, realOf } from '../workspace/dirs.ts';
 import { asCalled } from './called.ts';
 import { enterFolder, switchTo } from './deliver-next.ts';
@@ -208,9 +209,11 @@ async function deliverRun(
   assertPlainHistory(run.history);
   const history = historyGit(run.history, env);
   const branch = options.branch ?? (options.to === undefined ? `factory/${run_id}` : 'main');
+  const at = await history.run(['rev-parse', '--verify', '--quiet', headRef]);
+  // Else a name that is valid, and a history that nobody has moved, would be called wrong.
+  if (!at.ok && at.missing) throw new GitError(at.why, true);
   const nameProblem = options.to === undefined ? await branchProblem(history, branch) : undefined;
   if (nameProblem !== undefined) return refuse(2, nameProblem, `leave out --branch for factory/${run_id}`);
-  const at = await history.run(['rev-parse', '--verify', '--quiet', headRef]);
   const head = at.ok ? at.text : null;
   const stray = strayProblem(head, { context: checkpoint.context, first: start.first_commit });
   if (stray !== undefined) return refuse(1, stray.problem, stray.fix);
@@ -239,13 +242,8 @@ async function deliverRun(
         `the run says that it began with ${JSON.stringify(source)}, which no run does`,
         'pass --to DIR for a repository of its own',
       );
-    if (!(await isRepository(source, io))) {
-      return refuse(
-        2,
-        `${source} is no longer a git repository`,
-        'pass --to DIR for a repository of its own',
-      );
-    }
+    const wrong = await sourceProblem(source, io);
+    if (wrong !== undefined) return wrong;
     const stands = await sourceGit(source, env).run([
       'rev-parse',
       '--verify',
@@ -320,15 +318,17 @@ async function deliverRun(
 /** Enough of a clock to tell whether a lock is still held. */
 const clockOf = (io: CommandIo): Clock => ({ now: io.now, monotonic: () => 0, sleep: async () => {} });
 
-async function isRepository(source: string, io: CommandIo): Promise<boolean> {
-  const there = await stat(source).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-  if (!there) return false;
-  // A folder inside somebody's repository is not that repository.
+/** Why no branch can be made in `source`, undefined where it can. */
+async function sourceProblem(source: string, io: CommandIo): Promise<Refused | undefined> {
+  const instead = 'pass --to DIR for a repository of its own';
+  const gone = refuse(2, `${source} is no longer a git repository`, instead);
+  if (!isFolder(source)) return gone;
   const top = await sourceGit(source, io.env).run(['rev-parse', '--show-toplevel']);
-  return top.ok && realOf(top.text) === realOf(source);
+  // What git says of its settings says nothing of whether there is a repository.
+  if (!top.ok && !isNoTop(top.why))
+    return refuse(2, `git cannot look at ${source}: ${top.why}`, `mend what git says, or ${instead}`);
+  // A folder inside somebody's repository is not that repository.
+  return top.ok && realOf(top.text) === realOf(source) ? undefined : gone;
 }
 
 /** Whether `to` is the repository of a delivery before this one: of one that a kill has cut before its last words, say. */

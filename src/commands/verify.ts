@@ -1,12 +1,11 @@
 /** `factory verify`: whether a run's directory is still what the run has written. */
-import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { layout } from '../model/layout.ts';
 import { locksIn, ownerOf } from '../store/lock.ts';
 import { findRun, listingOf, otherVersionOf } from '../store/run-store.ts';
 import type { Clock } from '../system/clock.ts';
-import { sourceGit } from '../system/git.ts';
+import { type GitEnd, sourceGit } from '../system/git.ts';
 import { keepNurserySmall } from '../system/memory.ts';
 import { isFolder } from '../system/read.ts';
 import type { Problem } from '../verify/report.ts';
@@ -65,7 +64,9 @@ export async function verifyCommand(
       'the summary of the run has it: evidence … visits HASH',
     );
   const repo = options.repo === undefined ? undefined : resolve(io.cwd, options.repo);
-  if (repo !== undefined && !(await isRepository(repo, io.env)))
+  const look = repo === undefined ? undefined : await lookInto(repo, io.env);
+  if (look?.ok === false && look.missing) return no('usage', `--repo: ${look.why}`, 'install git');
+  if (look?.ok === false)
     return no('usage', `--repo: ${repo} is no git repository`, 'name the one that has the branch');
   const find = () => findRun(resolve(io.cwd, options.runsdir ?? '.factory/runs'), run);
   const found = await find();
@@ -127,10 +128,10 @@ export async function verifyCommand(
 }
 
 /** A slip in the path of a repository says nothing of the run. */
-async function isRepository(path: string, env: Io['env']): Promise<boolean> {
-  const is = await stat(path).catch(() => undefined);
-  return is?.isDirectory() === true && (await sourceGit(path, env).run(['rev-parse', '--git-dir'])).ok;
-}
+const lookInto = async (path: string, env: Io['env']): Promise<GitEnd> =>
+  isFolder(path)
+    ? sourceGit(path, env).run(['rev-parse', '--git-dir'])
+    : { ok: false, why: 'it is no folder', missing: false };
 
 /** Notes and gaps of one kind are no news after so many. */
 const mostNotes = 20;

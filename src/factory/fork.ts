@@ -171,7 +171,11 @@ export async function forkRun(
       return refused(
         'git-history',
         `the history of run ${old.run_id} cannot be taken over: ${error.message}`,
-        error instanceof ForeignHistory ? notYours : 'put back a copy of the run directory if there is one',
+        error instanceof ForeignHistory
+          ? notYours
+          : error.missing
+            ? 'install git'
+            : 'put back a copy of the run directory if there is one',
       );
     throw error;
   });

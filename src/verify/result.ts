@@ -129,7 +129,10 @@ export async function checkResult(
       should: chain,
       is: says,
     });
-  compare('evidence.', asJson(rest), asJson(told), found);
+  // A tree that cannot be read is told of where the history is: the commit is gone, or git is not there.
+  const unread = new Set(rest.commits.flatMap(({ commit, tree }) => (tree === null ? [commit] : [])));
+  const commits = told.commits.map((one) => (unread.has(one.commit) ? { ...one, tree: null } : one));
+  compare('evidence.', asJson(rest), asJson({ ...told, commits }), found);
 }
 
 /** Where a replay left its record: a file of its own has it, and the result says the same. */

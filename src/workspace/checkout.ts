@@ -68,6 +68,11 @@ function refusal(path: string, error: unknown): Error {
   const code = codeOf(error);
   if (code === 'ENOTEMPTY') return no(path, 'the folder is not empty');
   if (code === 'EEXIST' || code === 'ENOTDIR') return no(path, 'it is not a folder');
+  // Of what the run has, nothing is to be made readable or left out.
+  if (code === 'EACCES')
+    return new WorkspaceError(
+      `cannot check out into "${shown(path)}": this user may not write there; name another folder`,
+    );
   return trouble('check out into', path, error);
 }
 

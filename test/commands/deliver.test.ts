@@ -493,6 +493,29 @@ test('the command that a refusal names finds the run where this one did', async 
   expect(r.said()).toContain(`factory verify ${typed} tells more\n`);
 });
 
+test('where there is no git, that is said, and nothing of the run or of the branch', async () => {
+  using it = folder();
+  const r = await run(it.path);
+  const env = { ...r.env, PATH: '/nowhere' };
+  for (const options of [{}, { branch: 'mine' }, { to: 'out' }]) {
+    expect(await r.asked(options, 'RUN1', { env })).toBe(1);
+    expect(r.said()).toBe('error: git is not installed, or not on PATH\n  = fix: install git\n');
+  }
+  expect(readdirSync(it.path).sort()).toEqual(['runs', 'src']);
+});
+
+test('a source that git cannot look at is still a repository, and what git says of it is told', async () => {
+  using it = folder();
+  const r = await run(it.path);
+  const config = join(r.source, '.git/config');
+  const was = readFileSync(config, 'utf8');
+  writeFileSync(config, `${was}[torn`);
+  expect(await r.asked()).toBe(2);
+  expect(r.said()).toMatch(/^error: git cannot look at .*src: .*bad config.*\n {2}= fix: mend what git says/);
+  writeFileSync(config, was);
+  expect(await r.asked()).toBe(0);
+});
+
 test('a run that is not there is said to be missing', async () => {
   using it = folder();
   const r = await run(it.path);

@@ -85,6 +85,9 @@ test('verify with a repository that is none refuses, and says nothing of the run
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(`--repo: ${join(it.path, repo)} is no git repository`);
   }
+  const bare = await it.factory(['verify', 'r', '--repo', '.'], { env: { PATH: '/nowhere' } });
+  expect(bare).toMatchObject({ code: 2, stdout: '' });
+  expect(bare.stderr).toContain('--repo: git is not installed, or not on PATH\n  = fix: install git');
 });
 
 test('a run that has ended is not told as it was when its records were changed since', async () => {

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { sealedHash, writeSealed } from '../../src/store/sealed.ts';
 import { emptySha } from '../builder/support.ts';
 import { type Ground, ground } from './ground.ts';
@@ -329,3 +329,18 @@ test('the chain from the plan to the commits is checked: orders, objects, refs, 
   renameSync(join(it.path, 'states'), join(dir, 'factory-states'));
   expect([problems, unchecked.join()]).toEqual([[], expect.stringContaining('believes any state')]);
 }, 120_000);
+
+test('where there is no git, nothing is said against the commits, nor is a copy of the run asked for', async () => {
+  vi.stubEnv('PATH', '/nowhere');
+  try {
+    const { problems, unchecked, checked } = await it.verify('b');
+    expect(problems).toEqual([]);
+    expect(unchecked).toContain('the history and its commits: git is not installed, or not on PATH');
+    expect(checked).not.toHaveProperty('commits');
+    const told = await it.fork('b', { at: 'start', runId: 'f' });
+    expect(told.code).toBe(2);
+    expect(told.err).toMatch(/cannot be taken over: git is not installed.*\n.*fix: install git/);
+  } finally {
+    vi.unstubAllEnvs();
+  }
+});
