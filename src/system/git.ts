@@ -1,7 +1,7 @@
 /** The door to git: every call with an environment of its own, no prompt, no hook, no signature, no pager. */
-import { closeSync, existsSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { beforeWrite } from './fence.ts';
 import { isMissing, makeFolder, systemWords, writeFileAtomic } from './files.ts';
 import { readSome } from './read.ts';
@@ -163,6 +163,7 @@ export function ownGit(where: {
   return git({
     cwd: where.cwd,
     repository: where.gitDir ?? where.cwd,
+    records: where.gitDir ?? where.cwd,
     config: [...harmless, ...verbatim],
     env: {
       ...withoutGit(where.env, new Set(['GIT_EXEC_PATH'])),
@@ -227,6 +228,41 @@ function enoughFiles(): void {
   }
 }
 
+/** What git opens of a repository before it answers anything. */
+const openedFirst = [
+  'HEAD',
+  'config',
+  'index',
+  'packed-refs',
+  'shallow',
+  'commondir',
+  'info/exclude',
+  'info/attributes',
+];
+
+/** A pipe in place of one of these, in which git would wait for a writer that never comes; undefined where there is none. */
+function pipeIn(repository: string): string | undefined {
+  return openedFirst
+    .map((name) => join(repository, name))
+    .find((path) => {
+      try {
+        return statSync(path, { throwIfNoEntry: false })?.isFIFO() === true;
+      } catch {
+        // What may not be looked at git cannot open either.
+        return false;
+      }
+    });
+}
+
+/** The `.git` that git would find from `folder` upwards; undefined where there is none. */
+function recordsAbove(folder: string): string | undefined {
+  for (let at = resolve(folder); ; at = dirname(at)) {
+    const records = join(at, '.git');
+    if (existsSync(records)) return records;
+    if (at === dirname(at)) return undefined;
+  }
+}
+
 const nothing = (): void => {};
 
 /** Has a write beyond a file-size limit go on to fail with an error. Each call listens for the limit's signal as for all
@@ -239,6 +275,8 @@ function git(setup: {
   readonly cwd: string;
   /** A folder, in or for which only its owner may be at work. */
   readonly repository?: string;
+  /** Where git's records lie; where they are not named git looks for them from `cwd` upwards. */
+  readonly records?: string;
   readonly config: readonly string[];
   readonly env: Record<string, string>;
 }): Git {
@@ -256,6 +294,10 @@ function git(setup: {
       keepFileSizeErrors();
       enoughFiles();
       if (setup.repository !== undefined) beforeWrite(setup.repository);
+      const records = setup.records ?? recordsAbove(setup.cwd);
+      const pipe = records === undefined ? undefined : pipeIn(records);
+      if (pipe !== undefined)
+        return { ok: false, why: `${pipe} is a pipe, in which git would wait for ever`, missing: false };
       const ended = await execa('git', [...options, ...args], {
         cwd: setup.cwd,
         env: { ...setup.env, ...call.env },

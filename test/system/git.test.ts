@@ -1,4 +1,5 @@
-import { chmodSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fence, Superseded } from '../../src/system/fence.ts';
@@ -33,6 +34,31 @@ test('a failure is an answer with what git said, or an error where there is no g
     missing: true,
   });
 });
+
+test.for(['HEAD', 'config', 'packed-refs', 'info/exclude'])(
+  'a pipe in place of %s is told, and nobody waits for what it has to say',
+  async (name) => {
+    using it = folder({ 'a.txt': 'a\n', 'below/b.txt': 'b\n' });
+    repository(it.path);
+    const place = join(it.path, '.git', name);
+    rmSync(place, { force: true });
+    execFileSync('mkfifo', [place]);
+    for (const from of [it.path, join(it.path, 'below')])
+      expect(await sourceGit(from, bareEnv(it.path)).run(['rev-parse', '--show-toplevel'])).toEqual({
+        ok: false,
+        missing: false,
+        why: `${place} is a pipe, in which git would wait for ever`,
+      });
+    expect(await headCommit(it.path, bareEnv(it.path))).toBeNull();
+    const own = ownGit({
+      cwd: it.path,
+      gitDir: join(it.path, '.git'),
+      settingsFile: join(it.path, 'settings'),
+      env: bareEnv(it.path),
+    });
+    await expect(own.text(['rev-parse', 'HEAD'])).rejects.toThrow('is a pipe');
+  },
+);
 
 test("nothing that a repository's settings name is run", async () => {
   using it = folder({ 'a.txt': 'a\n' });
