@@ -195,6 +195,30 @@ describe('with a key', () => {
   });
 });
 
+test('work orders that were spoilt while the model was at work are no fault of its answer', async () => {
+  // The text's own paths are relative to its folder.
+  const text = readFileSync(pipeline, 'utf8')
+    .replaceAll('../', `${root}/`)
+    .replace('  propose [', '  propose [agent=command, command.run="sh spoil.sh",');
+  await using it = await home({
+    'p/run.dot': text,
+    'w/spoil.sh': 'for order in .factory/orders/*; do echo {} > "$order"; done; echo {}\n',
+  });
+  const ran = await it.factory([
+    'run',
+    'p/run.dot',
+    '--workdir',
+    'w',
+    '--agent',
+    'scripted',
+    '--run-id',
+    'r1',
+  ]);
+  expect(ran.code, ran.stderr).toBe(1);
+  expect(ran.stdout).toContain('exit_build_failed');
+  expect(ran.stdout).toContain('WO-01.json is not a valid work order');
+});
+
 test('the pipeline of both halves is the two halves', async () => {
   const { readGraph } = await import('../../src/dot/read.ts');
   const read = (name: string) => {
