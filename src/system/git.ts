@@ -297,7 +297,11 @@ function git(setup: {
       const records = setup.records ?? recordsAbove(setup.cwd);
       const pipe = records === undefined ? undefined : pipeIn(records);
       if (pipe !== undefined)
-        return { ok: false, why: `${pipe} is a pipe, in which git would wait for ever`, missing: false };
+        return {
+          ok: false,
+          why: `${pipe} is a pipe, in which git would wait for ever: put git's own file there again`,
+          missing: false,
+        };
       const ended = await execa('git', [...options, ...args], {
         cwd: setup.cwd,
         env: { ...setup.env, ...call.env },
