@@ -1,0 +1,91 @@
+/** Finds private words in texts for people: README, docs, prompts, `--help`, messages, comments and test titles.
+ *  `node scripts/words.mjs [FILE…]` prints each finding with its place and the word to use; exit code 1 if there are any. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+
+/** Phrase → what to say. A blank in a phrase also matches the break between two lines of a comment. */
+const everywhere = [
+  ['(tell|tells|telling|told) of', 'report, print, warn'],
+  ['(is|are|was|were|be|been|being) told', 'is reported; is warned; receives'],
+  ['told (by|to|again|apart)', 'reported; distinguished'],
+  ['whoever', 'the user; any process that'],
+  ['somebody', 'a user; a process'],
+  ['(said|asked|read|written|known|wanted) by nobody', 'not set; the default'],
+  ['nobody (is|has|was|can|says?|said|asked|waits?|wants?|reads?|writes?|answers?|knows?|else|would|could)', 'name what is missing'],
+  ['(go|goes|going|went) on', 'continue, resume'],
+  ['(still )?stands? (there|in|at|for ever|so|still)', 'exists, is'],
+  ['of (its|their) own', 'separate; own'],
+  ['(mend|mends|mended|mending)', 'fix'],
+  ['but for', 'except'],
+  ['as it (is|was)', 'unchanged'],
+  ['beside', 'next to, with'],
+  ['says so', 'reports it'],
+  ['(is|are|was|were|be|been|stays?) parked', 'suspended'],
+  ['what is (sealed|hidden|kept|written|told|said|there|left|meant|wanted|given|asked)', 'name it'],
+  ['what judges', 'holdout scenarios'],
+  ['(peek|peeks|peeked) (at|into)', 'leak; read'],
+  ['has (a|the|no) word', 'reports'],
+  ['(a|an) error of ours', 'internal error'],
+  ['(make|made|makes|begun|begin|read|written) anew', 'again; recreate'],
+  ['wants? somebody', 'needs attention'],
+  ['the judge', 'the holdout'],
+  ['(in|of) the house', 'the project'],
+];
+
+/** In text for people alone: names in code keep these words. */
+const prose = [
+  ['stages?', 'node, execution'],
+  ['parked', 'suspended'],
+  ['purse', 'budget'],
+  ['twins?', 'hard link'],
+];
+
+/** Quotes, and names of the field that contain a phrase: file → texts that are left out before the search. */
+const allowed = {
+  'README.md': ['factory stage'],
+};
+
+const pattern = (phrase) => new RegExp(`(?<![\\w$.-])${phrase.replaceAll(' ', '\\s+(?:\\*\\s+|//\\s+)?')}(?![\\w$(:]|-\\w)`, 'gi');
+const compile = (rows) => rows.map(([phrase, say]) => ({ pattern: pattern(phrase), say }));
+const rules = { everywhere: compile(everywhere), prose: compile(prose) };
+
+/** Code without what is no text for people: everything but comments and strings becomes blanks, places stay. */
+function textOf(code) {
+  const parts = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\[\s\S])*`/g;
+  const blank = (text) => text.replace(/[^\n]/g, ' ');
+  let text = '';
+  let from = 0;
+  for (const part of code.matchAll(parts)) {
+    text += blank(code.slice(from, part.index)) + part[0];
+    from = part.index + part[0].length;
+  }
+  return text + blank(code.slice(from));
+}
+
+function filesBelow(folder, ending) {
+  return readdirSync(join(root, folder), { recursive: true })
+    .map((name) => join(folder, name))
+    .filter((name) => name.endsWith(ending) && statSync(join(root, name)).isFile());
+}
+
+const pages = ['README.md', 'AGENTS.md', 'CHANGELOG.md', ...filesBelow('docs', '.md'), ...filesBelow('prompts', '.md')];
+const sources = [...filesBelow('src', '.ts'), ...filesBelow('test', '.ts')].filter((name) => !/fixtures|golden/.test(name));
+const given = process.argv.slice(2).map((file) => relative(root, file));
+const chosen = [...pages, ...sources].filter((file) => given.length === 0 || given.some((name) => file.startsWith(name)));
+
+let found = 0;
+for (const file of chosen) {
+  const whole = readFileSync(join(root, file), 'utf8');
+  let text = file.endsWith('.ts') ? textOf(whole) : whole;
+  for (const quote of allowed[file] ?? []) text = text.replaceAll(quote, ' '.repeat(quote.length));
+  for (const { pattern, say } of file.endsWith('.ts') ? rules.everywhere : [...rules.everywhere, ...rules.prose])
+    for (const hit of text.matchAll(pattern)) {
+      const line = text.slice(0, hit.index).split('\n').length;
+      console.log(`${file}:${line}: "${hit[0].replace(/\s+/g, ' ')}": say ${say}`);
+      found++;
+    }
+}
+if (found > 0) console.log(`${found} private ${found === 1 ? 'phrase' : 'phrases'}: use the plain word`);
+process.exitCode = found === 0 ? 0 : 1;
