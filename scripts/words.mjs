@@ -13,7 +13,10 @@ const everywhere = [
   ['whoever', 'the user; any process that'],
   ['somebody', 'a user; a process'],
   ['(said|asked|read|written|known|wanted) by nobody', 'not set; the default'],
-  ['nobody (is|has|was|can|says?|said|asked|waits?|wants?|reads?|writes?|answers?|knows?|else|would|could)', 'name what is missing'],
+  [
+    'nobody (is|has|was|can|says?|said|asked|waits?|wants?|reads?|writes?|answers?|knows?|else|would|could)',
+    'name what is missing',
+  ],
   ['(go|goes|going|went) on', 'continue, resume'],
   ['(still )?stands? (there|in|at|for ever|so|still)', 'exists, is'],
   ['of (its|their) own', 'separate; own'],
@@ -47,13 +50,15 @@ const allowed = {
   'README.md': ['factory stage'],
 };
 
-const pattern = (phrase) => new RegExp(`(?<![\\w$.-])${phrase.replaceAll(' ', '\\s+(?:\\*\\s+|//\\s+)?')}(?![\\w$(:]|-\\w)`, 'gi');
+const pattern = (phrase) =>
+  new RegExp(`(?<![\\w$.-])${phrase.replaceAll(' ', '\\s+(?:\\*\\s+|//\\s+)?')}(?![\\w$(:]|-\\w)`, 'gi');
 const compile = (rows) => rows.map(([phrase, say]) => ({ pattern: pattern(phrase), say }));
 const rules = { everywhere: compile(everywhere), prose: compile(prose) };
 
 /** Code without what is no text for people: everything but comments and strings becomes blanks, places stay. */
 function textOf(code) {
-  const parts = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\[\s\S])*`/g;
+  const parts =
+    /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\[\s\S])*`/g;
   const blank = (text) => text.replace(/[^\n]/g, ' ');
   let text = '';
   let from = 0;
@@ -70,17 +75,29 @@ function filesBelow(folder, ending) {
     .filter((name) => name.endsWith(ending) && statSync(join(root, name)).isFile());
 }
 
-const pages = ['README.md', 'AGENTS.md', 'CHANGELOG.md', ...filesBelow('docs', '.md'), ...filesBelow('prompts', '.md')];
-const sources = [...filesBelow('src', '.ts'), ...filesBelow('test', '.ts')].filter((name) => !/fixtures|golden/.test(name));
+const pages = [
+  'README.md',
+  'AGENTS.md',
+  'CHANGELOG.md',
+  ...filesBelow('docs', '.md'),
+  ...filesBelow('prompts', '.md'),
+];
+const sources = [...filesBelow('src', '.ts'), ...filesBelow('test', '.ts')].filter(
+  (name) => !/fixtures|golden/.test(name),
+);
 const given = process.argv.slice(2).map((file) => relative(root, file));
-const chosen = [...pages, ...sources].filter((file) => given.length === 0 || given.some((name) => file.startsWith(name)));
+const chosen = [...pages, ...sources].filter(
+  (file) => given.length === 0 || given.some((name) => file.startsWith(name)),
+);
 
 let found = 0;
 for (const file of chosen) {
   const whole = readFileSync(join(root, file), 'utf8');
   let text = file.endsWith('.ts') ? textOf(whole) : whole;
   for (const quote of allowed[file] ?? []) text = text.replaceAll(quote, ' '.repeat(quote.length));
-  for (const { pattern, say } of file.endsWith('.ts') ? rules.everywhere : [...rules.everywhere, ...rules.prose])
+  for (const { pattern, say } of file.endsWith('.ts')
+    ? rules.everywhere
+    : [...rules.everywhere, ...rules.prose])
     for (const hit of text.matchAll(pattern)) {
       const line = text.slice(0, hit.index).split('\n').length;
       console.log(`${file}:${line}: "${hit[0].replace(/\s+/g, ' ')}": say ${say}`);

@@ -43,7 +43,8 @@ export {
 export { kinds } from './nodes/index.ts';
 export type { NodeKind, Site } from './nodes/kind.ts';
 /** `checkPlan(answer, { repoFiles })` reads a model's raw answer and tells everything that is wrong with it as coded
- *  findings; `plan` is there exactly when none of them is an error. It never throws, whatever the answer. */
+ *  findings; `plan` is there exactly when none of them is an error. It never throws, whatever the answer. Where a
+ *  command is a `python -c` program, it starts the machine's `python3` once and waits for it. */
 export { type Checked, checkPlan } from './planner/compile.ts';
 /** `emitPlan(plan, repoFiles, from)` turns a checked plan into the work orders that are written to disk: exemptions
  *  computed, the bootstrap order left out where the repository has its script, ids renumbered, provenance added. */

@@ -4,7 +4,7 @@ import { normalizePath, type VerifyContract, verifyScript } from '../model/work-
 import { kindOf } from './check.ts';
 import type { FindingCode, PlanFinding } from './finding.ts';
 import { isList, isObject } from './normalize.ts';
-import { ordinaryModules } from './python.ts';
+import { ordinaryModules, type PythonPrograms } from './python.ts';
 import { type OrderView, promised } from './view.ts';
 
 /** Findings across the orders. `repoFiles`: the files there before the first order. */
@@ -12,17 +12,18 @@ export function checkChain(
   orders: readonly OrderView[],
   contract: Json | undefined,
   repoFiles: Iterable<string>,
+  python: PythonPrograms,
 ): PlanFinding[] {
   const state = new Set(repoFiles);
   const findings: PlanFinding[] = [];
   for (const order of orders) {
-    findings.push(...checkLink(order, state));
+    findings.push(...checkLink(order, state, python));
     for (const path of promised(order)) state.add(path);
   }
   return [...findings, ...checkContract(contract, state)];
 }
 
-function checkLink(order: OrderView, state: ReadonlySet<string>): PlanFinding[] {
+function checkLink(order: OrderView, state: ReadonlySet<string>, programs: PythonPrograms): PlanFinding[] {
   const wo_id = order.id ?? '?';
   const found = (code: FindingCode, field: string, message: string): PlanFinding => ({
     code,
@@ -54,7 +55,11 @@ function checkLink(order: OrderView, state: ReadonlySet<string>): PlanFinding[] 
   if (order.postconditions.length > 0) findings.push(...checkScope(order, found));
 
   const reachable = new Set([...state, ...promised(order)]);
-  for (const module of order.commands.flatMap((command) => command.python?.imports ?? [])) {
+  const imports = order.commands.flatMap(({ python }) => {
+    const program = python === undefined ? undefined : programs.get(python);
+    return program?.kind === 'valid' ? program.imports : [];
+  });
+  for (const module of imports) {
     if (ordinaryModules.has(module.split('.')[0] ?? '')) continue;
     const base = module.replaceAll('.', '/');
     if (reachable.has(`${base}.py`) || reachable.has(`${base}/__init__.py`)) continue;

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../model/json.ts';
 import { hasWildcard, WorkOrder } from '../model/work-order.ts';
 import type { FindingCode, PlanFinding } from './finding.ts';
 import { isList, isObject, normalizeOrder } from './normalize.ts';
+import { type PythonPrograms, pythonTexts, readPython } from './python.ts';
 import { isQuoted } from './shell-meaning.ts';
 import { type OrderView, viewOrder } from './view.ts';
 
@@ -10,7 +11,12 @@ const maxOrders = 99;
 /** A word that is one of these is refused. */
 export const operators: ReadonlySet<string> = new Set(['|', '||', '&&', ';', '>', '>>', '<', '<<']);
 
-export type Structure = { readonly orders: readonly OrderView[]; readonly findings: readonly PlanFinding[] };
+export type Structure = {
+  readonly orders: readonly OrderView[];
+  /** What was found of each Python program in the orders' commands. */
+  readonly python: PythonPrograms;
+  readonly findings: readonly PlanFinding[];
+};
 
 /** The normalised orders of `plan`, none when the list or one of its elements has the wrong shape, and the findings
  *  about each order alone, in a fixed sequence: all ids first, then order by order. */
@@ -26,14 +32,18 @@ export function checkOrders(plan: JsonObject): Structure {
         ? []
         : [{ code: 'E000', wo_id: `index-${i}`, field: null, message: `is ${kindOf(item)}, not an object` }],
     );
-    return { orders: [], findings };
+    return { orders: [], python: new Map(), findings };
   }
   const orders = objects.map((order, index) => viewOrder(normalizeOrder(order), index));
-  return { orders, findings: [...orders.flatMap(checkId), ...orders.flatMap(checkOrder)] };
+  const commands = orders.flatMap((order) => order.commands);
+  const python = readPython(commands.flatMap(({ words }) => pythonTexts(words ?? [])));
+  const findings = [...orders.flatMap(checkId), ...orders.flatMap((order) => checkOrder(order, python))];
+  return { orders, python, findings };
 }
 
 const none = (message: string): Structure => ({
   orders: [],
+  python: new Map(),
   findings: [{ code: 'E000', wo_id: null, field: null, message }],
 });
 
@@ -49,7 +59,7 @@ function checkId(order: OrderView): PlanFinding[] {
   return [{ code: 'E001', wo_id: order.id || `index-${order.index}`, field: 'id', message }];
 }
 
-function checkOrder(order: OrderView): PlanFinding[] {
+function checkOrder(order: OrderView, programs: PythonPrograms): PlanFinding[] {
   const wo_id = order.id ?? `index-${order.index}`;
   const found = (code: FindingCode, field: string | null, message: string): PlanFinding => ({
     code,
@@ -70,8 +80,12 @@ function checkOrder(order: OrderView): PlanFinding[] {
   for (const { text, words, problem, python } of order.commands) {
     if (words === undefined) {
       findings.push(found('E007', commandField, `${quote(text)} cannot be checked as Python: ${problem}`));
-    } else if (python?.problem !== undefined) {
-      findings.push(found('E006', commandField, `${quote(text)} is not valid Python: ${python.problem}`));
+    }
+    const program = python === undefined ? undefined : programs.get(python);
+    if (program?.kind === 'invalid') {
+      findings.push(found('E006', commandField, `${quote(text)} is ${program.problem}`));
+    } else if (program?.kind === 'unchecked') {
+      findings.push(found('W102', commandField, `${quote(text)} was not checked: ${program.why}`));
     }
   }
   for (const field of ['allowed_files', 'context_files'] as const) {

@@ -11,7 +11,7 @@ import { isVerifyCommand } from './chain.ts';
 import { operators, quote } from './check.ts';
 import type { FindingCode, PlanFinding } from './finding.ts';
 import { readJavaScript } from './javascript.ts';
-import { ordinaryModules, readPython } from './python.ts';
+import { ordinaryModules, type PythonPrograms } from './python.ts';
 import { shellGrammarProblem } from './shell-grammar.ts';
 import { shellMeaning } from './shell-meaning.ts';
 import { type CommandView, type OrderView, promised } from './view.ts';
@@ -22,8 +22,9 @@ export function checkCommands(
   orders: readonly OrderView[],
   repoFiles: Iterable<string>,
   npm: Npm | undefined,
+  programs: PythonPrograms,
 ): PlanFinding[] {
-  const now: Now = { there: new ByThen(repoFiles, npm), hasGo: false, hasCargo: false };
+  const now: Now = { there: new ByThen(repoFiles, npm), programs, hasGo: false, hasCargo: false };
   return orders.flatMap((order) => {
     const own = promised(order);
     for (const path of own) now.there.add(path);
@@ -44,7 +45,12 @@ export function checkCommands(
 }
 
 /** What is there when a command runs, and what an earlier command may have made. */
-type Now = { readonly there: ByThen; hasGo: boolean; hasCargo: boolean };
+type Now = {
+  readonly there: ByThen;
+  readonly programs: PythonPrograms;
+  hasGo: boolean;
+  hasCargo: boolean;
+};
 type Command = Pick<CommandView, 'text'> & {
   readonly words: readonly string[];
   /** It is a `python -c` program in the form that has rules of its own. */
@@ -113,9 +119,10 @@ function checkCall(call: Call, { isChecked }: Command, now: Now): Found[] {
     }
     case 'python': {
       if (isChecked) return [];
-      const { problem, imports } = readPython(call.text);
-      if (problem !== undefined) return [['E207', `is not valid Python: ${problem}`]];
-      return imports
+      const program = now.programs.get(call.text);
+      if (program?.kind === 'invalid') return [['E207', `is ${program.problem}`]];
+      if (program?.kind === 'unchecked') return [['W102', `was not checked: ${program.why}`]];
+      return (program?.imports ?? [])
         .filter((name) => !ordinaryModules.has(name.split('.')[0] ?? ''))
         .map((name) => [name, name.replaceAll('.', '/')] as const)
         .filter(([, path]) => !there.file(`${path}.py`) && !there.file(`${path}/__init__.py`))

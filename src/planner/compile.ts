@@ -49,9 +49,9 @@ function checkValue(value: Json, { repoFiles, npm, strict = false }: Surrounding
     const message = `the answer is ${kindOf(value)}, not an object with the key work_orders`;
     return { findings: [{ code: 'E000', wo_id: null, field: null, message }], notes: [], parseError: false };
   }
-  const { orders, findings: alone } = checkOrders(value);
-  const chained = checkChain(orders, value['verify_contract'], repoFiles);
-  const ran = checkCommands(orders, repoFiles, npm);
+  const { orders, python, findings: alone } = checkOrders(value);
+  const chained = checkChain(orders, value['verify_contract'], repoFiles, python);
+  const ran = checkCommands(orders, repoFiles, npm, python);
   const all = [...alone, ...chained, ...(strict ? ran : ran.filter((finding) => !isStrictOnly(finding)))];
   const findings = [...all.filter(isError), ...all.filter((finding) => !isError(finding))];
   const notes = strict ? [] : ran.filter(isStrictOnly);

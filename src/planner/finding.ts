@@ -26,6 +26,7 @@ const fixes = {
   E206: 'Let this step or an earlier one write Cargo.toml.',
   E207: 'Correct the Python program, or put it into a file that the step writes.',
   W101: 'Make sure that the imported module is written by this step or an earlier one.',
+  W102: 'Install python3: it checks the program without running it.',
   W201: 'Nothing is expanded: write the value or the file names themselves, or quote the word if it is meant as it is.',
   W202: 'Give each command an entry of its own, or join them with && so that the first failure counts.',
   W203: 'Import a file that this step or an earlier one writes, with its whole name where it is an import.',

@@ -1,35 +1,81 @@
-/** What can be known of a `python -c` program without Python: whether it is grammatical, and what it imports.
- *
- *  The grammar under `python/` is written here because what npm has is made for editors and answers another question:
- *  `@lezer/python` 1.1.19 refuses valid programs (`x = 1.`, `x[*a]`, `with (open(a) as b, open(c) as d): pass`) and
- *  takes invalid ones (`f() = 1`, `0777`, `def f(a=1, b): pass`, `try: pass`). Ours answers as the `ast.parse` of
- *  Python 3.11 does, wherever the two were compared, except that
- *  - what newer Pythons added is accepted: `type X = int`, `def f[T](x)`, the same quotes inside an f-string again;
- *  - where a statement begins with a backslash at the end of a line, the next line's indentation is passed over;
- *  - names in `"\N{...}"` and lone surrogates are not looked at;
- *  - more than 401 operators before one operand (`not not ... x`) are refused; brackets nest 200 deep, as there.
- *
- *  As with `ast.parse`, what only Python's compiler finds is no matter of grammar and is accepted: `return` and `await`
- *  outside functions, `break` outside loops, the same parameter twice. */
-import { parseProgram } from './python/statements.ts';
-import { PythonSyntaxError } from './python/syntax-error.ts';
+/** Checks `python -c` programs by the machine's own Python, which is what will run them: whether they are grammatical,
+ *  and what they import. Nothing of them is run. */
+import * as z from 'zod';
+import { outputOf } from '../system/run-sync.ts';
 
-export type PythonProgram = {
-  /** Why the program is not grammatical, with its line; undefined when it is. */
-  readonly problem: string | undefined;
-  /** The modules imported anywhere in it, outermost statements first, repetitions kept; none when there is a problem.
-   *  A relative import counts as its module's name; `from . import x` names none. */
-  readonly imports: readonly string[];
-};
+export type PythonProgram =
+  /** The modules imported anywhere in it, outermost statements first, with repetitions. A relative import counts as its
+   *  module's name; `from . import x` names none. */
+  | { readonly kind: 'valid'; readonly imports: readonly string[] }
+  /** `problem` names the version and the line: `not valid Python 3.11: invalid syntax (line 1)`. */
+  | { readonly kind: 'invalid'; readonly problem: string }
+  | { readonly kind: 'unchecked'; readonly why: string };
 
-/** Reads a program. Never throws, whatever the text. */
-export function readPython(source: string): PythonProgram {
+/** By the program's text. */
+export type PythonPrograms = ReadonlyMap<string, PythonProgram>;
+
+const timeoutMs = 20_000;
+
+/** Prints the version, then a line per program: a list of imports, a problem, or null where it cannot say. Each line is
+ *  flushed, so that a program that crashes the parser takes only itself and those after it along. */
+const checker = `
+import ast, json, sys
+print('%d.%d' % sys.version_info[:2], flush=True)
+def imports(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+for text in json.load(sys.stdin.buffer):
+    try:
+        answer = list(imports(ast.parse(text)))
+    except SyntaxError as error:
+        answer = '%s (line %s)' % (error.msg, error.lineno)
+    except ValueError as error:
+        answer = str(error)
+    except (MemoryError, RecursionError):
+        answer = None
+    print(json.dumps(answer), flush=True)
+`;
+
+const Answer = z.union([z.array(z.string()), z.string()]);
+
+/** Checks programs, by their text. Starts one Python for all of them, and none where there are none. Never throws. */
+export function readPython(texts: readonly string[]): PythonPrograms {
+  const distinct = [...new Set(texts)];
+  if (distinct.length === 0) return new Map();
+  // What is passed to a program is UTF-8, which has no lone surrogates.
+  const input = JSON.stringify(distinct.map((text) => Buffer.from(text).toString()));
+  // Isolated and without site packages: nothing of the workspace or of the user's settings is loaded.
+  const printed = outputOf('python3', ['-I', '-S', '-c', checker], { input, timeoutMs });
+  const [version = '', ...lines] = printed.split('\n');
+  return new Map(distinct.map((text, at) => [text, programOf(version, lines[at])]));
+}
+
+function programOf(version: string, line: string | undefined): PythonProgram {
+  if (!/^\d+\.\d+$/.test(version)) return { kind: 'unchecked', why: 'no python3' };
+  const answer = Answer.safeParse(parsed(line ?? ''));
+  if (!answer.success) return { kind: 'unchecked', why: 'python3 gave no answer' };
+  return typeof answer.data === 'string'
+    ? { kind: 'invalid', problem: `not valid Python ${version}: ${answer.data}` }
+    : { kind: 'valid', imports: answer.data };
+}
+
+function parsed(line: string): unknown {
   try {
-    return { problem: undefined, imports: parseProgram(source) };
-  } catch (error) {
-    if (error instanceof PythonSyntaxError) return { problem: error.message, imports: [] };
-    throw error;
+    return JSON.parse(line);
+  } catch {
+    // Cut off by a crash.
+    return undefined;
   }
+}
+
+/** The texts of `words` that may be the program of a Python, however it is called. */
+export function pythonTexts(words: readonly string[]): readonly string[] {
+  const at = words.findIndex((word) => /(?:^|\/)(?:python|pypy)[\d.]*$/.test(word));
+  if (at < 0) return [];
+  return words.filter((_, i) => i > at + 1 && /^-[A-Za-z]*c$/.test(words[i - 1] ?? ''));
 }
 
 /** Modules that an acceptance command may import without any work order providing them. */

@@ -2,15 +2,14 @@
 import type { Json, JsonObject } from '../model/json.ts';
 import { splitWords } from '../policy/words.ts';
 import { isList, isObject } from './normalize.ts';
-import { type PythonProgram, readPython } from './python.ts';
 
 export type CommandView = {
   readonly text: string;
   /** Undefined when the command cannot be split; `problem` then says why. */
   readonly words: readonly string[] | undefined;
   readonly problem: string;
-  /** The program of a `python -c PROGRAM …` command. */
-  readonly python: PythonProgram | undefined;
+  /** The text of the program in a `python -c PROGRAM …` command. */
+  readonly python: string | undefined;
 };
 
 export type ConditionView = { readonly kind: Json | undefined; readonly path: Json | undefined };
@@ -62,7 +61,6 @@ function viewCommand(text: string): CommandView {
   const split = splitWords(text);
   if ('problem' in split) return { text, words: undefined, problem: split.problem, python: undefined };
   const [program, flag, source] = split.words;
-  const python =
-    program === 'python' && flag === '-c' && source !== undefined ? readPython(source) : undefined;
+  const python = program === 'python' && flag === '-c' ? source : undefined;
   return { text, words: split.words, problem: '', python };
 }

@@ -1,218 +1,101 @@
-import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { readPython } from '../../src/planner/python.ts';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { checkPlan } from '../../src/planner/compile.ts';
+import { pythonTexts, readPython } from '../../src/planner/python.ts';
+import { noPython } from '../support/python.ts';
 
-const grammatical = [
-  '',
-  '# only a comment',
-  'x = 1.',
-  'x = yield',
-  'lambda a, /, b=1, *c, d, **e: (yield)',
-  'with (open(a) as b, open(c) as d.e,): pass',
-  'for *a, b in *c, d: pass',
-  'x[*a, b:c:d, ...]',
-  '{a := 1, 2}',
-  '{**a, b: lambda: 1}',
-  'print(f"{x!r:>{width}} {{}} {y = } {d["key"]}")',
-  'f(*a, b=1, *c, **d)',
-  'def f(a: int = 1, /, *b: str, c, **d: x) -> y: return',
-  '@a or b\nasync def f():\n  async with a as b, c: pass\n  return [await y async for x in z if x]',
-  'match = 1; case = match; type = case\nmatch[0](case)',
-  'match w := x,:\n  case y as v,: z = 0\nmatch *a, b := c, *d,:\n  case _: pass\nmatch (x):\n  case _: pass',
-  'match x, y:\n  case [1 | -2.5+3j, *_] | {"a": None, **rest} if rest: pass\n  case A.B(c, d=(e as f)): pass',
-  'try:\n  pass\nexcept* A as e:\n  pass\nelse: pass\nfinally: pass',
-  'if x:\n\tpass\nelif y: pass; z\nelse:\n        pass',
-  '0x1for x in y',
-  "rb'a' B'b'",
-  'global a, b',
-  'x: int = 1, 2\n(y): str\nz.a[0] += yield b',
-  'a = *b, c = d',
-  'del a, (b.c, [d[0]])',
-  'from ... a import (b as c, d,)'.replace('... a', '...a'),
-];
-test.for(grammatical)('%j is grammatical', (source) => {
-  expect(readPython(source).problem).toBeUndefined();
-});
+const checked = (text: string) => readPython([text]).get(text);
+const planOf = (...commands: readonly string[]) => {
+  const order = {
+    ...{ id: 'WO-01', title: 't', intent: 'i', preconditions: [], forbidden: [], context_files: [] },
+    ...{ postconditions: [{ kind: 'file_exists', path: 'a' }], allowed_files: ['a'], notes: null },
+    acceptance_commands: commands,
+  };
+  return JSON.stringify({ work_orders: [order] });
+};
+const findingsOf = (...commands: readonly string[]) =>
+  checkPlan(planOf(...commands), { repoFiles: [], strict: true }).findings;
 
-const ungrammatical = [
-  ' x',
-  'def',
-  "print 'x'",
-  'x = (1,',
-  'x = 1)',
-  'y := 2',
-  'f(a=1, 2)',
-  'f(x for x in y, 1)',
-  'f(**a, *b)',
-  'def f(a=1, b): pass',
-  'def f(*): pass',
-  'def f(a, /, b, /): pass',
-  'lambda **k, a: 1',
-  'f() = 1',
-  'None = 1',
-  'a, b += 1',
-  'x, y: int',
-  'for 1 in x: pass',
-  'for x in y',
-  'del f()',
-  'from x import a,',
-  'import a.b as c.d',
-  'a <> b',
-  'a == not b',
-  '0777',
-  '1__0',
-  '1a',
-  "'a' b'b'",
-  "b'\u00e9'",
-  String.raw`'\x1'`,
-  String.raw`'\N'`,
-  "f'}'",
-  "f'{}'",
-  "f'{a!x}'",
-  "f'{a b}'",
-  "'a\nb'",
-  '(*a)',
-  '[*a for a in b]',
-  '{a: 1, b}',
-  'x.class',
-  'x ? y',
-  'x \\ y',
-  'x\\',
-  'x\u0000',
-  '\ufeffx',
-  'try: pass',
-  'try: pass\nexcept: pass\nexcept* A: pass',
-  '@a\nx = 1',
-  'async x',
-  'if x:\npass',
-  'if x:\n  a\n b',
-  'if x:\n\ta\n        b',
-  'x\n  y',
-  'a;; b',
-  'match x:\n  case a + b: pass',
-  'match *x:\n  case _: pass',
-  'match x, , y:\n  case _: pass',
-  'match x:\n  case {**r, "a": 1}: pass',
-  'match x:\n  case A(b=1, c): pass',
-];
-test.for(ungrammatical)('%j is not', (source) => {
-  expect(readPython(source)).toEqual({ problem: expect.stringMatching(/\(line \d+\)$/), imports: [] });
-});
+/** Puts a `python3` with this script in place of the machine's, or none. Returns the path of its folder. */
+function withPython(script: string | undefined): string {
+  const folder = mkdtempSync(join(tmpdir(), 'python-'));
+  if (script !== undefined) writeFileSync(join(folder, 'python3'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  vi.stubEnv('PATH', folder);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    rmSync(folder, { recursive: true });
+  });
+  return folder;
+}
 
-test.for(['()', '[]', '{}'])(
-  'two hundred nested %s are grammatical, and one more is not',
-  ([open, close]) => {
-    const nested = (n: number) => `${(open ?? '').repeat(n)}${(close ?? '').repeat(n)}`;
-    const wrapped = (n: number) => (open === '{' ? `${'{1:'.repeat(n)}1${'}'.repeat(n)}` : nested(n));
-    expect(readPython(wrapped(200)).problem).toBeUndefined();
-    expect(readPython(wrapped(201)).problem).toContain('nested');
-  },
-);
-
-test('what newer Pythons added is accepted, and what only the compiler finds is no matter of grammar', () => {
-  for (const source of [
-    'type X = int',
-    'def f[T](x: T): pass',
-    "f'{a['b']}'",
-    '"\\N{no such name}"',
-    '"\ud800"',
-    'return 1',
-    'await x',
-    'break',
-    'def f(a, a): pass',
-  ])
-    expect(readPython(source).problem, source).toBeUndefined();
-});
-
-test('imports are listed outermost first, each as often as it stands there', () => {
-  const source =
-    'def f():\n  import inner.one as i\n  if x:\n    from deep import *\nimport outer, outer\n' +
-    'from .rel import a\nfrom . import b\ntry: import opt\nexcept E: import late';
-  expect(readPython(source).imports).toEqual(['outer', 'outer', 'rel', 'inner.one', 'opt', 'deep', 'late']);
-});
-
-test.for([
-  '(',
-  '[',
-  '{',
-  'not ',
-  '-',
-  'lambda: ',
-  'x if y else ',
-  'f(',
-  'a[',
-  '{1: ',
-  "f'{",
-  'if x: ',
-  'await ',
-  'x**',
-  '@',
-])('a hundred thousand times %j is an error or not, but never a crash', (piece) => {
-  expect(readPython(piece.repeat(100_000)).problem).toBeDefined();
-});
-
-test('any text is read without a crash', () => {
-  const piece = fc.constantFrom(
-    ...[
-      '(',
-      ')',
-      '[',
-      ']',
-      '{',
-      '}',
-      ':',
-      ',',
-      '=',
-      ':=',
-      '*',
-      '**',
-      '.',
-      '@',
-      '!',
-      '|',
-      '\\',
-      '\n',
-      '\n  ',
-      '\t',
-      "'",
-    ],
-    ...[
-      '"',
-      "f'{",
-      "'''",
-      'rb"',
-      '1',
-      '1.',
-      '0x',
-      'x',
-      'if ',
-      'else ',
-      'for ',
-      'in ',
-      'lambda ',
-      'match ',
-      'case _',
-    ],
-    ...[
-      'def f',
-      'class A',
-      'import ',
-      'from ',
-      'as ',
-      'yield ',
-      'await ',
-      'async ',
-      'with ',
-      'try',
-      'except',
-      'é',
-      '\ud800',
-    ],
+describe.skipIf(noPython !== '')(`by the machine's Python ${noPython}`, () => {
+  test.for(['', 'x = 1.', 'return 1', 'await x', 'with (open(a) as b, open(c) as d): pass', '"\ud800é"'])(
+    '%j is valid',
+    (text) => {
+      expect(checked(text)).toEqual({ kind: 'valid', imports: [] });
+    },
   );
-  fc.assert(
-    fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
-      readPython(pieces.join(''));
-    }),
-    { numRuns: 2000 },
+
+  test.for(['def', "print 'x'", 'f() = 1', '0777', 'try: pass', ' x', 'x\u0000', '('.repeat(300)])(
+    '%j is not, and the problem names the version',
+    (text) => {
+      expect(checked(text)).toEqual({
+        kind: 'invalid',
+        problem: expect.stringMatching(/^not valid Python 3\.\d+: ./),
+      });
+    },
   );
+
+  test('imports are listed outermost first, with repetitions', () => {
+    const text =
+      'def f():\n  import inner.one as i\n  if x:\n    from deep import *\nimport outer, outer\n' +
+      'from .rel import a\nfrom . import b\ntry: import opt\nexcept E: import late';
+    const imports = ['outer', 'outer', 'rel', 'inner.one', 'opt', 'deep', 'late'];
+    expect(checked(text)).toEqual({ kind: 'valid', imports });
+  });
+
+  test('each program of a plan has its own answer', () => {
+    const codes = findingsOf('python -c "def"', 'python3 -c "def"', 'python -c "import zed"', 'python -c 1');
+    expect(codes.map(({ code }) => code)).toEqual(['E006', 'E207', 'W101']);
+    expect(codes[0]?.message).toMatch(/"python -c \\"def\\"" is not valid Python 3\.\d+: .+ \(line 1\)$/);
+  });
+});
+
+test('without python3 programs are not checked, which is a warning', () => {
+  withPython(undefined);
+  const messages = findingsOf('python -c "def"', 'env python3 -c "def"').map(
+    ({ code, message }) => `${code} ${message}`,
+  );
+  expect(messages).toEqual([
+    expect.stringMatching(/^W102 .*was not checked: no python3$/),
+    expect.stringMatching(/^W102 .*was not checked: no python3$/),
+  ]);
+});
+
+test('programs that python3 crashes at or gives no answer for are not checked, those before are', () => {
+  withPython('echo 3.11; echo \'["a"]\'; echo null; printf [; kill -9 $$');
+  expect([...readPython(['a', 'b', 'c', 'd']).values()]).toEqual([
+    { kind: 'valid', imports: ['a'] },
+    ...['b', 'c', 'd'].map(() => ({ kind: 'unchecked', why: 'python3 gave no answer' })),
+  ]);
+});
+
+test('one process checks all programs of a plan, and none is started where there is no program', () => {
+  const folder = withPython('echo x >>"${0%/*}/starts"; echo 3.11');
+  const starts = () => readFileSync(join(folder, 'starts'), 'utf8');
+  findingsOf('node -e 1', 'python a.py', 'python -m unittest');
+  expect(starts).toThrow('ENOENT');
+  findingsOf('python -c 1', 'python -c 2', 'python3 -Ic 3');
+  expect(starts()).toBe('x\n');
+});
+
+test.for<[string, readonly string[]]>([
+  ['python -c a b', ['a']],
+  ['env X=1 /usr/bin/python3.12 -W ignore -Ic a', ['a']],
+  ['bash -c python', []],
+  ['python a.py -c', []],
+])('%j may run the Python programs %j', ([command, texts]) => {
+  expect(pythonTexts(command.split(' '))).toEqual(texts);
 });
