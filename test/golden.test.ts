@@ -1,66 +1,138 @@
-/** Whole runs as golden folders: what a story leaves on disk. `npx vitest run test/golden.test.ts -u` writes them anew. */
-import { existsSync, readdirSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
+/** Whole runs as golden folders (test/golden/README.md). `npx vitest run test/golden.test.ts -u` writes what is expected
+ *  anew: read the difference. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { readPipeline, startRun } from '../src/factory.ts';
-import type { Clock } from '../src/system/clock.ts';
+import { afterEach, expect, test } from 'vitest';
+import { realClock } from '../src/system/clock.ts';
+import { removeTree } from '../src/system/remove.ts';
+import { cleanEnv } from './support/cli.ts';
+import { eventLines, type Plain, resultText, traceLines } from './support/golden/records.ts';
+import { treeText } from './support/golden/tree.ts';
+import { factory } from './support/in-process.ts';
+import { killedWhen } from './support/killed.ts';
+
+/** One thing that is done, in order. `<home>` stands for the folder that the story is in. */
+type Step = {
+  /** A command line of `factory`, called in this process; words are parted by blanks. */
+  readonly factory?: string;
+  /** The same, as a process that is killed as soon as the file `until` is there. */
+  readonly killed?: string;
+  readonly until?: string;
+  /** A line of shell. */
+  readonly sh?: string;
+  /** Exit code; 0 where it is missing. */
+  readonly exit?: number;
+  /** Parts of standard output and standard error together, or, of a shell line, all of it. */
+  readonly prints?: readonly string[];
+  /** What time it is; the next steps keep it. */
+  readonly at?: string;
+};
+type Story = {
+  readonly steps: readonly Step[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Programs without which the story is skipped. */
+  readonly needs?: readonly string[];
+  /** Texts that must be in no file of a run and in nothing that is printed. */
+  readonly absent?: readonly string[];
+  /** Runs whose trace, events, result and tree are expected; the others are only looked through for `absent`. */
+  readonly runs?: readonly string[];
+};
+const oneRun: Story = {
+  steps: [{ factory: 'run pipeline.dot --run-id golden --workdir workdir --agent fake' }],
+};
 
 const folder = join(import.meta.dirname, 'golden');
 const stories = readdirSync(folder, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
-  .map((entry) => entry.name);
-
-/** Time stands still, and nobody waits. */
-const clock: Clock = {
-  now: () => new Date('2026-01-02T03:04:05.000Z'),
-  monotonic: () => 0,
-  sleep: async () => {},
+  .map(({ name }) => {
+    const file = join(folder, name, 'story.json');
+    const story: Story = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : oneRun;
+    return { name, story };
+  });
+const has = (program: string) => {
+  try {
+    execFileSync('sh', ['-c', `command -v ${program}`]);
+    return true;
+  } catch {
+    return false;
+  }
 };
 
-test.for(stories)('%s', async (story) => {
-  const at = join(folder, story);
-  const home = await realpath(await mkdtemp(join(tmpdir(), 'golden-')));
-  try {
-    const workdir = existsSync(join(at, 'workdir')) ? join(at, 'workdir') : join(home, 'empty');
-    await mkdir(workdir, { recursive: true });
-    const { graph, found } = await readPipeline(join(at, 'pipeline.dot'), home);
-    if (graph === undefined) throw new Error(found.map((d) => d.message).join('\n'));
-    const runsDir = join(home, 'runs');
-    const ended = await startRun(
-      graph,
-      { runsDir, runId: 'golden' },
-      { vars: {}, workdir, agent: 'fake', envPass: [], allowDirty: false, acceptChanges: false },
-      {
-        cwd: home,
-        // The same on every machine, whatever it can confine.
-        env: { PATH: process.env['PATH'], HOME: home, FACTORY_SANDBOX: 'none' },
-        clock,
-        signal: new AbortController().signal,
-        watcher: { event: () => {}, streamed: () => {}, spent: () => {} },
-        log: () => {},
-      },
-    );
-    if ('problems' in ended) throw new Error(ended.problems.map((d) => d.message).join('\n'));
-    const run = join(runsDir, 'golden');
-    const plain = (text: string) =>
-      text
-        .replaceAll(home, '<home>')
-        .replaceAll(at, '<story>')
-        .replace(/"[0-9a-f]{64}"/g, '"<sha256>"');
-    for (const name of ['events.jsonl', 'trace.jsonl', 'result.json']) {
-      await expect(plain(await readFile(join(run, name), 'utf8'))).toMatchFileSnapshot(
-        join(at, 'expected', name),
-      );
-    }
-    const files = (await readdir(run, { recursive: true, withFileTypes: true }))
+const homes: string[] = [];
+afterEach(async () => {
+  for (const home of homes.splice(0)) await removeTree(home);
+});
+
+test.for(stories)('$name', async ({ name, story }, { skip }) => {
+  const missing = (story.needs ?? []).filter((program) => !has(program));
+  if (missing.length > 0) skip(`there is no ${missing.join(', ')} here`);
+  const source = join(folder, name);
+  const home = realpathSync(mkdtempSync(join(tmpdir(), 'golden-')));
+  homes.push(home);
+  cpSync(source, home, { recursive: true, filter: (path) => path !== join(source, 'expected') });
+  const there = (text: string) => text.replaceAll('<home>', home);
+  const env: Record<string, string> = { HOME: home };
+  for (const [key, value] of Object.entries(story.env ?? {})) env[key] = there(value);
+
+  let now = '2026-01-02T03:04:05.000Z';
+  let printed = '';
+  for (const step of story.steps) {
+    now = step.at ?? now;
+    const clock = { ...realClock, now: () => new Date(now) };
+    const ran = await take(step, home, env, clock, there);
+    printed += ran.text;
+    expect(ran.code, `${JSON.stringify(step)}\n${ran.text}`).toBe(step.exit ?? 0);
+    if (step.sh !== undefined && step.prints !== undefined)
+      expect(ran.text.trimEnd().split('\n')).toEqual(step.prints);
+    else for (const part of step.prints ?? []) expect(ran.text).toContain(part);
+  }
+
+  const runs = join(home, '.factory/runs');
+  for (const run of story.runs ?? ['golden']) {
+    const expected = join(source, 'expected', ...(story.runs === undefined ? [] : [run]));
+    const plain: Plain = (text) => text.replaceAll(join(runs, run), '<run>').replaceAll(home, '<home>');
+    const read = (file: string) => readFileSync(join(runs, run, file), 'utf8');
+    await expect(eventLines(read('events.jsonl'), plain)).toMatchFileSnapshot(join(expected, 'events.jsonl'));
+    await expect(traceLines(read('trace.jsonl'), plain)).toMatchFileSnapshot(join(expected, 'trace.jsonl'));
+    await expect(resultText(read('result.json'), plain)).toMatchFileSnapshot(join(expected, 'result.json'));
+    await expect(treeText(join(runs, run), plain)).toMatchFileSnapshot(join(expected, 'tree.txt'));
+  }
+  for (const text of story.absent ?? []) {
+    expect(printed).not.toContain(text);
+    const found = readdirSync(join(home, '.factory'), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name).slice(run.length + 1))
-      .filter((name) => !/^(snapshots|lock)\//.test(name))
-      .sort();
-    await expect(`${files.join('\n')}\n`).toMatchFileSnapshot(join(at, 'expected', 'tree.txt'));
-  } finally {
-    await rm(home, { recursive: true, force: true });
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((file) => readFileSync(file).includes(text));
+    expect(found, `hold "${text}"`).toEqual([]);
   }
 });
+
+async function take(
+  step: Step,
+  home: string,
+  env: Readonly<Record<string, string>>,
+  clock: typeof realClock,
+  there: (text: string) => string,
+): Promise<{ readonly code: number | null; readonly text: string }> {
+  const words = (line: string) => there(line).split(' ');
+  if (step.factory !== undefined) {
+    const { code, stdout, stderr } = await factory(words(step.factory), { cwd: home, env, clock });
+    return { code, text: stdout + stderr };
+  }
+  if (step.killed !== undefined) {
+    await killedWhen(words(step.killed), { cwd: home, env }, () => existsSync(join(home, step.until ?? '')));
+    return { code: 0, text: '' };
+  }
+  try {
+    const text = execFileSync('bash', ['-c', there(step.sh ?? '')], {
+      cwd: home,
+      env: cleanEnv({ ...env, GIT_CONFIG_GLOBAL: '/dev/null' }),
+      encoding: 'utf8',
+    });
+    return { code: 0, text };
+  } catch (error) {
+    return { code: 1, text: String(error) };
+  }
+}

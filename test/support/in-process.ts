@@ -1,0 +1,74 @@
+/** The command line called in this process: everything that `factory …` does but its own start, streams and signals. */
+import { factory as runCommandLine } from '../../src/command-line.ts';
+import { flagsFirst } from '../../src/commands/argv.ts';
+import { sameAgain } from '../../src/commands/called.ts';
+import { harmless } from '../../src/commands/io.ts';
+import { tellTrouble } from '../../src/commands/trouble.ts';
+import { type Clock, realClock } from '../../src/system/clock.ts';
+import { realEvery } from '../../src/system/every.ts';
+import { cleanEnv, type Home, home as homeOf, type Ran } from './cli.ts';
+
+export type Call = {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly clock?: Clock;
+  /** Sees standard error line by line; `stop` does what the signal does to the command line. */
+  readonly watch?: (line: string, stop: (signal: 'SIGINT' | 'SIGTERM') => void) => void;
+};
+
+/** Runs `factory …argv` to its end. */
+export async function factory(argv: readonly string[], { cwd, env, clock, watch }: Call): Promise<Ran> {
+  const controller = new AbortController();
+  const last: (() => Promise<void>)[] = [];
+  let stdout = '';
+  let stderr = '';
+  let line = '';
+  const given = flagsFirst(argv);
+  const again = sameAgain('factory', given);
+  const doors = {
+    cwd,
+    env: cleanEnv(env),
+    out: (text: string) => {
+      stdout += harmless(text);
+    },
+    err: (text: string) => {
+      stderr += harmless(text);
+      const lines = (line + text).split('\n');
+      line = lines.pop() ?? '';
+      for (const whole of lines) watch?.(whole, (signal) => controller.abort(signal));
+    },
+    bytes: (piece: Uint8Array) => {
+      stdout += Buffer.from(piece).toString();
+    },
+    outIsClosed: () => false,
+    outIsTerminal: false,
+    errIsTerminal: false,
+    width: 100,
+    called: { program: 'factory', ...(again === undefined ? {} : { again }) },
+    clock: clock ?? realClock,
+    every: realEvery,
+    stopping: () => controller.signal,
+    parting: () => {},
+    atLast: (work: () => Promise<void>) => void last.push(work),
+  };
+  const code = await runCommandLine(given, doors).catch((error: unknown) => tellTrouble(error, doors, given));
+  for (const work of last) await work();
+  return { code, signal: null, stdout, stderr };
+}
+
+/** A home whose `factory` runs in this process; `program` is the built command line. */
+export async function home(
+  files: Readonly<Record<string, string>> = {},
+): Promise<Omit<Home, 'factory'> & { factory: InProcess; program: Home['factory'] }> {
+  const it = await homeOf(files);
+  return Object.assign(it, {
+    program: it.factory,
+    factory: ((argv, options = {}) =>
+      factory(argv, {
+        ...options,
+        cwd: options.cwd ?? it.path,
+        env: { HOME: it.path, ...options.env },
+      })) satisfies InProcess as InProcess,
+  });
+}
+export type InProcess = (argv: readonly string[], options?: Partial<Call>) => Promise<Ran>;
