@@ -77,7 +77,7 @@ export async function factory(argv: readonly string[], doors: CommandDoors): Pro
   };
   const call: Call = { argv, doors, exit };
   const program = new Command('factory')
-    .description('Runs pipelines that turn a spec into verified commits.')
+    .description('Run pipelines that turn a spec into verified commits.')
     .version(packageVersion())
     .showSuggestionAfterError()
     .enablePositionalOptions(false)
@@ -86,18 +86,18 @@ export async function factory(argv: readonly string[], doors: CommandDoors): Pro
     .configureOutput({ writeOut: doors.out, writeErr: doors.err, outputError: () => {} });
 
   withRunOptions(program.command('run [pipeline]'))
-    .description('run a pipeline')
-    .option('--run-id <id>', 'name of the run (default: a ULID)')
-    .option('--resume', 'go on with the run that --run-id names')
-    .option('--allow-dirty', 'take uncommitted changes of the workdir as the first commit')
-    .option('--holdout <dir>', 'take what judges from this folder: it is sealed, and no agent gets to see it')
+    .description('Run a pipeline')
+    .option('--run-id <id>', 'id of the run (default: a ULID)')
+    .option('--resume', 'resume the run --run-id')
+    .option('--allow-dirty', 'commit uncommitted changes of the workdir first')
+    .option('--holdout <dir>', 'directory of holdout scenarios, hidden from agents')
     .action(async (pipeline, options) => {
       const { runCommand } = await import('./commands/run.ts');
       exitCode = await runCommand(pipeline, options, { ...doors, signal: doors.stopping() });
     });
   withRunOptions(program.command('resume <run>'))
-    .description('go on with a run where it stopped')
-    .option('--live', 'of a replay: let agents answer where it leaves the record')
+    .description('Resume a run')
+    .option('--live', 'of a replay: use the agents where the record does not fit')
     .action(async (run, options) => {
       const { resumeCommand } = await import('./commands/run.ts');
       exitCode = await resumeCommand(run, options, { ...doors, signal: doors.stopping() });
@@ -137,25 +137,21 @@ async function withOthers(program: Command, call: Call): Promise<void> {
   withAnswerers(
     program
       .command('fork <run>')
-      .description('start a new run from a moment of another one, which stays as it is')
+      .description('Fork a run from a checkpoint of an existing run')
       .addOption(
-        new Option(
-          '--at <node[@visit]>',
-          'right after that visit (default: the latest finished one of the node)',
-        ).argParser(present),
+        new Option('--at <node[@visit]>', 'after that execution (default: the latest of the node)').argParser(
+          present,
+        ),
       )
-      .option('--before', 'right before that visit, which is then made again')
+      .option('--before', 'before that execution, which then runs again')
       .addOption(
-        new Option(
-          '--pipeline <file>',
-          'a changed pipeline to go on with; its prompts are read anew',
-        ).argParser(present),
+        new Option('--pipeline <file>', 'use this changed pipeline and its prompts').argParser(present),
       )
-      .option('--run-id <id>', 'name of the new run (default: a ULID)')
+      .option('--run-id <id>', 'id of the new run (default: a ULID)')
       .addOption(
         new Option(
           '--runsdir <dir>',
-          'where the new run is kept (default: where the other one is); the other one is looked for there first, then in .factory/runs',
+          'directory of the new run (default: that of the other); RUN is searched there first, then in .factory/runs',
         ).argParser(present),
       ),
   ).action(async (run, options) => {
@@ -165,27 +161,25 @@ async function withOthers(program: Command, call: Call): Promise<void> {
   withAnswerers(
     program
       .command('replay <run>')
-      .description('make a run again from what it recorded, without any model, as far as the record goes')
+      .description('Repeat a run from its record, without a model')
       .addOption(
-        new Option(
-          '--from <node[@visit]>',
-          'begin right before that visit, which is then made again (default: the whole run)',
-        ).argParser(present),
+        new Option('--from <node[@visit]>', 'start before that execution (default: the whole run)').argParser(
+          present,
+        ),
       )
       .option(
         '--set <prompt.node=text>',
-        'another prompt for a node, or prompt.NODE=@FILE; repeatable',
+        'replace the prompt of a node (or prompt.NODE=@FILE); repeatable',
         collect,
       )
-      .option('--live', 'let agents answer where the run leaves the record (default: it stops there)')
-      .option('--run-tools', 'run tools and checks for real (default: the record answers where it fits)')
-      .option('--check', 'say whether the two traces are equal, or where they first differ')
-      .option('--run-id <id>', 'name of the new run (default: a ULID)')
+      .option('--live', 'use the agents where the record does not fit (default: end there)')
+      .option('--run-tools', 'run tools and verification (default: use the record where it fits)')
+      .option('--check', 'compare the two traces and print the first difference')
+      .option('--run-id <id>', 'id of the new run (default: a ULID)')
       .addOption(
-        new Option(
-          '--runsdir <dir>',
-          'where the new run is kept (default: where the other one is)',
-        ).argParser(present),
+        new Option('--runsdir <dir>', 'directory of the new run (default: that of the other)').argParser(
+          present,
+        ),
       ),
   ).action(async (run, options) => {
     const { replayCommand } = await import('./commands/replay.ts');
@@ -193,12 +187,12 @@ async function withOthers(program: Command, call: Call): Promise<void> {
   });
   program
     .command('record')
-    .description('what a run recorded of its agents')
+    .description('Use the recorded answers of a run')
     .command('export <run>')
-    .description('write the recorded answers as an agent script, for --agent scripted --script FILE')
-    .option('-o, --output <file>', 'where to (default: standard output)')
+    .description('Write the recorded answers as an agent script for --agent scripted --script FILE')
+    .option('-o, --output <file>', 'output file (default: standard output)')
     .addOption(
-      new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+      new Option('--runsdir <dir>', 'directory of the runs (default: .factory/runs)').argParser(present),
     )
     .action(async (run, options) => {
       const { recordExport } = await import('./commands/record.ts');
@@ -211,17 +205,17 @@ async function withOthers(program: Command, call: Call): Promise<void> {
   } else {
     program
       .command('plan <step>')
-      .description('compile a spec into work orders (or its steps: prompt, check, emit)');
+      .description('Compile a spec into work orders (steps: prompt, check, emit)');
     program
       .command('order <step>')
       .description(
-        'carry out work orders (run, run-all; next, prompt, apply, commit, rollback, mend, proof)',
+        'Build work orders (run, run-all; steps: next, prompt, apply, commit, rollback, mend, proof)',
       );
     program
       .command('scenario <step>')
-      .description('judge a product by scenarios that its builder never sees (lint, selftest, run)');
-    program.command('deliver <run>').description("put a run's commits on a branch, or into a new folder");
-    program.command('verify <run>').description("check a run's directory against its own records");
+      .description('Accept or reject a product by holdout scenarios (lint, selftest, run)');
+    program.command('deliver <run>').description("Put a run's commits on a branch or into a new repository");
+    program.command('verify <run>').description('Check a run directory against its own hashes');
   }
 }
 

@@ -15,31 +15,30 @@ import { isMissing } from '../system/files.ts';
 import { ownCommit } from '../system/own-commit.ts';
 import { checkDirs } from '../workspace/dirs.ts';
 import type { BoundOptions, RunDoors } from './run.ts';
+import type { ViewOptions } from './view.ts';
 
 /** Options as they stand on the command line; only what was given. */
-export type CompileOptions = Omit<BoundOptions, 'wait' | 'now' | 'parkAfter'> & {
-  readonly spec?: string;
-  readonly outdir?: string;
-  readonly template?: string;
-  readonly artifactsDir?: string;
-  readonly repo?: string;
-  readonly overwrite?: boolean;
-  readonly printSummary?: boolean;
-  readonly model?: string;
-  readonly effort?: string;
-  readonly strict?: boolean;
-  readonly maxAttempts?: string;
-  readonly agent?: string;
-  readonly script?: string;
-  readonly runsdir?: string;
-  readonly runId?: string;
-  readonly resume?: boolean;
-  readonly acceptChanges?: boolean;
-  readonly json?: boolean;
-  readonly quiet?: boolean;
-  readonly verbose?: boolean;
-  readonly color?: boolean;
-};
+export type CompileOptions = ViewOptions &
+  Omit<BoundOptions, 'wait' | 'now' | 'parkAfter'> & {
+    readonly spec?: string;
+    readonly outdir?: string;
+    readonly template?: string;
+    readonly artifactsDir?: string;
+    readonly repo?: string;
+    readonly overwrite?: boolean;
+    readonly printSummary?: boolean;
+    readonly model?: string;
+    readonly effort?: string;
+    readonly strict?: boolean;
+    readonly maxAttempts?: string;
+    readonly agent?: string;
+    readonly script?: string;
+    readonly runsdir?: string;
+    readonly runId?: string;
+    readonly resume?: boolean;
+    readonly acceptChanges?: boolean;
+    readonly json?: boolean;
+  };
 
 /** A compilation's defaults; the engine's own are those of any run. */
 export const compileDefaults = { model: 'gpt-5.2-codex', effort: 'medium', attempts: 5 } as const;

@@ -37,7 +37,7 @@ import { paints } from './io.ts';
 import { painter } from './print.ts';
 import { refuse } from './refuse.ts';
 import { boundsOf, checkedBounds, doorsOf, type RunDoors } from './run.ts';
-import { everyAgent, present, quiet, withBounds } from './run-words.ts';
+import { everyAgent, present, withBounds, withLogOptions } from './run-words.ts';
 import { openView, type View } from './view.ts';
 
 /** Registers the compilation on `factory plan` itself; its steps are sub-commands with options of their own. */
@@ -48,30 +48,34 @@ export function withCompile(
     readonly exit: (code: number) => void;
   },
 ): void {
-  withBounds(plan)
+  withLogOptions(
+    withBounds(plan),
+    'print errors only',
+    'print debug records and every finding of every attempt',
+  )
     .enablePositionalOptions()
-    .argument('[spec]', 'what is to be built: compiles it into work orders', present)
-    .option('--spec <file>', 'the same, as a flag', present)
-    .option('--outdir <dir>', 'also put the work orders here', present)
-    .option('--overwrite', 'replace the work orders that are there')
-    .option('--template <file>', 'the prompt, with {{PRODUCT_SPEC}} where the spec belongs', present)
-    .option('--artifacts-dir <dir>', 'where records are kept (default: $ARTIFACTS_DIR, else ./artifacts)')
-    .option('--repo <dir>', 'plan upon the files of this folder (default: an empty one)', present)
+    .argument('[spec]', 'product spec to compile into work orders', present)
+    .option('--spec <file>', 'the spec, as a flag', present)
+    .option('--outdir <dir>', 'also write the work orders to this directory', present)
+    .option('--overwrite', 'replace existing work orders')
+    .option('--template <file>', 'prompt template with {{PRODUCT_SPEC}}', present)
+    .option(
+      '--artifacts-dir <dir>',
+      'directory for the artifacts (default: $ARTIFACTS_DIR, else ./artifacts)',
+    )
+    .option('--repo <dir>', 'plan changes of the files in this directory (default: an empty one)', present)
     .option('--print-summary', 'print compile_summary.json at the end')
-    .option('--strict', 'refuse also what only a shell understands and what a build would refuse to run')
-    .option('--model <name>', `the model (default: ${compileDefaults.model})`)
-    .option('--effort <level>', `its reasoning effort (default: ${compileDefaults.effort})`)
-    .option('--max-attempts <n>', `answers that may be checked (default: ${compileDefaults.attempts})`)
-    .option('--agent <name>', `who answers: ${everyAgent}`)
-    .option('--script <file>', 'an agent script with prepared answers for the nodes plan and revise')
-    .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)', present)
-    .option('--run-id <id>', 'name of the run (default: a ULID)')
-    .option('--resume', 'go on with the compilation that --run-id names')
-    .option('--accept-changes', 'resume although the pipeline or its prompts have changed')
-    .option('--json', 'the run record as JSON on standard output')
-    .addOption(quiet('only what went wrong'))
-    .option('-v, --verbose', 'every finding of every attempt, and more records')
-    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .option('--strict', 'also refuse shell syntax and commands that a build would refuse')
+    .option('--model <name>', `model to use (default: ${compileDefaults.model})`)
+    .option('--effort <level>', `reasoning effort (default: ${compileDefaults.effort})`)
+    .option('--max-attempts <n>', `answers to check before giving up (default: ${compileDefaults.attempts})`)
+    .option('--agent <name>', `agent to use: ${everyAgent}`)
+    .option('--script <file>', 'agent script with prepared answers for the nodes plan and revise')
+    .option('--runsdir <dir>', 'directory of the runs (default: .factory/runs)', present)
+    .option('--run-id <id>', 'id of the run (default: a ULID)')
+    .option('--resume', 'resume the run --run-id')
+    .option('--accept-changes', 'resume with a changed pipeline or prompts')
+    .option('--json', 'print the run record as JSON')
     .action(async (spec: string | undefined, options: CompileOptions) =>
       io.exit(await compileCommand(spec, options, { ...io, signal: io.stopping() })),
     );
@@ -84,7 +88,7 @@ export async function compileCommand(
   options: CompileOptions,
   io: RunDoors,
 ): Promise<number> {
-  const view = openView(options, io);
+  const view = await openView(options, io);
   const say = (problem: Wrong) => refusal(problem, options, io);
   const runsDir = resolve(io.cwd, options.runsdir ?? '.factory/runs');
   const bounds = boundsOf(options);

@@ -374,13 +374,13 @@ export function deliverCommand(
 ): void {
   program
     .command('deliver')
-    .description("put a run's commits on a branch, or into a new folder")
-    .argument('<run>', 'the run: its id, a beginning of the id, or the path of its folder')
-    .option('--branch <name>', 'a new branch of the source (default: factory/<run id>)', present)
-    .option('--to <dir>', 'a new repository in a folder that does not exist or is empty', present)
-    .option('--reuse', 'go on with a branch that is there, if it stands on the way to the commits')
+    .description("Put a run's commits on a branch or into a new repository")
+    .argument('<run>', 'run id, a unique prefix of one, or the path of a run directory')
+    .option('--branch <name>', 'new branch in the source repository (default: factory/<run id>)', present)
+    .option('--to <dir>', 'create a repository in this new or empty directory', present)
+    .option('--reuse', 'fast-forward an existing branch to the commits')
     .option('--push', 'push the branch to the first remote')
-    .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)', present)
-    .option('--json', 'the result as JSON')
+    .option('--runsdir <dir>', 'directory of the runs (default: .factory/runs)', present)
+    .option('--json', 'print the result as JSON')
     .action(async (run: string, options: DeliverOptions) => io.exit(await deliver(run, options, io)));
 }

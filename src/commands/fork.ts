@@ -28,7 +28,7 @@ export type ForkOptions = Omit<
 
 /** Starts a run at a moment of another one and runs it to its end. Answers with the exit code. */
 export async function forkCommand(run: string, options: ForkOptions, io: RunDoors): Promise<number> {
-  const view = openView(options, io);
+  const view = await openView(options, io);
   return settle(await fork(run, options, io, view), options, io);
 }
 

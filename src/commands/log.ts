@@ -1,4 +1,4 @@
-/** Log records on standard error: readable lines, or JSON with `FACTORY_LOG_FORMAT=json`. */
+/** Log records on standard error: readable lines, or JSON with `--log-format json`. */
 import type { Log } from '../engine/watch.ts';
 import type { RunEvent } from '../model/event.ts';
 import { unreachable } from '../model/json.ts';
@@ -8,13 +8,30 @@ import type { Clock } from '../system/clock.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** What is wrong with the variables that choose how records look, or undefined. */
-export function logWishProblem(env: Readonly<Record<string, string | undefined>>): string | undefined {
-  const level = env['FACTORY_LOG_LEVEL']?.trim() ?? '';
-  if (level !== '' && !/^(?:debug|info|warn|warning|error)$/i.test(level))
+/** Flags that choose level and format of the log; each wins over its variable. */
+export type LogOptions = { readonly logLevel?: string; readonly logFormat?: string };
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const chosen = (flag: string | undefined, variable: string | undefined): string =>
+  (flag ?? variable ?? '').trim().toLowerCase();
+
+/** The level that a flag or variable names, or undefined where neither is set. */
+export function chosenLevel(options: LogOptions, env: Env): LogLevel | undefined {
+  const word = chosen(options.logLevel, env['FACTORY_LOG_LEVEL']);
+  return word === '' ? undefined : logLevel(word);
+}
+
+export const chosenFormat = (options: LogOptions, env: Env): 'json' | 'text' =>
+  chosen(options.logFormat, env['FACTORY_LOG_FORMAT']) === 'json' ? 'json' : 'text';
+
+/** A warning about a variable with an unknown value, or undefined. Flags are checked by the parser of the command line. */
+export function logVariableProblem(env: Env): string | undefined {
+  const level = chosen(undefined, env['FACTORY_LOG_LEVEL']);
+  if (level !== '' && !/^(?:debug|info|warn|warning|error)$/.test(level))
     return `FACTORY_LOG_LEVEL=${level} is none of debug, info, warn, error; info is used`;
-  const format = env['FACTORY_LOG_FORMAT']?.trim() ?? '';
-  if (format !== '' && !/^(?:json|text)$/i.test(format))
+  const format = chosen(undefined, env['FACTORY_LOG_FORMAT']);
+  if (format !== '' && !/^(?:json|text)$/.test(format))
     return `FACTORY_LOG_FORMAT=${format} is neither json nor text; text is used`;
   return undefined;
 }
@@ -36,28 +53,34 @@ export function logLevel(word: string | undefined): LogLevel {
 
 const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
-/** Whether a record of level `at` is told where the least that counts is `least`. */
+/** Whether a record of level `at` is printed at the level `least`. */
 export const isLogged = (at: LogLevel, least: LogLevel): boolean =>
   levels.indexOf(at) >= levels.indexOf(least);
 
-/** A log that writes to `to` at once, so that nothing is lost at an exit. A logging library is not worth its weight here:
- *  to load one takes as long as to run two stages. */
-export function openLog(
+/** A log that writes each record at once, so that an exit loses none. pino makes the JSON records and is loaded only for
+ *  them. Errors of `to` are its own. */
+export async function openLog(
   to: (line: string) => void,
   level: LogLevel,
   format: 'json' | 'text',
   clock: Pick<Clock, 'now'>,
-): Log {
-  return (at, message, fields = {}) => {
-    if (!isLogged(at, level)) return;
-    const time = clock.now().toISOString();
-    const word = at.toUpperCase();
-    to(
-      format === 'json'
-        ? `${JSON.stringify({ level: word, time, ...fields, msg: message })}\n`
-        : recordLine(time.slice(11, 19), word.padEnd(5), message, fields),
-    );
-  };
+): Promise<Log> {
+  if (format === 'text')
+    return (at, message, fields = {}) => {
+      if (!isLogged(at, level)) return;
+      to(recordLine(clock.now().toISOString().slice(11, 19), at.toUpperCase().padEnd(5), message, fields));
+    };
+  const { pino } = await import('pino');
+  const json = pino(
+    {
+      level,
+      base: null,
+      timestamp: () => `,"time":"${clock.now().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label.toUpperCase() }) },
+    },
+    { write: to },
+  );
+  return (at, message, fields = {}) => json[at](fields, message);
 }
 
 /** `10:20:30 INFO  stage started node=plan visit=1` */

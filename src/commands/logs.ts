@@ -12,7 +12,7 @@ import type { Clock } from '../system/clock.ts';
 import { keepNurserySmall } from '../system/memory.ts';
 import { toReader } from '../system/readers.ts';
 import { type Io, paints, type Raw } from './io.ts';
-import { isLogged, type LogLevel, logLevel, recordLine, recordOf } from './log.ts';
+import { chosenLevel, isLogged, type LogLevel, recordLine, recordOf } from './log.ts';
 import { foreign, oneLine, painter } from './print.ts';
 import { refuse, wrong } from './refuse.ts';
 import { nextOf, storyOf } from './runs.ts';
@@ -91,8 +91,7 @@ function standing(summary: RunSummary, dir: string, io: Io): string {
 /** Tells records as lines; until `begin` the latest of them wait, where only so many are wanted. */
 function openTeller(options: LogsOptions, io: Io) {
   const { last = Number.POSITIVE_INFINITY, node } = options;
-  const wished = io.env['FACTORY_LOG_LEVEL'] ?? '';
-  const level = wished === '' && options.verbose === true ? 'debug' : logLevel(wished);
+  const level = chosenLevel({}, io.env) ?? (options.verbose === true ? 'debug' : 'info');
   const paint = painter(paints(io, io.outIsTerminal, options.color));
   const painted: Readonly<Record<LogLevel, (word: string) => string>> = {
     debug: paint.dim,

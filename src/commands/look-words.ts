@@ -1,4 +1,4 @@
-/** The commands that only look: at pipelines, at runs and what they left. Each is loaded when it is called. */
+/** Commands that only read pipelines and runs. Each is loaded when it is called. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Clock } from '../system/clock.ts';
 import type { Io, Raw } from './io.ts';
@@ -7,15 +7,15 @@ import { present } from './run-words.ts';
 const count = (value: string): number => {
   const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
   if (Number.isSafeInteger(number)) return number;
-  throw new InvalidArgumentError('It is no whole number from 0 on.');
+  throw new InvalidArgumentError('It must be a whole number, 0 or greater.');
 };
 
 const runsdir = () =>
-  new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present);
+  new Option('--runsdir <dir>', 'directory of the runs (default: .factory/runs)').argParser(present);
 const json = (says: string) => new Option('--json', says);
-const noColor = () => new Option('--no-color', 'no colours (also: NO_COLOR)');
+const noColor = () => new Option('--no-color', 'disable colors (also: NO_COLOR)');
 
-/** Tells commander of them. `ended` takes the exit code of the one that was called. */
+/** Registers them; `ended` receives the exit code of the command that ran. */
 export function withLookCommands(
   program: Command,
   io: Io & Raw & { readonly clock: Clock },
@@ -23,16 +23,16 @@ export function withLookCommands(
 ): void {
   program
     .command('checkout <run> <dir>')
-    .description("put a run's workspace, as it was at any moment, into a folder that is missing or empty")
+    .description("Write a run's workspace at any node to a new or empty directory")
     .addOption(
       new Option(
         '--at <node[@visit]>',
-        'right after that visit (default: the latest finished one of the node; without --at: the latest checkpoint)',
+        'after that execution (default: the latest of the node; without --at: the latest checkpoint)',
       ).argParser(present),
     )
-    .option('--before', 'right before that visit')
+    .option('--before', 'before that execution')
     .addOption(runsdir())
-    .addOption(json('the result as JSON'))
+    .addOption(json('print the result as JSON'))
     .addOption(noColor())
     .action(async (run, dir, options) => {
       const { checkoutCommand } = await import('./checkout.ts');
@@ -40,25 +40,22 @@ export function withLookCommands(
     });
   program
     .command('diff <run> [paths...]')
-    .description(
-      "what has changed in a run's workspace (all of it, or only at these paths) since it began, as a patch",
-    )
-    .addOption(new Option('--at <node[@visit]>', 'what that visit has changed').argParser(present))
+    .description('Print what a run changed in its workspace, as a patch')
+    .addOption(new Option('--at <node[@visit]>', 'only the changes of that execution').argParser(present))
     .addOption(
       new Option(
         '--from <node[@visit]>',
-        'since right after that visit, or since that snapshot, not since the beginning',
+        'compare from after that execution, or from that snapshot',
       ).argParser(present),
     )
     .addOption(
-      new Option(
-        '--to <node[@visit]>',
-        'until right after that visit, or that snapshot, not the latest checkpoint',
-      ).argParser(present),
+      new Option('--to <node[@visit]>', 'compare to after that execution, or to that snapshot').argParser(
+        present,
+      ),
     )
-    .option('--names', 'the paths alone: A added, M modified, D deleted')
+    .option('--names', 'print paths only: A added, M modified, D deleted')
     .addOption(runsdir())
-    .addOption(json('paths, kinds, modes and hashes as JSON'))
+    .addOption(json('print paths, kinds, modes and hashes as JSON'))
     .addOption(noColor())
     .action(async (run, paths, options) => {
       const { diffCommand } = await import('./diff.ts');
@@ -66,8 +63,8 @@ export function withLookCommands(
     });
   program
     .command('validate <pipelines...>')
-    .description('say what is wrong with pipelines')
-    .addOption(json('findings as JSON'))
+    .description('Check pipelines without running them')
+    .addOption(json('print findings as JSON'))
     .addOption(noColor())
     .action(async (pipelines, options) => {
       const { validateCommand } = await import('./validate.ts');
@@ -75,11 +72,11 @@ export function withLookCommands(
     });
   program
     .command('doctor')
-    .description('whether this machine has what runs need: git, a sandbox, room, somebody who answers')
+    .description('Check the prerequisites: git, a sandbox, disk space, a key store and a configured agent')
     .addOption(
-      new Option('--runsdir <dir>', 'where runs are to be kept (default: .factory/runs)').argParser(present),
+      new Option('--runsdir <dir>', 'directory for the runs (default: .factory/runs)').argParser(present),
     )
-    .addOption(json('the findings as JSON'))
+    .addOption(json('print findings as JSON'))
     .addOption(noColor())
     .action(async (options) => {
       const { doctorCommand } = await import('./doctor.ts');
@@ -87,10 +84,10 @@ export function withLookCommands(
     });
   program
     .command('runs')
-    .description('list the runs, newest first: how each stands, and what to do about it')
+    .description('List the runs, newest first, with their status and the next command')
     .addOption(runsdir())
-    .option('--attention', 'only those that want somebody, each with what to type next')
-    .addOption(json('the list as JSON'))
+    .option('--attention', 'list only runs that need attention, each with the next command')
+    .addOption(json('print the list as JSON'))
     .addOption(noColor())
     .action(async (options) => {
       const { runsCommand } = await import('./runs.ts');
@@ -98,11 +95,9 @@ export function withLookCommands(
     });
   program
     .command('show <run>')
-    .description(
-      'how a run stands: who answered, what its stages are confined by, each node with its outcome',
-    )
+    .description('Show a run: status, agent, sandbox and the outcome of each node')
     .addOption(runsdir())
-    .addOption(json('the same as JSON'))
+    .addOption(json('print it as JSON'))
     .addOption(noColor())
     .action(async (run, options) => {
       const { showCommand } = await import('./show.ts');
@@ -110,13 +105,13 @@ export function withLookCommands(
     });
   program
     .command('logs <run>')
-    .description('what happened in a run, event by event, also while it goes')
-    .option('-f, --follow', 'go on telling until nobody is at work in the run')
-    .addOption(new Option('--last <n>', 'of what has happened so far, the last n lines').argParser(count))
-    .addOption(new Option('--node <id>', 'only what is about one node').argParser(present))
-    .option('-v, --verbose', 'more records')
+    .description('Print the events of a run, finished or running')
+    .option('-f, --follow', 'follow until the run ends')
+    .addOption(new Option('--last <n>', 'print only the last n lines so far').argParser(count))
+    .addOption(new Option('--node <id>', 'print only events of one node').argParser(present))
+    .option('-v, --verbose', 'print debug records too')
     .addOption(runsdir())
-    .addOption(json('the events as they were recorded, one JSON record a line'))
+    .addOption(json('print the recorded events, one JSON object per line'))
     .addOption(noColor())
     .action(async (run, options) => {
       const { logsCommand } = await import('./logs.ts');
@@ -124,11 +119,9 @@ export function withLookCommands(
     });
   program
     .command('audit <run>')
-    .description(
-      'whether agents of a run have seen or copied what is sealed, and whether tests were made to say less',
-    )
+    .description('Check a run for holdout leaks and changed tests')
     .addOption(runsdir())
-    .addOption(json('the findings as JSON'))
+    .addOption(json('print findings as JSON'))
     .addOption(noColor())
     .action(async (run, options) => {
       const { auditCommand } = await import('./audit.ts');
@@ -136,9 +129,9 @@ export function withLookCommands(
     });
   program
     .command('trace <run>')
-    .description("print a run's trace, contexts in full, one JSON record a line")
-    .addOption(new Option('--node <id>', 'only the records of one node').argParser(present))
-    .addOption(new Option('--type <type>', 'only the records of one type').argParser(present))
+    .description("Print a run's trace with full contexts, one JSON object per line")
+    .addOption(new Option('--node <id>', 'print only records of one node').argParser(present))
+    .addOption(new Option('--type <type>', 'print only records of one type').argParser(present))
     .addOption(runsdir())
     .action(async (run, options) => {
       const { traceCommand } = await import('./trace.ts');

@@ -1,86 +1,83 @@
-/** The flags of `factory order run` and `factory order run-all`. What they do is loaded when they are called. */
+/** Flags of `factory order run` and `factory order run-all`, whose code is loaded when they are called. */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { OrderRunIo, OrderRunOptions } from './order-run.ts';
-import { everyAgent, present, quiet, withBounds } from './run-words.ts';
+import { everyAgent, present, withBounds, withLogOptions } from './run-words.ts';
 
-/** The model that is asked where nobody names one. */
+/** The default model. */
 export const defaultModel = 'gpt-5.2';
 
-/** What `order run` does where nobody says otherwise. */
+/** Defaults of `order run`. */
 export const orderDefaults = { maxAttempts: 5, timeoutSeconds: 600, push: true } as const;
 
 const whole = (word: string): number => {
   const value = Number(word);
-  if (!/^[+-]?\d+$/.test(word)) throw new InvalidArgumentError('a whole number is wanted.');
-  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('a smaller number is wanted.');
+  if (!/^[+-]?\d+$/.test(word)) throw new InvalidArgumentError('It must be a whole number.');
+  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('The number is too large.');
   return value;
 };
 const number = (word: string): number => {
   if (word.trim() === '' || !Number.isFinite(Number(word)))
-    throw new InvalidArgumentError('a number is wanted.');
+    throw new InvalidArgumentError('It must be a number.');
   return Number(word);
 };
 
 const temperature = (word: string): number => {
   const value = number(word);
-  if (value < 0 || value > 2) throw new InvalidArgumentError('a number from 0 to 2 is wanted.');
+  if (value < 0 || value > 2) throw new InvalidArgumentError('It must be a number from 0 to 2.');
   return value;
 };
 
-/** Registers `order run` and `order run-all`; `io.exit` is given the exit code. */
+/** Registers `order run` and `order run-all`; `io.exit` receives the exit code. */
 export function orderRunCommands(
   order: Command,
   io: OrderRunIo & { readonly exit: (code: number) => void },
 ): void {
   const verb = (name: string, what: string): Command =>
-    withBounds(order.command(name).description(what))
-      .option('--repo <dir>', 'the repository: its tree must be clean', present)
-      .option(
-        '--artifacts-dir <dir>',
-        'root of the artifact tree (default: ARTIFACTS_DIR, else ./artifacts)',
-        present,
-      )
-      .option('--out <dir>', 'a copy of the artifacts, outside the repository', present)
-      .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)', present)
-      .option('--max-attempts <n>', 'attempts that an order gets', whole, orderDefaults.maxAttempts)
-      .option('--llm-model <name>', `the model that is asked (default: ${defaultModel})`, present)
-      .option('--model <name>', 'the same', present)
-      .option('--llm-temperature <n>', 'sampling temperature, sent when given', temperature)
-      .option(
-        '--timeout-seconds <n>',
-        'time of each command and model call',
-        number,
-        orderDefaults.timeoutSeconds,
-      )
-      .option('--commit-hash <revision>', 'where a new branch begins (default: HEAD)')
-      .option('--branch <name>', 'the branch of the commits (default: factory/…)')
-      .option('--reuse-branch', 'the branch must be there')
-      .option('--create-branch', 'the branch must not be there')
-      .option('--no-push', 'do not push to the first remote')
-      .option('--allow-verify-exempt', 'orders may be exempt from verification by their own word')
-      .option('--python <path>', 'accepted; not needed')
-      .option('--agent <name>', `who answers: ${everyAgent}`, present)
-      .option('--script <file>', 'an agent script with prepared answers')
-      .option('--json', 'the result as JSON on standard output')
-      .addOption(quiet('only the verdict and what went wrong'))
-      .option('-v, --verbose', 'more records')
-      .option('--no-color', 'no colours (also: NO_COLOR)');
-  verb('run', 'carry out one work order onto a branch')
-    .option('--work-order <file>', 'a work order, or a plan of several', present)
-    .option('--run-id <id>', 'name of the run (default: a ULID)')
-    .option('--resume', 'go on with the run that --run-id names')
-    .option('--wait', 'of a resume: while the run is parked for a quota, wait and go on')
-    .option('--now', 'of a resume: go on with a parked run before its time')
-    .option(
-      '--take-over',
-      'of a resume: do not wait although the owner of the run is stopped or out of sight',
-    )
+    withLogOptions(
+      withBounds(order.command(name).description(what))
+        .option('--repo <dir>', 'repository with a clean working tree', present)
+        .option(
+          '--artifacts-dir <dir>',
+          'directory for the artifacts (default: ARTIFACTS_DIR, else ./artifacts)',
+          present,
+        )
+        .option('--out <dir>', 'also copy the artifacts to this directory outside the repository', present)
+        .option('--runsdir <dir>', 'directory of the runs (default: .factory/runs)', present)
+        .option('--max-attempts <n>', 'attempts per work order', whole, orderDefaults.maxAttempts)
+        .option('--llm-model <name>', `model to use (default: ${defaultModel})`, present)
+        .option('--model <name>', 'same as --llm-model', present)
+        .option('--llm-temperature <n>', 'sampling temperature (default: not sent)', temperature)
+        .option(
+          '--timeout-seconds <n>',
+          'time limit of each command and model call',
+          number,
+          orderDefaults.timeoutSeconds,
+        )
+        .option('--commit-hash <revision>', 'start point of a new branch (default: HEAD)')
+        .option('--branch <name>', 'branch for the commits (default: factory/…)')
+        .option('--reuse-branch', 'require that the branch exists')
+        .option('--create-branch', 'require that the branch does not exist')
+        .option('--no-push', 'do not push to the first remote')
+        .option('--allow-verify-exempt', 'honor verify_exempt in any work order')
+        .option('--python <path>', 'ignored, for compatibility')
+        .option('--agent <name>', `agent to use: ${everyAgent}`, present)
+        .option('--script <file>', 'agent script with prepared answers')
+        .option('--json', 'print the result as JSON'),
+      'print only the result and errors',
+    );
+  verb('run', 'Build one work order and put its commit on a branch')
+    .option('--work-order <file>', 'file with a work order or a plan of several', present)
+    .option('--run-id <id>', 'id of the run (default: a ULID)')
+    .option('--resume', 'resume the run --run-id')
+    .option('--wait', 'with --resume: wait while the run is suspended, then resume it')
+    .option('--now', 'with --resume: resume a suspended run before its time')
+    .option('--take-over', 'with --resume: take over a run whose owner is stopped or on another host')
     .action(async (options: OrderRunOptions) => {
       const { orderRun } = await import('./order-run.ts');
       io.exit(await orderRun(options, io));
     });
-  verb('run-all', 'carry out the work orders of a folder onto one branch')
-    .option('--workdir <dir>', 'the folder with WO-*.json', present)
+  verb('run-all', 'Build the work orders of a directory and put their commits on one branch')
+    .option('--workdir <dir>', 'directory with WO-*.json', present)
     .action(async (options: OrderRunOptions) => {
       const { orderRunAll } = await import('./order-run.ts');
       io.exit(await orderRunAll(options, io));

@@ -33,41 +33,39 @@ import { painter } from './print.ts';
 import { refuse } from './refuse.ts';
 import { type BoundOptions, boundsOf, checkedBounds } from './run.ts';
 import { diskWords } from './trouble.ts';
-import { openView, type ViewIo } from './view.ts';
+import { openView, type ViewIo, type ViewOptions } from './view.ts';
 
 /** Options as they stand on the command line; only what was given, and commander's defaults. */
-export type OrderRunOptions = Omit<BoundOptions, 'wait' | 'now' | 'parkAfter'> & {
-  readonly repo?: string;
-  readonly workOrder?: string;
-  readonly workdir?: string;
-  readonly out?: string;
-  readonly artifactsDir?: string;
-  readonly runsdir?: string;
-  readonly runId?: string;
-  readonly resume?: boolean;
-  /** Of a resume: see `RunFlags`. */
-  readonly wait?: boolean;
-  readonly now?: boolean;
-  readonly takeOver?: boolean;
-  readonly maxAttempts: number;
-  readonly llmModel?: string;
-  readonly llmTemperature?: number;
-  readonly model?: string;
-  readonly timeoutSeconds: number;
-  readonly commitHash?: string;
-  readonly branch?: string;
-  readonly reuseBranch?: boolean;
-  readonly createBranch?: boolean;
-  readonly push: boolean;
-  readonly allowVerifyExempt?: boolean;
-  readonly python?: string;
-  readonly agent?: string;
-  readonly script?: string;
-  readonly json?: boolean;
-  readonly verbose?: boolean;
-  readonly quiet?: boolean;
-  readonly color?: boolean;
-};
+export type OrderRunOptions = ViewOptions &
+  Omit<BoundOptions, 'wait' | 'now' | 'parkAfter'> & {
+    readonly repo?: string;
+    readonly workOrder?: string;
+    readonly workdir?: string;
+    readonly out?: string;
+    readonly artifactsDir?: string;
+    readonly runsdir?: string;
+    readonly runId?: string;
+    readonly resume?: boolean;
+    /** Of a resume: see `RunFlags`. */
+    readonly wait?: boolean;
+    readonly now?: boolean;
+    readonly takeOver?: boolean;
+    readonly maxAttempts: number;
+    readonly llmModel?: string;
+    readonly llmTemperature?: number;
+    readonly model?: string;
+    readonly timeoutSeconds: number;
+    readonly commitHash?: string;
+    readonly branch?: string;
+    readonly reuseBranch?: boolean;
+    readonly createBranch?: boolean;
+    readonly push: boolean;
+    readonly allowVerifyExempt?: boolean;
+    readonly python?: string;
+    readonly agent?: string;
+    readonly script?: string;
+    readonly json?: boolean;
+  };
 
 export type OrderRunIo = ViewIo & {
   readonly spawn: Spawn;
@@ -78,13 +76,14 @@ export type OrderRunIo = ViewIo & {
 export async function orderRun(options: OrderRunOptions, io: OrderRunIo): Promise<number> {
   const wrong = wrongFlags(options);
   if (wrong !== undefined) return settle(wrong, options, io);
-  if (options.resume === true) return settle(await resume(options, io, doorsOf(options, io)), options, io);
+  if (options.resume === true)
+    return settle(await resume(options, io, await doorsOf(options, io)), options, io);
   if (options.repo === undefined || options.workOrder === undefined)
     return settle(refused(2, 'order run needs --repo and --work-order'), options, io);
   const sources = await readSources(resolve(io.cwd, options.workOrder));
   if ('problems' in sources) return settle(sources, options, io);
   // Not before: a pipe that nobody writes into is waited for until a signal ends us, which the doors would only take note of.
-  const doors = doorsOf(options, io);
+  const doors = await doorsOf(options, io);
   if (options.runId !== undefined && sources.length > 1) {
     const why = `--run-id names one run, and ${options.workOrder} holds ${sources.length} work orders, each with a run of its own`;
     return settle(refused(2, why, 'leave out --run-id; each run is told with its order'), options, io);
@@ -116,7 +115,7 @@ export async function orderRun(options: OrderRunOptions, io: OrderRunIo): Promis
 
 /** Carries out every `WO-*.json` of a folder onto one branch. Answers with the exit code. */
 export async function orderRunAll(options: OrderRunOptions, io: OrderRunIo): Promise<number> {
-  const doors = doorsOf(options, io);
+  const doors = await doorsOf(options, io);
   const wrong = wrongFlags(options);
   if (wrong !== undefined) return settle(wrong, options, io);
   if (options.repo === undefined || options.workdir === undefined)
@@ -280,8 +279,8 @@ async function placed(path: string): Promise<string> {
   return above === path ? path : join(await placed(above), basename(path));
 }
 
-function doorsOf(options: OrderRunOptions, io: OrderRunIo): OrderDoors {
-  const view = openView(options, io);
+async function doorsOf(options: OrderRunOptions, io: OrderRunIo): Promise<OrderDoors> {
+  const view = await openView(options, io);
   if (options.python !== undefined)
     view.log('info', '--python is not needed: commands run with the PATH as it is');
   return {

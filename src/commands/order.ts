@@ -314,37 +314,37 @@ export function orderCommand(
 ): Command {
   const order = program
     .command('order')
-    .description('work orders onto a branch, and the steps of a build as tools of a pipeline');
+    .description('Build work orders; the steps of a build, as tools of a pipeline');
   const verb = (name: string, what: string): Command =>
     order
       .command(name)
       .description(what)
-      .option('--run <dir>', 'the run directory, when no pipeline names it')
-      .option('--json', 'print the verdict as JSON');
-  verb('next', 'take the next work order')
-    .option('--allow-verify-exempt', 'orders may be exempt from verification by their own word')
+      .option('--run <dir>', 'run directory (default: the one of the pipeline)')
+      .option('--json', 'print the result as JSON');
+  verb('next', 'Select the next work order')
+    .option('--allow-verify-exempt', 'honor verify_exempt in any work order')
     .addOption(
-      new Option('--exempt <whom>', 'who may be exempt: orders with provenance, or any (allow)')
+      new Option('--exempt <whom>', 'honor verify_exempt of orders with provenance, or of any order (allow)')
         .choices(['provenance', 'allow'])
         .default('provenance'),
     )
     .action(async (options) => io.exit(await orderNext(options, io)));
-  verb('prompt', 'begin an attempt: check preconditions, write the prompt')
-    .option('--template <file>', 'the prompt with {{PLACEHOLDERS}}')
+  verb('prompt', 'Start an attempt: check preconditions and write the prompt')
+    .option('--template <file>', 'prompt template with {{PLACEHOLDERS}}')
     .action(async (options) => io.exit(await orderPrompt(options, io)));
-  verb('apply', 'check the proposal and write its files').action(async (options) =>
+  verb('apply', 'Check the proposal and write its files').action(async (options) =>
     io.exit(await orderApply(options, io)),
   );
-  verb('commit', 'commit the files of the order').action(async (options) =>
+  verb('commit', 'Commit the files of the work order').action(async (options) =>
     io.exit(await orderCommit(options, io)),
   );
-  verb('rollback', 'undo the attempt, and say whether to try again')
-    .option('--attempts <n>', 'attempts that an order gets', count, 5)
+  verb('rollback', 'Undo the attempt and decide whether to retry')
+    .option('--attempts <n>', 'attempts per work order', count, 5)
     .action(async (options) => io.exit(await orderRollback(options, io)));
-  verb('mend', 'make a work order of what the judge found wrong with the product')
-    .option('--fixes <n>', 'how many such orders a build gets', upTo, 2)
+  verb('mend', 'Create a work order from failed holdout scenarios')
+    .option('--fixes <n>', 'limit of such orders per build', upTo, 2)
     .action(async (options) => io.exit(await orderMend(options, io)));
-  verb('proof', 'check the final commit in a folder of its own').action(async (options) =>
+  verb('proof', 'Verify the final commit in a fresh checkout').action(async (options) =>
     io.exit(await orderProof(options, io)),
   );
   return order;

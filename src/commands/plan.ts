@@ -307,39 +307,39 @@ export function planCommand(
 ): Command {
   const plan = program
     .command('plan')
-    .description('compile a spec into work orders, at once or step by step');
+    .description('Compile a spec into work orders, at once or step by step');
   const finish = async (code: Promise<number>) => io.exit(await code);
   plan
     .command('prompt')
-    .description('render the planning prompt and begin a plan in this workspace')
-    .requiredOption('--spec <file>', 'what is to be built')
-    .requiredOption('--template <file>', 'the prompt, with {{PRODUCT_SPEC}} and, if wanted, {{REPO_FILES}}')
-    .option('--doctrine <file>', 'the rules that stand where the template has {{WORK_ORDER_RULES}}')
-    .option('--repo <dir>', 'count the files of this folder as there, instead of the workspace')
-    .option('--model <name>', 'model that will answer, for the compile hash')
-    .option('--effort <level>', 'its reasoning effort, for the compile hash')
-    .option('--json', 'answer with one JSON object')
+    .description('Write the planning prompt and start a plan in this workspace')
+    .requiredOption('--spec <file>', 'product spec')
+    .requiredOption(
+      '--template <file>',
+      'prompt template with {{PRODUCT_SPEC}} and, optionally, {{REPO_FILES}}',
+    )
+    .option('--doctrine <file>', 'rules that replace {{WORK_ORDER_RULES}}')
+    .option('--repo <dir>', 'list the files of this directory instead of the workspace')
+    .option('--model <name>', 'model, for the compile hash')
+    .option('--effort <level>', 'reasoning effort, for the compile hash')
+    .option('--json', 'print one JSON object')
     .action((options: PlanPromptOptions) => finish(planPrompt(options, io)));
   plan
     .command('check')
-    .description(`check the model's answer in ${inWorkspace.planAnswer}`)
-    .option('--attempts <n>', 'answers that may be checked before giving up', String(defaultAttempts))
-    .option('--template <file>', 'the prompt that asks for a revision')
-    .option('--doctrine <file>', 'the rules that it repeats')
+    .description(`Check the model's answer in ${inWorkspace.planAnswer}`)
+    .option('--attempts <n>', 'answers to check before giving up', String(defaultAttempts))
+    .option('--template <file>', 'prompt template for a revision')
+    .option('--doctrine <file>', 'rules to repeat in it')
     .addOption(
-      new Option(
-        '--rules <which>',
-        'strict: refuse also what only a shell understands and what the build would refuse to run',
-      )
+      new Option('--rules <which>', 'strict: also refuse shell syntax and commands that a build would refuse')
         .choices(['strict', 'lenient'])
         .default('lenient'),
     )
-    .option('--json', 'answer with one JSON object')
+    .option('--json', 'print one JSON object')
     .action((options: PlanCheckOptions) => finish(planCheck(options, io)));
   plan
     .command('emit')
-    .description(`write the checked plan's work orders to ${inWorkspace.orders}`)
-    .option('--json', 'answer with one JSON object')
+    .description(`Write the work orders of the checked plan to ${inWorkspace.orders}`)
+    .option('--json', 'print one JSON object')
     .action((options: PlanEmitOptions) => finish(planEmit(options, io)));
   return plan;
 }

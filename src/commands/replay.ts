@@ -31,7 +31,7 @@ export type ReplayOptions = Omit<
 /** Replays a run into a new directory. Answers with the exit code: that of the run, with `--check` 0 when the two tell
  *  the same and 1 when they do not. */
 export async function replayCommand(run: string, options: ReplayOptions, io: RunDoors): Promise<number> {
-  const view = openView(options, io);
+  const view = await openView(options, io);
   const wanted = await wantedOf(run, options, io);
   if ('problems' in wanted) return settle(wanted, options, io);
   const { dir, from, runsDir, runId, flags, prompts } = wanted;

@@ -1,77 +1,97 @@
-/** The flags that several commands share, as commander is told of them. */
+/** Flags that several commands share. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
 export const collect = (value: string, earlier: readonly string[] = []): string[] => [...earlier, value];
 export const present = (value: string): string => {
-  if (value.trim() === '') throw new InvalidArgumentError('It is empty.');
+  if (value.trim() === '') throw new InvalidArgumentError('The value is empty.');
   return value;
 };
 
-/** `--quiet` of a command that has `--verbose` too. */
-export const quiet = (says: string): Option => new Option('-q, --quiet', says).conflicts('verbose');
+/** How much a command that runs nodes prints, and how; `quiet` and `verbose` say what the two flags do there. */
+export function withLogOptions(
+  command: Command,
+  quiet: string,
+  verbose = 'print debug records too',
+): Command {
+  return command
+    .addOption(new Option('-q, --quiet', quiet).conflicts('verbose'))
+    .option('-v, --verbose', verbose)
+    .addOption(
+      new Option('--log-level <level>', 'lowest level to log (also: FACTORY_LOG_LEVEL)').choices([
+        'debug',
+        'info',
+        'warn',
+        'error',
+      ]),
+    )
+    .addOption(
+      new Option('--log-format <format>', 'format of log records (also: FACTORY_LOG_FORMAT)').choices([
+        'text',
+        'json',
+      ]),
+    )
+    .option('--no-color', 'disable colors (also: NO_COLOR)');
+}
 
-/** What `--agent` may be given. */
+/** Values of `--agent`. */
 export const everyAgent =
-  'openai, codex, claude, command, scripted, fake, stub; several with commas are asked in order';
+  'openai, codex, claude, command, scripted, fake, stub; a comma-separated list is tried in order';
 
-/** The flags of whatever begins or resumes a run. */
+/** Flags of the commands that start or resume a run. */
 export function withRunOptions(command: Command): Command {
   return withAnswerers(
     command
       .addOption(
-        new Option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)').argParser(present),
+        new Option('--runsdir <dir>', 'directory of the runs (default: .factory/runs)').argParser(present),
       )
       .addOption(
         new Option(
           '--workdir <dir>',
-          'the folder that is copied into the run (default: what the pipeline says, else .)',
+          'directory to copy into the run (default: the graph attribute workdir, else .)',
         ).argParser(present),
       ),
   )
-    .option('--accept-changes', 'resume although pipeline, prompts or flags have changed')
-    .option('--now', 'resume a parked run before its time')
-    .option('--take-over', 'resume without waiting although the owner of the run is stopped or out of sight');
+    .option('--accept-changes', 'resume with a changed pipeline, prompts or flags')
+    .option('--now', 'resume a suspended run before its time')
+    .option('--take-over', 'take over a run whose owner is stopped or on another host, without waiting');
 }
 
-/** Who answers, with what, how far, and how it is told: for whatever drives a run to its end. */
+/** Flags of every command that runs nodes: variables, agents, limits, output. */
 export function withAnswerers(command: Command): Command {
-  return withBounds(command)
-    .option('--var <name=value>', 'sets a variable of the pipeline; repeatable', collect)
-    .addOption(new Option('--agent <name>', `who answers: ${everyAgent}`).argParser(present))
-    .addOption(new Option('--model <name>', 'the model, for nodes that name none').argParser(present))
-    .addOption(
-      new Option(
-        '--effort <word>',
-        'how much the model may think, for nodes that say nothing: none, minimal, low, medium, high, xhigh',
-      ).argParser(present),
-    )
-    .option(
-      '--script <file>',
-      'an agent script in place of the one that the pipeline bundles; without --agent it answers',
-    )
-    .option('--env-pass <names>', 'secrets that tools may see, by name; repeatable', collect)
-    .option('--max-steps <n>', 'stages that the run may make')
-    .option('--max-visits <n>', 'visits that each node may get, whatever nodes and graph say')
-    .option('--max-wall <duration>', 'time that the run may take, such as 2h')
-    .option('--park-after <duration>', 'the longest wait for a quota within the run (default: 2m)')
-    .option('--wait', 'while the run is parked for a quota, wait and go on')
-    .option('--json', 'the result as JSON on standard output')
-    .addOption(quiet('only what went wrong'))
-    .option('-v, --verbose', 'more records')
-    .option('--no-color', 'no colours (also: NO_COLOR)');
+  return withLogOptions(
+    withBounds(command)
+      .option('--var <name=value>', 'set a variable of the pipeline; repeatable', collect)
+      .addOption(new Option('--agent <name>', `agent to use: ${everyAgent}`).argParser(present))
+      .addOption(new Option('--model <name>', 'model for nodes without llm_model').argParser(present))
+      .addOption(
+        new Option(
+          '--effort <word>',
+          'reasoning effort for nodes without one: none, minimal, low, medium, high, xhigh',
+        ).argParser(present),
+      )
+      .option('--script <file>', 'agent script with prepared answers (implies --agent scripted)')
+      .option('--env-pass <names>', 'secrets that nodes may read, by name; repeatable', collect)
+      .option('--max-steps <n>', 'limit of node executions in the run')
+      .option('--max-visits <n>', 'limit of executions per node, instead of the limits in the graph')
+      .option('--max-wall <duration>', 'time limit of the run, such as 2h')
+      .option('--park-after <duration>', 'longest wait for a quota before the run is suspended (default: 2m)')
+      .option('--wait', 'wait while the run is suspended, then resume it')
+      .option('--json', 'print the result as JSON'),
+    'print errors only',
+  );
 }
 
-/** What may be spent and reached, on every command that begins a run. */
+/** Flags that limit what a run may spend and reach, of every command that starts one. */
 export function withBounds(command: Command): Command {
   return command
-    .option('--sandbox <word>', 'how stages are confined: auto, bwrap, none (default: auto)')
-    .option('--max-cost-usd <usd>', 'what its model calls may cost')
-    .option('--max-tokens <n>', 'tokens that they may use, input and output together')
-    .option('--unknown-cost <word>', 'under such a limit: stop (default) or allow calls of unknown cost')
+    .option('--sandbox <word>', 'sandbox of the nodes: auto, bwrap, none (default: auto)')
+    .option('--max-cost-usd <usd>', 'cost limit of the model calls, in US dollars')
+    .option('--max-tokens <n>', 'token limit of the model calls, input and output together')
+    .option('--unknown-cost <word>', 'under a cost limit: stop (default) or allow calls of unknown cost')
     .addOption(
       new Option(
         '--prices <file>',
-        'prices of models over the bundled ones (also: FACTORY_PRICES)',
+        'file with prices that replace bundled ones (also: FACTORY_PRICES)',
       ).argParser(present),
     );
 }

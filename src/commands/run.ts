@@ -20,11 +20,10 @@ import { fewOfEach } from './few.ts';
 import { paints } from './io.ts';
 import { painter, summary } from './print.ts';
 import { refuse, wrong } from './refuse.ts';
-import type { View, ViewIo } from './view.ts';
-import { openView } from './view.ts';
+import { openView, type View, type ViewIo, type ViewOptions } from './view.ts';
 
-/** Options as they stand on the command line; only what was given. */
-export type RunOptions = {
+/** Flags as given on the command line. */
+export type RunOptions = ViewOptions & {
   readonly workdir?: string;
   readonly runsdir?: string;
   readonly runId?: string;
@@ -51,10 +50,7 @@ export type RunOptions = {
   readonly parkAfter?: string;
   readonly wait?: boolean;
   readonly now?: boolean;
-  readonly quiet?: boolean;
-  readonly verbose?: boolean;
   readonly json?: boolean;
-  readonly color?: boolean;
 };
 
 export type RunDoors = ViewIo & {
@@ -95,7 +91,7 @@ export async function runCommand(
   options: RunOptions,
   io: RunDoors,
 ): Promise<number> {
-  const view = openView(options, io);
+  const view = await openView(options, io);
   return settle(await runOrResume(pipeline, options, io, view), options, io);
 }
 
@@ -103,13 +99,13 @@ export async function runCommand(
 export async function resumeCommand(run: string, options: RunOptions, io: RunDoors): Promise<number> {
   const order = await orderOf(run, options, io);
   if (order !== undefined) return order();
-  const view = openView(options, io);
+  const view = await openView(options, io);
   return settle(await resumeById(run, undefined, options, io, view), options, io);
 }
 
 /** How a resume is told and waits, and the bounds of what the run may do, which may have stopped it. */
 const ofAnyResume = new Set<string>([
-  ...['runsdir', 'json', 'quiet', 'verbose', 'color', 'takeOver'],
+  ...['runsdir', 'json', 'quiet', 'verbose', 'color', 'takeOver', 'logLevel', 'logFormat'],
   ...boundNames,
 ]);
 

@@ -254,31 +254,29 @@ export function scenarioCommand(
   program: Command,
   io: ScenarioIo & { readonly exit: (code: number) => void },
 ): Command {
-  const scenario = program
-    .command('scenario')
-    .description('judge a product by scenarios that its builder never sees');
+  const scenario = program.command('scenario').description('Accept or reject a product by holdout scenarios');
   scenario
     .command('lint <dir>')
-    .description('say what is wrong with scenario scripts')
-    .option('--json', 'findings as JSON')
-    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .description('Check scenario scripts')
+    .option('--json', 'print findings as JSON')
+    .option('--no-color', 'disable colors (also: NO_COLOR)')
     .action(async (dir, options) => io.exit(await scenarioLint(dir, options, io)));
   const verb = (name: string, what: string): Command =>
     scenario
       .command(name)
       .description(what)
-      .requiredOption('--app <dir>', 'the product: each scenario gets a copy of it')
-      .option('--repeat <n>', 'run each so often, and tell how often it passed', count)
-      .option('--jobs <n>', 'how many are run at a time (default: 4, or the number of processors)', count)
-      .option('--timeout <duration>', 'time of each phase (default: SCENARIO_TIMEOUT, else 15m)')
-      .option('--if-any', 'no scenarios is no mistake')
-      .option('--json', 'results as JSON')
-      .option('--no-color', 'no colours (also: NO_COLOR)');
-  verb('selftest <dir>', 'run the scenarios by themselves, without the product').action(
+      .requiredOption('--app <dir>', 'product directory; each scenario gets a copy')
+      .option('--repeat <n>', 'run each scenario n times and report how often it passed', count)
+      .option('--jobs <n>', 'scenarios to run in parallel (default: 4, or the number of processors)', count)
+      .option('--timeout <duration>', 'time limit of each phase (default: SCENARIO_TIMEOUT, else 15m)')
+      .option('--if-any', 'succeed if there are no scenarios')
+      .option('--json', 'print results as JSON')
+      .option('--no-color', 'disable colors (also: NO_COLOR)');
+  verb('selftest <dir>', 'Run the self-tests of the scenarios, without the product').action(
     async (dir, options) => io.exit(await scenarioRun(dir, 'selftest', options, io)),
   );
   verb('run <dir>', 'run each scenario by itself and then live against the product')
-    .option('--live', 'live is run even with REQUIRE_LIVE=0')
+    .option('--live', 'run the live phase even with REQUIRE_LIVE=0')
     .action(async (dir, options) => io.exit(await scenarioRun(dir, 'live', options, io)));
   return scenario;
 }

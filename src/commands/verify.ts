@@ -22,15 +22,13 @@ export function withVerify(
 ): void {
   program
     .command('verify <run>')
-    .description(
-      "check a run's directory against its own records, offline: every hash, and the chain from the spec to the commits",
-    )
-    .option('--repo <dir>', 'a repository that its commits were delivered to')
-    .option('--branch <name>', 'the branch there (default: factory/RUN)')
-    .option('--chain <hash>', 'the hash of its visits, or its beginning, as its summary told it')
-    .option('--runsdir <dir>', 'where runs are kept (default: .factory/runs)')
-    .option('--json', 'the report as JSON')
-    .option('--no-color', 'no colours (also: NO_COLOR)')
+    .description('Check a run directory against its own hashes, from the spec to the commits, offline')
+    .option('--repo <dir>', 'repository that the commits were delivered to')
+    .option('--branch <name>', 'branch in that repository (default: factory/RUN)')
+    .option('--chain <hash>', 'expected hash of the executions (or a prefix), from the summary of the run')
+    .option('--runsdir <dir>', 'directory of the runs (default: .factory/runs)')
+    .option('--json', 'print the report as JSON')
+    .option('--no-color', 'disable colors (also: NO_COLOR)')
     .action(async (run: string, options: VerifyOptions) => io.exit(await verifyCommand(run, options, io)));
 }
 

@@ -7,7 +7,7 @@ import type { Every } from '../system/every.ts';
 import { draw } from './draw.ts';
 import type { Io } from './io.ts';
 import { errColumns, paints } from './io.ts';
-import { logLevel, logWishProblem, openLog, recordOf } from './log.ts';
+import { chosenFormat, chosenLevel, type LogOptions, logVariableProblem, openLog, recordOf } from './log.ts';
 import { elapsedWords, liveLine, painter, tail } from './print.ts';
 
 export interface View {
@@ -22,21 +22,22 @@ export interface View {
 /** `every` moves the line that tells what is going on. */
 export type ViewIo = Io & { readonly clock: Clock; readonly every: Every };
 
-type Wishes = { readonly quiet?: boolean; readonly verbose?: boolean; readonly color?: boolean };
+/** Flags that choose what is printed while a run goes, and how. */
+export type ViewOptions = LogOptions & {
+  readonly quiet?: boolean;
+  readonly verbose?: boolean;
+  readonly color?: boolean;
+};
 
-/** On a terminal without `FACTORY_LOG_FORMAT=json` the live view, else log records. */
-export function openView(wishes: Wishes, io: ViewIo): View {
+/** The live view on a terminal, unless JSON records are wanted; else log records. */
+export async function openView(options: ViewOptions, io: ViewIo): Promise<View> {
   const level =
-    io.env['FACTORY_LOG_LEVEL'] !== undefined && io.env['FACTORY_LOG_LEVEL'] !== ''
-      ? logLevel(io.env['FACTORY_LOG_LEVEL'])
-      : wishes.quiet === true
-        ? 'error'
-        : wishes.verbose === true
-          ? 'debug'
-          : 'info';
-  const json = io.env['FACTORY_LOG_FORMAT']?.trim().toLowerCase() === 'json';
-  const log = openLog(io.err, level, json ? 'json' : 'text', io.clock);
-  const colour = paints(io, io.errIsTerminal, wishes.color);
+    chosenLevel(options, io.env) ??
+    (options.quiet === true ? 'error' : options.verbose === true ? 'debug' : 'info');
+  const format = chosenFormat(options, io.env);
+  const json = format === 'json';
+  const log = await openLog(io.err, level, format, io.clock);
+  const colour = paints(io, io.errIsTerminal, options.color);
   const warn = (found: Diagnostic, text: string | undefined): void => {
     if (level === 'error') return;
     if (json)
@@ -46,8 +47,8 @@ export function openView(wishes: Wishes, io: ViewIo): View {
       });
     else io.err(`${draw(found, text, colour, errColumns(io))}\n`);
   };
-  const bogus = logWishProblem(io.env);
-  if (bogus !== undefined) log('warn', bogus);
+  const problem = logVariableProblem(io.env);
+  if (problem !== undefined) log('warn', problem);
   // A terminal that takes no control sequences gets plain records.
   const live =
     io.errIsTerminal && io.env['TERM'] !== 'dumb' && !json && level !== 'error' && level !== 'warn';
@@ -60,7 +61,7 @@ export function openView(wishes: Wishes, io: ViewIo): View {
         event: exitsHeld(
           (event) => {
             // The summary is what a quiet run says, and it says this.
-            if (event.type !== 'PipelineFailed' || wishes.quiet !== true) log(...recordOf(event));
+            if (event.type !== 'PipelineFailed' || options.quiet !== true) log(...recordOf(event));
           },
           (node) => log('warn', 'failing exit reached', { node, outcome: 'fail' }),
         ).tell,

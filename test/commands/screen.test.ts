@@ -28,19 +28,23 @@ const saved = (last_completed_node: string): RunEvent => ({
 });
 const atExit = [started('bad', 'exit'), completed('bad'), saved('bad')];
 
-const seen = (events: readonly RunEvent[], io: Partial<ViewIo> = {}, wishes: Wishes = {}): string =>
+const seen = (
+  events: readonly RunEvent[],
+  io: Partial<ViewIo> = {},
+  options: Options = {},
+): Promise<string> =>
   shown(
     ({ watcher }) => {
       for (const event of events) watcher.event(event);
     },
     io,
-    wishes,
+    options,
   );
 
-type Wishes = Parameters<typeof openView>[0];
+type Options = Parameters<typeof openView>[0];
 
 /** What stands on standard error when `act` has used the view. */
-function shown(act: (view: View) => void, io: Partial<ViewIo>, wishes: Wishes = {}): string {
+async function shown(act: (view: View) => void, io: Partial<ViewIo>, options: Options = {}): Promise<string> {
   let text = '';
   const doors: ViewIo = {
     cwd: '/',
@@ -56,28 +60,30 @@ function shown(act: (view: View) => void, io: Partial<ViewIo>, wishes: Wishes = 
     every: () => () => {},
     ...io,
   };
-  act(openView({ color: false, ...wishes }, doors));
+  act(await openView({ color: false, ...options }, doors));
   return text;
 }
 const terminal = { errIsTerminal: true, env: { TERM: 'xterm' } };
 const failed: RunEvent = { ...base, type: 'PipelineFailed', error: 'bad: because' };
 const done: RunEvent = { ...base, type: 'PipelineCompleted' };
 
-test('the exit of a run that failed is not shown as a success, neither live nor in the log', () => {
-  const log = seen([...atExit, failed]);
+test('the exit of a run that failed is not shown as a success, neither live nor in the log', async () => {
+  const log = await seen([...atExit, failed]);
   expect(log).not.toContain('outcome=success');
   expect(log).toMatch(/WARN {2}failing exit reached node=bad outcome=fail\n.* ERROR pipeline failed/);
-  expect(seen([...atExit, failed], terminal)).not.toContain('✓');
+  expect(await seen([...atExit, failed], terminal)).not.toContain('✓');
 });
 
-test('the exit of a run that succeeded is, and so is one that sends the run back', () => {
-  expect(seen([...atExit, done])).toMatch(/stage completed node=bad outcome=success.*\n.*pipeline completed/);
-  expect(seen([...atExit, done], terminal)).toContain('✓ bad');
-  expect(seen([...atExit, started('work', 'tool')], terminal)).toContain('✓ bad');
+test('the exit of a run that succeeded is, and so is one that sends the run back', async () => {
+  expect(await seen([...atExit, done])).toMatch(
+    /stage completed node=bad outcome=success.*\n.*pipeline completed/,
+  );
+  expect(await seen([...atExit, done], terminal)).toContain('✓ bad');
+  expect(await seen([...atExit, started('work', 'tool')], terminal)).toContain('✓ bad');
 });
 
-test('a terminal that is dumb gets plain records', () => {
-  const text = seen([started('one', 'tool'), completed('one')], {
+test('a terminal that is dumb gets plain records', async () => {
+  const text = await seen([started('one', 'tool'), completed('one')], {
     errIsTerminal: true,
     env: { TERM: 'dumb' },
   });
@@ -85,8 +91,8 @@ test('a terminal that is dumb gets plain records', () => {
   expect(text).not.toContain('\x1b');
 });
 
-test('lines of the live view fit a narrow terminal', () => {
-  const text = seen([started('one', 'tool'), completed('one', 'a long story '.repeat(9))], {
+test('lines of the live view fit a narrow terminal', async () => {
+  const text = await seen([started('one', 'tool'), completed('one', 'a long story '.repeat(9))], {
     ...terminal,
     width: 40,
   });
@@ -95,15 +101,15 @@ test('lines of the live view fit a narrow terminal', () => {
   expect(last.length).toBeLessThan(40);
 });
 
-test('a quiet run leaves the cause to the summary', () => {
-  expect(seen([...atExit, failed], {}, { quiet: true })).toBe('');
+test('a quiet run leaves the cause to the summary', async () => {
+  expect(await seen([...atExit, failed], {}, { quiet: true })).toBe('');
 });
 
-test('a wish for records that nobody knows is told once', () => {
-  const text = seen([done], { env: { FACTORY_LOG_LEVEL: 'loud' } });
+test('a wish for records that nobody knows is told once', async () => {
+  const text = await seen([done], { env: { FACTORY_LOG_LEVEL: 'loud' } });
   expect(text.match(/FACTORY_LOG_LEVEL=loud/g)).toHaveLength(1);
-  expect(seen([done], { env: { FACTORY_LOG_FORMAT: 'xml' } })).toContain('FACTORY_LOG_FORMAT=xml');
-  expect(seen([done], { env: { FACTORY_LOG_LEVEL: 'Warning' } })).toBe('');
+  expect(await seen([done], { env: { FACTORY_LOG_FORMAT: 'xml' } })).toContain('FACTORY_LOG_FORMAT=xml');
+  expect(await seen([done], { env: { FACTORY_LOG_LEVEL: 'Warning' } })).toBe('');
 });
 
 const rerun = {
@@ -162,8 +168,8 @@ const story: readonly RunEvent[] = [
   { ...base, type: 'PipelineParked', status: 'paused_auth', node_id: 'b', reason: 'no key', wake_at: null },
 ];
 
-test('each event is a record', () => {
-  expect(seen(story, {}, { verbose: true })).toMatchInlineSnapshot(`
+test('each event is a record', async () => {
+  expect(await seen(story, {}, { verbose: true })).toMatchInlineSnapshot(`
     "00:00:00 INFO  pipeline resumed agent=fake forked_from="r0 before plan@2"
     00:00:00 INFO  stage requested retry node=a retry_count=1 delay_ms=2000 reason="not yet"
     00:00:00 DEBUG agent acted node=a action=command detail=ls status=completed
@@ -181,8 +187,8 @@ test('each event is a record', () => {
   `);
 });
 
-test('of the live view only what people need to see is a line that stays', () => {
-  expect(seen(story, terminal)).toMatchInlineSnapshot(`
+test('of the live view only what people need to see is a line that stays', async () => {
+  expect(await seen(story, terminal)).toMatchInlineSnapshot(`
     "resuming from r0 before plan@2 with agent fake
        0.0s ↻ a  again in 2.0s: not yet
        0.0s ↻ a  runs, the record does not fit: other files
@@ -195,11 +201,18 @@ test('of the live view only what people need to see is a line that stays', () =>
   `);
 });
 
-test('records are JSON where that is wished for, and as many as the level says', () => {
+test('JSON records have level, time, fields and message; flags win over variables', async () => {
+  const env = { FACTORY_LOG_FORMAT: 'text', FACTORY_LOG_LEVEL: 'error' };
+  const flags = { logFormat: 'json', logLevel: 'info' };
+  const [record] = (await seen([started('one', 'tool')], { env }, flags)).trim().split('\n');
+  expect(record).toBe(
+    '{"level":"INFO","time":"1970-01-01T00:00:00.000Z","node":"one","visit":1,"msg":"stage started"}',
+  );
+});
+
+test('records are JSON where that is wished for, and as many as the level says', async () => {
   const json = { env: { FACTORY_LOG_FORMAT: ' JSON', FACTORY_LOG_LEVEL: 'WARN' } };
-  const records = seen(story, { ...json, errIsTerminal: true }, { verbose: true })
-    .trim()
-    .split('\n');
+  const records = (await seen(story, { ...json, errIsTerminal: true }, { verbose: true })).trim().split('\n');
   expect(records.map((line) => JSON.parse(line).level)).toEqual(Array(7).fill('WARN'));
   expect(JSON.parse(records[2] ?? '')).toEqual({
     level: 'WARN',
@@ -213,52 +226,51 @@ test('records are JSON where that is wished for, and as many as the level says',
 const amid = '\r\x1b[2K';
 const oddity: Diagnostic = { code: 'odd', severity: 'warning', message: 'it is odd', fix: 'make it even' };
 
-test('a warning about the pipeline is drawn, or a record; a quiet run has none', () => {
-  const warned = (io: Partial<ViewIo>, wishes: Wishes = {}) =>
+test('a warning about the pipeline is drawn, or a record; a quiet run has none', async () => {
+  const warned = (io: Partial<ViewIo>, options: Options = {}) =>
     shown(
       ({ watcher, warn }) => {
         watcher.event(started('one', 'tool'));
         warn(oddity, undefined);
       },
       io,
-      wishes,
+      options,
     );
   const drawn = 'warning[odd]: it is odd\n  = fix: make it even\n';
-  expect(warned(terminal).endsWith(`${amid}${drawn}`)).toBe(true);
-  expect(warned({}).endsWith(drawn)).toBe(true);
-  expect(warned({}, { quiet: true })).toBe('');
-  const record = warned({ env: { FACTORY_LOG_FORMAT: 'json' } })
-    .trim()
-    .split('\n')
-    .at(-1);
+  expect((await warned(terminal)).endsWith(`${amid}${drawn}`)).toBe(true);
+  expect((await warned({})).endsWith(drawn)).toBe(true);
+  expect(await warned({}, { quiet: true })).toBe('');
+  const record = (await warned({ env: { FACTORY_LOG_FORMAT: 'json' } })).trim().split('\n').at(-1);
   expect(JSON.parse(record ?? '')).toMatchObject({ code: 'odd', fix: 'make it even', msg: 'it is odd' });
 });
 
-test('amid the live view only what went wrong is a record, unless more is wanted', () => {
+test('amid the live view only what went wrong is a record, unless more is wanted', async () => {
   const levels = ['debug', 'info', 'warn', 'error'] as const;
-  const told = (wishes: Wishes) =>
-    shown(
-      ({ watcher, log }) => {
-        for (const level of levels) {
-          watcher.event(started('one', 'tool'));
-          log(level, 'word');
-        }
-        watcher.spent('one', { model: 'm', input_tokens: 1, output_tokens: 2, cost_usd: null });
-      },
-      terminal,
-      wishes,
+  const told = async (options: Options) =>
+    (
+      await shown(
+        ({ watcher, log }) => {
+          for (const level of levels) {
+            watcher.event(started('one', 'tool'));
+            log(level, 'word');
+          }
+          watcher.spent('one', { model: 'm', input_tokens: 1, output_tokens: 2, cost_usd: null });
+        },
+        terminal,
+        options,
+      )
     )
       .split(amid)
       .filter((text) => /[A-Z]{4}/.test(text));
   const records = ['DEBUG', 'INFO ', 'WARN ', 'ERROR'].map((level) => `00:00:00 ${level} word\n`);
-  expect(told({})).toEqual(records.slice(2));
-  expect(told({ verbose: true })).toEqual([
+  expect(await told({})).toEqual(records.slice(2));
+  expect(await told({ verbose: true })).toEqual([
     ...records.slice(0, 3),
     `${records[3]}00:00:00 DEBUG model call node=one model=m input_tokens=1 output_tokens=2 cost_usd=null\n`,
   ]);
 });
 
-test('the line of what is going on moves with time, and is gone when the stage has ended', () => {
+test('the line of what is going on moves with time, and is gone when the stage has ended', async () => {
   let now = 0;
   let moved = () => {};
   const clock = { now: () => new Date(0), monotonic: () => now, sleep: async () => {} };
@@ -266,7 +278,7 @@ test('the line of what is going on moves with time, and is gone when the stage h
     moved = work;
     return () => {};
   };
-  const text = shown(
+  const text = await shown(
     ({ watcher }) => {
       watcher.event(started('one', 'tool'));
       now = 2000;
@@ -280,9 +292,9 @@ test('the line of what is going on moves with time, and is gone when the stage h
   expect(text).toBe(lines.map((line) => `${amid}${line}`).join(''));
 });
 
-test('the exit that sends a run back is told once', () => {
+test('the exit that sends a run back is told once', async () => {
   for (const io of [{}, terminal])
     expect(
-      seen([...atExit, started('work', 'tool'), completed('work'), done], io).match(/bad.*1.?2/g),
+      (await seen([...atExit, started('work', 'tool'), completed('work'), done], io)).match(/bad.*1.?2/g),
     ).toHaveLength(1);
 });

@@ -26,10 +26,10 @@ test('whatever a model thinks fits into its columns and holds nothing that a ter
   );
 });
 
-test('on a terminal the reasoning is shown by its last words, until the answer begins', () => {
+test('on a terminal the reasoning is shown by its last words, until the answer begins', async () => {
   let screen = '';
   const clock = agentClock();
-  const view = openView(
+  const view = await openView(
     { color: false },
     {
       cwd: '/',
