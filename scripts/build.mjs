@@ -10,7 +10,7 @@ import { schemasWhenAsked } from './schemas-when-asked.mjs';
 // Built beside and swapped, so that a build that fails leaves the last one working.
 const out = `dist.${process.pid}.tmp`;
 /** Packages that most commands never load: a quarter of the text that would be read at every start. */
-const large = ['openai', 'execa', 'pino'];
+const large = ['openai', 'execa', 'pino', 'acorn'];
 const apart = {
   name: 'apart',
   setup({ onResolve }) {
@@ -46,7 +46,11 @@ try {
     minifyWhitespace: true,
     charset: 'ascii',
     define: { 'import.meta.url': 'place' },
-    plugins: [whenCalled('node:fs/promises', 'node:worker_threads', 'node:zlib'), schemasWhenAsked, apart],
+    plugins: [
+      whenCalled('node:fs/promises', 'node:worker_threads', 'node:zlib', 'acorn'),
+      schemasWhenAsked,
+      apart,
+    ],
     banner: { js: '(function (require, place) {' },
     footer: { js: '})' },
   });
@@ -62,6 +66,7 @@ try {
     format: 'esm',
     entryPoints: { index: 'src/index.ts' },
     packages: 'external',
+    plugins: [whenCalled('acorn')],
     outExtension: { '.js': '.mjs' },
   });
   await writeFile(`${out}/package.json`, '{ "type": "commonjs" }\n');
@@ -80,8 +85,8 @@ try {
   await rm(out, { recursive: true, force: true });
 }
 
-/** Modules of Node's that a small run has no use for are loaded when the first of their functions is called: each takes
- *  Node a millisecond or two. */
+/** Modules that most runs have no use for are loaded when the first of their functions is called: each takes a
+ *  millisecond to ten. */
 function whenCalled(...modules) {
   return {
     name: 'when-called',
@@ -94,7 +99,10 @@ function whenCalled(...modules) {
         const names = Object.keys(await import(path)).filter((name) => name !== 'default');
         return {
           contents: `
-            const real = () => require('${path}');
+            import { createRequire } from 'node:module';
+            let loaded;
+            const real = () =>
+              (loaded ??= createRequire(import.meta.url)('${large.includes(path) ? `./${path}.cjs` : path}'));
             const called = (name) =>
               new Proxy(function () {}, {
                 apply: (_, self, given) => Reflect.apply(real()[name], self, given),

@@ -1,78 +1,68 @@
-/** What can be known of a `node -e` program without running it: whether it is JavaScript, and what it imports.
- *
- *  A script is compiled by the very V8 that runs this, so what counts as JavaScript is what this Node understands. A
- *  module's import and export declarations are held to a simpler grammar of our own (see `asFunction`), and what is
- *  left is compiled as the body of an async function: names that are exported without being declared go unnoticed.
- *  TypeScript is refused: only some versions of Node run it. */
-import { Script } from 'node:vm';
-import { asFunction } from './javascript/modules.ts';
-import { type Token, tokens } from './javascript/tokens.ts';
+/** Checks `node -e` programs without running them: whether they are JavaScript, and what they import. TypeScript is
+ *  refused: only some versions of Node run it. */
+import { type AnyNode, type Program, parse, type Token } from 'acorn';
 
 export type JavaScriptImport = { readonly name: string; readonly how: 'require' | 'import' };
 
 export type JavaScriptProgram = {
-  /** Why it is not JavaScript, with the line where that is known; undefined when it is. */
+  /** Why it is not JavaScript, with line and column; undefined when it is. */
   readonly problem: string | undefined;
-  /** What it imports by a literal name, in order, repetitions kept; none when there is a problem. */
+  /** What it imports by a literal name, in order, with repetitions; none when there is a problem. */
   readonly imports: readonly JavaScriptImport[];
 };
 
 /** `module` and `commonjs` as `--input-type` says; `either` is Node's own choice, by what the program contains. */
 export type JavaScriptKind = 'module' | 'commonjs' | 'either';
 
-/** Reads a program. Never throws, and runs nothing, whatever the text. */
+const sourceTypes = { module: ['module'], commonjs: ['script'], either: ['script', 'module'] } as const;
+
+/** Reads a program as Node does: as a script where it is one, else as a module. Never throws. */
 export function readJavaScript(source: string, kind: JavaScriptKind): JavaScriptProgram {
-  const asScript = kind === 'module' ? undefined : compileProblem(source, 0);
-  if (kind !== 'module' && asScript === undefined) {
-    return { problem: undefined, imports: importsOf(tokens(source)) };
-  }
-  const read = tokens(source);
-  const asModule = asFunction(source, read);
-  if (kind === 'commonjs' || (kind === 'either' && !asModule.isModule)) {
-    return { problem: asScript, imports: [] };
-  }
-  const problem = asModule.problem ?? compileProblem(asModule.text, 1);
-  return { problem, imports: problem === undefined ? importsOf(read) : [] };
-}
-
-/** `before`: lines that stand before the program's own. */
-function compileProblem(text: string, before: number): string | undefined {
-  try {
-    new Script(text, { filename: 'program' });
-    return undefined;
-  } catch (error) {
-    if (error instanceof RangeError) return 'it is nested too deep';
-    if (!(error instanceof Error)) return String(error);
-    const line = /^program:(\d+)/.exec(error.stack ?? '')?.[1];
-    return line === undefined
-      ? error.message
-      : `${error.message} (line ${Math.max(1, Number(line) - before)})`;
-  }
-}
-
-function importsOf(read: readonly Token[]): JavaScriptImport[] {
-  return read.flatMap((token, at): JavaScriptImport[] => {
-    if (token.kind !== 'name' || read[at - 1]?.text === '.') return [];
-    const next = read[at + 1];
-    const name = read[at + 2];
-    if (next?.text === '(' && name?.kind === 'string' && /^[),]$/.test(read[at + 3]?.text ?? '')) {
-      if (token.text === 'require' || token.text === 'import') return [{ name: name.value, how: token.text }];
+  let furthest = { message: '', pos: -1 };
+  for (const sourceType of sourceTypes[kind]) {
+    try {
+      const program = parse(source, { ecmaVersion: 'latest', sourceType, onToken: depthLimit() });
+      return { problem: undefined, imports: importsOf(program) };
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      // The reading that got further says what is wrong.
+      const pos = 'pos' in error ? Number(error.pos) : 0;
+      if (pos >= furthest.pos) furthest = { message: error.message, pos };
     }
-    if (token.text === 'import' && next?.kind === 'string') return [{ name: next.value, how: 'import' }];
-    if (token.text === 'from' && next?.kind === 'string' && declares(read, at))
-      return [{ name: next.value, how: 'import' }];
-    return [];
-  });
+  }
+  return { problem: furthest.message, imports: [] };
 }
 
-/** Whether the `from` at `at` belongs to an import or export declaration. */
-function declares(read: readonly Token[], at: number): boolean {
-  for (let i = at - 1; i >= 0; i--) {
-    const { kind, text, depth } = read[i] ?? { kind: 'punctuation', text: ';', depth: 0 };
-    if (text === 'import' || text === 'export') return true;
-    // Strings that are names stand in braces.
-    if (kind === 'string' && depth === read[at]?.depth) return false;
-    if (kind !== 'name' && kind !== 'string' && !/^[{},*]$/.test(text)) return false;
-  }
-  return false;
+/** Ends the parser early: near the end of its stack, V8 ends the whole process where it has to compile a regular
+ *  expression. */
+function depthLimit(): (token: Token) => void {
+  let depth = 0;
+  return ({ type: { label } }) => {
+    if (['(', '[', '{', '${'].includes(label)) depth++;
+    if ([')', ']', '}'].includes(label)) depth--;
+    if (depth > 200) throw new SyntaxError('brackets are nested deeper than 200 levels');
+  };
 }
+
+function importsOf(program: Program): JavaScriptImport[] {
+  const found: (JavaScriptImport & { readonly at: number })[] = [];
+  const open: AnyNode[] = [program];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    const one = importOf(node);
+    if (one !== undefined) found.push({ ...one, at: node.start });
+    open.push(...Object.values(node).flat().filter(isNode));
+  }
+  return found.sort((a, b) => a.at - b.at).map(({ name, how }) => ({ name, how }));
+}
+
+const isNode = (value: unknown): value is AnyNode =>
+  typeof value === 'object' && value !== null && 'type' in value;
+
+function importOf(node: AnyNode): JavaScriptImport | undefined {
+  if (node.type !== 'CallExpression') return 'source' in node ? named(node.source, 'import') : undefined;
+  const isRequire = node.callee.type === 'Identifier' && node.callee.name === 'require';
+  return isRequire ? named(node.arguments[0], 'require') : undefined;
+}
+
+const named = (name: AnyNode | null | undefined, how: JavaScriptImport['how']) =>
+  name?.type === 'Literal' && typeof name.value === 'string' ? { name: name.value, how } : undefined;

@@ -34,33 +34,30 @@ describe('programs that are JavaScript', () => {
   ])('%j', (source) => expect(readJavaScript(source, 'either').problem).toBeUndefined());
 });
 
-describe('programs that are not, with the line', () => {
+describe('programs that are not, with line and column', () => {
   test.for([
-    ['(', 'Unexpected end of input (line 1)'],
-    ['1\nlet a; let a', 'already been declared (line 2)'],
-    ['return 1', 'Illegal return'],
-    ['const x: number = 1', 'Missing initializer'],
-    ['import x from "y"; let a\n\nlet a', 'already been declared (line 3)'],
-    ['import { a from "b"', 'import declaration is malformed'],
-    ['import a from', 'import declaration is malformed'],
-    ['import type A from "b"', 'import declaration is malformed'],
-    ['import a, b from "c"', 'import declaration is malformed'],
-    ['export a', 'export declaration is malformed'],
-    ['export * as from', 'export declaration is malformed'],
-    ['export default 1; export default 2', 'already been declared'],
-    ['export const a = 1; a b', 'Unexpected identifier'],
-    ['await x; }; {', 'never opened'],
-    ['await x; return 1', 'cannot return'],
-    ['"abc', 'Invalid or unexpected token'],
-    ['let x = `${`', 'Unexpected end'],
-    ['['.repeat(100_000), 'nested too deep'],
+    ['(', 'Unexpected token (1:1)'],
+    ['1\nlet a; let a', "Identifier 'a' has already been declared (2:11)"],
+    ['return 1', "'return' outside of function (1:0)"],
+    ['const x: number = 1', 'Unexpected token (1:7)'],
+    ['import x from "y"; let a\n\nlet a', "Identifier 'a' has already been declared (3:4)"],
+    ['import { a from "b"', 'Unexpected token (1:11)'],
+    ['import type A from "b"', 'Unexpected token (1:12)'],
+    ['export a', 'Unexpected token (1:7)'],
+    ['export { a }', "Export 'a' is not defined (1:9)"],
+    ['export default 1; export default 2', "Duplicate export 'default' (1:25)"],
+    ['await x; return 1', "'return' outside of function (1:9)"],
+    ['"abc', 'Unterminated string constant (1:0)'],
+    ['let x = `${`', 'Unterminated template literal (1:12)'],
+    ['['.repeat(100_000), 'brackets are nested deeper than 200 levels'],
+    ['!'.repeat(100_000), 'Not enough stack space to parse input (1:'],
   ] as const)('%j', ([source, why]) => expect(readJavaScript(source, 'either').problem).toContain(why));
 });
 
 test('what --input-type says is what a program is read as', () => {
   expect(readJavaScript('await 1', 'commonjs').problem).toBeDefined();
   expect(readJavaScript('await 1', 'module').problem).toBeUndefined();
-  expect(readJavaScript('with (a) {}', 'module').problem).toContain('Strict mode');
+  expect(readJavaScript('with (a) {}', 'module').problem).toContain('strict mode');
   expect(readJavaScript('with (a) {}', 'commonjs').problem).toBeUndefined();
 });
 
