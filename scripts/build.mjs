@@ -10,7 +10,7 @@ import { schemasWhenAsked } from './schemas-when-asked.mjs';
 // Built beside and swapped, so that a build that fails leaves the last one working.
 const out = `dist.${process.pid}.tmp`;
 /** Packages that most commands never load: a quarter of the text that would be read at every start. */
-const large = ['openai', 'execa', 'pino', 'acorn'];
+const large = ['openai', 'pino', 'acorn'];
 const apart = {
   name: 'apart',
   setup({ onResolve }) {

@@ -33,7 +33,6 @@ const floors: Readonly<Record<string, number>> = {
 /** Modules that open a door to time, processes or the network, and the files that may import them. */
 const doors: readonly { readonly module: RegExp; readonly may: RegExp }[] = [
   { module: /^node:child_process$/, may: /^system\// },
-  { module: /^execa$/, may: /^system\// },
   { module: /^node:timers/, may: /^system\// },
   { module: /^(node:)?https?$|^node:net$/, may: /^system\// },
 ];

@@ -2,6 +2,7 @@
 import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { collect } from './collect.ts';
 import { beforeWrite } from './fence.ts';
 import { isMissing, makeFolder, systemWords, writeFileAtomic } from './files.ts';
 import { readSome } from './read.ts';
@@ -282,64 +283,45 @@ function git(setup: {
 }): Git {
   const options = setup.config.flatMap((entry) => ['-c', entry]);
   const run = async (args: readonly string[], call: GitCall = {}): Promise<GitEnd> => {
-    const input =
-      call.input !== undefined
-        ? { input: call.input }
-        : call.inputFile !== undefined
-          ? { inputFile: call.inputFile }
-          : { stdin: 'ignore' as const };
-    try {
-      // Loaded when git is called: most runs never do, and a process that is small starts its stages faster.
-      const { execa } = await import('execa');
-      keepFileSizeErrors();
-      enoughFiles();
-      if (setup.repository !== undefined) beforeWrite(setup.repository);
-      const records = setup.records ?? recordsAbove(setup.cwd);
-      const pipe = records === undefined ? undefined : pipeIn(records);
-      if (pipe !== undefined)
-        return {
-          ok: false,
-          why: `${pipe} is a pipe, in which git would wait for ever: put git's own file there again`,
-          missing: false,
-        };
-      const ended = await execa('git', [...options, ...args], {
-        cwd: setup.cwd,
-        env: { ...setup.env, ...call.env },
-        extendEnv: false,
-        encoding: 'buffer',
-        maxBuffer: 1024 * 1024 * 1024,
-        reject: false,
-        stripFinalNewline: false,
-        ...(call.apart === true ? { detached: true, cleanup: false } : {}),
-        ...input,
-      });
-      if (!ended.failed) {
-        const stdout = Buffer.from(ended.stdout);
-        return { ok: true, stdout, text: stdout.toString('utf8').replace(/\n$/, '') };
-      }
-      if (ended.code === 'ENOENT') return notThere();
-      // One that the system would not start has said nothing, and there is no stream of it.
-      if (ended.stderr === undefined)
-        throw new GitError(`git cannot be started: ${systemWords(ended.cause)}`, false, true);
-      // What fails in somebody else's hands says nothing of what is ours.
-      if (setup.repository !== undefined) beforeWrite(setup.repository);
-      if (ended.signal !== undefined)
-        throw new GitError(
-          `git ${verbOf(args)} was ended by ${ended.signal} before it had answered`,
-          false,
-          true,
-        );
-      const stderr = Buffer.from(ended.stderr).toString('utf8').trim();
+    keepFileSizeErrors();
+    enoughFiles();
+    if (setup.repository !== undefined) beforeWrite(setup.repository);
+    const records = setup.records ?? recordsAbove(setup.cwd);
+    const pipe = records === undefined ? undefined : pipeIn(records);
+    if (pipe !== undefined)
       return {
         ok: false,
-        why: stderr === '' ? (ended.shortMessage ?? 'git failed') : stderr,
+        why: `${pipe} is a pipe, in which git would wait for ever: put git's own file there again`,
         missing: false,
-        said: `${Buffer.from(ended.stdout).toString('utf8')}${stderr}`,
       };
-    } catch (error) {
-      if (isMissing(error)) return notThere();
-      throw error;
+    const ended = await collect('git', [...options, ...args], {
+      cwd: setup.cwd,
+      env: { ...setup.env, ...call.env },
+      ...(call.input === undefined ? {} : { input: call.input }),
+      ...(call.inputFile === undefined ? {} : { inputFile: call.inputFile }),
+      ...(call.apart === true ? { detached: true } : {}),
+    });
+    if (ended.kind === 'exited' && ended.code === 0)
+      return { ok: true, stdout: ended.stdout, text: ended.stdout.toString('utf8').replace(/\n$/, '') };
+    if (ended.kind === 'not_started') {
+      if (isMissing(ended.error)) return notThere();
+      throw new GitError(`git cannot be started: ${systemWords(ended.error)}`, false, true);
     }
+    // A git that fails in a repository that another process took over says nothing about ours.
+    if (setup.repository !== undefined) beforeWrite(setup.repository);
+    if (ended.kind === 'signalled')
+      throw new GitError(
+        `git ${verbOf(args)} was ended by ${ended.signal} before it had answered`,
+        false,
+        true,
+      );
+    const stderr = ended.stderr.toString('utf8').trim();
+    return {
+      ok: false,
+      why: stderr === '' ? `git ${verbOf(args)} ended with exit code ${ended.code}` : stderr,
+      missing: false,
+      said: `${ended.stdout.toString('utf8')}${stderr}`,
+    };
   };
   const must = async (args: readonly string[], call?: GitCall) => {
     const ended = await run(args, call);

@@ -30,7 +30,7 @@ beforeAll(() => {
     cpSync(join(root, part), join(installed, part), { recursive: true });
   execFileSync(process.execPath, [join(root, 'scripts/types.mjs'), join(installed, 'types')]);
   // Its dependencies, as they would be beside it.
-  for (const name of ['zod', 'openai', 'execa', 'commander', 'picocolors', 'ulid', '@ts-graphviz', '@types'])
+  for (const name of ['zod', 'openai', 'pino', 'commander', 'picocolors', 'ulid', '@ts-graphviz', '@types'])
     symlinkSync(join(root, 'node_modules', name), join(house, 'node_modules', name));
   writeFileSync(join(house, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(house, 'mine.ts'), shown);

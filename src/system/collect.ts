@@ -1,0 +1,78 @@
+/** Runs a program that we call ourselves, such as git, and collects its output in memory. */
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+
+/** How the call ended. `stdout` and `stderr` are raw bytes. */
+export type Collected =
+  | { readonly kind: 'exited'; readonly code: number; readonly stdout: Buffer; readonly stderr: Buffer }
+  | { readonly kind: 'signalled'; readonly signal: string }
+  | { readonly kind: 'not_started'; readonly error: unknown };
+
+export type CollectOptions = {
+  readonly cwd: string;
+  /** The whole environment of the program. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Given on standard input; without `input` and `inputFile` standard input is empty. */
+  readonly input?: string | Uint8Array;
+  readonly inputFile?: string;
+  /** The program gets a process group for itself and is not ended with this process. */
+  readonly detached?: boolean;
+};
+
+/** Runs `program` with `args` to its end. Rejects only if `inputFile` cannot be opened. */
+export async function collect(
+  program: string,
+  args: readonly string[],
+  options: CollectOptions,
+): Promise<Collected> {
+  const { cwd, env, input, inputFile, detached = false } = options;
+  const file = inputFile === undefined ? undefined : openSync(inputFile, 'r');
+  const stdin = file ?? (input === undefined ? 'ignore' : 'pipe');
+  try {
+    const child = start(program, args, { cwd, env, detached, stdio: [stdin, 'pipe', 'pipe'] });
+    return 'error' in child ? { kind: 'not_started', ...child } : await untilClosed(child, input, detached);
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+function start(program: string, args: readonly string[], options: SpawnOptions) {
+  try {
+    return spawn(program, args, options);
+  } catch (error) {
+    return { error };
+  }
+}
+
+function untilClosed(child: ChildProcess, input: CollectOptions['input'], detached: boolean) {
+  if (!detached) endWithUs(child);
+  return new Promise<Collected>((resolve) => {
+    const stdout: Buffer[] = [];
+    const stderr: Buffer[] = [];
+    child.stdout?.on('data', (piece: Buffer) => stdout.push(piece));
+    child.stderr?.on('data', (piece: Buffer) => stderr.push(piece));
+    // A program that ends before it has read all of its input reports that by its exit code.
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(input);
+    child.once('error', (error) => resolve({ kind: 'not_started', error }));
+    child.once('close', (code, signal) =>
+      resolve(
+        code === null
+          ? { kind: 'signalled', signal: signal ?? 'SIGKILL' }
+          : { kind: 'exited', code, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr) },
+      ),
+    );
+  }).finally(() => running.delete(child));
+}
+
+/** Programs that end when this process exits. */
+const running = new Set<ChildProcess>();
+
+function endWithUs(child: ChildProcess): void {
+  if (!process.listeners('exit').includes(endAll)) process.on('exit', endAll);
+  running.add(child);
+}
+
+function endAll(): void {
+  for (const child of running) child.kill();
+}
