@@ -9,6 +9,7 @@ import type { Manifest } from '../model/manifest.ts';
 import { kindOf, type Recognised } from '../model/resolve.ts';
 import { sha256 } from '../model/sha256.ts';
 import type { RunRecord } from '../model/visit-record.ts';
+import type { Canaries } from '../policy/canaries.ts';
 import { readJournal } from '../store/journal.ts';
 import { readSoFar } from '../store/moment.ts';
 import { readManifest } from '../store/run-store.ts';
@@ -22,7 +23,7 @@ import { commitsOf } from './commits.ts';
 import { artifacts, type Evidence, recorded, updates, visitsBehind } from './evidence.ts';
 import { mayReadIn } from './exempt.ts';
 import { fileVariables, knownTexts } from './known.ts';
-import { type Judge, judgeOf, leakFix, leaksIn } from './leaks.ts';
+import { canariesIn, leakFix, leaksIn } from './leaks.ts';
 import { type Texts, tamperingOf } from './tampering.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -43,8 +44,8 @@ export async function auditRun(
   if (first?.type !== 'Start') return { why: `the visits of ${runDir} have no beginning` };
   const at = layout(runDir);
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.snapshots });
-  const sealed = await judgeFor(runDir, manifest, snapshots, first.snapshot, env);
-  const auditor = new Auditor(manifest, runDir, sealed.judge, snapshots);
+  const sealed = await canariesFor(runDir, manifest, snapshots, first.snapshot, env);
+  const auditor = new Auditor(manifest, runDir, sealed.canaries, snapshots);
   const start = await snapshots.load(first.snapshot);
   const end = await snapshots.load(soFar.checkpoint.snapshot ?? first.snapshot);
   await auditor.texts(records);
@@ -54,19 +55,19 @@ export async function auditRun(
   return { report: auditor.report(records, sealed) };
 }
 
-type SealedJudge = {
+type SealedCanaries = {
   readonly holdout: AuditReport['holdout'];
-  readonly judge?: Judge;
+  readonly canaries?: Canaries;
   readonly problem?: string;
 };
 
-async function judgeFor(
+async function canariesFor(
   runDir: string,
   manifest: Manifest,
   snapshots: Snapshots,
   start: string,
   env: Environment,
-): Promise<SealedJudge> {
+): Promise<SealedCanaries> {
   if (manifest.holdout === undefined) return { holdout: 'none' };
   const sealed = await readSealed(runDir, manifest.holdout, env);
   if ('problem' in sealed)
@@ -75,8 +76,8 @@ async function judgeFor(
       problem: `${sealed.problem.message}${sealed.problem.fix === undefined ? '' : `; ${sealed.problem.fix}`}`,
     };
   const files = [...sealed.files].filter(({ kind }) => kind === 'file');
-  const judge = await judgeOf(files, knownTexts(runDir, manifest, snapshots, start));
-  return { holdout: 'checked', judge };
+  const canaries = await canariesIn(files, knownTexts(runDir, manifest, snapshots, start));
+  return { holdout: 'checked', canaries };
 }
 
 /** How a pipeline says that a node is an agent's. A start or an exit that only its id tells counts too: it has said
@@ -100,7 +101,7 @@ class Auditor {
   constructor(
     private readonly manifest: Manifest,
     private readonly runDir: string,
-    private readonly judge: Judge | undefined,
+    private readonly canaries: Canaries | undefined,
     private readonly snapshots: Snapshots,
   ) {
     this.graph = readGraph(manifest.pipeline_path, manifest.pipeline.text).graph;
@@ -125,11 +126,11 @@ class Auditor {
       else this.exchanges.push(one);
     }
     for (const one of updates(records, isAgent)) this.look(one);
-    if (this.judge === undefined) return;
+    if (this.canaries === undefined) return;
     const place = { node: null, visit: null, path: null };
     for await (const { name, text } of fileVariables(this.runDir, this.manifest))
       this.findings.push(
-        ...leaksIn(this.judge, text, { ...place, where: `the file of the variable "${name}"` }),
+        ...leaksIn(this.canaries, text, { ...place, where: `the file of the variable "${name}"` }),
       );
   }
 
@@ -143,8 +144,8 @@ class Auditor {
     if (this.told.has(key)) return;
     this.told.add(key);
     this.counts.texts++;
-    if (this.judge === undefined || this.isExempt(node)) return;
-    this.findings.push(...leaksIn(this.judge, text, { node, visit, where, path: null }));
+    if (this.canaries === undefined || this.isExempt(node)) return;
+    this.findings.push(...leaksIn(this.canaries, text, { node, visit, where, path: null }));
   }
 
   /** What visits left in the workspace. */
@@ -158,7 +159,7 @@ class Auditor {
         const isKnown = hash !== undefined && this.seen.has(hash);
         // What a tool has made of known contents is not read.
         if (isKnown && !byAgent) continue;
-        const before = byAgent || this.judge !== undefined ? await changed.before() : undefined;
+        const before = byAgent || this.canaries !== undefined ? await changed.before() : undefined;
         const after = await changed.after();
         if (byAgent) texts.push({ path, before, after });
         if (after === undefined || isKnown) continue;
@@ -175,7 +176,6 @@ class Auditor {
             start: start.tree,
             end: end.tree,
             prompt: this.prompts.get(`${node}@${visit}`) ?? '',
-            literals: this.isExempt(node) ? undefined : this.judge?.literals,
           }),
         );
     }
@@ -186,9 +186,11 @@ class Auditor {
     before: Buffer | undefined,
     place: { node: string | null; visit: number | null; where: string; path: string },
   ): void {
-    if (this.judge === undefined || (place.node !== null && this.isExempt(place.node))) return;
-    this.findings.push(...leaksIn(this.judge, after, place, before));
-    this.findings.push(...leaksIn(this.judge, Buffer.from(place.path), { ...place, where: 'a file name' }));
+    if (this.canaries === undefined || (place.node !== null && this.isExempt(place.node))) return;
+    this.findings.push(...leaksIn(this.canaries, after, place, before));
+    this.findings.push(
+      ...leaksIn(this.canaries, Buffer.from(place.path), { ...place, where: 'a file name' }),
+    );
   }
 
   /** What the run's commits say and change; contents that a visit had are not gone over again. What an order asked for
@@ -200,9 +202,9 @@ class Auditor {
         this.counts.commits++;
         const commit = `commit ${id.slice(0, 12)}`;
         const place = { node: null, visit: null };
-        if (this.judge !== undefined)
+        if (this.canaries !== undefined)
           this.findings.push(
-            ...leaksIn(this.judge, Buffer.from(message), {
+            ...leaksIn(this.canaries, Buffer.from(message), {
               ...place,
               where: `${commit} (message)`,
               path: null,
@@ -221,7 +223,6 @@ class Auditor {
           start: start.tree,
           end: undefined,
           prompt: [message, ...prompts].join('\n'),
-          literals: this.judge?.literals,
         });
         this.findings.push(...tampered.filter((finding) => !known.has(keyOf(finding))));
       }
@@ -268,7 +269,7 @@ class Auditor {
     if (last !== undefined) this.findings.push(last);
   }
 
-  report(records: readonly RunRecord[], { holdout, problem, judge }: SealedJudge): AuditReport {
+  report(records: readonly RunRecord[], { holdout, problem, canaries }: SealedCanaries): AuditReport {
     const findings = [...this.findings].sort(bySeverity);
     const count = (severity: string) => findings.filter((one) => one.severity === severity).length;
     return {
@@ -279,8 +280,7 @@ class Auditor {
       looked_at: {
         visits: records.filter(({ type }) => type === 'Visit').length,
         ...this.counts,
-        canaries: judge?.canaries.size ?? 0,
-        shingles: judge?.shingles.size ?? 0,
+        canaries: canaries?.size ?? 0,
       },
       notes: [...this.notes],
       findings,

@@ -1,7 +1,6 @@
-/** Tests made to say less, and code that knows the judge, among the changes of one visit or commit, as findings. */
+/** Tests made to say less among the changes of one visit or commit, as findings. */
 import { isUtf8 } from 'node:buffer';
 import type { AuditFinding } from '../model/audit.ts';
-import type { Literals } from '../policy/special-cases.ts';
 import { type FileChange, namesFile, type TamperCode, tamperingIn } from '../policy/tampering.ts';
 import type { Tree } from '../workspace/snapshot.ts';
 
@@ -24,10 +23,9 @@ export function tamperingOf(
     /** As it ended; undefined for what lasts anyway. */
     readonly end: Tree | undefined;
     readonly prompt: string;
-    readonly literals: Literals | undefined;
   },
 ): AuditFinding[] {
-  const { place, start, end, prompt, literals } = about;
+  const { place, start, end, prompt } = about;
   const changes: FileChange[] = texts.flatMap(({ path, before, after }) => {
     const [was, is] = [textOf(before), textOf(after)];
     if (was === undefined && is === undefined) return [];
@@ -62,20 +60,6 @@ export function tamperingOf(
       after: cut(after),
     });
   }
-  for (const change of literals === undefined ? [] : changes)
-    for (const { severity, path, line, sealedFile, sealedLine } of literals?.find(change) ?? [])
-      found.push({
-        code: 'special-case',
-        severity,
-        sure: severity === 'error' ? 'likely' : 'possible',
-        ...place,
-        where: where(path),
-        path,
-        line,
-        message: 'product code has a literal of a sealed file, which nothing that it was given has',
-        fix: 'read that line: a product that knows what it is judged by is no product; seal other inputs',
-        sealed: { file: sealedFile + 1, line: sealedLine },
-      });
   return found;
 }
 

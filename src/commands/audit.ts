@@ -44,7 +44,7 @@ async function audit(runDir: string, { env }: Io): ReturnType<typeof auditRun> {
 /** The findings, worst first, and what was looked at. */
 export function auditText(report: AuditReport, paint: Paint): string {
   const blocks = report.findings.map((finding) => findingText(finding, paint));
-  const { visits, texts, files, commits, canaries, shingles } = report.looked_at;
+  const { visits, texts, files, commits, canaries } = report.looked_at;
   const last = [
     ...report.notes.map((note) => paint.yellow(`not looked at: ${note}`)),
     ...holdoutText(report, paint),
@@ -55,7 +55,7 @@ export function auditText(report: AuditReport, paint: Paint): string {
       some(commits, 'commit'),
     ].join(
       ', ',
-    )}${report.holdout === 'checked' ? ` for ${some(canaries, 'canary', 'canaries')} and ${some(shingles, 'piece')} of sealed files` : ''}`,
+    )}${report.holdout === 'checked' ? ` for ${some(canaries, 'canary', 'canaries')} of sealed files` : ''}`,
     `${report.errors > 0 ? paint.red('✗') : report.holdout === 'unreadable' ? paint.yellow('■') : paint.green('✓')} audit of ${report.run_id}: ${auditWords({ ...report, findings: report.findings.length })}`,
   ];
   return `${[...blocks, last.join('\n')].join('\n\n')}\n`;
@@ -82,8 +82,7 @@ function findingText(finding: AuditFinding, paint: Paint): string {
     `${severity === 'error' ? paint.red(head) : paint.yellow(head)}: ${who}${foreign(message, '    ')} (${sure})`,
     ` --> ${oneLine(where, 300)}${line === null ? '' : `:${line}`}`,
   ];
-  if (sealed !== undefined)
-    rows.push(`  = sealed: file ${sealed.file}${sealed.line === 0 ? '' : `, line ${sealed.line}`}`);
+  if (sealed !== undefined) rows.push(`  = sealed: file ${sealed.file}, line ${sealed.line}`);
   if (before !== undefined && before !== '') rows.push(paint.dim(`  - ${oneLine(before, 160)}`));
   if (after !== undefined && after !== '') rows.push(paint.dim(`  + ${oneLine(after, 160)}`));
   rows.push(`  = fix: ${fix}`);

@@ -1,11 +1,9 @@
-/** `audit.json` and `factory audit --json`: whether anything of what is sealed was told or copied, and whether tests were
+/** `audit.json` and `factory audit --json`: whether anything sealed has leaked, and whether tests were
  *  made to say less. Fields are only ever added. */
 import * as z from 'zod';
 
 export const AuditFinding = z.object({
-  code: z
-    .string()
-    .describe('holdout-canary, holdout-copy, special-case, test-deleted, assertion-weakened, …'),
+  code: z.string().describe('holdout-canary, test-deleted, assertion-weakened, …'),
   severity: z.enum(['error', 'warning']),
   sure: z.enum(['certain', 'likely', 'possible']),
   node: z.string().nullable().describe('Null for a commit that no stage is known for'),
@@ -18,7 +16,7 @@ export const AuditFinding = z.object({
   sealed: z
     .object({
       file: z.int().positive().describe('Number of the sealed file, sorted by path'),
-      line: z.int().nonnegative().describe('1-based; 0 in a binary file'),
+      line: z.int().positive().describe('1-based'),
     })
     .exactOptional()
     .describe('What was found, by its place: what it says is not repeated'),
@@ -40,7 +38,6 @@ export const AuditReport = z.object({
     files: z.int().describe('Contents that visits and commits left in files'),
     commits: z.int(),
     canaries: z.int(),
-    shingles: z.int().describe('Sealed content in pieces of five lines'),
   }),
   /** What of the run could not be read. */
   notes: z.array(z.string()),

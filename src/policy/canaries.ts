@@ -1,12 +1,12 @@
-/** Canaries: lines of sealed files that nobody else would write. One that is found elsewhere has leaked from there. */
+/** Canaries: distinctive lines of sealed files, and lines that an author has marked. One that is found elsewhere has
+ *  leaked from there. */
+import { isUtf8 } from 'node:buffer';
 import type { SealedFile } from '../model/sealed.ts';
-import { isRare, wordsOf } from './common-words.ts';
-import { flatten, isDecoded, type Spelling, viewsOf } from './flat-text.ts';
-import { type Needles, needlesOf } from './needles.ts';
-import { linesOf, textOf } from './sealed-lines.ts';
-import { wantedWords } from './wanted-words.ts';
+import { isCommon, wordsOf } from './common-words.ts';
+import { readingsOf } from './encodings.ts';
+import { fold, lineAt, TextSearch } from './folded-text.ts';
 
-/** A canary that was found. What it says is not told: whoever reads of it is not to read it. */
+/** A canary that was found. Its text is not repeated: a report of the leak must not spread it. */
 export type Sighting = {
   /** 0-based number of the sealed file in the list given, and the 1-based line of it. */
   readonly file: number;
@@ -15,188 +15,106 @@ export type Sighting = {
   readonly at: number;
   /** Whether an author marked it as a canary. */
   readonly marked: boolean;
-  readonly spelling: Spelling;
 };
 
 export interface Canaries {
   readonly size: number;
-  /** Each canary that the text shows, once. Quoting, escapes, indentation, prefixes of diffs and line ends make no
-   *  difference; base64, hex, URL and HTML spellings are read too, and what is compressed by gzip, zlib or zip. */
+  /** Each canary that the text shows, once: also with other white space, punctuation or case, escaped as in JSON or a URL,
+   *  in base64, and in what gzip, zlib or zip compressed. */
   find(text: Buffer | string): Sighting[];
 }
 
-/** Canaries while they are chosen. */
-export interface Choosing {
-  /** A text that the builder has had from the beginning: what stands there is no canary, unless it is marked. */
+export interface CanaryChoice {
+  /** A text that the builder had from the start: a line that is in it is no canary, unless it is marked. */
   known(text: Buffer): void;
   chosen(): Canaries;
 }
 
-/** Characters that a line must have, and of them what is left when it is flat. */
+/** Characters of a line, and of them letters and digits. */
 const leastLine = 24;
-const leastFlat = 12;
-/** Characters that a marker must have, and what may be left of it. */
+const leastFolded = 16;
+/** The same for the text of a marker. */
 const leastMarker = 8;
-const leastFlatMarker = 6;
-/** Bytes of texts whose words count as known. */
-const mostWords = 32 * 1024 * 1024;
-const largestWords = 1024 * 1024;
+const leastFoldedMarker = 6;
+/** Bytes of known texts, and of one of them, whose words count as known. */
+const mostKnownWords = 32 * 1024 * 1024;
+const largestKnown = 1024 * 1024;
 
-type Candidate = {
-  readonly file: number;
-  readonly line: number;
-  readonly flat: Uint8Array;
-  readonly rare: readonly string[];
-  readonly prose: boolean;
-};
+type Candidate = Omit<Sighting, 'at'> & { readonly folded: string; readonly words: readonly string[] };
 
-const marker = /\bcanary:\s*(.*?)\s*(?:\*\/|-->|"""|''')?\s*$/i;
-
-export function chooseCanaries(files: readonly SealedFile[]): Choosing {
-  const marked: Candidate[] = [];
-  const plain = new Map<string, Candidate>();
-  for (const candidate of markersOf(files)) marked.push(candidate);
-  for (const { file, line, text, usual } of linesOf(files)) {
-    if (usual || text.length < leastLine) continue;
-    const words = wordsOf(text);
-    const rare = [...new Set(words.filter(isRare))];
-    if (rare.length === 0 || new Set(words).size < 3) continue;
-    const flat = flatten(Buffer.from(text)).bytes;
-    if (flat.length < leastFlat) continue;
-    const key = Buffer.from(flat).toString('latin1');
-    if (!plain.has(key)) plain.set(key, { file, line, flat, rare, prose: isProse(text) });
-  }
-  const candidates = [...plain.values()];
-  const cases = candidates.flatMap(({ flat }, at) => casesOf(flat).map((one) => ({ at, flat: one })));
-  const search = needlesOf(
-    cases.map(({ flat }) => flat),
-    leastFlat,
-  );
-  const words = wantedWords(new Set(candidates.flatMap(({ rare }) => rare)));
-  const common = new Set<number>();
+export function chooseCanaries(files: readonly SealedFile[]): CanaryChoice {
+  const candidates = new Map<string, Candidate>();
+  for (const [file, sealed] of files.entries())
+    for (const [index, line] of linesOf(sealed).entries()) {
+      const candidate = markerIn(line) ?? distinctiveLine(line);
+      if (candidate === undefined || candidates.has(candidate.folded)) continue;
+      candidates.set(candidate.folded, { ...candidate, file, line: index + 1 });
+    }
+  const all = [...candidates.values()];
+  const search = new TextSearch(all.map(({ folded }) => folded));
+  const known = new Set<number>();
+  const wanted = new Set(all.flatMap(({ words }) => words));
   let read = 0;
   return {
     known(text) {
-      for (const { needle } of search.find(flatten(text).bytes)) common.add(cases[needle]?.at ?? -1);
-      if (text.length > largestWords || read > mostWords) return;
+      for (const candidate of search.find(fold(text)).keys()) known.add(candidate);
+      if (text.length > largestKnown || read > mostKnownWords) return;
       read += text.length;
-      words.read(text);
+      for (const word of wordsOf(text)) wanted.delete(word);
     },
-    chosen() {
-      const left = candidates.filter(
-        (candidate, at) => !common.has(at) && isDistinctive(candidate, words.had),
-      );
-      return finder(marked, left);
-    },
+    chosen: () =>
+      canariesOf(
+        all.filter(
+          ({ marked, words }, at) => marked || (!known.has(at) && words.some((word) => wanted.has(word))),
+        ),
+      ),
   };
 }
 
-/** Two words that only the judge has; fewer where more of them stand together, or where they make a sentence. */
-function isDistinctive({ rare, prose }: Candidate, had: ReadonlySet<string>): boolean {
-  const score = rare.reduce((sum, word) => sum + (had.has(word) ? 1 : 1.5), prose ? 0.5 : 0);
-  return score >= 2.5;
+const marker = /\bcanary:\s*(.*?)\s*(?:\*\/|-->|"""|''')?\s*$/i;
+
+function markerIn(line: string): Pick<Candidate, 'folded' | 'marked' | 'words'> | undefined {
+  const [, text = ''] = marker.exec(line) ?? [];
+  const folded = fold(Buffer.from(text));
+  if (text.length < leastMarker || folded.length < leastFoldedMarker) return undefined;
+  return { folded, marked: true, words: [] };
 }
 
-/** Four words in a row. */
-const isProse = (text: string): boolean => /(?:\p{L}+,? ){3}\p{L}+/u.test(text);
+/** Lines that many files have, whatever words are in them. */
+const boilerplate =
+  /^(?:#!|set\s+[-+]|(?:import|from|use|using|package|#include|source)\s|(?:const|let|var)\s.*\brequire\()|\bcopyright\b|\bspdx-|eslint-|shellcheck|https?:\/\//i;
 
-function* markersOf(files: readonly SealedFile[]): Generator<Candidate> {
-  for (const [file, sealed] of files.entries()) {
-    const lines = textOf(sealed)?.split(/\r\n|\n|\r/) ?? [];
-    for (const [index, line] of lines.entries()) {
-      const [, text = ''] = marker.exec(line) ?? [];
-      const flat = fold(flatten(Buffer.from(text)).bytes).bytes;
-      if (text.length < leastMarker || flat.length < leastFlatMarker) continue;
-      yield { file, line: index + 1, flat, rare: [], prose: false };
-    }
-  }
+/** A line with two words that not every program or sentence has. */
+function distinctiveLine(line: string): Pick<Candidate, 'folded' | 'marked' | 'words'> | undefined {
+  const text = line.trim();
+  if (text.length < leastLine || boilerplate.test(text)) return undefined;
+  const words = [...new Set(wordsOf(Buffer.from(text)))].filter((word) => !isCommon(word));
+  const folded = fold(Buffer.from(text));
+  if (words.length < 3 || folded.length < leastFolded) return undefined;
+  return { folded, marked: false, words };
 }
 
-/** Letters and digits alone, in lower case, for markers; `from` says where each byte stood. */
-function fold(flat: Uint8Array): { readonly bytes: Uint8Array; readonly from: Uint32Array } {
-  const bytes = new Uint8Array(flat.length);
-  const from = new Uint32Array(flat.length);
-  let size = 0;
-  for (const [at, byte] of flat.entries()) {
-    const low = byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte;
-    if (!((low >= 0x61 && low <= 0x7a) || (low >= 0x30 && low <= 0x39) || low >= 0x80)) continue;
-    from[size] = at;
-    bytes[size++] = low;
-  }
-  return { bytes: bytes.subarray(0, size), from };
+/** The lines of a text file; none of a licence, a binary file, a link or a folder. */
+function linesOf({ kind, path, content }: SealedFile): string[] {
+  if (kind !== 'file' || /(?:^|\/)(?:licen[cs]e|copying|notice)[^/]*$/i.test(path)) return [];
+  if (content.subarray(0, 8192).includes(0) || !isUtf8(content)) return [];
+  return content.toString().split(/\r\n|\n|\r/);
 }
 
-/** Bytes from which a line turned around is still nobody else's. */
-const leastTurned = 12;
-
-/** A line as it is, and all of it in small and in capital letters where that is another one. */
-function casesOf(flat: Uint8Array): Uint8Array[] {
-  const all = (from: number, to: number) => (byte: number) =>
-    byte >= from && byte < from + 26 ? byte - from + to : byte;
-  const others = [flat.map(all(0x61, 0x41)), flat.map(all(0x41, 0x61))];
-  return [flat, ...others.filter((one) => Buffer.compare(one, flat) !== 0)];
-}
-
-/** A line in one case or the other, backwards, and with its letters moved by thirteen. */
-function turned(candidate: Candidate): Candidate[] {
-  const { flat } = candidate;
-  if (flat.length < leastTurned) return [candidate];
-  const moved = flat.map((byte) => {
-    const low = byte | 0x20;
-    return low < 0x61 || low > 0x7a ? byte : low < 0x6e ? byte + 13 : byte - 13;
-  });
-  return [...casesOf(flat), flat.slice().reverse(), moved].map((one) => ({ ...candidate, flat: one }));
-}
-
-function finder(chosenMarked: readonly Candidate[], chosenPlain: readonly Candidate[]): Canaries {
-  const marked = chosenMarked.flatMap(turned);
-  const plain = chosenPlain.flatMap(turned);
-  const searches: readonly [Needles, readonly Candidate[], boolean][] = [
-    [
-      needlesOf(
-        marked.map(({ flat }) => flat),
-        leastFlatMarker,
-      ),
-      marked,
-      true,
-    ],
-    [
-      needlesOf(
-        plain.map(({ flat }) => flat),
-        leastFlat,
-      ),
-      plain,
-      false,
-    ],
-  ];
-  const size = chosenMarked.length + chosenPlain.length;
+function canariesOf(chosen: readonly Candidate[]): Canaries {
+  const search = new TextSearch(chosen.map(({ folded }) => folded));
   return {
-    size,
+    size: chosen.length,
     find(text) {
-      if (size === 0) return [];
-      const bytes = typeof text === 'string' ? Buffer.from(text) : text;
-      const found = new Map<string, Sighting>();
-      for (const view of viewsOf(bytes)) {
-        const flat = flatten(view.text);
-        for (const [search, list, isMarked] of searches) {
-          if (list.length === 0) continue;
-          const folded = isMarked ? fold(flat.bytes) : undefined;
-          for (const { needle, at } of search.find(folded?.bytes ?? flat.bytes)) {
-            const candidate = list[needle];
-            if (candidate === undefined) continue;
-            const { file, line } = candidate;
-            const key = `${file}:${line}`;
-            if (found.has(key)) continue;
-            found.set(key, {
-              file,
-              line,
-              at: isDecoded(view.spelling) ? 0 : flat.lineAt(folded?.from[at] ?? at),
-              marked: isMarked,
-              spelling: view.spelling,
-            });
-          }
+      if (chosen.length === 0) return [];
+      const found = new Map<number, Sighting>();
+      for (const { bytes, decoded } of readingsOf(Buffer.from(text)))
+        for (const [number, position] of search.find(fold(bytes))) {
+          const canary = chosen[number];
+          if (canary === undefined || found.has(number)) continue;
+          const { file, line, marked } = canary;
+          found.set(number, { file, line, at: decoded ? 0 : lineAt(bytes, position), marked });
         }
-      }
       return [...found.values()];
     },
   };

@@ -1,5 +1,4 @@
 /** Tests that were made to say less: from the versions of files before and after somebody's work. */
-import { wordsOf } from './common-words.ts';
 import { quietIn } from './quiet.ts';
 import { bare, inTable, lostRows } from './tables.ts';
 import { type Assertion, isCode, isTest, type TestCode, testCode } from './test-code.ts';
@@ -340,5 +339,5 @@ function vanished(changes: readonly FileChange[]): Set<string> {
 /** Words of texts by which an order names a file. */
 export const namesFile = (text: string, path: string): boolean => {
   const name = path.split('/').at(-1) ?? path;
-  return text.includes(path) || (wordsOf(name).length > 0 && text.includes(name));
+  return text.includes(path) || (/\p{L}{2,}|\d{2,}/u.test(name) && text.includes(name));
 };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { judgeOf, leaksIn } from '../../src/audit/leaks.ts';
+import { canariesIn, leaksIn } from '../../src/audit/leaks.ts';
 import { tamperingOf } from '../../src/audit/tampering.ts';
 import type { Entry } from '../../src/workspace/snapshot.ts';
 import { honestRuns } from './honest.ts';
@@ -17,10 +17,9 @@ test('there are fifty honest runs', () => {
 test.for(honestRuns)(
   '%s, honestly done, gives no alarm',
   async ([, { spec, judge, had, changes, prompt }]) => {
-    const its = await judgeOf(judge, bytes([spec, ...had]));
+    const its = await canariesIn(judge, bytes([spec, ...had]));
     // What is looked for is there: a run without canaries would be easy.
-    expect(its.canaries.size).toBeGreaterThanOrEqual(2);
-    expect(its.shingles.size).toBeGreaterThan(0);
+    expect(its.size).toBeGreaterThanOrEqual(2);
     const answer = JSON.stringify({ files: changes, commands: [`bash check.sh`, spec] });
     for (const text of [prompt, answer, ...changes.flatMap(({ after }) => after ?? [])])
       expect(leaksIn(its, Buffer.from(text), place)).toEqual([]);
@@ -33,7 +32,7 @@ test.for(honestRuns)(
       before: before === undefined ? undefined : Buffer.from(before),
       after: after === undefined ? undefined : Buffer.from(after),
     }));
-    const found = tamperingOf(texts, { place, start, end: undefined, prompt, literals: its.literals });
+    const found = tamperingOf(texts, { place, start, end: undefined, prompt });
     expect(found).toEqual([]);
   },
 );
@@ -41,7 +40,7 @@ test.for(honestRuns)(
 test.for(honestRuns.filter((_, nth) => nth % 10 === 0))(
   '%s, with one line of the judge, does',
   async ([, { spec, judge, had, changes }]) => {
-    const its = await judgeOf(judge, bytes([spec, ...had]));
+    const its = await canariesIn(judge, bytes([spec, ...had]));
     const line = judge[0]?.content
       .toString()
       .split('\n')

@@ -45,7 +45,7 @@ test('a tool that sees the judge hands nothing on in a packed file or in the nam
   });
   for (const [name, where] of [
     ['packed', 'kept.gz'],
-    ['named', 'the name of a folder'],
+    ['named', 'the name of a file or folder'],
   ] as const) {
     const ran = await it.factory(['run', `${name}.dot`, '--workdir', 'w', '--run-id', name, '-q']);
     expect(ran.code).toBe(1);
@@ -108,57 +108,32 @@ test('a run that goes on after a leak makes the stage again, and completes when 
   ]);
 });
 
-test('a copy of five lines that has no canary, weakened tests and special cases are found by the audit', async () => {
-  const dull = Array.from({ length: 8 }, (_, n) => `row ${n}: heron ${n * 7} egret`).join('\n');
-  const files = {
+test('weakened tests are found by the audit, which changes nothing', async () => {
+  await using it = await home({
     ...base,
-    'w/scripts/scenarios/rows.txt': `${dull}\n`,
     'p.dot': pipeline(),
     'agent.json': script(
-      done({}, [
-        { path: 'src/app.py', content: `print("hello")\nif name == "berthed-curlew-9931":\n    exit(0)\n` },
-        {
-          path: 'src/rows.py',
-          content: dull
-            .split('\n')
-            .slice(2, 7)
-            .map((row) => `    # ${row}`)
-            .join('\n'),
-        },
-        {
-          path: 'tests/test_app.py',
-          content: 'def test_level():\n    assert level(2) in (4, 5, 6)\n    assert level(3) == 7\n',
-        },
-      ]),
+      wrote(
+        'tests/test_app.py',
+        'def test_level():\n    assert level(2) in (4, 5, 6)\n    assert level(3) == 7\n',
+      ),
     ),
-    'w/scripts/scenarios/names.sh': 'run "berthed-curlew-9931"\n',
-  };
-  await using it = await home(files);
+  });
   const ran = await it.factory(['run', 'p.dot', '--workdir', 'w', '--run-id', 'r1', '-q']);
   expect(ran.code, ran.stderr).toBe(0);
   expect(await it.json(`${at}/result.json`)).toMatchObject({
     status: 'completed',
-    audit: { findings: 3, errors: 3, warnings: 0 },
+    audit: { findings: 1, errors: 1, warnings: 0 },
   });
   const before = await it.list(at);
   const audited = await it.factory(['audit', 'r1', '--json']);
   expect(audited.code).toBe(1);
   const report = JSON.parse(audited.stdout);
-  expect(await it.json(`${at}/audit.json`)).toMatchObject({ findings: report.findings, errors: 3 });
-  const found = report.findings.map((one: Record<string, unknown>) => [
-    one['code'],
-    one['path'],
-    one['line'],
-  ]);
-  expect(found.sort()).toEqual([
-    ['assertion-weakened', 'tests/test_app.py', 2],
-    ['holdout-copy', 'src/rows.py', 1],
-    ['special-case', 'src/app.py', 2],
-  ]);
+  expect(await it.json(`${at}/audit.json`)).toMatchObject({ findings: report.findings, errors: 1 });
+  expect(report.findings).toMatchObject([{ code: 'assertion-weakened', path: 'tests/test_app.py', line: 2 }]);
   const text = await it.factory(['audit', 'r1']);
-  expect(text.stdout).toContain('error[holdout-copy]: work@1: copies 5 lines of a sealed file (certain)');
-  expect(text.stdout).toContain('--> workspace/src/rows.py:1');
-  expect(text.stdout).not.toContain('egret');
+  expect(text.stdout).toContain('error[assertion-weakened]: work@1: ');
+  expect(text.stdout).toContain('--> workspace/tests/test_app.py:2');
   expect(await it.list(at)).toEqual(before);
 });
 
@@ -198,7 +173,7 @@ test('what a commit of the run says and holds beyond its visits is found, and no
   expect(found).toEqual([
     ['assertion-weakened', 'workspace/tests/test_app.py', 2],
     ['holdout-canary', `commit ${id} (message)`, 4],
-    ['holdout-copy', `commit ${id}: kept.txt`, 1],
+    ['holdout-canary', `commit ${id}: kept.txt`, 4],
     ['holdout-canary', `commit ${id}: src/app.py`, 2],
     ['test-file-deleted', `commit ${id}: tests/test_other.py`, 1],
   ]);
@@ -297,20 +272,18 @@ test('tests that the order speaks of changing give warnings, and a spec that sho
   ]);
 });
 
-test('what is put right later is a warning, and what stood there already is told once', async () => {
+test('a test that is restored later is a warning', async () => {
   const weak = 'def test_level():\n    assert level(2) in (4, 5, 6)\n    assert level(3) == 7\n';
-  const dull = Array.from({ length: 5 }, (_, n) => `row ${n}: heron ${n * 7} egret\n`).join('');
   await using it = await home({
     ...base,
-    'w/scripts/scenarios/rows.txt': dull,
     'p.dot': pipeline({ tool: 'grep -q more src/rows.txt' }),
     'agent.json': script(
       done({}, [
-        { path: 'src/rows.txt', content: dull },
+        { path: 'src/rows.txt', content: '' },
         { path: 'tests/test_app.py', content: weak },
       ]),
       done({}, [
-        { path: 'src/rows.txt', content: `${dull}more\n` },
+        { path: 'src/rows.txt', content: 'more\n' },
         { path: 'tests/test_app.py', content: base['w/tests/test_app.py'] },
       ]),
     ),
@@ -319,7 +292,6 @@ test('what is put right later is a warning, and what stood there already is told
   expect(ran.code, ran.stderr).toBe(0);
   expect(await it.json(`${at}/audit.json`)).toMatchObject({
     findings: [
-      { code: 'holdout-copy', visit: 1, where: 'workspace/src/rows.txt' },
       { severity: 'warning', visit: 1, message: expect.stringMatching(/as it was at the start by now\)$/) },
     ],
   });

@@ -10,16 +10,6 @@ const number = harbour.split('\n').indexOf(line) + 1;
 const json = (value: unknown) => JSON.stringify(value);
 const utf16 = (text: string) => Buffer.from(text, 'utf16le');
 
-const rot13 = (text: string) =>
-  text.replace(/[a-z]/gi, (c) => String.fromCharCode(c.charCodeAt(0) + (/[a-m]/i.test(c) ? 13 : -13)));
-
-function base32(text: string): string {
-  const bits = [...Buffer.from(text)].map((byte) => byte.toString(2).padStart(8, '0')).join('');
-  return (bits.match(/.{1,5}/g) ?? [])
-    .map((five) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'[Number.parseInt(five.padEnd(5, '0'), 2)])
-    .join('');
-}
-
 /** As zip archives begin. */
 function zipEntry(name: string, text: string): Buffer {
   const head = Buffer.alloc(30);
@@ -30,7 +20,7 @@ function zipEntry(name: string, text: string): Buffer {
 }
 
 const carried: readonly (readonly [string, string | Buffer])[] = [
-  ['as it is', `some\n${line}\nmore`],
+  ['unchanged', `some\n${line}\nmore`],
   ['indented', `def f():\n\t\t    ${line}`],
   ['as a line of a diff', `@@ -1 +1 @@\n+${line}\n-x`],
   ['quoted in a mail', `> > ${line}`],
@@ -46,7 +36,6 @@ const carried: readonly (readonly [string, string | Buffer])[] = [
   ],
   ['in a shell string', `x="${line.replaceAll('"', '\\"')}"`],
   ['in a comment', `// ${line}`],
-  ['in HTML', `<pre>${line.replaceAll('"', '&quot;').replaceAll('!', '&#33;')}</pre>`],
   ['in a URL', `https://x.test/?q=${encodeURIComponent(line)}`],
   ['in a form', new URLSearchParams({ q: line }).toString()],
   ['in base64', Buffer.from(line).toString('base64')],
@@ -71,38 +60,10 @@ const carried: readonly (readonly [string, string | Buffer])[] = [
   ],
   ['in base64 behind letters', `xyz${Buffer.from(harbour).toString('base64')}`],
   ['in capital letters', line.toUpperCase()],
-  ['backwards', [...harbour].reverse().join('')],
-  ['with its letters moved by thirteen', rot13(harbour)],
-  ['in base32', base32(harbour)],
-  ['in base32 over several lines', base32(harbour).replace(/.{72}/g, '$&\n')],
-  ['as decimal numbers', json([...Buffer.from(line)])],
-  [
-    'as octal escapes',
-    [...Buffer.from(line)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join(''),
-  ],
-  ['as binary digits', [...Buffer.from(line)].map((byte) => byte.toString(2).padStart(8, '0')).join(' ')],
-  ['in hex', Buffer.from(line).toString('hex')],
-  ['in hex with colons', Buffer.from(line).toString('hex').replace(/../g, '$&:')],
-  [
-    'in escapes of bytes',
-    [...Buffer.from(line)].map((b) => `\\x${b.toString(16).padStart(2, '0')}`).join(''),
-  ],
   ['in a comment, broken over two lines', `# ${line.replace(' at ', ' at\n# ')}`],
   ['as two texts that are added', line.replace(' at ', ' at" +\n  "')],
-  ['with the quotes and blanks of typography', line.replaceAll('"', '\u201d').replaceAll(' ', '\u00a0')],
-  ['with colours', line.replace(' at ', ' \u001b[31mat\u001b[0m ')],
   ['in a URL in a URL', encodeURIComponent(encodeURIComponent(line))],
   ['in base64 of base64', Buffer.from(Buffer.from(line).toString('base64')).toString('base64')],
-  [
-    'in what xxd prints',
-    (
-      Buffer.from(line)
-        .toString('hex')
-        .match(/.{1,32}/g) ?? []
-    )
-      .map((hex, at) => `0000${at.toString(16)}0000: ${hex.replace(/.{4}/g, '$& ')} x`.slice(3))
-      .join('\n'),
-  ],
   ['in UTF-16', utf16(`x ${line} y`)],
   ['in gzip', gzipSync(harbour)],
   ['in an object of git', deflateSync(`blob ${harbour.length}\0${harbour}`)],
@@ -111,22 +72,21 @@ const carried: readonly (readonly [string, string | Buffer])[] = [
   ['in an archive', zipEntry('judge.sh', harbour)],
 ];
 
-test.for(carried)('a line of the judge is found %s', ([, text]) => {
+test.for(carried)('a holdout line is found %s', ([, text]) => {
   expect(canaries.find(text).map(({ file, line }) => [file, line])).toContainEqual([1, number]);
 });
 
 test('a sighting says where the line stands, and where it was seen', () => {
   const [seen] = canaries.find(`a\nb\n  ${line}\n`);
-  expect(seen).toEqual({ file: 1, line: number, at: 3, marked: false, spelling: 'plain' });
+  expect(seen).toEqual({ file: 1, line: number, at: 3, marked: false });
 });
 
 test.for([
   ['in a sentence', 'I saw zx81-blue there'],
   ['in capitals, with other signs', 'ZX81_BLUE'],
   ['in base64', Buffer.from('zx81-blue').toString('base64')],
-  ['in hex', Buffer.from('<zx81-blue>').toString('hex')],
   ['in a JSON text', '{"a":"\\"zx81-blue\\""}'],
-] as const)('what an author marks as a canary is found %s, short as it is', ([, text]) => {
+] as const)('what an author marks as a canary is found %s, though it is short', ([, text]) => {
   expect(canaries.find(text)).toMatchObject([{ file: 1, marked: true }]);
 });
 
@@ -155,7 +115,7 @@ test('what an author marks in letters of another script is found as well', () =>
   expect(found.find('она видела: «серая цапля»')).toEqual([]);
 });
 
-test('a line of the judge is found in small letters, unless it was known in some case', () => {
+test('a holdout line is found in lower case, unless it was known in some case', () => {
   const text = 'The Harbour Master counts nine Kittiwakes before Breakfast';
   const found = (known: string) => {
     const choosing = chooseCanaries([sealed('a', `${text}\n`)]);
@@ -188,7 +148,6 @@ test.for([
   ],
   ['a check of it', 'self.assertEqual(result.returncode, 0, result.stderr)'],
   ['the end of a Python program', 'if __name__ == "__main__": raise SystemExit(main())'],
-  ['the head of a function', 'def test_reports_kittiwakes_and_gannets(self, tmp_path):'],
   // Text that is judged: nothing of ours is silenced.
   ['a setting of a linter', '# eslint-disable-next-line @typescript-eslint/no-unsafe-member-access'],
   ['a rule', '# ----------------------------------------------------------------'],
@@ -220,7 +179,7 @@ test('a text of ten megabytes is gone over once, and what is at its end is found
   expect(canaries.find(text)).toMatchObject([{ line: number, at: 180_001 }]);
 });
 
-test('wherever and however indented a line stands in any text, it is found', () => {
+test('a line is found anywhere in any text, however it is indented', () => {
   fc.assert(
     fc.property(
       fc.string(),
@@ -236,18 +195,17 @@ test('wherever and however indented a line stands in any text, it is found', () 
   );
 });
 
-test.for(['base64', 'hex'] as const)('a run of millions of symbols is read: %s', (encoding) => {
-  const each = encoding === 'hex' ? 2 : 4 / 3;
-  // In the midst, and where a piece of the run may end.
+test('a run of millions of symbols is read', () => {
+  // In the middle, and where a piece of the run may end.
   for (const [before, behind] of [
     [6_000_000, 2_000_000],
-    [Math.floor(2 ** 20 / each) - 30, 100_000],
+    [Math.floor((2 ** 20 * 3) / 4) - 30, 100_000],
   ] as const) {
     const text = Buffer.concat([
       Buffer.alloc(before, 1),
       Buffer.from(`\n${line}\n`),
       Buffer.alloc(behind, 2),
     ]);
-    expect(canaries.find(text.toString(encoding))).toMatchObject([{ line: number, spelling: encoding }]);
+    expect(canaries.find(text.toString('base64'))).toMatchObject([{ line: number, at: 0 }]);
   }
 });

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
-import { chooseLiterals } from '../../src/policy/special-cases.ts';
 import { tamperingIn } from '../../src/policy/tampering.ts';
-import { judge, sealed } from './sealed-fixture.ts';
 
 const codes = (...changes: Parameters<typeof tamperingIn>[0]) =>
   tamperingIn(changes).map(({ code, severity, line }) => `${severity} ${code}:${line}`);
@@ -437,40 +435,6 @@ test('tests that depend on the machine are no more than suspicious', () => {
   expect(codes({ path: 'test_t.py', before: py('    assert level() == 3\n'), after })).toEqual([
     'warning test-skipped:4',
   ]);
-});
-
-const literals = chooseLiterals(judge).chosen();
-
-test.for([
-  ['a condition', 'if (name === "kittiwake" && quay === 4821) return answer;', ['warning']],
-  ['a condition on a text of the judge', 'if "kittiwake berthed at quay 4821" in line: return 0', ['error']],
-  ['a table', 'const known = { "kittiwake berthed at quay 4821": 1 };', ['error']],
-  ['a case', 'case "expected-roster.txt": return 7;', ['error']],
-  ['other code', 'if (name === "harbor") return quay(name);', []],
-  ['a comment’s words', '// gannets berth here', []],
-] as const)('%s that knows the judge’s inputs is told as what it is', ([, line, said]) => {
-  const found = literals.find({ path: 'src/app.ts', before: 'x\n', after: `x\n${line}\n` });
-  expect(found.map(({ severity }) => severity)).toEqual(said);
-  for (const one of found) expect(one).toMatchObject({ path: 'src/app.ts', line: 2 });
-});
-
-test('what a script gives to the product without quotes is its literal, too', () => {
-  const its = chooseLiterals([
-    sealed('voucher_scenario.sh', 'got=$(node "$app/shop.js" --voucher HARVEST-19 --count 4 plain-word)\n'),
-  ]).chosen();
-  const said = (line: string) =>
-    its.find({ path: 'src/app.js', after: `${line}\n` }).map(({ severity }) => severity);
-  expect(said('if (voucher === "HARVEST-19") return 41.75;')).toEqual(['warning']);
-  expect(said('const words = { "plain-word": 1 };')).toEqual([]);
-});
-
-test('a literal that the spec has, that stood there before, or that a test has is nobody’s business', () => {
-  const line = 'if "kittiwake berthed at quay 4821" in line: return 0\n';
-  expect(literals.find({ path: 'src/app.py', before: line, after: `x\n${line}` })).toEqual([]);
-  expect(literals.find({ path: 'tests/test_app.py', after: line })).toEqual([]);
-  const choosing = chooseLiterals(judge);
-  choosing.known(Buffer.from('The kittiwake is berthed at quay 4821.'));
-  expect(choosing.chosen().find({ path: 'src/app.py', after: line })).toEqual([]);
 });
 
 const calc =
