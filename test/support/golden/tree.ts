@@ -6,8 +6,8 @@ import type { Plain } from './records.ts';
 /** Places of the engine's own, and files whose names are no promise. */
 const own =
   /^(?:\.|calls\.jsonl|snapshots|lock|exchanges|sealed|inputs|history\.git|visits|package\.json)(?:\/|$)|\/stage\.json$|\/verification\.seconds\.json$/;
-/** What the engine and its pipelines keep in a workspace. */
-const ownOfWorkspace = /^\.factory\//;
+/** What the engine, its pipelines and Python keep in a workspace. */
+const ownOfWorkspace = /^\.factory\/|(?:^|\/)__pycache__\//;
 
 export function treeText(run: string, plain: Plain): string {
   const names = (readdirSync(run, { recursive: true, encoding: 'utf8' }) as string[])
