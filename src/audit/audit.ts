@@ -1,5 +1,5 @@
-/** Goes over all that a run has left, for what its agents must not have seen and for tests that were made to say less.
- *  Offline, and nothing of the run is changed. */
+/** Reads all that a run has left, for holdout leaks and for changes of tests and of what runs them. Needs no network and
+ *  changes nothing of the run. */
 import { readGraph } from '../dot/read.ts';
 import type { AuditFinding, AuditReport } from '../model/audit.ts';
 import type { Exchange } from '../model/exchange.ts';
@@ -19,12 +19,14 @@ import { Hashes } from '../workspace/places.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { changedBy, workOf } from './changes.ts';
+import { aboutChecks } from './checks.ts';
 import { commitsOf } from './commits.ts';
-import { artifacts, type Evidence, recorded, updates, visitsBehind } from './evidence.ts';
+import { artifacts, type Evidence, recorded, updates } from './evidence.ts';
 import { mayReadIn } from './exempt.ts';
 import { fileVariables, knownTexts } from './known.ts';
 import { canariesIn, leakFix, leaksIn } from './leaks.ts';
-import { type Texts, tamperingOf } from './tampering.ts';
+import { scopeOfNode, scopesOfOrders } from './scope.ts';
+import { type About, type Change, tamperingIn } from './tampering.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -49,9 +51,10 @@ export async function auditRun(
   const start = await snapshots.load(first.snapshot);
   const end = await snapshots.load(soFar.checkpoint.snapshot ?? first.snapshot);
   await auditor.texts(records);
-  await auditor.visits(records, start, end);
-  await auditor.commits(env, start, records);
+  const inVisits = await auditor.visits(records, start, end);
+  const inCommits = await auditor.commits(env);
   await auditor.stopped();
+  auditor.tampering(inVisits, inCommits, await aboutChecks(records, start, end, snapshots));
   return { report: auditor.report(records, sealed) };
 }
 
@@ -93,7 +96,6 @@ class Auditor {
   /** Contents of files that have been looked at. */
   private readonly seen = new Hashes();
   private readonly exchanges: Exchange[] = [];
-  private readonly prompts = new Map<string, string>();
   private readonly graph: Graph | undefined;
   private readonly isExempt: (node: string) => boolean;
   private readonly damaged = (why: string): void => void this.notes.add(why);
@@ -108,7 +110,7 @@ class Auditor {
     this.isExempt = mayReadIn(this.graph);
   }
 
-  /** What agents were told and said. */
+  /** What agents read and wrote. */
   async texts(records: readonly RunRecord[]): Promise<void> {
     const agents = new Set(
       records.flatMap((one) => (one.type === 'Visit' && one.node_type === 'codergen' ? [one.node] : [])),
@@ -117,10 +119,7 @@ class Auditor {
     for (const [id, node] of this.graph?.nodes ?? [])
       if (kindOf(node, [agentKind]) !== undefined) agents.add(id);
     const isAgent = (node: string) => agents.has(node);
-    for await (const one of artifacts(this.runDir, isAgent)) {
-      if (one.where.endsWith('/prompt.md')) this.addPrompt(one.node, one.visit, one.text.toString('utf8'));
-      this.look(one);
-    }
+    for await (const one of artifacts(this.runDir, isAgent)) this.look(one);
     for await (const one of recorded(this.runDir, this.damaged)) {
       if ('text' in one) this.look(one);
       else this.exchanges.push(one);
@@ -134,11 +133,6 @@ class Auditor {
       );
   }
 
-  private addPrompt(node: string, visit: number, text: string): void {
-    const key = `${node}@${visit}`;
-    this.prompts.set(key, `${this.prompts.get(key) ?? ''}${text}\n`);
-  }
-
   private look({ node, visit, where, text }: Evidence): void {
     const key = `${node}@${visit} ${sha256(text)}`;
     if (this.told.has(key)) return;
@@ -148,37 +142,40 @@ class Auditor {
     this.findings.push(...leaksIn(this.canaries, text, { node, visit, where, path: null }));
   }
 
-  /** What visits left in the workspace. */
-  async visits(records: readonly RunRecord[], start: Snapshot, end: Snapshot): Promise<void> {
+  /** What visits left in the workspace; answers with what agents changed. */
+  async visits(records: readonly RunRecord[], start: Snapshot, end: Snapshot): Promise<Change[]> {
+    const changes: Change[] = [];
     for (const { hash } of start.tree.values()) if (hash !== undefined) this.seen.add(hash);
     for (const work of workOf(records, this.exchanges)) {
-      const { node, visit, byAgent } = work;
-      const texts: Texts[] = [];
-      for (const changed of await changedBy(work, this.snapshots, this.damaged)) {
+      const { node, visit } = work;
+      const byAgent = work.by === 'agent';
+      const scope = scopeOfNode(this.graph, node);
+      for await (const changed of changedBy(work, this.snapshots, this.damaged)) {
         const { path, hash } = changed;
         const isKnown = hash !== undefined && this.seen.has(hash);
-        // What a tool has made of known contents is not read.
+        // A tool that writes known contents shows nothing new.
         if (isKnown && !byAgent) continue;
         const before = byAgent || this.canaries !== undefined ? await changed.before() : undefined;
         const after = await changed.after();
-        if (byAgent) texts.push({ path, before, after });
+        const atStart = start.tree.get(path)?.hash;
+        const restored = atStart === end.tree.get(path)?.hash;
+        if (byAgent && work.isVisit && !(restored && hash === atStart))
+          changes.push({
+            path,
+            before,
+            after,
+            place: { node, visit, where: '' },
+            named: scope.named(path),
+            mayChange: scope.mayChange,
+            restored,
+          });
         if (after === undefined || isKnown) continue;
         if (hash !== undefined) this.seen.add(hash);
         this.counts.files++;
-        const place = { node, visit, where: `workspace/${path}`, path };
-        this.leftIn(after, before, place);
+        this.leftIn(after, before, { node, visit, where: `workspace/${path}`, path });
       }
-      // The trees are asked for only here: large ones may have to be read again.
-      if (texts.length > 0)
-        this.findings.push(
-          ...tamperingOf(texts, {
-            place: { node, visit, where: '' },
-            start: start.tree,
-            end: end.tree,
-            prompt: this.prompts.get(`${node}@${visit}`) ?? '',
-          }),
-        );
     }
+    return changes;
   }
 
   private leftIn(
@@ -193,43 +190,41 @@ class Auditor {
     );
   }
 
-  /** What the run's commits say and change; contents that a visit had are not gone over again. What an order asked for
-   *  stands in the prompts, and not in the message. */
-  async commits(env: Environment, start: Snapshot, records: readonly RunRecord[]): Promise<void> {
-    const behind = visitsBehind(records);
+  /** What the run's commits say and change; answers with the changes. Contents that a visit left are not read again. */
+  async commits(env: Environment): Promise<Change[]> {
+    const changes: Change[] = [];
+    const { workspace } = layout(this.runDir);
     try {
-      for await (const { id, message, changes } of commitsOf(this.runDir, env)) {
+      const scopeOf = await scopesOfOrders(workspace);
+      for await (const { id, message, changes: files } of commitsOf(this.runDir, env)) {
         this.counts.commits++;
         const commit = `commit ${id.slice(0, 12)}`;
         const place = { node: null, visit: null };
+        const scope = scopeOf(message);
+        const inMessage = { ...place, where: `${commit} (message)`, path: null };
         if (this.canaries !== undefined)
-          this.findings.push(
-            ...leaksIn(this.canaries, Buffer.from(message), {
-              ...place,
-              where: `${commit} (message)`,
-              path: null,
-            }),
-          );
-        for (const { path, before, after } of changes) {
+          this.findings.push(...leaksIn(this.canaries, Buffer.from(message), inMessage));
+        for (const { path, before, after } of files) {
+          changes.push({
+            path,
+            before,
+            after,
+            place: { ...place, where: commit },
+            named: scope.named(path),
+            mayChange: scope.mayChange,
+            restored: false,
+          });
           if (after === undefined || this.seen.has(sha256(after))) continue;
           this.seen.add(sha256(after));
           this.counts.files++;
           this.leftIn(after, before, { ...place, where: `${commit}: ${path}`, path });
         }
-        const known = new Set(this.findings.map(keyOf));
-        const prompts = (behind.get(id) ?? []).map((visit) => this.prompts.get(visit) ?? '');
-        const tampered = tamperingOf(changes, {
-          place: { ...place, where: commit },
-          start: start.tree,
-          end: undefined,
-          prompt: [message, ...prompts].join('\n'),
-        });
-        this.findings.push(...tampered.filter((finding) => !known.has(keyOf(finding))));
       }
     } catch (error) {
       if (!(error instanceof GitError)) throw error;
       this.notes.add(`the commits could not be read: ${error.message}`);
     }
+    return changes;
   }
 
   /** The leaks that ended the run while it went on: what they left was put back, so that nothing else may show them. */
@@ -269,8 +264,16 @@ class Auditor {
     if (last !== undefined) this.findings.push(last);
   }
 
+  /** What visits, then commits did to tests and to what runs them; a commit of what a visit changed is not repeated. */
+  tampering(inVisits: readonly Change[], inCommits: readonly Change[], about: About): void {
+    const found = tamperingIn(inVisits, about);
+    const known = new Set(found.map(keyOf));
+    this.findings.push(...found);
+    this.findings.push(...tamperingIn(inCommits, about).filter((one) => !known.has(keyOf(one))));
+  }
+
   report(records: readonly RunRecord[], { holdout, problem, canaries }: SealedCanaries): AuditReport {
-    const findings = [...this.findings].sort(bySeverity);
+    const findings = [...this.findings].sort((a, b) => rank(a) - rank(b));
     const count = (severity: string) => findings.filter((one) => one.severity === severity).length;
     return {
       schema_version: 1,
@@ -290,8 +293,9 @@ class Auditor {
   }
 }
 
-const bySeverity = (a: AuditFinding, b: AuditFinding): number =>
-  a.severity === b.severity ? 0 : a.severity === 'error' ? -1 : 1;
+/** Errors, then changed test files, then the rest. */
+const rank = ({ severity, code }: AuditFinding): number =>
+  severity === 'error' ? 0 : code === 'test-changed' ? 1 : 2;
 
 /** The same tampering, seen in a visit and in the commit that took it over. */
 const keyOf = ({ code, path, before, after }: AuditFinding): string =>

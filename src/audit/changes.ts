@@ -5,39 +5,40 @@ import { diff } from '../workspace/changes.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { DamagedStore } from '../workspace/trouble.ts';
 
-/** Bytes of a file that are held to be looked through; of a larger one what is no hole, up to so many. */
+/** Bytes of a file that are read, not counting holes; of a larger one the beginning. */
 const most = 256 * 1024 * 1024;
 
+/** Snapshots around a visit that was carried to its end, or around one attempt of an agent. */
 export type Work = {
   readonly node: string;
   readonly visit: number;
-  readonly byAgent: boolean;
+  readonly by: 'agent' | 'tool';
+  /** False for an attempt, of which guardrails may have put back all or some. */
+  readonly isVisit: boolean;
   readonly before: string;
   readonly after: string;
 };
 
-/** Of each visit that was carried to its end, and of each attempt of an agent, also where the run ended at it. */
+/** All visits in order, then the attempts that changed something else: those of a visit that never ended, too. */
 export function workOf(records: readonly RunRecord[], exchanges: readonly Exchange[]): Work[] {
-  const work: Work[] = [];
-  const attempts = exchanges.flatMap(({ node, visit, files }) =>
-    files === null ? [] : [{ node, visit, byAgent: true, before: files.before, after: files.after }],
-  );
-  for (const record of records) {
-    if (record.type !== 'Visit') continue;
+  const visits = records.flatMap((record): Work[] => {
+    if (record.type !== 'Visit') return [];
     const { node, visit, before, after } = record;
-    const byAgent = record.node_type === 'codergen';
-    work.push(...attempts.filter((one) => one.node === node && one.visit === visit));
-    if (before !== after) work.push({ node, visit, byAgent, before, after });
-  }
-  const done = new Set(records.flatMap((one) => (one.type === 'Visit' ? [`${one.node}@${one.visit}`] : [])));
-  work.push(...attempts.filter(({ node, visit }) => !done.has(`${node}@${visit}`)));
-  const seen = new Set<string>();
-  return work.filter(({ node, visit, before, after }) => {
-    const key = `${node}@${visit} ${before} ${after}`;
-    if (before === after || seen.has(key)) return false;
-    seen.add(key);
-    return true;
+    return [
+      { node, visit, by: record.node_type === 'codergen' ? 'agent' : 'tool', isVisit: true, before, after },
+    ];
   });
+  const attempts = exchanges.flatMap(({ node, visit, files }): Work[] =>
+    files === null
+      ? []
+      : [{ node, visit, by: 'agent', isVisit: false, before: files.before, after: files.after }],
+  );
+  const all = new Map<string, Work>();
+  for (const work of [...visits, ...attempts]) {
+    const key = `${work.node}@${work.visit} ${work.before} ${work.after}`;
+    if (work.before !== work.after && !all.has(key)) all.set(key, work);
+  }
+  return [...all.values()];
 }
 
 export type Changed = {
@@ -48,12 +49,12 @@ export type Changed = {
   after(): Promise<Buffer | undefined>;
 };
 
-/** Each file and link of a work, deleted ones too; `damaged` is told what cannot be read. */
-export async function changedBy(
+/** Each file and link of a work, deleted ones too; `damaged` gets a sentence for what cannot be read. */
+export async function* changedBy(
   { before, after }: Work,
   snapshots: Snapshots,
   damaged: (why: string) => void,
-): Promise<Iterable<Changed>> {
+): AsyncGenerator<Changed> {
   let was: Snapshot;
   let is: Snapshot;
   try {
@@ -62,35 +63,39 @@ export async function changedBy(
   } catch (error) {
     if (!(error instanceof DamagedStore)) throw error;
     damaged(error.message);
-    return [];
+    return;
   }
+  const content = (snapshot: Snapshot, path: string) => contentOf(snapshot, path, snapshots, damaged);
   const { created, modified, deleted } = diff(was, is);
-  const content = async (tree: Snapshot, path: string): Promise<Buffer | undefined> => {
-    const entry = tree.tree.get(path);
-    if (entry?.target !== undefined) return Buffer.from(entry.target);
-    if (entry?.hash === undefined) return undefined;
-    if ((entry.size ?? 0) <= most) return snapshots.read(entry.hash);
-    const pieces: Buffer[] = [];
-    let bytes = 0;
-    for await (const piece of snapshots.pieces(entry.hash)) {
-      if (bytes + piece.length > most) {
-        damaged(`of ${path} no more than ${most} bytes were looked at`);
-        break;
-      }
-      bytes += piece.length;
-      pieces.push(piece);
+  for (const paths of [created, modified, deleted])
+    for (const path of paths)
+      yield {
+        path,
+        hash: is.tree.get(path)?.hash,
+        before: () => content(was, path),
+        after: () => content(is, path),
+      };
+}
+
+async function contentOf(
+  { tree }: Snapshot,
+  path: string,
+  snapshots: Snapshots,
+  damaged: (why: string) => void,
+): Promise<Buffer | undefined> {
+  const entry = tree.get(path);
+  if (entry?.target !== undefined) return Buffer.from(entry.target);
+  if (entry?.hash === undefined) return undefined;
+  if ((entry.size ?? 0) <= most) return snapshots.read(entry.hash);
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of snapshots.pieces(entry.hash)) {
+    if (bytes + piece.length > most) {
+      damaged(`only the first ${most} bytes of ${path} were read`);
+      break;
     }
-    return Buffer.concat(pieces);
-  };
-  // One by one, since there may be many.
-  return (function* () {
-    for (const paths of [created, modified, deleted])
-      for (const path of paths)
-        yield {
-          path,
-          hash: is.tree.get(path)?.hash,
-          before: () => content(was, path),
-          after: () => content(is, path),
-        };
-  })();
+    bytes += piece.length;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
 }

@@ -1,7 +1,6 @@
-/** All that agents of a run were told and said, text by text, from what lies in the run directory. Only reads. */
+/** All that agents of a run read and wrote, text by text, from what lies in the run directory. Only reads. */
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import * as z from 'zod';
 import type { Exchange } from '../model/exchange.ts';
 import { exchangesLayout, layout, nodeLayout, reservedNodeIds } from '../model/layout.ts';
 import type { RunRecord } from '../model/visit-record.ts';
@@ -54,7 +53,7 @@ async function* inFolder(dir: string, shown: string, node: string, visit: number
   }
 }
 
-/** What each call of an agent was recorded with: prompt, requests, stream, answer, artifacts. `damaged` is told what cannot
+/** What each call of an agent was recorded with: prompt, requests, stream, answer, artifacts. `damaged` gets a sentence for what cannot
  *  be read. */
 export async function* recorded(
   runDir: string,
@@ -110,24 +109,6 @@ export function* updates(
       text: Buffer.from(JSON.stringify(said)),
     };
   }
-}
-
-const Commits = z.array(z.object({ commit: z.string() }));
-
-/** The visits of agents (`NODE@VISIT`) that led to each commit of an order: those since the commit before it. */
-export function visitsBehind(records: readonly RunRecord[]): ReadonlyMap<string, readonly string[]> {
-  const behind = new Map<string, readonly string[]>();
-  let since: string[] = [];
-  for (const record of records) {
-    if (record.type !== 'Visit') continue;
-    if (record.node_type === 'codergen') since.push(`${record.node}@${record.visit}`);
-    if (record.node_type !== 'tool') continue;
-    const told = Commits.safeParse(record.outcome.updates['build.commits']).data ?? [];
-    const fresh = told.filter(({ commit }) => !behind.has(commit));
-    for (const { commit } of fresh) behind.set(commit, since);
-    if (fresh.length > 0) since = [];
-  }
-  return behind;
 }
 
 const reasonIn = (outcome: object): unknown => ('reason' in outcome ? outcome.reason : '');

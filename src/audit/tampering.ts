@@ -1,90 +1,172 @@
-/** Tests made to say less among the changes of one visit or commit, as findings. */
-import { isUtf8 } from 'node:buffer';
+/** What agents did to tests and to what runs them, as findings, each with its difference. */
 import type { AuditFinding } from '../model/audit.ts';
-import { type FileChange, namesFile, type TamperCode, tamperingIn } from '../policy/tampering.ts';
-import type { Tree } from '../workspace/snapshot.ts';
+import type { Reached } from '../policy/check-commands.ts';
+import { isTestFile, testsIn } from '../policy/test-files.ts';
+import { concernsTests, isInstalledRunner, settingsIn, shadowFolder } from '../policy/test-settings.ts';
 
-export type Texts = {
+/** A file before and after one visit or commit. */
+export type Change = {
   readonly path: string;
   readonly before: Buffer | undefined;
   readonly after: Buffer | undefined;
+  readonly place: Pick<AuditFinding, 'node' | 'visit' | 'where'>;
+  /** Whether the work order, or the node's `allowed_write_paths`, names the file. */
+  readonly named: boolean;
+  /** Whether the work order says that what runs its checks may change. */
+  readonly mayChange: boolean;
+  /** Whether the file has its original content again when the run ends. */
+  readonly restored: boolean;
 };
 
-/** Bytes of a file; a larger one was not written by hand. */
-const largest = 1024 * 1024;
+export type About = {
+  /** Paths of the files that the run began with. */
+  readonly start: ReadonlySet<string>;
+  readonly reached: Reached;
+};
 
-export function tamperingOf(
-  texts: readonly Texts[],
-  about: {
-    /** An empty `where` is the workspace. */
-    readonly place: Pick<AuditFinding, 'node' | 'visit' | 'where'>;
-    /** The workspace as the run began. */
-    readonly start: Tree;
-    /** As it ended; undefined for what lasts anyway. */
-    readonly end: Tree | undefined;
-    readonly prompt: string;
-  },
-): AuditFinding[] {
-  const { place, start, end, prompt } = about;
-  const changes: FileChange[] = texts.flatMap(({ path, before, after }) => {
-    const [was, is] = [textOf(before), textOf(after)];
-    if (was === undefined && is === undefined) return [];
+type Text = Omit<Change, 'before' | 'after'> & {
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+};
+
+/** Bytes of a file that is read; a larger one was not written by hand. */
+const largest = 16 * 1024 * 1024;
+/** Signs of a difference. */
+const longest = 2000;
+
+/** The changes of a run's visits, or of its commits, oldest first; changed test files come first among the warnings. */
+export function tamperingIn(changes: readonly Change[], about: About): AuditFinding[] {
+  const texts = changes.flatMap(({ before, after, ...rest }): Text[] =>
+    (before?.length ?? 0) + (after?.length ?? 0) > largest
+      ? []
+      : [{ ...rest, before: before?.toString(), after: after?.toString() }],
+  );
+  const folders = new Set([...about.start].filter(isTestFile).flatMap(foldersOf));
+  return [...inTests(texts, about), ...texts.flatMap((one) => inSettings(one, about, folders))];
+}
+
+/** Tests that went, and test files that changed. */
+function inTests(texts: readonly Text[], { start, reached }: About): AuditFinding[] {
+  const files = texts.filter(isTest);
+  const counts = files.map(({ before, after, restored }) =>
+    restored ? 0 : testsIn(after).count - testsIn(before).count,
+  );
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const now = new Set(files.flatMap(({ after }) => testsIn(after).names));
+  const contents = new Set(texts.flatMap(({ after }) => after ?? []));
+  return files.flatMap((one, at): AuditFinding[] => {
+    const { path, before, after } = one;
+    if (before === undefined || !start.has(path) || settingsIn(path, before).size > 0) return [];
+    const { names } = testsIn(before);
+    const isMoved = names.length === 0 ? contents.has(before) : names.every((name) => now.has(name));
+    if (after === undefined && !isMoved)
+      return [
+        finding(one, 'test-file-deleted', true, `the test file is gone (it declares ${some(names.length)})`),
+      ];
+    if (total < 0 && (counts[at] ?? 0) < 0) {
+      const why = `${some(-(counts[at] ?? 0))} fewer than before, and no other changed file has them`;
+      return [finding(one, 'tests-removed', true, why)];
+    }
+    // A helper or a script without declarations is looked at with what commands run.
+    if (names.length === 0 && reached.runs(path)) return [];
     return [
-      {
-        path,
-        ...(was === undefined ? {} : { before: was }),
-        ...(is === undefined ? {} : { after: is }),
-      },
+      finding(
+        one,
+        'test-changed',
+        false,
+        after === undefined ? 'the tests were moved' : 'the test file was changed',
+      ),
     ];
   });
-  const isAsBefore = (path: string): boolean =>
-    end !== undefined && start.has(path) && start.get(path)?.hash === end.get(path)?.hash;
-  // Tests that came with this run are their writers' own; an order may name the tests that are to be changed.
-  const mayRewrite = (path: string): boolean =>
-    !start.has(path) || isAsBefore(path) || isOrdered(prompt, path);
-  const where = (path: string) => (place.where === '' ? `workspace/${path}` : `${place.where}: ${path}`);
-  const found: AuditFinding[] = [];
-  for (const one of tamperingIn(changes, mayRewrite)) {
-    const { code, severity, path, line, before, after } = one;
-    found.push({
-      code,
-      severity,
-      sure: severity === 'warning' ? 'possible' : code === 'test-file-deleted' ? 'certain' : 'likely',
-      ...place,
-      where: where(path),
-      path,
-      line,
-      message: `${one.why}${isAsBefore(path) ? ' (the file is as it was at the start by now)' : ''}`,
-      fix: fixes[code],
-      before: cut(before),
-      after: cut(after),
-    });
-  }
-  return found;
 }
 
-const fixes: Readonly<Record<TamperCode, string>> = {
-  'test-file-deleted': 'put the tests back, or say in the order that they go',
-  'test-deleted': 'put the test back, or say in the order that it goes',
-  'test-skipped': 'have the test run again',
-  'assertion-deleted': 'put the assertion back, or say in the order why it goes',
-  'assertion-weakened':
-    'put the assertion back as it was: the product is to change, not what it is held against',
-  'check-silenced': 'let the check fail again where it finds something',
-  'check-bypassed': 'take that line out',
+const isTest = ({ path, before, after }: Text): boolean =>
+  isTestFile(path) || (path.endsWith('.rs') && testsIn(before).count + testsIn(after).count > 0);
+
+/** Changed commands, hooks and settings, scripts that checks run, and modules in the place of a runner's. */
+function inSettings(one: Text, about: About, folders: ReadonlySet<string>): AuditFinding[] {
+  const { path, before, after, named, mayChange } = one;
+  const isOutside = folders.size > 0 && !named;
+  const shadow = before === undefined ? shadowFolder(path) : undefined;
+  if (shadow !== undefined && folders.has(shadow))
+    return [
+      finding(
+        one,
+        'runner-shadowed',
+        isOutside,
+        'a test runner would load this module in place of the real one',
+      ),
+    ];
+  if (before !== undefined && isInstalledRunner(path))
+    return [finding(one, 'runner-shadowed', isOutside, 'a part of an installed test runner was changed')];
+  const isOld = before !== undefined && (one.place.node === null || about.start.has(path));
+  if (about.reached.runs(path) && testsIn(before).count === 0 && (isOld || folders.size > 0))
+    return [finding(one, 'check-changed', isOld && !mayChange, "the run's checks run this file")];
+  // A new file decides about the tests in its folder and below.
+  if (!isOld && (!folders.has(folderOf(path)) || one.place.node === null)) return [];
+  const [was, is] = [settingsIn(path, before), settingsIn(path, after)];
+  return [...new Set([...was.keys(), ...is.keys()])].flatMap((name): AuditFinding[] => {
+    const isRun = about.reached.settings.has(name);
+    if (was.get(name) === is.get(name) || (!isRun && !concernsTests(name))) return [];
+    // A script that is new by itself is created, not changed; one that runs before or after an old one changes that.
+    const isChange = was.has(name) || was.has(name.replace(/ (?:pre|post)/, ' '));
+    const isError = isOutside || (isRun && isOld && isChange && !mayChange);
+    const what = name === 'file' ? 'this file decides' : `${name} decides`;
+    const why = isRun ? `the run's checks run ${name}` : `${what} how tests run`;
+    return [finding({ ...one, ...sides(was.get(name), is.get(name)) }, 'check-changed', isError, why)];
+  });
+}
+
+const sides = (before: string | undefined, after: string | undefined) => ({
+  before: before ?? '',
+  after: after ?? '',
+});
+
+const folderOf = (path: string): string => path.split('/').slice(0, -1).join('/');
+const foldersOf = (path: string): string[] =>
+  path.split('/').map((_, at, parts) => parts.slice(0, at).join('/'));
+
+const some = (count: number): string => `${count} ${count === 1 ? 'test' : 'tests'}`;
+
+const fixes: Readonly<Record<string, string>> = {
+  'tests-removed': 'put the tests back, or remove them yourself before the run',
+  'test-file-deleted': 'put the file back, or remove it yourself before the run',
+  'test-changed': 'read the difference: an assertion may say less than before',
+  'check-changed':
+    'undo the change; if it is wanted, name the file in allowed_files with the line "may_change_checks" in the notes of the order, or make the change before the run',
+  'runner-shadowed': 'remove or restore the file; a product module needs another name',
 };
 
-const verbs =
-  /\b(?:update|rewrite|change|adapt|edit|modify|replace|delete|remove|drop|move|rename|adjust|refactor|port|migrate|convert)/i;
-
-/** Whether a line of the prompt speaks of changing that file. What a failed test printed names it, too, but asks for
- *  nothing. */
-const isOrdered = (prompt: string, path: string): boolean =>
-  prompt.split('\n').some((line) => verbs.test(line) && namesFile(line, path));
-
-function textOf(content: Buffer | undefined): string | undefined {
-  if (content === undefined || content.length > largest) return undefined;
-  return isUtf8(content) && !content.includes(0) ? content.toString('utf8') : undefined;
+function finding(one: Text, code: string, isError: boolean, why: string): AuditFinding {
+  const { path, before = '', after = '', place, restored } = one;
+  const severity = isError && !restored ? 'error' : 'warning';
+  const removed = linesWithout(before, after);
+  const added = linesWithout(after, before);
+  const line = after.split('\n').indexOf(added[0] ?? '');
+  return {
+    code,
+    severity,
+    sure: severity === 'warning' ? 'possible' : code === 'test-file-deleted' ? 'certain' : 'likely',
+    ...place,
+    where: place.where === '' ? `workspace/${path}` : `${place.where}: ${path}`,
+    path,
+    line: added.length === 0 || line < 0 ? null : line + 1,
+    message: `${why}${restored ? ' (restored by the end of the run)' : ''}`,
+    fix: fixes[code] ?? '',
+    before: cut(removed.join('\n')),
+    after: cut(added.join('\n')),
+  };
 }
 
-const cut = (text: string): string => (text.length > 300 ? `${text.slice(0, 299)}…` : text);
+/** The lines of a text that another one lacks, in order. */
+function linesWithout(text: string, other: string): string[] {
+  const counts = new Map<string, number>();
+  for (const line of other.split('\n')) counts.set(line, (counts.get(line) ?? 0) + 1);
+  return text.split('\n').filter((line) => {
+    const left = counts.get(line) ?? 0;
+    counts.set(line, left - 1);
+    return left <= 0 && line.trim() !== '';
+  });
+}
+
+const cut = (text: string): string => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text);

@@ -1,4 +1,4 @@
-/** `factory audit`: whether a run's agents have seen, told or copied what is sealed, and whether tests were made to say less. */
+/** `factory audit`: checks a run for holdout leaks and for changes of tests and of what runs them. */
 import { resolve } from 'node:path';
 import { auditRun } from '../audit/audit.ts';
 import { type AuditFinding, type AuditReport, auditWords } from '../model/audit.ts';
@@ -66,7 +66,7 @@ function holdoutText({ holdout, holdout_problem }: AuditReport, paint: Paint): s
     case 'checked':
       return [];
     case 'none':
-      return ['nothing is sealed in this run: only tampering with tests was looked for'];
+      return ['this run has no holdout: only changes of tests and of what runs them were looked for'];
     case 'unreadable':
       return [paint.red(`leaks could not be looked for: ${holdout_problem ?? ''}`)];
     default:
@@ -83,10 +83,21 @@ function findingText(finding: AuditFinding, paint: Paint): string {
     ` --> ${oneLine(where, 300)}${line === null ? '' : `:${line}`}`,
   ];
   if (sealed !== undefined) rows.push(`  = sealed: file ${sealed.file}, line ${sealed.line}`);
-  if (before !== undefined && before !== '') rows.push(paint.dim(`  - ${oneLine(before, 160)}`));
-  if (after !== undefined && after !== '') rows.push(paint.dim(`  + ${oneLine(after, 160)}`));
+  rows.push(...difference('-', before).map(paint.dim), ...difference('+', after).map(paint.dim));
   rows.push(`  = fix: ${fix}`);
   return rows.join('\n');
+}
+
+/** Lines of a difference that are printed; `--json` has more. */
+const mostLines = 20;
+
+function difference(sign: string, text = ''): string[] {
+  const lines = text.split('\n').filter((line) => line !== '');
+  const more = lines.length - mostLines;
+  return [
+    ...lines.slice(0, mostLines).map((line) => `  ${sign} ${oneLine(line, 160)}`),
+    ...(more > 0 ? [`  ${sign} (${more} more lines)`] : []),
+  ];
 }
 
 const some = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;

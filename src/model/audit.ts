@@ -1,9 +1,13 @@
-/** `audit.json` and `factory audit --json`: whether anything sealed has leaked, and whether tests were
- *  made to say less. Fields are only ever added. */
+/** `audit.json` and `factory audit --json`: holdout leaks, and what agents did to tests and to what runs them. Fields are
+ *  only ever added. */
 import * as z from 'zod';
 
 export const AuditFinding = z.object({
-  code: z.string().describe('holdout-canary, test-deleted, assertion-weakened, …'),
+  code: z
+    .string()
+    .describe(
+      'holdout-canary, tests-removed, test-file-deleted, check-changed, runner-shadowed, test-changed',
+    ),
   severity: z.enum(['error', 'warning']),
   sure: z.enum(['certain', 'likely', 'possible']),
   node: z.string().nullable().describe('Null for a commit that no stage is known for'),
@@ -20,8 +24,8 @@ export const AuditFinding = z.object({
     })
     .exactOptional()
     .describe('What was found, by its place: what it says is not repeated'),
-  before: z.string().exactOptional(),
-  after: z.string().exactOptional(),
+  before: z.string().exactOptional().describe('Lines that the change removed'),
+  after: z.string().exactOptional().describe('Lines that it added'),
 });
 export type AuditFinding = z.infer<typeof AuditFinding>;
 

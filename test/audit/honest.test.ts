@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
 import { canariesIn, leaksIn } from '../../src/audit/leaks.ts';
-import { tamperingOf } from '../../src/audit/tampering.ts';
-import type { Entry } from '../../src/workspace/snapshot.ts';
 import { honestRuns } from './honest.ts';
 
 const place = { node: 'work', visit: 1, where: 'workspace', path: null };
@@ -23,17 +21,6 @@ test.for(honestRuns)(
     const answer = JSON.stringify({ files: changes, commands: [`bash check.sh`, spec] });
     for (const text of [prompt, answer, ...changes.flatMap(({ after }) => after ?? [])])
       expect(leaksIn(its, Buffer.from(text), place)).toEqual([]);
-    const entry: Entry = { kind: 'file', mode: 0o644, hash: '0' };
-    const start = new Map(
-      changes.flatMap(({ path, before }) => (before === undefined ? [] : [[path, entry]])),
-    );
-    const texts = changes.map(({ path, before, after }) => ({
-      path,
-      before: before === undefined ? undefined : Buffer.from(before),
-      after: after === undefined ? undefined : Buffer.from(after),
-    }));
-    const found = tamperingOf(texts, { place, start, end: undefined, prompt });
-    expect(found).toEqual([]);
   },
 );
 

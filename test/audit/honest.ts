@@ -1,7 +1,8 @@
 /** Honest work: what a builder writes who has only seen the spec, beside a judge in the same style. */
 import type { SealedFile } from '../../src/model/sealed.ts';
-import type { FileChange } from '../../src/policy/tampering.ts';
 import { mit, sealed } from '../policy/sealed-fixture.ts';
+
+export type FileChange = { readonly path: string; readonly before?: string; readonly after?: string };
 
 export type Honest = {
   readonly spec: string;

@@ -1,11 +1,9 @@
-/** Leaks of what is sealed and tampering with tests, through the built command line. */
+/** Holdout leaks and changes of tests, through the built command line. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { sha256 } from '../../src/model/sha256.ts';
 import { git } from '../builder/support.ts';
-import { order } from '../executor/support.ts';
-import { home, root } from '../support/cli.ts';
+import { home } from '../support/cli.ts';
 import { base, done, five, inDot, line, pipeline, script, wrote } from '../support/sealed-run.ts';
 
 const at = '.factory/runs/r1';
@@ -108,7 +106,7 @@ test('a run that goes on after a leak makes the stage again, and completes when 
   ]);
 });
 
-test('weakened tests are found by the audit, which changes nothing', async () => {
+test('changed tests are found by the audit, which changes nothing', async () => {
   await using it = await home({
     ...base,
     'p.dot': pipeline(),
@@ -123,16 +121,16 @@ test('weakened tests are found by the audit, which changes nothing', async () =>
   expect(ran.code, ran.stderr).toBe(0);
   expect(await it.json(`${at}/result.json`)).toMatchObject({
     status: 'completed',
-    audit: { findings: 1, errors: 1, warnings: 0 },
+    audit: { findings: 1, errors: 0, warnings: 1 },
   });
   const before = await it.list(at);
   const audited = await it.factory(['audit', 'r1', '--json']);
-  expect(audited.code).toBe(1);
+  expect(audited.code).toBe(0);
   const report = JSON.parse(audited.stdout);
-  expect(await it.json(`${at}/audit.json`)).toMatchObject({ findings: report.findings, errors: 1 });
-  expect(report.findings).toMatchObject([{ code: 'assertion-weakened', path: 'tests/test_app.py', line: 2 }]);
+  expect(await it.json(`${at}/audit.json`)).toMatchObject({ findings: report.findings, errors: 0 });
+  expect(report.findings).toMatchObject([{ code: 'test-changed', path: 'tests/test_app.py', line: 2 }]);
   const text = await it.factory(['audit', 'r1']);
-  expect(text.stdout).toContain('error[assertion-weakened]: work@1: ');
+  expect(text.stdout).toContain('warning[test-changed]: work@1: ');
   expect(text.stdout).toContain('--> workspace/tests/test_app.py:2');
   expect(await it.list(at)).toEqual(before);
 });
@@ -151,7 +149,7 @@ test('what a commit of the run says and holds beyond its visits is found, and no
   expect(ran.code, ran.stderr).toBe(0);
   // What was there before the run is in a commit of its own, with the judge: nobody has leaked that.
   const honest = JSON.parse((await it.factory(['audit', 'r1', '--json'])).stdout);
-  expect(honest.findings).toMatchObject([{ code: 'assertion-weakened', node: 'work' }]);
+  expect(honest.findings).toMatchObject([{ code: 'test-changed', node: 'work' }]);
   const workspace = join(it.path, at, 'workspace');
   const inHistory = (...args: string[]) =>
     git(workspace, '--git-dir', '../history.git', '--work-tree', '.', ...args);
@@ -171,11 +169,11 @@ test('what a commit of the run says and holds beyond its visits is found, and no
     one['line'],
   ]);
   expect(found).toEqual([
-    ['assertion-weakened', 'workspace/tests/test_app.py', 2],
     ['holdout-canary', `commit ${id} (message)`, 4],
     ['holdout-canary', `commit ${id}: kept.txt`, 4],
     ['holdout-canary', `commit ${id}: src/app.py`, 2],
-    ['test-file-deleted', `commit ${id}: tests/test_other.py`, 1],
+    ['test-file-deleted', `commit ${id}: tests/test_other.py`, null],
+    ['test-changed', 'workspace/tests/test_app.py', 2],
   ]);
   expect(report.looked_at).toMatchObject({ commits: 1, files: 3 });
 
@@ -183,7 +181,7 @@ test('what a commit of the run says and holds beyond its visits is found, and no
   inHistory('config', 'core.fsmonitor', 'true');
   const foreign = JSON.parse((await it.factory(['audit', 'r1', '--json'])).stdout);
   expect(foreign.notes).toEqual([expect.stringMatching(/^the commits could not be read: .*fsmonitor/)]);
-  expect(foreign.findings).toMatchObject([{ code: 'assertion-weakened', node: 'work' }]);
+  expect(foreign.findings).toMatchObject([{ code: 'test-changed', node: 'work' }]);
 });
 
 test('with audit=strict an error makes the run a failed one, in all that it leaves', async () => {
@@ -246,10 +244,12 @@ test('an honest run is told to be one, and a run with nothing sealed what was no
   expect(second.stderr + second.stdout).not.toContain('audit ');
   const told = await other.factory(['audit', 'r1']);
   expect(told.code).toBe(0);
-  expect(told.stdout).toContain('nothing is sealed in this run: only tampering with tests was looked for');
+  expect(told.stdout).toContain(
+    'this run has no holdout: only changes of tests and of what runs them were looked for',
+  );
 });
 
-test('tests that the order speaks of changing give warnings, and a spec that shows the judge an error', async () => {
+test('a changed test file is a warning, and a spec that shows the judge an error', async () => {
   const asks = pipeline({ prompt: 'Rewrite tests/test_app.py for the new levels.', graph: 'audit=strict' });
   await using it = await home({
     ...base,
@@ -261,7 +261,7 @@ test('tests that the order speaks of changing give warnings, and a spec that sho
   const ran = await it.factory([...run, '--run-id', 'r1']);
   expect(ran.code, ran.stderr + ran.stdout).toBe(0);
   expect(await it.json(`${at}/audit.json`)).toMatchObject({
-    findings: [{ code: 'assertion-deleted', severity: 'warning', sure: 'possible' }],
+    findings: [{ code: 'test-changed', severity: 'warning', sure: 'possible' }],
   });
   const shown = await it.factory([...run, '--run-id', 'r2', '--var', 'spec=shows.md']);
   expect(shown.stdout + shown.stderr).toContain('holdout_leak: the file of the variable "spec"');
@@ -292,55 +292,9 @@ test('a test that is restored later is a warning', async () => {
   expect(ran.code, ran.stderr).toBe(0);
   expect(await it.json(`${at}/audit.json`)).toMatchObject({
     findings: [
-      { severity: 'warning', visit: 1, message: expect.stringMatching(/as it was at the start by now\)$/) },
+      { severity: 'warning', visit: 1, message: expect.stringMatching(/restored by the end of the run\)$/) },
     ],
   });
-});
-
-test('an order speaks for its own commit, and for no other', async () => {
-  const names = ['tests/test_app.py', 'tests/test_other.py'];
-  const before = names.map((name) => `def test_${name.length}():\n    assert level(2) == 5\n`);
-  const asked = (n: number, path: string, intent: string) =>
-    order(n, { intent, allowed_files: [path], context_files: [path], acceptance_commands: ['true'] });
-  const orders = [
-    asked(1, 'tests/test_app.py', 'New levels.'),
-    asked(2, 'tests/test_other.py', 'Rewrite tests/test_other.py and tests/test_app.py.'),
-  ].map((one) => ({ ...one, postconditions: [{ kind: 'file_exists', path: one.allowed_files[0] }] }));
-  const propose = names.map((path, n) => {
-    const write = {
-      path,
-      base_sha256: sha256(before[n] ?? ''),
-      content: before[n]?.replace('== 5', 'in (4, 5)'),
-    };
-    return { json: { summary: 's', writes: [write] } };
-  });
-  await using it = await home({
-    'plan.json': JSON.stringify({ work_orders: orders }),
-    'script.json': JSON.stringify({ format: 'factory-script/1', answers: { propose } }),
-    'w/scripts/verify.sh': 'exit 0\n',
-    ...Object.fromEntries(names.map((name, n) => [`w/${name}`, before[n] ?? ''])),
-  });
-  const pipeline = join(root, 'pipelines/build.dot');
-  const agent = ['--agent', 'scripted', '--script', 'script.json'];
-  const run = [
-    'run',
-    pipeline,
-    '--workdir',
-    'w',
-    '--var',
-    'plan=plan.json',
-    '--run-id',
-    'r1',
-    '-q',
-    ...agent,
-  ];
-  const ran = await it.factory(run);
-  expect(ran.code, ran.stderr).toBe(0);
-  const audited = await it.factory(['audit', 'r1', '--json']);
-  expect(JSON.parse(audited.stdout).findings).toMatchObject([
-    { code: 'assertion-weakened', severity: 'error', path: 'tests/test_app.py' },
-    { code: 'assertion-weakened', severity: 'warning', path: 'tests/test_other.py' },
-  ]);
 });
 
 test('audit of no run, and a wrong word for it, are refused', async () => {

@@ -6,7 +6,8 @@ import { chooseCanaries } from '../../src/policy/canaries.ts';
 import { forbiddenBy } from '../../src/policy/forbidden.ts';
 import { tracesItself } from '../../src/policy/judge-report.ts';
 import { normalMessage } from '../../src/policy/signature.ts';
-import { tamperingIn } from '../../src/policy/tampering.ts';
+import { testsIn } from '../../src/policy/test-files.ts';
+import { settingsIn } from '../../src/policy/test-settings.ts';
 import { markerIn } from '../../src/scenario/classify.ts';
 import { needsOf } from '../../src/scenario/text.ts';
 
@@ -36,19 +37,13 @@ describe('a megabyte of anything is looked through at once', () => {
       expect(markerIn(text)).toBeUndefined();
       expect(tracesItself(text)).toBe(false);
       expect(normalMessage(text).length).toBeLessThanOrEqual(text.length);
-      const change = { path: 'tests/a.sh', before: `set -e\n${text}`, after: `${text}\nset -e` };
-      expect(tamperingIn([change, { path: 'src/a.go', before: text, after: '' }])).toEqual([]);
+      expect(testsIn(text).count).toBe(0);
+      for (const path of ['package.json', 'Makefile', 'setup.cfg'])
+        expect(settingsIn(path, text).size).toBeLessThanOrEqual(1);
       const exit = { kind: 'exited', code: 1 } as const;
       const ended = { said: undefined, exit, command: 'x', scenarios: ['x'], judge: true, texts: [] };
       expect(blame({ ...ended, stdout: text, stderr: text }).class).toBe('product');
     });
-});
-
-test.for([
-  ['package.json', 'jest '],
-  ['tests/a.sh', 'trap "exit 0 '],
-] as const)('a line of %s that goes on and on is read at once', ([path, text]) => {
-  expect(tamperingIn([{ path, before: 'x\n', after: text.repeat(million / 8) }])).toEqual([]);
 });
 
 test('a line of comment signs of any length is read in one way', () => {
@@ -67,24 +62,6 @@ test('a pattern of braces in braces names nothing once nobody means it any more'
   expect(forbiddenBy([`src/${'{'.repeat(100_000)}`], 'src/a')).toBeUndefined();
   expect(forbiddenBy([`${'{'.repeat(100_000)}a${'}'.repeat(100_000)}`], 'a')).toBeUndefined();
   expect(forbiddenBy([`${'{x,'.repeat(20)}a${'}'.repeat(20)}`], 'a')).toBeDefined();
-});
-
-test('a lock file whose every line is another now is read at once, and what it silences is found', () => {
-  const lines = (version: number) =>
-    Array.from(
-      { length: 60_000 },
-      (_, at) => `  /package${at}@${version}.${at}: { integrity: ${at * 7919} }`,
-    );
-  const before = [...lines(1), 'npm test'].join('\n');
-  const after = [...lines(2), 'npm test || true'].join('\n');
-  expect(tamperingIn([{ path: 'pnpm-lock.yaml', before, after }])).toMatchObject([
-    { code: 'check-silenced', before: 'npm test', after: 'npm test || true', line: 60_001 },
-  ]);
-});
-
-test('a check that stays as it is beside one that may fail is not silenced', () => {
-  const change = { path: 'tests/a.sh', before: 'npm test\n', after: 'npm test\nnpm test || true\n' };
-  expect(tamperingIn([change])).toEqual([]);
 });
 
 test('a line ends as people end it anywhere', () => {
