@@ -1,9 +1,9 @@
-/** What a run has spent: every call of a model is written down before it is made and when it has ended, so that no
- *  interruption forgets one. */
+/** What a run has spent: every call of a model is recorded before it is made and when it has ended, so that an
+ *  interruption loses none. */
 import { CallRecord } from '../model/call-record.ts';
 import type { JsonObject } from '../model/json.ts';
 import { own, put } from '../model/own.ts';
-import { costOf, leastCostOf, type Prices, priceOf, unpricedIn } from '../model/prices.ts';
+import { costOf, leastCostOf, type Prices, priceOf } from '../model/prices.ts';
 import { nothingSpent, type Spent, tokensIn, type Usage, withCall } from '../model/spent.ts';
 
 type Started = Extract<CallRecord, { type: 'CallStarted' }>;
@@ -11,7 +11,7 @@ type Told = Extract<CallRecord, { type: 'CallTold' }>;
 type Ended = Extract<CallRecord, { type: 'CallEnded' }>;
 export type Stamp = Pick<Started, 'schema_version' | 'at' | 'node' | 'visit' | 'attempt'>;
 
-/** How a call ended. `cut`: by a signal, with what is known of it; `untold`: it may have cost anything. */
+/** How a call ended. `cut`: by a signal, with the usage known so far; `untold`: its cost is unknown. */
 export type CallEnd =
   | { readonly ended: 'told' | 'cut'; readonly usage: Usage }
   | { readonly ended: 'untold' | 'free' | 'cut'; readonly usage: null };
@@ -21,19 +21,19 @@ export interface Books {
   /** Of the whole run, resumes included. */
   run(): Spent;
   of(node: string): Spent;
-  /** Models of calls, of the node's or of all, that answered and have no price. */
-  unpriced(node?: string): readonly string[];
-  /** Settles when it is on the disk that the call begins. */
+  /** Models that answered and have no price. */
+  unpriced(): readonly string[];
+  /** Settles when the record of the call's start is on the disk. */
   begin(stamp: Stamp, call: Pick<Started, 'agent' | 'model' | 'input_tokens' | 'unseen'>): Promise<void>;
-  /** What the call that has begun is known to have used by now, and `sends` on top of it. */
+  /** Records the usage of the open call so far, and `sends` further input tokens that are on their way. */
   told(stamp: Stamp, usage: Usage, sends: number): Promise<void>;
-  /** Answers the usage with its cost, where there is any. */
+  /** Records the end of the open call; answers its usage with its cost. */
   end(stamp: Stamp, how: CallEnd): Promise<Usage | undefined>;
-  /** A call that another run has made for this one; nothing where it is in the books already. */
+  /** Records a call of a nested run, once. */
   take(record: Ended & { readonly run: string; readonly told: string }): Promise<void>;
 }
 
-/** Opens the books of a run upon the records there are. `write` puts a record on the disk. */
+/** Opens the ledger with the records there are. `write` puts a record on the disk. */
 export function openBooks(
   records: Iterable<CallRecord>,
   prices: Prices,
@@ -41,16 +41,20 @@ export function openBooks(
 ): Books {
   let whole = nothingSpent;
   const nodes: Record<string, Spent> = {};
-  const priceless = new Map<string, Set<string>>();
+  const unpriced = new Set<string>();
   let open: Open | undefined;
   const taken = new Set<string>();
   const add = (node: string, usage: Usage | null, usd: number | null, cut: boolean): void => {
     const cost = { usd, least: usd ?? (usage === null ? 0 : leastCostOf(usage, prices)) };
     whole = withCall(whole, usage, cost, cut);
     put(nodes, node, withCall(own(nodes, node) ?? nothingSpent, usage, cost, cut));
-    if (usd !== null || usage === null) return;
-    for (const model of unpricedIn(usage, prices))
-      priceless.set(node, (priceless.get(node) ?? new Set()).add(model));
+    if (
+      usd === null &&
+      usage !== null &&
+      usage.cost_usd === null &&
+      priceOf(prices, usage.model) === undefined
+    )
+      unpriced.add(usage.model);
   };
   const cutOff = (call: Open): void => {
     const usage = leastOf(call);
@@ -74,7 +78,7 @@ export function openBooks(
       cutOff(cut);
       return;
     }
-    // Prices that were not known then may be known now.
+    // The price may have been unknown when the record was written.
     const usd = record.cost_usd ?? (record.usage === null ? null : costOf(record.usage, prices));
     add(record.node, record.usage, usd, record.ended === 'cut');
   };
@@ -85,10 +89,7 @@ export function openBooks(
     prices,
     run: () => whole,
     of: (node) => own(nodes, node) ?? nothingSpent,
-    unpriced(node) {
-      if (node !== undefined) return [...(priceless.get(node) ?? [])];
-      return [...new Set([...priceless.values()].flatMap((models) => [...models]))];
-    },
+    unpriced: () => [...unpriced].filter((model) => model !== ''),
     async begin(stamp, call) {
       const record: Started = { ...stamp, type: 'CallStarted', ...call };
       take(record);
@@ -111,7 +112,7 @@ export function openBooks(
         ...stamp,
         type: 'CallEnded',
         ended,
-        // Of a call that was not told to its end the cost is not known, but what was told of it has been spent.
+        // The cost of a call without a complete report is unknown, but its known part has been spent.
         usage: usage === null ? null : { ...usage, cost_usd: cost ?? usage.cost_usd },
         cost_usd: cost,
       };
@@ -122,10 +123,10 @@ export function openBooks(
   };
 }
 
-/** A call that has begun, with what was told of it last. */
+/** A call that has begun, with its latest progress. */
 type Open = { readonly started: Started; readonly told?: Told };
 
-/** What a call that was cut off has used at least: what was sent, what was told. */
+/** Lower bound of the usage of an interrupted call: what was sent and reported. */
 function leastOf({ started, told }: Open): Usage {
   const usage = told?.usage ?? {
     model: started.model ?? '',
@@ -138,19 +139,11 @@ function leastOf({ started, told }: Open): Usage {
     ...usage,
     input_tokens: sends === 0 ? usage.input_tokens : (usage.input_tokens ?? 0) + sends,
     cost_usd: sends === 0 ? usage.cost_usd : null,
-    ...(usage.parts === undefined || sends === 0
-      ? {}
-      : {
-          parts: [
-            ...usage.parts,
-            { model: usage.model, input_tokens: sends, output_tokens: 0, cost_usd: null },
-          ],
-        }),
     ...(started.unseen === true ? { incomplete: true as const } : {}),
   };
 }
 
-/** What is known of a call that did not come to its end: what it says itself, or was told before if that is more. */
+/** Usage of a call without a complete report: what it reported at its end, or its progress if that is more. */
 function known(said: Usage | null, ended: CallEnd['ended'], open: Open | undefined): Usage | null {
   if (open === undefined || (open.told === undefined && (said !== null || ended === 'untold'))) return said;
   const least = leastOf(open);
@@ -159,7 +152,7 @@ function known(said: Usage | null, ended: CallEnd['ended'], open: Open | undefin
   return whole ? least : { ...least, incomplete: true };
 }
 
-/** The calls that other runs have told of, each as it ended; one without an end was cut off. */
+/** Calls of nested runs, each as it ended; one without an end was interrupted. */
 export function endedCalls(records: Iterable<{ readonly run: string; readonly call: CallRecord }>): Ended[] {
   const open = new Map<string, Open>();
   const ended: Ended[] = [];
@@ -179,7 +172,7 @@ export function endedCalls(records: Iterable<{ readonly run: string; readonly ca
     } else if (call.type === 'CallTold') {
       if (begun !== undefined) open.set(run, { ...begun, told: call });
     } else {
-      // What a run of that run has told ends none of its own.
+      // The end of a call of its own nested run does not end the open call.
       if (call.run === undefined) open.delete(run);
       ended.push({ ...call, run });
     }
@@ -188,14 +181,14 @@ export function endedCalls(records: Iterable<{ readonly run: string; readonly ca
   return ended;
 }
 
-/** The records among lines of `calls.jsonl`; others are passed over. */
+/** The call records among the lines of `calls.jsonl`. */
 export const callRecords = (lines: Iterable<JsonObject>): CallRecord[] =>
   [...lines].flatMap((line) => CallRecord.safeParse(line).data ?? []);
 
 /** Tokens of a text, roughly: four bytes each. */
 export const estimatedTokens = (prompt: string): number => Math.ceil(Buffer.byteLength(prompt) / 4);
 
-/** What `tokens` of input would cost, null where the price is not known. */
+/** Cost of `tokens` of input in USD, null where the model has no price. */
 export function inputCost(prices: Prices, model: string, tokens: number): number | null {
   const price = priceOf(prices, model);
   return price === undefined ? null : (tokens * price.input) / 1e6;

@@ -1,24 +1,22 @@
-/** The limits that end a run which would go on for ever, or cost too much. They count across resumes. */
+/** Limits on executions, time, money and tokens. They count across resumes. */
 import { type Spent, tokensOf } from '../model/spent.ts';
 
 export type Caps = {
   readonly maxSteps: number;
-  /** In place of what nodes and graph say. */
+  /** Replaces the limits of nodes and graph. */
   readonly maxVisits?: number;
   /** Milliseconds of running time; undefined for none. */
   readonly maxWallMs: number | undefined;
-  /** Milliseconds for each command of a verification and each model call; undefined for the stage's own. */
+  /** Milliseconds for each command of a verification and each model call; undefined for the node's timeout. */
   readonly commandTimeoutMs?: number | undefined;
   readonly maxCostUsd?: number | undefined;
   /** Input and output together. */
   readonly maxTokens?: number | undefined;
-  /** Whether a cost that nobody knows passes under a limit. Default `stop`. */
+  /** Whether an unknown cost passes under a limit. Default `stop`. */
   readonly unknownCost?: 'stop' | 'allow' | undefined;
-  /** The same of tokens, where another word counts for them: the limits of the run above are held as that run says. */
-  readonly unknownTokens?: 'stop' | 'allow' | undefined;
-  /** Milliseconds that a run waits for a quota by itself; for more it parks. Default 2 minutes. */
+  /** Milliseconds that a run waits for a quota; for a longer wait it is suspended. Default 2 minutes. */
   readonly parkAfterMs?: number | undefined;
-  /** Whether a run parks at a rate limit of which nobody says how long it lasts. Default true. */
+  /** Whether a rate limit without a time suspends the run. Default true. */
   readonly parkUnsaid?: boolean | undefined;
 };
 
@@ -29,18 +27,18 @@ type NodeFacts = {
   readonly maxVisits: number;
   readonly visits: number;
   readonly maxWallMs?: number | undefined;
-  /** Milliseconds of all its visits so far. */
+  /** Milliseconds of all its executions so far. */
   readonly elapsedMs?: number;
 };
 
-/** Why the run may not make one more visit of `node`, or undefined when it may. */
+/** The limit that forbids one more execution of `node`, or undefined. */
 export function capHit(
   caps: Caps,
   node: NodeFacts,
   run: { readonly steps: number; readonly elapsedMs: number },
 ): string | undefined {
   if (node.visits >= node.maxVisits) {
-    return `max_visits: node "${node.id}" was visited ${node.visits} times, and its limit is ${node.maxVisits} (max_visits on the node, default_max_visits on the graph, --max-visits)`;
+    return `max_visits: node "${node.id}" ran ${node.visits} times, and its limit is ${node.maxVisits} (max_visits on the node, default_max_visits on the graph, --max-visits)`;
   }
   if (run.steps >= caps.maxSteps) {
     return `max_steps: the run made ${run.steps} steps, and its limit is ${caps.maxSteps} (max_steps on the graph, --max-steps)`;
@@ -56,40 +54,37 @@ export function capHit(
   return undefined;
 }
 
-/** The flag with which a run goes on that one of these limits has ended: it doubles the limit until the run, with the call
- *  that was to come, is below it, and what the run has come to where nothing was allowed. Undefined for any other reason, and for a limit of a node, which only its pipeline can
- *  raise. */
+/** The flag that resumes a run which one of these limits has ended, with the limit doubled until the amounts in the reason
+ *  are below it. Undefined for other reasons, and for a limit of a node, which is raised in the pipeline. */
 export function raisedLimit(reason: string): string | undefined {
-  const found = /^max_\w+: (.*) its limit is ([\d.]+)((?:m?s)?)\b([^()]*)\([^()]*(--max-[a-z-]+)\)$/.exec(
-    reason,
-  );
+  const found = /^max_\w+: (.*) its limit is ([\d.]+)((?:m?s)?)\b.*(--max-[a-z-]+)\)$/.exec(reason);
   if (found === null) return undefined;
-  const [, told = '', limit, unit = '', kept = '', flag] = found;
-  const amounts = `${told}${kept}`.matchAll(/ (?:visited|made|took|spent|about|with) ([\d.]+)/g);
-  const needs = [...amounts].reduce((sum, [, amount]) => sum + Number(amount), 0);
+  const [, spent = '', limit, unit = '', flag] = found;
+  const amounts = [...spent.matchAll(/(?: (?:ran|made|took|spent|about)|,) ([\d.]+)/g)];
+  const needs = amounts.reduce((sum, [, amount]) => sum + Number(amount), 0);
   let raised = (Number(limit) || needs) * 2;
   while (raised > 0 && raised <= needs) raised *= 2;
   return raised > 0 ? `${flag} ${Number(raised.toFixed(6))}${unit}` : undefined;
 }
 
-/** A time and its limit as a flag takes them, which has no fractions: in seconds where the limit is whole ones. */
+/** A time and its limit as a flag takes them, without fractions: in seconds where the limit is a whole number of them. */
 const inOneUnit = (tookMs: number, limitMs: number): readonly [string, string] =>
   limitMs % 1000 === 0
     ? [`${Math.round(tookMs / 1000)}s`, `${limitMs / 1000}s`]
     : [`${Math.round(tookMs)}ms`, `${limitMs}ms`];
 
 /** Limits on money and tokens, of the run or of one node. */
-export type SpendCaps = Pick<Caps, 'maxCostUsd' | 'maxTokens' | 'unknownTokens'>;
+export type SpendCaps = Pick<Caps, 'maxCostUsd' | 'maxTokens'>;
 
-/** The call that is about to be made: its input alone, by an estimate. `costUsd` is null where its price is not known,
- *  undefined where its backend will tell or nothing can be said. */
+/** The next call, by an estimate of its input alone. `costUsd` is null where the model has no price, undefined where the
+ *  backend reports costs or nothing is known. */
 export type NextCall = {
   readonly tokens: number;
   readonly costUsd: number | null | undefined;
   readonly model: string;
 };
 
-/** Whose limits are looked at: the run's, or those of the node named. `unpriced`: the models of calls that have no price. */
+/** Limits and spending of the run or of the node named. `unpriced`: models that answered and have no price. */
 export type Purse = {
   readonly node?: string;
   readonly caps: SpendCaps;
@@ -97,86 +92,74 @@ export type Purse = {
   readonly unpriced?: readonly string[];
 };
 
-/** Why a purse is empty, or undefined. Without `next`: whether more was spent than allowed. With it: whether that call
- *  may be made, leaving `kept` of the limits untouched. */
+/** Why a limit on money or tokens is reached, or undefined. Without `next`: whether more was spent than allowed. With it:
+ *  whether that call may be made, leaving `kept` of the limits untouched. */
 export function spendHit(
-  { node, caps, spent, unpriced = [] }: Purse,
+  purse: Purse,
   unknownCost: Caps['unknownCost'],
   next?: NextCall,
   kept: { readonly usd: number; readonly tokens: number } = { usd: 0, tokens: 0 },
 ): string | undefined {
-  const who = node === undefined ? 'the run' : `node "${node}"`;
-  const where = (key: string) =>
-    node === undefined ? `${key} on the graph, --${key.replaceAll('_', '-')}` : `${key} on the node`;
-  const told = (key: string, has: string, limit: string) =>
-    `${key}: ${who} has spent ${has}, and its limit is ${limit} (${where(key)})`;
-  const would = (key: string, has: string, needs: string, limit: string, rest: string) =>
-    `${key}: ${who} has spent ${has}, the next call would send about ${needs}, and its limit is ${limit}${rest} (${where(key)})`;
-  const reserve = (amount: string, is: number) => (is > 0 ? ` with ${amount} kept for verification` : '');
+  const { maxCostUsd, maxTokens } = purse.caps;
   const passes = unknownCost === 'allow';
-  if (caps.maxCostUsd !== undefined) {
-    const limit = money(caps.maxCostUsd);
-    if (spent.unknown_cost > 0 && !passes)
-      return `max_cost_usd: the cost of ${calls(spent.unknown_cost)} is not known${noPrice(unpriced)}, so a limit of ${limit} cannot be held; ${spent.unknown_tokens > 0 ? silent(spent.unknown_tokens) : mend}`;
-    if (spent.cost_usd > caps.maxCostUsd) return told('max_cost_usd', money(spent.cost_usd), limit);
-    if (next !== undefined) {
-      if (next.costUsd === null && !passes)
-        return `max_cost_usd: there is no price for the model "${next.model}", so a limit of ${limit} cannot be held; ${mend}`;
-      const left = caps.maxCostUsd - kept.usd - spent.cost_usd;
-      if (left <= 0 || (next.costUsd ?? 0) > left)
-        return would(
-          'max_cost_usd',
-          money(spent.cost_usd),
-          money(next.costUsd ?? 0),
-          limit,
-          reserve(money(kept.usd), kept.usd),
-        );
-    }
+  if (maxCostUsd !== undefined) {
+    const hit = passes ? undefined : unknownCostHit(purse, money(maxCostUsd), next);
+    const cost = next === undefined ? undefined : (next.costUsd ?? 0);
+    const over = limitHit(purse, 'max_cost_usd', maxCostUsd, purse.spent.cost_usd, cost, kept.usd, money);
+    if (hit !== undefined || over !== undefined) return hit ?? over;
   }
-  if (caps.maxTokens !== undefined) {
-    const has = tokensOf(spent);
-    const limit = `${caps.maxTokens} tokens`;
-    if (spent.unknown_tokens > 0 && (caps.unknownTokens ?? unknownCost) !== 'allow')
-      return `max_tokens: ${calls(spent.unknown_tokens)} did not tell what was used, so a limit of ${limit} cannot be held; ${pass}`;
-    if (has > caps.maxTokens) return told('max_tokens', `${has} tokens`, limit);
-    if (next !== undefined) {
-      const left = caps.maxTokens - kept.tokens - has;
-      if (left <= 0 || next.tokens > left)
-        return would(
-          'max_tokens',
-          `${has} tokens`,
-          `${next.tokens}`,
-          limit,
-          reserve(`${kept.tokens}`, kept.tokens),
-        );
-    }
-  }
-  return undefined;
+  if (maxTokens === undefined) return undefined;
+  const limit = tokens(maxTokens);
+  if (purse.spent.unknown_tokens > 0 && !passes)
+    return `max_tokens: ${calls(purse.spent.unknown_tokens)} did not report their tokens, so a limit of ${limit} cannot be held; ${allowUnknown}`;
+  return limitHit(purse, 'max_tokens', maxTokens, tokensOf(purse.spent), next?.tokens, kept.tokens, tokens);
 }
 
-const pass =
-  'an agent that cannot tell its tokens, such as a command or a program that was cut off, may work under a limit with unknown_cost=allow on the graph or --unknown-cost allow';
-/** A price is of no use where there is nothing to multiply it with. */
-const silent = (n: number): string => `${calls(n)} did not tell what was used: ${pass}`;
-const mend =
-  'give the model a price (--prices FILE, FACTORY_PRICES), or let it pass with unknown_cost=allow on the graph or --unknown-cost allow';
+function unknownCostHit({ spent, unpriced = [] }: Purse, limit: string, next?: NextCall): string | undefined {
+  if (spent.unknown_cost > 0) {
+    const models =
+      unpriced.length === 0 ? '' : ` (no price for ${unpriced.slice(0, 5).map(quoted).join(', ')})`;
+    const fix =
+      spent.unknown_tokens > 0
+        ? `${calls(spent.unknown_tokens)} did not report their tokens: ${allowUnknown}`
+        : givePrice;
+    return `max_cost_usd: the cost of ${calls(spent.unknown_cost)} is unknown${models}, so a limit of ${limit} cannot be held; ${fix}`;
+  }
+  if (next?.costUsd !== null) return undefined;
+  return `max_cost_usd: there is no price for the model ${quoted(next.model)}, so a limit of ${limit} cannot be held; ${givePrice}`;
+}
 
-const mostNamed = 5;
-/** A server may answer by a model of another name than it was asked for. */
-const noPrice = (models: readonly string[]): string =>
-  models.length === 0
-    ? ''
-    : ` (there is no price for the model ${models
-        .slice(0, mostNamed)
-        .map((model) => `"${model.slice(0, 100)}"`)
-        .join(', ')}${models.length > mostNamed ? ', …' : ''}, which answered)`;
+function limitHit(
+  { node }: Purse,
+  key: 'max_cost_usd' | 'max_tokens',
+  limit: number,
+  has: number,
+  next: number | undefined,
+  kept: number,
+  words: (amount: number) => string,
+): string | undefined {
+  const who = node === undefined ? 'the run' : `node "${node}"`;
+  const where =
+    node === undefined ? `${key} on the graph, --${key.replaceAll('_', '-')}` : `${key} on the node`;
+  if (has > limit)
+    return `${key}: ${who} has spent ${words(has)}, and its limit is ${words(limit)} (${where})`;
+  const left = limit - kept - has;
+  if (next === undefined || (left > 0 && next <= left)) return undefined;
+  const reserved = kept > 0 ? `, ${words(kept)} are reserved for verification` : '';
+  return `${key}: ${who} has spent ${words(has)}, the next call would send about ${words(next)}${reserved}, and its limit is ${words(limit)} (${where})`;
+}
 
+const allowUnknown =
+  'allow calls of unknown cost with unknown_cost=allow on the graph or --unknown-cost allow';
+const givePrice = `give the model a price (--prices FILE, FACTORY_PRICES), or ${allowUnknown}`;
+const quoted = (model: string): string => `"${model.slice(0, 100)}"`;
 const calls = (n: number): string => (n === 1 ? '1 call' : `${n} calls`);
+const tokens = (n: number): string => `${n} tokens`;
 
 /** Exact to a millionth. */
 const money = (usd: number): string => `${Number(usd.toFixed(6))} USD`;
 
-/** The limits on money, tokens and waiting as the manifest has them; only what was said. */
+/** The limits on money, tokens and waiting that were set, as the manifest has them. */
 export const spendCapsOf = ({ maxCostUsd, maxTokens, unknownCost, parkAfterMs }: Caps) => ({
   ...(maxCostUsd === undefined ? {} : { max_cost_usd: maxCostUsd }),
   ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),

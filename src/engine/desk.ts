@@ -1,7 +1,7 @@
-/** Where a visit's calls of a model are paid: asked before each, told after it. */
+/** Checks the limits before each model call of an execution, and records what it spends. */
 import type { Agent, AgentReport, AgentTask } from '../agents/agent.ts';
 import type { Json } from '../model/json.ts';
-import { costOf, leastCostOf, unpricedIn } from '../model/prices.ts';
+import { costOf, leastCostOf } from '../model/prices.ts';
 import { type Spent, tokensOf, type Usage, withCall } from '../model/spent.ts';
 import type { Clock } from '../system/clock.ts';
 import { type Books, type CallEnd, estimatedTokens, inputCost, type Stamp } from './books.ts';
@@ -14,9 +14,9 @@ export type DeskSetting = {
   readonly caps: Caps;
   /** The node's own limits. */
   readonly nodeCaps: SpendCaps;
-  /** Of the run's limits, what this node must leave for verification. */
+  /** The part of the run's limits that is reserved for verification. */
   readonly kept: { readonly usd: number; readonly tokens: number; readonly ms: number };
-  /** Milliseconds that are left of the run's time; infinite without a limit. */
+  /** Milliseconds left of the run's time limit; infinite without one. */
   readonly wallLeft: () => number;
   readonly node: string;
   readonly visit: number;
@@ -27,15 +27,16 @@ type Mask = (text: string) => string;
 const plain: Mask = (text) => text;
 
 export interface Desk {
-  /** The same agent, paid for: it works unless a limit forbids it; then the report is a failure of class `budget`. Each
-   *  of a list is asked and paid by itself, at its own price. `mask` takes secrets out of what it tells. */
+  /** Wraps an agent: its calls are checked against the limits and recorded. A call that a limit forbids is a failure of
+   *  class `budget`. Agents of a list are wrapped one by one. `mask` removes secrets from reported usage. */
   paying(agent: Agent, attempt: number, mask?: Mask): Agent;
-  /** Tells a stage's programs what they may spend, and takes over what they have spent; `nodeDir` is the stage's. */
+  /** Writes the remaining budget and the prices for nested runs into the node directory. */
   share(nodeDir: string): Promise<void>;
-  /** Variables that tell them where that stands. */
+  /** Environment variables with the paths of these files. */
   words(nodeDir: string): Readonly<Record<string, string>>;
+  /** Records what nested runs have spent. */
   gather(nodeDir: string, attempt: number, mask?: Mask): Promise<void>;
-  /** Set when a limit of the run or the node is reached, so that the run ends. */
+  /** Set when a limit of the run or the node is reached: the reason that ends the run. */
   readonly stop: string | undefined;
 }
 
@@ -50,7 +51,7 @@ export function openDesk(at: DeskSetting): Desk {
   });
   const mayNot = (next: NextCall, kept?: DeskSetting['kept']): string | undefined =>
     spendHit(
-      { node, caps: at.nodeCaps, spent: books.of(node), unpriced: books.unpriced(node) },
+      { node, caps: at.nodeCaps, spent: books.of(node), unpriced: books.unpriced() },
       caps.unknownCost,
       next,
     ) ?? spendHit({ caps, spent: books.run(), unpriced: books.unpriced() }, caps.unknownCost, next, kept);
@@ -79,7 +80,7 @@ export function openDesk(at: DeskSetting): Desk {
     },
   };
 
-  /** What an agent is told that makes many calls for one task; none of them is in the books before all have ended. */
+  /** The budget for an agent that makes many calls in one task: the ledger has none of them before the task ends. */
   function purseOf(
     agent: Agent,
     task: AgentTask,
@@ -94,21 +95,15 @@ export function openDesk(at: DeskSetting): Desk {
         const next: NextCall = { tokens: sends, costUsd, model };
         const soFar = (spent: Spent): Spent =>
           used === undefined ? spent : withCall(spent, used, priced(used, books));
-        const here = used === undefined ? [] : unpricedIn(used, books.prices);
-        const unpriced = (before: readonly string[]) => [...new Set(before.concat(here))];
-        const own = {
-          node,
-          caps: at.nodeCaps,
-          spent: soFar(books.of(node)),
-          unpriced: unpriced(books.unpriced(node)),
-        };
-        const run = { caps, spent: soFar(books.run()), unpriced: unpriced(books.unpriced()) };
+        const unpriced = books.unpriced();
+        const own = { node, caps: at.nodeCaps, spent: soFar(books.of(node)), unpriced };
+        const run = { caps, spent: soFar(books.run()), unpriced };
         const hit = spendHit(own, caps.unknownCost, next) ?? spendHit(run, caps.unknownCost, next);
         stop ??= hit;
         const empty = hit ?? spendHit(run, caps.unknownCost, next, at.kept);
         if (empty !== undefined) return { empty };
         if (used !== undefined && !(await told(used, sends)))
-          return { empty: 'what it has used cannot be written down' };
+          return { empty: 'its usage cannot be recorded' };
         const left = [
           own.caps.maxTokens === undefined ? [] : own.caps.maxTokens - tokensOf(own.spent),
           caps.maxTokens === undefined ? [] : caps.maxTokens - at.kept.tokens - tokensOf(run.spent),
@@ -120,7 +115,6 @@ export function openDesk(at: DeskSetting): Desk {
 
   function paid(agent: Agent, attempt: number, mask: Mask = plain): Agent {
     if (agent.each !== undefined) return agent.each((one) => paid(one, attempt, mask));
-    // A program says itself what its model is called.
     const clean = (usage: Usage) => maskedValue(usage as Json, mask) as unknown as Usage;
     const stamp = () => stampOf(attempt);
     const work = async (task: AgentTask, signal: AbortSignal): Promise<AgentReport> => {
@@ -145,7 +139,7 @@ export function openDesk(at: DeskSetting): Desk {
           ...(unseen === undefined ? {} : { unseen }),
         });
       }
-      const told = teller((usage, sends) => books.told(stamp(), clean(usage), sends));
+      const told = progressOf((usage, sends) => books.told(stamp(), clean(usage), sends));
       const purse = purseOf(agent, task, told.tell);
       const said = await agent.work({ ...allowing(task, caps), ...purse }, signal);
       const report = said.usage === undefined ? said : { ...said, usage: clean(said.usage) };
@@ -165,38 +159,23 @@ const priced = (usage: Usage, { prices }: Books) => {
   return { usd, least: usd ?? leastCostOf(usage, prices) };
 };
 
-/** Writes down what is told while the agent works on; of what comes faster than that the last. */
-function teller(write: (usage: Usage, sends: number) => Promise<void>) {
-  let latest: readonly [Usage, number] | undefined;
-  let ended = false;
-  let writing: Promise<void> | undefined;
-  const work = async (): Promise<void> => {
-    for (let next = latest; next !== undefined; next = latest) {
-      latest = undefined;
-      await write(...next);
-    }
-    writing = undefined;
-  };
+/** Writes the progress of a call, one record after the other. */
+function progressOf(write: (usage: Usage, sends: number) => Promise<void>) {
+  let writing = Promise.resolve();
   return {
-    /** Whether this, or what was told after it, is written; why it could not be is told by `end`. */
+    /** Answers whether it is written; `end` rejects with the reason why it is not. */
     tell(usage: Usage, sends: number): Promise<boolean> {
-      if (ended) return Promise.resolve(true);
-      latest = [usage, sends];
-      writing ??= work();
+      writing = writing.then(() => write(usage, sends));
       return writing.then(
         () => true,
         () => false,
       );
     },
-    async end(): Promise<void> {
-      ended = true;
-      await writing;
-    },
+    end: () => writing,
   };
 }
 
-/** An agent that counts for itself holds to what the run says of costs that nobody knows, unless its node says more; one
- *  that waits for its server, to how long the run waits. */
+/** Hands an agent the run's settings for unknown costs and for waiting. */
 const allowing = (task: AgentTask, { unknownCost, parkAfterMs }: Caps): AgentTask => ({
   ...task,
   ...(unknownCost === 'allow' ? { attributes: { unknown_cost: 'allow', ...task.attributes } } : {}),
@@ -204,9 +183,9 @@ const allowing = (task: AgentTask, { unknownCost, parkAfterMs }: Caps): AgentTas
 });
 
 const wallReserve = ({ kept, wallLeft }: DeskSetting): string =>
-  `max_wall: ${Math.max(0, Math.round(wallLeft() / 1000))}s of the run's time are left, and ${Math.round(kept.ms / 1000)}s of it are kept for verification (verify_reserve)`;
+  `max_wall: ${Math.max(0, Math.round(wallLeft() / 1000))}s of the run's time are left, and ${Math.round(kept.ms / 1000)}s are reserved for verification (verify_reserve)`;
 
-/** What the books are told; undefined where nothing was begun and nothing told. */
+/** How the ledger records the end of a call; undefined where no call began. */
 function endOf(agent: Agent, report: AgentReport): CallEnd | undefined {
   if (report.usage !== undefined) {
     return { ended: report.kind === 'cancelled' ? 'cut' : 'told', usage: report.usage };

@@ -1,4 +1,4 @@
-/** The prices of a run: a file that a flag, the environment or the pipeline names, over the bundled table. */
+/** The prices of a run: the file that a flag, the environment or the pipeline names, over the bundled table. */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { present } from '../model/attribute.ts';
@@ -14,8 +14,8 @@ export const pricesVariable = 'FACTORY_PRICES';
 
 type Kept = NonNullable<Manifest['prices']>;
 
-/** The file that is named first of `--prices` (relative to `cwd`), `FACTORY_PRICES` (too) and the graph attribute
- *  `prices` (relative to the pipeline's file); undefined where none is. */
+/** Reads the first file named by `--prices`, `FACTORY_PRICES` (both relative to `cwd`) or the graph attribute `prices`
+ *  (relative to the pipeline's file); undefined where none is named. */
 export async function readPriceFile(
   graph: Graph | undefined,
   flag: string | undefined,
@@ -37,20 +37,18 @@ export async function readPriceFile(
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    const why = unreadable(error);
-    const place =
-      by.startsWith('the') && graph !== undefined && attribute !== undefined
-        ? { place: { file: graph.file, span: attribute.valueSpan } }
-        : {};
+    const problem = {
+      code: 'prices',
+      severity: 'error' as const,
+      message: `${by} names ${path}, which cannot be read: ${unreadable(error)}`,
+      fix: 'name a price file; without one the bundled list prices are used',
+    };
+    const span = by.startsWith('the') ? attribute?.valueSpan : undefined;
     return {
       problems: [
-        {
-          code: 'prices',
-          severity: 'error',
-          message: `${by} names ${path}, which cannot be read: ${why}`,
-          ...place,
-          fix: 'name a file of prices; without one the bundled list prices count',
-        },
+        span === undefined || graph === undefined
+          ? problem
+          : { ...problem, place: { file: graph.file, span } },
       ],
     };
   }

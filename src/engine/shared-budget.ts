@@ -1,5 +1,5 @@
-/** A budget that a run shares with the runs that its stages start: what is left is told to them, and they tell what they
- *  spend. */
+/** The budget that a run shares with nested runs, which its nodes start: they read what is left of it and report what they
+ *  spend, through files in the node directory. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
@@ -9,9 +9,8 @@ import type { Outcome } from '../model/outcome.ts';
 import { Parked, parkKinds, pausedBy } from '../model/park.ts';
 import { bundledPrices, leastCostOf, type PriceFile, type Prices } from '../model/prices.ts';
 import { sha256 } from '../model/sha256.ts';
-import { type Spent, tokensIn, tokensOf, type Usage } from '../model/spent.ts';
+import { type Spent, tokensIn, tokensOf } from '../model/spent.ts';
 import { type Journal, openJournal, readRecords } from '../store/journal.ts';
-import { lines } from '../store/journal-read.ts';
 import { removeNow, systemWords, writeJson } from '../system/files.ts';
 import { readPlain, readSome } from '../system/read.ts';
 import { type Books, endedCalls, type Stamp } from './books.ts';
@@ -20,7 +19,7 @@ import type { Refusal } from './casting.ts';
 import { maskedValue } from './masked.ts';
 import { pricesVariable } from './price-file.ts';
 
-/** The variable that names the file. */
+/** The variable that names the file of the remaining budget. */
 export const budgetVariable = 'FACTORY_BUDGET';
 const budgetName = 'budget.json';
 const pricesName = 'prices.json';
@@ -29,14 +28,14 @@ const parkedName = 'parked.json';
 
 export const budgetFile = (nodeDir: string): string => join(nodeDir, budgetName);
 
-/** What a stage's environment says of the money: the budget, and the prices of the run where somebody gave it any. The
- *  file that was named may lie out of a stage's sight, or have changed since the run began. */
+/** Variables for a node's programs: the remaining budget and, where the run has a price file, its prices. The original
+ *  file may be hidden from the node, or have changed since the start. */
 export const moneyWords = (nodeDir: string, prices: Prices): Readonly<Record<string, string>> => ({
   [budgetVariable]: budgetFile(nodeDir),
   ...(prices.from === bundledPrices.from ? {} : { [pricesVariable]: join(nodeDir, pricesName) }),
 });
 
-/** Writes down by which prices a stage's own runs count; the bundled ones they have themselves. */
+/** Writes the prices for nested runs; they have the bundled ones. */
 export async function sharePrices(nodeDir: string, prices: Prices): Promise<void> {
   if (prices.from === bundledPrices.from) return;
   const given = [...prices.models].filter(([model, price]) => bundledPrices.models.get(model) !== price);
@@ -57,7 +56,7 @@ const Budget = z.object({
   unknown_cost: z.enum(['stop', 'allow']),
 });
 
-/** Writes down what a stage's own runs may spend. Without any limit there is nothing to write. */
+/** Writes what nested runs may spend; nothing without a limit. */
 export async function share(
   nodeDir: string,
   caps: Caps,
@@ -65,8 +64,8 @@ export async function share(
   spent: { readonly run: Spent; readonly node: Spent; readonly wallLeftMs: number },
 ): Promise<void> {
   const least = (...each: (number | undefined)[]): number | null => {
-    const told = each.flatMap((one) => one ?? []);
-    return told.length === 0 ? null : Math.max(0, Math.min(...told));
+    const limits = each.flatMap((one) => one ?? []);
+    return limits.length === 0 ? null : Math.max(0, Math.min(...limits));
   };
   const rest = (cap: number | undefined, used: number) => (cap === undefined ? undefined : cap - used);
   const budget: z.infer<typeof Budget> = {
@@ -74,13 +73,13 @@ export async function share(
     usd: least(rest(caps.maxCostUsd, spent.run.cost_usd), rest(nodeCaps.maxCostUsd, spent.node.cost_usd)),
     tokens: least(rest(caps.maxTokens, tokensOf(spent.run)), rest(nodeCaps.maxTokens, tokensOf(spent.node))),
     ms: Number.isFinite(spent.wallLeftMs) ? Math.max(0, Math.round(spent.wallLeftMs)) : null,
-    unknown_cost: caps.unknownTokens === 'stop' ? 'stop' : (caps.unknownCost ?? 'stop'),
+    unknown_cost: caps.unknownCost ?? 'stop',
   };
   if (budget.usd === null && budget.tokens === null && budget.ms === null) return;
   await writeJson(budgetFile(nodeDir), budget);
 }
 
-/** Takes over what the runs of a stage have spent, once: also where an engine was killed amid it. */
+/** Records what nested runs have spent, each call once, also after a kill in the middle of it. */
 export async function gather(
   nodeDir: string,
   stamp: Stamp,
@@ -88,12 +87,10 @@ export async function gather(
   mask: (text: string) => string = (text) => text,
 ): Promise<void> {
   const path = join(nodeDir, spentName);
-  // Few stages start runs, and every stage is asked.
   if (!existsSync(path)) return;
-  // A folder of that name says nothing.
   const { records } = statSync(path).isFile() ? await readRecords(path) : { records: [] };
   const calls = records.flatMap((record) => callOf(maskedValue(record as Json, mask)));
-  // The same lines tell of the same calls, in the same order.
+  // The same lines give the same ids, so that a repeated read records no call twice.
   const told = sha256(JSON.stringify(records[0] ?? null)).slice(0, 16);
   for (const [n, call] of endedCalls(calls).entries())
     await books.take({ ...call, ...stamp, run: call.run ?? '', told: `${told}.${n + 1}` });
@@ -107,41 +104,30 @@ function callOf(record: unknown): readonly { readonly run: string; readonly call
   return read.success ? [{ run: Teller.safeParse(record).data?.run_id ?? '', call: read.data }] : [];
 }
 
-const isWhole = (usage: Usage | null): boolean =>
-  usage !== null && usage.input_tokens !== null && usage.output_tokens !== null && usage.incomplete !== true;
-
-/** What the stage's runs have told by now that a run's own books do not have: all that was told before it began or went
- *  on, and what the others tell since. Asked before each call, so it is read anew only when there is more of it. */
-function toldBeside(path: string, runId: string, prices: Prices, unknownCost: Caps['unknownCost']) {
-  let before: number | undefined;
-  let bytes = 0;
-  let gone = { usd: 0, tokens: 0 };
-  const read = () => {
-    const is = statSync(path, { throwIfNoEntry: false });
-    const size = is?.isFile() === true ? is.size : 0;
-    if (before !== undefined && size === bytes) return gone;
-    bytes = size;
-    const calls =
-      size === 0 ? [] : [...lines(path)].flatMap((line) => callOf(fromJson(line.bytes.toString())));
-    before ??= calls.length;
-    const others = calls.filter(({ run }, n) => n < (before ?? 0) || run !== runId);
-    gone = { usd: 0, tokens: 0 };
-    for (const { ended, usage, cost_usd } of endedCalls(others)) {
-      if (ended === 'free') continue;
-      // What is on its way counts by what it has sent; what has ended and told nothing may have been anything.
-      const anything = ended !== 'cut' && unknownCost !== 'allow' ? Number.POSITIVE_INFINITY : undefined;
-      const least =
-        usage === null ? { usd: 0, tokens: 0 } : { usd: leastCostOf(usage, prices), tokens: tokensIn(usage) };
-      gone.usd += cost_usd ?? anything ?? least.usd;
-      gone.tokens += isWhole(usage) ? least.tokens : (anything ?? least.tokens);
-    }
-    return gone;
-  };
-  read();
-  return read;
+/** What earlier nested runs of the node have spent, and this run before a resume: its budget is the rest. A call without a
+ *  known cost may have used all of it. */
+async function spentBefore(path: string, prices: Prices, unknownCost: Caps['unknownCost']) {
+  const records = statSync(path, { throwIfNoEntry: false })?.isFile()
+    ? (await readRecords(path)).records
+    : [];
+  const sum = { usd: 0, tokens: 0 };
+  for (const { ended, usage, cost_usd } of endedCalls(records.flatMap(callOf))) {
+    if (ended === 'free') continue;
+    const isUnknown = ended !== 'cut' && unknownCost !== 'allow';
+    const isWhole = usage !== null && usage.input_tokens !== null && usage.output_tokens !== null;
+    sum.usd +=
+      cost_usd ?? (isUnknown ? Number.POSITIVE_INFINITY : usage === null ? 0 : leastCostOf(usage, prices));
+    sum.tokens +=
+      isUnknown && (!isWhole || usage.incomplete === true)
+        ? Number.POSITIVE_INFINITY
+        : usage === null
+          ? 0
+          : tokensIn(usage);
+  }
+  return sum;
 }
 
-/** The outcome of a stage that failed because a run of its own waits (exit code 75): what that waits for, the stage does. */
+/** The outcome of a node whose nested run is suspended (exit code 75): the node waits for the same. */
 export async function waitingWithin(nodeDir: string, outcome: Outcome): Promise<Outcome> {
   const path = join(nodeDir, parkedName);
   if (!existsSync(path)) return outcome;
@@ -156,7 +142,7 @@ export async function waitingWithin(nodeDir: string, outcome: Outcome): Promise<
   return {
     ...outcome,
     class: kind === 'quota' ? 'infra' : 'config',
-    reason: `a run that it started is parked: ${node}: ${reason}`,
+    reason: `a nested run is suspended: ${node}: ${reason}`,
     park: { kind, within: true, ...(Number.isNaN(wakeAtMs) ? {} : { wakeAtMs }) },
   };
 }
@@ -171,8 +157,8 @@ function fromJson(text: string): unknown {
 
 type Given = { readonly path: string; readonly budget: z.infer<typeof Budget> | undefined };
 
-/** What the environment says a run may spend, before anything of it is made; undefined where it says nothing. A file that
- *  is not there sets no limit, but its folder is where the run tells what it spends. */
+/** The budget that the environment gives a run; undefined where it gives none. A missing file sets no limit, but the run
+ *  still reports its spending into its directory. */
 export function budgetGiven(env: Readonly<Record<string, string | undefined>>): Given | Refusal | undefined {
   const path = env[budgetVariable]?.trim() ?? '';
   if (path === '') return undefined;
@@ -182,24 +168,24 @@ export function budgetGiven(env: Readonly<Record<string, string | undefined>>): 
         code: 'budget',
         severity: 'error',
         message: `${budgetVariable} names ${path}, ${why}`,
-        fix: `unset ${budgetVariable}: a stage sets it for the runs that it starts itself; limits are set by --max-cost-usd, --max-tokens and --max-wall`,
+        fix: `unset ${budgetVariable}, which is set for nested runs; set limits with --max-cost-usd, --max-tokens and --max-wall`,
       },
     ],
   });
   try {
-    if (!statSync(dirname(path)).isDirectory()) return wrong('which lies in no folder');
+    if (!statSync(dirname(path)).isDirectory()) return wrong('which is not in a directory');
     accessSync(dirname(path), constants.W_OK);
     const read = readPlain(path);
     if (read.kind === 'none') return wrong(`which ${read.why}`);
     if (read.kind === 'missing') return { path, budget: undefined };
     const { data } = z.string().transform(fromJson).pipe(Budget).safeParse(read.text);
-    return data === undefined ? wrong('which is no budget of a stage') : { path, budget: data };
+    return data === undefined ? wrong('which is not a budget file') : { path, budget: data };
   } catch (error) {
     return wrong(`which cannot be used: ${systemWords(error)}`);
   }
 }
 
-/** The other end: this run's limits with those of the stage that started it, and where it tells what it spends. */
+/** A nested run's limits, combined with its budget, and a writer for what it spends. */
 export async function sharedBudget(
   env: Readonly<Record<string, string | undefined>>,
   own: Caps,
@@ -215,30 +201,21 @@ export async function sharedBudget(
 > {
   const given = budgetGiven(env);
   if (given === undefined) return undefined;
-  // It was sound right before the run began.
+  // The start of the run has checked it.
   if ('problems' in given) throw new Error(given.problems[0]?.message);
   const { path, budget } = given;
   const spentFile = join(dirname(path), spentName);
-  const beside = toldBeside(spentFile, runId, soFar.prices, budget?.unknown_cost);
+  const before = await spentBefore(spentFile, soFar.prices, budget?.unknown_cost);
   const least = (cap: number | undefined, rest: number | null | undefined, used: number, gone = 0) =>
     rest == null ? cap : Math.min(cap ?? Number.POSITIVE_INFINITY, used + Math.max(0, rest - gone));
-  // A limit of the stage's is held as its own run holds it, whatever the runs within would let pass.
-  const unknown = (limit: number | null | undefined) =>
-    budget?.unknown_cost === 'stop' && limit !== null ? 'stop' : (own.unknownCost ?? budget?.unknown_cost);
   let journal: Journal | undefined;
   return {
     caps: {
       ...own,
-      // Several runs of one stage, also side by side, have one budget between them.
-      get maxCostUsd() {
-        return least(own.maxCostUsd, budget?.usd, soFar.spent.cost_usd, beside().usd);
-      },
-      get maxTokens() {
-        return least(own.maxTokens, budget?.tokens, tokensOf(soFar.spent), beside().tokens);
-      },
+      maxCostUsd: least(own.maxCostUsd, budget?.usd, soFar.spent.cost_usd, before.usd),
+      maxTokens: least(own.maxTokens, budget?.tokens, tokensOf(soFar.spent), before.tokens),
       maxWallMs: least(own.maxWallMs, budget?.ms, soFar.elapsedMs),
-      unknownCost: unknown(budget?.usd),
-      unknownTokens: unknown(budget?.tokens),
+      unknownCost: budget?.unknown_cost === 'stop' ? 'stop' : (own.unknownCost ?? budget?.unknown_cost),
     },
     async tell(record) {
       journal ??= await openJournal(spentFile, { runId, epoch: 1 });
@@ -249,7 +226,7 @@ export async function sharedBudget(
   };
 }
 
-/** Tells the stage that started this run, if one did, what the run waits for: now, or still. */
+/** Reports to the node that started this run, if one did, what the suspended run waits for. */
 export async function parkAbove(
   env: Readonly<Record<string, string | undefined>>,
   parked: Parked,

@@ -1,9 +1,8 @@
-/** What tokens cost: the bundled table, tables of the user's own over it, and the cost of a call by them. */
+/** Prices of tokens: the bundled table, a user's file over it, and the cost of a call by them. */
 import * as z from 'zod';
-import { mapJson, positionAt } from './agent-script.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { listDate, listPrices } from './price-list.ts';
-import { partsOf, type Usage } from './spent.ts';
+import type { Usage } from './spent.ts';
 
 const usd = z.number().nonnegative();
 
@@ -28,7 +27,7 @@ export type PriceFile = z.infer<typeof PriceFile>;
 
 export type Prices = {
   readonly dated: string;
-  /** Where they are from, in words: `bundled`, a path. */
+  /** `bundled`, or the path of the file. */
   readonly from: string;
   /** By lower-case model name. */
   readonly models: ReadonlyMap<string, Price>;
@@ -68,80 +67,54 @@ export function priceOf(prices: Prices, model: string): Price | undefined {
   return undefined;
 }
 
-/** Cost of a call in USD: what its backend told, else tokens by price; null when either is not known. */
+/** Cost of a call in USD: as its backend reported it, else tokens by price; null where either is unknown. */
 export function costOf(usage: Usage, prices: Prices): number | null {
   if (usage.incomplete === true) return null;
   if (usage.cost_usd !== null) return usage.cost_usd;
-  const isKnown = (part: ReturnType<typeof partsOf>[number]): boolean =>
-    part.cost_usd !== null ||
-    (priceOf(prices, part.model) !== undefined && part.input_tokens !== null && part.output_tokens !== null);
-  return partsOf(usage).every(isKnown) ? leastCostOf(usage, prices) : null;
+  const isKnown =
+    priceOf(prices, usage.model) !== undefined && usage.input_tokens !== null && usage.output_tokens !== null;
+  return isKnown ? leastCostOf(usage, prices) : null;
 }
 
-/** The models of a call whose prices are what is not known of its cost. */
-export const unpricedIn = (usage: Usage, prices: Prices): readonly string[] =>
-  usage.cost_usd !== null
-    ? []
-    : partsOf(usage)
-        .filter(
-          ({ model, cost_usd }) => cost_usd === null && model !== '' && priceOf(prices, model) === undefined,
-        )
-        .map(({ model }) => model);
-
-/** What a call has cost at least, in USD: what is not known of it counts nothing. */
+/** A lower bound of the cost of a call in USD: what is unknown counts as nothing. */
 export function leastCostOf(usage: Usage, prices: Prices): number {
   if (usage.cost_usd !== null) return usage.cost_usd;
-  const all = partsOf(usage).map((part) => {
-    const price = priceOf(prices, part.model);
-    if (part.cost_usd !== null) return part.cost_usd * 1e6;
-    if (price === undefined) return 0;
-    const input = part.input_tokens ?? 0;
-    const cached = Math.min(part.cached_input_tokens ?? 0, input);
-    return (
-      (input - cached) * price.input +
-      cached * (price.cached_input ?? price.input) +
-      (part.output_tokens ?? 0) * price.output
-    );
-  });
-  return Math.round(all.reduce((sum, one) => sum + one, 0) * 1e4) / 1e10;
+  const price = priceOf(prices, usage.model);
+  if (price === undefined) return 0;
+  const input = usage.input_tokens ?? 0;
+  const cached = Math.min(usage.cached_input_tokens ?? 0, input);
+  const perMillion =
+    (input - cached) * price.input +
+    cached * (price.cached_input ?? price.input) +
+    (usage.output_tokens ?? 0) * price.output;
+  return Math.round(perMillion * 1e4) / 1e10;
 }
 
-/** Reads a file of prices; `file` is named in the diagnostics, which point at the offending part of `text`. */
+const example =
+  'write it like {"format": "factory-prices/1", "dated": "2026-01-31", "models": {"NAME": {"input": 1.25, "cached_input": 0.125, "output": 10}}}, in USD per million tokens';
+
+/** Reads a file of prices; the diagnostics name `file` and the offending key. */
 export function parsePrices(
   file: string,
   text: string,
 ): { readonly prices: PriceFile } | { readonly diagnostics: readonly Diagnostic[] } {
-  const at = (message: string, offset: number, fix: string): Diagnostic => {
-    const start = positionAt(text, offset);
-    return { code: 'prices', severity: 'error', message, place: { file, span: { start, end: start } }, fix };
-  };
-  const example =
-    'write it like {"format": "factory-prices/1", "dated": "2026-01-31", "models": {"NAME": {"input": 1.25, "cached_input": 0.125, "output": 10}}}, in USD per million tokens';
-  const map = mapJson(text);
-  if ('problem' in map) return { diagnostics: [at(`not JSON: ${map.problem}`, map.offset, example)] };
-  const twice = map.duplicates.map(({ key, offset }) =>
-    at(`"${key}" is given twice; only one of them would count`, offset, 'remove one of the two'),
-  );
-  const read = PriceFile.safeParse(JSON.parse(text.replace(/^\ufeff/, '')));
-  const names = read.success ? Object.keys(read.data.models) : [];
-  for (const [n, name] of names.entries())
-    if (names.slice(0, n).some((other) => other.toLowerCase() === name.toLowerCase()))
-      twice.push(
-        at(
-          `"${name}" is given twice, in upper and lower case; only one of them would count`,
-          map.offset(['models', name]),
-          'remove one of the two',
-        ),
-      );
-  if (read.success && twice.length === 0) return { prices: read.data };
-  const wrong = (read.error?.issues ?? []).flatMap((issue) => {
-    const path = issue.path.map(String);
-    const where = path.length === 0 ? 'the file' : path.join('.');
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) =>
-        at(`${where} has the unknown key "${key}"`, map.offset([...path, key]), example),
-      );
-    return [at(`${where}: ${issue.message}`, map.offset(path), example)];
+  const wrong = (message: string): Diagnostic => ({
+    code: 'prices',
+    severity: 'error',
+    message: `${file}: ${message}`,
+    fix: example,
   });
-  return { diagnostics: [...twice, ...wrong] };
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/^\ufeff/, ''));
+  } catch (error) {
+    return { diagnostics: [wrong(`not JSON: ${error instanceof Error ? error.message : String(error)}`)] };
+  }
+  const read = PriceFile.safeParse(value);
+  if (read.success) return { prices: read.data };
+  return {
+    diagnostics: read.error.issues.map(({ path, message }) =>
+      wrong(path.length === 0 ? message : `${path.join('.')}: ${message}`),
+    ),
+  };
 }

@@ -1,25 +1,15 @@
-/** What model calls used and cost, one by one and in sums. */
+/** Tokens and cost of model calls, one by one and in sums. */
 import * as z from 'zod';
 
 const count = z.number().nonnegative();
 
-/** A number as a server or a program tells it of a call. One that no call can have used (`-1` is what some say for "I do
- *  not know") is none: no sum must run backwards, or beyond what can be written down. */
+/** A count or cost as a server or a program reports it. Some report `-1` for an unknown one: a negative or unsafe number
+ *  counts as absent, so that no sum runs backwards. */
 export const ToldNumber = z.number().nonnegative().max(Number.MAX_SAFE_INTEGER);
 
-/** What of a call was one model's. */
-const Part = z.object({
-  model: z.string(),
-  input_tokens: z.number().nullable(),
-  output_tokens: z.number().nullable(),
-  cached_input_tokens: z.number().nullable().exactOptional(),
-  cost_usd: z.number().nullable(),
-});
-type Part = Readonly<z.infer<typeof Part>>;
-
-/** Tokens and money of one call; null where nobody knows. An unknown cost is never zero. */
+/** Tokens and money of one call; null where it is unknown. An unknown cost is never zero. */
 export const Usage = z.object({
-  model: z.string().describe('The last one, where there were several'),
+  model: z.string().describe('With several models: all of them, with commas'),
   input_tokens: z.number().nullable().describe('Cached ones included'),
   output_tokens: z.number().nullable().describe('Those of reasoning included'),
   cached_input_tokens: z.number().nullable().exactOptional(),
@@ -28,27 +18,21 @@ export const Usage = z.object({
   incomplete: z
     .literal(true)
     .exactOptional()
-    .describe('A part of the call was not told: the numbers are the least that it can have been'),
-  parts: z
-    .array(Part)
-    .exactOptional()
-    .describe('Where several models had a share, each of its own price: the same tokens, by model'),
-  agent: z.string().exactOptional().describe('The agent whose call it was, where a node has several'),
+    .describe('A part of the call was not reported: the numbers are lower bounds'),
+  agent: z.string().exactOptional().describe('The agent that made the call, where a node has several'),
 });
 export type Usage = Readonly<z.infer<typeof Usage>>;
 
 export const Spent = z.object({
-  calls: count.describe('Model calls that cost something or may have'),
-  cost_usd: count.describe('Of the calls whose cost is known, and of others what is known of it'),
+  calls: count.describe('Model calls that have or may have a cost'),
+  cost_usd: count.describe('Known costs, and the known part of unknown ones'),
   unknown_cost: count.describe('Calls whose cost is not known'),
   input_tokens: count,
   cached_input_tokens: count,
   output_tokens: count,
   reasoning_tokens: count,
-  unknown_tokens: count.describe('Calls that did not tell their tokens'),
-  cut: count.describe(
-    'Calls that were cut off: counted by what was sent, which is the least they can have cost',
-  ),
+  unknown_tokens: count.describe('Calls that did not report their tokens'),
+  cut: count.describe('Interrupted calls, counted by what was sent and reported: a lower bound'),
 });
 export type Spent = Readonly<z.infer<typeof Spent>>;
 
@@ -71,10 +55,9 @@ export const tokensIn = (usage: Usage): number => (usage.input_tokens ?? 0) + (u
 /** A sum of dollars without the dust of binary fractions. */
 const dollars = (usd: number): number => Math.round(usd * 1e10) / 1e10;
 
-/** Records of earlier versions may hold what no call can have used: a run that has them goes on. */
 const used = (told: number | null | undefined): number => ToldNumber.safeParse(told).data ?? 0;
 
-/** The sum with one more call. `usd`: its cost, null where that is not known; `least`: what it has cost at least. */
+/** Adds a call. `usd`: its cost, null where it is unknown; `least`: a lower bound of it. */
 export function withCall(
   sum: Spent,
   usage: Usage | null,
@@ -95,55 +78,25 @@ export function withCall(
   };
 }
 
-/** What of a usage was whose: all of it the model's that it names, where it tells nothing else. */
-export const partsOf = ({ parts, ...all }: Usage): Part[] => parts ?? [partOf(all)];
-
-const partOf = ({ model, input_tokens, output_tokens, cached_input_tokens, cost_usd }: Part): Part => ({
-  model,
-  input_tokens,
-  output_tokens,
-  ...(cached_input_tokens === undefined ? {} : { cached_input_tokens }),
-  cost_usd,
-});
-
-/** The parts with one more; what was told with a cost is not counted by its tokens as well. */
-function withPart(parts: Part[], part: Part): Part[] {
-  const at = parts.findIndex(
-    (one) => one.model === part.model && (one.cost_usd === null) === (part.cost_usd === null),
-  );
-  const same = parts[at];
-  if (same === undefined) return [...parts, part];
-  const cached = both(same.cached_input_tokens, part.cached_input_tokens);
-  const sum = {
-    model: part.model,
-    input_tokens: both(same.input_tokens, part.input_tokens),
-    output_tokens: both(same.output_tokens, part.output_tokens),
-    ...(cached === null ? {} : { cached_input_tokens: cached }),
-    cost_usd: both(same.cost_usd, part.cost_usd),
-  };
-  return parts.with(at, sum);
-}
-
 const both = (x: number | null | undefined, y: number | null | undefined): number | null =>
   x == null ? (y ?? null) : y == null ? x : x + y;
 
-/** Two usages as one, under the model and agent of the later: a number that either does not tell is at least what the other tells, and then `incomplete`. */
+/** Adds two usages. Where the models differ the sum names both, a name without a price: tokens of one model are never
+ *  counted at the price of another. What only one of them reports is a lower bound, and the sum `incomplete`. */
 export function sumOfUsages(a: Usage | undefined, b: Usage): Usage {
   if (a === undefined) return b;
   const known = (u: Usage) => u.input_tokens !== null && u.output_tokens !== null && u.incomplete !== true;
   const cached = both(a.cached_input_tokens, b.cached_input_tokens);
   const reasoning = both(a.reasoning_tokens, b.reasoning_tokens);
-  const costs = a.cost_usd === null || b.cost_usd === null ? null : dollars(a.cost_usd + b.cost_usd);
-  const parts = costs === null ? partsOf(b).reduce(withPart, partsOf(a)) : [];
+  const models = [...new Set([...a.model.split(', '), ...b.model.split(', ')])];
   return {
-    model: b.model,
+    model: models.join(', '),
     input_tokens: both(a.input_tokens, b.input_tokens),
     output_tokens: both(a.output_tokens, b.output_tokens),
     ...(cached === null ? {} : { cached_input_tokens: cached }),
     ...(reasoning === null ? {} : { reasoning_tokens: reasoning }),
-    cost_usd: costs,
+    cost_usd: a.cost_usd === null || b.cost_usd === null ? null : dollars(a.cost_usd + b.cost_usd),
     ...(known(a) && known(b) ? {} : { incomplete: true as const }),
-    ...(parts.length < 2 ? {} : { parts }),
     ...(b.agent === undefined ? {} : { agent: b.agent }),
   };
 }

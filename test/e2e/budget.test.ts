@@ -121,31 +121,6 @@ test.for([
   },
 );
 
-test.for([
-  ['max_tokens=1000', 'max_cost_usd=1; unknown_cost=allow', { input_tokens: 10, output_tokens: 10 }, 2],
-  ['max_cost_usd=1', 'max_tokens=1000; unknown_cost=allow', { cost_usd: 0.1 }, 2],
-  ['max_tokens=1000', 'max_cost_usd=1; unknown_cost=allow', { cost_usd: 0.1 }, 1],
-  ['max_cost_usd=1', 'max_tokens=1000; unknown_cost=allow', { input_tokens: 10, output_tokens: 10 }, 0],
-] as const)(
-  'a limit above says nothing of what passes another kind of limit below: %s above, %s below, calls tell %j',
-  async ([above, below, told, calls]) => {
-    const answer = [{ text: 'ok', usage: { model: 'odd', ...told } }];
-    await using it = await home({
-      'work/inner.dot': `digraph inner { ${below}; workdir=none; start [shape=Mdiamond]; done [shape=Msquare]
-      a [prompt=a]; b [prompt=b]; start -> a -> b -> done }`,
-      'work/agent.json': JSON.stringify({
-        format: 'factory-script/1',
-        answers: { a: answer, b: answer },
-      }),
-      'outer.dot': `digraph outer { ${above}; start [shape=Mdiamond]; done [shape=Msquare]
-      t [shape=parallelogram, tool_command="factory run inner.dot --agent scripted --script agent.json"]; start -> t -> done }`,
-    });
-    const ran = await it.factory(['run', 'outer.dot', '--run-id', 'r1', '--workdir', 'work', '--json']);
-    const { spent, status } = JSON.parse(ran.stdout);
-    expect([spent.calls, status], ran.stderr).toEqual([calls, calls === 2 ? 'completed' : 'failed']);
-  },
-);
-
 const key = { OPENAI_API_KEY: 'sk-e2e-0123456789abcdef' };
 
 test('kill -9 amid the turns of a model with tools: what they told still counts, and what was on its way', async () => {
@@ -261,7 +236,7 @@ test.for([
       env,
     });
     expect([ran.code, JSON.parse(ran.stdout).status], ran.stderr).toEqual([75, status]);
-    expect(JSON.parse(ran.stdout).reason).toContain('t: a run that it started is parked: a: ');
+    expect(JSON.parse(ran.stdout).reason).toContain('t: a nested run is suspended: a: ');
     expect(server.requests).toHaveLength(1);
     expect((await it.factory(['resume', 'r1', '--now'], { env })).code).toBe(0);
   },
@@ -284,7 +259,7 @@ test('a stage that goes on with a run of its own which still waits parks the run
   expect(early.code, early.stderr).toBe(75);
   expect(JSON.parse(early.stdout)).toMatchObject({
     status: 'paused_quota',
-    reason: expect.stringContaining('t: a run that it started is parked: a: '),
+    reason: expect.stringContaining('t: a nested run is suspended: a: '),
   });
   expect(server.requests).toHaveLength(1);
   const ended = await it.factory(['resume', 'r1', '--now'], { env: { ...env, NOW: '--now' } });

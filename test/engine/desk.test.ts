@@ -98,7 +98,7 @@ test('an agent that failed without a word of what it used may have cost anything
   const second = saying('two', answered(used('cheap', 0)));
   await ask([saying('one', broken()).agent, second.agent]);
   expect(books.run()).toMatchObject({ calls: 1, unknown_cost: 1 });
-  expect(desk.stop).toContain('the cost of 1 call is not known');
+  expect(desk.stop).toContain('the cost of 1 call is unknown');
   expect(second.asked).toEqual([]);
 });
 
@@ -130,7 +130,7 @@ test('an agent of many calls is told before each what the limits leave, and when
   };
   await desk.paying(agent, 1).work(taskFor(), new AbortController().signal);
   const hit =
-    'max_tokens: the run has spent 2999995 tokens, the next call would send about 10, and its limit is 3000000 tokens (max_tokens on the graph, --max-tokens)';
+    'max_tokens: the run has spent 2999995 tokens, the next call would send about 10 tokens, and its limit is 3000000 tokens (max_tokens on the graph, --max-tokens)';
   expect(told).toEqual([{ tokens: 3_000_000 }, { tokens: 2_000_000 }, { empty: hit }, hit]);
 });
 
@@ -170,7 +170,7 @@ test('no more calls are made when what they use cannot be written down, and the 
   };
   const work = desk.paying(agent, 1).work(taskFor(), new AbortController().signal);
   await expect(work).rejects.toThrow('no space');
-  expect(more).toEqual({ empty: 'what it has used cannot be written down' });
+  expect(more).toEqual({ empty: 'its usage cannot be recorded' });
 });
 
 test('within the work, too, a limit on money counts by price', async () => {
@@ -293,7 +293,7 @@ test('records of calls that tell what no call can have used leave books that can
 test('a secret that a program or a stage’s run calls its model by is in no book', async () => {
   const { desk, records, books } = counter({});
   const mask = (text: string) => text.replaceAll('hush', '***');
-  const usage = { ...used('hush', 1), parts: [{ ...used('hush', 1), model: 'of hush' }] };
+  const usage = used('of hush', 1);
   const agent: Agent = {
     name: 'many',
     describe: 'many',

@@ -138,7 +138,7 @@ test.for<[name: string, graph: string, usages: Record<string, object[]>, calls: 
     row('max_tokens=10000', 'a', 'b'),
     { a: [{ cost_usd: 0.1 }], b: [usd(0)] },
     1,
-    /^max_tokens: 1 call did not tell/,
+    /^max_tokens: 1 call did not report/,
   ],
 ])('a run ends when %s', async ([, graph, usages, calls, reason]) => {
   await using it = await scripted(graph, usages);
@@ -193,26 +193,22 @@ test('an unknown cost passes where that is allowed, and a price makes it known i
 test.for([
   [
     '{"format":"factory-prices/1","dated":"2026-02-01","models":{"x":{"input":-1,"output":1}}}',
-    /prices\.json:1:\d+.*|models\.x\.input/,
+    /models\.x\.input/,
   ],
   ['{"format":"factory-prices/1"', /not JSON/],
   ['{"format":"factory-prices/1","dated":"today","models":{}}', /dated: must be a date/],
   [
     '{"format":"factory-prices/1","dated":"2026-02-01","models":{"x":{"in":1,"output":1}}}',
-    /unknown key "in"/,
-  ],
-  [
-    '{"format":"factory-prices/1","dated":"2026-02-01","models":{"X":{"input":1,"output":1},"x":{"input":2,"output":1}}}',
-    /"x" is given twice/,
+    /models\.x: Unrecognized key: "in"/,
   ],
   ['{"format":"factory-prices/1","dated":"2026-02-31","models":{}}', /dated: must be a date/],
-] as const)('prices that are wrong are refused at their place: %s', async ([text, words]) => {
+] as const)('an invalid price file is refused with the file and the key: %s', async ([text, words]) => {
   await using it = await scripted(row('prices="prices.json"', 'a'), { a: [{}] });
   writeFileSync(join(it.path, 'prices.json'), text);
   const ran = await it.start({ json: false });
   expect(ran.code).toBe(2);
   expect(ran.err).toMatch(words);
-  expect(ran.err).toContain('prices.json:1:');
+  expect(ran.err).toContain('prices.json: ');
 });
 
 test.for([
@@ -243,7 +239,7 @@ test('what is kept for verification stops agents, not judges, and the failure ca
   expect(JSON.parse(ran.out).spent).toMatchObject({ calls: 2, cost_usd: 0.9 });
   expect(it.json(`${run}/b/status.json`)).toMatchObject({
     failure_class: 'budget',
-    failure_reason: expect.stringMatching(/max_cost_usd: .* with 0\.4 USD kept for verification/),
+    failure_reason: expect.stringMatching(/max_cost_usd: .*, 0\.4 USD are reserved for verification/),
   });
 });
 
@@ -274,7 +270,7 @@ test('a refused request costs nothing, an answer without usage costs nobody know
   const ran = await at.it.run('p.dot', { runId: 'r1', workdir: 'work', json: true });
   const result = JSON.parse(ran.out);
   expect(result.spent).toMatchObject({ calls: 2, cost_usd: 1.75, unknown_cost: 1 });
-  expect(result.reason).toMatch(/^max_cost_usd: the cost of 1 call is not known/);
+  expect(result.reason).toMatch(/^max_cost_usd: the cost of 1 call is unknown/);
 });
 
 test('a limit of the run ends the work of a model with tools before the call that would break it', async () => {
@@ -294,7 +290,7 @@ test('a limit of the run ends the work of a model with tools before the call tha
     spent: { input_tokens: 33, output_tokens: 21 },
   });
   expect(result.reason).toMatch(
-    /^max_tokens: the run has spent 54 tokens, the next call would send about \d+, and its limit is 60 tokens \(max_tokens on the graph, --max-tokens\)/,
+    /^max_tokens: the run has spent 54 tokens, the next call would send about \d+ tokens, and its limit is 60 tokens \(max_tokens on the graph, --max-tokens\)/,
   );
   expect(at.server.requests).toHaveLength(3);
 });
