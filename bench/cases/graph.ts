@@ -28,9 +28,9 @@ export const graph: Case = {
     };
   },
   comparisons: [
-    { what: `wall of ${validate}`, how: 'value', of: [validate, 'wall_ms'], limit: 1500 },
-    memoryTarget(300, validate),
-    memoryTarget(300),
+    { what: `wall of ${validate}`, how: 'value', of: [validate, 'wall_ms'], limit: 800 },
+    memoryTarget(150, validate),
+    memoryTarget(150),
     ...versus('wall_ms', 'cpu_ms', 'peak_mib'),
   ],
 };

@@ -4,10 +4,12 @@ import { integer, present } from '../model/attribute.ts';
 import type { Condition } from '../model/condition.ts';
 import type { Attribute, Attributes, Edge, Graph, Node } from '../model/graph.ts';
 import { parseCondition } from './condition.ts';
-import type { Outline, Scope } from './dialect.ts';
-import type { BadText, Token } from './lex.ts';
-import type { Parsed, Tree, Trees } from './parse.ts';
+import type { Rewritten } from './dialect.ts';
+import type { BadText } from './lex.ts';
+import { literalText } from './literal.ts';
+import { type Piece, rangeOf, type Tree } from './parse.ts';
 import type { Positions } from './positions.ts';
+import type { Range } from './scan.ts';
 import { attributeOf } from './value.ts';
 
 // A product of two big subgraphs could otherwise fill the memory from one line of text.
@@ -20,16 +22,13 @@ type ScopeState = {
   readonly nodeDefaults: Attrs;
   readonly edgeDefaults: Attrs;
   label: string;
-  /** Nodes that stand in it, and the scopes inside, in order. */
-  readonly members: Set<string>;
-  readonly inner: ScopeState[];
 };
 type Draft = {
   readonly id: string;
   attrs: Attrs;
-  /** The token that declared it, else the first that named it. */
-  token: Token;
-  readonly first: Token;
+  /** Where it is declared, else where it is mentioned first. */
+  place: Range;
+  readonly first: Range;
   declared: boolean;
   scopes: Set<ScopeState>;
 };
@@ -40,20 +39,6 @@ export const classOf = (label: string): string =>
     .toLowerCase()
     .replace(/\s/g, '-')
     .replace(/[^a-z0-9-]/g, '');
-
-/** Of a subgraph that stands at an end of an edge, and so is closed: the members of those inside become its own, and
- *  the next one around it does not look into them again. */
-function membersOf(scope: ScopeState): readonly string[] {
-  const open = scope.inner.splice(0).reverse();
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    for (const id of next.members) scope.members.add(id);
-    for (let i = next.inner.length - 1; i >= 0; i--) {
-      const inner = next.inner[i];
-      if (inner !== undefined) open.push(inner);
-    }
-  }
-  return [...scope.members];
-}
 
 type Classes = Map<ScopeState, readonly string[]>;
 
@@ -95,92 +80,152 @@ function conditionOf(text: string, known: Map<string, Condition | undefined>): C
 
 export type Source = { readonly file: string; readonly text: string; readonly positions: Positions };
 
-/** Builds the graph of statements in the author's order. Everything refused on the way is in `bad`. */
+/** Builds the graph of statements in the author's order; `header` is the graph's name or the word digraph. Everything
+ *  refused on the way is in `bad`. */
 export function build(
   source: Source,
-  header: NonNullable<Outline['header']>,
-  items: Outline['items'],
-  trees: Pick<Trees, 'get'>,
+  header: NonNullable<Rewritten['header']>,
+  pieces: Iterable<Piece>,
 ): { readonly graph: Graph; readonly bad: readonly BadText[] } {
-  const { positions } = source;
-  const bad: BadText[] = [];
-  const states = new Map<Scope, ScopeState>();
-  const byBrace = new Map<Token, ScopeState>();
-  const graphAttrs: Attrs = new Map();
-  const drafts = new Map<string, Draft>();
-  const edges: Edge[] = [];
-  const ofSubgraphs: Attribute[] = [];
-  const conditions = new Map<string, Condition | undefined>();
-  let full = false;
+  const builder = new Builder(source);
+  const root: ScopeState = { parent: undefined, nodeDefaults: new Map(), edgeDefaults: new Map(), label: '' };
+  for (const { base, trees } of pieces) builder.add(trees, base, root);
+  return { graph: builder.graph(header), bad: builder.bad };
+}
 
-  const stateOf = (scope: Scope): ScopeState => {
-    const known = states.get(scope);
-    if (known !== undefined) return known;
-    const parent = scope.parent === undefined ? undefined : stateOf(scope.parent);
-    const state: ScopeState = {
-      parent,
-      nodeDefaults: new Map(parent?.nodeDefaults),
-      edgeDefaults: new Map(parent?.edgeDefaults),
-      label: '',
-      members: new Set(),
-      inner: [],
-    };
-    parent?.inner.push(state);
-    states.set(scope, state);
-    byBrace.set(scope.open, state);
-    return state;
-  };
+type End = { readonly ids: readonly string[]; readonly place: Range };
+type Literal = Parameters<typeof rangeOf>[1];
 
-  const readAttrs = (children: Tree['children'], token: Parsed['token'], into: Attrs): void => {
-    for (const child of children) {
-      if (child.type !== 'Attribute') continue;
-      const attribute = attributeOf(token(child.key), token(child.value), positions);
-      into.set(attribute.key, attribute);
+class Builder {
+  readonly bad: BadText[] = [];
+  private readonly graphAttrs: Attrs = new Map();
+  private readonly drafts = new Map<string, Draft>();
+  private readonly edges: Edge[] = [];
+  private readonly ofSubgraphs: Attribute[] = [];
+  private readonly conditions = new Map<string, Condition | undefined>();
+  private full = false;
+
+  constructor(private readonly source: Source) {}
+
+  add(trees: readonly Tree[], base: number, scope: ScopeState): void {
+    for (const tree of trees) {
+      if (tree.type === 'Subgraph') {
+        const { nodeDefaults, edgeDefaults } = scope;
+        this.add(tree.children, base, {
+          parent: scope,
+          nodeDefaults: new Map(nodeDefaults),
+          edgeDefaults: new Map(edgeDefaults),
+          label: '',
+        });
+      } else if (tree.type === 'Attribute') this.set([this.attribute(tree, base)], scope);
+      else if (tree.type === 'AttributeList') {
+        const attrs = this.attributes(tree.children, base);
+        if (tree.kind === 'Graph') this.set(attrs, scope);
+        else {
+          const defaults = tree.kind === 'Node' ? scope.nodeDefaults : scope.edgeDefaults;
+          for (const one of attrs) defaults.set(one.key, one);
+        }
+      } else if (tree.type === 'Node')
+        this.declare(rangeOf(base, tree.id), this.attributes(tree.children, base), scope);
+      else if (tree.type === 'Edge') {
+        const attrs = new Map(scope.edgeDefaults);
+        for (const one of this.attributes(tree.children, base)) attrs.set(one.key, one);
+        const ends = tree.targets.map((target): End => {
+          const place = rangeOf(base, target);
+          if (target.type === 'NodeRef')
+            return { place, ids: [this.mention(rangeOf(base, target.id), scope)] };
+          return { place, ids: target.children.map(({ id }) => this.declare(rangeOf(base, id), [], scope)) };
+        });
+        this.connect(ends, attrs);
+      }
     }
-  };
+  }
 
-  const idOf = (token: Token): string => {
-    if (!idForm.test(token.text))
-      bad.push({
+  graph(header: NonNullable<Rewritten['header']>): Graph {
+    const { file, text, positions } = this.source;
+    const classes: Classes = new Map();
+    const nodes = new Map<string, Node>();
+    for (const draft of [...this.drafts.values()].sort((a, b) => a.first.start - b.first.start)) {
+      nodes.set(draft.id, {
+        id: draft.id,
+        attrs: draft.attrs,
+        classes: classesOf(draft.scopes, classes),
+        span: positions.span(draft.place.start, draft.place.end),
+        declared: draft.declared,
+      });
+    }
+    return {
+      file,
+      text,
+      name: header.isName ? literalText(text, header) : '',
+      attrs: this.graphAttrs,
+      nodes,
+      edges: this.edges,
+      ofSubgraphs: this.ofSubgraphs,
+      span: positions.span(header.start, header.end),
+    };
+  }
+
+  private attribute(
+    { key, value }: { readonly key: Literal; readonly value: Literal },
+    base: number,
+  ): Attribute {
+    return attributeOf(this.source.text, rangeOf(base, key), rangeOf(base, value), this.source.positions);
+  }
+
+  private attributes(trees: readonly Tree[], base: number): readonly Attribute[] {
+    return trees.flatMap((tree) => (tree.type === 'Attribute' ? [this.attribute(tree, base)] : []));
+  }
+
+  /** Sets attributes of the graph or of a subgraph, of which only the label counts. */
+  private set(attrs: readonly Attribute[], scope: ScopeState): void {
+    for (const one of attrs) {
+      if (scope.parent === undefined) this.graphAttrs.set(one.key, one);
+      else if (one.key === 'label') scope.label = one.value.text;
+      else this.ofSubgraphs.push(one);
+    }
+  }
+
+  private idAt(place: Range): string {
+    const id = literalText(this.source.text, place);
+    if (!idForm.test(id))
+      this.bad.push({
+        ...place,
         code: 'bad-id',
-        message: `"${token.text.length > 40 ? `${token.text.slice(0, 40)}…` : token.text}" is no node id`,
-        start: token.start,
-        end: token.end,
+        message: `"${id.length > 40 ? `${id.slice(0, 40)}…` : id}" is no node id`,
         fix: 'an id is made of letters, digits and _, and does not begin with a digit',
       });
-    return token.text;
-  };
+    return id;
+  }
 
-  /** A node that an edge names: it stands in the scope of its first mention until it is declared. */
-  const mention = (token: Token, state: ScopeState): string => {
-    const id = idOf(token);
-    state.members.add(id);
-    if (!drafts.has(id)) {
-      const attrs = new Map(state.nodeDefaults);
-      drafts.set(id, { id, attrs, token, first: token, declared: false, scopes: new Set([state]) });
+  /** A node that an edge names: it belongs to the scope of its first mention until it is declared. */
+  private mention(place: Range, scope: ScopeState): string {
+    const id = this.idAt(place);
+    if (!this.drafts.has(id)) {
+      const attrs = new Map(scope.nodeDefaults);
+      this.drafts.set(id, { id, attrs, place, first: place, declared: false, scopes: new Set([scope]) });
     }
     return id;
-  };
+  }
 
-  const declare = (token: Token, own: Attrs, state: ScopeState): void => {
-    const id = idOf(token);
-    state.members.add(id);
-    let draft = drafts.get(id);
+  private declare(place: Range, own: readonly Attribute[], scope: ScopeState): string {
+    const id = this.idAt(place);
+    let draft = this.drafts.get(id);
     if (draft === undefined || !draft.declared) {
-      const attrs = new Map(state.nodeDefaults);
-      draft = { id, attrs, token, first: draft?.first ?? token, declared: true, scopes: new Set() };
-      // Setting an existing key keeps the order of first mention.
-      drafts.set(id, draft);
+      const attrs = new Map(scope.nodeDefaults);
+      draft = { id, attrs, place, first: draft?.first ?? place, declared: true, scopes: new Set() };
+      this.drafts.set(id, draft);
     }
-    for (const [key, attribute] of own) draft.attrs.set(key, attribute);
-    draft.scopes.add(state);
-  };
+    for (const one of own) draft.attrs.set(one.key, one);
+    draft.scopes.add(scope);
+    return id;
+  }
 
-  const connect = (ends: readonly { ids: readonly string[]; token: Token }[], attrs: Attributes): void => {
+  private connect(ends: readonly End[], attrs: Attributes): void {
     const text = present(attrs, 'condition')?.value.text ?? '';
     const weight = present(attrs, 'weight');
     const read = weight === undefined ? undefined : integer().read(weight.value);
-    const condition = conditionOf(text, conditions);
+    const condition = conditionOf(text, this.conditions);
     const shared = {
       attrs,
       label: attrs.get('label')?.value.text ?? '',
@@ -188,99 +233,22 @@ export function build(
       conditionText: text,
       ...(condition === undefined ? {} : { condition }),
     };
-    for (let i = 1; i < ends.length; i++) {
+    for (const [i, to] of ends.entries()) {
       const from = ends[i - 1];
-      const to = ends[i];
-      if (from === undefined || to === undefined) continue;
-      if (edges.length + from.ids.length * to.ids.length > mostEdges) {
-        if (!full)
-          bad.push({
-            code: 'too-many-edges',
-            message: `the graph has more than ${mostEdges} edges`,
-            start: from.token.start,
-            end: from.token.end,
-            fix: 'split the pipeline',
-          });
-        full = true;
-        return;
-      }
-      const span = positions.span(from.token.start, to.token.end);
-      for (const a of from.ids) for (const b of to.ids) edges.push({ from: a, to: b, ...shared, span });
-    }
-  };
-
-  for (const item of items) {
-    const state = stateOf(item.scope);
-    if (item.kind === 'open') continue;
-    const one = trees.get(item);
-    if (one === undefined) continue;
-    const { tree, token } = one;
-    switch (tree.type) {
-      case 'Attribute': {
-        const attribute = attributeOf(token(tree.key), token(tree.value), positions);
-        if (state.parent === undefined) graphAttrs.set(attribute.key, attribute);
-        else if (attribute.key === 'label') state.label = attribute.value.text;
-        else ofSubgraphs.push(attribute);
-        break;
-      }
-      case 'AttributeList': {
-        const into: Attrs =
-          tree.kind === 'Node'
-            ? state.nodeDefaults
-            : tree.kind === 'Edge'
-              ? state.edgeDefaults
-              : state.parent === undefined
-                ? graphAttrs
-                : new Map();
-        readAttrs(tree.children, token, into);
-        if (tree.kind === 'Graph' && state.parent !== undefined) {
-          state.label = into.get('label')?.value.text ?? state.label;
-          ofSubgraphs.push(...[...into.values()].filter(({ key }) => key !== 'label'));
-        }
-        break;
-      }
-      case 'Node': {
-        const own: Attrs = new Map();
-        readAttrs(tree.children, token, own);
-        declare(token(tree.id), own, state);
-        break;
-      }
-      case 'Edge': {
-        const attrs: Attrs = new Map(state.edgeDefaults);
-        readAttrs(tree.children, token, attrs);
-        const ends = tree.targets.flatMap((target) => {
-          if (target.type !== 'NodeRef') return [];
-          const at = token(target.id);
-          const group = at.kind === '{' ? byBrace.get(at) : undefined;
-          if (group === undefined) return [{ token: at, ids: [mention(at, state)] }];
-          return [{ token: at, ids: full ? [] : membersOf(group) }];
+      if (from === undefined || this.full) continue;
+      this.full = this.edges.length + from.ids.length * to.ids.length > mostEdges;
+      if (this.full)
+        this.bad.push({
+          ...from.place,
+          code: 'too-many-edges',
+          message: `the graph has more than ${mostEdges} edges`,
+          fix: 'split the pipeline',
         });
-        connect(ends, attrs);
-        break;
+      else {
+        const span = this.source.positions.span(from.place.start, to.place.end);
+        for (const a of from.ids)
+          for (const b of to.ids) this.edges.push({ from: a, to: b, ...shared, span });
       }
     }
   }
-
-  const classes: Classes = new Map();
-  const nodes = new Map<string, Node>();
-  for (const draft of [...drafts.values()].sort((a, b) => a.first.start - b.first.start)) {
-    nodes.set(draft.id, {
-      id: draft.id,
-      attrs: draft.attrs,
-      classes: classesOf(draft.scopes, classes),
-      span: positions.span(draft.token.start, draft.token.end),
-      declared: draft.declared,
-    });
-  }
-  const graph: Graph = {
-    file: source.file,
-    text: source.text,
-    name: header.name,
-    attrs: graphAttrs,
-    nodes,
-    edges,
-    ofSubgraphs,
-    span: positions.span(header.token.start, header.token.end),
-  };
-  return { graph, bad };
 }

@@ -1,394 +1,376 @@
-/** Rewrites our dialect, statement by statement, to strict DOT that `@ts-graphviz/ast` reads; each rewritten token
- *  remembers the author's, so that every finding points at the author's own line and column.
- *
- *  Subgraphs are taken out here: what they hold becomes statements of a scope of their own. So nesting has no limit,
- *  and a subgraph may stand at either end of an edge. */
-import { type BadText, lex, type Token, type Turned } from './lex.ts';
+/** Rewrites the author's text to what `@ts-graphviz/ast` reads. Every character keeps its offset, so that the places in
+ *  the library's tree are places in the author's text. What the library refuses and we accept is replaced, comments and
+ *  line breaks by blanks; what we refuse is reported, and left out or replaced too. */
+import { type BadText, isLiteral, type Lexed, lex, type Token } from './lex.ts';
+import { endOfString, type Range } from './scan.ts';
 
-/** One pair of braces: the graph's own (no parent) or a subgraph's. */
-export type Scope = { readonly parent: Scope | undefined; readonly open: Token };
-
-/** A statement in strict DOT. `at[i]` is the offset in `strict` of the text that stands for `tokens[i]`. An edge's end
- *  that is a subgraph is the token of that subgraph's `{`. */
-export type Statement = {
-  readonly kind: 'statement';
-  readonly scope: Scope;
+export type Rewritten = {
+  /** As long as the author's text. */
   readonly strict: string;
-  readonly at: readonly number[];
   readonly tokens: readonly Token[];
-};
-
-export type Item = Statement | { readonly kind: 'open'; readonly scope: Scope };
-
-export type Outline = {
-  /** The graph's name or its keyword; undefined when there is no graph. */
-  readonly header: { readonly name: string; readonly token: Token } | undefined;
-  readonly items: readonly Item[];
+  readonly comments: readonly Range[];
+  /** The place of the graph's name, else of the word digraph; undefined when there is no graph. */
+  readonly header: (Range & { readonly isName: boolean }) | undefined;
+  /** Parts of `strict` that hold whole statements of the graph and can be parsed one by one. */
+  readonly pieces: readonly Range[];
+  /** Single statements, those in subgraphs too; a subgraph's own braces belong to none. */
+  readonly statements: readonly Range[];
   readonly bad: readonly BadText[];
-  /** False when something was left out that a graph would need to be complete. */
+  /** False when the text lacks something without which the rest means little. */
   readonly whole: boolean;
-  /** Where quotes seem to be turned inside out. */
-  readonly turned: Turned | undefined;
+  readonly stuck: Range | undefined;
+  /** What Graphviz does not read although we do. */
+  readonly notGraphviz: readonly Range[];
 };
 
-const keywords: ReadonlySet<string> = new Set(['graph', 'node', 'edge', 'digraph', 'subgraph', 'strict']);
-const isKeyword = (token: Token, ...words: readonly string[]): boolean =>
-  token.kind === 'word' && words.includes(token.text.toLowerCase());
-const isLiteral = (token: Token): boolean =>
-  token.kind === 'word' || token.kind === 'string' || token.kind === 'html';
-
-/** What no name of an attribute begins with: `(x=1)` behind an edge would else set something of the graph. */
+const keywords = /^(?:graph|node|edge|digraph|subgraph|strict)$/i;
+const defaults = /^(?:graph|node|edge)$/;
+const graphvizWord = /^(?:[A-Za-z_\u0080-\uFFFF][\w\u0080-\uFFFF]*|-?(?:\.\d+|\d+(?:\.\d*)?))$/;
+// The library takes `subgraph_x {` for a subgraph.
+const libraryWord = /^(?!subgraph.)(?:[A-Za-z_]\w*|-?(?:\.\d+|\d+(?:\.\d*)?))$/i;
+// No name of an attribute begins so: `(x=1)` behind an edge would set an attribute of the graph.
 const noName = /^[!$%&()*+:<>?@^`|~]/;
 
-// A chain is read piece by piece: the parser's own depth grows with it.
-const chainPiece = 200;
+// These look like blanks, or like nothing at all, but separate no tokens.
+const invisible = /[\u00A0\u00AD\u0085\u1680\u2000-\u200B\u2028\u2029\u202F\u205F\u2060\u3000\uFEFF]/;
 
-// Every literal stands as one letter: what it says is read from the author's own token, and the parser, which looks at
-// each character several times, has the less to look at.
-const standIn = 'x';
+// A call of the parser costs what a few statements do; a large text in one call takes much memory.
+const pieceLength = 4000;
 
-class Writer {
-  strict = '';
-  readonly at: number[] = [];
-  readonly tokens: Token[] = [];
-  put(token: Token, text = token.kind as string): void {
-    this.at.push(this.strict.length);
-    this.tokens.push(token);
-    this.strict += `${text} `;
-  }
-  statement(scope: Scope): Statement {
-    return { kind: 'statement', scope, strict: `${this.strict};`, at: this.at, tokens: this.tokens };
-  }
+/** Whether Graphviz reads `word` without quotes as a name or a value. */
+export const isGraphvizWord = (word: string): boolean => graphvizWord.test(word) && !keywords.test(word);
+
+/** A subgraph where only a group of nodes may be. */
+export const subgraphEnd = ({ start, end }: Range): BadText => ({
+  code: 'subgraph-end',
+  start,
+  end,
+  message: 'a subgraph with statements cannot be the end of an edge; braces hold ids of nodes there: { a b }',
+  fix: 'name the nodes here, and declare the rest outside of the edge',
+});
+
+/** Never throws. */
+export function rewrite(text: string): Rewritten {
+  return new Rewriter(text).read();
 }
 
-type List = { readonly open: Token; readonly inner: readonly Token[]; readonly close: Token };
-type Frame = { readonly scope: Scope; pending: Token[]; lists: List[] };
+type Statement = { start: number; end: number };
+type Brace = {
+  readonly open: Token;
+  /** The edge at whose end it is, as far as that is known at the brace. */
+  readonly edge: Statement | undefined;
+  /** How many statements there were before it. */
+  readonly before: number;
+};
 
-const quote = (text: string): string => `"${text.length > 40 ? `${text.slice(0, 40)}…` : text}"`;
+class Rewriter {
+  private readonly lexed: Lexed;
+  private readonly bad: BadText[];
+  private readonly parts: string[] = [];
+  private written = 0;
+  private readonly pieces: number[] = [];
+  private readonly statements: Statement[] = [];
+  private readonly notGraphviz: Range[] = [];
+  private readonly braces: Brace[] = [];
+  private whole: boolean;
+  private index = 0;
+  private statement: Statement | undefined;
 
-/** Never throws; what is refused is in `bad`, and the rest is still read. */
-export function outline(text: string): Outline {
-  const { tokens, bad: badTokens, cut, turned } = lex(text);
-  const large = badTokens.find(({ code }) => code === 'too-large');
-  if (large !== undefined) return { header: undefined, items: [], bad: [large], whole: false, turned };
-  const bad: BadText[] = [...badTokens];
-  const items: Item[] = [];
-  /** Braces of subgraphs behind a list that is never closed. */
-  const headless = new Set<Token>();
-  let whole = !cut;
-  let index = 0;
+  constructor(private readonly text: string) {
+    this.lexed = lex(text);
+    this.bad = [...this.lexed.bad];
+    this.whole = !this.lexed.unclosed;
+  }
 
-  const end = tokens[tokens.length - 1] ?? { kind: 'end', text: '', start: 0, end: 0 };
-  const peek = (ahead = 0): Token => tokens[index + ahead] ?? end;
-  const refuse = (code: string, at: Token, message: string, fix: string) =>
-    void bad.push({ code, message, start: at.start, end: Math.max(at.end, at.start), fix });
-
-  const checkLiteral = (token: Token) => {
-    if (token.kind === 'html')
-      refuse('html-value', token, 'HTML values are not supported', 'write the value in double quotes');
-    if (token.kind === 'word' && /^[“”„‟«»‘’‚‛]/.test(token.text))
-      refuse(
-        'curly-quotes',
-        token,
-        'only straight quotes make a string',
-        'write the value in double quotes: "…"',
-      );
-    if (token.kind === 'word' && token.text.startsWith("'"))
-      refuse(
-        'single-quotes',
-        token,
-        'single quotes do not make a string',
-        'write the value in double quotes',
-      );
-  };
-
-  const takeList = (): List => {
-    const open = peek();
-    index++;
-    const inner: Token[] = [];
-    for (;;) {
-      const token = peek();
-      if (token.kind === ']') {
-        index++;
-        return { open, inner, close: token };
-      }
-      if (token.kind === 'end' || token.kind === '{' || token.kind === '}' || token.kind === '[') {
-        if (!(cut && token.kind === 'end'))
-          refuse('unclosed-list', open, 'this attribute list is never closed', 'close it with ]');
-        whole = false;
-        return { open, inner, close: token };
-      }
-      inner.push(token);
-      index++;
-    }
-  };
-
-  /** All lists of a statement as one. Separators may be missing, doubled, or first and last. */
-  const writeLists = (writer: Writer, lists: readonly List[]) => {
-    const first = lists[0];
-    if (first === undefined) return;
-    writer.put(first.open);
-    let wroteLiteral = false;
-    for (const { inner, close } of lists) {
-      for (const token of inner) {
-        if (token.kind === ',' || token.kind === ';') {
-          if (wroteLiteral || writer.tokens.at(-1)?.kind === '=') writer.put(token, ',');
-          wroteLiteral = false;
-        } else {
-          writer.put(token, isLiteral(token) ? standIn : token.kind);
-          wroteLiteral = isLiteral(token);
-        }
-      }
-      if (wroteLiteral && close !== lists.at(-1)?.close) writer.put(close, ',');
-      wroteLiteral = false;
-    }
-    writer.put(lists.at(-1)?.close ?? first.close, ']');
-  };
-
-  const finish = (frame: Frame) => {
-    const { pending, lists, scope } = frame;
-    frame.pending = [];
-    frame.lists = [];
-    const first = pending[0];
-    if (first === undefined) {
-      const list = lists[0];
-      if (list !== undefined) {
-        whole = false;
-        refuse(
-          'stray-list',
-          list.open,
-          'this attribute list belongs to nothing',
-          'put it after a node, an edge, or the word graph, node or edge',
-        );
-      }
-      return;
-    }
-    for (const token of pending) if (isLiteral(token)) checkLiteral(token);
-    for (const { inner } of lists) for (const token of inner) if (isLiteral(token)) checkLiteral(token);
-    // What a list that is never closed has swallowed is no attribute, and what stands behind it lacks its beginning.
-    const swallowing = lists.find(({ close }) => close.kind !== ']' && close.kind !== 'end');
-    if (swallowing !== undefined) {
-      if (swallowing.close.kind === '{') headless.add(swallowing.close);
-      return;
-    }
-    if (pending.length === 1 && first.kind === '{') {
-      const list = lists[0];
-      if (list !== undefined && !headless.has(first))
-        refuse(
-          'stray-list',
-          list.open,
-          'a subgraph takes no attribute list',
-          'write what its nodes share as node [ … ] inside its braces',
-        );
-      return;
-    }
-    if (pending.length === 1 && isKeyword(first, 'graph', 'node', 'edge') && lists.length === 0) return;
-    const isDefault = isKeyword(first, 'graph', 'node', 'edge') && pending.length === 1;
-    if (!isDefault && pending[1]?.kind !== '=') {
-      for (const token of pending) {
-        if (token.kind !== 'word' || !keywords.has(token.text.toLowerCase())) continue;
-        const message = `"${token.text}" is a word of the language and cannot be a node id`;
-        refuse('keyword-id', token, message, 'choose another id, or write it in quotes');
-      }
-    }
-    const operand = (writer: Writer, token: Token) => {
-      if (token === first && isDefault) writer.put(token, token.text.toLowerCase());
-      else if (token.kind === '{') writer.put(token, standIn);
-      else writer.put(token, isLiteral(token) ? standIn : token.kind);
+  read(): Rewritten {
+    const { text, statements, notGraphviz } = this;
+    const { tokens, comments, stuck } = this.lexed;
+    const header = this.header();
+    if (this.braces.length > 0) this.body();
+    for (const { start } of comments)
+      if (text[start] === '#' && /[^\n\r]/.test(text[start - 1] ?? '\n'))
+        notGraphviz.push({ start, end: start + 1 });
+    notGraphviz.sort((a, b) => a.start - b.start);
+    const strict = this.parts.join('');
+    const pieces = this.pieces.map((start, i) => ({ start, end: this.pieces[i + 1] ?? strict.length }));
+    // Where there is no graph, nothing else that is wrong with the text matters.
+    const bad = header === undefined ? this.bad.slice(-1) : this.bad;
+    return {
+      strict,
+      tokens,
+      comments,
+      header,
+      pieces,
+      statements,
+      bad,
+      whole: this.whole,
+      stuck,
+      notGraphviz,
     };
-    let from = 0;
-    while (pending.length - from > chainPiece && pending[from + chainPiece - 1]?.kind === '->') {
-      const piece = pending.slice(from, from + chainPiece + 1);
-      const writer = new Writer();
-      for (const token of piece) operand(writer, token);
-      writeLists(writer, lists);
-      items.push(writer.statement(scope));
-      from += chainPiece;
-    }
-    if (from > 0 && pending.length - from === 1) return;
-    const writer = new Writer();
-    for (const token of from === 0 ? pending : pending.slice(from)) operand(writer, token);
-    writeLists(writer, lists);
-    items.push(writer.statement(scope));
-  };
+  }
 
-  const takePort = () => {
-    const colon = peek();
-    index++;
-    let last = colon;
-    for (let more = true; more; ) {
-      if (isLiteral(peek())) {
-        last = peek();
-        index++;
-      }
-      more = peek().kind === ':';
-      if (more) index++;
-    }
-    bad.push({
-      code: 'port',
-      message: 'ports are not supported',
-      start: colon.start,
-      end: last.end,
-      fix: 'name the node only',
-    });
-  };
+  private peek(ahead = 0): Token {
+    const { length } = this.text;
+    return this.lexed.tokens[this.index + ahead] ?? { kind: 'end', start: length, end: length };
+  }
 
-  const body = (root: Scope) => {
-    const frames: Frame[] = [{ scope: root, pending: [], lists: [] }];
-    for (;;) {
-      const frame = frames[frames.length - 1];
-      if (frame === undefined) return;
-      const token = peek();
-      const last = frame.pending.at(-1);
-      const afterOperand = last !== undefined && (isLiteral(last) || last.kind === '{');
-      if (frame.lists.length > 0 && token.kind !== '[') {
-        finish(frame);
-        continue;
-      }
+  /** Whether the token before the next one is one of `kinds`. */
+  private previous(...kinds: readonly Token['kind'][]): boolean {
+    return kinds.includes(this.lexed.tokens[this.index - 1]?.kind ?? 'end');
+  }
+
+  private said({ start, end }: Range): string {
+    return this.text.slice(start, end);
+  }
+
+  /** A bare word in small letters; empty for other tokens. */
+  private word(token: Token): string {
+    return token.kind === 'word' ? this.said(token).toLowerCase() : '';
+  }
+
+  private refuse(code: string, { start, end }: Range, message: string, fix: string): void {
+    this.bad.push({ code, start, end, message, fix });
+  }
+
+  /** Writes a token at its own offset, in its own length. */
+  private put({ start, end }: Range, form: string): void {
+    this.parts.push(' '.repeat(start - this.written), form.slice(0, end - start).padEnd(end - start));
+    this.written = end;
+  }
+
+  /** Takes the next token into the statement under way, or begins one with it. */
+  private take(form: string = this.peek().kind): void {
+    const token = this.peek();
+    this.put(token, form);
+    this.index++;
+    if (this.statement === undefined) {
+      this.beginPiece(token.start);
+      this.statement = { start: token.start, end: token.end };
+      this.statements.push(this.statement);
+    }
+    this.statement.end = token.end;
+  }
+
+  private beginPiece(start: number): void {
+    if (this.braces.length === 1 && start - (this.pieces.at(-1) ?? -pieceLength) >= pieceLength)
+      this.pieces.push(start);
+  }
+
+  /** Leaves the next token out, which Graphviz would refuse. */
+  private leaveOut(): void {
+    this.notGraphviz.push(this.peek());
+    this.index++;
+  }
+
+  private literal(token: Token): string {
+    const said = this.said(token);
+    if (token.kind === 'string')
+      return endOfString(this.text, token.start) === token.end
+        ? said.replace(/[\n\r\u2028\u2029]/g, ' ')
+        : `"${' '.repeat(said.length - 2)}"`;
+    const fix = 'write the value in double quotes';
+    if (token.kind === 'html') this.refuse('html-value', token, 'HTML values are not supported', fix);
+    else if (/^['“”„‟«»‘’‚‛]/.test(said))
+      this.refuse('quotes', token, 'only double quotes (") make a string', fix);
+    else if (invisible.test(said))
+      this.refuse(
+        'invisible',
+        token,
+        `there is an invisible character in "${said}"`,
+        'remove it, or write a plain blank',
+      );
+    if (!isGraphvizWord(said)) this.notGraphviz.push(token);
+    return libraryWord.test(said) ? said : 'x'.repeat(said.length);
+  }
+
+  /** Reads up to the graph's opening brace, which is then in `braces`. */
+  private header(): Rewritten['header'] {
+    const write = 'write digraph name { … }';
+    if (this.word(this.peek()) === 'strict') {
+      this.refuse('strict-graph', this.peek(), 'strict graphs are not supported', 'remove the word strict');
+      this.index++;
+    }
+    const keyword = this.peek();
+    const isUndirected = this.word(keyword) === 'graph';
+    if (isUndirected)
+      this.refuse(
+        'undirected-graph',
+        keyword,
+        'a pipeline is a directed graph',
+        'write digraph instead of graph',
+      );
+    else if (this.word(keyword) !== 'digraph') {
+      if (keyword.kind !== 'end' || !this.lexed.unclosed)
+        this.refuse('no-graph', keyword, 'a pipeline begins with the word digraph', write);
+      return undefined;
+    }
+    this.index++;
+    const name = isLiteral(this.peek()) ? this.peek() : undefined;
+    if (name !== undefined) {
+      this.literal(name);
+      this.index++;
+      // A bare name may hold what an id may not.
+      while (isLiteral(this.peek())) this.leaveOut();
+    }
+    const { start, end } = name ?? keyword;
+    const open = this.peek();
+    this.whole &&= open.kind === '{';
+    if (open.kind === '{') this.braces.push({ open, edge: undefined, before: 0 });
+    else if (open.kind !== 'end' || !this.lexed.unclosed)
+      this.refuse(
+        'no-body',
+        open.kind === 'end' ? { start, end } : open,
+        'the graph has no body: { is missing',
+        write,
+      );
+    this.index++;
+    return { start, end, isName: name !== undefined };
+  }
+
+  /** Reads up to the end of the text. */
+  private body(): void {
+    for (let brace = this.braces.at(-1); brace !== undefined; brace = this.braces.at(-1)) {
+      const token = this.peek();
       if (token.kind === 'end') {
-        finish(frame);
-        whole = false;
-        // A list that is never closed may have taken the brace with it.
-        if (!cut && !bad.some(({ code }) => code === 'unclosed-list'))
-          refuse('unclosed-brace', frame.scope.open, 'this brace is never closed', 'close it with }');
+        this.whole = false;
+        if (!this.lexed.unclosed)
+          this.refuse('unclosed-brace', brace.open, 'this brace is never closed', 'close it with }');
+        else if (this.statement !== undefined) this.statements.pop();
         return;
       }
-      if (token.kind === '}') {
-        finish(frame);
-        index++;
-        frames.pop();
-        frames.at(-1)?.pending.push(frame.scope.open);
-        continue;
-      }
-      if (token.kind === '{' || isKeyword(token, 'subgraph')) {
-        if (afterOperand) finish(frame);
-        let open = token;
-        if (token.kind !== '{') {
-          index++;
-          if (isLiteral(peek())) index++;
-          open = peek();
-        }
-        if (open.kind !== '{') {
-          whole = false;
-          refuse('subgraph-body', token, 'a subgraph needs a body in braces', 'write subgraph name { … }');
-          continue;
-        }
-        index++;
-        const scope: Scope = { parent: frame.scope, open };
-        items.push({ kind: 'open', scope });
-        frames.push({ scope, pending: [], lists: [] });
-        continue;
-      }
-      if (token.kind === '[') {
-        frame.lists.push(takeList());
-        continue;
-      }
-      if (token.kind === ';') {
-        finish(frame);
-        index++;
-        continue;
-      }
-      if (token.kind === ':' && afterOperand) {
-        takePort();
-        continue;
-      }
-      if (token.kind === '--') {
-        refuse('undirected-edge', token, 'edges of a pipeline have a direction', 'write -> instead of --');
-        frame.pending.push({ ...token, kind: '->' });
-        index++;
-        continue;
-      }
-      if (token.kind === '=' && text[token.end] === '>') {
-        whole = false;
-        refuse('syntax', { ...token, end: token.end + 1 }, '=> is no arrow', 'write ->');
-      }
-      const [key] = frame.pending;
-      if (token.kind === '=' && key?.kind === 'word' && noName.test(key.text))
-        refuse(
-          'syntax',
-          key,
-          `${quote(key.text)} is no attribute name`,
-          'attributes of a node or an edge stand in [ ]',
-        );
-      if (token.kind === '=' && frame.pending.length === 1 && isLiteral(peek(1))) {
-        frame.pending.push(token, peek(1));
-        index += 2;
-        finish(frame);
-        continue;
-      }
-      if (isLiteral(token) && afterOperand) finish(frame);
-      frame.pending.push(token);
-      index++;
+      if (token.kind === '}') this.close(brace);
+      else if (token.kind === '{') this.open(token, this.leadsOn());
+      else if (token.kind === '[') {
+        if (!this.list()) return;
+      } else if (token.kind === ';') this.semicolon();
+      else if (isLiteral(token)) this.operand(token);
+      else this.sign(token);
     }
-  };
-
-  const isHeader = (token: Token) => isKeyword(token, 'strict', 'graph', 'digraph');
-  const begin = peek();
-  if (begin.kind === 'end') {
-    if (!cut)
-      refuse(
-        'no-graph',
-        begin,
-        text.trim() === '' ? 'the file is empty' : 'there is no graph in this file',
-        'write digraph name { … }',
-      );
-    return { header: undefined, items, bad, whole: false, turned };
-  }
-  if (!isHeader(begin)) {
-    refuse(
-      'no-graph',
-      begin,
-      `a pipeline begins with the word digraph, not with ${quote(begin.text)}`,
-      'write digraph name { … }',
-    );
-    return { header: undefined, items, bad, whole: false, turned };
-  }
-  if (isKeyword(begin, 'strict')) {
-    refuse('strict-graph', begin, 'strict graphs are not supported', 'remove the word strict');
-    index++;
-  }
-  const keyword = peek();
-  if (isKeyword(keyword, 'graph'))
-    refuse('undirected-graph', keyword, 'a pipeline is a directed graph', 'write digraph instead of graph');
-  if (isKeyword(keyword, 'graph', 'digraph')) index++;
-  else refuse('no-graph', keyword, 'the word digraph is missing', 'write digraph name { … }');
-  const named = isLiteral(peek()) ? peek() : undefined;
-  if (named !== undefined) {
-    index++;
-    checkLiteral(named);
-    // A bare name may hold what an id may not; only the brace must follow.
-    while (isLiteral(peek()) || peek().kind === ':') index++;
-  }
-  const header = { name: named?.text ?? '', token: named ?? keyword };
-  const brace = peek();
-  if (brace.kind !== '{') {
-    if (!cut || brace.kind !== 'end') {
-      const at = brace.kind === 'end' ? header.token : brace;
-      refuse('no-body', at, 'the graph has no body: { is missing', 'write digraph name { … }');
-    }
-    return { header, items, bad, whole: false, turned };
-  }
-  index++;
-  body({ parent: undefined, open: brace });
-  while (peek().kind === ';') index++;
-  const after = peek();
-  if (after.kind !== 'end') {
-    if (isHeader(after))
-      refuse(
-        'several-graphs',
-        after,
-        'a file holds one graph; this is another one',
-        'put it into a file of its own',
-      );
-    else {
-      whole = false;
-      refuse(
+    while (this.peek().kind === ';') this.leaveOut();
+    const after = this.peek();
+    if (after.kind === 'end') return;
+    const isGraph = /^(?:strict|graph|digraph)$/.test(this.word(after));
+    this.whole &&= isGraph;
+    if (isGraph)
+      this.refuse('several-graphs', after, 'a file holds one graph', 'put this one into another file');
+    else
+      this.refuse(
         'text-after-graph',
         after,
-        `${quote(after.text)} stands after the end of the graph`,
+        'there is text after the end of the graph',
         'remove it, or the brace that closed the graph too early',
       );
-    }
   }
-  return { header, items, bad, whole, turned };
+
+  private open(brace: Token, isEnd: boolean, keyword = brace): void {
+    if (!isEnd) this.beginPiece(keyword.start);
+    const edge = isEnd ? this.statement : undefined;
+    this.braces.push({ open: keyword, edge, before: this.statements.length });
+    this.statement = undefined;
+    this.put(brace, '{');
+    this.index++;
+  }
+
+  private close(brace: Brace): void {
+    const token = this.peek();
+    this.braces.pop();
+    this.statement = undefined;
+    this.index++;
+    if (this.braces.length === 0) return;
+    this.put(token, '}');
+    if (brace.edge === undefined && this.peek().kind !== '->') return;
+    // What the braces hold belongs to the edge.
+    this.statements.length = brace.before;
+    this.statement = brace.edge ?? { start: brace.open.start, end: token.end };
+    this.statement.end = token.end;
+    if (brace.edge === undefined) this.statements.push(this.statement);
+    if (brace.open.kind !== '{') this.bad.push(subgraphEnd(brace.open));
+  }
+
+  /** Whether the next token is the end of an edge. */
+  private leadsOn(): boolean {
+    return this.statement !== undefined && this.previous('->');
+  }
+
+  private operand(token: Token): void {
+    const next = this.peek(1).kind;
+    const isEnd = this.leadsOn();
+    const isValue = this.statement !== undefined && this.previous('=');
+    if (!isEnd && !isValue) this.statement = undefined;
+    const word = this.word(token);
+    if (isValue || next === '=' || !keywords.test(word)) this.take(this.literal(token));
+    else if (word === 'subgraph' && (next === '{' || this.peek(2).kind === '{')) this.subgraph(token, isEnd);
+    else if (!isEnd && next === '[' && defaults.test(word)) this.take(word);
+    else if (!isEnd && next !== '->' && defaults.test(word)) this.leaveOut();
+    else {
+      const message = `"${this.said(token)}" is a word of the language and cannot be a node id`;
+      this.refuse('keyword-id', token, message, 'choose another id, or write it in quotes');
+      this.take('x'.repeat(word.length));
+    }
+    if (isValue) this.statement = undefined;
+  }
+
+  private subgraph(keyword: Token, isEnd: boolean): void {
+    this.put(keyword, 'subgraph');
+    this.index++;
+    const name = this.peek();
+    if (name.kind !== '{') {
+      this.put(name, this.literal(name));
+      this.index++;
+    }
+    this.open(this.peek(), isEnd, keyword);
+  }
+
+  private sign(token: Token): void {
+    if (token.kind === '->' && this.statement === undefined)
+      this.refuse('syntax', token, 'this edge comes from nothing', 'name the node it leaves');
+    const key = this.lexed.tokens[this.index - 1];
+    if (token.kind === '=' && key?.kind === 'word' && noName.test(this.said(key)))
+      this.refuse(
+        'syntax',
+        key,
+        `"${this.said(key)}" is no attribute name`,
+        'attributes of a node or an edge stand in [ ]',
+      );
+    this.take();
+  }
+
+  private semicolon(): void {
+    if (this.statement !== undefined) this.take();
+    else if (this.previous(';', '{')) this.leaveOut();
+    else this.index++;
+    this.statement = undefined;
+  }
+
+  /** Takes the lists behind an operand as one; false when one is never closed, which ends the reading. */
+  private list(): boolean {
+    const open = this.peek();
+    if (this.statement === undefined)
+      this.refuse(
+        'stray-list',
+        open,
+        'this attribute list belongs to nothing',
+        'put it after a node, an edge, or the word graph, node or edge; for all nodes of a subgraph write node [ … ] in it',
+      );
+    this.take();
+    while (this.peek().kind !== ']' || this.peek(1).kind === '[') {
+      const token = this.peek();
+      if (token.kind === ']') this.index += 2;
+      else if (isLiteral(token)) this.take(this.literal(token));
+      else if (token.kind === ',' || token.kind === ';') {
+        // One behind a value, or where a value is missing, is the library's to judge.
+        if (this.previous('word', 'string', 'html', '=')) this.take(',');
+        else this.leaveOut();
+      } else if (/^(?:[{}[]|end)$/.test(token.kind)) {
+        this.whole = false;
+        this.statements.pop();
+        if (token.kind !== 'end' || !this.lexed.unclosed)
+          this.refuse('unclosed-list', open, 'this attribute list is never closed', 'close it with ]');
+        return false;
+      } else this.take();
+    }
+    this.take();
+    this.statement = undefined;
+    return true;
+  }
 }

@@ -1,221 +1,129 @@
-/** The author's text as tokens: the dialect's words, strings and signs, each with its place. */
-import { skipBlank } from './blank.ts';
-import { endOfString, textOfString } from './literal.ts';
+/** The author's text as tokens: words, strings and signs, each with its place, and the comments between them. */
+import { endOfString, type Range, skipBlank } from './scan.ts';
 
-export type Sign = '->' | '--' | '{' | '}' | '[' | ']' | ';' | ',' | '=' | ':' | '+';
-export type Token = {
-  readonly kind: 'word' | 'string' | 'html' | Sign | 'end';
-  /** The word as written, the string's value, the sign. */
-  readonly text: string;
-  readonly start: number;
-  readonly end: number;
-};
+export type Sign = '->' | '{' | '}' | '[' | ']' | ';' | ',' | '=' | '+';
+/** Strings that are joined by + are one token. */
+export type Token = Range & { readonly kind: 'word' | 'string' | 'html' | Sign | 'end' };
 
-/** What cannot be a token at all. */
-export type BadText = {
-  readonly code: string;
-  readonly message: string;
-  readonly start: number;
-  readonly end: number;
-  readonly fix: string;
-};
+/** Something in the author's text that is refused. */
+export type BadText = Range & { readonly code: string; readonly message: string; readonly fix: string };
 
 export type Lexed = {
   /** The last one is `end`. */
   readonly tokens: readonly Token[];
+  readonly comments: readonly Range[];
   readonly bad: readonly BadText[];
-  /** True when a string or comment runs to the end of the text, so that what is missing after it is no news. */
-  readonly cut: boolean;
-  /** The first string that looks like what should stand between two: a quote before it is missing or one too many. */
-  readonly turned: Turned | undefined;
+  /** True when a string or comment is never closed. The text from there on is left out. */
+  readonly unclosed: boolean;
+  /** The first string or word that the next string or word follows without a blank: a quote may be missing. */
+  readonly stuck: Range | undefined;
 };
 
-/** From its opening quote to its closing one, and the text that is stuck to that. */
-export type Turned = { readonly start: number; readonly end: number; readonly before: string };
+export const isLiteral = (token?: Token): token is Token & { kind: 'word' | 'string' | 'html' } =>
+  token?.kind === 'word' || token?.kind === 'string' || token?.kind === 'html';
 
-// Each takes many times the memory of its text.
-const mostTokens = 4_000_000;
-
-const signs: ReadonlySet<string> = new Set(['{', '}', '[', ']', ';', ',', '=']);
-const stops = /[\s"[\]{};,#]/;
-
-/** The end of the word at `start`. A value may hold signs that a key or an id may not (`https:`, `x>=5`, `a=b`). */
-function endOfWord(text: string, start: number, role: 'id' | 'key' | 'value'): number {
-  let at = start;
-  for (; at < text.length; at++) {
-    const c = text[at] ?? '';
-    const next = text[at + 1];
-    if (stops.test(c) || (c === '/' && (next === '/' || next === '*'))) break;
-    if (c === '-' && next === '>') break;
-    if (c === '\\' && (next === '\n' || next === '\r')) break;
-    if (role === 'value') continue;
-    if (c === '=' || c === '<' || c === '+') break;
-    if (role === 'id' && (c === ':' || (c === '-' && next === '-'))) break;
-  }
-  return Math.max(at, start + 1);
-}
-
-/** The offset after an HTML value, what is stuck to its closing `>` included; undefined when it is never closed. */
-function endOfHtml(text: string, start: number): number | undefined {
-  let depth = 0;
-  for (let at = start; at < text.length; at++) {
-    const c = text[at] ?? '';
-    if (c === '<') depth++;
-    else if (depth === 0 && /[\s,;\]}]/.test(c)) return at;
-    else if (c === '>') depth--;
-  }
-  return undefined;
-}
-
-// What is meant as an arrow and is none; only where an id may stand.
-const noArrow = /-{2,}\s*>+|-{3,}|->>+|-\s+>|<-+>?|[\u2010-\u2015\u2212]+\s*>?|[→⇒⟶⟹➔➜]/y;
-// Blanks to the eye, or nothing at all, but no blanks of the language.
-const noBlank = /[\u00A0\u00AD\u0085\u1680\u2000-\u200B\u2028\u2029\u202F\u205F\u2060\u3000\uFEFF]/y;
-
-const foundAt = (form: RegExp, text: string, at: number): string | undefined => {
-  form.lastIndex = at;
-  return form.exec(text)?.[0];
-};
-
-/** Where quotes are turned inside out, a text ends as the sign before a string does, and the string's first word is
- *  stuck to it: `="`, `+ "`, `-> "`. */
-function turnedAt(text: string, previous: Token | undefined, at: number): number | undefined {
-  if (previous?.kind !== 'string' || previous.end !== at) return undefined;
-  // Of strings joined by + the last one.
-  let start = previous.start;
-  for (let end = endOfString(text, start); end !== undefined && end < at; end = endOfString(text, start))
-    start = text.indexOf('"', end);
-  return /(?:=|\+|->)\s*$/.test(text.slice(Math.max(start + 1, at - 20), at - 1)) ? start : undefined;
-}
+/** A word up to one of `stops` or what ends every word: a blank, a sign, a comment, an arrow, a continued line. */
+const wordUpTo = (stops: string, arrow: string): RegExp =>
+  new RegExp(`(?:[^\\s"[\\]{};,#/\\\\${stops}-]|/(?![/*])|-(?!${arrow})|\\\\(?![\\r\\n]))+`, 'y');
+// A value may hold signs that a key or an id may not: `https:`, `x>=5`, `a=b`.
+const words = { value: wordUpTo('', '>'), key: wordUpTo('=<+', '>'), id: wordUpTo('=<+:', '[->]') };
+const signs = /->|[[\]{};,=+]/y;
+const port = /(?::\s*(?:\w*|"[^"]*"))+/y;
+const html = /<[\s\S]*?>(?=\s*[,;\]}]|\s*$)/y;
+// What is meant as an arrow and is none; only where an id may be.
+const badArrow = /=>|-{2,}(?:\s*>+)?|->>+|-\s+>|<-+>?|[\u2010-\u2015\u2212]+\s*>?|[→⇒⟶⟹➔➜]/y;
+// Colours and addresses. A `#` with a blank behind it is meant as a comment.
+const commentedValue = /(?:#(?=\S)|[\w.+-]+:\/\/)[^\s"[\]{};,]*/y;
 
 /** Takes a text apart. Never throws. */
 export function lex(text: string): Lexed {
   const tokens: Token[] = [];
+  const comments: Range[] = [];
   const bad: BadText[] = [];
-  let cut = false;
-  let turned: Turned | undefined;
+  let unclosed = false;
+  let stuck: Range | undefined;
   let inList = false;
-  // Once one is never closed, what follows it is not searched again for each of the signs in it.
-  let closesHtml = true;
   let at = 0;
 
-  const push = (kind: Token['kind'], start: number, end: number, said = text.slice(start, end)) => {
-    tokens.push({ kind, text: said, start, end });
+  const match = (form: RegExp): number => {
+    form.lastIndex = at;
+    return form.exec(text)?.[0].length ?? 0;
+  };
+  const push = (kind: Token['kind'], end: number): void => {
+    tokens.push({ kind, start: at, end });
     at = end;
   };
+  const refuse = (code: string, end: number, message: string, fix: string) =>
+    void bad.push({ code, start: at, end, message, fix });
 
-  /** The end of a value that a comment would cut short, which is refused. */
-  const commented = (from: number): number => {
-    const end = from + text.slice(from, from + 1000).search(/[\s"[\]{};,]|$/);
-    bad.push({
-      code: 'syntax',
-      message: `${text[from] === '#' ? '#' : '//'} begins a comment, also in a value without quotes`,
-      start: from,
-      end,
-      fix: 'write the value in double quotes',
-    });
-    return end;
+  const takeString = (): void => {
+    const end = endOfString(text, at);
+    if (end === undefined) {
+      unclosed = true;
+      const fix = 'close it with a double quote, or write \\" for a quote inside a string';
+      refuse('unclosed-string', at + 1, 'this string is never closed', fix);
+      return;
+    }
+    const first = tokens.at(-2);
+    if (tokens.at(-1)?.kind === '+' && first?.kind === 'string') {
+      tokens.length -= 2;
+      at = first.start;
+    }
+    push('string', end);
+  };
+  /** A value that a comment would cut short: `#ff0000`, `https://x.y`. */
+  const takeCommentedValue = (): boolean => {
+    const length = tokens.at(-1)?.kind === '=' ? match(commentedValue) : 0;
+    if (length === 0) return false;
+    const message = `${text[at] === '#' ? '#' : '//'} begins a comment, also in a value without quotes`;
+    refuse('syntax', at + length, message, 'write the value in double quotes');
+    push('word', at + length);
+    return true;
+  };
+  const takeBadArrow = (): boolean => {
+    const length = inList || tokens.at(-1)?.kind === '=' ? 0 : match(badArrow);
+    if (length === 0) return false;
+    const arrow = text.slice(at, at + length);
+    const fix = arrow.startsWith('<') ? 'edges lead from left to right: write b -> a for a <- b' : 'write ->';
+    if (arrow === '--') refuse('undirected-edge', at + 2, 'edges of a pipeline have a direction', fix);
+    else refuse('syntax', at + length, `${arrow} is no arrow`, fix);
+    push('->', at + length);
+    return true;
+  };
+  const takePort = (): boolean => {
+    const last = tokens.at(-1);
+    const length = inList || !(isLiteral(last) || last?.kind === '}') ? 0 : match(port);
+    if (length > 0) refuse('port', at + length, 'ports are not supported', 'name the node only');
+    at += length;
+    return length > 0;
+  };
+  const takeWord = (afterEquals: boolean): void => {
+    const length = match(words[afterEquals ? 'value' : inList ? 'key' : 'id']);
+    push('word', at + Math.max(length, 1));
+  };
+  const takeSign = (): boolean => {
+    const sign = text.slice(at, at + match(signs));
+    if (sign === '' || (sign === '+' && tokens.at(-1)?.kind !== 'string')) return false;
+    if (/[[\]{}]/.test(sign)) inList = sign === '[';
+    push(sign as Sign, at + sign.length); // `signs` matches nothing else
+    return true;
   };
 
-  for (;;) {
-    // With a blank behind it, it is meant as a comment.
-    const hash = text[at] === '#' && /\S/.test(text[at + 1] ?? '');
-    if (hash && tokens.at(-1)?.kind === '=' && tokens.at(-1)?.end === at) push('word', at, commented(at));
-    const blank = skipBlank(text, at);
-    at = blank.at;
-    if (blank.unclosed !== undefined) {
-      cut = true;
-      bad.push({
-        code: 'unclosed-comment',
-        message: 'this comment is never closed',
-        start: blank.unclosed,
-        end: blank.unclosed + 2,
-        fix: 'close it with */',
-      });
-    }
+  while (!unclosed) {
+    if (takeCommentedValue()) continue;
+    at = skipBlank(text, at, comments);
     if (at >= text.length) break;
-    if (tokens.length >= mostTokens) {
-      cut = true;
-      bad.push({
-        code: 'too-large',
-        message: `the file has more than ${mostTokens} words and signs`,
-        start: at,
-        end: at,
-        fix: 'split the pipeline',
-      });
-      break;
-    }
-
-    const c = text[at] ?? '';
-    const previous = tokens.at(-1);
-    const afterEquals = previous?.kind === '=';
-    const odd = c < '\x80' ? undefined : foundAt(noBlank, text, at);
-    if (odd !== undefined) {
-      const name = `U+${(odd.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
-      bad.push({
-        code: 'invisible',
-        message: `the character ${name} stands here, which cannot be seen and is no blank of the language`,
-        start: at,
-        end: at + odd.length,
-        fix: 'remove it, or write a plain blank',
-      });
-      at += odd.length;
-      continue;
-    }
-    const start = turned === undefined && !/[{}[\];,=+:-]/.test(c) ? turnedAt(text, previous, at) : undefined;
-    if (start !== undefined) {
-      const before = text.slice(at, c === '"' ? at + 1 : endOfWord(text, at, 'id'));
-      turned = { start, end: at, before };
-    }
-    const mayBeArrow = !inList && !afterEquals && (c === '-' || c === '<' || c >= '\x80');
-    const arrow = mayBeArrow ? foundAt(noArrow, text, at) : undefined;
-    if (arrow !== undefined) {
-      bad.push({
-        code: 'syntax',
-        message: `${arrow} is no arrow`,
-        start: at,
-        end: at + arrow.length,
-        fix: arrow.startsWith('<') ? 'edges lead from left to right: write b -> a for a <- b' : 'write ->',
-      });
-      push('->', at, at + arrow.length);
-    } else if (c === '"') {
-      const end = endOfString(text, at);
-      if (end === undefined) {
-        cut = true;
-        bad.push({
-          code: 'unclosed-string',
-          message: 'this string is never closed',
-          start: at,
-          end: at + 1,
-          fix: 'close it with a double quote, or write \\" for a quote inside a string',
-        });
-        push('string', at, text.length, text.slice(at + 1));
-        break;
-      }
-      const before = tokens.at(-2);
-      if (previous?.kind === '+' && before?.kind === 'string') {
-        tokens.length -= 2;
-        push('string', before.start, end, before.text + textOfString(text, at, end));
-      } else push('string', at, end, textOfString(text, at, end));
-    } else if (c === '-' && text[at + 1] === '>') push('->', at, at + 2);
-    else if (c === '-' && text[at + 1] === '-' && !afterEquals) push('--', at, at + 2);
-    else if (signs.has(c)) {
-      if (c === '[') inList = true;
-      else if (c === ']' || c === '{' || c === '}') inList = false;
-      push(c as Sign, at, at + 1); // `signs` holds nothing else
-    } else if (c === '+' && previous?.kind === 'string') push('+', at, at + 1);
-    else if (c === ':' && !inList && !afterEquals) push(':', at, at + 1);
-    else if (c === '<') {
-      const end: number | undefined = closesHtml ? endOfHtml(text, at) : undefined;
-      closesHtml = end !== undefined;
-      push('html', at, end ?? at + 1);
-    } else {
-      const role = afterEquals ? 'value' : inList ? 'key' : 'id';
-      const end = endOfWord(text, at, role);
-      const cutValue = role === 'value' && text[end - 1] === ':' && text.startsWith('//', end);
-      push('word', at, cutValue ? commented(at) : end);
-    }
+    const last = tokens.at(-1);
+    const afterEquals = last?.kind === '=';
+    if (takeCommentedValue() || takeBadArrow() || takePort() || takeSign()) continue;
+    if (last?.end === at && isLiteral(last) && (last.kind === 'string' || text[at] === '"')) stuck ??= last;
+    if (text.startsWith('/*', at)) {
+      unclosed = true;
+      refuse('unclosed-comment', at + 2, 'this comment is never closed', 'close it with */');
+    } else if (text[at] === '"') takeString();
+    else if (text[at] === '<') push('html', at + (afterEquals ? Math.max(match(html), 1) : 1));
+    else takeWord(afterEquals);
   }
-  tokens.push({ kind: 'end', text: '', start: text.length, end: text.length });
-  return { tokens, bad, cut, turned };
+  tokens.push({ kind: 'end', start: text.length, end: text.length });
+  return { tokens, comments, bad, unclosed, stuck };
 }

@@ -1,89 +1,72 @@
 /** What a quoted literal says, and which of the author's characters each of its characters comes from. */
 import type { Span } from '../model/diagnostic.ts';
 import type { Attribute, Graph } from '../model/graph.ts';
-import { skipBlank } from './blank.ts';
 import { lastUpTo, positionsIn } from './positions.ts';
+import { endOfString, type Range, skipBlank } from './scan.ts';
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '"': '"', '\\': '\\' };
 
-/** The offset after the closing quote of the string that opens at `start`; undefined when it is never closed. */
-export function endOfString(text: string, start: number): number | undefined {
-  for (let at = start + 1; at < text.length; at++) {
-    const c = text.charCodeAt(at);
-    if (c === 0x22) return at + 1;
-    if (c === 0x5c) at++;
-  }
-  return undefined;
-}
-
-/** The text of one quoted string. `copied` hears of every stretch: `length` characters of the value from `value` on
- *  stand in the author's text from `source` on, one for one. */
-export function textOfString(
+/** The text of one quoted string. `copied` is called for every stretch: the value from `value` on has the characters of
+ *  the author's text from `source` on, one for one, up to the next stretch. */
+function textOfString(
   text: string,
   start: number,
   end: number,
-  copied: (value: number, source: number, length: number) => void = () => {},
+  copied: (value: number, source: number) => unknown,
 ): string {
-  const last = end - 1;
   let value = '';
   let from = start + 1;
-  // Looked for in the string alone: most have none, and the next one may be at the end of a long text.
-  const inside = text.slice(from, last);
-  const backslash = (at: number): number => {
-    const found = inside.indexOf('\\', at - start - 1);
-    return found === -1 ? -1 : found + start + 1;
-  };
   const keep = (to: number) => {
-    if (to > from) copied(value.length, from, to - from);
+    if (to > from) copied(value.length, from);
     value += text.slice(from, to);
   };
-  for (let at = backslash(from); at !== -1; at = backslash(at)) {
-    const next = text[at + 1] ?? '';
-    const meant = escapes[next];
+  for (const { 0: written, index } of text.slice(from, end - 1).matchAll(/\\(?:\r\n|[\s\S])/g)) {
+    const at = start + 1 + index;
     // A backslash at the end of a line joins it to the next one.
-    const joined = next === '\n' ? 2 : next === '\r' ? (text[at + 2] === '\n' ? 3 : 2) : 0;
-    if (meant === undefined && joined === 0) {
-      at += 2;
-      continue;
-    }
+    const meant = /[\n\r]/.test(written) ? '' : escapes[written.slice(1)];
+    if (meant === undefined) continue;
     keep(at);
-    from = at + (joined === 0 ? 2 : joined);
-    if (meant !== undefined) {
-      copied(value.length, at, 1);
-      value += meant;
-    }
-    at = from;
+    if (meant !== '') copied(value.length, at);
+    value += meant;
+    from = at + written.length;
   }
-  keep(last);
+  keep(end - 1);
   return value;
 }
 
-/** `values[i]` is where a stretch of a literal's value begins, `sources[i]` where it stands in the author's text. */
-type Stretches = { readonly values: number[]; readonly sources: number[] };
+/** The value of a literal; `values[i]` is where a stretch of it begins, `sources[i]` where that is in the author's
+ *  text. */
+type Stretches = {
+  readonly value: string;
+  readonly values: readonly number[];
+  readonly sources: readonly number[];
+};
 
-/** The stretches of a literal, which may be several strings joined by `+`. */
-function stretchesOf(text: string, start: number, end: number): Stretches {
-  const found: Stretches = { values: [], sources: [] };
-  const add = (value: number, source: number) => {
-    found.values.push(value);
-    found.sources.push(source);
+/** The stretches of a quoted literal, which may be several strings joined by `+`. */
+function stretchesOf(text: string, { start, end }: Range): Stretches {
+  const values: number[] = [];
+  const sources: number[] = [];
+  let value = '';
+  const add = (within: number, source: number) => {
+    values.push(value.length + within);
+    sources.push(source);
   };
-  let length = 0;
-  let at = start;
-  while (at < end) {
-    if (text[at] === '"') {
+  for (let at = start; at < end; ) {
+    const next = skipBlank(text, at);
+    if (next > at) at = next;
+    else if (text[at] === '"') {
       const stop = endOfString(text, at) ?? end;
-      const before = length;
-      length += textOfString(text, at, stop, (value, source) => add(before + value, source)).length;
+      value += textOfString(text, at, stop, add);
       at = stop;
-    } else {
-      const next = skipBlank(text, at).at;
-      at = next === at ? at + 1 : next;
-    }
+    } else at++;
   }
-  add(length, end - 1);
-  return found;
+  add(0, end - 1);
+  return { value, values, sources };
 }
+
+/** What the literal between two offsets says. */
+export const literalText = (text: string, range: Range): string =>
+  text[range.start] === '"' ? stretchesOf(text, range).value : text.slice(range.start, range.end);
 
 // One long prompt may hold many findings; it is taken apart once.
 const kept = new WeakMap<Attribute, Stretches>();
@@ -97,7 +80,7 @@ export function spanInValue(graph: Graph, attribute: Attribute, at: number, leng
     const from = Math.min(start + at, end);
     return positions.span(from, Math.min(from + length, end));
   }
-  const parts = kept.get(attribute) ?? stretchesOf(graph.text, start, end);
+  const parts = kept.get(attribute) ?? stretchesOf(graph.text, { start, end });
   kept.set(attribute, parts);
   const source = (offset: number): number => {
     const i = Math.max(lastUpTo(parts.values, offset), 0);

@@ -2,41 +2,32 @@
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Graph } from '../model/graph.ts';
 import { build } from './build.ts';
-import { outline } from './dialect.ts';
-import type { BadText, Turned } from './lex.ts';
-import { treesOf } from './parse.ts';
-import { type Positions, positionsOf } from './positions.ts';
+import { rewrite } from './dialect.ts';
+import type { BadText } from './lex.ts';
+import { piecesOf } from './parse.ts';
+import { positionsOf } from './positions.ts';
+import type { Range } from './scan.ts';
 
-const mostCharacters = 64 * 1024 * 1024;
+const mostCharacters = 10 * 1024 * 1024;
 const mostFindings = 500;
 
-/** Behind a quote that is missing or one too many, strings and what stands between them have changed places: nothing
- *  that is found from there on is worth telling. Where something is wrong before it, that comes first. */
-function blamed(
-  { start, end, before }: Turned,
-  all: readonly BadText[],
-  positions: Positions,
-): readonly BadText[] {
-  const unclosed = ({ code }: BadText) => code.startsWith('unclosed-');
-  const earlier = all.filter((one) => one.start < start && !unclosed(one));
-  if (earlier.some(({ code }) => code === 'syntax')) return all;
-  if (!all.some((one) => one.start >= start || unclosed(one))) return all;
-  const line = positions.at(end).line;
-  const where = line === positions.at(start).line ? '' : ` in line ${line},`;
-  const message = `this string ends${where} right before ${quoted(before)}: a quote is missing, or one too many`;
+/** Behind a quote that is missing or one too many, strings and the text between them are mistaken for each other: of what
+ *  is found from there on only the quote is reported. */
+function withStuck(all: readonly BadText[], stuck: Range, text: string, line: string): readonly BadText[] {
+  const isCut = ({ code }: BadText) => code.startsWith('unclosed-');
+  if (!all.some((one) => one.start >= stuck.start || isCut(one))) return all;
+  const next = /^\w+/.exec(text.slice(stuck.end, stuck.end + 40))?.[0];
+  const before = next === undefined ? 'a quote' : `"${next}"`;
   return [
-    ...earlier,
+    ...all.filter((one) => one.start < stuck.start && !isCut(one)),
     {
+      ...stuck,
       code: 'unclosed-string',
-      message,
-      start,
-      end: start + 1,
+      message: `this ends${line} right before ${before}: a quote is missing, or one too many`,
       fix: 'close the string where it should end, take the quote away, or write \\" for one inside a string',
     },
   ];
 }
-
-const quoted = (text: string): string => (text === '"' ? 'another quote' : `"${text.slice(0, 40)}"`);
 
 /** The graph that a pipeline text describes, and everything in the text that is refused. Never throws.
  *
@@ -83,18 +74,19 @@ export function readGraph(
       ],
     };
 
-  const { header, items, bad: refused, whole, turned } = outline(text);
-  const statements = items.flatMap((item) => (item.kind === 'statement' ? [item] : []));
-  const trees = treesOf(statements);
-  const built = header === undefined ? undefined : build({ file, text, positions }, header, items, trees);
-  const unread = trees.bad();
-  // A value that is refused for what it is has told already why its statement does not read.
-  const explained = new Set(refused.map(({ start }) => start));
-  const news = unread.filter(({ start }) => !explained.has(start));
-  const all = [...refused, ...news, ...(built?.bad ?? [])].sort((a, b) => a.start - b.start);
-  const bad = turned === undefined ? all : blamed(turned, all, positions);
+  const rewritten = rewrite(text);
+  const { header, whole, stuck } = rewritten;
+  const failed: BadText[] = [];
+  const built =
+    header === undefined
+      ? undefined
+      : build({ file, text, positions }, header, piecesOf(text, rewritten, failed));
+  const all = [...rewritten.bad, ...failed, ...(built?.bad ?? [])].sort((a, b) => a.start - b.start);
+  const line = positions.at(stuck?.end ?? 0).line;
+  const where = line === positions.at(stuck?.start ?? 0).line ? '' : ` in line ${line}`;
+  const bad = stuck === undefined ? all : withStuck(all, stuck, text, where);
   return {
-    graph: whole && unread.length === 0 && bad === all ? built?.graph : undefined,
+    graph: whole && failed.length === 0 && bad === all ? built?.graph : undefined,
     diagnostics: bad.slice(0, mostFindings).map(say),
   };
 }

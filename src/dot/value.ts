@@ -1,8 +1,9 @@
 /** Attribute names and values as the author means them. */
 import { durationMs } from '../model/attribute.ts';
 import type { Attribute, Value } from '../model/graph.ts';
-import type { Token } from './lex.ts';
+import { literalText } from './literal.ts';
 import type { Positions } from './positions.ts';
+import type { Range } from './scan.ts';
 
 /** Names that other pipelines use, read as ours. */
 export const synonyms: Readonly<Record<string, string>> = {
@@ -29,12 +30,14 @@ export function bareValue(text: string): Value {
 }
 
 /** One `key=value` of the author's, under its canonical name. */
-export function attributeOf(key: Token, value: Token, positions: Positions): Attribute {
-  const quoted = value.kind === 'string';
+export function attributeOf(text: string, key: Range, value: Range, positions: Positions): Attribute {
+  const written = literalText(text, key);
+  const said = literalText(text, value);
+  const quoted = text[value.start] === '"';
   return {
-    key: Object.hasOwn(synonyms, key.text) ? (synonyms[key.text] ?? key.text) : key.text,
-    written: key.text,
-    value: quoted ? { kind: 'string', text: value.text } : bareValue(value.text),
+    key: Object.hasOwn(synonyms, written) ? (synonyms[written] ?? written) : written,
+    written,
+    value: quoted ? { kind: 'string', text: said } : bareValue(said),
     quoted,
     keySpan: positions.span(key.start, key.end),
     valueSpan: positions.span(value.start, value.end),

@@ -9,8 +9,8 @@ const inside = (body: string) => readGraph('p.dot', `digraph { ${body} }`);
 test.for([
   ['a /* never', 'unclosed-comment', '/*'],
   ['a [x="never]', 'unclosed-string', '"'],
-  ['a [x="one + "two" + "three"]', 'unclosed-string', '"'],
-  ['a [x="one]\n b [y=   "z z"]', 'unclosed-string', '"'],
+  ['a [x="one + "two" + "three"]', 'unclosed-string', '"one + "'],
+  ['a [x="one]\n b [y=   "z z"]', 'unclosed-string', '"one]\n b [y=   "'],
   ['a [x=#ff;y=2]', 'syntax', '#ff'],
   ['a [x=#ff,y=2]', 'syntax', '#ff'],
   ['a [x=one "two"]', 'syntax', 'one'],

@@ -199,10 +199,8 @@ test.for([
   ['a -> {b c}', ['a>b', 'a>c']],
   ['{a b} -> c', ['a>c', 'b>c']],
   ['{a b} -> {c; d}', ['a>c', 'a>d', 'b>c', 'b>d']],
-  ['subgraph s {a -> b} -> c', ['a>b', 'a>c', 'b>c']],
-  ['a -> subgraph t {b [x=1]; c} -> d', ['a>b', 'a>c', 'b>d', 'c>d']],
-  ['a -> {b {c}}', ['a>b', 'a>c']],
-  ['a -> {}', []],
+  ['a -> {b, c;} -> d', ['a>b', 'a>c', 'b>d', 'c>d']],
+  ['a -> b; {c; d}; {e}; e -> f', ['a>b', 'e>f']],
   ['{a} {b} a -> b', ['a>b']],
 ] as const)('%s has the edges %j', ([text, wanted]) => {
   expect(hops(body(text))).toEqual(wanted);
@@ -275,7 +273,14 @@ test.for([
   ['digraph G { a } }', 'text-after-graph', '1:17'],
   ['digraph G { [x=1] }', 'stray-list', '1:13'],
   ['digraph G { subgraph { a } [x=1] }', 'stray-list', '1:28'],
-  ['digraph G { subgraph x; }', 'subgraph-body', '1:13'],
+  ['digraph G { subgraph x; }', 'keyword-id', '1:13'],
+  ['digraph G { subgraph s {a -> b} -> c }', 'subgraph-end', '1:13'],
+  ['digraph G { a -> subgraph t {b c} }', 'subgraph-end', '1:18'],
+  ['digraph G { a -> {b [x=1]; c} -> d }', 'subgraph-end', '1:18'],
+  ['digraph G { {a -> b} -> c }', 'subgraph-end', '1:13'],
+  ['digraph G { a -> {b {c}} }', 'subgraph-end', '1:18'],
+  ['digraph G { a -> {} }', 'subgraph-end', '1:18'],
+  ['digraph G { {a}; -> b }', 'syntax', '1:18'],
   ['digraph G { a -> }', 'syntax', '1:15'],
   ['digraph G { -> a }', 'syntax', '1:13'],
   ['digraph G { a -> -> b }', 'syntax', '1:15'],
@@ -283,12 +288,12 @@ test.for([
   ['digraph G { a [x=, y=1] }', 'syntax', '1:17'],
   ['digraph G { a [x] }', 'syntax', '1:16'],
   ['digraph G { a [x=hello world] }', 'syntax', '1:18'],
-  ["digraph G { a [x='one'] }", 'single-quotes', '1:18'],
+  ["digraph G { a [x='one'] }", 'quotes', '1:18'],
   ['digraph G { node -> a }', 'keyword-id', '1:13'],
   ['digraph G { a [x="y" + z] }', 'syntax', '1:22'],
   ['digraph G { a [x: y] }', 'syntax', '1:16'],
   ['digraph G { a [x="y" z: 3] }', 'syntax', '1:22'],
-  ['digraph G { a [x="say "hi" now"] }', 'syntax', '1:24'],
+  ['digraph G { a [x="say "hi" now"] }', 'unclosed-string', '1:18'],
   ['digraph G { a => b }', 'syntax', '1:15'],
   ['digraph G { a -> b (x=1) }', 'syntax', '1:20'],
   ['digraph G { a, b }', 'syntax', '1:14'],
@@ -299,17 +304,16 @@ test.for([
   ['digraph G { a - > b }', 'syntax', '1:15'],
   ['digraph G { a ->> b }', 'syntax', '1:15'],
   ['digraph G { a –> b → c }', 'syntax', '1:15 1:20'],
-  ['digraph G { a [x=“y”] }', 'curly-quotes', '1:18'],
-  ['digraph G { a\u00A0-> b }', 'invisible', '1:14'],
+  ['digraph G { a [x=“y”] }', 'quotes', '1:18'],
   ['digraph G { a [x=\u200B1,\u00A0y=2] }', 'invisible', '1:18 1:21'],
   ['digraph G { a [u=http://x.y/z, v=1] }', 'syntax', '1:18'],
   ['digraph G { a [color=#ff0000] b }', 'syntax', '1:22'],
   ['digraph G { a [x=1, y=2', 'unclosed-list', '1:15'],
   ['digraph G { a [x="1"\n b -> { c } [y=2]\n d [z=3] }', 'unclosed-list', '1:15'],
-  ["digraph G { a [x='two words'] }", 'single-quotes', '1:18'],
-  ['digraph G { a [x=“two words”] }', 'curly-quotes', '1:18'],
+  ["digraph G { a [x='two words'] }", 'quotes', '1:18'],
+  ['digraph G { a [x=“two words”] }', 'quotes', '1:18'],
   ['digraph G { a [x="one, y="two"] }', 'unclosed-string', '1:18'],
-  ['digraph G { a [x="one""]\n b [y="two words"]\n}', 'unclosed-string', '1:23'],
+  ['digraph G { a [x="one""]\n b [y="two words"]\n}', 'unclosed-string', '1:18'],
   ['digraph G { a [x="1]\n b [y="2"]\n c [z="3"] # "\n}', 'unclosed-string', '1:18'],
   ['digraph G { a ["x="1"] }', 'unclosed-string', '1:16'],
 ] as const)('%j is refused as %s at %s', ([text, code, places]) => {
@@ -324,7 +328,7 @@ test.for([
   }
 });
 
-test('everything that is wrong is told, in the order of the text', () => {
+test('everything that is wrong is reported, in the order of the text', () => {
   const { diagnostics } = readGraph(
     'p.dot',
     'strict graph G {\n a -- b\n c:port\n d [x=]\n 9e\n f [y=<b>]\n g ->\n}\ndigraph H {}',
@@ -361,34 +365,40 @@ test('a refusal that leaves no doubt about the rest leaves a graph for lint', ()
   expect(readGraph('p.dot', 'digraph { a -> }').graph).toBeUndefined();
 });
 
-test('a chain of twenty thousand nodes is read', () => {
-  const ids = Array.from({ length: 20_000 }, (_, i) => `n${i}`);
+test('a chain of a thousand nodes is read', () => {
+  const ids = Array.from({ length: 1000 }, (_, i) => `n${i}`);
   const graph = body(`${ids.join('->')} [weight=2]`);
-  expect(graph.edges).toHaveLength(19_999);
+  expect(graph.edges).toHaveLength(999);
   expect(graph.edges.every((e, i) => e.from === `n${i}` && e.to === `n${i + 1}` && e.weight === 2)).toBe(
     true,
   );
 });
 
-test('ten thousand nested subgraphs are read', () => {
-  const graph = body(`${'subgraph { label=x; '.repeat(10_000)} a ${'}'.repeat(10_000)}`);
+test('a hundred nested subgraphs are read', () => {
+  const graph = body(`${'subgraph { label=x; '.repeat(100)} a ${'}'.repeat(100)}`);
   expect(graph.nodes.get('a')?.classes).toEqual(['x']);
 });
 
-test('deep and wide nests of subgraphs that hold nodes and edges are read', () => {
-  const many = 40_000;
-  const deep = body(`${'{ a; '.repeat(many)} subgraph { label=x; b }${'}'.repeat(many)}`);
-  expect([...deep.nodes.values()].map(({ classes }) => classes)).toEqual([[], ['x']]);
-  expect(body(`${'{'.repeat(many)} a ${'} -> b'.repeat(many)}`).edges).toHaveLength(2 * many - 1);
-  const wide = body(`{ ${'{ a } { b }'.repeat(200_000)} } -> c`);
-  expect(wide.edges.map(({ from }) => from)).toEqual(['a', 'b']);
+test('ten thousand nodes are read', () => {
+  const many = 10_000;
+  const nodes = Array.from(
+    { length: many },
+    (_, i) => `n${i} [prompt="line one\nline ${i}"]\nn${i} -> n${i + 1}`,
+  );
+  const graph = body(nodes.join('\n'));
+  expect([graph.nodes.size, graph.edges.length]).toEqual([many + 1, many]);
+  expect(graph.nodes.get('n9999')?.span.start.line).toBe(2 + 3 * 9999);
 });
 
-test('members of subgraphs keep their order, however often the ones around them stand in edges', () => {
-  const graph = body('{ a { b { c } d } e } -> { { { x } -> y } -> z }');
-  expect(graph.edges.map(({ from, to }) => `${from}${to}`).join(' ')).toBe(
-    'xy yz xz az ay ax ez ey ex bz by bx dz dy dx cz cy cx',
-  );
+test.for([
+  ['a chain of a hundred thousand nodes', `${'n->'.repeat(100_000)}n`],
+  ['ten thousand nested subgraphs', `${'{ a '.repeat(10_000)}${'}'.repeat(10_000)}`],
+])('%s is refused as too large', ([, text]) => {
+  const { graph, diagnostics } = readGraph('p.dot', `digraph { ${text} }`);
+  expect(graph).toBeUndefined();
+  expect(diagnostics).toMatchObject([
+    { message: expect.stringContaining('too large'), fix: expect.any(String) },
+  ]);
 });
 
 test('an HTML value that is never closed is refused, however many signs are in it', () => {
@@ -403,33 +413,37 @@ test('a product of subgraphs that would fill the memory is refused', () => {
   ]);
 });
 
-test('a prompt of five million characters is read whole', () => {
-  const prompt = 'line of text "quoted" \\ 😀\n'.repeat(200_000);
+test('a prompt of a million characters is read whole', () => {
+  const prompt = 'line of text "quoted" \\ 😀\n'.repeat(40_000);
   const graph = body(`a [prompt="${prompt.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"] b`);
   expect(graph.nodes.get('a')?.attrs.get('prompt')?.value.text === prompt).toBe(true);
-  expect(graph.nodes.get('b')?.span.start.line).toBe(200_002);
+  expect(graph.nodes.get('b')?.span.start.line).toBe(40_002);
 });
 
 test.for([
-  ['a [x="y" + z]', 'write what follows in double quotes too'],
   ['a [x: y]', 'write x=…'],
   ['a [x="y" z: 3]', 'write z=…'],
-  ['a [x="say "hi" now"]', 'write \\" for a quote inside a string'],
+  [
+    'a [x="say "hi" now"]',
+    'close the string where it should end, take the quote away, or write \\" for one inside a string',
+  ],
   ['a => b', 'write ->'],
   ['a --> b', 'write ->'],
   ['a <- b', 'edges lead from left to right: write b -> a for a <- b'],
-  ['a [x=one" y=1 "]', 'write a quote before one too, or take this one away'],
   ['a [x=#fff]', 'write the value in double quotes'],
   [
     'a, b -> c',
     'write ; between statements, { a b } for several nodes at one end of an edge, quotes around a value with a comma',
   ],
-  ['{ a b } [x=1]', 'write what its nodes share as node [ … ] inside its braces'],
-] as const)('the way to mend %s is %s', ([statement, fix]) => {
+  [
+    '{ a b } [x=1]',
+    'put it after a node, an edge, or the word graph, node or edge; for all nodes of a subgraph write node [ … ] in it',
+  ],
+] as const)('the fix for %s is: %s', ([statement, fix]) => {
   expect(readGraph('p.dot', `digraph G { ${statement} }`).diagnostics.map((d) => d.fix)).toEqual([fix]);
 });
 
-test('what runs on for want of a quote is told once, with the line where it ends', () => {
+test('a string that runs on for want of a quote is reported once, with the line where it ends', () => {
   const text = `digraph G {
   a [prompt="say, max_visits=3]
   b [prompt="go on", label="B"]
@@ -439,19 +453,19 @@ test('what runs on for want of a quote is told once, with the line where it ends
   expect(graph).toBeUndefined();
   expect(diagnostics).toMatchObject([
     {
-      message: 'this string ends in line 3, right before "go": a quote is missing, or one too many',
-      place: { span: { start: { line: 2, column: 13 }, end: { line: 2, column: 14 } } },
+      message: 'this ends in line 3 right before "go": a quote is missing, or one too many',
+      place: { span: { start: { line: 2, column: 13 }, end: { line: 3, column: 14 } } },
     },
   ]);
 });
 
-test('a string that ends in = and is stuck to what follows is no fault of its own', () => {
+test('a string that the next word follows without a blank is read where nothing else is wrong', () => {
   expect(plain(body('a [x="q="y=1]').nodes.get('a')?.attrs)).toEqual({ x: 'q=', y: '1' });
   expect(hops(body('a [x=1]//c\nb -> c#d\n'))).toEqual(['b>c']);
 });
 
-test('a text of more words and signs than the memory has room for is refused', () => {
-  const { graph, diagnostics } = readGraph('p.dot', `digraph { ${';'.repeat(4_000_000)} }`);
+test('a text of more than ten million characters is refused', () => {
+  const { graph, diagnostics } = readGraph('p.dot', `digraph { ${';'.repeat(11_000_000)} }`);
   expect(graph).toBeUndefined();
   expect(diagnostics.map(({ code }) => code)).toEqual(['too-large']);
 });
