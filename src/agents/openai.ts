@@ -1,10 +1,10 @@
 /** A model behind the OpenAI API: one prompt and one answer, or where a node asks for it a small agent with tools. */
 import type { JsonObject } from '../model/json.ts';
 import { sumOfUsages, type Usage } from '../model/spent.ts';
-import { masker } from '../policy/secrets.ts';
 import type { Clock } from '../system/clock.ts';
 import { isDisks } from '../system/disk-trouble.ts';
 import { Superseded } from '../system/fence.ts';
+import { masker } from '../system/mask.ts';
 import type { Agent, AgentReport, AgentTask, ExchangeItem } from './agent.ts';
 import type { Request } from './openai/client.ts';
 import { hiddenIn, keyProblem, openaiDefaults, showURL } from './openai/defaults.ts';

@@ -5,7 +5,8 @@ import { epochVariable } from '../model/epoch-variable.ts';
 import type { Node } from '../model/graph.ts';
 import { nodeLayout } from '../model/layout.ts';
 import { confinedEnvironment } from '../policy/confinement.ts';
-import { masker, stageEnvironment } from '../policy/secrets.ts';
+import { stageEnvironment } from '../policy/secrets.ts';
+import { masker } from '../system/mask.ts';
 import type { Confinement } from '../system/sandbox/confinement.ts';
 import type { Desk } from './desk.ts';
 

@@ -1,8 +1,4 @@
-/** Which environment variables are secrets, who gets them, and keeping their values out of what is written. */
-
-import { maskStream } from '../system/mask.ts';
-
-export { type ByteMasker, maskStream } from '../system/mask.ts';
+/** Which environment variables are secrets, which nodes get them, and which values are masked. */
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -41,24 +37,11 @@ export function stageEnvironment(
   for (const [name, value] of Object.entries(env)) {
     if (value !== undefined && !withheld.includes(name)) passed[name] = value;
   }
-  return { env: passed, withheld, mask: maskedForms(secrets.map((name) => env[name] ?? '')) };
+  return { env: passed, withheld, mask: worthMasking(secrets.map((name) => env[name] ?? '')) };
 }
 
-/** Each value as it is and as a JSON text spells it; blanks around it are not part of the secret. */
-function maskedForms(values: readonly string[]): string[] {
-  const worth = values.map((value) => value.trim()).filter((value) => value.length >= shortestMasked);
-  return [...new Set(worth.flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]))];
-}
-
-/** Replaces every occurrence of a value, however it is spelled, by `***`: what `maskStream` does to bytes. */
-export function masker(values: readonly string[]): (text: string) => string {
-  const wanted = [...new Set(values)].filter((value) => value !== '');
-  if (wanted.length === 0) return (text) => text;
-  return (text) => {
-    const stream = maskStream(wanted);
-    const bytes = Buffer.from(text);
-    const masked = Buffer.concat([stream.push(bytes), stream.end()]);
-    // A text without values comes back as it was, whatever it holds.
-    return masked.equals(bytes) ? text : masked.toString();
-  };
+/** The values that are long enough; white space around one is not part of the secret. */
+function worthMasking(values: readonly string[]): string[] {
+  const trimmed = values.map((value) => value.trim()).filter((value) => value.length >= shortestMasked);
+  return [...new Set(trimmed)];
 }

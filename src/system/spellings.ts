@@ -1,69 +1,53 @@
-/** How a value may be spelled: as texts that quote it, in base64, in hex. */
+/** How programs write a value: unchanged, escaped for JSON, encoded for a URL, in base64. */
 
-/** A shorter value has encodings too short to be told from other text. */
+/** A shorter value has encodings that other text may contain by chance. */
 const shortestEncoded = 8;
 
-/** The value itself and the escapes that JSON, shells of the web and HTML put into it. */
-export function textForms(value: string): Buffer[] {
-  const forms = [value];
-  if (value.length >= shortestEncoded) {
-    const json = JSON.stringify(value).slice(1, -1);
-    const backslashed = value.replaceAll('\\', '\\\\');
-    forms.push(json, JSON.stringify(json).slice(1, -1));
-    for (const upper of [false, true]) {
-      const escaped = [
-        inUnicode(json, beyondAscii, upper),
-        // What a page would take for its own, as Go writes it, as templates do, and as .NET and PHP do.
-        inUnicode(json, /[&<>\u0080-\uffff]/g, upper),
-        inUnicode(json, /[&<>\u2028\u2029]/g, upper),
-        inUnicode(json, /[&<>'\u0080-\uffff]/g, upper),
-        inUnicode(json, /[&<>'\u2028\u2029]/g, upper),
-        inUnicode(backslashed, /["&'<>\u0000-\u001f\u0080-\uffff]/g, upper),
-        inUnicode(backslashed, /["&'<>+`\u0000-\u001f\u007f-\uffff]/g, upper),
-      ];
-      forms.push(...escaped, ...escaped.map((one) => one.replaceAll('/', '\\/')));
-      forms.push(inUnicode(value, /[\s\S]/g, upper));
-    }
-    forms.push(
-      value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
-      value
-        .replaceAll('&', '&amp;')
-        .replaceAll('<', '&lt;')
-        .replaceAll('>', '&gt;')
-        .replaceAll('"', '&quot;')
-        .replaceAll("'", '&#39;'),
-    );
-  }
-  return unique(forms);
+/** Every spelling of a value and, where it has several lines, of each line that is long enough; one character per byte
+ *  (latin1), no duplicates. */
+export function spellingsOf(value: string): string[] {
+  const lines = value.split(/[\r\n]+/).filter((line) => line.length >= shortestEncoded && !armour.test(line));
+  const spellings = [value, ...lines].flatMap((part) =>
+    part.length < shortestEncoded
+      ? [latin1(part)]
+      : [...[part, ...jsonForms(part), ...urlForms(part)].map(latin1), ...base64Forms(part)],
+  );
+  return [...new Set(spellings)].filter((spelling) => spelling !== '');
 }
 
-const beyondAscii = /[\u0080-\uffff]/g;
+/** The lines around a PEM block are no secret. */
+const armour = /^-----/;
 
-/** With these characters as `\u0041`. */
-const inUnicode = (text: string, which: RegExp, upper: boolean): string =>
-  text.replace(which, (c) => {
-    const hex = c.charCodeAt(0).toString(16).padStart(4, '0');
-    return `\\u${upper ? hex.toUpperCase() : hex}`;
-  });
+const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
 
-/** What stands where the value is URL-encoded, once that is decoded; a form's `+` is a blank. */
-export const urlForms = (value: string): Buffer[] =>
-  value.length < shortestEncoded ? [] : unique([value, value.replaceAll(' ', '+')]);
+/** As JSON writes it, with characters beyond ASCII escaped (Python) or those of HTML (Go); and each in a JSON text within a
+ *  JSON text. */
+function jsonForms(value: string): string[] {
+  const json = quoted(value);
+  const forms = [json, escaped(json, /[\u0080-\uffff]/g), escaped(json, /[&<>]/g)];
+  return [...forms, ...forms.map(quoted)];
+}
 
-/** The characters of base64 that the value alone decides, wherever in a text it begins: three alignments. */
-export function base64Forms(value: string): Buffer[] {
+const quoted = (text: string): string => JSON.stringify(text).slice(1, -1);
+const escaped = (text: string, which: RegExp): string =>
+  text.replace(which, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+/** As a component of a URL and in a form; with and without `!'()*` and `/` encoded, in either case. */
+function urlForms(value: string): string[] {
+  const form = new URLSearchParams([['', value]]).toString().slice(1);
+  const component = form.replaceAll('+', '%20');
+  const lax = component.replace(/%(?:21|27|28|29|7E)/g, (code) => decodeURIComponent(code));
+  const forms = [form, component, lax].flatMap((one) => [one, one.replaceAll('%2F', '/')]);
+  return [...forms, ...forms.map((one) => one.replace(/%../g, (code) => code.toLowerCase()))];
+}
+
+/** The characters of base64, in either alphabet, that the value alone decides: one spelling for each of the three places
+ *  that it may begin at. */
+function base64Forms(value: string): string[] {
   const bytes = Buffer.from(value);
-  if (bytes.length < shortestEncoded) return [];
-  return [0, 1, 2].map((shift) => {
+  return [0, 1, 2].flatMap((shift) => {
     const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64');
-    const whole = Math.floor(((shift + bytes.length) * 8) / 6);
-    return Buffer.from(text.slice(Math.ceil((shift * 8) / 6), whole));
+    const decided = text.slice(Math.ceil((shift * 8) / 6), Math.floor(((shift + bytes.length) * 8) / 6));
+    return [decided, decided.replaceAll('+', '-').replaceAll('/', '_')];
   });
 }
-
-/** In lower case. */
-export const hexForms = (value: string): Buffer[] =>
-  Buffer.byteLength(value) < shortestEncoded ? [] : [Buffer.from(Buffer.from(value).toString('hex'))];
-
-const unique = (forms: readonly string[]): Buffer[] =>
-  [...new Set(forms)].filter((form) => form !== '').map((form) => Buffer.from(form));

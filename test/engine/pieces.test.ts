@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ExchangeItem } from '../../src/agents/agent.ts';
 import { withoutSplit } from '../../src/engine/pieces.ts';
-import { masker } from '../../src/policy/secrets.ts';
+import { masker } from '../../src/system/mask.ts';
 
 const secret = 'hunter2-and-more';
 const mask = masker([secret]);

@@ -1,8 +1,7 @@
 /** A secret is masked however a program spells it, and wherever the stream is cut. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { masker } from '../../src/policy/secrets.ts';
-import { maskStream } from '../../src/system/mask.ts';
+import { masker, maskStream } from '../../src/system/mask.ts';
 
 const secret = fc
   .string({
@@ -25,29 +24,20 @@ function streamed(text: string, values: readonly string[], sizes: readonly numbe
   return Buffer.concat([...out, mask.end()]).toString();
 }
 
-/** Lines of `columns` characters. */
-const wrapped = (text: string, columns: number, end: string) =>
-  text.replace(new RegExp(`.{${columns}}(?=.)`, 'g'), (line) => `${line}${end}`);
-
-test('in base64 of any alignment, alphabet and width no character stays that the secret alone decides', () => {
-  const ends = fc.constantFrom('\n', '\r\n', '\n    ', '\\n');
-  const widths = fc.constantFrom(76, 64, 10);
+test('in base64 of any alignment and alphabet no character stays that the secret alone decides', () => {
   fc.assert(
     fc.property(
       secret,
       fc.string({ unit: fc.constantFrom('.', '#'), maxLength: 100 }),
       fc.string({ unit: fc.constantFrom('.', '#'), maxLength: 5 }),
       fc.constantFrom('base64' as const, 'base64url' as const),
-      fc.option(fc.tuple(widths, ends)),
       cuts,
-      (value, before, after, alphabet, lines, sizes) => {
+      (value, before, after, alphabet, sizes) => {
         const whole = Buffer.from(before + value + after).toString(alphabet);
         const from = Math.ceil((before.length * 8) / 6);
         const to = Math.floor(((before.length + Buffer.byteLength(value)) * 8) / 6);
-        const text = lines === null ? whole : wrapped(whole, ...lines);
-        const shown = streamed(`> ${text} <`, [value], sizes);
-        const joined = shown.replaceAll(/\\n|\s/g, '');
-        expect(joined).toBe(`>${whole.slice(0, from)}***${whole.slice(to)}<`);
+        const shown = streamed(`> ${whole} <`, [value], sizes);
+        expect(shown).toBe(`> ${whole.slice(0, from)}***${whole.slice(to)} <`);
       },
     ),
     { numRuns: 300 },
@@ -57,9 +47,10 @@ test('in base64 of any alignment, alphabet and width no character stays that the
 /** Half a character has no UTF-8. */
 const wellFormed = (value: string) => Buffer.from(value).toString();
 const inUnicode = (c: string) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`;
-const upTo = (text: string, hex: (bytes: Buffer) => string) => hex(Buffer.from(text));
+const lowerCase = (text: string) => text.replace(/%../g, (code) => code.toLowerCase());
+const inForm = (value: string) => new URLSearchParams({ v: value }).toString().slice(2);
 test.for<[name: string, spell: (value: string) => string]>([
-  ['as it is', (value) => value],
+  ['unchanged', (value) => value],
   ['in a JSON text', (value) => JSON.stringify(value).slice(1, -1)],
   ['in a JSON text within a JSON text', (value) => JSON.stringify(JSON.stringify(value)).slice(3, -3)],
   [
@@ -67,48 +58,41 @@ test.for<[name: string, spell: (value: string) => string]>([
     (value) =>
       JSON.stringify(value)
         .slice(1, -1)
-        .replace(/[\u0080-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`),
+        .replace(/[\u0080-\uffff]/g, inUnicode),
   ],
-  // As Go, as PHP and Python's templates, as .NET write it; and as one might who means to hide it.
-  ...[/[&<>]/g, /[&<>']/g].map((which): [string, (value: string) => string] => [
-    `in a JSON text with ${which.source} escaped`,
-    (value) => JSON.stringify(value).slice(1, -1).replace(which, inUnicode),
-  ]),
   [
-    'in a JSON text that escapes more than it must',
-    (value) =>
-      value
-        .replaceAll('\\', '\\\\')
-        .replace(/["&'<>+`\u0000-\u001f\u0080-\uffff]/g, (c) => inUnicode(c).toUpperCase().replace('U', 'u')),
+    'in a JSON text that may be part of a page',
+    (value) => JSON.stringify(value).slice(1, -1).replace(/[&<>]/g, inUnicode),
   ],
-  ['in escapes of Unicode', (value) => value.replace(/[\s\S]/g, inUnicode)],
   ['URL-encoded', encodeURIComponent],
-  [
-    'URL-encoded in lower case',
-    (value) => encodeURIComponent(value).replace(/%../g, (code) => code.toLowerCase()),
-  ],
-  ['URL-encoded as in a form', (value) => new URLSearchParams({ v: value }).toString().slice(2)],
-  [
-    'with every byte URL-encoded',
-    (value) => upTo(value, (bytes) => bytes.toString('hex').replace(/../g, '%$&')),
-  ],
-  ['in hex', (value) => upTo(value, (bytes) => bytes.toString('hex'))],
-  ['in upper-case hex', (value) => upTo(value, (bytes) => bytes.toString('hex').toUpperCase())],
-  ['in hex with colons', (value) => upTo(value, (bytes) => bytes.toString('hex').replace(/..(?=.)/g, '$&:'))],
-  ['in escapes of hex', (value) => upTo(value, (bytes) => bytes.toString('hex').replace(/../g, '\\x$&'))],
+  ['URL-encoded in lower case', (value) => lowerCase(encodeURIComponent(value))],
+  ['URL-encoded as in a form', inForm],
+  ['URL-encoded as in a path', (value) => encodeURIComponent(value).replaceAll('%2F', '/')],
 ])('%s', ([, spell]) => {
   fc.assert(
     fc.property(secret, cuts, (value, sizes) => {
       const spelled = spell(wellFormed(value));
-      const shown = streamed(`say: ${spelled}; and ${spelled}.`, [wellFormed(value)], sizes);
-      // A leading escape sign stands before what was decoded.
-      expect(shown.replaceAll('\\x***', '***')).toBe('say: ***; and ***.');
-      expect(masker([wellFormed(value)])(`say: ${spelled}.`).replace('\\x***', '***')).toBe('say: ***.');
+      const text = `say: ${spelled}; and ${spelled}.`;
+      expect(streamed(text, [wellFormed(value)], sizes)).toBe('say: ***; and ***.');
+      expect(masker([wellFormed(value)])(text)).toBe('say: ***; and ***.');
     }),
   );
 });
 
-test('ordinary text passes untouched, and at once but for what may begin a secret', () => {
+test('of a value with several lines each line is masked by itself, but not what encloses a key', () => {
+  const key = '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----';
+  const hide = masker([key]);
+  expect(hide(`1: MIIEvQIBADANBgkq\n2: hkiG9w0BAQEFAASC\n`)).toBe('1: ***\n2: ***\n');
+  expect(hide('-----BEGIN PRIVATE KEY-----\n…')).toBe('-----BEGIN PRIVATE KEY-----\n…');
+  for (const whole of [
+    key,
+    JSON.stringify(key).slice(1, -1),
+    Buffer.from(key).toString('base64').replace(/.=+$/, ''),
+  ])
+    expect(hide(`<${whole}>`)).toBe('<***>');
+});
+
+test('ordinary text passes untouched, and at once except for the beginning of a secret', () => {
   const words = fc.array(
     fc.constantFrom('const', 'deadbeef', '0x1f', '%20', 'YWJj', '\n', '{"a":1}', 'é', '\\n', '==='),
     {
@@ -133,16 +117,13 @@ test('what is held back stays small, however long the input is', () => {
   expect(held).toBeLessThan(100);
 });
 
-test('bytes that are passed over at once hide nothing: whole chunks give what single bytes give', () => {
+test('cut anywhere, parts of several spellings give what single bytes give', () => {
   const values = ['sk-7f3Qz81LmN0pXw', 'hunter2/é"hunter2'];
   const spelled = values.flatMap((value) => [
     value,
     JSON.stringify(value).slice(1, -1),
     encodeURIComponent(value),
-    Buffer.from(value).toString('hex'),
-    wrapped(Buffer.from(`x${value}`).toString('base64'), 5, '\n'),
-    wrapped(Buffer.from(value).toString('base64url'), 1, ' \\n '),
-    Buffer.from(value).toString('hex').replace(/../g, '%$&'),
+    Buffer.from(`x${value}`).toString('base64'),
   ]);
   const piece = fc.oneof(
     fc.constantFrom(...spelled),
